@@ -9,7 +9,9 @@ from etude.errors import BudgetStop, ConfigError, DataError
 from etude.events import AttemptFinished, CallFinished, Event, Notice
 from etude.intervals import difference_interval, smallest_gain
 from etude.measure.plan import ASSUMED_NOISE, Plan, aplan, plan
-from etude.records import ChatRequest, Reply, Skill, Task, Usage
+from etude.programs.known import known_programs
+from etude.protocols import Agent
+from etude.records import ChatRequest, Reply, Skill, Task, Trajectory, Usage
 from etude.simulation import SEED_SKILL, make_tasks
 from etude.simulation.score import best_skill
 from etude.testing import ScriptedModel
@@ -133,6 +135,23 @@ def test_the_assumptions_are_named(tmp_path: Path) -> None:
     said = plan(settings(tmp_path), **given(target=ScriptedModel(unreachable))).forecast.assumptions
     assert "the initial skill fails on 25% to 90% of the tasks" in said
     assert "a reply of the target has 60 to 360 tokens and takes 1.5 to 5 s" in said
+
+
+class Wordy(Agent):
+    name = "wordy"
+
+    async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:
+        raise NotImplementedError
+
+
+def test_the_own_prompt_of_an_agent_program_counts_in_each_request(tmp_path: Path) -> None:
+    short, long = Wordy(), Wordy()
+    long.prompt_tokens = 20_000
+    one, other = (plan(settings(tmp_path), **given(agent=agent)).forecast for agent in (short, long))
+    assert other.tokens.low - one.tokens.low == pytest.approx(20_000 * other.target_calls.low, abs=1)
+    assert other.tokens.high - one.tokens.high == pytest.approx(20_000 * other.target_calls.high, abs=1)
+    assert any("each with about 20,000 tokens" in text for text in other.assumptions)
+    assert all(program.prompt_tokens > 1_000 for program in known_programs().values())
 
 
 async def test_measuring_attempts_every_validation_task_twice_and_says_so_first(tmp_path: Path) -> None:

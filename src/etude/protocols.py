@@ -137,6 +137,8 @@ class Agent(ABC):
     name: str
     secrets: Secrets | None = None
     """As of a `ChatModel`."""
+    prompt_tokens: int = 0
+    """About how many tokens it adds to each request, for forecasts."""
     journals_calls: ClassVar[bool] = False
     """All that is paid for in an attempt are calls of the target model, which are facts already. False makes the
     attempt itself a fact."""

@@ -17,7 +17,7 @@ OPTION = "--unsafe-no-sandbox"
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither sandbox works here."""
     monkeypatch.setattr(find, "find_bubblewrap", lambda: "'bwrap' is not installed")
-    monkeypatch.setattr(find, "find_landlock", lambda: "Landlock does not work (too old)")
+    monkeypatch.setattr(find, "find_landlock", lambda **_: "Landlock does not work (too old)")
 
 
 @pytest.fixture

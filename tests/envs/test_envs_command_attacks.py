@@ -1,6 +1,7 @@
 """What an attempt leaves in its workspace so that a check accepts it, and what has to work all the same."""
 
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,7 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module", params=[find_bubblewrap, find_landlock])
+@pytest.fixture(scope="module", params=[find_bubblewrap, partial(find_landlock, for_root=True)])
 def sandbox(request: pytest.FixtureRequest) -> Sandbox:
     found = request.param()
     return found if isinstance(found, Sandbox) else pytest.skip(found)

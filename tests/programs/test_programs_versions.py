@@ -102,5 +102,8 @@ def test_an_outdated_program_is_fatal_in_the_first_attempt(tmp_path: Path) -> No
         finally:
             await agent.aclose()
 
-    with pytest.raises(OutageStop, match="too old"):
+    with pytest.raises(OutageStop) as caught:
         asyncio.run(attempt())
+    # As doctor has it.
+    wrong, update = Codex().too_old("0.20.0") or ("", "")
+    assert caught.value.message.endswith(f"{MEANT}; 0.20.0, {path}: {wrong}: {update}")

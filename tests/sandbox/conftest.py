@@ -1,5 +1,6 @@
 """The sandboxes that work on this machine."""
 
+import os
 import sys
 from collections.abc import Iterator
 
@@ -22,6 +23,15 @@ def sandbox(request: pytest.FixtureRequest, _sandboxes: dict[str, Sandbox]) -> S
     if request.param not in _sandboxes:
         _sandboxes[request.param] = sandbox_named(request.param)
     return _sandboxes[request.param]
+
+
+@pytest.fixture(params=["this user", "another user"])
+def user(request: pytest.FixtureRequest) -> int:
+    if request.param == "this user":
+        return os.getuid()
+    if os.getuid() != 0:
+        pytest.skip("only root can become another user")
+    return 65534
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +23,7 @@ def sandbox_named(name: str) -> Sandbox:
     """The sandbox, or the reason why it does not work here as a skip."""
     if name == "unsafe":
         return Unsafe()
-    found = find_bubblewrap() if name == "bubblewrap" else find_landlock()
+    found = find_bubblewrap() if name == "bubblewrap" else find_landlock(for_root=True)
     if isinstance(found, str):
         pytest.skip(found)
     return found
@@ -29,7 +31,7 @@ def sandbox_named(name: str) -> Sandbox:
 
 def working() -> list[Sandbox]:
     """Every way to run a program that works here."""
-    found = (find_bubblewrap(), find_landlock(), Unsafe())
+    found = (find_bubblewrap(), find_landlock(for_root=True), Unsafe())
     return [sandbox for sandbox in found if isinstance(sandbox, Sandbox)]
 
 
@@ -71,6 +73,37 @@ async def worked(sandbox: Sandbox, workspace: Workspace, code: str, *arguments: 
     done = await play(sandbox, python(TRY + code + TELL, *map(str, arguments)), workspace, **box)
     assert (done.code, done.stderr) == (0, b"")
     return json.loads(done.stdout)
+
+
+PLAY = """
+import asyncio, json, sys
+from sandbox_boxes import play, python, sandbox_named
+from etude.sandbox import Limits, Workspace
+name, limits, code = json.loads(sys.stdin.read())
+async def main():
+    with Workspace("/tmp") as workspace:
+        done = await play(sandbox_named(name), python(code), workspace, limits=Limits(**limits))
+        print(json.dumps([done.over, done.code, done.stdout.decode(), done.stderr.decode()]))
+asyncio.run(main())
+"""
+"""In a process of its own: a program in a sandbox."""
+
+
+def as_user(user: int, sandbox: Sandbox, code: str, limits: dict[str, int]) -> tuple[str, int, str, str]:
+    """The same as `user`, with a Python that it can read, or a skip: which limit ended it, its exit code, output and
+    errors."""
+    paths = ":".join([str(Path(__file__).parent), *filter(None, sys.path)])
+    words = json.dumps([sandbox.name.lower(), {"seconds": 120, **limits}, code]).encode()
+    for program in (sys.executable, "/usr/bin/python3"):
+        command = [program, "-c", PLAY]
+        env = {"PATH": os.defpath, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"}
+        identity: dict[str, Any] = {} if user == os.getuid() else {"user": user, "group": user, "extra_groups": []}
+        try:
+            done = subprocess.run(command, env=env, input=words, stdout=-1, check=True, **identity)
+        except PermissionError:
+            continue
+        return tuple(json.loads(done.stdout))
+    return pytest.skip("another user has no Python to run etude with")
 
 
 def nest(folder: Path, name: str, depth: int) -> None:

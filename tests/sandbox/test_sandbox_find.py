@@ -1,5 +1,6 @@
 """The best sandbox that works is found by trying, and without any nothing runs."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -31,7 +32,18 @@ def test_landlock_is_taken_where_bubblewrap_is_not_installed(monkeypatch, tmp_pa
     sandbox_named("landlock")
     monkeypatch.setenv("PATH", str(tmp_path))
     assert find_bubblewrap() == "'bwrap' is not installed"
-    assert isinstance(find_sandbox(), Landlock)
+    assert isinstance(find_sandbox(unsafe=os.geteuid() == 0), Landlock)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root is refused")
+def test_landlock_is_not_taken_for_root_unless_that_is_allowed(monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ConfigError) as error:
+        find_sandbox()
+    assert str(error.value).splitlines()[0] == (
+        "there is no sandbox on this machine that could run programs: 'bwrap' is not installed; "
+        "Landlock is not enough for root: run etude as another user"
+    )
 
 
 async def test_it_is_found_while_an_event_loop_runs() -> None:

@@ -1,18 +1,10 @@
 """Tricks by which a program would use more than its limits allow. Each is written as the attack: it holds 600 MB
 where 100 are allowed, out of sight, waits, and says so."""
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-from typing import Any
-
 import pytest
+from sandbox_boxes import as_user
 
 from etude.sandbox import Sandbox
-
-NOBODY = 65534
 
 BEGIN = """
 import array, ctypes, mmap, os, socket, sys, time
@@ -168,48 +160,9 @@ os.chmod("hidden", 0o600)
 }
 
 
-PLAY = """
-import asyncio, json, sys
-from sandbox_boxes import play, python, sandbox_named
-from etude.sandbox import Limits, Workspace
-name, limits, code = json.loads(sys.stdin.read())
-async def main():
-    with Workspace("/tmp") as workspace:
-        done = await play(sandbox_named(name), python(code), workspace, limits=Limits(**limits))
-        print(json.dumps([done.over, done.code, done.stdout.decode(), done.stderr.decode()]))
-asyncio.run(main())
-"""
-"""In a process of its own: a program in a sandbox."""
-
-
-def as_user(user: int, *order: object) -> list[Any]:
-    """The same as another user, with a Python that it can read; a skip where there is none."""
-    paths = ":".join([str(Path(__file__).parent), *filter(None, sys.path)])
-    words = json.dumps(order).encode()
-    for program in (sys.executable, "/usr/bin/python3"):
-        command = [program, "-c", PLAY]
-        env = {"PATH": os.defpath, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"}
-        identity: dict[str, Any] = {} if user == os.getuid() else {"user": user, "group": user, "extra_groups": []}
-        try:
-            done = subprocess.run(command, env=env, input=words, stdout=-1, check=True, **identity)
-        except PermissionError:
-            continue
-        return json.loads(done.stdout)
-    return pytest.skip("another user has no Python to run etude with")
-
-
-@pytest.fixture(params=["this user", "another user"])
-def user(request: pytest.FixtureRequest) -> int:
-    if request.param == "this user":
-        return os.getuid()
-    if os.getuid() != 0:
-        pytest.skip("only root can become another user")
-    return NOBODY
-
-
 def played(sandbox: Sandbox, user: int, code: str, **limits: int) -> tuple[str, str]:
     """Which limit ended the attack, or that it was refused; and what it wrote."""
-    over, code, out, err = as_user(user, sandbox.name.lower(), {"seconds": 120, **limits}, BEGIN + code + END)
+    over, code, out, err = as_user(user, sandbox, BEGIN + code + END, limits)
     return over or ("refused" if code else f"nothing: {err}"), out
 
 

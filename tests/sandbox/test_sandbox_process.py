@@ -253,13 +253,16 @@ async def test_nothing_is_left_when_etude_itself_is_killed(name, tmp_path, token
     await until(lambda: not living(token))
 
 
+@pytest.mark.parametrize("which", ["keeper", "supervisor"])
 @pytest.mark.parametrize("name", ["bubblewrap", "landlock", "unsafe"])
-async def test_a_killed_supervisor_is_an_error_that_leaves_nothing(name, workspace, token) -> None:
-    code = "open('started', 'w').close(); import time; time.sleep(600)"
+async def test_a_killed_supervisor_is_an_error_that_leaves_nothing(name, which, workspace, token) -> None:
+    code = DAEMON + "open('started', 'w').close(); import signal; signal.signal(15, signal.SIG_IGN); time.sleep(600)"
     task = asyncio.create_task(play(sandbox_named(name), python(code, token), workspace))
     await until((workspace.work / "started").exists)
-    (supervisor,) = [pid for pid in living(token) if parent(pid) == os.getpid()]
-    os.kill(supervisor, signal.SIGKILL)
+    (watching,) = [pid for pid in living(token) if parent(pid) == os.getpid()]
+    if which == "supervisor":
+        (watching,) = [pid for pid in living(token) if parent(pid) == watching]
+    os.kill(watching, signal.SIGKILL)
     with pytest.raises(SandboxError) as error:
         await task
     assert str(error.value) == (

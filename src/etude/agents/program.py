@@ -15,9 +15,9 @@ from etude.agents.answers import AnswerOptions, AnswerReader
 from etude.agents.gateway import Gateway, GatewaySession
 from etude.agents.program_run import Ran, run_program
 from etude.agents.shell import readable_folders, with_programs
-from etude.agents.verdict import Evidence, verdict
+from etude.agents.verdict import Evidence, ProgramFailed, verdict
 from etude.config import parse
-from etude.errors import ConfigError, DataError
+from etude.errors import ConfigError, DataError, OutageStop
 from etude.programs.base import Delivery, Order, Program, Report, read_without
 from etude.programs.claude_code import ClaudeCode
 from etude.programs.codex import Codex
@@ -108,6 +108,7 @@ class ProgramAgent(Agent):
     ) -> None:
         self.name = program.name
         self.program = program
+        self.prompt_tokens = program.prompt_tokens
         self._options = options = options or ProgramOptions()
         self._target = target
         self._prompt = prompts["program"]
@@ -270,7 +271,12 @@ class ProgramAgent(Agent):
             silent=self.program.silent,
             limits=self.limits,
         )
-        return verdict(evidence)
+        try:
+            return verdict(evidence)
+        except (ProgramFailed, OutageStop) as error:
+            if old := self.program.too_old(self.version):
+                error.message += f"; {self.version}, {self.installed.path}: {old[0]}: {old[1]}"
+            raise
 
 
 class ClaudeCodeAgent(ProgramAgent):

@@ -102,6 +102,8 @@ class Program(ABC):
     """The version that tests run, which `scripts/programs` installs."""
     memory_mb: ClassVar[int] = 512
     """What one run of it and of the commands it starts commonly needs."""
+    prompt_tokens: ClassVar[int] = 0
+    """About how many tokens of its own instructions and tools each of its requests has."""
     login_files: ClassVar[tuple[str, ...]] = ()
     """Where it keeps its login, in a person's home."""
     login_variables: ClassVar[tuple[str, ...]] = ()
@@ -137,6 +139,13 @@ class Program(ABC):
         root = Path(__file__).resolve().parents[3]
         folder = root / ".tools" / "programs" / "bin"
         return shutil.which(self.command, path=str(folder)) if (root / "scripts" / "programs").is_file() else None
+
+    def too_old(self, version: str) -> tuple[str, str] | None:
+        """What is wrong with a version older than the tested one, and what to do; None for others."""
+        if not is_older(version, self.tested):
+            return None
+        wrong = f"older than {self.tested}, the version it was tested with"
+        return wrong, f"update it ({self.install}), or set agent.path to another one"
 
     def version(self, program: Installed) -> str:
         """The version it tells. Raises ConfigError: it does not start."""

@@ -58,8 +58,9 @@ class Pi(Program):
 
     name: ClassVar[str] = "pi"
     command: ClassVar[str] = "pi"
-    install: ClassVar[str] = "npm install -g @mariozechner/pi-coding-agent"
+    install: ClassVar[str] = "npm install -g @earendil-works/pi-coding-agent"
     tested: ClassVar[str] = "0.73.1"
+    prompt_tokens: ClassVar[int] = 1_500
     login_files: ClassVar[tuple[str, ...]] = (".pi/agent/auth.json",)
 
     def launch(self, order: Order) -> Launch:

@@ -20,9 +20,6 @@ _REPORT_BYTES = 65536
 _PIPES_SECONDS = 10.0
 """How long the rest of the output may take once everybody is gone who could write more."""
 
-_PIPES_SECONDS_UNSWEPT = 0.2
-"""The same, where they were not ended."""
-
 
 class Report(Record):
     """What the supervisor says at the end."""
@@ -90,8 +87,7 @@ class Child:
                 self._process.terminate()
         if cancelled is not None:
             raise cancelled
-        patience = _PIPES_SECONDS if self._report.output.text() else _PIPES_SECONDS_UNSWEPT
-        await asyncio.wait({self.stdout.done, self.stderr.done}, timeout=patience)
+        await asyncio.wait({self.stdout.done, self.stderr.done, self._report.done}, timeout=_PIPES_SECONDS)
         return self._reported()
 
     async def _wait(self) -> None:
@@ -102,11 +98,11 @@ class Child:
             await asyncio.wait({self._report.done}, timeout=1)
 
     def _reported(self) -> Report:
+        code = self._process.returncode
         try:
-            report = Report.model_validate_json(self._report.output.text())
+            report = Report.model_validate_json(b"" if code else self._report.output.text())
         except ValidationError:
             words = self.stderr.output.text().decode(errors="replace").strip().splitlines()[-1:]
-            code = self._process.returncode
             raise SandboxError(
                 "the process that watches a program ended with "
                 + (signal.Signals(-code).name if code < 0 else f"exit code {code}")

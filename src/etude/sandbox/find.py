@@ -17,13 +17,15 @@ _TRIAL = Limits(seconds=60, grace_seconds=1)
 
 
 def find_sandbox(*, unsafe: bool = False) -> Sandbox:
-    """bubblewrap where it works, else Landlock; each is tried out, which takes a fraction of a second.
+    """bubblewrap where it works, else Landlock, for root only if `unsafe`; each is tried out, which takes a fraction
+    of a second.
 
     Where neither works: no sandbox at all if `unsafe`, else ConfigError. The caller will run programs, so that
     folders which killed processes of this user left behind are removed first.
     """
     remove_stale()
-    return choose((find() for find in (find_bubblewrap, find_landlock)), unsafe=unsafe)
+    ways = (find_bubblewrap, lambda: find_landlock(for_root=unsafe))
+    return choose((find() for find in ways), unsafe=unsafe)
 
 
 def choose(found: Iterable[Sandbox | str], *, unsafe: bool) -> Sandbox:
@@ -55,8 +57,11 @@ def find_bubblewrap(program: str = "bwrap") -> Bubblewrap | str:
     return f"bubblewrap does not work ({reason})"
 
 
-def find_landlock() -> Landlock | str:
-    """Landlock if it works here, else why it does not."""
+def find_landlock(*, for_root: bool = False) -> Landlock | str:
+    """Landlock if it works here, else why it does not. It leaves root the files of the system to look at and to date,
+    and root is refused unless `for_root`."""
+    if os.geteuid() == 0 and not for_root:
+        return "Landlock is not enough for root: run etude as another user"
     sandbox = Landlock()
     reason = sandbox.missing() or _trial(sandbox)
     return f"Landlock does not work ({reason})" if reason else sandbox

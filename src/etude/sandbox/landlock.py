@@ -24,12 +24,13 @@ _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"
 class Landlock(Sandbox):
     """Rules on files and TCP (Landlock), a filter of system calls (seccomp), no capabilities, no new privileges.
 
-    Denied: opening, making, changing the content of, moving and deleting any file outside of the box; the memory,
-    environment and open files of other processes; signals to them (Linux 6.12 on); every socket, or with `gateway`
-    every one but TCP to the gateway; what processes share through the kernel (System V IPC, keys, POSIX queues).
+    Denied: opening, making, changing the content or permissions of, moving and deleting any file outside of the box;
+    set-uid and set-gid; extended attributes; the memory, environment and open files of other processes; signals to
+    them (Linux 6.12 on); every socket, or with `gateway` every one but TCP to the gateway; what processes share
+    through the kernel (System V IPC, keys, POSIX queues).
 
     Not denied, as Landlock has no rule for it: seeing that a path outside exists, its size and its owner; changing
-    permissions, owner, times and extended attributes of files that belong to the user; the list of processes with
+    times of files that belong to the user, or their group to another one of the user; the list of processes with
     their command lines in /proc; signals to the user's processes before Linux 6.12; writing to a readable folder
     inside of a writable one, as rights only add up.
 
@@ -47,7 +48,8 @@ class Landlock(Sandbox):
         if "/" in map(os.path.realpath, (*read, *write)):
             raise ConfigError("the path '/' cannot be put into a box", hint="name the folders the program needs")
         orders: dict[str, JsonValue] = {"read": [*read], "write": [*write], "network": box.network}
-        orders |= {"port": box.port, "socket": os.path.realpath(box.socket) if box.socket else ""}
+        gateway = os.path.realpath(box.socket) if box.network == "gateway" and box.socket else ""
+        orders |= {"port": box.port, "socket": gateway}
         return launcher("restrict", orders, argv)
 
     def missing(self) -> str:

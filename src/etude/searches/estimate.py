@@ -123,7 +123,7 @@ def _sizes(bench: Workbench, growth: int) -> dict[Role, _Size]:
         most = model.max_output_tokens
         replies[role] = _Size(NOTHING, Span(low=min(tokens.low, most), high=min(tokens.high, most)), seconds)
     answer, task = replies["target"].output, _mean_tokens(bench.tasks)
-    asked = token_count(prompts["chat"]) + 2 * _MESSAGE_TOKENS + task + skill
+    asked = bench.rollout.agent.prompt_tokens + token_count(prompts["chat"]) + 2 * _MESSAGE_TOKENS + task + skill
     graded = token_count(prompts["rubric"]) + 2 * _MESSAGE_TOKENS + task
     fixed = sum(token_count(prompts[name]) for name in ("reflect_failures", "return_edits"))
     fixed += skill + 2 * _MESSAGE_TOKENS
@@ -163,7 +163,11 @@ def _assumptions(bench: Workbench, known: Known, sizes: Mapping[Role, _Size], gr
     else:
         yield f"the initial skill fails on about {known.failing:.0%} of the tasks (measured)"
     if bench.rollout.agent.name != "chat":
-        yield f"requests in an attempt: {_shown(_OTHER_AGENT)}"
+        own = bench.rollout.agent.prompt_tokens
+        more = (
+            f", each with about {own:,} tokens of instructions and tools of {bench.rollout.agent.name}" if own else ""
+        )
+        yield f"requests in an attempt: {_shown(_OTHER_AGENT)}{more}"
     yield f"the skill grows by up to {growth:,} tokens on average over the run; four characters are one token"
     for role in ("target", "optimizer"):
         size = sizes[role]

@@ -17,7 +17,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from etude.errors import ConfigError, DataError
-from etude.files import private_folder, unwritable, write_atomically
+from etude.files import private_folder, unwritable, user_state, write_atomically
 from etude.records import Record
 
 REPORT = "night.json"
@@ -29,11 +29,9 @@ _NIGHT = re.compile(r"\d{4,9}")
 
 
 def state_folder(project: Path, *, home: Path, environ: Mapping[str, str], base: Path | None = None) -> Path:
-    """The folder for a project: `<name>-<hash of the real path>` in `base`, by default `etude/sleep` of the state
-    folder of the user: `$XDG_STATE_HOME` where it is an absolute path, else `~/.local/state`."""
-    if base is None:
-        given = environ.get("XDG_STATE_HOME", "")
-        base = (Path(given) if os.path.isabs(given) else home / ".local" / "state") / "etude" / "sleep"
+    """The folder for a project: `<name>-<hash of the real path>` in `base`, by default `sleep` in the state
+    of the user (`user_state`)."""
+    base = user_state(environ, home) / "sleep" if base is None else base
     real = os.path.realpath(project)
     slug = re.sub(r"[^a-z0-9]+", "-", os.path.basename(real).lower())[:_LONGEST_SLUG].strip("-") or "root"
     number = hashlib.sha256(os.fsencode(real)).hexdigest()[:10]

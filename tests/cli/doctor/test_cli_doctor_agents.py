@@ -51,6 +51,7 @@ class Fake(Pi):
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the program would be found."""
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}/usr/bin{os.pathsep}/bin")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     return tmp_path / "fake-agent"
 
 
@@ -63,6 +64,16 @@ def test_a_program_is_reported_with_its_version_and_place(place: Path) -> None:
     executable(place, "echo 1.2.3")
     check = looked_at(Fake())
     assert (check.name, check.status, check.text) == ("program fake", "ok", f"1.2.3, {place}")
+
+
+def test_a_program_is_started_once_for_its_version_until_its_file_changes_or_it_is_too_old(place: Path) -> None:
+    count = f"echo x >> {place.parent}/starts;"
+    executable(place, f"{count} echo 1.2.3")
+    assert [looked_at(Fake()).text for _ in range(3)] == [f"1.2.3, {place}"] * 3
+    assert (place.parent / "starts").read_text() == "x\n"
+    executable(place, f"{count} echo 0.1")
+    assert [looked_at(Fake()).status for _ in range(2)] == ["note"] * 2
+    assert (place.parent / "starts").read_text().startswith("x\nx\n")
 
 
 def test_a_version_older_than_the_tested_one_is_noted(place: Path) -> None:

@@ -85,7 +85,8 @@ def test_the_settings_of_a_night_are_found_and_checked(night: Path, here: Path, 
     assert state["text"].endswith(": 0 nights")
     assert said(found, "schedule") == [("note", "nights are not scheduled")]
     assert "data" not in found
-    assert sorted(here.rglob("*")) == before
+    new = [path.name for path in here.rglob("*") if path not in before and path.is_file()]
+    assert new in ([], ["versions.json"])  # of agent programs, where there are some
 
 
 def test_a_file_with_a_section_sleep_is_one_of_a_night_whatever_its_name(night: Path, capsys: Captured) -> None:

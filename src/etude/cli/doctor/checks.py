@@ -13,6 +13,7 @@ from etude import __version__
 from etude.agents.program import ProgramAgent
 from etude.build import redactor_of
 from etude.cli.doctor.findings import Findings
+from etude.cli.doctor.versions import known_version
 from etude.config import ModelSection, TrainConfig
 from etude.config.sections import AgentSection, ExecutorSection
 from etude.envs.gold import check_gold, check_varied
@@ -22,7 +23,7 @@ from etude.envs.splits import check_splits
 from etude.errors import ConfigError, EtudeError, UnusableReply
 from etude.models import Structured, build_model, price_of, used_key_variable
 from etude.models.handoff import unanswered
-from etude.programs.base import Program, is_older
+from etude.programs.base import Program
 from etude.programs.known import known_programs
 from etude.prompts import Prompts
 from etude.protocols import Environment, Scorer
@@ -127,7 +128,7 @@ async def _data(config: TrainConfig, found: Findings) -> None:
         text = (
             "the check runs in one box with what the attempt left: code of it that the check starts can forge a score"
         )
-        found.note("check", text, "let it read files and start nothing, or see docs/guides/command-environment.md")
+        found.note("check", text, "set env.boxes: 2 and start that code with the Python module 'etude_attempt'")
     with found.checking("scorer"):
         await check_gold(env, [*train, *val, *test])
         if not config.env.allow_constant_gold:
@@ -232,8 +233,8 @@ def check_sandbox(found: Findings) -> None:
 
 
 def check_programs(found: Findings, programs: Sequence[Program] | None = None) -> None:
-    """Which agent programs there are, by default of those that are known by name. Each is started, which takes a few
-    seconds, to learn its version."""
+    """Which agent programs there are, by default of those that are known by name. One that is new here is
+    started to learn its version."""
     missing: list[Program] = []
     for program in known_programs().values() if programs is None else programs:
         try:
@@ -242,7 +243,7 @@ def check_programs(found: Findings, programs: Sequence[Program] | None = None) -
             missing.append(program)
             continue
         try:
-            _version(f"program {program.name}", program, program.version(there), there.path, found)
+            _version(f"program {program.name}", program, known_version(program, there), there.path, found)
         except ConfigError as error:
             found.note(f"program {program.name}", error.message, error.hint)
     if missing:
@@ -251,9 +252,8 @@ def check_programs(found: Findings, programs: Sequence[Program] | None = None) -
 
 
 def _version(name: str, program: Program, version: str, path: Path, found: Findings) -> None:
-    if is_older(version, program.tested):
-        text = f"{version}, {path}: older than {program.tested}, the version it was tested with"
-        found.note(name, text, f"update it ({program.install}), or set agent.path to another one")
+    if old := program.too_old(version):
+        found.note(name, f"{version}, {path}: {old[0]}", old[1])
     else:
         found.ok(name, f"{version}, {path}")
 

@@ -21,16 +21,14 @@ _DROP_BOUND = 24
 
 def main(orders: dict[str, Any], argv: list[str]) -> NoReturn:
     """Runs `argv` with the files of `read` and `write`, and the network `network`."""
+    from .door import leave_outside  # takes time to import
+
     rules = [(path, READ) for path in orders["read"]] + [(path, WRITE) for path in orders["write"]]
     network: str = orders["network"]
     _drop_capabilities()
-    if network == "gateway":
-        from .door import leave_outside  # takes time to import
-
-        hand_over = leave_outside(orders["port"], orders["socket"])
-        hand_over(_close(rules, network))
-    else:
-        _close(rules, network)
+    folders = tuple(os.path.realpath(path) + "/" for path in orders["write"] if os.path.isdir(path))
+    hand_over = leave_outside(orders["port"], orders["socket"], folders)
+    hand_over(_close(rules, network))
     become(argv)
 
 

@@ -10,6 +10,25 @@ ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 """The machines whose call numbers are known: their audit number, and the column below."""
 
 _CALLS = {
+    "open": (2, -1),
+    "openat": (257, 56),
+    "openat2": (437, 437),
+    "creat": (85, -1),
+    "mknod": (133, -1),
+    "mknodat": (259, 33),
+    "chmod": (90, -1),
+    "fchmod": (91, 52),
+    "fchmodat": (268, 53),
+    "fchmodat2": (452, 452),
+    "setxattr": (188, 5),
+    "lsetxattr": (189, 6),
+    "fsetxattr": (190, 7),
+    "removexattr": (197, 14),
+    "lremovexattr": (198, 15),
+    "fremovexattr": (199, 16),
+    "setxattrat": (463, 463),
+    "removexattrat": (466, 466),
+    "file_setattr": (469, 469),
     "socket": (41, 198),
     "connect": (42, 203),
     "sendto": (44, 206),
@@ -36,6 +55,7 @@ _CALLS = {
     "clone3": (435, 435),
 }
 
+_MODES = ("chmod", "fchmod", "fchmodat", "fchmodat2")
 _IPC = ("shmget", "semget", "msgget", "mq_open")
 _SHARED = ("add_key", "request_key", "keyctl", "setns", "perf_event_open", "bpf", "userfaultfd")
 
@@ -44,6 +64,7 @@ _GREATER, _GREATER_EQUAL = 0x25, 0x35
 _ALLOW, _ERRNO, _NOTIFY = 0x7FFF0000, 0x00050000, 0x7FC00000
 _X32 = 0x40000000
 _PAGE = 4096
+_CREATE, _SET_ID = 0x400040, 0o6000
 _NEW_NAMESPACES = 0x7E020080
 _FAST_OPEN = 0x20000000
 _AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK, _STREAM = 1, 2, 10, 16, 1
@@ -53,8 +74,17 @@ _Lines = list[tuple[int, int, int, int]]
 _LINE = struct.Struct("=HBBI")
 
 
+def _modes() -> dict[int, str]:
+    column = ARCHITECTURES.get(os.uname().machine, (0, 0))[1]
+    return {_CALLS[name][column]: name for name in _MODES}
+
+
+MODES = _modes()
+"""The calls that change permissions, by number."""
+
+
 def install(network: str) -> int:
-    """Filters the calls of this process and all it starts. For `gateway`: the descriptor that hears of `connect`.
+    """Filters the calls of this process and all it starts: the descriptor that hears of calls that are done outside.
 
     Raises OSError.
     """
@@ -63,8 +93,7 @@ def install(network: str) -> int:
     header = struct.pack("@HP", len(data) // _LINE.size, ctypes.addressof(buffer))
     libc = ctypes.CDLL(None, use_errno=True)
     libc.syscall.restype = ctypes.c_long
-    flags = _NEW_LISTENER if network == "gateway" else 0
-    result = libc.syscall(_SECCOMP[os.uname().machine], _SET_MODE_FILTER, ctypes.c_uint(flags), header)
+    result = libc.syscall(_SECCOMP[os.uname().machine], _SET_MODE_FILTER, ctypes.c_uint(_NEW_LISTENER), header)
     if result < 0:
         raise OSError(ctypes.get_errno(), "seccomp")
     return result
@@ -83,7 +112,7 @@ def _program(network: str) -> _Lines:
     rules = _shared() | (_families() if network in ("host", "own") else _sockets(network))
     rules |= _small_segments() if network == "own" else _of_the_machine()
     for name, body in rules.items():
-        lines += [(_EQUAL, 0, len(body), _CALLS[name][column]), *body]
+        lines += [] if _CALLS[name][column] < 0 else [(_EQUAL, 0, len(body), _CALLS[name][column]), *body]
     return [*lines, (_RETURN, 0, 0, _ALLOW)]
 
 
@@ -107,6 +136,12 @@ def _small_segments() -> dict[str, _Lines]:
 def _of_the_machine() -> dict[str, _Lines]:
     """Calls that reach no further than the box where that has namespaces of its own."""
     rules: dict[str, _Lines] = {name: [_refuse(errno.EPERM)] for name in _IPC}
+    rules |= {name: [(_RETURN, 0, 0, _NOTIFY)] for name in _MODES}
+    rules |= {name: [_refuse(errno.EOPNOTSUPP)] for name in _CALLS if "attr" in name}
+    rules["openat2"] = [_refuse(errno.ENOSYS)]  # its arguments cannot be seen; programs then use openat
+    for name, flags, mode in (("open", 1, 2), ("openat", 2, 3), ("creat", 0, 1), ("mknod", 0, 1), ("mknodat", 0, 2)):
+        making: _Lines = [_argument(flags), (_ANY_BIT, 1, 0, _CREATE), _allow()] if flags else []
+        rules[name] = [*making, _argument(mode), (_ANY_BIT, 0, 1, _SET_ID), _refuse(errno.EPERM), _allow()]
     rules["prlimit64"] = [_argument(0), (_EQUAL, 1, 0, 0), _refuse(errno.EPERM), _allow()]
     return rules
 

@@ -6,6 +6,9 @@ is left exactly when there are no children left.
 
 SIGTERM asks for the end: the program gets SIGTERM and its grace, then everything is killed; a second one ends the
 grace. The death of whoever started this process counts as SIGTERM.
+
+Two processes do this, as each can be killed. The first, the keeper, passes on what it is asked and inherits all that
+runs when the second, the supervisor, dies; when the keeper dies, the supervisor kills all that runs.
 """
 
 from __future__ import annotations
@@ -49,6 +52,14 @@ def main(orders: dict[str, Any], argv: list[str]) -> int:
     adopted = _adopt()
     if os.getppid() != orders["parent"]:
         return 1
+    orders["parent"] = os.getpid()
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    supervisor = os.fork()
+    if supervisor:
+        return _keep(_Supervisor(supervisor, orders, ear), adopted)
+    ear = _Ear()
+    _adopt()
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
     _first()
     report, tell = os.pipe()
     child = _start(argv, orders, tell)
@@ -65,6 +76,25 @@ def main(orders: dict[str, Any], argv: list[str]) -> int:
     report = f'{{"code": {code}, "signal": {number}, "over": "{over}", "left": {left}}}'
     os.write(orders["report"], report.encode())
     return 0
+
+
+def _keep(keeper: _Supervisor, adopted: bool) -> int:
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    _first()
+    os.close(keeper.orders["report"])
+    passed = 0
+    while keeper.status is None:
+        keeper.ear.wait(_SWEEP_SECONDS)
+        while passed < keeper.ear.asked:
+            _kill(keeper.child, signal.SIGTERM)
+            passed += 1
+        keeper.reap()
+    keeper.sweep(adopted)
+    if os.WIFSIGNALED(keeper.status):
+        with contextlib.suppress(OSError):  # SIGKILL has no other handling than the default
+            signal.signal(os.WTERMSIG(keeper.status), signal.SIG_DFL)
+        _kill(os.getpid(), os.WTERMSIG(keeper.status))
+    return os.WEXITSTATUS(keeper.status)
 
 
 class _Ear:
@@ -98,9 +128,9 @@ class _Supervisor:
     def __init__(self, child: int, orders: dict[str, Any], ear: _Ear) -> None:
         self.status: int | None = None
         """As `waitpid` gives it; None while the program runs."""
-        self._child = child
-        self._orders = orders
-        self._ear = ear
+        self.child = child
+        self.orders = orders
+        self.ear = ear
         self._tick = _TICK
         self._disk_at = 0.0
         self._held = Held([], [])
@@ -108,28 +138,30 @@ class _Supervisor:
 
     def watch(self) -> str:
         """Until the program ends or has to: which limit it is over, "asked", or nothing."""
-        deadline = time.monotonic() + self._orders["seconds"]
+        deadline = time.monotonic() + self.orders["seconds"]
         while True:
-            self._ear.wait(min(self._tick, deadline - time.monotonic()))
-            self._reap()
+            self.ear.wait(min(self._tick, deadline - time.monotonic()))
+            self.reap()
             if self.status is not None:
                 return ""
             breach = self._breach()
             if breach:
                 return breach
-            if self._ear.asked:
+            if os.getppid() != self.orders["parent"]:
+                return "asked"
+            if self.ear.asked:
                 return self._end_gently() or "asked"
             if time.monotonic() >= deadline:
                 return self._end_gently() or "time limit"
 
     def _end_gently(self) -> str:
         """SIGTERM to all, then the grace. The limits hold meanwhile: which one was broken, or nothing."""
-        asked = self._ear.asked
+        asked = self.ear.asked
         heard = self._ask_to_end()
-        deadline = time.monotonic() + self._orders["grace_seconds"]
-        while time.monotonic() < deadline and self._ear.asked == asked:
-            self._ear.wait(min(self._tick, deadline - time.monotonic()))
-            self._reap()
+        deadline = time.monotonic() + self.orders["grace_seconds"]
+        while time.monotonic() < deadline and self.ear.asked == asked:
+            self.ear.wait(min(self._tick, deadline - time.monotonic()))
+            self.reap()
             if self.status is not None:
                 return ""
             breach = self._breach()
@@ -142,14 +174,14 @@ class _Supervisor:
         """SIGTERM to all but the sandbox itself. False while there is nobody else: the program is still to start."""
         processes = list(below(os.getpid()))
         for process in processes:
-            if process.pid != self._child or not self._orders["spare"]:
+            if process.pid != self.child or not self.orders["spare"]:
                 _kill(process.pid, signal.SIGTERM)
-        return len(processes) > (_OF_SANDBOX if self._orders["spare"] else 0)
+        return len(processes) > (_OF_SANDBOX if self.orders["spare"] else 0)
 
     def _breach(self) -> str:
         """Which limit the processes are over. Looking takes at most a fifth of a processor."""
         began = time.monotonic()
-        most, threads = self._orders["processes"], 0
+        most, threads = self.orders["processes"], 0
         processes: list[Process] = []
         for process in below(os.getpid()):
             processes.append(process)
@@ -161,7 +193,7 @@ class _Supervisor:
         return breach
 
     def _too_large(self, processes: list[Process]) -> str:
-        most, nameless = self._orders["memory_mb"] * _MB, self._held.memory
+        most, nameless = self.orders["memory_mb"] * _MB, self._held.memory
         if self._held.more_memory:
             nameless = max(nameless, self._room()[1] - self._shared)
         if nameless + sum(process.rss + process.tables for process in processes) <= most:
@@ -171,12 +203,12 @@ class _Supervisor:
     def _too_full(self, processes: list[Process], began: float) -> str:
         if began < self._disk_at:
             return ""
-        most = self._orders["disk_mb"] * _MB
+        most = self.orders["disk_mb"] * _MB
         try:
-            used = size(self._orders["folders"], most)
+            used = size(self.orders["folders"], most)
         except TooDeep:
             return "disk limit"
-        self._held = Held([process.pid for process in processes], self._orders["folders"])
+        self._held = Held([process.pid for process in processes], self.orders["folders"])
         used += self._held.disk
         if self._held.more_disk:
             used = max(used, self._free - self._room()[0])
@@ -186,7 +218,7 @@ class _Supervisor:
     def _room(self) -> tuple[int, int]:
         """What is free on the disk of the box, and the shared memory of the machine. What one lost and the other
         gained is an upper bound for files that nobody may look at."""
-        disk = os.statvfs(self._orders["workspace"])
+        disk = os.statvfs(self.orders["workspace"])
         return disk.f_bfree * disk.f_frsize, shared_memory()
 
     def sweep(self, adopted: bool) -> int:
@@ -201,14 +233,14 @@ class _Supervisor:
                     _kill_group(process.group)
                 _kill(process.pid, signal.SIGKILL)
             if not adopted:
-                _kill_group(self._child)  # orphans are found by their group only
-            if not self._reap() or (not adopted and not left):
+                _kill_group(self.child)  # orphans are found by their group only
+            if not self.reap() or (not adopted and not left):
                 return 0
             if time.monotonic() > deadline:
                 return left
-            self._ear.wait(0.005)
+            self.ear.wait(0.005)
 
-    def _reap(self) -> bool:
+    def reap(self) -> bool:
         """Takes note of children that ended. False when there is none left at all."""
         while True:
             try:
@@ -217,7 +249,7 @@ class _Supervisor:
                 return False
             if pid == 0:
                 return True
-            if pid == self._child:
+            if pid == self.child:
                 self.status = status
 
 
