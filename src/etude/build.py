@@ -189,8 +189,15 @@ def _warning(text: str, hint: str = "training continues anyway; `etude doctor` c
 
 
 def redactor_of(config: TrainConfig, given: Given) -> Redactor:
-    """What keeps the keys of all roles out of the run folder. Raises ConfigError: a key is a word of the settings."""
+    """What keeps the keys of all roles out of the run folder. Raises ConfigError: a key is a word of the settings,
+    or was taken out of them."""
     roles = config.models
+    for role, one in roles.items():
+        if "[redacted:" in f"{one.headers} {one.base_url}" and not given.get("offline"):
+            raise ConfigError(
+                f"{role}: a header or the address has a redacted secret, as settings in run folders have",
+                hint="use your own settings file",
+            )
     # What a model that was given reads is not known.
     found = (key_variable(one) if role in given else used_key_variable(one) for role, one in roles.items())
     keys = [name for name in found if name is not None]

@@ -131,6 +131,7 @@ def test_secrets_of_a_model_are_nowhere(here: Path, capsys: pytest.CaptureFixtur
         assert main(["train", str(config)]) == 0
         for verb in ("show", "diff", "verify"):
             main([verb, "run"])
+        assert main(["train", "runs/run/config.yaml"]) == 2  # its secrets are gone
         main(["doctor", str(config), "--live"])
         main(["plan", str(config)])
         server.closed = True
@@ -141,6 +142,7 @@ def test_secrets_of_a_model_are_nowhere(here: Path, capsys: pytest.CaptureFixtur
         )
     printed = check(here / "runs", capsys)
     assert "HTTP 401" in printed
+    assert "a header or the address has a redacted secret" in printed
     assert "[redacted:X-Service-Key]" in printed
 
 

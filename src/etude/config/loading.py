@@ -57,7 +57,8 @@ def _config_error(model: type[BaseModel], error: ValidationError, where: str) ->
         # Settings that do not fit together: the text names them, and the others say nothing.
         place, of = (f"{key}: ", f" of {key!r}") if key else ("", "")
         return ConfigError(f"{place}{what}", where=where, hint=f"change one of these settings{of}")
-    return ConfigError(f"{key} = {first['input']!r:.200}: {what}", key=key, where=where, hint=f"change {key!r}")
+    given = "" if {"headers", "base_url"} & {*path} else f" = {first['input']!r:.200}"  # they may hold a secret
+    return ConfigError(f"{key}{given}: {what}", key=key, where=where, hint=f"change {key!r}")
 
 
 def _section_type(owner: Any, part: str) -> Any:

@@ -129,7 +129,7 @@ async def _data(config: TrainConfig, found: Findings) -> None:
         text = (
             "the check runs in one box with what the attempt left: code of it that the check starts can forge a score"
         )
-        found.note("check", text, "let it read files and start nothing, or see docs/guides/command-environment.md")
+        found.note("check", text, "set env.boxes: 2 and start that code with the Python module 'etude_attempt'")
     with found.checking("scorer"):
         await check_gold(env, [*train, *val, *test])
         if not config.env.allow_constant_gold:
