@@ -15,6 +15,7 @@ from typing import Literal
 from etude.errors import ConfigError
 from etude.sandbox.box import Box, Limits
 from etude.sandbox.child import Child
+from etude.sandbox.launch.group import NoGroup, place
 from etude.sandbox.sandbox import Sandbox, SandboxError
 
 MARKER = "ETUDE_ATTEMPT"
@@ -94,6 +95,7 @@ async def run(
             "folders": [str(path) for path in (box.workspace, *box.writable)],
             "spare": sandbox.spare,
             "filter": sandbox.filter,
+            "group": _group(),
         },
         {**env, MARKER: marker},
         stdin,
@@ -119,6 +121,13 @@ async def run(
         over="" if report.over == "asked" else report.over,
         seconds=time.monotonic() - began,
     )
+
+
+def _group() -> str:
+    try:
+        return place()
+    except NoGroup:
+        return ""  # what can be seen is counted
 
 
 def _check_program(argv: Sequence[str], box: Box, env: Mapping[str, str]) -> None:
