@@ -5,6 +5,7 @@ import shutil
 import signal
 import time
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,6 +17,23 @@ from etude.sandbox.sandbox import Sandbox
 
 Over = Literal["", "time limit", "memory limit", "process limit", "disk limit"]
 _LATE_SECONDS = 60.0
+
+
+_SPENT: ContextVar[list[float] | None] = ContextVar("spent", default=None)
+
+
+def seconds_in_boxes() -> list[float]:
+    """Collects how long the programs run that this task starts from here on, one number each."""
+    spent: list[float] = []
+    _SPENT.set(spent)
+    return spent
+
+
+def spend(seconds: float) -> None:
+    """Adds to what `seconds_in_boxes` collects; a negative number for time that a program waited for a model."""
+    spent = _SPENT.get()
+    if spent is not None:
+        spent.append(seconds)
 
 
 @dataclass(frozen=True)
@@ -81,6 +99,7 @@ async def run(
         report = await child.ended(limits.seconds + limits.grace_seconds + _LATE_SECONDS)
     finally:
         child.close()
+        spend(time.monotonic() - began)
     code, number = report.code, report.signal
     if sandbox.spare and code is not None and 128 < code <= 128 + signal.SIGRTMAX:
         code, number = None, code - 128
