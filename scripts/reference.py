@@ -170,7 +170,8 @@ def config_page() -> str:
     text += (
         "A run is described by one YAML file. Values come from the file, then from environment variables such as "
         "`ETUDE_TRAIN__EPOCHS=2`, then from dotted flags such as `--train.epochs 2`; later ones win. Unknown "
-        "keys are errors. Relative paths in a file count from the folder of that file.\n\n"
+        "keys are errors. Relative paths in a file count from the folder of that file. A file can name code, "
+        "programs and servers: [what a project can do](../concepts/trust.md).\n\n"
         "`preset` is `default` or `paper`: values that lie below all others. `paper` has the published schedule "
         "and makes fresh attempts in each epoch.\n\n"
         "What is marked † may change when a run is resumed.\n"
@@ -207,6 +208,7 @@ def cli_page() -> str:
     with terminal_width(100):
         pages |= {f"etude {verb.name}": verb.parser.format_help() for verb in VERBS}
     text = "# Command line\n\n" + GENERATED
+    text += "What `--trust` is about: [what a project can do](../concepts/trust.md).\n"
     for title, page in pages.items():
         text += f"\n## {title}\n\n```text\n{page.strip()}\n```\n"
     return text

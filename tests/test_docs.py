@@ -29,6 +29,7 @@ from etude.simulation.faults import Faults
 from etude.simulation.service import Service
 from etude.sleep.config import load_sleep_config, make_sleep_config
 from etude.sleep.transcripts.sources import source_of
+from trusting import trust
 
 SOURCE = Path(etude.__file__).parent
 SIMULATED = {"target": {"model": "simulated:target"}, "optimizer": {"model": "simulated:optimizer"}}
@@ -107,6 +108,8 @@ def carried_out(step: Step, patch: pytest.MonkeyPatch) -> int:
             only_now.setattr(sys, "argv", step.words)
             runpy.run_path(str(ROOT / step.words[0]), run_name="__main__")
         return 0
+    for name in filter(os.path.exists, ("etude.yaml", "sleep.yaml")):
+        trust(name)  # as a reader at a terminal answers
     return main(step.words)
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from etude.cli.main import main
 from etude.simulation.endpoint import running_endpoint
+from trusting import trust
 
 ROOT = Path(__file__).resolve().parents[2]
 INSTALLED = ROOT / ".tools" / "programs" / "bin"
@@ -24,6 +25,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(ROOT / "examples" / "my_agent", place)
     monkeypatch.chdir(place)
     subprocess.run([sys.executable, "evals/collect.py"], check=True, timeout=60)
+    trust()
     return place
 
 

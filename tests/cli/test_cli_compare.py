@@ -8,6 +8,7 @@ from etude.cli.main import main
 from etude.cli.parsing.parser import find_verb
 from etude.measure.compare import TRIALS
 from etude.records.summary import Comparison
+from trusting import trust
 
 Captured = pytest.CaptureFixture[str]
 RUN = "demo/runs/demo"
@@ -136,6 +137,7 @@ def test_voids_are_counted(here: Path, capsys: Captured, monkeypatch: pytest.Mon
     )
     monkeypatch.syspath_prepend(str(here))
     Path("c.yaml").write_text("env: {name: 'voids_for_compare:Env'}\nlimits: {max_void_eval: 0.5}\n")
+    trust("c.yaml")
     for name in ("a", "b"):
         Path(f"{name}.md").write_text(name)
     assert main(["compare", "a.md", "b.md", "c.yaml", "--trials", "1"]) == 4

@@ -10,6 +10,7 @@ import pytest
 from etude import __version__
 from etude.cli.main import main
 from etude.cli.parsing.parser import GROUPS, VERBS
+from trusting import trust
 
 Captured = pytest.CaptureFixture[str]
 
@@ -144,6 +145,7 @@ def test_a_bug_keeps_its_traceback(here: Path, monkeypatch: pytest.MonkeyPatch) 
     )
     monkeypatch.syspath_prepend(str(here))
     Path("c.yaml").write_text("env: {name: 'buggy_for_main:Env'}\n")
+    trust("c.yaml")
     with pytest.raises(ZeroDivisionError):
         main(["train", "c.yaml"])
 
@@ -157,6 +159,7 @@ def test_ctrl_c_where_nothing_else_takes_it_is_exit_code_130(
     )
     monkeypatch.syspath_prepend(str(here))
     Path("c.yaml").write_text("env: {name: 'pressed_for_main:Env'}\n")
+    trust("c.yaml")
     assert main(["train", "c.yaml", "--json"]) == 130
     captured = capsys.readouterr()
     again = "run the same command again"

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from trusting import trust
+
 MODULE = """
 from etude import Environment
 from etude.simulation import make_tasks
@@ -33,6 +35,7 @@ class Mine(Environment):
 def test_an_environment_beside_the_settings_is_found(tmp_path) -> None:
     (tmp_path / "my_tasks.py").write_text(MODULE)
     (tmp_path / "etude.yaml").write_text("env: {name: 'my_tasks:Mine'}\ntrain: {epochs: 1}\n")
+    trust(folder=tmp_path)
     script = Path(sys.executable).with_name("etude")
     done = subprocess.run(
         [script, "train", "--json"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
@@ -75,6 +78,7 @@ def test_what_own_code_prints_stays_out_of_a_result_that_programs_read(
     (tmp_path / "my_tasks.py").write_text(MODULE)
     (tmp_path / "loud_tasks.py").write_text(LOUD)
     (tmp_path / "etude.yaml").write_text("env: {name: 'loud_tasks:Loud'}\ntrain: {epochs: 1}\n")
+    trust(folder=tmp_path)
     script = Path(sys.executable).with_name("etude")
     done = subprocess.run([script, *words], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert read(done.stdout), done.stdout
@@ -87,6 +91,7 @@ def test_what_own_code_prints_is_part_of_a_result_for_people(tmp_path: Path) -> 
         MODULE + "\n    def fingerprint(self):\n        print('printed')\n        return ''\n"
     )
     (tmp_path / "etude.yaml").write_text("env: {name: 'my_tasks:Mine'}\ntrain: {epochs: 1}\n")
+    trust(folder=tmp_path)
     script = Path(sys.executable).with_name("etude")
     done = subprocess.run([script, "train"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr

@@ -8,6 +8,7 @@ from small_night import Small
 
 from etude.cli.main import main
 from etude.sandbox import find
+from trusting import trust
 
 Captured = pytest.CaptureFixture[str]
 OPTION = "--unsafe-no-sandbox"
@@ -32,6 +33,7 @@ def project(here: Path) -> None:
         "env: {name: command, path: tasks.jsonl, ratio: [1, 1, 1], grader: [python3, grader.py]}\n"
         "agent: {name: tools}\ntrain: {epochs: 1}\n"
     )
+    trust()
 
 
 def test_nothing_runs_without_a_sandbox_unless_the_option_allows_it(

@@ -178,11 +178,9 @@ async def test_an_exit_code_other_than_0_is_a_failed_check_with_its_last_lines(p
     assert score.feedback == "\n".join([*(f"line {n}" for n in range(81, 100)), "because"])
 
 
-async def test_a_check_can_print_a_score_in_its_last_line(project: Project) -> None:
-    for code, score in ((0, 0.5), (1, 0)):
-        env = project.check(f"import sys; print('...'); print('{{\"score\": 0.5}}'); sys.exit({code})")
-        assert (await env.score(TASK, left())).hard == score
-    assert (await project.check("print('{\"other\": 1}')").score(TASK, left())).hard == 1
+async def test_what_a_check_prints_is_never_a_score(project: Project) -> None:
+    env = project.check("print('{\"score\": 0.5}')")
+    assert (await env.score(TASK, left())).hard == 1
 
 
 @pytest.mark.parametrize(
@@ -192,7 +190,10 @@ async def test_a_check_can_print_a_score_in_its_last_line(project: Project) -> N
         ("raise SystemExit(127)", "ended with exit code 127: without a word"),
         ("import os; os.kill(os.getpid(), 15)", "was ended by signal 15"),
         ("import time; time.sleep(600)", "was ended for its time limit"),
-        ("print('{\"score\": 7}')", "printed score = 7; allowed: a number from 0 to 1"),
+        (
+            "import os; open(os.environ['ETUDE_SCORE_FILE'], 'w').write('7')",
+            "wrote score = 7; allowed: a number from 0 to 1",
+        ),
     ],
 )
 async def test_a_check_that_is_not_run_to_its_end_gives_no_score(

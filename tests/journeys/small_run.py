@@ -8,6 +8,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
+from watched import watched_writes
+
 from etude import Trainer
 from etude.config import ModelSection, make_config
 from etude.envs import ListEnvironment
@@ -17,7 +19,6 @@ from etude.records import ChatRequest, Reply, Skill
 from etude.records.summary import Summary
 from etude.simulation import SEED_SKILL, make_tasks
 from etude.skill import load_skill
-from etude.store.database import watched_writes
 from etude.workbench import Given
 
 

@@ -10,6 +10,7 @@ from small_run import agrees
 from etude import Skill, Trainer
 from etude.cli.main import main
 from etude.simulation import SEED_SKILL, make_tasks
+from trusting import trust
 
 ROOT = Path(__file__).resolve().parents[2]
 SPREADSHEETS = ROOT.parent / "shared" / "data" / "spreadsheetbench"
@@ -29,6 +30,7 @@ def test_the_project_with_a_grader_of_its_own_trains_and_a_second_start_calls_no
     words = [str(ROOT / "examples" / "command" / "etude.yaml"), "--run.folder", str(tmp_path)]
     words += ["--env.limit={train: 14, val: 6, test: 10}", "--env.split_seed", "1", "--train.epochs", "1"]
     words += ["--search.policy", "paper"]  # six validation tasks show no gain
+    trust(words[0])
     first = run(capsys, *words)
     assert first["test_gain"]["mean"] > 0.2
     again = run(capsys, *words)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 from small_run import World, agrees, tree
+from watched import watched_writes
 
 from etude import ChatModel, Environment, Score, Skill, Task, Trainer
 from etude.errors import ConfigError
@@ -15,7 +16,6 @@ from etude.protocols import EnvironmentTool
 from etude.records import ChatRequest, Reply, Split, ToolCall, Trajectory
 from etude.records.summary import Summary
 from etude.simulation import SEED_SKILL, make_tasks
-from etude.store.database import watched_writes
 from etude.testing.doubles import ScriptedModel
 
 FILE = "answer.txt"

@@ -1,10 +1,14 @@
 """Tricks by which a program would use more than its limits allow. Each is written as the attack: it holds 600 MB
 where 100 are allowed, out of sight, waits, and says so."""
 
+import os
+from pathlib import Path
+
 import pytest
-from sandbox_boxes import as_user
+from sandbox_boxes import as_user, sandbox_named
 
 from etude.sandbox import Sandbox
+from etude.sandbox.launch.group import NoGroup, place
 
 BEGIN = """
 import array, ctypes, mmap, os, socket, sys, time
@@ -162,14 +166,54 @@ os.chmod("hidden", 0o600)
 
 def played(sandbox: Sandbox, user: int, code: str, **limits: int) -> tuple[str, str]:
     """Which limit ended the attack, or that it was refused; and what it wrote."""
-    over, code, out, err = as_user(user, sandbox, BEGIN + code + END, limits)
-    return over or ("refused" if code else f"nothing: {err}"), out
+    over, status, out, err = as_user(user, sandbox, BEGIN + code + END, limits)
+    return over or ("refused" if status else f"nothing: {err}"), out
 
 
 @pytest.mark.parametrize("trick", MEMORY)
 def test_memory_out_of_sight_is_counted_or_refused(sandbox, user, trick) -> None:
     over, out = played(sandbox, user, MEMORY[trick], memory_mb=100, disk_mb=4000)
     assert (over in ("memory limit", "refused"), out) == (True, ""), over
+
+
+KERNEL = {
+    "socket buffers": """
+while sum(size for _, _, size in kept) < 300 * MB:
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    size = 0
+    try:
+        while True: size += ours.send(bytes(65536))
+    except BlockingIOError: pass
+    kept.append((ours, theirs, size))
+""",
+    "scratch space": """
+for folder in ("/tmp", "/dev/shm"):
+    with open(f"{folder}/it", "wb") as file: file.write(bytes(60 * MB))
+""",
+}
+
+
+@pytest.fixture
+def group() -> str:
+    try:
+        return place()
+    except NoGroup as reason:
+        return pytest.skip(str(reason))
+
+
+@pytest.mark.parametrize("trick", KERNEL)
+def test_memory_of_the_kernel_counts_where_there_are_control_groups(group, trick) -> None:
+    sandbox = sandbox_named("bubblewrap")
+    assert played(sandbox, os.getuid(), KERNEL[trick], memory_mb=100) == ("memory limit", "")
+    assert [name for name in os.listdir(group) if name.startswith("etude-")] == []
+
+
+def test_files_that_are_written_are_not_memory(group) -> None:
+    if any(line.split()[1:3] == ["/tmp", "tmpfs"] for line in Path("/proc/mounts").read_text().splitlines()):
+        pytest.skip("files in /tmp are memory here")
+    code = WRITE + "for name in 'abc': os.close(write(name, 100))\n"
+    assert played(sandbox_named("bubblewrap"), os.getuid(), code, memory_mb=100)[1] == "held\n"
 
 
 @pytest.mark.parametrize("trick", DISK)

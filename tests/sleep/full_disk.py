@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 
 from small_night import Small, tree
+from watched import watched_writes
 
 from etude.errors import EtudeError
-from etude.store.database import watched_writes
 
 EVERY = 15
 """Of the writes to journals."""

@@ -12,10 +12,10 @@ import sys
 from pathlib import Path
 
 from small_night import Counted, Small, tree
+from watched import watched_writes
 
 from etude.records import ChatRequest, Reply, digest
 from etude.sleep.transcripts.ledger import Ledger
-from etude.store.database import watched_writes
 from etude.workbench import Given
 
 EVERY = 120

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sleep_proposals import Project, both, project
+from watched import told
 
 from etude.sleep.adoption.adopt import adopt, recover
 from etude.sleep.adoption.revert import revert
@@ -30,6 +31,12 @@ def killed_at(number: int) -> Callable[[str], None]:
             os.kill(os.getpid(), signal.SIGKILL)
 
     return listen
+
+
+def recovered(state: Path, number: int) -> None:
+    """Recover, and be killed when this many writes were made."""
+    with told(killed_at(number)):
+        recover(state)
 
 
 def dies(action: Callable[[], object]) -> bool:
@@ -56,9 +63,11 @@ def main(folder: Path, what: str) -> None:
         def action(place: Project = place, proposal: Path = proposal, number: int = number) -> None:
             listen = killed_at(number)
             if what == "adopt":
-                adopt(proposal, place.root, place.state, on_write=listen)
+                with told(listen):
+                    adopt(proposal, place.root, place.state)
             else:
-                revert("n1", place.state, on_write=listen)
+                with told(listen):
+                    revert("n1", place.state)
 
         alive = dies(action)
         kept, later, dying = folder / "kept", 0, True
@@ -69,7 +78,7 @@ def main(folder: Path, what: str) -> None:
             shutil.rmtree(folder / "case")
             shutil.copytree(kept, folder / "case", symlinks=True)
             writes = later if every else sys.maxsize
-            dying = dies(lambda writes=writes, state=place.state: recover(state, killed_at(writes)))
+            dying = dies(lambda writes=writes, state=place.state: recovered(state, writes))
             shutil.copytree(folder / "case", folder / f"{number:02}" / f"{later:02}", symlinks=True)
             later += 1
         shutil.rmtree(kept)
@@ -85,7 +94,8 @@ def once(folder: Path, at: str) -> None:
         if name == at:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    adopt(place.state / "nights" / "n1" / "proposal", place.root, place.state, on_write=listen)
+    with told(listen):
+        adopt(place.state / "nights" / "n1" / "proposal", place.root, place.state)
 
 
 if __name__ == "__main__":

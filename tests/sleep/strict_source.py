@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 
 import pytest
 
-from etude.sleep.transcripts.sessions import ToolUse, Turn
+from etude.sleep.transcripts.sessions import Session, ToolUse, Turn
 from etude.testing.source import START, SourceContract, turns_of
 
 WRONG: tuple[Any, ...] = (
@@ -33,6 +33,9 @@ Result = TypeVar("Result")
 class StrictSourceContract(SourceContract):
     """The contract, and what a source of etude must not stumble over."""
 
+    has_surrogates: bool = True
+    """Texts are kept as JSON, in which half of a surrogate pair can be written."""
+
     def records(self, path: Path) -> list[Any]:
         """The JSON values that the program has written to a file."""
         return [json.loads(line) for line in path.read_bytes().split(b"\n") if line.strip()]
@@ -40,6 +43,22 @@ class StrictSourceContract(SourceContract):
     def put_records(self, path: Path, records: Sequence[Any]) -> None:
         """Write these instead. Values that cannot be written are left as they were."""
         path.write_text("".join(json.dumps(record) + "\n" for record in records))
+
+    def test_finding_and_reading_change_nothing(self, tmp_path: Path) -> None:
+        self.write_session(tmp_path, turns_of("Sort the words.", "Now backwards."))
+        before = snapshot(tmp_path)
+        (found,) = self._find(tmp_path)
+        self._session(found)
+        assert snapshot(tmp_path) == before
+
+    def test_half_a_surrogate_pair_is_no_obstacle(self, tmp_path: Path) -> None:
+        if not self.has_surrogates:
+            pytest.skip("the program cannot write it")
+        self.write_session(tmp_path, turns_of("half \ud83d of it", answer="\udc00"))
+        (found,) = self._find(tmp_path)
+        session = self._session(found)
+        assert session.turns[0].prompt.startswith("half ")
+        assert Session.model_validate_json(session.model_dump_json()) == session
 
     def test_very_long_texts_of_tools_are_cut_in_the_middle(self, tmp_path: Path) -> None:
         long = "start " + "x" * 3_000_000 + " end"
@@ -134,3 +153,16 @@ def within_seconds(work: Callable[[], Result], seconds: float = _WAIT_SECONDS) -
     assert not thread.is_alive(), f"still at work after {seconds:g} s"
     assert results, "it raised"
     return results[0]
+
+
+def snapshot(folder: Path) -> dict[str, tuple[int, int, bytes]]:
+    """All under a folder: kind and permissions, time of the last change, content."""
+    found: dict[str, tuple[int, int, bytes]] = {}
+    for path in sorted(folder.rglob("*")):
+        state = path.lstat()
+        found[str(path.relative_to(folder))] = (
+            state.st_mode,
+            state.st_mtime_ns,
+            path.read_bytes() if path.is_file() else b"",
+        )
+    return found

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from small_night import Small
+from watched import CHILD
 
 from etude.errors import BudgetStop, ConfigError, DataError
 from etude.records import ChatRequest
@@ -21,12 +22,14 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from etude.sleep.adoption.adopt import adopt
+from watched import told
 
 def listen(name):
     if name == sys.argv[4]:
         os.kill(os.getpid(), signal.SIGKILL)
 
-adopt(*map(Path, sys.argv[1:4]), on_write=listen)
+with told(listen):
+    adopt(*map(Path, sys.argv[1:4]))
 """
 
 
@@ -141,7 +144,9 @@ def test_one_skill_that_cannot_be_improved_costs_no_other_document_its_night(sma
 def test_that_an_interrupted_adoption_was_finished_is_in_the_report_of_the_next_night(small: Small) -> None:
     report = small.night(QUICK)
     words = [report.proposal, str(small.project), str(small.state.folder), "replace 0"]
-    assert subprocess.run([sys.executable, "-c", KILLED, *words], check=False).returncode == -signal.SIGKILL
+    assert (
+        subprocess.run([sys.executable, "-c", KILLED, *words], env=CHILD, check=False).returncode == -signal.SIGKILL
+    )
     (note,) = small.night(QUICK).notes
     assert note == "an interrupted adoption or revert was finished"
     assert len(receipts(small.state.folder)) == 1

@@ -8,6 +8,7 @@ import pytest
 from briefs_sessions import strict_checks, training_checks
 from small_night import MODELS, Counted, Small
 from task_files import mark_reviewed
+from watched import told
 
 from etude.envs.scorers.checks import Check
 from etude.errors import BudgetStop, ConfigError, DataError
@@ -301,8 +302,8 @@ def test_an_adoption_that_was_killed_is_settled_by_the_next_night(small: Small, 
         if name == at:
             raise Killed
 
-    with pytest.raises(Killed):
-        adopt(Path(report.proposal), small.project, small.state.folder, on_write=die)
+    with pytest.raises(Killed), told(die):
+        adopt(Path(report.proposal), small.project, small.state.folder)
     assert small.night().status == "nothing to do"
     assert bool(receipts(small.state.folder)) == small.skill.exists()
     assert not (small.state.folder / PENDING).exists()

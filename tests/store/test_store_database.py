@@ -18,9 +18,11 @@ def test_a_local_file_uses_the_write_ahead_log(tmp_path):
     database.close()
 
 
-def test_without_shared_memory_it_falls_back_to_a_rollback_journal(tmp_path):
+def test_without_shared_memory_it_falls_back_to_a_rollback_journal(tmp_path, monkeypatch):
     # SQLite's dot-file locking is what it has for file systems without shared memory, as a network one.
-    database = Database(tmp_path / "journal.db", vfs="unix-dotfile")
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda place, **more: connect(f"{place}&vfs=unix-dotfile", **more))
+    database = Database(tmp_path / "journal.db")
     assert database.rows("PRAGMA journal_mode") == [("delete",)]
     assert database.rows("PRAGMA synchronous") == [(2,)]
     with database.write() as connection:

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from journal_contract import JournalContract
 from pydantic import JsonValue
 from pydantic_core import PydanticSerializationError
+from watched import CHILD, watched_writes
 
 from etude.errors import DataError, IdentityError, StopRun
 from etude.records import Reply
 from etude.redaction import Redactor
 from etude.store import SqliteJournal
-from etude.store.database import watched_writes
 from etude.store.journal import DECISION
 from memory_doubles import MemoryJournal
 
@@ -205,7 +205,7 @@ def test_a_killed_process_leaves_a_readable_journal(tmp_path, moment, number):
         f"""
         import asyncio, os, signal
         from etude.store import SqliteJournal
-        from etude.store.database import watched_writes
+        from watched import watched_writes
 
         def kill(moment, number):
             if (moment, number) == ({moment!r}, {number}):
@@ -222,7 +222,7 @@ def test_a_killed_process_leaves_a_readable_journal(tmp_path, moment, number):
         asyncio.run(main())
         """
     )
-    ended = subprocess.run([sys.executable, "-c", script], timeout=60)
+    ended = subprocess.run([sys.executable, "-c", script], timeout=60, env=CHILD)
     assert ended.returncode == -signal.SIGKILL
     journal = SqliteJournal(tmp_path / "journal.db")
     assert journal.database.rows("PRAGMA integrity_check") == [("ok",)]

@@ -10,6 +10,7 @@ from etude.cli.settings import read_settings
 from etude.cli.terminal import output
 from etude.cli.terminal.summary_text import score, seen_before
 from etude.cli.terminal.tables import csv_lines, markdown_lines, text_lines
+from etude.cli.trust import trusted
 from etude.cli.watch import watch
 from etude.config import TrainConfig
 from etude.errors import StopRun
@@ -33,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json and args.format != "text":
         raise UsageError(f"--json and --format {args.format} cannot be combined", hint="give one of them")
     config = read_settings(args)
-    configs = [_with_target(config, model) for model in args.target] if args.target else [config]
+    configs = [_with_target(config, model, args) for model in args.target] if args.target else [config]
     own = config.skill.path
     skills = list(map(find_skill, args.skill or ())) or [NamedSkill(own or "(empty)", load_skill(own))]
     for one in configs:
@@ -71,10 +72,11 @@ def _print_rows(rows: Rows, args: argparse.Namespace, error: Mapping[str, Any] =
         _print_table(rows, args.format)
 
 
-def _with_target(config: TrainConfig, model: str) -> TrainConfig:
+def _with_target(config: TrainConfig, model: str, args: argparse.Namespace) -> TrainConfig:
     """The settings with another target at the same endpoint; the price was that of the model in the settings."""
     change = {} if model == config.target.model else {"model": model, "price": None}
-    return config.model_copy(update={"target": config.target.model_copy(update=change)})
+    config = config.model_copy(update={"target": config.target.model_copy(update=change)})
+    return trusted(config, args, ("target.model",))
 
 
 def _evaluate(config: TrainConfig, skill: NamedSkill, args: argparse.Namespace) -> SkillEvaluation:

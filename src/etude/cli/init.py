@@ -12,6 +12,8 @@ from etude.cli.scaffold.columns import guess_columns
 from etude.cli.scaffold.files import SKILL_TEXT, Plan, config_text, env_options, fit_scorer
 from etude.cli.scaffold.project import Project, check_free, from_folder, plain, report, writing
 from etude.cli.scaffold.skillopt.project import import_project
+from etude.cli.trust import trusted
+from etude.config import load_config
 from etude.envs.dataset import DatasetEnvironment
 from etude.envs.files import read_rows
 from etude.errors import DataError
@@ -49,6 +51,7 @@ def run(args: argparse.Namespace) -> int:
             skill_path.parent.mkdir(exist_ok=True)
             skill_path.write_text(SKILL_TEXT.format(data=plain(data.name)), encoding="utf-8")
         config_path.write_text(config_text(plan), encoding="utf-8")
+    trusted(load_config(config_path), args, ("target.model", "optimizer.model"))
     kept = [f"{skill_path} exists already and is kept"] if keep else []
     project = Project(
         config=config_path,

@@ -1,6 +1,5 @@
 """The entry point: finds the verb, runs it, and turns errors into a text and an exit code."""
 
-import os
 import shlex
 import sys
 from collections.abc import Sequence
@@ -47,8 +46,6 @@ def _run(words: list[str]) -> int:
         args = verb.parse(rest)
     except SystemExit:  # argparse has printed the help of the verb
         return 0
-    if os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())  # for settings that name a class of the user's own, as in `my_tasks:Environment`
     args.command = f"{program()} {shlex.join(words)}"
     for_programs = args.json or getattr(args, "format", "text") != "text"
     with result_alone() if for_programs else nullcontext():

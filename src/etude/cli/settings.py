@@ -9,6 +9,7 @@ from typing import TypeVar
 from etude.cli.parsing.arguments import DEFAULT_CONFIG
 from etude.cli.parsing.flags import Flags
 from etude.cli.parsing.usage import UsageError
+from etude.cli.trust import trusted
 from etude.config import TrainConfig, load_config
 from etude.errors import ConfigError
 from etude.models.keys import secrets_of
@@ -32,12 +33,12 @@ def read_settings(args: argparse.Namespace, path: Path | None = None) -> TrainCo
 
 
 def with_options(load: Callable[[Flags], C], args: argparse.Namespace, before: Sequence[tuple[str, str]] = ()) -> C:
-    """Settings that `load` gives with flags: those of `before`, then what the command line sets. Raises ConfigError:
-    a setting is unknown or out of range."""
+    """Settings that `load` gives with flags: those of `before`, then what the command line sets. The user trusts what
+    they name. Raises ConfigError: a setting is unknown or out of range; UntrustedError."""
     # As JSON, which is YAML, so that a name like 7 stays text.
     named = {"preset": getattr(args, "preset", None), "run.name": getattr(args, "name", None)}
     flags = [*before, *((key, json.dumps(value)) for key, value in named.items() if value is not None), *args.flags]
-    config = load(flags)
+    config = trusted(load(flags), args)
     for section in config.models.values():  # the command line is repeated in hints
         args.command = secrets_of(section).hide(getattr(args, "command", ""))
     # The demo takes settings and not this option.

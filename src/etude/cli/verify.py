@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from etude.cli.lookup import find_run, find_skill, here
+from etude.cli.settings import with_options
 from etude.cli.terminal import output
 from etude.cli.terminal.progress import counted
 from etude.config import load_config
@@ -21,7 +22,7 @@ def run(args: argparse.Namespace) -> int:
     if place.is_dir() and not (place / JOURNAL).exists() and (place / "config.yaml").exists():
         raise DataError(f"{str(place / JOURNAL)!r} is missing: nothing can be recomputed", hint="restore the file")
     view = find_run(args.run)
-    config = load_config(Path(view.path, "config.yaml"), flags=here(view))
+    config = with_options(lambda flags: load_config(Path(view.path, "config.yaml"), flags=flags), args, here(view))
     result = verify_skill(config, find_skill(args.skill).skill, _carried(args.skill))
     if args.json:
         output.json_result(result.model_dump(mode="json"))

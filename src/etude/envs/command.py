@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -21,7 +21,11 @@ class CommandConfig(DatasetConfig):
     """Program that reads an attempt as JSON on standard input and prints a score. A line or a list of words; no shell
     is involved. Words that name a file from the folder of the data, else from the current one, stand for it."""
     check: str | list[str] | None = None
-    """Program that is run in a copy of the workspace as the agent left it: exit code 0 is full marks."""
+    """Program that looks at the workspace as the agent left it: exit code 0 is full marks."""
+    boxes: Literal[1, 2] = 1
+    """Sandboxes of a check. With 1 it is run in a copy of the workspace, and code of the attempt that it starts can
+    forge the score. With 2 it reads the files as JSON, like a grader, and runs code of the attempt in the second one,
+    with the Python module `etude_attempt`."""
     seconds: float = Field(default=60, gt=0)
     """Longest the program may take. Beyond it an attempt has no score, or with a `check` the score 0."""
     memory_mb: int = Field(default=2048, ge=16)
@@ -53,6 +57,9 @@ class CommandEnvironment(DatasetEnvironment):
         if len(given) != 1:
             problem = "'grader' and 'check' exclude each other" if given else "'grader' or 'check' is missing"
             raise ConfigError(f"{where}: {problem}", hint="give the program that scores an attempt")
+        if config.boxes == 2 and (config.grader is not None or config.network or config.unsafe_no_sandbox):
+            problem = "needs a 'check', without 'network' and 'unsafe_no_sandbox'"
+            raise ConfigError(f"{where}: boxes = 2 {problem}", hint="remove 'boxes', or what it excludes")
         form = "grader" if config.grader is not None else "check"
         written = config.grader if config.grader is not None else config.check
         assert written is not None
@@ -61,7 +68,9 @@ class CommandEnvironment(DatasetEnvironment):
         self._command = command.with_readable(config.readable, folders, where)
         limits = Limits(seconds=config.seconds, memory_mb=config.memory_mb)
         sandbox = find_sandbox(unsafe=config.unsafe_no_sandbox)
-        scorer = CommandScorer(form, self._command, limits, sandbox, network=config.network)
+        scorer = CommandScorer(
+            "judge" if config.boxes == 2 else form, self._command, limits, sandbox, network=config.network
+        )
         super().__init__(options, scorer, where=where, judge=judge)
 
     def hidden(self) -> Mapping[Path, str]:

@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from etude.envs.scorers.base import shorten
+from etude.envs.second_box import HELP, PORT, SecondBox
 from etude.errors import BoundaryError, ConfigError, DataError
 from etude.programs.installed import find_program, installed
 from etude.protocols import Scorer
 from etude.records import File, Score, Task, Trajectory, canonical
 from etude.sandbox import Finished, Limits, Sandbox, Workspace, run
 
-Form = Literal["grader", "check", "answer"]
+Form = Literal["grader", "check", "judge", "answer"]
+"""`judge` is a check whose attempt has a box of its own."""
 
 ANSWER = "answer.txt"
 """The file in which a command finds the answer that it has on its standard input as well."""
@@ -30,10 +32,9 @@ _NOT_FOUND = 127
 _NOT_RUNNABLE = 126
 _SIGNALS = range(129, 193)
 """How a shell tells that a program was ended by a signal."""
-_JUDGE = Path(__file__).parent / "judge"
-"""What Pythons that a check starts import first."""
 _GIT = (("core.fsmonitor", "false"), ("core.hooksPath", "/dev/null"), ("safe.bareRepository", "explicit"))
 """Settings that come before those of any repository."""
+_PYTEST_INI = ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
 _GIT_DATA = frozenset({"COMMIT_EDITMSG", "HEAD", "ORIG_HEAD", "index", "logs", "objects", "packed-refs", "refs"})
 """What is in `.git` and cannot name a program to run."""
 _MOST_SCORE_BYTES = 1_000_000
@@ -119,10 +120,10 @@ class CommandScorer(Scorer):
     """Scores with a command, run in the sandbox with nothing but what it needs.
 
     A `grader` reads the attempt as JSON and prints a score. A `check` is run in a copy of the workspace as the agent
-    left it, and its exit code is the score: 0 for full marks, which a score that it wrote or printed can
-    lower, anything else for none. So it is for `answer`, which
-    reads the answer alone, on its standard input or in `answer.txt`. What goes wrong with the command itself is
-    raised, and never a score.
+    left it, and its exit code is the score: 0 for full marks, which a score that it wrote to a file can lower,
+    anything else for none. A `judge` is scored alike; it reads the attempt as a grader does, and runs code of it in
+    a second box. For `answer`, which reads the answer alone, on its standard input or in `answer.txt`, the exit code
+    is all. What goes wrong with the command itself is raised, and never a score.
     """
 
     name = "command"
@@ -136,6 +137,8 @@ class CommandScorer(Scorer):
         self._sandbox = sandbox
         self._network = network
         self._digest = command.digest()
+        self._starts_code = form in ("check", "judge")
+        self._said = "wrote" if self._starts_code else "printed"
 
     def fingerprint(self) -> str:
         """Form, words, the content of the files they name, and whether there is a network."""
@@ -149,7 +152,7 @@ class CommandScorer(Scorer):
         try:
             return await self._score(task, trajectory)
         except (BoundaryError, DataError) as error:
-            if self.form != "check":
+            if not self._starts_code:
                 raise
             problem = f"the check {error.cause}" if isinstance(error, BoundaryError) else error.message
         await self._score(task, Trajectory())
@@ -159,33 +162,40 @@ class CommandScorer(Scorer):
         with Workspace() as workspace:
             workspace.fill(_files_for(self.form, task, trajectory))
             finished = await self._run(workspace, task, trajectory)
-            written = _text(workspace.tmp / SCORE_FILE) if self.form == "check" else ""
+            written = _text(workspace.tmp / SCORE_FILE) if self._starts_code else ""
         self._check_machinery(finished)
-        output = finished.stdout.decode("utf-8", "replace")
         if self.form == "grader":
             if finished.code != 0:
                 raise self._broken(f"ended with exit code {finished.code}: {_tail(finished) or 'without a word'}")
-            return self._printed(output)
+            return self._printed(finished.stdout.decode("utf-8", "replace"))
         if finished.code != 0:
             said = _tail(finished) or f"ended with exit code {finished.code}, without a word"
             return Score(hard=0, soft=0, feedback=said)
-        if written:
-            return self._printed(written)
-        last = _last_object(output) if self.form == "check" else None  # an answer could be repeated, as a score
-        if last is not None and "score" in last:
-            return self._score_of(last)
-        return Score(hard=1, soft=1, feedback="correct")
+        return self._printed(written) if written else Score(hard=1, soft=1, feedback="correct")
 
     async def _run(self, workspace: Workspace, task: Task, trajectory: Trajectory) -> Finished:
+        if self.form != "judge":
+            return await self._run_in(workspace, task, trajectory)
+        files = files_afterwards(task, trajectory)
+        async with SecondBox(files, self._limits, self._sandbox) as second:
+            finished = await self._run_in(workspace, task, trajectory, second.socket)
+        if second.trouble is not None:
+            raise second.trouble
+        return finished
+
+    async def _run_in(
+        self, workspace: Workspace, task: Task, trajectory: Trajectory, socket: Path | None = None
+    ) -> Finished:
         readable = [path for path in self._command.readable if path.exists()]
         folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
         env = {"PATH": os.pathsep.join(filter(os.path.isabs, folders)), "ETUDE_TASK_ID": task.id.replace("\0", "")}
-        if self.form == "check":
-            env |= self._guards(workspace)
-            readable.append(_JUDGE)
+        if self._starts_code:
+            env |= self._guards(workspace) | {"ETUDE_ATTEMPT_PORT": str(PORT)}
+            readable.append(HELP)
+        network = "gateway" if socket is not None else "host" if self._network else "none"
         return await run(
             list(self._command.words),
-            box=workspace.box(readable, "host" if self._network else "none"),
+            box=workspace.box(readable, network, socket, PORT),
             limits=self._limits,
             sandbox=self._sandbox,
             env=workspace.env | env,
@@ -196,8 +206,14 @@ class CommandScorer(Scorer):
         """Variables that keep what the attempt left out of the programs that a check starts."""
         words, files = self._command.words, self._command.files
         module = "".join(words[2:3]) if words[1:2] == ("-m",) else ""
-        # Without it pytest lists all folders between the tests and the workspace, which a sandbox may forbid.
-        root = [f"--rootdir={files[0] if files[0].is_dir() else files[0].parent}"] if files else []
+        # Without them pytest looks at all folders above the tests, which a sandbox may forbid.
+        root = files[0] if files and files[0].is_dir() else (files or (HELP,))[0].parent
+        ini = next((root / name for name in _PYTEST_INI if (root / name).is_file()), Path(os.devnull))
+        pytest = (
+            shlex.join([f"--rootdir={root}", f"--confcutdir={root}", "-c", str(ini)])
+            if module == "pytest" and files
+            else ""
+        )
         git = {f"GIT_CONFIG_KEY_{n}": key for n, (key, _) in enumerate(_GIT)}
         git |= {f"GIT_CONFIG_VALUE_{n}": value for n, (_, value) in enumerate(_GIT)}
         return git | {
@@ -205,9 +221,9 @@ class CommandScorer(Scorer):
             "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_CONFIG_NOSYSTEM": "1",
             "PYTHONNOUSERSITE": "1",
-            "PYTHONPATH": str(_JUDGE),
+            "PYTHONPATH": str(HELP),
             "PYTHONSAFEPATH": "1",
-            "PYTEST_ADDOPTS": shlex.join(root) if module == "pytest" else "",
+            "PYTEST_ADDOPTS": pytest,
             "ETUDE_MODULE": module,
             "ETUDE_SCORE_FILE": str(workspace.tmp / SCORE_FILE),
             "ETUDE_UNTRUSTED": str(workspace.folder),
@@ -233,20 +249,20 @@ class CommandScorer(Scorer):
             if isinstance(value, dict):
                 return self._score_of(cast(dict[str, Any], value))
             return self._score_of({"score": value})
-        raise self._broken(f"printed no score but {shorten(output.strip(), 200)!r}")
+        raise self._broken(f"{self._said} no score but {shorten(output.strip(), 200)!r}")
 
     def _score_of(self, value: Mapping[str, Any]) -> Score:
         hard = self._share(value, "score")
         soft = self._share(value, "soft") if value.get("soft") is not None else hard
         feedback = value.get("feedback")
         if feedback is not None and not isinstance(feedback, str):
-            raise self._broken(f"printed the feedback {feedback!r:.80}, which is not text")
+            raise self._broken(f"{self._said} the feedback {feedback!r:.80}, which is not text")
         return Score(hard=hard, soft=soft, feedback=feedback if feedback is not None else "")
 
     def _share(self, value: Mapping[str, Any], key: str) -> float:
         number = value.get(key)
         if not isinstance(number, int | float) or not 0 <= number <= 1:
-            raise self._broken(f"printed {key} = {number!r:.80}; allowed: a number from 0 to 1")
+            raise self._broken(f"{self._said} {key} = {number!r:.80}; allowed: a number from 0 to 1")
         return float(number)
 
     def _broken(self, problem: str) -> BoundaryError:
@@ -297,7 +313,7 @@ def _input_of(form: Form, task: Task, trajectory: Trajectory) -> str:
         "answer": trajectory.answer,
         "changed": sorted(trajectory.files),
     }
-    if form == "grader":  # a check finds the files around it
+    if form != "check":  # a check finds the files around it
         shown["files"] = {path: _content(file) for path, file in sorted(files_afterwards(task, trajectory).items())}
     return json.dumps(shown, ensure_ascii=False)
 
@@ -307,16 +323,6 @@ def _content(file: File) -> str | dict[str, str]:
         return file.data.decode("utf-8")
     except UnicodeDecodeError:
         return {"base64": base64.b64encode(file.data).decode()}
-
-
-def _last_object(output: str) -> dict[str, Any] | None:
-    """The last line, where that is a JSON object."""
-    lines = output.strip().splitlines()
-    try:
-        value = json.loads(lines[-1]) if lines else None
-    except ValueError:
-        return None
-    return cast(dict[str, Any], value) if isinstance(value, dict) else None
 
 
 def _tail(finished: Finished) -> str:

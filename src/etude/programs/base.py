@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import ClassVar, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from etude.errors import ConfigError
 from etude.programs.installed import Installed, installed
@@ -33,12 +33,6 @@ SKILL_FOLDER = ".skill"
 _DASHED = re.compile(r"[^a-z0-9]+")
 _MAX_NAME = 64
 _MAX_DESCRIPTION = 1024
-
-
-class Lenient(BaseModel):
-    """Base of what is read from programs: what is not known is passed over."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
 
 @dataclass(frozen=True)

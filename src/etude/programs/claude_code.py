@@ -7,7 +7,6 @@ from pydantic import Field, JsonValue
 
 from etude.programs.base import (
     Launch,
-    Lenient,
     Order,
     Program,
     Report,
@@ -19,6 +18,7 @@ from etude.programs.base import (
 )
 from etude.programs.telling import Block, Telling, shown
 from etude.records import Usage
+from etude.records.base import Lenient
 from etude.sandbox import Finished
 
 

@@ -8,7 +8,6 @@ from pydantic import Field, JsonValue
 
 from etude.programs.base import (
     Launch,
-    Lenient,
     Order,
     Program,
     Report,
@@ -19,6 +18,7 @@ from etude.programs.base import (
 )
 from etude.programs.telling import Call, Telling
 from etude.records import Usage
+from etude.records.base import Lenient
 from etude.sandbox import Finished
 
 _PROVIDER = "etude"

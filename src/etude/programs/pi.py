@@ -9,7 +9,6 @@ from pydantic import Field
 
 from etude.programs.base import (
     Launch,
-    Lenient,
     Order,
     Program,
     Report,
@@ -22,6 +21,7 @@ from etude.programs.base import (
 )
 from etude.programs.telling import Block, Telling, shown
 from etude.records import Usage
+from etude.records.base import Lenient
 from etude.sandbox import Finished
 
 _PROVIDER = "etude"

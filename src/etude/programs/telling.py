@@ -6,8 +6,9 @@ from typing import NamedTuple, cast
 
 from pydantic import AliasChoices, Field, JsonValue
 
-from etude.programs.base import Lenient, Report
+from etude.programs.base import Report
 from etude.records import Message, TextPart, ToolCall
+from etude.records.base import Lenient
 
 
 class Block(Lenient):

@@ -17,6 +17,12 @@ def digest(value: Any) -> str:
     return hashlib.sha256(canonical(value).encode("utf-8", "surrogatepass")).hexdigest()
 
 
+class Lenient(BaseModel):
+    """Base of what others write: fields that are not known are passed over."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
 class Record(BaseModel):
     """Base of all records: frozen, and unknown fields are errors."""
 

@@ -7,6 +7,7 @@ import signal
 import time
 import uuid
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -14,6 +15,7 @@ from typing import Literal
 from etude.errors import ConfigError
 from etude.sandbox.box import Box, Limits
 from etude.sandbox.child import Child
+from etude.sandbox.launch.group import NoGroup, place
 from etude.sandbox.sandbox import Sandbox, SandboxError
 
 MARKER = "ETUDE_ATTEMPT"
@@ -21,6 +23,23 @@ MARKER = "ETUDE_ATTEMPT"
 
 Over = Literal["", "time limit", "memory limit", "process limit", "disk limit"]
 _LATE_SECONDS = 60.0
+
+
+_SPENT: ContextVar[list[float] | None] = ContextVar("spent", default=None)
+
+
+def seconds_in_boxes() -> list[float]:
+    """Collects how long the programs run that this task starts from here on, one number each."""
+    spent: list[float] = []
+    _SPENT.set(spent)
+    return spent
+
+
+def spend(seconds: float) -> None:
+    """Adds to what `seconds_in_boxes` collects; a negative number for time that a program waited for a model."""
+    spent = _SPENT.get()
+    if spent is not None:
+        spent.append(seconds)
 
 
 @dataclass(frozen=True)
@@ -76,6 +95,7 @@ async def run(
             "folders": [str(path) for path in (box.workspace, *box.writable)],
             "spare": sandbox.spare,
             "filter": sandbox.filter,
+            "group": _group(),
         },
         {**env, MARKER: marker},
         stdin,
@@ -88,6 +108,7 @@ async def run(
         raise
     finally:
         child.close()
+        spend(time.monotonic() - began)
     code, number = report.code, report.signal
     if sandbox.spare and code is not None and 128 < code <= 128 + signal.SIGRTMAX:
         code, number = None, code - 128
@@ -100,6 +121,13 @@ async def run(
         over="" if report.over == "asked" else report.over,
         seconds=time.monotonic() - began,
     )
+
+
+def _group() -> str:
+    try:
+        return place()
+    except NoGroup:
+        return ""  # what can be seen is counted
 
 
 def _check_program(argv: Sequence[str], box: Box, env: Mapping[str, str]) -> None:

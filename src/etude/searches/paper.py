@@ -89,6 +89,3 @@ class PaperSearch(Search):
             state = await self._acceptance.decide(state, candidate, f"steps/{state.step:04d}", why_not=why_not)
             yield state
         yield await end_epoch(self._bench, self.log, state, epoch, self._acceptance.guided)
-
-    async def finish(self, state: TrainState) -> TrainState:
-        return state

@@ -94,9 +94,6 @@ class RewriteFirstSearch(Search):
             yield state
         yield await end_epoch(self._bench, self.log, state, epoch, self._acceptance.guided)
 
-    async def finish(self, state: TrainState) -> TrainState:
-        return state
-
     def _settled(self, state: TrainState) -> bool:
         """There is nothing left to gain: every validation task is solved, and only more is accepted; without
         validation every training task, so that nothing is left to learn from."""

@@ -11,6 +11,7 @@ from etude.records import Record
 from etude.sleep.config import SleepConfig
 from etude.store import SqliteSpend
 from etude.store.journal import SqliteJournal
+from etude.store.spend import check_minutes
 from etude.store.views import JOURNAL
 from etude.workbench import StopSwitch
 
@@ -83,12 +84,7 @@ class Deadline(StopSwitch):
     def check(self) -> None:
         """Raise Interrupted once asked, and BudgetStop once the minutes are over."""
         self._switch.check()
-        minutes = self._minutes
-        if minutes is not None and self._clock() - self._started >= minutes * 60:
-            raise BudgetStop(
-                f"limits.minutes = {minutes:g} is reached: nothing more is sent",
-                hint=f"run the same command again for another {minutes:g} minutes, or raise `limits.minutes`",
-            )
+        check_minutes(self._minutes, self._clock() - self._started)
 
 
 def of_the_night(stop: BudgetStop, limits: LimitsSection, spent: Spent) -> BudgetStop:

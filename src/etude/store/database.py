@@ -2,9 +2,8 @@
 
 import os
 import sqlite3
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -29,21 +28,6 @@ _SCHEMA = (
     f"INSERT INTO meta VALUES ('format', '{FORMAT}')",
 )
 
-WriteHook = Callable[[str, int], None]
-"""Called with ("before", n) and ("after", n) around the n-th commit of a database, counted from 1; may raise."""
-
-_watcher: ContextVar[WriteHook | None] = ContextVar("watcher", default=None)
-
-
-@contextmanager
-def watched_writes(hook: WriteHook) -> Generator[None]:
-    """For crash tests: databases that are opened inside call the hook around each of their writes."""
-    token = _watcher.set(hook)
-    try:
-        yield
-    finally:
-        _watcher.reset(token)
-
 
 class Database:
     """One connection. Every write is one transaction, on disk before `write` ends, so that it outlives the process.
@@ -51,19 +35,11 @@ class Database:
     (when only reading) or is not an SQLite database; IdentityError: it has an unknown format version; StopRun: the
     disk is full or cannot be written."""
 
-    def __init__(
-        self,
-        path: Path,
-        *,
-        read_only: bool = False,
-        vfs: str | None = None,
-    ) -> None:
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
-        self._on_write = _watcher.get()
-        self._writes = 0
         if read_only and not path.exists():
             raise DataError(f"there is no journal {str(path)!r}", hint="`etude runs` lists the runs that are there")
-        options = f"mode={'ro' if read_only else 'rwc'}" + (f"&vfs={vfs}" if vfs else "")
+        options = f"mode={'ro' if read_only else 'rwc'}"
         try:
             try:
                 self._open(options, read_only)
@@ -94,22 +70,16 @@ class Database:
     def write(self) -> Generator[sqlite3.Connection]:
         """One transaction: committed when the block ends, rolled back when it raises.
         Raises StopRun: the file cannot be written, as when the disk is full."""
-        number = self._writes + 1
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self._connection
-                if self._on_write is not None:
-                    self._on_write("before", number)
                 self._connection.execute("COMMIT")
             except BaseException:
                 self._connection.rollback()
                 raise
         except sqlite3.OperationalError as error:
             raise unwritable(self.path, error) from error
-        self._writes = number
-        if self._on_write is not None:
-            self._on_write("after", number)
 
     def close(self) -> None:
         """Close the file. Closing twice does no harm."""
@@ -120,9 +90,8 @@ class Database:
             with suppress(OSError):  # SQLite says what is wrong
                 os.close(private_file(self.path))
         # Transactions are explicit; a synchronous caller may hand the connection to the thread of its event loop.
-        self._connection = sqlite3.connect(
-            f"{self.path.absolute().as_uri()}?{options}", uri=True, isolation_level=None, check_same_thread=False
-        )
+        self.uri = f"{self.path.absolute().as_uri()}?{options}"
+        self._connection = sqlite3.connect(self.uri, uri=True, isolation_level=None, check_same_thread=False)
         try:
             self._prepare(read_only)
         except BaseException:

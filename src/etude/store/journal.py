@@ -27,7 +27,6 @@ DECISION = "decision"
 """The kind of facts that belong to one run only and that a fork does not take over."""
 
 _LONGEST_KEY_SHOWN = 2_048
-_PAGE = 256
 _LONGEST_SETTING_SHOWN = 60
 _SHOWN_HASH = 16
 _noted: ContextVar[dict[str, str] | None] = ContextVar("noted", default=None)
@@ -165,14 +164,15 @@ class SqliteJournal(Journal):
         """Copy the facts of another journal, without its decisions, its identity and what it spent.
         Raises DataError: there is no such journal."""
         source = Database(Path(parent), read_only=True)
+        source.close()
+        self.database.rows("ATTACH ? AS parent", (source.uri,))
         try:
             with self.database.write() as connection:
-                for (kind,) in source.rows("SELECT DISTINCT kind FROM facts WHERE kind <> ?", (DECISION,)):
-                    for page in _pages(source, kind):
-                        connection.executemany("INSERT OR IGNORE INTO facts VALUES (?, ?, ?, ?, ?, ?, ?)", page)
-                connection.execute("INSERT OR REPLACE INTO meta VALUES ('forked_from', ?)", (str(parent),))
+                mine = "INSERT OR IGNORE INTO main.facts SELECT * FROM parent.facts WHERE kind <> ?"
+                connection.execute(mine, (DECISION,))
+                connection.execute("INSERT OR REPLACE INTO main.meta VALUES ('forked_from', ?)", (str(parent),))
         finally:
-            source.close()
+            self.database.rows("DETACH parent")
 
     def close(self) -> None:
         """Close the file."""
@@ -242,16 +242,6 @@ def _digest(kind: str, value: bytes) -> str:
     if kind == "trajectory":
         value = re.sub(rb'"(?:seconds|usd)":[^,}]*', b"", value)
     return hashlib.sha256(value).hexdigest()[:_SHOWN_HASH]
-
-
-def _pages(source: Database, kind: str) -> Iterator[list[tuple[Any, ...]]]:
-    last = ""
-    while page := source.rows(
-        "SELECT * FROM facts WHERE kind = ? AND key_hash > ? ORDER BY key_hash LIMIT ?",
-        (kind, last, _PAGE),
-    ):
-        yield page
-        last = page[-1][1]
 
 
 def _changes(path: str, old: JsonValue, new: JsonValue) -> Iterator[str]:

@@ -79,7 +79,7 @@ class SqliteSpend(Spend):
 
     def _reserve(self, role: Role, tokens: int, usd: float | None) -> int:
         with self._database.write() as connection:
-            self._check_minutes()
+            check_minutes(self._limits.minutes, self._clock() - self._started)
             if self._limits.calls is not None or self._limits.tokens is not None or self._limits.usd is not None:
                 self._check(self.totals(), role, tokens, usd)
             row = (role, tokens, usd)
@@ -151,14 +151,6 @@ class SqliteSpend(Spend):
             open_usd=None if any(row[4] for row in still_open) else sum(row[3] for row in still_open),
         )
 
-    def _check_minutes(self) -> None:
-        limit = self._limits.minutes
-        if limit is not None and self._clock() - self._started >= limit * 60:
-            raise BudgetStop(
-                f"limits.minutes = {limit:g} is reached: nothing more is sent",
-                hint=f"run the same command again for another {limit:g} minutes, or raise `limits.minutes`",
-            )
-
     def _check(self, used: SpendTotals, role: Role, tokens: int, usd: float | None) -> None:
         limits = self._limits
         if limits.calls is not None and used.total_calls + 1 > limits.calls:
@@ -184,6 +176,15 @@ class SqliteSpend(Spend):
         if used.usd + used.open_usd + usd > limit + _CENT_FRACTION:
             state = f"{used.usd:.4f} used and {used.open_usd:.4f} reserved for open requests"
             raise _Full(_refusal("usd", f"{limit:g}", state, role, f"up to {usd:.4f}"))
+
+
+def check_minutes(limit: float | None, seconds: float) -> None:
+    """Raise BudgetStop: a process has worked for its minutes."""
+    if limit is not None and seconds >= limit * 60:
+        raise BudgetStop(
+            f"limits.minutes = {limit:g} is reached: nothing more is sent",
+            hint=f"run the same command again for another {limit:g} minutes, or raise `limits.minutes`",
+        )
 
 
 class _Full(Exception):

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import BaseModel, Field, JsonValue, ValidationError
 
 from etude.errors import DataError
 from etude.files import is_locked
 from etude.records import AppliedEdit, Edit, EditFate, Record, Verdict
+from etude.records.base import Lenient
 from etude.skill import token_count
 
 JOURNAL = "journal.db"
@@ -24,10 +25,8 @@ _BORROWED = ("evaluations", "comparisons")
 M = TypeVar("M", bound=BaseModel)
 
 
-class GateView(BaseModel):
-    """`gate.json` of a step or a slow update. Fields it does not know are left alone."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
+class GateView(Lenient):
+    """`gate.json` of a step or a slow update."""
 
     verdict: Verdict | None = None
     """None when there was nothing to decide."""
@@ -39,29 +38,23 @@ class GateView(BaseModel):
     """Why, in a sentence; the verdict's own reason when empty."""
 
 
-class UpdateView(BaseModel):
-    """`update.json` of a step or a slow update. Fields it does not know are left alone."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
+class UpdateView(Lenient):
+    """`update.json` of a step or a slow update."""
 
     edits: tuple[AppliedEdit, ...] = ()
     skipped: str = ""
     """Why the step made no candidate, empty if it made one."""
 
 
-class UntestedView(BaseModel):
+class UntestedView(Lenient):
     """An edit that was not tried."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
     edit: Edit
     why: str
 
 
-class SelectedView(BaseModel):
-    """`selected.json` of a step. Fields it does not know are left alone."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
+class SelectedView(Lenient):
+    """`selected.json` of a step."""
 
     left_out: tuple[UntestedView, ...] = ()
 

@@ -56,8 +56,6 @@ class SourceContract:
     """The program writes what tools gave back."""
     has_project: bool = True
     """The program writes the whole path of the folder it worked in."""
-    has_surrogates: bool = True
-    """Texts are kept as JSON, in which half of a surrogate pair can be written."""
 
     @abstractmethod
     def make_source(self) -> Source:
@@ -140,13 +138,6 @@ class SourceContract:
         assert prompts == {"Sort the words.", "Count the words."}
         assert all(len(self._session(found).turns) == 1 for found in self._find(tmp_path))
 
-    def test_finding_and_reading_change_nothing(self, tmp_path: Path) -> None:
-        self.write_session(tmp_path, turns_of("Sort the words.", "Now backwards."))
-        before = snapshot(tmp_path)
-        (found,) = self._find(tmp_path)
-        self._session(found)
-        assert snapshot(tmp_path) == before
-
     # --- what a text may hold
 
     def test_texts_come_back_as_they_were(self, tmp_path: Path) -> None:
@@ -154,15 +145,6 @@ class SourceContract:
         self.write_session(tmp_path, turns)
         (found,) = self._find(tmp_path)
         self._tells(self._session(found), turns)
-
-    def test_half_a_surrogate_pair_is_no_obstacle(self, tmp_path: Path) -> None:
-        if not self.has_surrogates:
-            pytest.skip("the program cannot write it")
-        self.write_session(tmp_path, turns_of("half \ud83d of it", answer="\udc00"))
-        (found,) = self._find(tmp_path)
-        session = self._session(found)
-        assert session.turns[0].prompt.startswith("half ")
-        assert Session.model_validate_json(session.model_dump_json()) == session
 
     # --- what may be broken
 
@@ -244,16 +226,3 @@ def dated(path: Path, turns: Sequence[Turn]) -> Path:
     moment = max((turn.at for turn in turns if turn.at is not None), default=START).timestamp()
     os.utime(path, (moment, moment))
     return path
-
-
-def snapshot(folder: Path) -> dict[str, tuple[int, int, bytes]]:
-    """All under a folder: kind and permissions, time of the last change, content."""
-    found: dict[str, tuple[int, int, bytes]] = {}
-    for path in sorted(folder.rglob("*")):
-        state = path.lstat()
-        found[str(path.relative_to(folder))] = (
-            state.st_mode,
-            state.st_mtime_ns,
-            path.read_bytes() if path.is_file() else b"",
-        )
-    return found

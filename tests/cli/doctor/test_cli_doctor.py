@@ -11,6 +11,7 @@ from etude.cli.main import main
 from etude.config import RunSection
 from etude.simulation.endpoint import Endpoint, running_endpoint
 from etude.store import RunFolder
+from trusting import trust
 
 Captured = pytest.CaptureFixture[str]
 CONFIG = "demo/etude.yaml"
@@ -194,6 +195,7 @@ def test_an_environment_that_scores_in_its_own_way_is_left_alone(
     )
     monkeypatch.syspath_prepend(str(Path.cwd()))
     Path("own.yaml").write_text("env: {name: 'own_world_for_doctor:Env'}\n")
+    trust("own.yaml")
     found = checks(capsys, "own.yaml")
     assert found["data"][0]["text"] == "1 train, 1 val, 1 test tasks"
     assert found["scorer"][0]["text"] == "environment 'own' scores in its own way; nothing to check beforehand"

@@ -1,5 +1,6 @@
 """What doctor says of the sandbox, of agent programs and of the agent that a config names."""
 
+import contextlib
 import json
 import os
 from pathlib import Path
@@ -13,6 +14,7 @@ from etude.cli.main import main
 from etude.programs.base import Program
 from etude.programs.pi import Pi
 from etude.sandbox import find_sandbox
+from etude.sandbox.launch import group
 
 Captured = pytest.CaptureFixture[str]
 CONFIG = "demo/etude.yaml"
@@ -26,9 +28,14 @@ def checks(capsys: Captured, *words: str, code: int = 0) -> dict[str, dict[str, 
 def test_the_sandbox_that_works_here_is_named() -> None:
     found = Findings()
     check_sandbox(found)
-    (check,) = found
+    check, limits = found
     assert check.text.startswith(f"{find_sandbox().name} works")
     assert check.status in ("ok", "note")
+    with contextlib.suppress(group.NoGroup):
+        assert group.place()
+        assert (limits.status, limits.text) == ("ok", "the kernel keeps the memory limit")
+        return
+    assert (limits.status, "systemd-run" in limits.fix) == ("note", True)
 
 
 def looked_at(program: Program) -> Finding:

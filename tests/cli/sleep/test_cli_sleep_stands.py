@@ -14,6 +14,7 @@ from cli_said import Captured, said
 from sleep_proposals import Project, both, offer
 from small_night import Small
 from task_files import mark_reviewed
+from watched import CHILD
 
 from etude.cli.main import main
 from etude.cli.sleep.settings import Nights
@@ -25,6 +26,7 @@ import os, signal, sys
 from pathlib import Path
 from etude.sleep.adoption.adopt import adopt
 from etude.sleep.adoption.revert import revert
+from watched import told
 
 def listen(name):
     if name == sys.argv[5]:
@@ -32,9 +34,11 @@ def listen(name):
 
 project, state, night = Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4]
 if sys.argv[1] == "adopt":
-    adopt(state / "nights" / night / "proposal", project, state, on_write=listen)
+    with told(listen):
+        adopt(state / "nights" / night / "proposal", project, state)
 else:
-    revert(night, state, on_write=listen)
+    with told(listen):
+        revert(night, state)
 """
 ENDS = "an adoption or a revert has not ended: the next adopt, revert or run finishes it"
 NOTHING_ELSE = "nothing else was done: `etude sleep status` shows how nights stand"
@@ -75,7 +79,9 @@ def status(capsys: Captured) -> list[dict[str, Any]]:
 def killed(place: Project, at: str, what: str = "adopt", night: str = "0001") -> None:
     """Leave what a process leaves that is killed while it adopts, or reverts."""
     words = [what, str(place.root), str(place.state), night, at]
-    assert subprocess.run([sys.executable, "-c", KILLED, *words], check=False).returncode == -signal.SIGKILL
+    assert (
+        subprocess.run([sys.executable, "-c", KILLED, *words], env=CHILD, check=False).returncode == -signal.SIGKILL
+    )
 
 
 def test_what_is_left_of_a_proposal_waits_and_is_adopted_without_naming_it(two: Project, capsys: Captured) -> None:

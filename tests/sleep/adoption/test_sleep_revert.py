@@ -307,9 +307,8 @@ def test_a_night_stands_while_a_later_one_holds_its_rule_in_other_words(tmp_path
     place = adopted_nights(tmp_path, nights)
     reworded, other = ids(place, place.memory)
     (former,) = [rule.id for rule in kept_rules(place.state).documents[str(place.memory)] if rule.status == "retired"]
-    with pytest.raises(InputError, match=f"'{former}' was reworded: rule '{reworded}' of night 'n2'") as error:
+    with pytest.raises(InputError, match=f"no adopted document has a rule '{former}'"):
         revert_rule(former, place.state)
-    assert error.value.hint == f"take out rule '{reworded}'"
     revert_rule(other, place.state)
     assert [receipt.reverted for receipt in receipts(place.state)] == [False, False]
     assert revert_rule(reworded, place.state).back == ("- Write dates as ISO.",)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from sleep_proposals import HAND, Project, both, offer, project
+from watched import told
 
 from etude.errors import EtudeError, InputError, StopRun
 from etude.sleep.adoption.adopt import adopt, receipts, recover
@@ -25,7 +26,8 @@ SCRIPT = Path(__file__).parents[1] / "sleep_killed.py"
 def names_of_writes(tmp_path: Path) -> list[str]:
     place = project(tmp_path / "names")
     names: list[str] = []
-    adopt(both(place), place.root, place.state, on_write=names.append)
+    with told(names.append):
+        adopt(both(place), place.root, place.state)
     return names
 
 
@@ -48,10 +50,14 @@ def test_a_full_disk_at_any_write_leaves_everything_as_it_was_or_done(tmp_path: 
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
         if name.startswith(("tidy", "end")):
-            adopt(proposal, place.root, place.state, on_write=listen)
+            with told(listen):
+                adopt(proposal, place.root, place.state)
         else:
-            with pytest.raises(EtudeError, match=r"are as they were: .*No space left") as error:
-                adopt(proposal, place.root, place.state, on_write=listen)
+            with (
+                pytest.raises(EtudeError, match=r"are as they were: .*No space left") as error,
+                told(listen),
+            ):
+                adopt(proposal, place.root, place.state)
             assert "room on the disk" in error.value.hint
             assert place.files() == before
             adopt(proposal, place.root, place.state)
@@ -68,8 +74,8 @@ def test_an_interrupt_puts_everything_back(tmp_path: Path) -> None:
         if name == "replace 1":
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        adopt(proposal, place.root, place.state, on_write=listen)
+    with pytest.raises(KeyboardInterrupt), told(listen):
+        adopt(proposal, place.root, place.state)
     assert place.files() == before
 
 
@@ -175,8 +181,8 @@ def test_a_document_that_was_new_is_gone_again_when_the_others_cannot_be_replace
     place = project(tmp_path)
     before = place.files()
     proposal = offer(place, [(place.skill, "- a\n"), (place.memory, "- a\n")])
-    with pytest.raises(EtudeError, match="are as they were"):
-        adopt(proposal, place.root, place.state, on_write=full_at("replace 1"))
+    with pytest.raises(EtudeError, match="are as they were"), told(full_at("replace 1")):
+        adopt(proposal, place.root, place.state)
     assert place.files() == before
 
 
@@ -208,8 +214,8 @@ def test_a_document_that_changes_while_it_is_adopted_is_kept(tmp_path: Path) -> 
         if name == "replace 0":
             place.memory.write_text("By hand.\n")
 
-    with pytest.raises(EtudeError, match="changed while it was being replaced"):
-        adopt(proposal, place.root, place.state, on_write=listen)
+    with pytest.raises(EtudeError, match="changed while it was being replaced"), told(listen):
+        adopt(proposal, place.root, place.state)
     assert place.memory.read_text() == "By hand.\n"
     assert not place.skill.exists()
 
@@ -228,8 +234,8 @@ def test_what_cannot_be_finished_now_is_finished_later(tmp_path: Path) -> None:
     place = project(tmp_path)
     both(place)
     killed_once(place, "replace 1")
-    with pytest.raises(EtudeError, match=r"could not be finished: .*full"):
-        recover(place.state, full_at("replace 1"))
+    with pytest.raises(EtudeError, match=r"could not be finished: .*full"), told(full_at("replace 1")):
+        recover(place.state)
     assert recover(place.state) is not None
     assert place.skill.exists()
     assert not list(place.root.rglob(".etude-*"))
@@ -246,8 +252,8 @@ def test_an_adoption_that_can_neither_be_done_nor_undone_is_finished_by_the_next
             blocks[0].mkdir()
             raise OSError(errno.ENOSPC, "full")
 
-    with pytest.raises(EtudeError, match="could not be finished") as error:
-        adopt(proposal, place.root, place.state, on_write=listen)
+    with pytest.raises(EtudeError, match="could not be finished") as error, told(listen):
+        adopt(proposal, place.root, place.state)
     assert PENDING in error.value.hint
     blocks[0].rmdir()
     recovery = recover(place.state)
@@ -268,8 +274,8 @@ def test_a_folder_that_a_person_has_put_something_into_stays(tmp_path: Path) -> 
             notes.write_text("mine")
             raise OSError(errno.ENOSPC, "full")
 
-    with pytest.raises(EtudeError, match="are as they were"):
-        adopt(proposal, place.root, place.state, on_write=listen)
+    with pytest.raises(EtudeError, match="are as they were"), told(listen):
+        adopt(proposal, place.root, place.state)
     assert notes.read_text() == "mine"
     assert not place.skill.exists()
 
@@ -294,7 +300,8 @@ def test_what_a_private_document_becomes_is_private_while_it_is_written(tmp_path
 
     umask = os.umask(0o022)
     try:
-        adopt(offer(place, [(place.memory, "- a\n")]), place.root, place.state, on_write=listen)
+        with told(listen):
+            adopt(offer(place, [(place.memory, "- a\n")]), place.root, place.state)
     finally:
         os.umask(umask)
     assert modes == [0o600]
@@ -335,8 +342,8 @@ def test_nothing_is_written_through_a_link_that_appears_while_a_document_is_adop
             link.rename(tmp_path / "moved")
             link.symlink_to(target)
 
-    with pytest.raises(EtudeError, match=r"SKILL.md' is reached through a link now"):
-        adopt(proposal, place.root, place.state, on_write=listen)
+    with pytest.raises(EtudeError, match=r"SKILL.md' is reached through a link now"), told(listen):
+        adopt(proposal, place.root, place.state)
     assert [path.name for path in outside.iterdir()] == ["SKILL.md"]
     assert "learned -->" not in (outside / "SKILL.md").read_text()
     assert not (place.state / PENDING).exists()
@@ -354,8 +361,8 @@ def test_a_new_document_is_not_made_below_a_folder_that_became_a_link(tmp_path: 
             folder.rmdir()
             folder.symlink_to(outside)
 
-    with pytest.raises(EtudeError, match=r"SKILL.md' is reached through a link now"):
-        adopt(proposal, place.root, place.state, on_write=listen)
+    with pytest.raises(EtudeError, match=r"SKILL.md' is reached through a link now"), told(listen):
+        adopt(proposal, place.root, place.state)
     assert list(outside.iterdir()) == []
 
 
@@ -380,8 +387,8 @@ def test_a_folder_that_became_a_link_before_the_plan_gets_nothing_not_even_for_a
             (place.root / ".claude").symlink_to(outside)
         seen.update(outside.rglob("*"))
 
-    with pytest.raises(EtudeError, match=r"SKILL.md' is reached through a link now"):
-        adopt(proposal, place.root, place.state, on_write=listen)
+    with pytest.raises(EtudeError, match=r"SKILL.md' is reached through a link now"), told(listen):
+        adopt(proposal, place.root, place.state)
     assert seen == set()
 
 

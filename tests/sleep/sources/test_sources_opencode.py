@@ -9,12 +9,12 @@ from pathlib import Path, PosixPath
 from typing import Any
 
 import pytest
-from strict_source import StrictSourceContract
+from strict_source import StrictSourceContract, snapshot
 
 from etude.sleep.transcripts.sessions import Found, Session, Turn
 from etude.sleep.transcripts.sources.opencode import OpenCode
 from etude.sleep.transcripts.sources.sqlite import MOST_BYTES, Databases
-from etude.testing.source import ID, OTHER, PROJECT, START, dated, snapshot, turns_of
+from etude.testing.source import ID, OTHER, PROJECT, START, dated, turns_of
 from rows import rows
 
 TRANSCRIPTS = Path(__file__).resolve().parents[3].parent / "shared" / "transcripts"

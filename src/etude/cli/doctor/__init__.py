@@ -28,11 +28,12 @@ _STYLES = {"ok": "green", "note": None, "wrong": "red bold"}
 
 def run(args: argparse.Namespace) -> int:
     """Check one thing after the other, print what is wrong and how to fix it; 1 if anything is."""
-    found = Findings()
+    found, settings = Findings(), Findings()
+    config = _config(args, settings)  # first: it may ask, or end here
     check_install(found)
     check_sandbox(found)
     check_programs(found)
-    config = _config(args, found)
+    found += settings
     if config is not None:
         asyncio.run(_check(config, args.live, found))
     wrong = sum(finding.status == "wrong" for finding in found)

@@ -31,6 +31,7 @@ from etude.records import SPLITS, ChatRequest, Role, user
 from etude.registry import BUILT_IN, find, load, origin, plugins
 from etude.sandbox import find_sandbox
 from etude.sandbox.landlock import Landlock
+from etude.sandbox.launch.group import NoGroup, place
 from etude.secret_values import SHORTEST_KEY
 from etude.skill import load_skill, token_count, validate_skill
 from etude.store import is_running, read_run
@@ -128,7 +129,7 @@ async def _data(config: TrainConfig, found: Findings) -> None:
         text = (
             "the check runs in one box with what the attempt left: code of it that the check starts can forge a score"
         )
-        found.note("check", text, "let it read files and start nothing, or see docs/guides/command-environment.md")
+        found.note("check", text, "set env.boxes: 2 and start that code with the Python module 'etude_attempt'")
     with found.checking("scorer"):
         await check_gold(env, [*train, *val, *test])
         if not config.env.allow_constant_gold:
@@ -226,10 +227,20 @@ def check_sandbox(found: Findings) -> None:
         found.note("sandbox", error.message, error.hint)
         return
     if isinstance(sandbox, Landlock):
-        text = "Landlock works, bubblewrap does not: programs can see that files outside exist, and other processes"
+        text = (
+            "Landlock works, bubblewrap does not: programs can see which files exist and which processes run, change "
+            "the times of your files, and end your processes before Linux 6.12"
+        )
         found.note("sandbox", text, "install bubblewrap")
     else:
         found.ok("sandbox", f"{sandbox.name} works")
+    try:
+        place()
+    except NoGroup as reason:
+        text = f"etude counts the memory of programs and does not see all of it: {reason}"
+        found.note("limits", text, "where systemd runs: systemd-run --user --scope -p Delegate=yes etude ...")
+    else:
+        found.ok("limits", "the kernel keeps the memory limit")
 
 
 def check_programs(found: Findings, programs: Sequence[Program] | None = None) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Literal
 
+from etude.cli.trust import UntrustedError
 from etude.errors import EtudeError
 from etude.records import Record
 
@@ -36,8 +37,10 @@ class Findings(list[Finding]):
 
     @contextmanager
     def checking(self, name: str) -> Generator[None]:
-        """An error in the block is what is wrong."""
+        """An error in the block is what is wrong; without trust there is nothing to check."""
         try:
             yield
+        except UntrustedError:
+            raise
         except EtudeError as error:
             self.wrong(name, error.message, error.hint)

@@ -69,6 +69,12 @@ def unsafe_no_sandbox(parser: Arguments) -> None:
     )
 
 
+def trust(parser: Arguments) -> None:
+    """For all verbs that act on settings."""
+    about = "trust what the settings name, as it is listed with this hash; for where no terminal is there to ask at"
+    parser.add_argument("--trust", metavar="HASH", help=about)
+
+
 def demo(parser: Arguments) -> None:
     parser.add_argument(
         "--folder", default=DEMO_FOLDER, metavar="DIR", help=f"where to make the project (default: {DEMO_FOLDER})"
@@ -179,6 +185,7 @@ def blame(parser: Arguments) -> None:
 def verify(parser: Arguments) -> None:
     parser.add_argument("skill", metavar="SKILL", help=_SKILL)
     parser.add_argument("run", metavar="RUN", help=_RUN)
+    trust(parser)
 
 
 def export(parser: Arguments) -> None:

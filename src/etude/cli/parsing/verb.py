@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, cast, get_args, get_origin
 
+from etude.cli.parsing.arguments import trust
 from etude.cli.parsing.flags import take_dotted
 from etude.cli.parsing.usage import UsageError
 from etude.errors import did_you_mean
@@ -65,6 +66,7 @@ class Verb:
         self.arguments(parser)
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
         if self.dotted:
+            trust(parser)
             usage = parser.format_usage().removeprefix("usage: ").rstrip()
             parser.usage = f"{usage} [--section.key VALUE ...]"
         return parser

@@ -5,6 +5,7 @@ import os
 
 from etude.cli.sleep.text import counts, result
 from etude.cli.terminal.tables import text_lines
+from etude.cli.trust import open_folder
 from etude.sleep.adoption.structure import plain
 from etude.sleep.tasks.gather import Surroundings
 from etude.sleep.transcripts.harvest import Asked, harvest
@@ -15,6 +16,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the newest sessions that are found, without secrets, whether or not a night has used them."""
     around = Surroundings()
     names: list[str] = list(dict.fromkeys(args.source or ()))
+    open_folder()  # a source may be named by its import path
     scope = None if args.project is None else os.path.realpath(args.project)
     asked = Asked(now=around.now(), scope=scope, hours=args.hours, limit=args.limit, newest=True)
     found = harvest(sources_named(names), None, asked, home=around.home, environ=around.environ)

@@ -1,6 +1,7 @@
 """The Python that runs a model's code and reads the workbooks it leaves, in the sandbox."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -128,8 +129,11 @@ def _check_openpyxl(program: Path, name: str | None, where: str) -> None:
         if find_spec("openpyxl") is None:
             raise not_installed("the environment 'spreadsheet'", "openpyxl", "spreadsheet")
         return
+    # Outside of the sandbox: without keys, and without modules of the current folder.
+    env = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
     try:
-        done = subprocess.run([program, "-c", "import openpyxl"], capture_output=True, timeout=60, check=False)
+        words = [program, "-I", "-c", "import openpyxl"]
+        done = subprocess.run(words, env=env, capture_output=True, timeout=60, check=False)
         problem = (_last_line(done.stderr) or f"exit code {done.returncode}") if done.returncode else ""
     except (OSError, subprocess.TimeoutExpired) as error:
         problem = str(error)

@@ -35,7 +35,8 @@ class Limited(Wrapper):
         self._most = max_concurrency
         self._window = float(min(max_concurrency, START))
         self._halvings = 0
-        self._in_flight = 0
+        self.in_flight = 0
+        """Requests under way, those included that wait for the end of a pause."""
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._paused_until = 0.0
         self._sleep = sleep
@@ -45,11 +46,6 @@ class Limited(Wrapper):
     def limit(self) -> int:
         """Most requests in flight at the moment, from 1 to `max_concurrency`."""
         return int(self._window)
-
-    @property
-    def in_flight(self) -> int:
-        """Requests under way, those included that wait for the end of a pause."""
-        return self._in_flight
 
     async def complete(self, request: ChatRequest) -> Reply:
         await self._enter()
@@ -63,11 +59,11 @@ class Limited(Wrapper):
                 if error.rate_limited:
                     self._slow_down(error.retry_after, sent_after=halvings)
                 raise
-            if self._in_flight >= self.limit:
+            if self.in_flight >= self.limit:
                 self._window = min(float(self._most), self._window + (1 / self._window if self._halvings else 1))
             return reply
         finally:
-            self._in_flight -= 1
+            self.in_flight -= 1
             self._admit()
 
     def _slow_down(self, retry_after: float | None, *, sent_after: int) -> None:
@@ -85,13 +81,13 @@ class Limited(Wrapper):
             await turn
         except asyncio.CancelledError:
             if not turn.cancelled():  # the turn had come when the cancellation did: pass it on
-                self._in_flight -= 1
+                self.in_flight -= 1
                 self._admit()
             raise
 
     def _admit(self) -> None:
-        while self._waiting and self._in_flight < self.limit:
+        while self._waiting and self.in_flight < self.limit:
             turn = self._waiting.popleft()
             if not turn.cancelled():
-                self._in_flight += 1
+                self.in_flight += 1
                 turn.set_result(None)

@@ -25,6 +25,7 @@ import time
 from .descriptors import hand, started
 from .disk import TooDeep, size
 from .execute import NOT_STARTED, become
+from .group import Group
 from .held import Held
 from .processes import Process, below, resident, shared_memory
 
@@ -53,6 +54,7 @@ def main(orders: dict[str, Any], argv: list[str]) -> int:
     if os.getppid() != orders["parent"]:
         return 1
     orders["parent"] = os.getpid()
+    orders["group"] = Group(orders["group"], orders["memory_mb"] * _MB)
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     supervisor = os.fork()
     if supervisor:
@@ -143,7 +145,7 @@ class _Supervisor:
             self.ear.wait(min(self._tick, deadline - time.monotonic()))
             self.reap()
             if self.status is not None:
-                return ""
+                return self._ended_by_kernel()
             breach = self._breach()
             if breach:
                 return breach
@@ -163,7 +165,7 @@ class _Supervisor:
             self.ear.wait(min(self._tick, deadline - time.monotonic()))
             self.reap()
             if self.status is not None:
-                return ""
+                return self._ended_by_kernel()
             breach = self._breach()
             if breach:
                 return breach
@@ -188,7 +190,7 @@ class _Supervisor:
             threads += process.threads
             if len(processes) > most or threads > _THREADS * most:
                 return "process limit"
-        breach = self._too_full(processes, began) or self._too_large(processes)
+        breach = self._too_full(processes, began) or self._too_large(processes) or self._ended_by_kernel()
         self._tick = max(_TICK, 5 * (time.monotonic() - began))
         return breach
 
@@ -215,6 +217,9 @@ class _Supervisor:
         self._disk_at = began + max(_DISK_TICK, 10 * (time.monotonic() - began))
         return "disk limit" if used > most else ""
 
+    def _ended_by_kernel(self) -> str:
+        return "memory limit" if self.orders["group"].exceeded() else ""
+
     def _room(self) -> tuple[int, int]:
         """What is free on the disk of the box, and the shared memory of the machine. What one lost and the other
         gained is an upper bound for files that nobody may look at."""
@@ -235,6 +240,7 @@ class _Supervisor:
             if not adopted:
                 _kill_group(self.child)  # orphans are found by their group only
             if not self.reap() or (not adopted and not left):
+                self.orders["group"].close()
                 return 0
             if time.monotonic() > deadline:
                 return left
@@ -291,6 +297,7 @@ def _start(argv: list[str], orders: dict[str, Any], tell: int) -> int:
         _limit(resource.RLIMIT_NOFILE, 8192)
         _limit(resource.RLIMIT_NPROC, tasks + _THREADS * orders["processes"] + _MARGIN)
         os.chdir(orders["workspace"])
+        orders["group"].enter()
         if orders["spare"]:
             hand(tell, orders["filter"])
         become(argv)

@@ -14,16 +14,7 @@ from etude.records.summary import ShipVerdict
 from etude.sleep.adoption.proposal import Proposal, Proposed, again, read_proposal
 from etude.sleep.adoption.rules import BY_HAND, Rule, Rules, active
 from etude.sleep.adoption.structure import doubts
-from etude.sleep.adoption.transaction import (
-    OnWrite,
-    Recovery,
-    Write,
-    carry_out,
-    locked,
-    missing_folders,
-    settle,
-    silent,
-)
+from etude.sleep.adoption.transaction import Recovery, Write, carry_out, locked, missing_folders, settle
 from etude.sleep.places import LiveDocument, read_document
 from etude.sleep.state import as_json, read_kept
 
@@ -49,13 +40,7 @@ class Receipt(Record):
 
 
 def adopt(
-    proposal: Path,
-    project: Path,
-    state: Path,
-    *,
-    select: Sequence[str] = (),
-    allow: Iterable[Path] = (),
-    on_write: OnWrite = silent,
+    proposal: Path, project: Path, state: Path, *, select: Sequence[str] = (), allow: Iterable[Path] = ()
 ) -> Receipt:
     """Put the proposed documents in place of the live ones, all or none. Ends an interrupted adoption first.
 
@@ -63,7 +48,6 @@ def adopt(
         state: keeps receipts and rules; one for all nights of the project.
         select: names, titles or kinds of the documents to adopt; all by default.
         allow: files and folders outside of the project that the user named.
-        on_write: is called before each write.
 
     Raises:
         InputError: the proposal cannot be read; a document is not as it was when the night read it, or is not the
@@ -72,7 +56,7 @@ def adopt(
         EtudeError: a file could not be written. Everything is as it was.
     """
     with locked(state):
-        settle(state, on_write)
+        settle(state)
         offered = read_proposal(proposal)
         allowed, known = tuple(allow), dict(kept_rules(state).documents)
         documents: list[Proposed] = []
@@ -86,7 +70,7 @@ def adopt(
         number = 1 + max((each.number for each in receipts(state) if each.night == offered.night), default=0)
         receipt = Receipt(night=offered.night, number=number, documents=tuple(documents), at=datetime.now(UTC))
         records = record(receipt.place(state), receipt), record(state / RULES, Rules(documents=known))
-        carry_out(state, [*writes, *records], on_write)
+        carry_out(state, [*writes, *records])
         return receipt
 
 
@@ -103,10 +87,10 @@ def record(path: Path, value: Record) -> Write:
     return Write(real=real, before=before, after=as_json(value).encode(), mode=0o600, folders=folders)
 
 
-def recover(state: Path, on_write: OnWrite = silent) -> Recovery | None:
+def recover(state: Path) -> Recovery | None:
     """End what an interrupted adoption or revert left; None when there is nothing."""
     with locked(state):
-        return settle(state, on_write)
+        return settle(state)
 
 
 def adoptable(rules: Sequence[Rule], verdict: ShipVerdict | None) -> tuple[str, ...]:

@@ -23,13 +23,12 @@ from etude.sleep.adoption.rules import (
     Rules,
     active,
     block_of,
-    lineage,
     render,
     revised,
     taken_back,
     with_block,
 )
-from etude.sleep.adoption.transaction import OnWrite, Write, carry_out, locked, settle, silent
+from etude.sleep.adoption.transaction import Write, carry_out, locked, settle
 from etude.sleep.places import LiveDocument, read_document
 
 
@@ -48,7 +47,7 @@ class Reverted(Record):
     """Earlier texts of rules, which are there again in place of what was taken out."""
 
 
-def revert(night: str, state: Path, *, on_write: OnWrite = silent) -> Reverted:
+def revert(night: str, state: Path) -> Reverted:
     """Take back all that was adopted from a night. Ends an interrupted adoption first.
 
     A document that is still what the adoption wrote becomes what it was. From any other document only the rules of
@@ -61,7 +60,7 @@ def revert(night: str, state: Path, *, on_write: OnWrite = silent) -> Reverted:
         EtudeError: a file could not be written. Everything is as it was.
     """
     with locked(state):
-        settle(state, on_write)
+        settle(state)
         work = _Work(state, night)
         mine = [one for one in work.receipts if one.night == night and not one.reverted]
         if not mine:
@@ -72,14 +71,14 @@ def revert(night: str, state: Path, *, on_write: OnWrite = silent) -> Reverted:
             )
         for document in {one.live.real: one for receipt in mine for one in receipt.documents}.values():
             work.take_back(document, night)
-        return work.finish(mine, on_write)
+        return work.finish(mine)
 
 
-def revert_rule(rule: str, state: Path, *, on_write: OnWrite = silent) -> Reverted:
+def revert_rule(rule: str, state: Path) -> Reverted:
     """Take one rule out, by its id; out of each document that has it, when a night wrote it into several. A night of
     which nothing is left then is taken back."""
     with locked(state):
-        settle(state, on_write)
+        settle(state)
         work = _Work(state)
         adopted = {one.live.real: one for receipt in work.receipts for one in receipt.documents}
         found = [
@@ -89,26 +88,15 @@ def revert_rule(rule: str, state: Path, *, on_write: OnWrite = silent) -> Revert
             if one.id == rule and real in adopted
         ]
         if not found:
-            raise _unknown(rule, Rules(documents=work.rules))
+            hint = "`etude sleep explain` shows the ids, and which rule a later one rewords"
+            raise InputError(f"no adopted document has a rule {rule!r}", hint=hint)
         for document, one in found:
             work.cut(document, [one.text])
         # A rule that a later night took out counts as there: it comes back with what that night did.
         rules, nights = Rules(documents=work.rules), {one.night for _, one in found}
         standing = [one for one in work.receipts if not one.reverted and one.night in nights]
         full = {one.night for one in standing for each in one.documents if stands(each, one.night, rules)}
-        return work.finish([one for one in standing if one.night not in full], on_write)
-
-
-def _unknown(rule: str, rules: Rules) -> InputError:
-    """Why a rule cannot be taken out."""
-    for those in rules.documents.values():
-        for one in active(those):
-            if rule in [before.id for before in lineage(one, those)[1:]]:
-                return InputError(
-                    f"rule {rule!r} was reworded: rule {one.id!r} of night {one.night!r} took its place",
-                    hint=f"take out rule {one.id!r}",
-                )
-    return InputError(f"no adopted document has a rule {rule!r}", hint="give an id from the report of a night")
+        return work.finish([one for one in standing if one.night not in full])
 
 
 class _Work:
@@ -160,12 +148,12 @@ class _Work:
         self.rules[real] = after
         self._put(document, now, *self._without_block(real, with_block(now.text, render(after))))
 
-    def finish(self, gone: Sequence[Receipt], on_write: OnWrite) -> Reverted:
+    def finish(self, gone: Sequence[Receipt]) -> Reverted:
         """Write it all: documents, the receipts of which nothing is left, and the rules that are left."""
         reverted = [one.model_copy(update={"reverted": True}) for one in gone]
         records = [record(one.place(self._state), one) for one in reverted]
         rules = record(self._state / RULES, Rules(documents=self.rules))
-        carry_out(self._state, [*self._writes, *records, rules], on_write)
+        carry_out(self._state, [*self._writes, *records, rules])
         return self._report
 
     def _put(self, document: Proposed, now: LiveDocument, after: bytes | None, folders: tuple[str, ...]) -> None:

@@ -7,7 +7,7 @@ was changed meanwhile is left as it is and named.
 
 import os
 import secrets
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
@@ -20,13 +20,9 @@ from etude.sleep.state import read_kept
 LOCK = "adopt.lock"
 PENDING = "pending.json"
 
-OnWrite = Callable[[str], None]
-"""Called with the name of a write before it is made."""
 
-
-def silent(name: str) -> None:
-    """Listens to nothing."""
-    del name
+def about_to(step: str) -> None:
+    """Does nothing: crash tests put something else in its place."""
 
 
 class Write(Record):
@@ -91,7 +87,7 @@ def locked(state: Path) -> Generator[None]:
         yield
 
 
-def carry_out(state: Path, writes: Sequence[Write], on_write: OnWrite = silent) -> None:
+def carry_out(state: Path, writes: Sequence[Write]) -> None:
     """Replace all files, or none. The caller has the lock and has settled what was pending.
 
     Raises:
@@ -104,15 +100,15 @@ def carry_out(state: Path, writes: Sequence[Write], on_write: OnWrite = silent) 
     )
     pending = _Pending(writes=tuple(write for write in named if write.before != write.after))
     try:
-        on_write("pending")
+        about_to("pending")
         text = pending.model_dump_json(indent=1).encode()
         write_atomically(state / PENDING, text, durable=True)
-        _apply(pending.writes, on_write)
-        _tidy(state, pending, on_write)
+        _apply(pending.writes)
+        _tidy(state, pending)
     except BaseException as error:
         finished = all(write.done for write in pending.writes)
         back = [] if finished else [_back(write) for write in reversed(pending.writes) if write.done]
-        _finish(state, pending, back, silent)
+        _finish(state, pending, back)
         if not isinstance(error, OSError):
             raise
         if not finished:
@@ -122,7 +118,7 @@ def carry_out(state: Path, writes: Sequence[Write], on_write: OnWrite = silent) 
             ) from error
 
 
-def settle(state: Path, on_write: OnWrite = silent) -> Recovery | None:
+def settle(state: Path) -> Recovery | None:
     """Finish the transaction that an earlier process did not; None when there is none. The caller has the lock."""
     for leftover in state.glob(f"{TEMPORARY}*"):
         leftover.unlink()
@@ -130,7 +126,7 @@ def settle(state: Path, on_write: OnWrite = silent) -> Recovery | None:
     if pending is None:
         return None
     left = tuple(sorted(write.real for write in pending.writes if write.changed))
-    _finish(state, pending, [write for write in pending.writes if not write.changed], on_write)
+    _finish(state, pending, [write for write in pending.writes if not write.changed])
     return Recovery(left=left)
 
 
@@ -139,20 +135,20 @@ def missing_folders(real: str) -> tuple[str, ...]:
     return tuple(str(folder) for folder in reversed(Path(real).parents) if not folder.exists())
 
 
-def _apply(writes: Sequence[Write], on_write: OnWrite) -> None:
+def _apply(writes: Sequence[Write]) -> None:
     """Make each file what it becomes. All that needs room is written before the first one is replaced."""
     for number, write in enumerate(writes):
         _check(write)
         if write.after is not None and not write.done:
             for folder in (each for each in write.folders if not os.path.lexists(each)):
-                on_write(f"folder {folder}")
+                about_to(f"folder {folder}")
                 os.mkdir(folder)
                 sync_folder(Path(folder).parent)
-            on_write(f"text {number}")
+            about_to(f"text {number}")
             _check(write)
             _write(write.temporary, write.after, write.mode)
     for number, write in enumerate(writes):
-        on_write(f"replace {number}")
+        about_to(f"replace {number}")
         _check(write)
         if write.done:
             continue
@@ -163,10 +159,10 @@ def _apply(writes: Sequence[Write], on_write: OnWrite) -> None:
         sync_folder(Path(write.real).parent)
 
 
-def _finish(state: Path, pending: _Pending, writes: Sequence[Write], on_write: OnWrite) -> None:
+def _finish(state: Path, pending: _Pending, writes: Sequence[Write]) -> None:
     try:
-        _apply(writes, on_write)
-        _tidy(state, pending, on_write)
+        _apply(writes)
+        _tidy(state, pending)
     except OSError as error:
         raise EtudeError(
             f"an interrupted adoption or revert could not be finished: {error}",
@@ -174,17 +170,17 @@ def _finish(state: Path, pending: _Pending, writes: Sequence[Write], on_write: O
         ) from error
 
 
-def _tidy(state: Path, pending: _Pending, on_write: OnWrite) -> None:
+def _tidy(state: Path, pending: _Pending) -> None:
     """Remove what is of no use any more: new files that took no place, empty folders, the pending record."""
     for write in pending.writes:
-        on_write(f"tidy {write.real}")
+        about_to(f"tidy {write.real}")
         if os.path.realpath(write.real) != write.real:
             continue
         Path(write.temporary).unlink(missing_ok=True)
         for folder in () if os.path.lexists(write.real) else reversed(write.folders):
             with suppress(OSError):  # something is in it, or it is not there
                 os.rmdir(folder)
-    on_write("end")
+    about_to("end")
     (state / PENDING).unlink(missing_ok=True)
     sync_folder(state)
 

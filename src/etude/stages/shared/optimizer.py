@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import ClassVar, Protocol, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from etude.errors import EtudeError, ModelError, OutageStop, RejectedRequest
 from etude.events import Event, Notice
 from etude.prompts import Prompts
 from etude.records import Message, TextPart, system
+from etude.records.base import Lenient
 from etude.stages.shared.render import Shared, fence
 from etude.store.journal import facts_noted
 
@@ -26,10 +27,8 @@ class Asks(Protocol):
         ...
 
 
-class ReplyForm(BaseModel):
+class ReplyForm(Lenient):
     """Base of the forms the optimizer fills in. What it adds is left out."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
 
     returns: ClassVar[str] = ""
     """Name of the prompt that says how the form is filled, for forms that several kinds of calls share."""

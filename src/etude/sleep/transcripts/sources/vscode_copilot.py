@@ -38,8 +38,9 @@ class VSCodeCopilot(Source):
         conversation = Conversation(found)
         state: Any = {}
         for operation in conversation.records():
-            valid, state = _applied(operation, state)
-            if not valid:
+            try:
+                state = _applied(operation, state)
+            except (LookupError, TypeError):
                 conversation.skipped["broken line"] += 1
         session = table(state)
         conversation.seen(session.get("creationDate"), _project(Path(found.path).parents[1]))
@@ -62,63 +63,27 @@ def _storages(home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
             yield folder / edition / below
 
 
-def _applied(operation: dict[str, Any], state: Any) -> tuple[bool, Any]:
-    """Whether the operation fits the state, and the state after it. 0 is a new state; at a path: 1 sets a value,
-    2 adds to a list, from an index on when there is one, and 3 deletes."""
+def _applied(operation: dict[str, Any], state: Any) -> Any:
+    """The state after an operation: 0 is a new state; at a path, 1 sets a value, 2 adds to a list, from an index on
+    when there is one, and 3 deletes. Raises LookupError or TypeError: it does not fit the state."""
     kind, path = operation.get("kind"), items(operation.get("k"))
     if kind == 0:
-        return "v" in operation, operation.get("v", state)
-    if kind not in (1, 2, 3) or not path:
-        return False, state
+        return operation["v"]
     holder = state
     for key in path[:-1]:
-        holder = _at(holder, key)
-    if kind == 2:
-        return _extended(_at(holder, path[-1]), operation), state
-    return _replaced(holder, path[-1], operation, delete=kind == 3), state
-
-
-def _at(holder: Any, key: Any) -> Any:
-    """The value under a key; None where there is none."""
-    if isinstance(holder, dict) and isinstance(key, str):
-        return cast(dict[str, Any], holder).get(key)
-    if isinstance(holder, list) and _index(key, len(cast(list[Any], holder))):
-        return cast(list[Any], holder)[key]
-    return None
-
-
-def _index(key: Any, length: int) -> bool:
-    return isinstance(key, int) and not isinstance(key, bool) and 0 <= key < length
-
-
-def _extended(target: Any, operation: dict[str, Any]) -> bool:
-    start = operation.get("i")
-    if not isinstance(target, list) or not isinstance(operation.get("v", []), list):
-        return False
-    values = cast(list[Any], target)
-    if start is not None:
-        if not _index(start, len(values) + 1):
-            return False
-        del values[start:]
-    values += items(operation.get("v"))
-    return True
-
-
-def _replaced(holder: Any, key: Any, operation: dict[str, Any], *, delete: bool) -> bool:
-    if isinstance(holder, dict) and isinstance(key, str):
-        values = cast(dict[str, Any], holder)
-        if delete:
-            values.pop(key, None)
-        else:
-            values[key] = operation.get("v")
-        return True
-    if isinstance(holder, list) and _index(key, len(cast(list[Any], holder))):
-        if delete:
-            del holder[key]
-        else:
-            holder[key] = operation.get("v")
-        return True
-    return False
+        holder = holder[key]
+    if kind == 1:
+        holder[path[-1]] = operation.get("v")
+    elif kind == 2:
+        values, start = holder[path[-1]], operation.get("i")
+        if not isinstance(values, list):
+            raise TypeError("nothing can be added to what is no list")
+        values[len(cast(list[Any], values)) if start is None else start :] = items(operation.get("v"))
+    elif kind == 3:
+        del holder[path[-1]]
+    else:
+        raise LookupError("there is no such operation")
+    return state
 
 
 def _tell(request: dict[str, Any], conversation: Conversation) -> None:

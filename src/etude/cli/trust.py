@@ -1,0 +1,239 @@
+"""Trust on first use. A settings file is code: it names what is imported and run, and which key goes to which server.
+Nothing of that happens before the user has seen it; the answer is remembered for these contents in this folder."""
+
+import argparse
+import hashlib
+import os
+import re
+import shlex
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from importlib import machinery
+from pathlib import Path
+from types import CodeType
+from typing import Any, NamedTuple, TypeVar, cast
+
+from etude.cli.terminal import output
+from etude.config import ModelSection, Section, TrainConfig
+from etude.config.loading import is_path
+from etude.envs.dataset import DatasetConfig
+from etude.errors import InputError
+from etude.files import private_folder, user_state, write_atomically
+from etude.models.keys import used_key_variable
+from etude.models.sdk import shown_address
+from etude.records import digest
+from etude.registry import BUILT_IN, Family
+from etude.sleep.config import SleepConfig
+from etude.sleep.tasks.files import read as read_tasks
+
+C = TypeVar("C", bound=TrainConfig)
+
+_RUN = ("env.check", "env.grader", "env.python", "agent.arguments", "agent.command", "agent.path")
+"""Options with words of a command line: the files that they name count with their content."""
+_OPEN = re.compile(r"(agent|env)\.(network|readable|unsafe_no_sandbox)|agent\.(env|login|renew_login)")
+"""Options of built-in environments and agents that open what is closed."""
+_LOOPBACK = re.compile(r"https?://(127\.0\.0\.1|localhost|\[::1\])(:\d+)?(/[\w./-]*)?")
+_OWN_SERVER = re.compile(r"(openai:\S+ https://api\.openai|anthropic:\S+ https://api\.anthropic)\.com(/v1)?/?")
+
+
+class UntrustedError(InputError):
+    """Settings name what the user has not trusted. Nothing of it was imported, run or sent."""
+
+
+class Foreign(NamedTuple):
+    """What settings would import, run, allow or send."""
+
+    what: str
+    settings: tuple[str, ...]
+    """Where it comes from, as dotted names."""
+    files: tuple[tuple[str, str], ...] = ()
+    """Files and folders that it names, with digests of their content."""
+    imported: bool = False
+
+    def __str__(self) -> str:
+        files = "".join(f"\n    {name!r} (SHA-256 {content[:12]}...)" for name, content in self.files)
+        return f"  {', '.join(self.settings)}: {self.what}{files}"
+
+
+def foreign(config: TrainConfig) -> list[Foreign]:
+    """What the settings name that is not etude's own. Nothing is imported or run to find out."""
+    found = [*_imports(config), *_options(config), *_servers(config)]
+    if isinstance(config, SleepConfig) and config.sleep.tasks is not None:
+        with suppress(InputError):  # reported where the tasks are used
+            for task in read_tasks(Path(config.sleep.tasks)).tasks:
+                files = _files(list(task.command), [Path(task.project or "."), Path()])
+                found += [Foreign(f"run {list(task.command)}", ("sleep.tasks",), files)] if task.command else []
+    return list(dict.fromkeys(found))
+
+
+def trust_hash(found: Iterable[Foreign]) -> str:
+    """Changes with the list, and with the content of the files on it."""
+    return digest(sorted(map(repr, found)))
+
+
+def trusted(config: C, args: argparse.Namespace, typed: Collection[str] = ()) -> C:
+    """The settings, once the user trusts what they name. What the command line sets is the user's own word, and so
+    are the `typed` settings; variables may come from a file of the project. Raises UntrustedError."""
+    found = foreign(config)
+    own = {*typed, *(key for key, _ in args.flags)}
+    own |= {f"{name}.unsafe_no_sandbox" for name in ("agent", "env") if getattr(args, "unsafe_no_sandbox", False)}
+    asked = [each for each in found if not own.issuperset(each.settings)]
+    if asked and not (_record(asked).is_file() or _record(found).is_file()):
+        _ask(asked, getattr(args, "trust", None))
+    for each in (asked, found):  # all of it: the settings that a run keeps name what was typed
+        if each and not _record(each).is_file():
+            remember(each)
+    if any(each.imported for each in found):
+        open_folder(found)
+    return config
+
+
+def remember(found: Sequence[Foreign]) -> None:
+    """Trust what settings name from now on, in the current folder."""
+    path = _record(found)
+    try:
+        private_folder(path.parent)
+        text = "\n".join([os.path.realpath(os.curdir), *map(str, found)])
+        write_atomically(path, text.encode("utf-8", "backslashreplace"), mode=0o600)
+    except OSError as error:
+        output.note(f"note: trust cannot be remembered in {str(path.parent)!r}: {error.strerror}")
+
+
+def open_folder(found: Iterable[Foreign] = ()) -> None:
+    """Let modules be imported from the current folder, after all others: from their source, not from compiled files
+    that came with it."""
+    here = os.getcwd()
+    extensions = (machinery.ExtensionFileLoader, machinery.EXTENSION_SUFFIXES)
+    for name in ["here", *(name for each in found if each.imported for name, _ in each.files)]:
+        folder = os.path.dirname(os.path.join(here, name))
+        finder = machinery.FileFinder(folder, extensions, (_FromSource, machinery.SOURCE_SUFFIXES))
+        sys.path_importer_cache[folder] = finder
+    if here not in sys.path:
+        sys.path.append(here)
+
+
+class _FromSource(machinery.SourceFileLoader):
+    def get_code(self, fullname: str) -> CodeType | None:
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+
+def _ask(found: Sequence[Foreign], given: str | None) -> None:
+    expected = trust_hash(found)
+    if given == expected:
+        return
+    listed = "\n".join(map(str, found))
+    text = f"the settings name what is not etude's own, and you have not trusted it in this folder yet:\n{listed}"
+    if given is not None or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        other = "" if given is None else "the list of --trust was another one, or a file has changed; "
+        hint = f"{other}look at it, then answer yes at a terminal, or give --trust {expected}"
+        raise UntrustedError(f"{text}\nnothing was imported, run or sent", hint=hint)
+    output.note(f"{text}\nWhat is imported or run can do whatever you can. Trust all of it? [y/N]")
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise UntrustedError("not trusted: nothing was imported, run or sent")
+
+
+def _record(found: Iterable[Foreign]) -> Path:
+    name = digest([os.path.realpath(os.curdir), trust_hash(found)])
+    return user_state(os.environ, Path.home()) / "trusted" / name
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return cast(Mapping[str, Any], value) if isinstance(value, Mapping) else {}
+
+
+def _imports(config: TrainConfig) -> Iterator[Foreign]:
+    scorer = _mapping(config.env.model_extra).get("scorer")
+    named: list[tuple[Family, str, object]] = [
+        ("environments", "env.name", config.env.name),
+        ("agents", "agent.name", config.agent.name),
+        ("scorers", "env.scorer", scorer),
+        ("scorers", "env.scorer.name", _mapping(scorer).get("name")),
+        ("searches", "search.policy", config.search.policy),
+        ("executors", "executor.name", config.executor.name),
+    ]
+    for role, section in config.models.items():
+        provider, _, rest = section.model.partition(":")
+        if "." in provider:
+            named.append(("models", f"{role}.model", f"{provider}:{rest.partition(':')[0]}"))
+    sources = config.sleep.sources if isinstance(config, SleepConfig) else ()
+    named.extend(("sources", "sleep.sources", name) for name in sources if not is_path(name))
+    for family, setting, name in named:
+        if isinstance(name, str) and ":" in name and name not in BUILT_IN[family]:
+            yield Foreign(f"import {name!r}", (setting,), _modules(name.partition(":")[0]), imported=True)
+
+
+def _options(config: TrainConfig) -> Iterator[Foreign]:
+    """Some options of what is built in; of what is not all, except numbers and the usual ones of tasks."""
+    parts: list[tuple[str, bool, Section]] = [
+        ("env", config.env.name in BUILT_IN["environments"], config.env),
+        ("agent", config.agent.name in BUILT_IN["agents"], config.agent),
+        ("search", config.search.policy in BUILT_IN["searches"], config.search),
+        ("executor", config.executor.name in BUILT_IN["executors"], config.executor),
+    ]
+    options = _mapping(config.env.model_extra)
+    folders = [*(Path(str(options[key])).parent for key in ("path", "train") if options.get(key)), Path()]
+    for section, built_in, given in parts:
+        for key, value in _mapping(given.model_extra).items():
+            name, usual = f"{section}.{key}", section == "env" and key in DatasetConfig.model_fields
+            asked = (
+                name in _RUN or _OPEN.fullmatch(name) if built_in else not usual and type(value) not in (int, float)
+            )
+            if value and asked and (name, value) != ("agent.login", "gateway"):
+                files = _files(value, folders) if name in _RUN else ()
+                settings = tuple(f"{name}.{each}" for each in _mapping(value)) or (name,)
+                yield Foreign(f"{'run' if name in _RUN else 'set'} {value!r}", settings, files)
+
+
+def _servers(config: TrainConfig) -> Iterator[Foreign]:
+    """The keys of all roles but the usual ones for the providers' own servers."""
+    for role, section in config.models.items():
+        url, command = section.base_url, section.api_key_command
+        plain = section.model_copy(update={"api_key_command": None})
+        default = plain.model_copy(update={"api_key_env": ModelSection.model_fields["api_key_env"].default})
+        variable, usual = used_key_variable(plain), used_key_variable(default)
+        own = url is None or _OWN_SERVER.fullmatch(f"{section.model} {url}") is not None
+        known = variable != usual or not section.model.startswith("adapter:")  # else it has variables of its own
+        silent = url and _LOOPBACK.fullmatch(url) and known and not os.environ.get(variable or "")
+        if section.renew_login:
+            yield Foreign("set True", (f"{role}.renew_login",))
+        if variable is None or (command is None and ((own and variable == usual) or silent)):
+            continue
+        given = {"api_key_command": command, "base_url": url, "api_key_env": variable != usual}
+        what = f"send {variable if known else 'its key'!r}" if command is None else f"send what {command!r} prints"
+        where = shown_address(url) if url is not None else f"provider of {section.model}"
+        settings = tuple(f"{role}.{name}" for name, there in given.items() if there)
+        yield Foreign(f"{what} to {where!r}", settings, () if command is None else _files(command, [Path()]))
+
+
+def _files(value: object, folders: Sequence[Path]) -> tuple[tuple[str, str], ...]:
+    """Files that the words of a command line name, and folders within `folders`."""
+    words = [str(each) for each in cast(list[object], value)] if isinstance(value, list) else [str(value)]
+    with suppress(ValueError):
+        words += shlex.split(value) if isinstance(value, str) else []
+    found: dict[str, str] = {}
+    for word in filter(None, words):
+        path = next((folder / word for folder in folders if os.path.exists(folder / word)), None)
+        if path is not None and path.is_file():
+            found[word] = _content(path)
+        elif path is not None and any(path.resolve().is_relative_to(folder.resolve()) for folder in folders):
+            inside = sorted(each for each in path.rglob("*") if each.is_file())
+            found[word] = digest([[str(each.relative_to(path)), _content(each)] for each in inside])
+    return tuple(found.items())
+
+
+def _content(path: Path) -> str:
+    with suppress(OSError), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+    return "unreadable"
+
+
+def _modules(module: str) -> tuple[tuple[str, str], ...]:
+    """The files of a module of the current folder, and the Python files next to it, which it may import; none for
+    one that is installed."""
+    top, suffixes = module.partition(".")[0], (*machinery.SOURCE_SUFFIXES, *machinery.EXTENSION_SUFFIXES)
+    here = {path for suffix in suffixes for path in Path().glob(f"*{suffix}")}
+    inside = {path for suffix in suffixes if top.isidentifier() for path in Path(top).rglob(f"*{suffix}")}
+    known = inside or top in {path.name.partition(".")[0] for path in here}
+    return tuple((str(path), _content(path)) for path in sorted(here | inside)) if known else ()

@@ -1,0 +1,389 @@
+"""A stranger's project: nothing that its settings name is imported, run or sent before the user trusts it."""
+
+import json
+import os
+import pty
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+import yaml
+
+from etude.agents.program import CommandOptions
+from etude.agents.tools import ToolsOptions
+from etude.cli.parsing.parser import VERBS
+from etude.cli.trust import foreign, trust_hash
+from etude.config import make_config
+from etude.envs.command import CommandConfig
+from etude.envs.spreadsheet.environment import SpreadsheetConfig
+from etude.registry import BUILT_IN
+from trusting import trust
+
+ETUDE = Path(sys.executable).with_name("etude")
+MODELS = {"target": {"model": "simulated:target"}, "optimizer": {"model": "simulated:optimizer"}}
+TASKS = "".join(json.dumps({"input": f"Say {name}.", "gold": name}) + "\n" for name in "abcdefghi")
+DATA = {"path": "tasks.jsonl", "ratio": [1, 1, 1]}
+SHADOWS = ("yaml", "pydantic", "openai", "openpyxl", "anthropic", "pydantic_ai", "datasets", "pyarrow", "uvicorn")
+"""Modules that etude imports itself, now or later."""
+
+
+class Stranger:
+    """A project in which all that can be named leaves a file in `touched`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.touched = folder, folder / "touched"
+        self.touched.mkdir()
+        (folder / "tasks.jsonl").write_text(TASKS)
+        (folder / "a.md").write_text("- Say it.\n")
+        for name in ("canary", "pkg/canary", *SHADOWS):
+            path = folder / f"{name}.py"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(f"open({str(self.touched / path.stem)!r}, 'w')\n")
+        for name in ("program.sh", "key.sh"):
+            path = folder / name
+            path.write_text(f"#!/bin/sh\nenv > {self.touched / name}\necho 9.9.9\n")
+            path.chmod(0o755)
+        plugin = folder / "theirs-1.0.dist-info"
+        plugin.mkdir()
+        (plugin / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
+        (plugin / "entry_points.txt").write_text("[etude.agents]\ntheirs = canary:Agent\n")
+        tasks = [{"id": "m1", "intent": "Say the letter a.", "command": ["./program.sh"]}]
+        (folder / "tasks.json").write_text(json.dumps({"tasks": tasks, "reviewed": True}))
+        self.settle({})
+
+    def settle(self, settings: dict[str, object]) -> None:
+        """These settings on top of plain ones, for training, for nights and in the folder of a run."""
+        whole = {"env": {"name": "dataset", **DATA}, **MODELS, "train": {"epochs": 1}, **settings}
+        (self.folder / "etude.yaml").write_text(yaml.safe_dump(whole))
+        night = {name: value for name, value in whole.items() if name not in ("env", "search", "train")}
+        night["sleep"] = {"project": ".", "state": "state", "sources": ["canary:Source"], "tasks": "tasks.json"}
+        (self.folder / "sleep.yaml").write_text(yaml.safe_dump(night))
+        for run in self.folder.glob("runs/*"):
+            shutil.copy(self.folder / "etude.yaml", run / "config.yaml")
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """A command without a terminal, of a user whose environment holds a secret."""
+        env = {**os.environ, "SECRET": "s3cret-of-the-user", "OPENAI_API_KEY": "k3y-of-the-user"}
+        return subprocess.run(
+            [ETUDE, *words], cwd=self.folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True
+        )
+
+    @property
+    def canaries(self) -> list[str]:
+        return sorted(path.name for path in self.touched.iterdir())
+
+
+@pytest.fixture
+def stranger(tmp_path: Path) -> Stranger:
+    return Stranger(tmp_path)
+
+
+@pytest.fixture
+def listener(stranger: Stranger) -> Iterator[str]:
+    """The address of a server that leaves a file for each request."""
+
+    class Listener(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            (stranger.touched / "request").write_text(str(self.headers))
+            self.send_error(400)
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Listener) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/v1"
+        server.shutdown()
+        thread.join()
+
+
+def role(**settings: object) -> dict[str, object]:
+    return {"target": {"model": "openai:m", **settings}}
+
+
+THINGS = {
+    "environment": ({"env": {"name": "canary:Env"}}, "canary", "plan"),
+    "agent": ({"agent": {"name": "canary:Agent"}}, "canary", "doctor"),
+    "scorer": ({"env": {**DATA, "name": "dataset", "scorer": {"name": "canary:Scorer"}}}, "canary", "plan"),
+    "policy": ({"search": {"policy": "canary:Search"}}, "canary", "plan"),
+    "executor": ({"executor": {"name": "canary:Executor"}}, "canary", "plan"),
+    "model": ({"target": {"model": "pkg.canary:Model:m"}}, "canary", "plan"),
+    "program": ({"agent": {"name": "claude-code", "path": "./program.sh"}, **role()}, "program.sh", "doctor"),
+    "python": ({"env": {"name": "spreadsheet", "path": "t", "python": "./program.sh"}}, "program.sh", "doctor"),
+    "key": (role(base_url="URL", api_key_env="SECRET", api="responses"), "request", "doctor --live"),
+    "key command": (role(base_url="URL", api_key_command="./key.sh"), "key.sh", "doctor --live"),
+    "its own server": (role(base_url="URL"), "request", "doctor --live"),
+}
+"""Settings of one thing each, the file it leaves once it is trusted, and the command that does."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("settings", "canary", "verb"), THINGS.values(), ids=THINGS)
+def test_nothing_is_touched_before_it_is_trusted(
+    stranger: Stranger, listener: str, settings: dict[str, object], canary: str, verb: str
+) -> None:
+    stranger.settle(yaml.safe_load(yaml.safe_dump(settings).replace("URL", listener)))
+    for words in (["plan"], ["doctor", "--live"], ["train", "--json"]):
+        refused = stranger.run(*words)
+        assert refused.returncode == 2, refused
+        assert "nothing was imported, run or sent" in refused.stderr
+        assert stranger.canaries == []
+    (given,) = re.findall("--trust ([0-9a-f]{64})$", refused.stderr.strip())
+    stranger.run(*verb.split(), "--trust", given)
+    assert canary in stranger.canaries
+    (stranger.touched / canary).unlink()
+    stranger.run(*verb.split())
+    assert canary in stranger.canaries
+
+
+@pytest.mark.slow
+def test_no_command_touches_a_project_that_names_everything(
+    stranger: Stranger, demo_done: Path, listener: str
+) -> None:
+    shutil.copytree(demo_done / "runs" / "demo", stranger.folder / "runs" / "demo")
+    shutil.copytree(stranger.folder, stranger.folder / "demo", ignore=shutil.ignore_patterns("runs", "demo"))
+    whole: dict[str, object] = {}
+    for settings, _, _ in THINGS.values():
+        whole |= yaml.safe_load(yaml.safe_dump(settings).replace("URL", listener))
+    stranger.settle(whole)
+    shutil.copy(stranger.folder / "etude.yaml", stranger.folder / "demo")
+    skill, run, settled = "demo:best", ["demo"], []
+    words: dict[str, list[str]] = {
+        "demo": ["--folder", "demo"],
+        "init": ["tasks.jsonl", "--folder", "new"],
+        "evaluate": ["--skill", skill, "--target", "openai:m"],
+        "compare": ["demo:initial", skill],
+        "show": run,
+        "diff": run,
+        "blame": run,
+        "export": [skill, "--to", "out", "--description", "Everyday tasks."],
+        "verify": [skill, *run],
+        "sleep harvest": ["--project", "."],
+        "sleep schedule": ["--print"],
+    }
+    for verb in VERBS:
+        if verb.name == "simulate":
+            continue  # serves until it is ended, and reads no file
+        done = stranger.run(*verb.name.split(), *words.get(verb.name, []))
+        assert stranger.canaries == [], (verb.name, done)
+        settled += [verb.name] if "nothing was imported" in done.stderr else []
+        assert "Traceback" not in done.stderr, (verb.name, done)
+    acts = ["demo", "doctor", "plan", "train", "evaluate", "compare", "verify"]
+    assert settled == [*acts, "sleep run", "sleep dry-run", "sleep schedule"]
+    assert {verb.name for verb in VERBS if verb.dotted} <= set(settled)
+
+
+def test_plain_settings_ask_nothing_and_find_no_module_and_no_plugin_of_the_folder(stranger: Stranger) -> None:
+    for words in (["doctor"], ["plan"], ["train"]):
+        done = stranger.run(*words)
+        assert done.returncode == 0, done
+    again = stranger.run("plan", "--target.model", "adapter:google:g")
+    assert "canary" not in again.stderr
+    code = f"import runpy, sys; sys.argv = ['etude', 'doctor']; sys.path[0] = {str(stranger.folder)!r}; "
+    module = [sys.executable, "-c", f"{code} runpy.run_module('etude', run_name='__main__')"]
+    assert subprocess.run(module, cwd=stranger.folder, capture_output=True, check=False).returncode == 0
+    assert stranger.canaries == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "count"),
+    [
+        ({"target": {"model": "openai:m"}, "optimizer": {"model": "anthropic:m"}}, 0),
+        (role(base_url="https://api.openai.com/v1"), 0),
+        (role(base_url="http://127.0.0.1:8000/v1"), 0),
+        (role(base_url="http://127.0.0.1:8000/v1", api_key_env="SECRET"), 1),
+        (role(base_url="http://127.0.0.1:8000@evil.example/v1"), 1),
+        (role(base_url="https://api.openai.com.evil.example/v1"), 1),
+        (role(api_key_env="SECRET"), 1),
+        ({"target": {"model": "agent:codex"}}, 0),
+        ({"target": {"model": "agent:codex", "renew_login": True}}, 1),
+        ({"target": {"model": "agent:codex", "base_url": "https://evil.example"}}, 1),
+        ({"target": {"model": "adapter:google:m"}}, 0),
+        ({"target": {"model": "adapter:google:m", "base_url": "http://localhost:1"}}, 1),
+        ({"agent": {"name": "claude-code", "login": "gateway", "limits": {"seconds": 9}}}, 0),
+        ({"agent": {"name": "claude-code", "login": "direct", "env": {"ANTHROPIC_BASE_URL": "https://e"}}}, 2),
+        ({"agent": {"name": "tools", "network": True, "readable": ["/root"], "unsafe_no_sandbox": True}}, 3),
+        ({"agent": {"name": "tools", "network": False, "readable": []}}, 0),
+        ({"env": {"name": "command", "path": "t.jsonl", "grader": "python grade.py"}}, 1),
+    ],
+)
+def test_what_is_asked_about(monkeypatch: pytest.MonkeyPatch, settings: dict[str, object], count: int) -> None:
+    monkeypatch.setenv("SECRET", "of-the-user")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    assert len(foreign(make_config({**MODELS, **settings}))) == count
+
+
+PLAIN = {
+    "env": "path train val test ratio split_seed limit hub config revision splits format fields template scorer "
+    "seconds memory_mb mode turns",
+    "agent": "answer_pattern answer_file delivery max_steps max_tokens tools output_chars limits concurrency_mb "
+    "model",
+}
+
+
+def test_each_option_is_known_to_name_nothing_or_is_asked_about() -> None:
+    kinds = {"env": (CommandConfig, SpreadsheetConfig), "agent": (CommandOptions, ToolsOptions)}
+    for section, types in kinds.items():
+        names = {name for each in types for name in each.model_fields}
+        config = make_config({**MODELS, section: {"name": "command", **dict.fromkeys(names, "x")}})
+        asked = {name.partition(".")[2] for each in foreign(config) for name in each.settings}
+        assert asked | set(PLAIN[section].split()) == names
+        assert not asked & set(PLAIN[section].split())
+
+
+def test_names_that_are_built_in_are_never_asked_about() -> None:
+    for names, section, key in (("agents", "agent", "name"), ("searches", "search", "policy")):
+        for name in BUILT_IN[names]:
+            assert foreign(make_config({**MODELS, section: {key: name}})) == []
+
+
+def test_the_hash_changes_with_all_that_is_imported_or_run(here: Path) -> None:
+    (here / "tests").mkdir()
+    for name in ("mine.py", "helper.py", "grade.py", "tests/test_it.py", "key.sh"):
+        Path(name).write_text("")
+    Path("mine.py").write_text("import helper\n")
+    env = {"name": "command", "path": "tasks.jsonl", "check": "python -m pytest tests grade.py"}
+    config = make_config(
+        {**MODELS, "env": env, "agent": {"name": "mine:Agent"}, **role(api_key_command="sh key.sh")}, where=""
+    )
+    before = trust_hash(foreign(config))
+    for name in ("helper.py", "mine.py", "grade.py", "tests/test_it.py", "key.sh"):
+        Path(name).write_text(Path(name).read_text() + "# changed\n")
+        after = trust_hash(foreign(config))
+        assert after != before, name
+        before = after
+    Path("notes.md").write_text("changed\n")
+    assert trust_hash(foreign(config)) == before
+
+
+def test_an_answer_holds_for_these_contents_in_this_folder(stranger: Stranger, tmp_path: Path) -> None:
+    stranger.settle({"env": {"name": "canary:Env"}})
+    trust(folder=stranger.folder)
+    stranger.run("plan")
+    assert stranger.canaries == ["canary"]
+    (stranger.touched / "canary").unlink()
+    shutil.copytree(stranger.folder, tmp_path / "copy")
+    again = subprocess.run([ETUDE, "plan"], cwd=tmp_path / "copy", capture_output=True, text=True, check=False)
+    assert again.returncode == 2
+    with (stranger.folder / "canary.py").open("a") as module:
+        module.write("# changed\n")
+    assert stranger.run("plan").returncode == 2
+    assert stranger.canaries == []
+
+
+def test_an_old_hash_is_refused_and_what_is_kept_is_for_its_owner_only(
+    stranger: Stranger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(stranger.folder / "kept"))
+    stranger.settle({"env": {"name": "canary:Env"}})
+    refused = stranger.run("plan", "--trust", "0" * 64)
+    assert refused.returncode == 2
+    assert "the list of --trust was another one, or a file has changed" in refused.stderr
+    assert stranger.canaries == []
+    assert not (stranger.folder / "kept").exists()
+    (given,) = re.findall("--trust ([0-9a-f]{64})$", refused.stderr.strip())
+    stranger.run("plan", "--trust", given)
+    (kept,) = (stranger.folder / "kept" / "etude" / "trusted").iterdir()
+    assert (kept.stat().st_mode & 0o777, kept.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    assert "import 'canary:Env'" in kept.read_text()
+
+
+def test_what_the_command_line_sets_is_the_word_of_the_user(stranger: Stranger) -> None:
+    stranger.run("plan", "--target.model", "pkg.canary:Model:m")
+    assert stranger.canaries == ["canary"]
+
+
+def test_words_of_the_user_do_not_vouch_for_the_rest_of_the_file(
+    stranger: Stranger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scorer = {"name": "canary:Scorer"}
+    stranger.settle({"env": {**DATA, "scorer": scorer}, "agent": {"name": "claude-code", "env": {"A": "b"}}})
+    typed = ["--env.scorer={strict: true}", "--agent.env={C: d}", "--agent.name", "chat"]
+    refused = stranger.run("plan", *typed)
+    assert "env.scorer.name: import 'canary:Scorer'" in refused.stderr
+    assert "agent.env.A, agent.env.C: set" in refused.stderr
+    stranger.settle({})
+    monkeypatch.setenv("ETUDE_ENV__NAME", "canary:Env")  # a project can bring variables in an .env file
+    assert "env.name: import 'canary:Env'" in stranger.run("plan").stderr
+    assert stranger.canaries == []
+
+
+def test_another_target_does_not_open_an_address_of_the_file(stranger: Stranger, listener: str) -> None:
+    stranger.settle({"target": {"model": "simulated:target", "base_url": listener}})
+    assert stranger.run("plan").returncode == 0  # nothing is sent to it
+    for words in (["evaluate", "--target", "openai:m"], ["doctor", "--live", "--target.model", "openai:m"]):
+        refused = stranger.run(*words)
+        assert refused.returncode == 2, refused
+        assert "send 'OPENAI_API_KEY' to 'http://127.0.0.1" in refused.stderr
+    assert stranger.canaries == []
+
+
+def test_a_compiled_file_does_not_stand_in_for_the_source_that_was_trusted(stranger: Stranger) -> None:
+    source = stranger.folder / "canary.py"
+    trap = stranger.folder / "trap.py"
+    trap.write_text(f"open({str(stranger.touched / 'trap')!r}, 'w')\n")
+    mode = "py_compile.PycInvalidationMode.UNCHECKED_HASH"
+    code = f"import py_compile, sys; py_compile.compile(*sys.argv[1:], invalidation_mode={mode})"
+    place = stranger.folder / "__pycache__" / f"canary.{sys.implementation.cache_tag}.pyc"
+    subprocess.run([sys.executable, "-c", code, str(trap), str(place)], check=True)
+    stranger.settle({"env": {"name": "canary:Env"}})
+    trust(folder=stranger.folder)
+    stranger.run("plan")
+    assert source.exists()
+    assert stranger.canaries == ["canary"]
+
+
+@pytest.mark.parametrize(("answer", "canaries"), [("y", ["canary"]), ("n", []), ("", [])])
+def test_at_a_terminal_the_user_is_asked_once(stranger: Stranger, answer: str, canaries: list[str]) -> None:
+    stranger.settle({"env": {"name": "canary:Env", "note": "\x1b[2J\nenv.name: nothing"}})
+    master, slave = pty.openpty()
+    with subprocess.Popen([ETUDE, "plan"], cwd=stranger.folder, stdin=slave, stdout=slave, stderr=slave) as process:
+        os.close(slave)
+        shown = b""
+        while b"[y/N]" not in shown:
+            shown += os.read(master, 4096)
+        os.write(master, f"{answer}\n".encode())
+        process.wait(60)
+    os.close(master)
+    assert stranger.canaries == canaries
+    assert b"\x1b[2J" not in shown
+    assert b"\nenv.name: nothing" not in shown
+    assert ("nothing was imported" in stranger.run("plan").stderr) == (not canaries)
+
+
+def test_a_night_has_the_trust_that_was_given_when_it_was_set_up(stranger: Stranger) -> None:
+    refused = stranger.run("sleep", "run")
+    assert refused.returncode == 2
+    assert "sleep.sources: import 'canary:Source'" in refused.stderr
+    assert "sleep.tasks: run ['./program.sh']" in refused.stderr
+    trust("sleep.yaml", stranger.folder)
+    command = json.loads(stranger.run("sleep", "schedule", "--print", "--json").stdout)["command"]
+    done = subprocess.run(command, cwd=stranger.folder, capture_output=True, text=True, check=False)
+    assert "nothing was imported" not in done.stderr
+    (stranger.folder / "program.sh").write_text("#!/bin/sh\nexit 1\n")
+    changed = subprocess.run(command, cwd=stranger.folder, capture_output=True, text=True, check=False)
+    assert changed.returncode == 2
+    assert "nothing was imported, run or sent" in changed.stderr
+
+
+@pytest.mark.parametrize("thing", ["program", "python"])
+def test_a_program_that_is_asked_about_itself_sees_no_key(stranger: Stranger, thing: str) -> None:
+    settings, canary, verb = THINGS[thing]
+    stranger.settle(settings)
+    trust(folder=stranger.folder)
+    stranger.run(*verb.split())
+    names = {line.partition("=")[0] for line in (stranger.touched / canary).read_text().splitlines()}
+    assert names - {"PWD", "OLDPWD", "SHLVL", "_"} <= {"PATH", "HOME", "LANG", "TMPDIR"}
+
+
+def test_a_model_of_ones_own_that_init_was_given_needs_no_second_word(stranger: Stranger) -> None:
+    done = stranger.run("init", "tasks.jsonl", "--folder", ".", "--force", "--target", "pkg.canary:Model:m")
+    assert stranger.canaries == ["canary"], done
+    assert "nothing was imported" not in stranger.run("plan").stderr
