@@ -274,8 +274,7 @@ class ProgramAgent(Agent):
         try:
             return verdict(evidence)
         except (ProgramFailed, OutageStop) as error:
-            if old := self.program.too_old(self.version):
-                error.message += f"; {self.version}, {self.installed.path}: {old[0]}: {old[1]}"
+            error.message += self.program.age(self.version, self.installed)
             raise
 
 
