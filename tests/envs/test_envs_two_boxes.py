@@ -1,5 +1,6 @@
 """Checks whose attempts have a box of their own: the templates of the guide, and what attempts try against them."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,7 @@ def best() -> Sandbox:
     return find_sandbox()
 
 
-@pytest.fixture(scope="module", params=[find_bubblewrap, find_landlock])
+@pytest.fixture(scope="module", params=[find_bubblewrap, partial(find_landlock, for_root=True)])
 def sandbox(request: pytest.FixtureRequest) -> Sandbox:
     found = request.param()
     return found if isinstance(found, Sandbox) else pytest.skip(found)
