@@ -19,6 +19,7 @@ from etude.protocols import Agent, ChatModel
 from etude.records import (
     ChatRequest,
     Message,
+    Reply,
     Skill,
     Task,
     TextPart,
@@ -122,6 +123,21 @@ class TestCommands:
             port = endpoint.url.split(":")[2].partition("/")[0]
             text = f"(echo > /dev/tcp/127.0.0.1/{port}) 2> /dev/null && echo reached || echo closed"
             assert bash(text).answer == "closed"
+
+
+class Hanging(ScriptedModel):
+    async def complete(self, request: ChatRequest) -> Reply:
+        await asyncio.sleep(60)
+        return await super().complete(request)
+
+
+class TestTime:
+    def test_waiting_for_a_model_is_void_where_it_took_most_of_the_time_only(self) -> None:
+        asking = [sys.executable, str(FAKE)]
+        with pytest.raises(ProgramFailed, match="a request to the model was under way"):
+            bash('exec "$@"', *asking, target=Hanging([]), limits={"seconds": 2})
+        late = bash('sleep 1.5; exec "$@"', *asking, target=Hanging([]), limits={"seconds": 2})
+        assert late.failure == "not done within agent.limits.seconds = 2"
 
 
 class TestSteps:

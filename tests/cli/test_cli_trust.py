@@ -222,7 +222,7 @@ def test_what_is_asked_about(monkeypatch: pytest.MonkeyPatch, settings: dict[str
 
 PLAIN = {
     "env": "path train val test ratio split_seed limit hub config revision splits format fields template scorer "
-    "seconds memory_mb mode turns",
+    "boxes seconds memory_mb mode turns",
     "agent": "answer_pattern answer_file delivery max_steps max_tokens tools output_chars limits concurrency_mb "
     "model",
 }

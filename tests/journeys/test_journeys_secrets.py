@@ -18,6 +18,7 @@ import pytest
 from http_run import make_project
 
 from etude.cli.main import main
+from trusting import trust
 
 # None has the shape of a credential: they are known by the place where they are.
 PASSWORD, QUERY, HEADER, BEARER = "correct.horse.battery", "of-the-query", "of-the-header", "behind-the-bearer"
@@ -128,6 +129,7 @@ def test_secrets_of_a_model_are_nowhere(here: Path, capsys: pytest.CaptureFixtur
         target = {"model": "openai:target", "base_url": url, "headers": headers, **key}
         simulated = {"model": "simulated:optimizer"}
         config = make_project(here, "", target=target, optimizer=simulated, train={"epochs": 1, "batch_size": 3})
+        trust(config)
         assert main(["train", str(config)]) == 0
         for verb in ("show", "diff", "verify"):
             main([verb, "run"])
@@ -151,9 +153,11 @@ def test_the_login_of_a_program_is_nowhere(here: Path, capsys: pytest.CaptureFix
     models = {role: {"model": f"simulated:{role}"} for role in ("target", "optimizer")}
     config = make_project(here, "", agent=agent, train={"epochs": 1, "batch_size": 3}, **models)
     before = os.listdir(here / "home" / ".claude"), (here / "home" / ".claude" / ".credentials.json").read_bytes()
+    trust(config)
     assert main(["train", str(config)]) == 0
     main(["show", "run"])
     (here / "claude").write_text(PROGRAM.replace('Path("fail.txt").exists()', "True"))
+    trust(config)
     assert main(["train", str(config), "--run.name", "refused"]) == 1
     printed = check(here / "runs", capsys)
     assert "gave up: 401" in printed

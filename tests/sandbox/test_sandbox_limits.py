@@ -1,4 +1,4 @@
-"""Tricks by which a program would use more than its limits allow. Each is written as the attack: it holds 600 MB
+"""Tricks by which a program would use more than its limits allow. Each is written as the attack: it holds 300 MB
 where 100 are allowed, out of sight, waits, and says so."""
 
 import os
@@ -34,13 +34,13 @@ def send(descriptor):
 kept = []
 """
 END = """
-time.sleep(3)
+time.sleep(20)
 print("held", flush=True)
 """
 
 MEMORY = {
     "shared memory, touched by children that are gone": """
-kept = mmap.mmap(-1, 600 * MB)
+kept = mmap.mmap(-1, 300 * MB)
 touch_in_children(kept)
 """,
     "the same, and most of it unmapped": """
@@ -48,30 +48,30 @@ libc = ctypes.CDLL(None)
 libc.mmap.restype = ctypes.c_void_p
 libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
 libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
-where = libc.mmap(None, 600 * MB, 3, 0x21, -1, 0)
-touch_in_children((ctypes.c_char * (600 * MB)).from_address(where))
-libc.munmap(where + 4096, 600 * MB - 4096)
+where = libc.mmap(None, 300 * MB, 3, 0x21, -1, 0)
+touch_in_children((ctypes.c_char * (300 * MB)).from_address(where))
+libc.munmap(where + 4096, 300 * MB - 4096)
 """.replace("memory[at] = 1", "memory[at] = b'x'"),
     "memory files": """
-for _ in range(30):
+for _ in range(15):
     kept.append(os.memfd_create("it"))
     for _ in range(20): os.write(kept[-1], bytes(MB))
 """,
     "memory files that are mapped and closed": """
-for _ in range(30):
+for _ in range(15):
     file = os.memfd_create("it")
     for _ in range(20): os.write(file, bytes(MB))
     with os.fdopen(file) as end: libc = ctypes.CDLL(None); libc.mmap(None, 4096, 1, 1, end.fileno(), 0)
 """,
     "memory files in flight": """
-for _ in range(30):
+for _ in range(15):
     file = os.memfd_create("it")
     for _ in range(20): os.write(file, bytes(MB))
     send(file)
 """,
     "memory files in flight in a socket that is in flight": """
 first, last = socket.socketpair()
-for _ in range(30):
+for _ in range(15):
     file = os.memfd_create("it")
     for _ in range(20): os.write(file, bytes(MB))
     send(file)
@@ -84,7 +84,7 @@ libc = ctypes.CDLL(None)
 libc.shmat.restype = ctypes.c_void_p
 libc.shmat.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_int]
 libc.shmdt.argtypes = [ctypes.c_void_p]
-for _ in range(30):
+for _ in range(15):
     segment = libc.shmget(0, 20 * MB, 0o1600)
     if segment < 0: sys.exit("refused")
     where = libc.shmat(segment, None, 0)
@@ -92,21 +92,21 @@ for _ in range(30):
     libc.shmdt(where)
 """,
     "POSIX shared memory without a name": """
-for number in range(30):
+for number in range(15):
     file = os.open("/dev/shm/it", os.O_CREAT | os.O_RDWR)
     os.unlink("/dev/shm/it")
     for _ in range(20): os.write(file, bytes(MB))
     with os.fdopen(file) as end: libc = ctypes.CDLL(None); libc.mmap(None, 4096, 1, 1, end.fileno(), 0)
 """,
     "page tables of memory that is only read": """
-room = mmap.mmap(-1, 300 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000)
-for at in range(0, 300 << 30, 2 * MB): room[at]
+room = mmap.mmap(-1, 150 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000)
+for at in range(0, 150 << 30, 2 * MB): room[at]
 """,
     "a process whose first thread is gone": """
 import threading
 def hold():
-    kept.append(bytearray(b"x") * (600 * MB))
-    time.sleep(3)
+    kept.append(bytearray(b"x") * (300 * MB))
+    time.sleep(20)
     os.write(1, b"held\\n")
     os._exit(0)
 threading.Thread(target=hold).start()
@@ -122,13 +122,13 @@ def write(name, size=5):
 """
 DISK = {
     "deleted files that are mapped and closed": """
-for _ in range(120):
+for _ in range(50):
     file = write("it")
     os.unlink("it")
     with os.fdopen(file) as end: libc = ctypes.CDLL(None); libc.mmap(None, 4096, 1, 1, end.fileno(), 0)
 """,
     "deleted files in flight": """
-for _ in range(120):
+for _ in range(50):
     file = write("it")
     os.unlink("it")
     send(file)
@@ -137,7 +137,7 @@ for _ in range(120):
 import threading
 def hold():
     if ctypes.CDLL(None).unshare(0x400): sys.exit("refused")
-    for _ in range(120):
+    for _ in range(50):
         kept.append(write("it"))
         os.unlink("it")
     time.sleep(600)
@@ -146,18 +146,18 @@ time.sleep(5)
 """,
     "deleted files of a program that may not be looked at": """
 ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
-for _ in range(120):
+for _ in range(50):
     kept.append(write("it"))
     os.unlink("it")
 """,
     "a folder that is not readable": """
 os.mkdir("hidden")
-for number in range(120): os.close(write(f"hidden/{number}"))
+for number in range(50): os.close(write(f"hidden/{number}"))
 os.chmod("hidden", 0)
 """,
     "a folder whose entries cannot be looked at": """
 os.makedirs("hidden/inner")
-for number in range(120): os.close(write(f"hidden/inner/{number}"))
+for number in range(50): os.close(write(f"hidden/inner/{number}"))
 os.chmod("hidden/inner", 0o600)
 os.chmod("hidden", 0o600)
 """,

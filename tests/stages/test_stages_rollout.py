@@ -1,6 +1,7 @@
 """Rollout: every attempt ends completed, failed or void, and a failed call is never a score."""
 
 import asyncio
+import os
 import threading
 from contextlib import aclosing
 
@@ -11,6 +12,7 @@ from etude.concurrency import Threads
 from etude.errors import BudgetStop, Interrupted, OutageStop, TransientError, VoidStop
 from etude.events import AttemptFinished, Event
 from etude.records import Score, Skill, Task, Trajectory
+from etude.sandbox import Limits, Workspace, find_sandbox, run
 from etude.stages.shared.rollout import PlannedAttempt
 from memory_doubles import MemoryJournal
 
@@ -204,6 +206,20 @@ async def test_an_attempt_that_takes_too_long_is_void_and_ended() -> None:
     attempt = await rollout.attempt(ONE, SKILL, 0)
     assert (attempt.outcome, attempt.reason) == ("void", "no result within limits.attempt_seconds = 0.02")
     assert ended == [True]
+
+
+async def test_an_agent_cannot_choose_to_have_no_score_by_using_up_the_time() -> None:
+    async def waste(seconds: float) -> str:
+        with Workspace() as workspace:
+            argv, env = ["sleep", str(seconds)], {"PATH": os.defpath}
+            await run(argv, box=workspace.box(()), limits=Limits(), sandbox=find_sandbox(), env=env)
+        await asyncio.sleep(60)  # for the model
+        return "too late"
+
+    for seconds, outcome in ((1.2, "failed"), (0.1, "void")):
+        rollout = make_rollout(ToldAgent(lambda *_, s=seconds: waste(s)), attempt_seconds=2)
+        attempt = await rollout.attempt(ONE, SKILL, 0)
+        assert (attempt.outcome, attempt.reason) == (outcome, "no result within limits.attempt_seconds = 2")
 
 
 async def test_a_scorer_that_comes_back_too_late_leaves_no_score_behind() -> None:

@@ -52,8 +52,8 @@ class ProgramOptions(AnswerOptions):
     max_steps: int | None = Field(default=None, ge=1)
     """Most model requests in an attempt. One that is not done by then has failed."""
     limits: Limits = Limits(seconds=300)
-    """What one attempt may use. When its time is over, the program is ended: failed when it was busy, void when it
-    waited for the model or had not asked it yet. Keep `limits.attempt_seconds` of the run larger."""
+    """What one attempt may use. When its time is over, the program is ended: void when it waits for the model and
+    did so for most of the time, or has not asked it yet; else failed. Keep `limits.attempt_seconds` larger."""
     concurrency_mb: int | None = Field(default=None, ge=1)
     """Memory to count with for each attempt under way: no more are started at the same time than there is room for.
     By default what the program commonly needs."""
@@ -274,8 +274,7 @@ class ProgramAgent(Agent):
         try:
             return verdict(evidence)
         except (ProgramFailed, OutageStop) as error:
-            if old := self.program.too_old(self.version):
-                error.message += f"; {self.version}, {self.installed.path}: {old[0]}: {old[1]}"
+            error.message += self.program.age(self.version, self.installed)
             raise
 
 

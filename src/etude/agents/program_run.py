@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from etude.agents.gateway import GatewaySession
 from etude.programs.base import Launch
 from etude.sandbox import Box, Finished, Limits, Sandbox, run
+from etude.sandbox.process import spend
 
 LAST_WORDS_SECONDS = 5.0
 """How long a program may go on that was refused a request beyond its limit: it then tells what it did."""
@@ -19,7 +20,8 @@ class Ran:
     finished: Finished | None
     """None when the gateway had it ended."""
     pending: bool
-    """The program was waiting for the model when its time was over."""
+    """The program was waiting for the model when its time was over, and had been for most of it. One that was busy
+    for longer cannot choose to have no score."""
 
 
 async def run_program(
@@ -31,15 +33,23 @@ async def run_program(
     session: GatewaySession | None,
 ) -> Ran:
     """Run to the end; end it before when the session has failed."""
-    pending = False
+    pending, waited = False, 0.0
 
     def look() -> None:
         nonlocal pending
         pending = pending or (session is not None and session.pending > 0)
 
+    async def watch() -> None:
+        nonlocal waited
+        step = min(0.25, limits.seconds / 40)
+        while session is not None:
+            await asyncio.sleep(step)
+            waited += step if session.pending else 0.0
+
     # Set before the program's own clock starts, these come first: afterwards nothing is waited for any more.
     loop = asyncio.get_running_loop()
     timers = [loop.call_later(max(0.0, limits.seconds - early), look) for early in (0.25, 0.0)]
+    watching = asyncio.create_task(watch())
     running = asyncio.create_task(
         run(launch.argv, box=box, limits=limits, sandbox=sandbox, env=env, stdin=launch.stdin)
     )
@@ -48,10 +58,12 @@ async def run_program(
         await asyncio.wait({running, failing}, return_when=asyncio.FIRST_COMPLETED)
         if not running.done() and session is not None and session.exhausted:
             await asyncio.wait({running}, timeout=LAST_WORDS_SECONDS)
-        return Ran(running.result() if running.done() else None, pending)
+        mostly = waited >= limits.seconds / 2
+        return Ran(running.result() if running.done() else None, pending and mostly)
     finally:
         for timer in timers:
             timer.cancel()
-        failing.cancel()
-        running.cancel()  # ends the program and all it started
-        await asyncio.gather(running, failing, return_exceptions=True)
+        for task in (running, failing, watching):
+            task.cancel()  # the first ends the program and all it started
+        await asyncio.gather(running, failing, watching, return_exceptions=True)
+        spend(-waited)

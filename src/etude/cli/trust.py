@@ -29,6 +29,10 @@ from etude.sleep.tasks.files import read as read_tasks
 
 C = TypeVar("C", bound=TrainConfig)
 
+_PARTS: Sequence[tuple[str, str, Family]] = (
+    *(("env", "name", "environments"), ("agent", "name", "agents")),
+    *(("search", "policy", "searches"), ("executor", "name", "executors")),
+)
 _RUN = ("env.check", "env.grader", "env.python", "agent.arguments", "agent.command", "agent.path")
 """Options with words of a command line: the files that they name count with their content."""
 _OPEN = re.compile(r"(agent|env)\.(network|readable|unsafe_no_sandbox)|agent\.(env|login|renew_login)")
@@ -58,7 +62,7 @@ class Foreign(NamedTuple):
 
 def foreign(config: TrainConfig) -> list[Foreign]:
     """What the settings name that is not etude's own. Nothing is imported or run to find out."""
-    found = [*_imports(config), *_options(config), *_servers(config)]
+    found = [*_parts(config), *_servers(config)]
     if isinstance(config, SleepConfig) and config.sleep.tasks is not None:
         with suppress(InputError):  # reported where the tasks are used
             for task in read_tasks(Path(config.sleep.tasks)).tasks:
@@ -143,52 +147,40 @@ def _mapping(value: object) -> Mapping[str, Any]:
     return cast(Mapping[str, Any], value) if isinstance(value, Mapping) else {}
 
 
-def _imports(config: TrainConfig) -> Iterator[Foreign]:
-    scorer = _mapping(config.env.model_extra).get("scorer")
-    named: list[tuple[Family, str, object]] = [
-        ("environments", "env.name", config.env.name),
-        ("agents", "agent.name", config.agent.name),
-        ("scorers", "env.scorer", scorer),
-        ("scorers", "env.scorer.name", _mapping(scorer).get("name")),
-        ("searches", "search.policy", config.search.policy),
-        ("executors", "executor.name", config.executor.name),
-    ]
-    for role, section in config.models.items():
-        provider, _, rest = section.model.partition(":")
-        if "." in provider:
-            named.append(("models", f"{role}.model", f"{provider}:{rest.partition(':')[0]}"))
-    sources = config.sleep.sources if isinstance(config, SleepConfig) else ()
-    named.extend(("sources", "sleep.sources", name) for name in sources if not is_path(name))
-    for family, setting, name in named:
-        if isinstance(name, str) and ":" in name and name not in BUILT_IN[family]:
-            yield Foreign(f"import {name!r}", (setting,), _modules(name.partition(":")[0]), imported=True)
+def _import(family: Family, setting: str, name: object) -> Iterator[Foreign]:
+    if isinstance(name, str) and ":" in name and name not in BUILT_IN[family]:
+        yield Foreign(f"import {name!r}", (setting,), _modules(name.partition(":")[0]), imported=True)
 
 
-def _options(config: TrainConfig) -> Iterator[Foreign]:
-    """Some options of what is built in; of what is not all, except numbers and the usual ones of tasks."""
-    parts: list[tuple[str, bool, Section]] = [
-        ("env", config.env.name in BUILT_IN["environments"], config.env),
-        ("agent", config.agent.name in BUILT_IN["agents"], config.agent),
-        ("search", config.search.policy in BUILT_IN["searches"], config.search),
-        ("executor", config.executor.name in BUILT_IN["executors"], config.executor),
-    ]
+def _parts(config: TrainConfig) -> Iterator[Foreign]:
+    """Classes and their options: some of what is built in, else all but numbers and the usual ones of tasks."""
     options = _mapping(config.env.model_extra)
     folders = [*(Path(str(options[key])).parent for key in ("path", "train") if options.get(key)), Path()]
-    for section, built_in, given in parts:
+    for section, named, family in _PARTS:
+        given: Section = getattr(config, section)
+        yield from _import(family, f"{section}.{named}", getattr(given, named))
+        built_in = getattr(given, named) in BUILT_IN[family]
         for key, value in _mapping(given.model_extra).items():
-            name, usual = f"{section}.{key}", section == "env" and key in DatasetConfig.model_fields
-            asked = (
-                name in _RUN or _OPEN.fullmatch(name) if built_in else not usual and type(value) not in (int, float)
-            )
+            name = f"{section}.{key}"
+            usual = type(value) in (int, float) or (section == "env" and key in DatasetConfig.model_fields)
+            asked = name in _RUN or _OPEN.fullmatch(name) if built_in else not usual
             if value and asked and (name, value) != ("agent.login", "gateway"):
                 files = _files(value, folders) if name in _RUN else ()
                 settings = tuple(f"{name}.{each}" for each in _mapping(value)) or (name,)
                 yield Foreign(f"{'run' if name in _RUN else 'set'} {value!r}", settings, files)
+    scorer = options.get("scorer")
+    yield from _import("scorers", "env.scorer", scorer)
+    yield from _import("scorers", "env.scorer.name", _mapping(scorer).get("name"))
+    for name in config.sleep.sources if isinstance(config, SleepConfig) else ():
+        yield from () if is_path(name) else _import("sources", "sleep.sources", name)
 
 
 def _servers(config: TrainConfig) -> Iterator[Foreign]:
-    """The keys of all roles but the usual ones for the providers' own servers."""
+    """Models of one's own, and the keys of all roles but the usual ones for the providers' own servers."""
     for role, section in config.models.items():
+        provider, _, rest = section.model.partition(":")
+        named = f"{provider}:{rest.partition(':')[0]}" if "." in provider else ""
+        yield from _import("models", f"{role}.model", named)
         url, command = section.base_url, section.api_key_command
         plain = section.model_copy(update={"api_key_command": None})
         default = plain.model_copy(update={"api_key_env": ModelSection.model_fields["api_key_env"].default})

@@ -201,7 +201,8 @@ class LimitsSection(Section):
     concurrency: int = Field(default=16, ge=1)
     """Attempts under way at the same time."""
     attempt_seconds: float = Field(default=600.0, gt=0)
-    """Longest an attempt may take, and its scoring after that; a longer one is void."""
+    """Longest an attempt may take, and its scoring after that. A longer one is void, or failed where commands of the
+    agent took most of the time."""
 
 
 class ExecutorSection(Section):

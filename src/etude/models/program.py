@@ -112,6 +112,7 @@ class ProgramModel(TextModel):
         if not words:
             return Reply(text=report.answer.strip(), usage=report.usage)
         kind = trouble(words)
+        words += self._program.age(self._version, self._installed)
         if kind == "refused":
             raise RejectedRole(words, hint=f"look at it with `{self._program.command}`: its login, model and version")
         if kind == "rejected":

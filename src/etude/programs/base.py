@@ -147,6 +147,11 @@ class Program(ABC):
         wrong = f"older than {self.tested}, the version it was tested with"
         return wrong, f"update it ({self.install}), or set agent.path to another one"
 
+    def age(self, version: str, program: Installed) -> str:
+        """The same as the end of an error; empty for a version that is not too old."""
+        old = self.too_old(version)
+        return f"; {version}, {program.path}: {old[0]}: {old[1]}" if old else ""
+
     def version(self, program: Installed) -> str:
         """The version it tells. Raises ConfigError: it does not start."""
         try:

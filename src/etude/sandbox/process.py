@@ -1,27 +1,39 @@
 """Running a program in its box: fed, watched, bounded, and gone afterwards with everything it started."""
 
-import contextlib
 import os
 import shutil
 import signal
 import time
-import uuid
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from etude.errors import ConfigError
 from etude.sandbox.box import Box, Limits
 from etude.sandbox.child import Child
 from etude.sandbox.launch.group import NoGroup, place
-from etude.sandbox.sandbox import Sandbox, SandboxError
-
-MARKER = "ETUDE_ATTEMPT"
-"""The environment variable that tells which run a process belongs to."""
+from etude.sandbox.sandbox import Sandbox
 
 Over = Literal["", "time limit", "memory limit", "process limit", "disk limit"]
 _LATE_SECONDS = 60.0
+
+
+_SPENT: ContextVar[list[float] | None] = ContextVar("spent", default=None)
+
+
+def seconds_in_boxes() -> list[float]:
+    """Collects how long the programs run that this task starts from here on, one number each."""
+    spent: list[float] = []
+    _SPENT.set(spent)
+    return spent
+
+
+def spend(seconds: float) -> None:
+    """Adds to what `seconds_in_boxes` collects; a negative number for time that a program waited for a model."""
+    spent = _SPENT.get()
+    if spent is not None:
+        spent.append(seconds)
 
 
 @dataclass(frozen=True)
@@ -68,7 +80,7 @@ async def run(
     """
     box.check()
     _check_program(argv, box, env)
-    began, marker = time.monotonic(), uuid.uuid4().hex
+    began = time.monotonic()
     child = Child(
         sandbox.wrap(argv, box, limits),
         {
@@ -79,17 +91,15 @@ async def run(
             "filter": sandbox.filter,
             "group": _group(),
         },
-        {**env, MARKER: marker},
+        env,
         stdin,
         limits.output_kb * 1024,
     )
     try:
         report = await child.ended(limits.seconds + limits.grace_seconds + _LATE_SECONDS)
-    except SandboxError:
-        _sweep(marker)
-        raise
     finally:
         child.close()
+        spend(time.monotonic() - began)
     code, number = report.code, report.signal
     if sandbox.spare and code is not None and 128 < code <= 128 + signal.SIGRTMAX:
         code, number = None, code - 128
@@ -125,12 +135,3 @@ def _check_program(argv: Sequence[str], box: Box, env: Mapping[str, str]) -> Non
                 f"the argument or variable {word[:40]!r} holds a zero byte",
                 hint="give such data to the program by its standard input or in a file",
             )
-
-
-def _sweep(marker: str) -> None:
-    """Kills what belongs to a run whose supervisor is gone."""
-    wanted = f"{MARKER}={marker}".encode()
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if wanted in (folder / "environ").read_bytes():
-                os.kill(int(folder.name), signal.SIGKILL)

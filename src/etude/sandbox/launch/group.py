@@ -28,14 +28,13 @@ def place() -> str:
         raise NoGroup("this system has no control groups") from None
     for mount in mounts:
         kind, top = mount[mount.index("-") + 1], mount[3]
-        if kind not in ("cgroup", "cgroup2") or (kind == "cgroup" and "memory" not in mount[-1].split(",")):
+        wanted = {"cgroup2": "", "cgroup": "memory"}.get(kind)
+        path = next((path for kinds, path in own.items() if wanted in kinds.split(",")), "")
+        if wanted is None or not path or wanted not in ("", *mount[-1].split(",")):
             continue
-        path = next(
-            (own[kinds] for kinds in own if ("memory" in kinds.split(",") if kind == "cgroup" else not kinds)), ""
-        )
         if os.path.basename(path) == _LEAF:
             path = os.path.dirname(path)
-        folder = os.path.normpath(f"{mount[4]}/{os.path.relpath(path or top, top)}")
+        folder = os.path.normpath(f"{mount[4]}/{os.path.relpath(path, top)}")
         if kind == "cgroup2" and "memory" not in _read(folder, "cgroup.controllers"):
             continue
         if not os.access(folder, os.W_OK) or (path != top and not _delegated(folder)):
@@ -48,10 +47,7 @@ def place() -> str:
 
 def _delegated(folder: str) -> bool:
     """As systemd notes it."""
-    for name in ("user.delegate", "trusted.delegate"):
-        with contextlib.suppress(OSError):
-            return os.getxattr(folder, name) == b"1"
-    return False
+    return bool({"user.delegate", "trusted.delegate"} & {*os.listxattr(folder)})
 
 
 def _divide(folder: str) -> None:

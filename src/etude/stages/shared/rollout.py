@@ -15,6 +15,7 @@ from etude.errors import BoundaryError, EtudeError, StopRun, VoidStop
 from etude.events import AttemptFinished, Event
 from etude.protocols import Agent, Environment, Executor, Journal
 from etude.records import Attempt, Score, Skill, Split, Task, Trajectory, Usage, digest
+from etude.sandbox.process import seconds_in_boxes
 from etude.store.journal import facts_noted
 
 VoidLimit = Literal["max_void", "max_void_eval"]
@@ -190,7 +191,6 @@ class Rollout:
             self.go_on()
             async with AsyncExitStack() as room, deadline:
                 await room.enter_async_context(self.agent.room())
-                deadline.reschedule(asyncio.get_running_loop().time() + self.limits.attempt_seconds)
                 trajectory = await self._trajectory(task, skill, trial)
                 await room.aclose()  # scoring needs none of it, and may take long
                 deadline.reschedule(asyncio.get_running_loop().time() + self.limits.attempt_seconds)
@@ -205,8 +205,7 @@ class Rollout:
         except TimeoutError:
             if not deadline.expired():
                 raise
-            late = f"no result within limits.attempt_seconds = {self.limits.attempt_seconds:g}"
-            return attempt.model_copy(update={"reason": late})
+            return attempt.model_copy(update={"reason": self._late})
         except EtudeError as error:
             return attempt.model_copy(update={"reason": error.message})
         failed = bool(trajectory.failure)
@@ -219,13 +218,26 @@ class Rollout:
             }
         )
 
+    @property
+    def _late(self) -> str:
+        return f"no result within limits.attempt_seconds = {self.limits.attempt_seconds:g}"
+
     async def _trajectory(self, task: Task, skill: Skill, trial: int) -> Trajectory:
         async def work() -> Trajectory:
-            started = time.monotonic()
+            started, late = time.monotonic(), asyncio.timeout(self.limits.attempt_seconds)
+            spent = seconds_in_boxes()
             try:
-                trajectory = await self.agent.attempt(task, skill, trial)
+                async with late:
+                    trajectory = await self.agent.attempt(task, skill, trial)
             except EtudeError:
                 raise
+            except TimeoutError as error:
+                if not late.expired():
+                    raise BoundaryError(f"agent {self.agent.name!r}", error) from error
+                if sum(spent) < self.limits.attempt_seconds / 2:
+                    raise EtudeError(self._late) from None
+                # What the agent started took the time, so that it cannot choose to have no score.
+                trajectory = Trajectory(failure=self._late)
             except Exception as error:  # the boundary: whatever an agent raises is its failure
                 raise BoundaryError(f"agent {self.agent.name!r}", error) from error
             usd = self.cost(trajectory.usage) if self.agent.metered else None
