@@ -1,5 +1,6 @@
 import asyncio
 import itertools
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -8,6 +9,7 @@ from models_doubles import FakeTime
 
 from etude.errors import TransientError
 from etude.models import Limited
+from etude.models.wrappers import limited
 from etude.records import ChatRequest, Reply, user
 from etude.testing import ScriptedModel
 
@@ -128,9 +130,13 @@ async def test_other_failures_leave_the_limit_as_it_is():
 
 
 @pytest.mark.parametrize(("asked", "pause"), [(5.0, 5.0), (9000.0, 60.0)])
-async def test_nothing_is_sent_before_the_server_wants_it(fake_time: FakeTime, asked: float, pause: float):
+async def test_nothing_is_sent_before_the_server_wants_it(
+    fake_time: FakeTime, asked: float, pause: float, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(limited, "asyncio", SimpleNamespace(**{**vars(asyncio), "sleep": fake_time.sleep}))
+    monkeypatch.setattr(limited, "time", SimpleNamespace(monotonic=fake_time.clock))
     wait = TransientError("HTTP 429", rate_limited=True, retry_after=asked)
-    model = Limited(ScriptedModel([wait, "fine"]), 4, sleep=fake_time.sleep, clock=fake_time.clock)
+    model = Limited(ScriptedModel([wait, "fine"]), 4)
     with pytest.raises(TransientError):
         await send(model, "a")[0]
     assert (await send(model, "b")[0]).text == "fine"

@@ -1,6 +1,7 @@
 """Nights that are stopped, and what the next one makes of them."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from etude.errors import BudgetStop, Interrupted, LockedError, OutageStop, Rejec
 from etude.records import ChatRequest, Reply
 from etude.simulation.endpoint import running_endpoint
 from etude.simulation.faults import Faults
+from etude.sleep import limits
 from etude.sleep.improve.changes import Spent
 from etude.sleep.limits import Deadline, of_the_night
 from etude.sleep.night import read_report
@@ -211,17 +213,18 @@ def test_what_was_answered_is_not_asked_again(small: Small) -> None:
     assert report_of(small).spent.calls == small.answered + 3  # refused requests count
 
 
-def test_minutes_are_those_of_the_whole_night() -> None:
+def test_minutes_are_those_of_the_whole_night(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
+    monkeypatch.setattr(limits, "time", SimpleNamespace(monotonic=lambda: now[0]))
     switch = StopSwitch()
-    deadline = Deadline(switch, 2.0, lambda: now[0])
+    deadline = Deadline(switch, 2.0)
     now[0] = 119.9
     deadline.check()
     now[0] = 120.0
     with pytest.raises(BudgetStop) as stop:
         deadline.check()
     assert stop.value.message == "limits.minutes = 2 is reached: nothing more is sent"
-    Deadline(switch, None, lambda: now[0]).check()
+    Deadline(switch, None).check()
     deadline.stop()
     with pytest.raises(Interrupted):
         deadline.check()

@@ -2,9 +2,11 @@ import asyncio
 import subprocess
 import sys
 import textwrap
+from types import SimpleNamespace
 
 import pytest
 
+import etude.store.spend as spend_module
 from etude.config import LimitsSection
 from etude.errors import BudgetStop
 from etude.records import Usage
@@ -189,9 +191,10 @@ async def test_a_bill_over_its_bound_shows_and_stops_all_later_requests(journal)
             await spend.reserve("target", 0, None)
 
 
-async def test_minutes_count_from_when_this_process_opened_the_account(journal):
+async def test_minutes_count_from_when_this_process_opened_the_account(journal, monkeypatch):
     clock = Clock()
-    spend = SqliteSpend(journal, LimitsSection(minutes=2), clock)
+    monkeypatch.setattr(spend_module, "time", SimpleNamespace(monotonic=clock))
+    spend = SqliteSpend(journal, LimitsSection(minutes=2))
     clock.now += 119
     ticket = await spend.reserve("target", 1, None)
     clock.now += 1
@@ -202,7 +205,7 @@ async def test_minutes_count_from_when_this_process_opened_the_account(journal):
         "hint: run the same command again for another 2 minutes, or raise `limits.minutes`"
     )
     await spend.settle(ticket, tokens(1), None)
-    again = SqliteSpend(journal, LimitsSection(minutes=2), clock)
+    again = SqliteSpend(journal, LimitsSection(minutes=2))
     await again.reserve("target", 1, None)
 
 

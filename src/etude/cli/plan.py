@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from etude.cli.settings import read_settings
 from etude.cli.terminal import output
 from etude.cli.terminal.progress import counted, duration, short
-from etude.cli.terminal.summary_text import money, score, span
+from etude.cli.terminal.summary_text import money, score
 from etude.cli.terminal.tables import text_lines
 from etude.cli.watch import watch
 from etude.measure.plan import Plan, aplan
@@ -63,7 +63,7 @@ def _forecast(forecast: Forecast) -> Iterator[str]:
     yield from text_lines(rows)
     yield ""
     stages = [("stage", "attempts", "optimizer calls")]
-    stages += [(stage.name, span(stage.attempts), span(stage.optimizer_calls)) for stage in forecast.stages]
+    stages += [(stage.name, stage.attempts.shown, stage.optimizer_calls.shown) for stage in forecast.stages]
     yield from text_lines(stages)
 
 

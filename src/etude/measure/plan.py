@@ -14,7 +14,7 @@ from etude.config import RunSection, TrainConfig, load_config, make_config
 from etude.events import Event, Notice, StageFinished, StageStarted
 from etude.intervals import smallest_gain
 from etude.records import Record, Split
-from etude.records.summary import Forecast, Span
+from etude.records.summary import Forecast
 from etude.searches.estimate import forecast_attempts, forecast_run
 from etude.searches.headroom import TRIALS, Headroom, known_headroom
 from etude.skill import token_count
@@ -133,7 +133,7 @@ async def _measure(bench: Workbench) -> None:
         Notice(
             level="info",
             text=f"measuring: {attempts:,} attempts at validation tasks with the initial skill, "
-            f"{_range(bill.target_calls)} target calls, {_range(bill.tokens)} tokens, {cost}",
+            f"{bill.target_calls.shown} target calls, {bill.tokens.shown} tokens, {cost}",
         )
     )
     bench.emit(StageStarted(stage="baseline", step=0, epoch=0, total=len(tasks) * TRIALS))
@@ -244,8 +244,3 @@ def _of_skill(bench: Workbench) -> Iterator[Advice]:
             text=f"the skill has about {tokens:,} tokens of skill.max_tokens = {most:,}: {room}",
             hint="shorten the skill or raise skill.max_tokens",
         )
-
-
-def _range(span: Span) -> str:
-    low, high = f"{span.low:,.0f}", f"{span.high:,.0f}"
-    return low if low == high else f"{low} to {high}"

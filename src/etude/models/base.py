@@ -43,9 +43,9 @@ class ProviderModel(ChatModel):
         return self._settings.max_output_tokens
 
 
-def shorten(message: str) -> str:
-    """The message as it may stand within another."""
-    return message if len(message) <= LONGEST_QUOTE else f"{message[:LONGEST_QUOTE]} ..."
+def shorten(text: str, longest: int = LONGEST_QUOTE) -> str:
+    """The text as it may stand within another."""
+    return text if len(text) <= longest else f"{text[:longest]} ... ({len(text) - longest} characters left out)"
 
 
 def check_headers(headers: Mapping[str, str]) -> None:

@@ -121,6 +121,12 @@ class Span(Record):
     low: int | float
     high: int | float
 
+    @property
+    def shown(self) -> str:
+        """As in `640 to 1,900`."""
+        low, high = f"{self.low:,.0f}", f"{self.high:,.0f}"
+        return low if low == high else f"{low} to {high}"
+
 
 class ForecastStage(Record):
     """What a part of a run is expected to come to."""

@@ -1,14 +1,10 @@
 """The simulated world over HTTP, with latency and faults on request.
 
-The addresses are the routes below; docs/guides/simulated-world.md tells what each is for. All three formats answer
-plain and streamed, with tools and JSON schemas, and say the same. The key is taken from `Authorization: Bearer`,
-`x-api-key` or `api-key`. The trial is `seed` in Chat Completions; the others have no such field, so it travels in the
-header `x-etude-trial`, as a whole number. Without one there is trial 0.
+The addresses are the routes below; docs/guides/simulated-world.md tells what each is for. The trial is `seed` in Chat
+Completions; the others have no such field, so it travels in the header `x-etude-trial`. Without one it is 0.
 
 Counts of tokens depend on the request alone, as all of an answer does. So none is reported as cached: what is in a
 cache depends on what was asked before.
-
-Starlette and uvicorn are needed (`pip install etude[serve]`) and imported when first used.
 """
 
 import asyncio

@@ -7,9 +7,8 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
 from etude.formats import CHAT, BadBody, Call, Format, with_field
+from etude.formats.base import parse_body
 from etude.simulation.faults import FaultDice, Faults
 from etude.simulation.optimizer.reading import Reader, read_prompt
 from etude.simulation.wire import TRIAL_HEADER, clip, cut, empty, model_of, wants_json
@@ -152,11 +151,9 @@ class Service:
     async def set_faults(self, request: "Request") -> "Response":
         """Change the faults."""
         try:
-            faults = Faults.model_validate_json(await request.body())
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            where = ".".join(str(part) for part in first["loc"])
-            return _error(CHAT, 400, f"{where}: {first['msg']}")
+            faults = parse_body(Faults, await request.body())
+        except BadBody as error:
+            return _error(CHAT, 400, error.message)
         self.change_faults(faults)
         return _json(faults.model_dump())
 

@@ -1,7 +1,6 @@
 """The budget of a night. Each of its parts gets what the others left."""
 
 import time
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -66,16 +65,13 @@ def within(config: SleepConfig, spent: Spent) -> SleepConfig:
 
 class Deadline(StopSwitch):
     """Lets nothing start once this process has worked for the minutes of a night (None: any number), and passes on
-    what the switch says that stops the night from outside. `clock` gives seconds."""
+    what the switch says that stops the night from outside."""
 
-    def __init__(
-        self, switch: StopSwitch, minutes: float | None, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, switch: StopSwitch, minutes: float | None) -> None:
         super().__init__()
         self._switch = switch
         self._minutes = minutes
-        self._clock = clock
-        self._started = clock()
+        self._started = time.monotonic()
 
     def stop(self) -> None:
         """Ask the other switch."""
@@ -84,7 +80,7 @@ class Deadline(StopSwitch):
     def check(self) -> None:
         """Raise Interrupted once asked, and BudgetStop once the minutes are over."""
         self._switch.check()
-        check_minutes(self._minutes, self._clock() - self._started)
+        check_minutes(self._minutes, time.monotonic() - self._started)
 
 
 def of_the_night(stop: BudgetStop, limits: LimitsSection, spent: Spent) -> BudgetStop:

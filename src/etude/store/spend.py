@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import Callable
 from typing import cast
 
 from etude.config import LimitsSection
@@ -47,18 +46,15 @@ class SqliteSpend(Spend):
 
     Every row is on disk before a request is sent. The limits `calls`, `tokens` and `usd` hold for the run, over all
     its processes; `minutes` holds for this process and counts from when the account was opened, so that a run
-    started again has all its minutes again. `clock` gives seconds.
+    started again has all its minutes again.
 
     A provider that bills more than its bound can take the totals over a limit; nothing is sent after that.
     """
 
-    def __init__(
-        self, journal: SqliteJournal, limits: LimitsSection, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, journal: SqliteJournal, limits: LimitsSection) -> None:
         self._database = journal.database
         self._limits = limits
-        self._clock = clock
-        self._started = clock()
+        self._started = time.monotonic()
         self._under_way: set[int] = set()
         self._settled: asyncio.Event | None = None
 
@@ -79,7 +75,7 @@ class SqliteSpend(Spend):
 
     def _reserve(self, role: Role, tokens: int, usd: float | None) -> int:
         with self._database.write() as connection:
-            check_minutes(self._limits.minutes, self._clock() - self._started)
+            check_minutes(self._limits.minutes, time.monotonic() - self._started)
             if self._limits.calls is not None or self._limits.tokens is not None or self._limits.usd is not None:
                 self._check(self.totals(), role, tokens, usd)
             row = (role, tokens, usd)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, TypeVar, cast
 
-from pydantic import BaseModel, Field, JsonValue, ValidationError
+from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
 from etude.errors import DataError
 from etude.files import is_locked
@@ -22,7 +22,8 @@ _TRAINED = ("config.yaml", "skills")
 """What a run writes at once. Evaluations and comparisons only borrow its folder."""
 _BORROWED = ("evaluations", "comparisons")
 
-M = TypeVar("M", bound=BaseModel)
+T = TypeVar("T")
+_ANY = TypeAdapter(dict[str, JsonValue])
 
 
 class GateView(Lenient):
@@ -131,9 +132,7 @@ def read_run(path: Path | str) -> RunView:
     if not (root / JOURNAL).exists():
         raise missing_run(root)
     running = is_running(root)
-    summary = _json(root / SUMMARY)
-    if summary is not None and not isinstance(summary, dict):
-        raise _damaged(root / SUMMARY, "it is not a JSON object")
+    summary = _read(root / SUMMARY, _ANY)
     stopped = summary is not None and bool(summary.get("stopped"))
     borrowed = _holds(root, _BORROWED) and not _holds(root, _TRAINED)
     return RunView(
@@ -188,8 +187,8 @@ def _steps(folder: Path) -> tuple[StepView, ...]:
 
 
 def _step(folder: Path) -> StepView:
-    gate = _read(folder / "gate.json", GateView)
-    update = _read(folder / "update.json", UpdateView)
+    gate = _read(folder / "gate.json", TypeAdapter(GateView))
+    update = _read(folder / "update.json", TypeAdapter(UpdateView))
     candidate = _text(folder / "candidate.md")
     verdict = None if gate is None else gate.verdict
     reasons = (
@@ -224,21 +223,11 @@ def _text(path: Path) -> str | None:
         return None
 
 
-def _json(path: Path) -> JsonValue:
+def _read(path: Path, type: TypeAdapter[T]) -> T | None:
     text = _text(path)
     try:
-        return None if text is None else cast(JsonValue, json.loads(text))
-    except json.JSONDecodeError as error:
-        raise _damaged(path, str(error)) from error
-
-
-def _read(path: Path, model: type[M]) -> M | None:
-    text = _text(path)
-    try:
-        return None if text is None else model.model_validate_json(text)
+        return None if text is None else type.validate_json(text)
     except ValidationError as error:
-        raise _damaged(path, error.errors()[0]["msg"]) from error
-
-
-def _damaged(path: Path, what: str) -> DataError:
-    return DataError(f"{str(path)!r} is damaged: {what}", hint="run the same command again: it is written again")
+        what = error.errors()[0]["msg"]
+        hint = "run the same command again: it is written again"
+        raise DataError(f"{str(path)!r} is damaged: {what}", hint=hint) from error

@@ -238,9 +238,9 @@ def check_sandbox(found: Findings) -> None:
         place()
     except NoGroup as reason:
         text = f"etude counts the memory of programs and does not see all of it: {reason}"
-        found.note("limits", text, "where systemd runs: systemd-run --user --scope -p Delegate=yes etude ...")
+        found.note("memory limit", text, "where systemd runs: systemd-run --user --scope -p Delegate=yes etude ...")
     else:
-        found.ok("limits", "the kernel keeps the memory limit")
+        found.ok("memory limit", "the kernel keeps the memory limit")
 
 
 def check_programs(found: Findings, programs: Sequence[Program] | None = None) -> None:

@@ -7,7 +7,6 @@ from etude.cli.sleep.settings import read_config
 from etude.cli.sleep.text import counts, harvest_rows, pause_line, print_rows, task_notes
 from etude.cli.terminal import output
 from etude.models import build_model
-from etude.records.summary import Span
 from etude.sleep.forecast import forecast_night
 from etude.sleep.improve.groups import check_tasks, opened_chars
 from etude.sleep.night import unfinished
@@ -55,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     if pause is not None:
         output.line(pause_line(pause, args))
     taken = {tally.source: tally.taken for tally in found.sources}
-    calls = {role: _range(getattr(forecast, f"{role}_calls")) for role in ("target", "optimizer", "judge")}
+    calls = {role: getattr(forecast, f"{role}_calls").shown for role in ("target", "optimizer", "judge")}
     usd = forecast.usd
     cost = "unknown: a model has no price" if usd is None else f"{usd.low:.2f} to {usd.high:.2f} USD"
     adopts = "a proposal whose verdict is 'ship' and whose rules need no person, at once"
@@ -64,18 +63,13 @@ def run(args: argparse.Namespace) -> int:
         ("resumes    ", "" if waits is None else same),
         *harvest_rows(taken if tasks is None else None, found.beyond, found),
         ("redacted   ", counts(redacted) if tasks is not None and redacted else ""),
-        ("tasks      ", _range(forecast.tasks)),
+        ("tasks      ", forecast.tasks.shown),
         *(("note       ", note) for note in notes),
         ("calls      ", ", ".join(f"{role} {span}" for role, span in calls.items())),
-        ("tokens     ", _range(forecast.tokens)),
+        ("tokens     ", forecast.tokens.shown),
         ("cost       ", cost),
         ("adopts     ", adopts if config.sleep.auto_adopt else ""),
         ("assuming   ", "; ".join(forecast.assumptions)),
         ("", "there is nothing for a night to do" if not sessions and tasks is None else ""),
     )
     return 0
-
-
-def _range(span: Span) -> str:
-    low, high = round(span.low), round(span.high)
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"

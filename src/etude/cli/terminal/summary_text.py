@@ -5,7 +5,7 @@ from pathlib import Path
 
 from etude.cli.terminal import output
 from etude.cli.terminal.progress import duration, short
-from etude.records.summary import Cost, Forecast, Interval, Settle, Span, Summary
+from etude.records.summary import Cost, Forecast, Interval, Settle, Summary
 
 
 def print_summary(summary: Summary) -> None:
@@ -58,12 +58,6 @@ def settle_lines(settle: Settle) -> Iterator[str]:
         yield f"{'to settle' if number == 0 else '':<12}{part}"
 
 
-def span(found: Span) -> str:
-    """As in `640 to 1,900`."""
-    low, high = f"{found.low:,}", f"{found.high:,}"
-    return low if low == high else f"{low} to {high}"
-
-
 def money(usd: float | None) -> str:
     """US dollars; unknown is never 0."""
     return "unknown (no price set)" if usd is None else f"${usd:.2f}" if usd >= 0.01 or usd == 0 else f"${usd:.4f}"
@@ -113,7 +107,7 @@ def _against(forecast: Forecast, cost: Cost) -> str:
         off = f", {used - expected.high:,} more than expected"
     elif used < expected.low:
         off = f", {expected.low - used:,} fewer than expected"
-    return f"{span(expected)} target calls; used {used:,}{off}"
+    return f"{expected.shown} target calls; used {used:,}{off}"
 
 
 def _calls(cost: Cost) -> str:

@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable
 
 from etude.errors import TransientError
 from etude.protocols import ChatModel, Wrapper
@@ -23,14 +22,7 @@ class Limited(Wrapper):
     in flight together. Where the 429 came with a Retry-After, nothing is sent before that time.
     """
 
-    def __init__(
-        self,
-        model: ChatModel,
-        max_concurrency: int,
-        *,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, model: ChatModel, max_concurrency: int) -> None:
         super().__init__(model)
         self._most = max_concurrency
         self._window = float(min(max_concurrency, START))
@@ -39,8 +31,6 @@ class Limited(Wrapper):
         """Requests under way, those included that wait for the end of a pause."""
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._paused_until = 0.0
-        self._sleep = sleep
-        self._clock = clock
 
     @property
     def limit(self) -> int:
@@ -50,8 +40,8 @@ class Limited(Wrapper):
     async def complete(self, request: ChatRequest) -> Reply:
         await self._enter()
         try:
-            while (pause := self._paused_until - self._clock()) > 0:
-                await self._sleep(pause)
+            while (pause := self._paused_until - time.monotonic()) > 0:
+                await asyncio.sleep(pause)
             halvings = self._halvings
             try:
                 reply = await self._model.complete(request)
@@ -68,7 +58,7 @@ class Limited(Wrapper):
 
     def _slow_down(self, retry_after: float | None, *, sent_after: int) -> None:
         if retry_after is not None:
-            self._paused_until = max(self._paused_until, self._clock() + min(retry_after, LONGEST_PAUSE))
+            self._paused_until = max(self._paused_until, time.monotonic() + min(retry_after, LONGEST_PAUSE))
         if sent_after == self._halvings:
             self._halvings += 1
             self._window = max(1.0, self._window / 2)

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar, cast
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from etude.errors import RejectedRequest, UnusableReply
+from etude.models.base import shorten
 from etude.models.wrappers.loose_json import find_object
 from etude.models.wrappers.schema import Schema, skeleton, strict_schema
 from etude.protocols import ChatModel, Journal, Wrapper
@@ -83,7 +84,7 @@ class Structured(Wrapper):
             try:
                 return _read(reply, reply_type, form)
             except ValueError as error:
-                problem = _shorten(_describe(error), LONGEST_PROBLEM)
+                problem = shorten(_describe(error), LONGEST_PROBLEM)
             if reply.finish == "length":
                 problem = f"the reply was cut off at the limit of {self.max_output_tokens} tokens ({problem})"
             corrections += _correction(reply, problem, form)
@@ -168,7 +169,7 @@ def _with_skeleton(messages: Sequence[Message], form: _Form) -> list[Message]:
 def _correction(reply: Reply, problem: str, form: _Form) -> tuple[Message, Message]:
     """The unusable answer as plain text, so that it needs no tool result, and what is wrong with it."""
     wanted = f"Reply again, in whole and with nothing around it, as one JSON object of this form:\n{form.skeleton}"
-    echo = _shorten(_written(reply, form), LONGEST_ECHO) or "(nothing)"
+    echo = shorten(_written(reply, form), LONGEST_ECHO) or "(nothing)"
     return assistant(echo), user(f"That reply cannot be used: {problem}.\n{wanted}")
 
 
@@ -197,7 +198,3 @@ def _describe(error: ValueError) -> str:
         return str(error)
     problems = error.errors(include_url=False, include_context=False, include_input=False)
     return "; ".join(f"{'.'.join(map(str, problem['loc'])) or 'the reply'}: {problem['msg']}" for problem in problems)
-
-
-def _shorten(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[:longest]} ... ({len(text) - longest} characters left out)"
