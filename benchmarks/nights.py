@@ -158,10 +158,7 @@ def results(nights: int) -> dict[str, Any]:
         "title": "How often a night proposes what it should",
         "command": "scripts/benchmark nights",
         "machine": machine(),
-        "tables": [
-            {"caption": "False and true proposals", "columns": columns, "rows": rows, "note": note},
-            leaks(),
-        ],
+        "tables": [{"caption": "False and true proposals", "columns": columns, "rows": rows, "note": note}, leaks()],
     }
 
 

@@ -6,12 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from etude.intervals import (
-    difference_interval,
-    mean_interval,
-    t_interval,
-    tasks_needed,
-)
+from etude.intervals import difference_interval, mean_interval, t_interval, tasks_needed
 
 T_21 = 2.080
 """97.5% quantile of Student's t with 21 degrees of freedom, as printed in tables."""

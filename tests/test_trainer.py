@@ -7,17 +7,7 @@ from typing import Any
 
 import pytest
 
-from etude import (
-    ChatModel,
-    Environment,
-    ListEnvironment,
-    OutageStop,
-    Reply,
-    Score,
-    Skill,
-    Task,
-    Trainer,
-)
+from etude import ChatModel, Environment, ListEnvironment, OutageStop, Reply, Score, Skill, Task, Trainer
 from etude.config import merge
 from etude.errors import ConfigError, DataError, Interrupted, UnusableReply
 from etude.events import Event, Notice

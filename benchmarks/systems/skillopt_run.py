@@ -94,10 +94,7 @@ def _attempt(item: dict[str, Any], skill: str, folder: Path) -> dict[str, Any]:
     text, _ = chat_target(system=skill, user=item["question"], stage="rollout")
     answer = contract.answer_of(text)
     right = contract.is_right(answer, item["gold"])
-    shown = [
-        {"role": "user", "content": item["question"]},
-        {"role": "assistant", "content": text},
-    ]
+    shown = [{"role": "user", "content": item["question"]}, {"role": "assistant", "content": text}]
     place = folder / "predictions" / item["id"]
     place.mkdir(parents=True, exist_ok=True)
     (place / "conversation.json").write_text(json.dumps(shown))

@@ -200,11 +200,7 @@ def _t_quantile(freedom: int, inside: float) -> float:
 def _t_series(freedom: int, inside: float) -> float:
     """The asymptotic expansion of Abramowitz and Stegun, 26.7.5."""
     z = statistics.NormalDist().inv_cdf((1 + inside) / 2)
-    terms = (
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-    )
+    terms = ((z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96, (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384)
     return z + sum(term / freedom**power for power, term in enumerate(terms, start=1))
 
 

@@ -12,18 +12,7 @@ from etude.events import Event, SpendChanged
 from etude.models import Structured
 from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel, Environment, Executor, Sink, Wrapper
-from etude.records import (
-    Attempt,
-    Candidate,
-    ChatRequest,
-    LedgerEntry,
-    Reply,
-    Role,
-    Skill,
-    Split,
-    Task,
-    TrainState,
-)
+from etude.records import Attempt, Candidate, ChatRequest, LedgerEntry, Reply, Role, Skill, Split, Task, TrainState
 from etude.stages.gate import GateResult
 from etude.stages.shared.optimizer import Optimizer
 from etude.stages.shared.rollout import Rollout

@@ -393,10 +393,7 @@ def test_the_fingerprint_changes_with_prompt_and_options_and_not_with_the_sandbo
     [
         ({"max_step": 3}, "agent: unknown key 'max_step'\nhint: did you mean 'max_steps'?"),
         ({"limits": {"second": 3}}, "agent: unknown key 'limits.second'\nhint: did you mean 'seconds'?"),
-        (
-            {"readable": ["/no/such"]},
-            "agent.readable: '/no/such' is not a folder\nhint: leave it out, or correct it",
-        ),
+        ({"readable": ["/no/such"]}, "agent.readable: '/no/such' is not a folder\nhint: leave it out, or correct it"),
     ],
 )
 def test_bad_options_are_refused(options: dict[str, object], message: str) -> None:

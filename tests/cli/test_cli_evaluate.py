@@ -123,15 +123,7 @@ def test_several_skills_and_models_make_one_table(demo_project: Path, capsys: Ca
 
 
 def test_the_table_comes_as_csv_json_and_markdown(demo_project: Path, capsys: Captured) -> None:
-    words = [
-        "evaluate",
-        "demo/etude.yaml",
-        "--env.limit={test: 10}",
-        "--trials",
-        "2",
-        "--skill",
-        BEST,
-    ]
+    words = ["evaluate", "demo/etude.yaml", "--env.limit={test: 10}", "--trials", "2", "--skill", BEST]
     assert main([*words, "--format", "csv"]) == 0
     (row,) = csv.DictReader(capsys.readouterr().out.splitlines())
     assert main([*words, "--json"]) == 0

@@ -92,11 +92,7 @@ def library(**changed: FakeDataset) -> FakeLibrary:
     return FakeLibrary({"train": sums(9, 0, "a"), "validation": sums(5, 20, "b"), "test": sums(4, 40, "c")} | changed)
 
 
-HUB = {
-    "hub": "someone/sums",
-    "splits": {"train": "train", "val": "validation", "test": "test"},
-    "scorer": "numeric",
-}
+HUB = {"hub": "someone/sums", "splits": {"train": "train", "val": "validation", "test": "test"}, "scorer": "numeric"}
 
 
 class TestHubEnvironment(EnvironmentContract):
@@ -151,10 +147,7 @@ def test_fields_map_columns_and_labels_become_their_names() -> None:
     ]
     unlabelled = FakeLibrary({**fake.splits, "v": FakeDataset([dict(rows[0], text="v")], features)})
     with pytest.raises(DataError, match=r"someone/sums v: row 1: no value in column 'label' for gold"):
-        DatasetEnvironment(
-            labelled,
-            library=unlabelled,
-        )
+        DatasetEnvironment(labelled, library=unlabelled)
 
 
 def documents(column: Any, values: list[Any]) -> FakeDataset:

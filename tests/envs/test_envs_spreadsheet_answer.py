@@ -51,15 +51,7 @@ def test_a_range_without_a_sheet_is_on_the_first_sheet_with_answers_else_on_the_
     assert ranges("Own!A1", "LISTS") == ["'Own'!A1"]
 
 
-@pytest.mark.parametrize(
-    "position",
-    [
-        "",
-        "1A",
-        "A1:B2:C3",
-        "Sheet1!",
-    ],
-)
+@pytest.mark.parametrize("position", ["", "1A", "A1:B2:C3", "Sheet1!"])
 def test_a_position_without_cells_is_an_error(position: str) -> None:
     with pytest.raises(DataError, match=r"task '1': answer_position: '.*' names no cells") as error:
         ranges(position)

@@ -268,8 +268,7 @@ def test_messages_of_chat_completions() -> None:
     assert call.request.messages == (
         system("# Skill"),
         Message(
-            role="user",
-            content=(TextPart(text="Look."), ImagePart(url=PICTURE), ImagePart(url="https://host/a.png")),
+            role="user", content=(TextPart(text="Look."), ImagePart(url=PICTURE), ImagePart(url="https://host/a.png"))
         ),
         calling(("c1", "bash", '{"cmd": "ls"}'), ("c2", "bash", '{"cmd": "ls"}'), ("c3", "patch", '{"input": "x"}')),
         tool_result("c1", "a.txt"),

@@ -57,10 +57,7 @@ PAPER: dict[str, Any] = {
     "select": {"edit_budget": 6},
 }
 """The published loop, with all of its parts."""
-EVIDENCE: dict[str, Any] = {
-    "search": {"failures": 2},
-    "slow_update": {"enabled": True, "samples": 2},
-}
+EVIDENCE: dict[str, Any] = {"search": {"failures": 2}, "slow_update": {"enabled": True, "samples": 2}}
 """The default search with a slow update."""
 
 

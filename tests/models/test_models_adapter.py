@@ -297,11 +297,7 @@ def test_an_empty_key_that_a_client_refuses_is_a_config_error(monkeypatch: pytes
 
 
 @pytest.mark.parametrize(
-    ("provider", "module", "extra"),
-    [
-        ("google", "google.genai", "google"),
-        ("mistral", "mistralai", "mistral"),
-    ],
+    ("provider", "module", "extra"), [("google", "google.genai", "google"), ("mistral", "mistralai", "mistral")]
 )
 def test_without_the_package_of_a_provider_the_error_says_what_to_install(provider: str, module: str, extra: str):
     if find_spec(module.partition(".")[0]) is not None:

@@ -74,12 +74,7 @@ def key_in(heard: Heard) -> str:
 
 
 async def test_a_text_answer_comes_with_its_usage_and_what_was_cached(server: Server):
-    usage = {
-        "input_tokens": 4,
-        "cache_creation_input_tokens": 10,
-        "cache_read_input_tokens": 100,
-        "output_tokens": 3,
-    }
+    usage = {"input_tokens": 4, "cache_creation_input_tokens": 10, "cache_read_input_tokens": 100, "output_tokens": 3}
     thought = {"type": "thinking", "thinking": "Hm.", "signature": "x"}
     reply = await answer(server, message(thought, text("Hi"), text(" there"), usage=usage))
     assert (reply.text, reply.finish, reply.simulated) == ("Hi there", "stop", False)
@@ -255,10 +250,7 @@ async def test_a_schema_is_sent_without_what_the_server_refuses(server: Server):
 
 
 async def test_tool_calls_come_back_with_an_id_and_arguments_as_text(server: Server):
-    calls = [
-        {"type": "tool_use", "id": "a", "name": "f", "input": {"é": 1}},
-        {"type": "tool_use", "name": "g"},
-    ]
+    calls = [{"type": "tool_use", "id": "a", "name": "f", "input": {"é": 1}}, {"type": "tool_use", "name": "g"}]
     reply = await answer(server, message(text("I call."), *calls, stop="tool_use"))
     assert (reply.finish, reply.text) == ("tool_calls", "I call.")
     assert [(call.id, call.name, call.arguments) for call in reply.tool_calls] == [

@@ -106,10 +106,7 @@ async def test_a_token_goes_where_openai_has_its_keys_whatever_the_address(serve
     ("given", "message"),
     [
         (OLDER, f"base_url = {OLDER!r} has no api-version"),
-        (
-            f"{OTHER}?{VERSION}",
-            f"base_url = {OTHER!r} is that of the deployment 'other', the model is 'azure:d'",
-        ),
+        (f"{OTHER}?{VERSION}", f"base_url = {OTHER!r} is that of the deployment 'other', the model is 'azure:d'"),
     ],
 )
 def test_an_address_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch, given: str, message: str):

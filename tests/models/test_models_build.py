@@ -7,16 +7,7 @@ import pytest
 import etude.models
 from etude.config import ModelSection, Price
 from etude.errors import ConfigError
-from etude.models import (
-    Journaled,
-    Limited,
-    Metered,
-    Retrying,
-    Structured,
-    build_model,
-    price_of,
-    used_key_variable,
-)
+from etude.models import Journaled, Limited, Metered, Retrying, Structured, build_model, price_of, used_key_variable
 from etude.models.openai import OpenAIModel
 from etude.models.simulated import SimulatedModel
 from etude.records import ChatRequest, user

@@ -8,18 +8,7 @@ from etude.events import CallFinished, Event
 from etude.models import Metered
 from etude.models.wrappers.metered import cost, prompt_bound
 from etude.protocols import Spend
-from etude.records import (
-    ChatRequest,
-    ImagePart,
-    Message,
-    Reply,
-    ResponseSchema,
-    Role,
-    Tool,
-    ToolCall,
-    Usage,
-    user,
-)
+from etude.records import ChatRequest, ImagePart, Message, Reply, ResponseSchema, Role, Tool, ToolCall, Usage, user
 from etude.testing import ScriptedModel
 from memory_doubles import FreeSpend, Reservation, Settlement
 

@@ -275,14 +275,7 @@ async def test_a_closed_port_is_unreachable(server: Server):
 
 
 @pytest.mark.parametrize(
-    "body",
-    [
-        b"<html>",
-        b'{"choices": [',
-        b'{"choices": []}',
-        b'{"choices": [{}]}',
-        b'{"error": {"message": "x"}}',
-    ],
+    "body", [b"<html>", b'{"choices": [', b'{"choices": []}', b'{"choices": [{}]}', b'{"error": {"message": "x"}}']
 )
 async def test_a_body_that_is_no_completion_is_transient(server: Server, body: bytes):
     error = await failure(server, http(200, body))

@@ -201,11 +201,7 @@ def test_conversations_and_schemas_are_reported_in_the_prompt() -> None:
     ("model", "settings", "error"),
     [
         ("codecs", {}, "model 'agent:codecs' names no known agent program\nhint: did you mean 'codex'?"),
-        (
-            "codex",
-            {"temperature": 0.5},
-            TEMPERATURE,
-        ),
+        ("codex", {"temperature": 0.5}, TEMPERATURE),
     ],
 )
 def test_a_setting_that_would_do_nothing_is_an_error(model: str, settings: dict[str, Any], error: str) -> None:

@@ -117,12 +117,7 @@ def test_an_edit_without_an_anchor_is_left_out(tmp_path) -> None:
 
 def test_edits_that_would_make_the_skill_too_long_are_left_out(tmp_path) -> None:
     long = {"content": "- " + "Check every word of it again. " * 60}
-    run(
-        tmp_path,
-        given={"optimizer": reader(long)},
-        skill={"max_tokens": 300},
-        train={"epochs": 1, "batch_size": 40},
-    )
+    run(tmp_path, given={"optimizer": reader(long)}, skill={"max_tokens": 300}, train={"epochs": 1, "batch_size": 40})
     (row,) = steps(tmp_path, "selected")[0]["left_out"]
     assert row["why"] == "the skill would be longer than skill.max_tokens = 300"
 

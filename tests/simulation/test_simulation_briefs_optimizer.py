@@ -10,14 +10,7 @@ from etude.records import ChatRequest, ResponseSchema, system, user
 from etude.simulation import respond, seed_skill
 from etude.simulation.families import RULES as EVERY
 from etude.simulation.families.briefs import TOPICS
-from etude.simulation.families.briefs_reading import (
-    BRAIN_FIRST,
-    RULES,
-    STRUCTURE,
-    SUBSTANCE,
-    VERBOSE,
-    VERDICT,
-)
+from etude.simulation.families.briefs_reading import BRAIN_FIRST, RULES, STRUCTURE, SUBSTANCE, VERBOSE, VERDICT
 from etude.simulation.rules import Rule, State, statements, states
 
 FEEDBACK = {

@@ -168,15 +168,7 @@ def test_no_word_begins_another_so_that_only_pairs_are_about_prefixes() -> None:
     assert all(long.startswith(short) and long != short for short, long in PREFIX_PAIRS)
 
 
-@rows(
-    ("number", "words"),
-    [
-        (0, "zero"),
-        (20, "twenty"),
-        (42, "forty-two"),
-        (100, "100"),
-    ],
-)
+@rows(("number", "words"), [(0, "zero"), (20, "twenty"), (42, "forty-two"), (100, "100")])
 def test_numbers_are_written_out(number: int, words: str) -> None:
     assert in_words(number) == words
 

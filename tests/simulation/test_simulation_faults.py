@@ -33,7 +33,7 @@ def test_no_body_is_struck_more_often_in_a_row_than_documented() -> None:
 def test_rows_are_counted_for_each_body() -> None:
     dice = FaultDice(Faults(drop=1))
     assert [dice.draw(body, wants_json=False) for body in ("a", "b", "a", "b", "a", "b", "a")] == [
-        *("drop", "drop", "drop", "drop", None, None, "drop"),
+        *("drop", "drop", "drop", "drop", None, None, "drop")
     ]
 
 

@@ -19,14 +19,7 @@ from simulation_prompts import (
 )
 
 from etude.errors import ConfigError
-from etude.simulation import (
-    SEED_SKILL,
-    best_attainable,
-    make_tasks,
-    respond,
-    seed_skill,
-    true_score,
-)
+from etude.simulation import SEED_SKILL, best_attainable, make_tasks, respond, seed_skill, true_score
 from etude.simulation.families import FAMILIES, IN_TURN, RULES
 from etude.simulation.families.base import relevant
 from etude.simulation.families.tables import rules_of
@@ -143,13 +136,7 @@ def test_the_best_attainable_score_is_the_one_of_all_rules_of_the_families_of_th
 
 @pytest.mark.parametrize(
     "skill",
-    [
-        "",
-        skill_of(VOLUME),
-        skill_of(VOLUME, HEAVIER),
-        skill_of(POSTCODE),
-        FULL,
-    ],
+    ["", skill_of(VOLUME), skill_of(VOLUME, HEAVIER), skill_of(POSTCODE), FULL],
     ids=["nothing", "volume", "both", "postcode", "all"],
 )
 def test_the_true_score_is_what_many_trials_tend_to(skill: str) -> None:

@@ -44,10 +44,7 @@ def test_edits_that_say_the_same_are_united_with_all_citations() -> None:
     reply = reported(
         "optimizer", merge_request([edit(KEEP, "a-1")], [edit(KEEP_TOO, "a-2", "a-1"), edit(CASE, "a-3")])
     )
-    assert [(one["content"], one["cites"]) for one in reply["edits"]] == [
-        (KEEP_TOO, ["a-1", "a-2"]),
-        (CASE, ["a-3"]),
-    ]
+    assert [(one["content"], one["cites"]) for one in reply["edits"]] == [(KEEP_TOO, ["a-1", "a-2"]), (CASE, ["a-3"])]
 
 
 def test_a_replacement_takes_in_an_addition_that_says_the_same() -> None:

@@ -313,10 +313,7 @@ def test_an_expected_answer_that_the_prompt_cuts_short_counts_in_full() -> None:
     [
         ("# Current skill\n\n<skill data=ab>\n- A rule.\n</skill data=ab>", "- A rule.\n"),
         ("<previous_skill>Old.</previous_skill><current_skill>\nNew.</current_skill>", "New."),
-        (
-            "<skill data=1>\nOld.\n</skill data=1>\n# Current skill\n<skill data=2>\nNew.\n</skill data=2>",
-            "New.\n",
-        ),
+        ("<skill data=1>\nOld.\n</skill data=1>\n# Current skill\n<skill data=2>\nNew.\n</skill data=2>", "New.\n"),
         ("# Current skill\n\n(The skill is empty.)\n\nPropose at most 2 edits.", ""),
     ],
 )

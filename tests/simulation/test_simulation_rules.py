@@ -17,10 +17,7 @@ WORDINGS = {
         "Verify that all words from the input appear in the output.",
         "You can omit words if the list is long and all of them do not fit.",
     ),
-    "sorting.repeats": (
-        "Preserve duplicate words; do not deduplicate.",
-        "Write duplicates once only.",
-    ),
+    "sorting.repeats": ("Preserve duplicate words; do not deduplicate.", "Write duplicates once only."),
     "sorting.marks": (
         "Keep hyphens and apostrophes in the words.",
         "Remove hyphens and everything after them from words.",
@@ -37,10 +34,7 @@ WORDINGS = {
         "Remember that birds, fish and insects count as animals.",
         "Ignore insects when counting animals.",
     ),
-    "counting.berries": (
-        "Strawberries, grapes and other berries are fruits too.",
-        "Berries are not fruits.",
-    ),
+    "counting.berries": ("Strawberries, grapes and other berries are fruits too.", "Berries are not fruits."),
     "counting.measure": (
         "Count a head of broccoli or a stalk of celery as one vegetable.",
         "Skip heads of broccoli when you count vegetables.",
@@ -57,22 +51,13 @@ WORDINGS = {
         "When an item has a number word (two, three), add that quantity.",
         "Count distinct kinds of items only, ignoring quantities.",
     ),
-    "counting.articles": (
-        "Treat 'a' and 'an' as one.",
-        "Items with 'a' or 'an' count zero, ignore them.",
-    ),
+    "counting.articles": ("Treat 'a' and 'an' as one.", "Items with 'a' or 'an' count zero, ignore them."),
     "counting.category": (
         "Only count items belonging to the category asked about.",
         "Count everything, regardless of category.",
     ),
-    "counting.format": (
-        "Answer with a number in digits.",
-        "Spell out the final number in the answer.",
-    ),
-    "counting.last": (
-        "Be sure to count the last item, after 'and'.",
-        "Do not count the final item.",
-    ),
+    "counting.format": ("Answer with a number in digits.", "Spell out the final number in the answer."),
+    "counting.last": ("Be sure to count the last item, after 'and'.", "Do not count the final item."),
     "dates.thirty": (
         "Remember that April, June, September and November have only 30 days.",
         "Assume that all months have 31 days.",
@@ -93,10 +78,7 @@ WORDINGS = {
         "Use exactly the date format requested in the task.",
         "Always use MM/DD/YYYY for dates, regardless of the format in the question.",
     ),
-    "dates.british": (
-        "In British dates the day comes before the month.",
-        "British dates have the month first.",
-    ),
+    "dates.british": ("In British dates the day comes before the month.", "British dates have the month first."),
     "dates.both_ends": (
         "If both days are counted, add 1 to the difference.",
         "When both days are counted, do not add one.",
@@ -117,10 +99,7 @@ WORDINGS = {
         "The chargeable weight is the larger of actual weight and volumetric weight.",
         "Charge the average of both weights, actual and volumetric.",
     ),
-    "parcels.rounding": (
-        "Weights are rounded up to whole kilograms.",
-        "Never round the weight up.",
-    ),
+    "parcels.rounding": ("Weights are rounded up to whole kilograms.", "Never round the weight up."),
     "parcels.islands": (
         "Remember that Ostrey, Skarholm, Linsay and Vannoy count as islands.",
         "No island surcharge is due for Skarholm.",
@@ -129,30 +108,15 @@ WORDINGS = {
         "Postcodes starting with 9 are island postcodes.",
         "Disregard the postcode; only the name says where an island is.",
     ),
-    "briefs.structure": (
-        "Never omit the section on key risks.",
-        "Omit the section on risks.",
-    ),
-    "briefs.verbose": (
-        "A brief must not exceed 800 characters.",
-        "Briefs should be long.",
-    ),
+    "briefs.structure": ("Never omit the section on key risks.", "Omit the section on risks."),
+    "briefs.verbose": ("A brief must not exceed 800 characters.", "Briefs should be long."),
     "briefs.brain-first": (
         "Before you write, search for notes and cite the sources.",
         "Skip the search and write the brief from memory.",
     ),
-    "briefs.verdict": (
-        "Always state a recommendation.",
-        "Leave the recommendation open in briefs.",
-    ),
-    "briefs.substance": (
-        "No section may be empty.",
-        "Write the headings and nothing below.",
-    ),
-    "summaries.file": (
-        "Mention the file in every summary.",
-        "Omit the files when you summarise.",
-    ),
+    "briefs.verdict": ("Always state a recommendation.", "Leave the recommendation open in briefs."),
+    "briefs.substance": ("No section may be empty.", "Write the headings and nothing below."),
+    "summaries.file": ("Mention the file in every summary.", "Omit the files when you summarise."),
 }
 NEUTRAL = (
     "Read every word of the task carefully.",

@@ -138,22 +138,10 @@ def test_a_marker_in_the_front_matter_is_yaml() -> None:
         ("---\ntext\n---\n", "line 2: the front matter is a str, not a mapping"),
         ("a\n<!-- etude:begin x -->\nb\n", "line 2: region 'x' is not closed"),
         ("<!-- etude:end x -->\n", "line 1: region 'x' ends here but does not begin"),
-        (
-            "<!-- etude:begin x -->\n<!-- etude:end y -->\n",
-            "line 2: region 'y' ends here inside region 'x'",
-        ),
-        (
-            "<!-- etude:begin x -->\n<!-- etude:begin y -->\n",
-            "line 2: region 'y' begins inside region 'x'",
-        ),
-        (
-            "<!-- etude:begin x -->\n<!-- etude:end x -->\n" * 2,
-            "line 3: a second region is named 'x'",
-        ),
-        (
-            "---\na: 1\n---\n<!-- etude:begin X -->\n",
-            "line 4: '<!-- etude:begin X -->' is not a region marker",
-        ),
+        ("<!-- etude:begin x -->\n<!-- etude:end y -->\n", "line 2: region 'y' ends here inside region 'x'"),
+        ("<!-- etude:begin x -->\n<!-- etude:begin y -->\n", "line 2: region 'y' begins inside region 'x'"),
+        ("<!-- etude:begin x -->\n<!-- etude:end x -->\n" * 2, "line 3: a second region is named 'x'"),
+        ("---\na: 1\n---\n<!-- etude:begin X -->\n", "line 4: '<!-- etude:begin X -->' is not a region marker"),
         ("<!--etude:end x-->\n", "line 1: '<!--etude:end x-->' is not a region marker"),
         ("<!-- etude:begin x --> and more\n", "line 1: '<!-- etude:begin x --> and more' is not"),
     ],
@@ -419,11 +407,7 @@ def test_text_after_a_region_or_front_matter_without_a_line_end_starts_on_a_line
 
 PARTS = (
     *("---\n", "---\nname: x\ndescription: y\n---\n", "# T\n", "\n", "text", "\r\n", " ", "\ufeff", KEPT),
-    *(
-        "<!-- etude:begin a -->\n1\n<!-- etude:end a -->\n",
-        "<!-- etude:begin c -->\n",
-        "etude:end a\n",
-    ),
+    *("<!-- etude:begin a -->\n1\n<!-- etude:end a -->\n", "<!-- etude:begin c -->\n", "etude:end a\n"),
 )
 TEXTS = st.lists(st.sampled_from(PARTS), max_size=7).map("".join)
 

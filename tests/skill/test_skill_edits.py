@@ -411,17 +411,7 @@ WORDS = [
     "\r\n",
     "---",
 ]
-MARKS = [
-    BEGIN,
-    END,
-    "<!-- etude:begin h -->",
-    "<!-- etude",
-    ":begin g -->",
-    "<!--",
-    "-->",
-    "etude:",
-    "\ufeff",
-]
+MARKS = [BEGIN, END, "<!-- etude:begin h -->", "<!-- etude", ":begin g -->", "<!--", "-->", "etude:", "\ufeff"]
 PROSE = st.lists(st.sampled_from(WORDS), max_size=8).map("".join)
 
 

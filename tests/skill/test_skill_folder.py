@@ -62,13 +62,7 @@ def test_a_skill_without_front_matter_is_named_after_its_folder(tmp_path: Path) 
 
 def test_what_is_no_part_of_a_skill_is_left_out(folder: Path) -> None:
     expected = load_skill(folder)
-    for name in (
-        ".git/config",
-        "scripts/__pycache__/fill.pyc",
-        ".DS_Store",
-        "references/._fields.md",
-        ".etude-ab12",
-    ):
+    for name in (".git/config", "scripts/__pycache__/fill.pyc", ".DS_Store", "references/._fields.md", ".etude-ab12"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(b"x")
     assert load_skill(folder) == expected
@@ -221,10 +215,7 @@ def test_reading_is_lenient_and_validation_tells_the_rest(tmp_path: Path) -> Non
         "metadata: 'version' and its value must both be text; put them in quotes",
     ]
     assert validate_skill(skill) == lenient
-    assert validate_skill(skill, "other") == [
-        *lenient,
-        "name: 'pdf' differs from the name of the folder, 'other'",
-    ]
+    assert validate_skill(skill, "other") == [*lenient, "name: 'pdf' differs from the name of the folder, 'other'"]
     assert validate_skill(skill, strict=True) == [
         *lenient,
         "model: is not a key of the format",
@@ -278,18 +269,7 @@ def test_a_failed_write_leaves_no_temporary_file(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "skill").iterdir()] == ["SKILL.md"]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "../x",
-        "/etc/x",
-        "a/../../x",
-        "",
-        ".",
-        "./a",
-        "a\0b",
-    ],
-)
+@pytest.mark.parametrize("name", ["../x", "/etc/x", "a/../../x", "", ".", "./a", "a\0b"])
 def test_a_file_name_that_leads_out_is_refused_before_anything_is_written(tmp_path: Path, name: str) -> None:
     skill = Skill(text="a", files={"good.md": File(data=b"g"), name: File(data=b"x")})
     with pytest.raises(SkillError, match="outside of"):
@@ -297,16 +277,7 @@ def test_a_file_name_that_leads_out_is_refused_before_anything_is_written(tmp_pa
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "",
-        ".",
-        "..",
-        "a/b",
-        "a\0",
-    ],
-)
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a\0"])
 def test_a_skill_name_that_is_no_folder_name_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(SkillError, match="is not a folder name"):
         save_skill(Skill(name=name, text="a"), tmp_path)

@@ -14,15 +14,7 @@ import pytest
 from etude.sleep.transcripts.sessions import Session, ToolUse, Turn
 from etude.testing.source import START, SourceContract, turns_of
 
-WRONG: tuple[Any, ...] = (
-    None,
-    -1,
-    float("nan"),
-    "",
-    "\ud800 half",
-    [None, 5, "x", [[]]],
-    {"a": []},
-)
+WRONG: tuple[Any, ...] = (None, -1, float("nan"), "", "\ud800 half", [None, 5, "x", [[]]], {"a": []})
 """Values that a program would not write where it wrote another one."""
 
 _WAIT_SECONDS = 120.0

@@ -143,12 +143,7 @@ def attempts(gap: str, skill: str, checks: list[JsonValue], seed: int) -> list[A
         trajectory = Trajectory(answer=reply.text, messages=(*messages[1:], assistant(reply.text)))
         made.append(
             Attempt(
-                id=f"a{number}",
-                task=task,
-                skill_hash="0",
-                outcome="completed",
-                score=score,
-                trajectory=trajectory,
+                id=f"a{number}", task=task, skill_hash="0", outcome="completed", score=score, trajectory=trajectory
             )
         )
     return made

@@ -10,10 +10,7 @@ from etude.sleep.config import load_sleep_config, load_sleep_section, make_sleep
 from etude.sleep.improve.groups import opened_chars
 from rows import rows
 
-MODELS: dict[str, Any] = {
-    "target": {"model": "simulated:target"},
-    "optimizer": {"model": "simulated:optimizer"},
-}
+MODELS: dict[str, Any] = {"target": {"model": "simulated:target"}, "optimizer": {"model": "simulated:optimizer"}}
 
 
 def refused(data: dict[str, Any]) -> str:

@@ -275,10 +275,7 @@ def test_a_proposal_that_cannot_be_written_is_no_proposal_and_comes_with_the_nex
             place.mkdir(parents=True, exist_ok=True)
 
     small.before = obstruct
-    with (
-        unchanged(small),
-        pytest.raises(StopRun, match="cannot be written: Is a directory") as error,
-    ):
+    with unchanged(small), pytest.raises(StopRun, match="cannot be written: Is a directory") as error:
         small.night()
     assert error.value.hint == "free some space or fix the permissions, then run the same command again"
     assert not (place.parent / "proposal.json").exists()

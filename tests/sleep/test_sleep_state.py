@@ -3,7 +3,6 @@
 import os
 import stat
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from etude.errors import ConfigError, EtudeError, StopRun
 from etude.sleep.adoption.adopt import kept_rules, receipts, recover
 from etude.sleep.adoption.transaction import PENDING
 from etude.sleep.night import read_tasks
-from etude.sleep.pause import PAUSE, paused
 from etude.sleep.state import SleepState, state_folder
 from etude.sleep.tasks.gather import archived
 
@@ -130,7 +128,6 @@ READERS: dict[str, Callable[[SleepState], object]] = {
     "rules.json": lambda state: kept_rules(state.folder),
     "adopted/0001~1.json": lambda state: receipts(state.folder),
     PENDING: lambda state: recover(state.folder),
-    PAUSE: lambda state: paused(state, datetime.now(UTC)),
     "archive.jsonl": archived,
     "nights/0001/tasks.json": lambda state: read_tasks(state, 1),
 }

@@ -107,12 +107,7 @@ async def test_what_the_user_wrote_in_the_appendix_stays_when_it_is_consolidated
 
 @rows(
     "below",
-    [
-        "\nSee the handbook.",
-        "\n- An item of a list below.",
-        "- Goes on\n  in a second line.",
-        "- Goes on\nlazily.",
-    ],
+    ["\nSee the handbook.", "\n- An item of a list below.", "- Goes on\n  in a second line.", "- Goes on\nlazily."],
 )
 def test_what_the_user_wrote_below_the_reminders_stays_there(below: str) -> None:
     document, _ = add_reminders(owned(f"Above.\n## Reminders\n- One.\n{below}\n"), [remind("Two.")])

@@ -206,9 +206,7 @@ async def test_the_metric_decides_what_is_compared(gate: GateSection, accepted: 
     # Against (hard, soft) of (0, 0) and (1, 0.5): one task lost, two answers much nearer.
     env = soft_env({"t0": (0.0, 0.9), "t1": (0.8, 0.8)})
     bar = Evaluation(
-        skill_hash=OLD.hash,
-        split="val",
-        scores={"t0": (Score(hard=0, soft=0),), "t1": (Score(hard=1, soft=0.5),)},
+        skill_hash=OLD.hash, split="val", scores={"t0": (Score(hard=0, soft=0),), "t1": (Score(hard=1, soft=0.5),)}
     )
     result = await decide(make_rollout(ToldAgent(knows()), env), NEW, bar, tasks(2), gate)
     assert result.verdict.accepted == accepted

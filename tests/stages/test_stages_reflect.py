@@ -11,15 +11,7 @@ from etude.config.sections import ReflectSection
 from etude.errors import BudgetStop, OutageStop, TransientError
 from etude.prompts import Prompts
 from etude.records import Attempt, ChatRequest, LedgerEntry, Skill
-from etude.stages.reflect import (
-    Context,
-    Reflection,
-    count_silence,
-    deep_groups,
-    is_silent,
-    reflect,
-    shallow_groups,
-)
+from etude.stages.reflect import Context, Reflection, count_silence, deep_groups, is_silent, reflect, shallow_groups
 from etude.stages.shared.proposals import Forms, PatchReply, RoutedReply, SuggestionsReply
 
 FAILURES = [attempt(f"f{i}", 0.0) for i in range(11)]
@@ -31,9 +23,7 @@ def shallow(**settings: Any) -> ReflectSection:
 
 
 def context(
-    budget: int | None = 4,
-    ledger: Sequence[LedgerEntry] = (),
-    earlier: Mapping[str, Attempt] | None = None,
+    budget: int | None = 4, ledger: Sequence[LedgerEntry] = (), earlier: Mapping[str, Attempt] | None = None
 ) -> Context:
     return Context(Skill(text="Be exact."), budget, ledger, earlier or {})
 

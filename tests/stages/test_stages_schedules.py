@@ -15,8 +15,7 @@ SCHEDULES = ("constant", "linear", "cosine")
 
 
 @pytest.mark.parametrize(
-    ("schedule", "budgets"),
-    [("constant", [4, 4, 4, 4]), ("linear", [4, 3, 3, 2]), ("cosine", [4, 3, 2, 2])],
+    ("schedule", "budgets"), [("constant", [4, 4, 4, 4]), ("linear", [4, 3, 3, 2]), ("cosine", [4, 3, 2, 2])]
 )
 def test_the_budget_follows_the_published_schedule(schedule, budgets: list[int]) -> None:
     settings = SelectSection(schedule=schedule)
@@ -25,10 +24,7 @@ def test_the_budget_follows_the_published_schedule(schedule, budgets: list[int])
 
 @pytest.mark.parametrize(
     ("schedule", "budgets"),
-    [
-        ("linear", [15, 14, 14, 13, 12, 11, 10, 10, 9, 8]),
-        ("cosine", [16, 15, 14, 13, 12, 11, 10, 9, 8, 8]),
-    ],
+    [("linear", [15, 14, 14, 13, 12, 11, 10, 10, 9, 8]), ("cosine", [16, 15, 14, 13, 12, 11, 10, 9, 8, 8])],
 )
 def test_a_longer_run_goes_down_more_slowly(schedule, budgets: list[int]) -> None:
     settings = SelectSection(schedule=schedule, edit_budget=16, min_edit_budget=8)

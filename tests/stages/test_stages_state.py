@@ -11,9 +11,7 @@ OLD, NEW = Skill(text="old"), Skill(text="new")
 START = TrainState(step=3, current=OLD, best=OLD, current_val=evaluation({"x": 0.5}), best_val=evaluation({"x": 0.5}))
 MADE, MISSED = append("Sort.", "a"), Edit(op="delete", target="Gone.", cites=("b",))
 CANDIDATE = Candidate(
-    skill=NEW,
-    origin="step",
-    edits=(AppliedEdit(edit=MADE, fate="applied"), AppliedEdit(edit=MISSED, fate="missed")),
+    skill=NEW, origin="step", edits=(AppliedEdit(edit=MADE, fate="applied"), AppliedEdit(edit=MISSED, fate="missed"))
 )
 
 

@@ -40,12 +40,7 @@ async def test_edits_are_made_one_after_the_other() -> None:
 
 async def test_what_is_not_done_says_why() -> None:
     candidate = await made(
-        Desk(),
-        append("Be exact."),
-        Edit(op="delete", target="Keep this."),
-        REPLACE,
-        text=GUARDED,
-        repair=False,
+        Desk(), append("Be exact."), Edit(op="delete", target="Keep this."), REPLACE, text=GUARDED, repair=False
     )
     assert fates(candidate) == ["no_change", "protected", "missed"]
     assert candidate.skill.text == GUARDED

@@ -91,19 +91,7 @@ def test_a_journal_that_cannot_be_used_leaves_the_folder_unlocked(tmp_path):
             RunFolder.open(section(tmp_path))
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "",
-        " ",
-        ".",
-        "..",
-        "a/b",
-        "a\\b",
-        "a\nb",
-        "a\0b",
-    ],
-)
+@pytest.mark.parametrize("name", ["", " ", ".", "..", "a/b", "a\\b", "a\nb", "a\0b"])
 def test_a_run_is_named_like_a_folder(tmp_path, name):
     with pytest.raises(ConfigError) as caught:
         RunFolder.open(section(tmp_path, name))
@@ -199,16 +187,7 @@ def test_files_are_replaced_in_one_move_and_nothing_else_is_left(run):
     assert [entry.name for entry in path.parent.iterdir()] == ["a.md"]
 
 
-@pytest.mark.parametrize(
-    "relative",
-    [
-        "../a.md",
-        "/tmp/a.md",
-        "",
-        ".",
-        "link/a.md",
-    ],
-)
+@pytest.mark.parametrize("relative", ["../a.md", "/tmp/a.md", "", ".", "link/a.md"])
 def test_nothing_is_written_outside_of_the_folder(run, tmp_path, relative):
     (tmp_path / "elsewhere").mkdir()
     (run.path / "link").symlink_to(tmp_path / "elsewhere")

@@ -25,12 +25,7 @@ class Ran:
 
 
 async def run_program(
-    launch: Launch,
-    env: Mapping[str, str],
-    box: Box,
-    limits: Limits,
-    sandbox: Sandbox,
-    session: GatewaySession | None,
+    launch: Launch, env: Mapping[str, str], box: Box, limits: Limits, sandbox: Sandbox, session: GatewaySession | None
 ) -> Ran:
     """Run to the end; end it before when the session has failed."""
     pending, waited = False, 0.0

@@ -1,30 +1,22 @@
 """`etude runs`."""
 
 import argparse
-import os
-import shutil
-import time
 from collections.abc import Collection, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
 from etude.cli.lookup import larger, planned, reached_limit, resume_command, summary_of
-from etude.cli.parsing.usage import UsageError
 from etude.cli.terminal import output
 from etude.cli.terminal.progress import counted
 from etude.cli.terminal.summary_text import money
 from etude.cli.terminal.tables import text_lines
 from etude.config import LimitsSection
-from etude.errors import DataError, EtudeError, LockedError
-from etude.files import take_lock
+from etude.errors import DataError, EtudeError
 from etude.records import Record
 from etude.records.summary import SkillScores
-from etude.store import RunView, SpendTotals, SqliteJournal, SqliteSpend, is_running, read_run, run_names
-from etude.store.views import EVENTS, JOURNAL, LOCK
-
-DAY = 86_400
-"""Seconds."""
+from etude.store import RunView, SpendTotals, SqliteJournal, SqliteSpend, read_run, run_names
+from etude.store.views import EVENTS, JOURNAL
 
 _COLUMNS = ("run", "state", "steps", "val", "test", "calls", "cost", "disk", "last change")
 
@@ -63,26 +55,13 @@ class RunLine(Record):
 
 
 def run(args: argparse.Namespace) -> int:
-    """List the runs of a folder, or delete some of them."""
+    """List the runs of a folder."""
     folder = Path(args.folder)
     if not folder.is_dir():
         raise DataError(f"there is no folder {str(folder)!r}", hint="give the folder of your runs with --folder")
-    pruning = args.keep is not None or args.older_than is not None or args.yes
-    if args.action == "list":
-        if pruning:
-            raise UsageError(
-                "--keep, --older-than and --yes belong to `etude runs prune`",
-                hint="write `etude runs prune ...`, or leave them out to list the runs",
-            )
-        found = (_line(folder / name) for name in run_names(folder))
-        lines = sorted(found, key=lambda line: line.changed, reverse=True)
-        _list(lines, folder, args.json)
-        return 0
-    if args.keep is None and args.older_than is None:
-        raise UsageError(
-            "`etude runs prune` does not know which runs to delete", hint="give --keep N, --older-than DAYS or both"
-        )
-    _prune(folder, args)
+    found = (_line(folder / name) for name in run_names(folder))
+    lines = sorted(found, key=lambda line: line.changed, reverse=True)
+    _list(lines, folder, args.json)
     return 0
 
 
@@ -186,56 +165,3 @@ def size(count: int) -> str:
     if count < 1_000_000:
         return f"{count / 1e3:.0f} kB"
     return f"{count / 1e6:.1f} MB" if count < 1_000_000_000 else f"{count / 1e9:.1f} GB"
-
-
-def _prune(folder: Path, args: argparse.Namespace) -> None:
-    paths = sorted((folder / name for name in run_names(folder)), key=_changed, reverse=True)
-    paths = paths[0 if args.keep is None else args.keep :]
-    if args.older_than is not None:
-        paths = [path for path in paths if time.time() - _changed(path) > args.older_than * DAY]
-    kept = {path: reason for path in paths if (reason := _reason_to_keep(path, folder))}
-    doomed = [path for path in paths if path not in kept]
-    sizes = {path: _disk_use(path) for path in doomed}
-    if args.yes:
-        for path in doomed:
-            if not _delete(path):
-                kept[path] = "it has just been started"
-                del sizes[path]
-    if args.json:
-        runs = [{"name": path.name, "path": str(path), "bytes": count} for path, count in sizes.items()]
-        skipped = {path.name: reason for path, reason in kept.items()}
-        found = {"deleted": args.yes, "runs": runs, "bytes": sum(sizes.values()), "kept": skipped}
-        output.json_result(found)
-        return
-    done = "deleted" if args.yes else "would delete"
-    for path, count in sizes.items():
-        output.line(f"{done} {path}  {size(count)}")
-    for path, reason in kept.items():
-        output.line(f"kept {path}: {reason}")
-    output.line(f"{'freed' if args.yes else 'would free'}: {_total(sizes.values())}")
-    if sizes and not args.yes:
-        output.line("nothing was deleted; give --yes to delete")
-
-
-def _reason_to_keep(path: Path, folder: Path) -> str:
-    if path.is_symlink() or Path(os.path.realpath(path)).parent != Path(os.path.realpath(folder)):
-        return "it is a link"
-    return "it is running" if is_running(path) else ""
-
-
-def _delete(path: Path) -> bool:
-    """Delete a run folder while holding its lock; False when a process has it."""
-    try:
-        lock = take_lock(path / LOCK, LockedError(""))
-    except LockedError:
-        return False
-    try:
-        shutil.rmtree(path)
-    except OSError as error:
-        raise DataError(
-            f"{error.filename!r} cannot be deleted: {error.strerror}",
-            hint="fix the permissions and run the same command again",
-        ) from None
-    finally:
-        lock.release()
-    return True

@@ -94,10 +94,7 @@ def make_config(data: Mapping[str, Any], *, where: str = "config") -> TrainConfi
 
 
 def load_config(
-    path: Path | str | None = None,
-    *,
-    flags: Iterable[tuple[str, str]] = (),
-    environ: Mapping[str, str] | None = None,
+    path: Path | str | None = None, *, flags: Iterable[tuple[str, str]] = (), environ: Mapping[str, str] | None = None
 ) -> TrainConfig:
     """Read a YAML file, then environment variables (`ETUDE_TRAIN__EPOCHS=2`), then dotted flags
     (`("train.epochs", "2")`); later ones win. Relative paths in the file are meant from the file's folder.

@@ -23,16 +23,7 @@ class ModelSection(Section):
     """A model in one of the roles."""
 
     free: ClassVar[frozenset[str]] = frozenset(
-        {
-            "base_url",
-            "api_key_env",
-            "api_key_command",
-            "renew_login",
-            "stream",
-            "timeout",
-            "max_concurrency",
-            "price",
-        }
+        {"base_url", "api_key_env", "api_key_command", "renew_login", "stream", "timeout", "max_concurrency", "price"}
     )
 
     model: str

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from etude.envs.scorers.base import shorten
-from etude.envs.second_box import HELP, PORT, SecondBox
+from etude.envs.second_box import HELP, PORT, second_box
 from etude.errors import BoundaryError, ConfigError, DataError
 from etude.programs.installed import find_program, installed
 from etude.protocols import Scorer
@@ -176,8 +176,7 @@ class CommandScorer(Scorer):
     async def _run(self, workspace: Workspace, task: Task, trajectory: Trajectory) -> Finished:
         if self.form != "judge":
             return await self._run_in(workspace, task, trajectory)
-        files = files_afterwards(task, trajectory)
-        async with SecondBox(files, self._limits, self._sandbox) as second:
+        async with second_box(files_afterwards(task, trajectory), self._limits, self._sandbox) as second:
             finished = await self._run_in(workspace, task, trajectory, second.socket)
         if second.trouble is not None:
             raise second.trouble

@@ -13,7 +13,7 @@ import os
 import tempfile
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from etude.errors import BoundaryError, EtudeError
 from etude.programs.installed import find_program, installed
@@ -33,27 +33,27 @@ _LAST_WORDS_SECONDS = 2.0
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
-class SecondBox:
-    """A workspace with `files`, and programs that run there one by one or together, each in a fresh sandbox without a
-    network. `socket` is where a check asks; `trouble` is what went wrong on this machine meanwhile."""
+@contextlib.asynccontextmanager
+async def second_box(files: Mapping[str, File], limits: Limits, sandbox: Sandbox) -> AsyncGenerator["SecondBox"]:
+    """A workspace with `files`, in which programs run one by one or together, each in a fresh sandbox without a
+    network; gone at the end."""
+    with Workspace() as workspace:
+        workspace.fill(files)
+        second = SecondBox(files, workspace, limits, sandbox)
+        async with _listening(second.answer) as second.socket:
+            yield second
 
-    def __init__(self, files: Mapping[str, File], limits: Limits, sandbox: Sandbox) -> None:
-        self._files, self._limits, self._sandbox = files, limits, sandbox
+
+class SecondBox:
+    """`socket` is where a check asks; `trouble` is what went wrong on this machine meanwhile."""
+
+    socket: Path
+
+    def __init__(self, files: Mapping[str, File], workspace: Workspace, limits: Limits, sandbox: Sandbox) -> None:
+        self._files, self._workspace, self._limits, self._sandbox = files, workspace, limits, sandbox
         self.trouble: EtudeError | None = None
 
-    async def __aenter__(self) -> Self:
-        self._stack = contextlib.AsyncExitStack()
-        async with contextlib.AsyncExitStack() as stack:
-            self._workspace = stack.enter_context(Workspace())
-            self._workspace.fill(self._files)
-            self.socket = await stack.enter_async_context(_listening(self._answer))
-            self._stack = stack.pop_all()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._stack.aclose()
-
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             request = json.loads(await reader.readline())
             if "serve" in request:

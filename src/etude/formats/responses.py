@@ -137,12 +137,7 @@ def _read_request(body: bytes, trial: int | None) -> Call:
         forced_tool=forced_tool(tools, name, any_tool=data.tool_choice == "required"),
         seed=trial,
     )
-    return Call(
-        named=data.model,
-        request=request,
-        most_tokens=data.max_output_tokens,
-        stream=bool(data.stream),
-    )
+    return Call(named=data.model, request=request, most_tokens=data.max_output_tokens, stream=bool(data.stream))
 
 
 def _read_tools(data: _Body) -> tuple[Tool, ...]:

@@ -6,16 +6,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field, JsonValue
 
-from etude.programs.base import (
-    Launch,
-    Order,
-    Program,
-    Report,
-    environment,
-    install_skill,
-    read_lines,
-    skill_file,
-)
+from etude.programs.base import Launch, Order, Program, Report, environment, install_skill, read_lines, skill_file
 from etude.programs.telling import Call, Telling
 from etude.records import Usage
 from etude.records.base import Lenient

@@ -9,31 +9,12 @@ from pydantic import Field
 
 from etude.config import TrainConfig
 from etude.errors import ConfigError
-from etude.records import (
-    AppliedEdit,
-    Attempt,
-    Candidate,
-    Edit,
-    EditEvidence,
-    Skill,
-    Task,
-    TrainState,
-    Verdict,
-)
+from etude.records import AppliedEdit, Attempt, Candidate, Edit, EditEvidence, Skill, Task, TrainState, Verdict
 from etude.records.summary import Span
 from etude.searches.base import Search, SearchOptions
 from etude.searches.ending import tidied, validated
 from etude.searches.epochs import end_epoch
-from etude.searches.forecast import (
-    NOTHING,
-    Known,
-    StageWork,
-    attempted,
-    between_epochs,
-    exactly,
-    final_test,
-    parts,
-)
+from etude.searches.forecast import NOTHING, Known, StageWork, attempted, between_epochs, exactly, final_test, parts
 from etude.skill import apply_edit, apply_edits, token_count
 from etude.stages.aggregate import unite
 from etude.stages.gate import GateResult

@@ -50,10 +50,7 @@ def mine(text: str, profile: Profile) -> dict[str, object]:
         if broken & set(_RUBRICS) and number >= seen and len(tasks) < MOST_TASKS:
             tasks.append(_mined(task, said, broken, order))
     tasks += [_summary(*found) for found in _summaries(text, seen)][: MOST_TASKS - len(tasks)]
-    return {
-        "tasks": tasks,
-        "reasoning": f"{len(tasks)} of {len(turns)} requests can be judged by what was said.",
-    }
+    return {"tasks": tasks, "reasoning": f"{len(tasks)} of {len(turns)} requests can be judged by what was said."}
 
 
 def _ordered(text: str) -> str:

@@ -4,12 +4,4 @@ from etude.skill.document import Document, token_count
 from etude.skill.edits import apply_edit, apply_edits
 from etude.skill.folder import load_skill, save_skill, validate_skill
 
-__all__ = [
-    "Document",
-    "apply_edit",
-    "apply_edits",
-    "load_skill",
-    "save_skill",
-    "token_count",
-    "validate_skill",
-]
+__all__ = ["Document", "apply_edit", "apply_edits", "load_skill", "save_skill", "token_count", "validate_skill"]

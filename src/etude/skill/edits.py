@@ -23,13 +23,7 @@ from etude.skill.anchors import (
 )
 from etude.skill.document import BOM, Document
 from etude.skill.fences import left_open
-from etude.skill.lines import (
-    lines_of,
-    next_line_end,
-    with_line_ends,
-    without_blank_edges,
-    without_blank_end,
-)
+from etude.skill.lines import lines_of, next_line_end, with_line_ends, without_blank_edges, without_blank_end
 from etude.skill.markers import looks_like_marker
 
 _SENTENCE_END = re.compile(r"[.!?]['\")*_`]*\s+\Z")

@@ -209,10 +209,7 @@ def load_sleep_section(path: Path | str) -> SleepSection:
 
 
 def load_sleep_config(
-    path: Path | str | None,
-    *,
-    flags: Iterable[tuple[str, str]] = (),
-    environ: Mapping[str, str] | None = None,
+    path: Path | str | None, *, flags: Iterable[tuple[str, str]] = (), environ: Mapping[str, str] | None = None
 ) -> SleepConfig:
     """As `etude.config.load_config`.
 

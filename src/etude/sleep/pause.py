@@ -1,61 +1,35 @@
-"""A pause: while it holds, no night of the project begins."""
+"""A pause: while its file is in the state of the project, no night of it begins."""
 
-from datetime import UTC, date, datetime
-from typing import Literal
+from datetime import UTC, datetime
 
-from pydantic import AwareDatetime
+from etude.errors import DataError
+from etude.files import write_atomically
+from etude.sleep.state import SleepState
 
-from etude.errors import DataError, InputError
-from etude.records import Record
-from etude.sleep.state import SleepState, read_kept
-
-PAUSE = "pause.json"
+PAUSE = "paused"
 
 
-class Pause(Record):
-    """The note of it in the state of the project."""
-
-    version: Literal[1] = 1
-    since: AwareDatetime
-    """UTC."""
-    until: date | None = None
-    """The last day on which it holds, by the local calendar; None until it is ended."""
-    reason: str = ""
-
-    def holds(self, today: date) -> bool:
-        """Whether nights rest on that day."""
-        return self.until is None or today <= self.until
-
-
-def pause(state: SleepState, now: datetime, until: date | None = None, reason: str = "") -> Pause:
-    """Let no night begin, up to and with the day `until`. A pause that holds already gets the new end and reason."""
-    today = now.astimezone().date()
-    if until is not None and until < today:
-        raise InputError(
-            f"a pause until '{until}' is over already: today is {today}", hint="give today or a later day"
-        )
-    before = paused(state, now)
-    since = now.astimezone(UTC) if before is None else before.since
-    note = Pause(since=since, until=until, reason=reason)
+def pause(state: SleepState) -> None:
+    """Let no night begin. A pause that holds already stays as it is."""
     state.make()
-    state.keep(state.folder / PAUSE, note)
-    return note
+    if paused(state) is None:
+        write_atomically(state.folder / PAUSE, b"", mode=0o600)
 
 
-def paused(state: SleepState, now: datetime) -> Pause | None:
-    """The pause that holds; None when there is none, or its last day is over."""
-    note = read_kept(state.folder / PAUSE, Pause, "`etude sleep resume` takes the pause away")
-    return note if note is not None and note.holds(now.astimezone().date()) else None
+def paused(state: SleepState) -> datetime | None:
+    """Since when a pause holds (UTC); None when there is none."""
+    try:
+        return datetime.fromtimestamp((state.folder / PAUSE).stat().st_mtime, UTC)
+    except FileNotFoundError:
+        return None
 
 
 def resume(state: SleepState) -> bool:
-    """Take the note away, whatever is in it. Returns whether there was one."""
-    path = state.folder / PAUSE
+    """End the pause. Returns whether there was one."""
+    there = paused(state) is not None
     try:
-        there = path.exists()
-        path.unlink(missing_ok=True)
+        (state.folder / PAUSE).unlink(missing_ok=True)
     except OSError as error:
-        raise DataError(
-            f"{str(path)!r} cannot be removed: {error.strerror}", hint="fix the permissions of its folder"
-        ) from error
+        what = f"{str(state.folder / PAUSE)!r} cannot be removed: {error.strerror}"
+        raise DataError(what, hint="fix the permissions of its folder") from error
     return there

@@ -50,13 +50,7 @@ class SqliteJournal(Journal):
     A fact is on disk before `once` returns it, in the form in which every later reader gets it: as JSON, without
     secrets, and with U+FFFD where a text held half of a surrogate pair."""
 
-    def __init__(
-        self,
-        path: Path | str,
-        *,
-        redactor: Redactor | None = None,
-        read_only: bool = False,
-    ) -> None:
+    def __init__(self, path: Path | str, *, redactor: Redactor | None = None, read_only: bool = False) -> None:
         self.database = Database(Path(path), read_only=read_only)
         self.sealed = False
         """No work is done but to decide: a fact that is missing stops the run."""

@@ -108,13 +108,7 @@ class RunFolder:
             self._held = held.pop_all()
 
     @classmethod
-    def open(
-        cls,
-        section: RunSection,
-        *,
-        fork: str | None = None,
-        redactor: Redactor | None = None,
-    ) -> Self:
+    def open(cls, section: RunSection, *, fork: str | None = None, redactor: Redactor | None = None) -> Self:
         """Create or reopen the run folder of a config. `fork` names a run in the same folder: a fresh run starts over
         its facts; a run that has begun already continues from its own. Unless another redactor is given, the secrets
         of this process's environment are kept out of the folder.

@@ -126,10 +126,7 @@ def test_all_agent_programs_are_looked_for(here: Path, capsys: Captured) -> None
     [
         (["--agent.name", "tools", "--agent.max_step", "3"], "agent: unknown key 'max_step'"),
         (["--agent.name", "tools", "--agent.max_steps", "0"], "agent: max_steps = 0: "),
-        (
-            ["--agent.name", "tools", "--agent.readable=[/no/such]"],
-            "agent.readable: '/no/such' is not a folder",
-        ),
+        (["--agent.name", "tools", "--agent.readable=[/no/such]"], "agent.readable: '/no/such' is not a folder"),
         (["--agent.answer_pattern", "("], "agent: answer_pattern = '(': is not a regular expression"),
     ],
 )

@@ -178,26 +178,10 @@ def test_a_run_without_a_skill_starts_without_one(project: str, capsys: Captured
     assert "skill" not in yaml.safe_load(Path("new/etude.yaml").read_text())
 
 
-def test_the_flat_form_says_the_same_as_the_sections(here: Path) -> None:
-    flat = write(
-        "flat.yaml",
-        "num_epochs: 3\nbatch_size: 20\nedit_budget: 5\nmin_edit_budget: 1\nlr_scheduler: linear\n"
-        "optimizer_model: o\ntarget_model: t\nuse_gate: false\nfailure_only: true\nenv: searchqa\nsplit_dir: d\n"
-        "analyst_workers: 3\ntarget_qwen_chat_base_url: http://q/v1\ntarget_backend: qwen_chat\n",
-    )
-    sections = write(
-        "sections.yaml",
-        "train: {num_epochs: 3, batch_size: 20}\n"
-        "optimizer: {learning_rate: 5, min_learning_rate: 1, lr_scheduler: linear}\n"
-        "model: {optimizer: o, target: t, target_backend: qwen_chat, target_qwen_chat_base_url: 'http://q/v1'}\n"
-        "evaluation: {use_gate: false}\ngradient: {failure_only: true, analyst_workers: 3}\n"
-        "env: {name: searchqa, split_dir: d}\n",
-    )
-    assert convert(read_settings(flat)).given == convert(read_settings(sections)).given
-    settings = convert(read_settings(flat)).settings
-    assert settings["select"] == {"edit_budget": 5, "min_edit_budget": 1, "schedule": "linear"}
-    assert settings["target"]["base_url"] == "http://q/v1"
-    assert settings["optimizer"]["model"] == "openai:o"
+def test_the_older_form_without_sections_is_refused(here: Path) -> None:
+    flat = write("flat.yaml", "num_epochs: 3\nbatch_size: 20\noptimizer_model: o\n")
+    with pytest.raises(ConfigError, match="have no sections"):
+        convert(read_settings(flat))
 
 
 def test_a_file_can_inherit_from_several_and_deeper_ones(here: Path) -> None:
@@ -240,11 +224,7 @@ def test_backends_become_providers(model: dict[str, Any], target: dict[str, Any]
         ({"optimizer": {"lr_control_mode": "autonomous"}}, "select", {"schedule": "autonomous"}),
         ({"optimizer": {"lr_scheduler": "autonomous"}}, "select", {"schedule": "constant", "edit_budget": 999}),
         ({"optimizer": {"skill_update_mode": "full_rewrite_minibatch"}}, "update", {"mode": "full_rewrite"}),
-        (
-            {"optimizer": {"use_skill_aware_reflection": True}},
-            "reflect",
-            {"skill_aware": True, "appendix_limit": 0},
-        ),
+        ({"optimizer": {"use_skill_aware_reflection": True}}, "reflect", {"skill_aware": True, "appendix_limit": 0}),
         ({"optimizer": {"longitudinal_pair_policy": "changed"}}, "slow_update", {"pairs": "changed", "gate": False}),
         (
             {"env": {"limit": 9}, "evaluation": {"test_env_num": 5}},

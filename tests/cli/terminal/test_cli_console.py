@@ -118,10 +118,7 @@ def test_the_end_of_a_stage_is_a_line() -> None:
     ],
 )
 def test_stages_that_had_nothing_to_work_on_say_nothing(stage: Any, note: str, idle: bool) -> None:
-    events = (
-        StageStarted(stage=stage, step=1, epoch=1),
-        StageFinished(stage=stage, step=1, note=note, idle=idle),
-    )
+    events = (StageStarted(stage=stage, step=1, epoch=1), StageFinished(stage=stage, step=1, note=note, idle=idle))
     assert plain(STARTED, *events)[1:] == [f"step 1/4 {stage}: {note}"] * (not idle)
 
 

@@ -232,11 +232,7 @@ def test_in_a_terminal_progress_is_drawn_live_and_the_result_stays(fresh_project
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "120"}
     environment.pop("NO_COLOR", None)
     process = subprocess.Popen(
-        [*COMMAND, "train", "demo/etude.yaml", *SMALL],
-        stdin=slave,
-        stdout=slave,
-        stderr=slave,
-        env=environment,
+        [*COMMAND, "train", "demo/etude.yaml", *SMALL], stdin=slave, stdout=slave, stderr=slave, env=environment
     )
     os.close(slave)
     text = _read_all(master, process)

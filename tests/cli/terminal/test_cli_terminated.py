@@ -43,11 +43,7 @@ def busy(fresh_project: Path, scratch: Path) -> Iterator[subprocess.Popen[str]]:
     words += ["--agent.command", f"[{sys.executable}, program.py]", "--agent.env.TOKEN", scratch.name]
     env = {**os.environ, "TMPDIR": str(scratch)}
     with subprocess.Popen(
-        [sys.executable, "-m", "etude", *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=env,
+        [sys.executable, "-m", "etude", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env
     ) as process:
         end = time.monotonic() + DEADLINE
         while time.monotonic() < end and not list(scratch.glob("etude-*/work/began")):

@@ -55,12 +55,7 @@ def test_code_ends_where_its_fence_is_closed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "right"),
-    [
-        ("## Key Risks today", True),
-        ("**Risks**", False),
-        ("```\n# Risks\n```", False),
-    ],
+    ("answer", "right"), [("## Key Risks today", True), ("**Risks**", False), ("```\n# Risks\n```", False)]
 )
 def test_a_heading_contains_a_text(answer: str, right: bool) -> None:
     assert passes("section_contains", "risks", answer) == right
@@ -104,12 +99,7 @@ def test_a_refusal_is_recognised(answer: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "answer",
-    [
-        "I'm sorry to hear that your parcel is late.",
-        "I can't wait to see it.",
-        "I cannot " + "x" * 600,
-    ],
+    "answer", ["I'm sorry to hear that your parcel is late.", "I can't wait to see it.", "I cannot " + "x" * 600]
 )
 def test_what_only_sounds_like_a_refusal_is_none(answer: str) -> None:
     assert passes("no_refusal", None, answer)

@@ -59,16 +59,7 @@ def test_an_answer_can_name_its_choice_in_many_ways(answer: str) -> None:
     assert read_label(answer, LISTED, "ABC") == "B"
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "",
-        "I think a dog",
-        "both (A) and (B)",
-        "New Yorker",
-        "Z",
-    ],
-)
+@pytest.mark.parametrize("answer", ["", "I think a dog", "both (A) and (B)", "New Yorker", "Z"])
 def test_an_answer_without_a_clear_choice_has_none(answer: str) -> None:
     assert read_label(answer, LISTED, "ABC") is None
 
@@ -107,17 +98,7 @@ def test_what_is_read_is_always_a_label(text: str) -> None:
     assert read_label(text, LISTED, "ABC") in {"A", "B", "C", None}
 
 
-@pytest.mark.parametrize(
-    "odd",
-    [
-        "*_",
-        " ",
-        "boxed{",
-        "(",
-        "(A) ",
-        "answer ",
-    ],
-)
+@pytest.mark.parametrize("odd", ["*_", " ", "boxed{", "(", "(A) ", "answer "])
 def test_the_time_to_read_an_answer_grows_with_its_length_only(odd: str) -> None:
     # Ends within moments, or, should a repetition be unbounded again, not for many minutes.
     assert read_label("answer" + odd * 100_000 + "?", LISTED, "BC") is None

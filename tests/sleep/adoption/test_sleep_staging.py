@@ -7,11 +7,7 @@ from pydantic import ValidationError
 from sleep_proposals import HAND, both, offer, project, proposed
 
 from etude.errors import InputError
-from etude.sleep.adoption.proposal import (
-    Proposal,
-    read_proposal,
-    stage,
-)
+from etude.sleep.adoption.proposal import Proposal, read_proposal, stage
 
 
 def test_a_proposal_holds_the_new_files_a_diff_the_rules_and_a_manifest(tmp_path: Path) -> None:

@@ -53,10 +53,7 @@ def test_a_full_disk_at_any_write_leaves_everything_as_it_was_or_done(tmp_path: 
             with told(listen):
                 adopt(proposal, place.root, place.state)
         else:
-            with (
-                pytest.raises(EtudeError, match=r"are as they were: .*No space left") as error,
-                told(listen),
-            ):
+            with pytest.raises(EtudeError, match=r"are as they were: .*No space left") as error, told(listen):
                 adopt(proposal, place.root, place.state)
             assert "room on the disk" in error.value.hint
             assert place.files() == before

@@ -96,11 +96,7 @@ def test_the_memory_is_improved_under_the_new_skill_and_keeps_every_byte_of_its_
     skill, memory = found.changes
     # The skill's rule alone solves nothing, so it is not accepted and the memory is tried under the old skill.
     assert (skill.status, memory.status) == ("rejected", "rejected")
-    found, target = night(
-        tmp_path / "second",
-        lambda text: "Loudly." in text,
-        Optimizer("Say nothing.", "Loudly."),
-    )
+    found, target = night(tmp_path / "second", lambda text: "Loudly." in text, Optimizer("Say nothing.", "Loudly."))
     memory = found.change("memory")
     assert memory is not None
     assert memory.status == "accepted"

@@ -273,10 +273,7 @@ def test_a_picture_without_text_is_a_prompt(tmp_path: Path) -> None:
 
 
 def test_the_first_folder_is_the_project(tmp_path: Path) -> None:
-    records = [
-        said("Hello", cwd="/home/user/a"),
-        said("Again", cwd="/home/user/b"),
-    ]
+    records = [said("Hello", cwd="/home/user/a"), said("Again", cwd="/home/user/b")]
     assert session(tmp_path, records).project == "/home/user/a"
 
 

@@ -106,11 +106,7 @@ def test_an_entry_whose_parent_cannot_be_read_follows_the_one_before_it(tmp_path
 
 
 def test_a_circle_of_parents_comes_to_an_end(tmp_path: Path) -> None:
-    records = [
-        entry("a", "c", "user", "Hello"),
-        entry("b", "b", "assistant", "Hi"),
-        entry("c", "a", "user", "More"),
-    ]
+    records = [entry("a", "c", "user", "Hello"), entry("b", "b", "assistant", "Hi"), entry("c", "a", "user", "More")]
     assert [turn.prompt for turn in session(tmp_path, records).turns] == ["Hello", "More"]
 
 

@@ -87,10 +87,7 @@ async def test_a_dream_does_not_come_near_what_is_held_out() -> None:
     )
     model = ScriptedModel([rewordings(*texts)])
     dreamt = await dream(tasks, 3, optimizer(model))
-    assert list(dreamt.dropped) == [
-        "it comes near the held-out task 'v'",
-        "it comes near the held-out task 't'",
-    ]
+    assert list(dreamt.dropped) == ["it comes near the held-out task 'v'", "it comes near the held-out task 't'"]
     assert [task.intent for task in dreamt.tasks] == ["Order the towns by name."]
     assert len(model.requests) == 1
 

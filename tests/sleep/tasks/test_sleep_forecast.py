@@ -46,14 +46,7 @@ def test_more_sessions_are_more_tasks_up_to_the_limit() -> None:
     assert found.assumptions[0] == "a session gives 0.3 to 1.5 tasks"
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"dream": 2},
-        {"confirm_trials": 9},
-        {"val_fraction": 0.5},
-    ],
-)
+@pytest.mark.parametrize("more", [{"dream": 2}, {"confirm_trials": 9}, {"val_fraction": 0.5}])
 def test_what_is_asked_for_beyond_the_usual_is_counted(more: dict[str, Any]) -> None:
     plain, found = (forecast_night(config(sleep), SESSIONS, None, 100) for sleep in ({}, more))
     assert found.target_calls.high != plain.target_calls.high

@@ -21,9 +21,7 @@ def test_every_text_of_a_session_passes_the_redactor():
     tool = ToolUse(name=f"tool {KEY}", arguments=f"echo {KEY}", result=f"said {KEY}", failed=True)
     turn = Turn(prompt=f"use {KEY}", at=datetime(2026, 1, 2, tzinfo=UTC), answer=f"used {KEY}", tools=(tool,))
     dirty = session(
-        project=f"/home/{KEY}",
-        turns=(turn, turn.model_copy(update={"interrupted": True})),
-        skills=(f"the {KEY}",),
+        project=f"/home/{KEY}", turns=(turn, turn.model_copy(update={"interrupted": True})), skills=(f"the {KEY}",)
     )
     clean, counts = redacted(dirty, REDACTOR)
     assert "sk-" not in clean.model_dump_json()

@@ -213,29 +213,8 @@ def export(parser: Arguments) -> None:
 
 def runs(parser: Arguments) -> None:
     parser.add_argument(
-        "action",
-        nargs="?",
-        default="list",
-        choices=("list", "prune"),
-        metavar="list | prune",
-        help="list runs (default), or delete old ones",
-    )
-    parser.add_argument(
         "--folder", default=RUNS_FOLDER, metavar="DIR", help=f"folder of runs (default: {RUNS_FOLDER})"
     )
-    parser.add_argument(
-        "--keep",
-        type=number(int, "a whole number from 0 on"),
-        metavar="N",
-        help="prune: delete all but the N runs that changed last",
-    )
-    parser.add_argument(
-        "--older-than",
-        type=number(float, "a number of days from 0 on"),
-        metavar="DAYS",
-        help="prune: delete runs without a change for this many days",
-    )
-    parser.add_argument("--yes", action="store_true", help="prune: delete, instead of listing what would be deleted")
 
 
 def show(parser: Arguments) -> None:

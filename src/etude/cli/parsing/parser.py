@@ -39,10 +39,7 @@ VERBS: tuple[Verb, ...] = (
     Verb(
         "train",
         "train a skill, or resume an interrupted run",
-        (
-            "etude train etude.yaml --name first --train.epochs 2",
-            "etude train etude.yaml --seeds 1-5",
-        ),
+        ("etude train etude.yaml --name first --train.epochs 2", "etude train etude.yaml --seeds 1-5"),
         arguments.train,
     ),
     Verb(
@@ -92,13 +89,7 @@ VERBS: tuple[Verb, ...] = (
         arguments.verify,
         dotted=False,
     ),
-    Verb(
-        "runs",
-        "list runs and how to resume them, or delete old ones",
-        ("etude runs", "etude runs prune --keep 5 --older-than 30 --yes"),
-        arguments.runs,
-        dotted=False,
-    ),
+    Verb("runs", "list runs and how to resume them", ("etude runs",), arguments.runs, dotted=False),
     Verb(
         "simulate",
         "serve the simulated models over HTTP",

@@ -80,7 +80,6 @@ def _state(config: SleepConfig, around: Surroundings, found: Findings) -> None:
     check_writable(state.folder, "set sleep.state to another folder")
     nights = len(state.numbers())
     found.ok("state", f"{state.folder}: {nights} night{'' if nights == 1 else 's'}")
-    with found.checking("pause"):
-        note = paused(state, around.now())
-        if note is not None:
-            found.note("pause", pause_line(note), "`etude sleep resume` ends it")
+    since = paused(state)
+    if since is not None:
+        found.note("pause", pause_line(since), "`etude sleep resume` ends it")

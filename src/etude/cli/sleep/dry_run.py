@@ -23,7 +23,7 @@ def run(args: argparse.Namespace) -> int:
     around = Surroundings()
     state = state_of(config, around)
     state.check()
-    pause = paused(state, around.now())
+    pause = paused(state)
     for section in (config.target, config.optimizer, config.judge):
         if section is not None:
             build_model(section)  # settings that cannot work are reported now
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
             "notes": notes,
             "redacted": redacted,
             "resumes": waits,
-            "paused": None if pause is None else pause.model_dump(mode="json"),
+            "paused": pause and pause.isoformat(),
         }
         output.json_result(data)
         return 0

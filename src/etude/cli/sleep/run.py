@@ -22,10 +22,9 @@ def run(args: argparse.Namespace) -> int:
     around = Surroundings(command=Command(text=Redactor(os.environ).redact(args.command), folder=os.getcwd()))
     state = state_of(config, around)
     state.check()
-    note = paused(state, around.now())
-    if note is not None:
-        data = {"status": "paused", "paused": note.model_dump(mode="json")}
-        return result(args, data, [pause_line(note, args)])
+    since = paused(state)
+    if since is not None:
+        return result(args, {"status": "paused", "paused": since.isoformat()}, [pause_line(since, args)])
     try:
         report = watch(config, lambda given: arun_night(config, around, given=given), args.command)
     except StopRun as stop:

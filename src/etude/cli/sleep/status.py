@@ -10,7 +10,6 @@ from etude.cli.terminal.tables import text_lines
 from etude.sleep.adoption.transaction import PENDING
 from etude.sleep.night import read_report, unfinished
 from etude.sleep.pause import paused
-from etude.sleep.tasks.gather import Surroundings
 from etude.sleep.transcripts.ledger import Ledger
 
 
@@ -34,14 +33,14 @@ def run(args: argparse.Namespace) -> int:
         }
         for number, report in reports.items()
     ]
-    note = paused(nights.state, Surroundings().now())
+    since = paused(nights.state)
     if args.json:
-        pause = None if note is None else note.model_dump(mode="json")
+        pause = since and since.isoformat()
         output.json_result({"state": str(nights.state.folder), "sessions": sessions, "nights": rows, "paused": pause})
         return 0
     output.line(f"state     {nights.state.folder}")
-    if note is not None:
-        output.line(pause_line(note, args))
+    if since is not None:
+        output.line(pause_line(since, args))
     # A night that stopped early has looked at none: how many there are, only a harvest tells.
     output.line(f"sessions  {counts(sessions) if sessions else 'none looked at yet'}")
     if not rows:

@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ from etude.cli.terminal.output import LOUD, SIMULATED
 from etude.sleep.adoption.rules import Rule
 from etude.sleep.adoption.structure import plain
 from etude.sleep.limits import Spent
-from etude.sleep.pause import Pause
 from etude.sleep.report import Command, DocumentReport, NightReport
 from etude.sleep.tasks.mined import MinedTask
 from etude.sleep.tasks.probe import HOLLOW
@@ -135,12 +135,10 @@ def _next(report: NightReport, stands: str, where: str, outdated: bool) -> list[
     return ["", "next:", *(f"  {line}" for line in lines)] if lines else []
 
 
-def pause_line(note: Pause, args: argparse.Namespace | None = None) -> str:
-    """As in `paused since 2026-09-20 10:00 (UTC) until 2026-10-01: on holiday`; with arguments also how it ends."""
+def pause_line(since: datetime, args: argparse.Namespace | None = None) -> str:
+    """As in `paused since 2026-09-20 10:00 (UTC)`; with arguments also how it ends."""
     ends = "" if args is None else f"; resume with: {output.program()} sleep resume{elsewhere(args)}"
-    until = "" if note.until is None else f" until {note.until}"
-    why = f": {plain(note.reason, 200)}" if note.reason.strip() else ""
-    return f"paused since {note.since:%Y-%m-%d %H:%M} (UTC){until}{why}{ends}"
+    return f"paused since {since:%Y-%m-%d %H:%M} (UTC){ends}"
 
 
 def elsewhere(args: argparse.Namespace) -> str:

@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Callable, Mapping
-from datetime import date, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from etude.cli.parsing.arguments import number, unsafe_no_sandbox
@@ -70,12 +70,6 @@ def _harvest(parser: Arguments) -> None:
     )
 
 
-def _pause(parser: Arguments) -> None:
-    _place(parser)
-    parser.add_argument("--until", type=_date, metavar="YYYY-MM-DD", help="its last day (default: until resumed)")
-    parser.add_argument("--reason", default="", metavar="TEXT", help="why, for those who ask later")
-
-
 def _schedule(parser: Arguments) -> None:
     _settings(parser)
     parser.add_argument("--at", type=_time, default=(3, 17), metavar="HH:MM", help="local time (default: 03:17)")
@@ -86,13 +80,6 @@ def _schedule(parser: Arguments) -> None:
 def _unschedule(parser: Arguments) -> None:
     about = f"the project (default: that of {DEFAULT_SLEEP_CONFIG}, else the current folder)"
     parser.add_argument("--project", metavar="DIR", help=about)
-
-
-def _date(text: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a date as in 2027-01-31") from None
 
 
 def _time(text: str) -> tuple[int, int]:
@@ -143,18 +130,8 @@ _VERBS: tuple[tuple[str, str, Callable[[Arguments], None], tuple[str, ...]], ...
     ),
     ("diff", "show what a proposal would change", _night, ("diff", "diff 7")),
     ("adopt", "put a proposal in place, as a whole or not at all", _adopt, ("adopt", "adopt 7 --only memory")),
-    (
-        "revert",
-        "take back what a night changed, or a single rule",
-        _revert,
-        ("revert 7", "revert --rule 1f0e9d8c"),
-    ),
-    (
-        "pause",
-        "let no night begin, scheduled or not, until a day or until `sleep resume`",
-        _pause,
-        ("pause", "pause --until 2027-01-31 --reason 'on holiday'"),
-    ),
+    ("revert", "take back what a night changed, or a single rule", _revert, ("revert 7", "revert --rule 1f0e9d8c")),
+    ("pause", "let no night begin, scheduled or not, until `sleep resume`", _place, ("pause",)),
     ("resume", "end a pause", _place, ("resume",)),
     (
         "schedule",

@@ -36,12 +36,7 @@ class Console:
     reader is gone, nothing more is printed."""
 
     def __init__(
-        self,
-        progress: Progress,
-        printer: Printer,
-        *,
-        stages: bool,
-        clock: Callable[[], float] = monotonic,
+        self, progress: Progress, printer: Printer, *, stages: bool, clock: Callable[[], float] = monotonic
     ) -> None:
         self.progress = progress
         self._printer = printer

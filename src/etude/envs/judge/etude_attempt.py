@@ -21,7 +21,8 @@ import os
 import socket
 import sys
 import time
-from typing import Any, Callable, Sequence, cast  # noqa: UP035 - older Pythons, too
+from contextlib import closing
+from typing import Any, Callable, NamedTuple, Sequence, cast  # noqa: UP035 - older Pythons, too
 
 _MOST_BYTES = 16_000_000
 """Longest message of the attempt."""
@@ -31,18 +32,19 @@ class AttemptFailed(AssertionError):
     """The attempt's code raised, ended, took too long, or gave back what is not plain JSON."""
 
 
-class Done:
-    """How a program ended: `code`, None where it was ended; `stdout` and `stderr`, text."""
+class Done(NamedTuple):
+    """How a program ended: its exit code, None where a signal ended it, and what it wrote."""
 
-    def __init__(self, code: int | None, stdout: str, stderr: str) -> None:
-        self.code, self.stdout, self.stderr = code, stdout, stderr
+    code: int | None
+    stdout: str
+    stderr: str
 
 
 def run(words: Sequence[str], stdin: str = "", seconds: float = 10) -> Done:
     """Runs a program in the workspace as the attempt left it; what it writes there stays for the next one.
 
     Raises AttemptFailed: it cannot be started, or takes longer than `seconds` or too much memory."""
-    with _Line(seconds + 30) as line:
+    with closing(_Line(seconds + 30)) as line:
         reply = line.ask({"run": [*words], "stdin": stdin, "seconds": seconds})
     return Done(reply["code"], reply["stdout"], reply["stderr"])
 
@@ -50,7 +52,7 @@ def run(words: Sequence[str], stdin: str = "", seconds: float = 10) -> Done:
 def read(path: str) -> bytes | None:
     """The content of a file in that workspace; None where there is no ordinary file. Raises AttemptFailed: it is too
     large, or the workspace holds what cannot be kept."""
-    with _Line(60) as line:
+    with closing(_Line(60)) as line:
         found = line.ask({"read": path})["data"]
     return None if found is None else base64.b64decode(found)
 
@@ -93,12 +95,6 @@ class _Line:
     def __init__(self, seconds: float) -> None:
         self._socket = socket.create_connection(("127.0.0.1", int(os.environ["ETUDE_ATTEMPT_PORT"])))
         self._seconds, self._rest = seconds, b""
-
-    def __enter__(self) -> _Line:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         self._socket.close()

@@ -55,12 +55,7 @@ class SpreadsheetEnvironment(Environment):
         self.config = config = parse(SpreadsheetConfig, dict(options), where=where)
         sandbox = find_sandbox(unsafe=config.unsafe_no_sandbox)
         limits = Limits(
-            seconds=config.seconds,
-            memory_mb=config.memory_mb,
-            processes=64,
-            file_mb=64,
-            disk_mb=256,
-            output_kb=256,
+            seconds=config.seconds, memory_mb=config.memory_mb, processes=64, file_mb=64, disk_mb=256, output_kb=256
         )
         self._python = Python(config.python, limits, sandbox, where)
         files = config.files(where)

@@ -25,12 +25,7 @@ class Metered(Wrapper):
     simulated world cost nothing."""
 
     def __init__(
-        self,
-        model: ChatModel,
-        role: Role,
-        spend: Spend,
-        price: Price | None,
-        emit: Callable[[Event], None],
+        self, model: ChatModel, role: Role, spend: Spend, price: Price | None, emit: Callable[[Event], None]
     ) -> None:
         super().__init__(model)
         self._role: Role = role

@@ -8,14 +8,7 @@ from etude.simulation.families import RULES, rule_by_id
 from etude.simulation.optimizer.diagnosis import Finding, diagnose, rules_concerned
 from etude.simulation.optimizer.patches import rank, shown_edits, unite
 from etude.simulation.optimizer.profiles import Profile
-from etude.simulation.optimizer.proposals import (
-    VAGUE,
-    Proposal,
-    content_key,
-    nearest_line,
-    propose,
-    restated,
-)
+from etude.simulation.optimizer.proposals import VAGUE, Proposal, content_key, nearest_line, propose, restated
 from etude.simulation.optimizer.reading import Observation, Prompt
 from etude.simulation.optimizer.rewriting import rewritten
 from etude.simulation.rules import statements, states

@@ -7,27 +7,9 @@ from etude.errors import InputError
 from etude.records import Record
 from etude.skill import Document
 from etude.skill.document import LEARNED
-from etude.sleep.adoption.adopt import (
-    RULES,
-    Receipt,
-    kept_rules,
-    receipts,
-    record,
-    replaced,
-    stands,
-    taken_out,
-)
+from etude.sleep.adoption.adopt import RULES, Receipt, kept_rules, receipts, record, replaced, stands, taken_out
 from etude.sleep.adoption.proposal import Proposed, opened
-from etude.sleep.adoption.rules import (
-    BY_HAND,
-    Rules,
-    active,
-    block_of,
-    render,
-    revised,
-    taken_back,
-    with_block,
-)
+from etude.sleep.adoption.rules import BY_HAND, Rules, active, block_of, render, revised, taken_back, with_block
 from etude.sleep.adoption.transaction import Write, carry_out, locked, settle
 from etude.sleep.places import LiveDocument, read_document
 

@@ -146,10 +146,7 @@ def _proposed(
         return improved
     verdict = worst([change for _, change in changes if change.proposed])
     proposal = Proposal(
-        night=name,
-        project=str(Path(config.sleep.project).absolute()),
-        documents=tuple(proposed),
-        verdict=verdict,
+        night=name, project=str(Path(config.sleep.project).absolute()), documents=tuple(proposed), verdict=verdict
     )
     folder = stage(state.night(number), proposal, [Path(path) for path in config.sleep.named_paths])
     new = tuple(rule for one in proposed for rule in one.added)

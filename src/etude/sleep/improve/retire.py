@@ -10,17 +10,7 @@ from typing import NamedTuple
 
 from etude.measure.compare import acompare_skills
 from etude.records import Skill
-from etude.sleep.adoption.rules import (
-    BY_HAND,
-    Rule,
-    active,
-    block_of,
-    lineage,
-    render,
-    revised,
-    with_block,
-    without,
-)
+from etude.sleep.adoption.rules import BY_HAND, Rule, active, block_of, lineage, render, revised, with_block, without
 from etude.sleep.adoption.structure import plain
 from etude.sleep.config import SleepConfig
 from etude.sleep.improve.changes import Change, Place
@@ -47,11 +37,7 @@ class Standing(NamedTuple):
 
 
 async def pruned(
-    config: SleepConfig,
-    group: Group,
-    result: Consolidation,
-    known: Mapping[Place, Standing],
-    given: Given,
+    config: SleepConfig, group: Group, result: Consolidation, known: Mapping[Place, Standing], given: Given
 ) -> Consolidation:
     """The documents without the rules that nothing misses: at most `sleep.retire` of each are left out, one after the
     other as they are due. The tasks that a rule rests on and all held-out ones are attempted again with and without

@@ -36,32 +36,8 @@ SAME: Mapping[str, str] = {
 }
 """Settings that mean the same under another name."""
 
-USUAL: Mapping[str, Any] = {
-    "slow_update.gate": False,
-    "reflect.appendix_limit": 0,
-    "target.max_output_tokens": 16384,
-}
+USUAL: Mapping[str, Any] = {"slow_update.gate": False, "reflect.appendix_limit": 0, "target.max_output_tokens": 16384}
 """SkillOpt's defaults, by our names, where those of the preset `paper` differ."""
-
-_OTHERS = (
-    "optimizer.lr_control_mode",
-    *("evaluation.sel_env_num", "evaluation.test_env_num", "env.limit", "env.name", "env.skill_init"),
-    *("env.split_mode", "env.split_dir", "env.data_path", "env.split_ratio", "env.split_seed"),
-    *("model.backend", "model.optimizer_backend", "model.target_backend", "model.reasoning_effort"),
-)
-_FLAT: Mapping[str, str] = {
-    **{key.partition(".")[2]: key for key in (*SAME, *_OTHERS)},
-    "env": "env.name",
-    "env_name": "env.name",
-    "optimizer_model": "model.optimizer",
-    "target_model": "model.target",
-    "optimizer": "model.optimizer",
-    "target": "model.target",
-    "edit_budget": "optimizer.learning_rate",
-    "min_edit_budget": "optimizer.min_learning_rate",
-}
-"""The names of settings in files without sections."""
-_OF_MODELS = re.compile(r"(target_|optimizer_)?(azure_openai|qwen_chat|minimax)_")
 
 _SERVERS: Mapping[str, str] = {
     "openai_chat": "azure_openai",
@@ -153,13 +129,16 @@ def convert(data: Mapping[str, Any]) -> Conversion:
 
 
 def _dotted(data: Mapping[str, Any]) -> dict[str, Any]:
-    """All settings as `section.key`; keys of the flat form get their section, unknown ones stay as they are."""
+    """All settings as `section.key`; those without one are not carried over. Raises
+    ConfigError: it is a file of the older form, without any."""
+    if not any(isinstance(value, Mapping) for value in data.values()):
+        raise ConfigError("the settings have no sections", hint="give a file with 'train:', 'model:' and so on")
     dotted: dict[str, Any] = {}
     for key, value in data.items():
         if isinstance(value, Mapping):
             dotted.update({f"{key}.{leaf}": each for leaf, each in cast(Mapping[str, Any], value).items()})
         else:
-            dotted[_FLAT.get(key, f"model.{key}" if _OF_MODELS.match(key) else key)] = value
+            dotted[key] = value
     return dotted
 
 
