@@ -76,7 +76,7 @@ def is_locked(path: Path) -> bool:
     free."""
     if path.exists():
         try:
-            take_lock(path, LockedError("")).release()
+            take_lock(path, LockedError("it is in use", hint="try again later")).release()
         except LockedError:
             return True
         except StopRun:
