@@ -79,7 +79,7 @@ def test_the_help_of_train_tells_of_dotted_flags_and_where_the_settings_are(caps
         (
             ["runs", "--temperature"],
             "unknown option '--temperature'",
-            "allowed: --folder, --help, --json, --keep, --older-than, --yes, -h; see `etude runs --help`",
+            "allowed: --folder, --help, --json, -h; see `etude runs --help`",
         ),
         (["train", "a.yaml", "b"], "unexpected argument 'b'", "see `etude train --help`"),
         (["train", "a.yaml", "--", "b"], "unexpected argument 'b'", "see `etude train --help`"),

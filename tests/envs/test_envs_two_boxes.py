@@ -187,16 +187,16 @@ async def test_state_stays_between_calls_until_the_process_ends(tmp_path: Path, 
     assert score.hard == 1, score.feedback
 
 
-async def test_endless_code_is_a_failed_attempt_with_the_reason(tmp_path: Path, sandbox: Sandbox) -> None:
+async def test_endless_code_is_a_failed_attempt_with_the_reason(tmp_path: Path, best: Sandbox) -> None:
     files = {"loop.py": "def go():\n    while True:\n        pass\n"}
-    score = await score_of(tmp_path, "module('loop', seconds=1).go()\n", files, sandbox)
+    score = await score_of(tmp_path, "module('loop', seconds=1).go()\n", files, best)
     assert score.hard == 0
     assert "loop.go: took longer than 1 s" in score.feedback
-    score = await score_of(tmp_path, "run(['python3', 'loop.py'], seconds=1)\n", {"loop.py": "while 1: 0\n"}, sandbox)
+    score = await score_of(tmp_path, "run(['python3', 'loop.py'], seconds=1)\n", {"loop.py": "while 1: 0\n"}, best)
     assert score.hard == 0
     assert "time limit" in score.feedback
     script = "import time\nread('a') is None or time.sleep(60)\n"
-    score = await score_of(tmp_path, script, {"a": "keeps the check waiting"}, sandbox, 2)
+    score = await score_of(tmp_path, script, {"a": "keeps the check waiting"}, best, 2)
     assert score.hard == 0
     assert "time limit" in score.feedback
 

@@ -164,6 +164,10 @@ os.chmod("hidden", 0o600)
 }
 
 
+PAIRS = [("bubblewrap", "this user"), ("landlock", "another user")]
+"""The other two are in `tests/slow/test_slow_limits.py`."""
+
+
 def played(sandbox: Sandbox, user: int, code: str, **limits: int) -> tuple[str, str]:
     """Which limit ended the attack, or that it was refused; and what it wrote."""
     over, status, out, err = as_user(user, sandbox, BEGIN + code + END, limits)
@@ -171,6 +175,7 @@ def played(sandbox: Sandbox, user: int, code: str, **limits: int) -> tuple[str, 
 
 
 @pytest.mark.parametrize("trick", MEMORY)
+@pytest.mark.parametrize(("sandbox", "user"), PAIRS, indirect=True)
 def test_memory_out_of_sight_is_counted_or_refused(sandbox, user, trick) -> None:
     over, out = played(sandbox, user, MEMORY[trick], memory_mb=100, disk_mb=4000)
     assert (over in ("memory limit", "refused"), out) == (True, ""), over
@@ -217,5 +222,6 @@ def test_files_that_are_written_are_not_memory(group) -> None:
 
 
 @pytest.mark.parametrize("trick", DISK)
+@pytest.mark.parametrize(("sandbox", "user"), PAIRS, indirect=True)
 def test_files_out_of_sight_are_counted(sandbox, user, trick) -> None:
     assert played(sandbox, user, WRITE + DISK[trick], memory_mb=2000, disk_mb=100) == ("disk limit", "")

@@ -94,7 +94,7 @@ class _Line:
 
     def __init__(self, seconds: float) -> None:
         self._socket = socket.create_connection(("127.0.0.1", int(os.environ["ETUDE_ATTEMPT_PORT"])))
-        self._seconds, self._rest = seconds, b""
+        self._seconds, self._rest = seconds, bytearray()
 
     def close(self) -> None:
         self._socket.close()
@@ -109,7 +109,8 @@ class _Line:
         end = time.monotonic() + seconds
         try:
             self.send(question)
-            while b"\n" not in self._rest:
+            data = self._rest
+            while b"\n" not in data:
                 self._socket.settimeout(max(end - time.monotonic(), 0.001))
                 data = self._socket.recv(65536)
                 if not data:
