@@ -20,8 +20,8 @@ class Ran:
     finished: Finished | None
     """None when the gateway had it ended."""
     pending: bool
-    """The program was waiting for the model when its time was over, and had been for most of it. One that was busy
-    for longer cannot choose to have no score."""
+    """The program was waiting for the model when its time was over, and had been for most of it, or for its first
+    answer. One that was busy for longer cannot choose to have no score."""
 
 
 async def run_program(
@@ -53,7 +53,8 @@ async def run_program(
         await asyncio.wait({running, failing}, return_when=asyncio.FIRST_COMPLETED)
         if not running.done() and session is not None and session.exhausted:
             await asyncio.wait({running}, timeout=LAST_WORDS_SECONDS)
-        mostly = waited >= limits.seconds / 2
+        # Before the first answer nothing that a model wrote has run.
+        mostly = waited >= limits.seconds / 2 or session is None or not session.log
         return Ran(running.result() if running.done() else None, pending and mostly)
     finally:
         for timer in timers:
