@@ -8,7 +8,7 @@ import pytest
 import etude
 from etude import errors
 from etude.cli.parsing.usage import UsageError
-from etude.errors import EtudeError, InputError, StopRun, did_you_mean
+from etude.errors import EtudeError, InputError, StopRun, did_you_mean, install_command
 
 SOURCE = Path(etude.__file__).parent
 
@@ -50,3 +50,37 @@ def test_a_value_with_half_of_its_letters_elsewhere_is_no_misspelling() -> None:
 def test_every_class_of_errors_stands_in_the_tree_of_the_module() -> None:
     tree = errors.__doc__ or ""
     assert all(name in tree for name in classes_below(EtudeError) if hasattr(errors, name))
+
+
+@pytest.mark.parametrize(
+    ("origin", "command"),
+    [
+        (
+            '{"url": "file:///src/my%20etude", "dir_info": {"editable": true}}',
+            "pip install -e '/src/my etude[serve,hf]'",
+        ),
+        ('{"url": "file:///src/etude", "dir_info": {}}', "pip install '/src/etude[serve,hf]'"),
+        ('{"url": "https://host/etude.whl", "archive_info": {}}', "pip install 'etude[serve,hf]'"),
+    ],
+)
+def test_extras_are_installed_from_where_etude_came_from(
+    origin: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = tmp_path / "etude-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Name: etude\nVersion: 1.0\n")
+    (info / "direct_url.json").write_text(origin)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert install_command("serve,hf") == command
+
+
+def test_in_the_folder_that_etude_was_installed_from_it_is_the_dot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = tmp_path / "etude-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Name: etude\nVersion: 1.0\n")
+    (info / "direct_url.json").write_text(f'{{"url": "{tmp_path.as_uri()}", "dir_info": {{"editable": true}}}}')
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert install_command("hf") == "pip install -e '.[hf]'"

@@ -24,6 +24,8 @@ Every message says what is wrong with the value, what is allowed, and on a line 
 """
 
 import difflib
+import json
+import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -166,7 +168,23 @@ class BoundaryError(EtudeError):
 
 def not_installed(what: str, package: str, extra: str) -> ConfigError:
     """For something that needs a package that an extra of etude brings."""
-    return ConfigError(f"{what} needs {package}, which is not installed", hint=f"pip install 'etude[{extra}]'")
+    return ConfigError(f"{what} needs {package}, which is not installed", hint=install_command(extra))
+
+
+def install_command(extras: str) -> str:
+    """What to type for extras, as in `serve,parquet`; from a checkout with its folder."""
+    from importlib.metadata import PackageNotFoundError, distribution  # only here: help has to be instant
+    from urllib.parse import unquote, urlsplit
+
+    try:
+        origin = json.loads(distribution("etude").read_text("direct_url.json") or "{}")
+    except PackageNotFoundError:  # it runs from a folder that is only on the path
+        origin = {}
+    if "dir_info" not in origin:
+        return f"pip install 'etude[{extras}]'"
+    folder = unquote(urlsplit(origin["url"]).path)
+    shown = "." if os.path.realpath(folder) == os.getcwd() else folder
+    return f"pip install {'-e ' if origin['dir_info'].get('editable') else ''}'{shown}[{extras}]'"
 
 
 def in_plain_words(message: str) -> str:

@@ -46,6 +46,17 @@ def test_the_help_of_a_verb_has_an_example_that_parses(verb, capsys: Captured) -
         verb.parse(words[len(names) :])
 
 
+@pytest.mark.parametrize(
+    ("words", "same"),
+    [(["help"], ["--help"]), (["help", "train"], ["train", "--help"]), (["help", "sleep"], ["sleep", "--help"])],
+)
+def test_help_is_a_verb_too(words: list[str], same: list[str], capsys: Captured) -> None:
+    assert main(words) == 0
+    text = capsys.readouterr().out
+    main(same)
+    assert text == capsys.readouterr().out != ""
+
+
 def test_the_help_of_train_tells_of_dotted_flags_and_where_the_settings_are(capsys: Captured) -> None:
     main(["train", "--help"])
     out = capsys.readouterr().out

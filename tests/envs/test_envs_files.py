@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from etude.envs.files import read_rows
-from etude.errors import ConfigError, DataError
+from etude.errors import ConfigError, DataError, install_command
 
 
 def written(folder: Path, name: str, content: str | bytes) -> Path:
@@ -80,7 +80,7 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path: Path, monkeypatc
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(ConfigError) as caught:
         read_rows(written(tmp_path, "t.parquet", "no"))
-    assert caught.value.hint == "pip install 'etude[parquet]'"
+    assert caught.value.hint == install_command("parquet")
 
 
 @pytest.mark.parametrize(

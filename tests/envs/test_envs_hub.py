@@ -10,7 +10,7 @@ import pytest
 from envs_images import data_url, png, write_png
 
 from etude.envs.dataset import DatasetEnvironment
-from etude.errors import ConfigError, DataError
+from etude.errors import ConfigError, DataError, install_command
 from etude.records import SPLITS, Task, Trajectory
 from etude.testing.environment import EnvironmentContract
 
@@ -258,7 +258,7 @@ def test_without_the_library_the_command_that_installs_it_is_reported() -> None:
             DatasetEnvironment(HUB)
         assert str(caught.value) == (
             "hub dataset 'someone/sums' needs the library datasets, which is not installed\n"
-            "hint: pip install 'etude[hf]'"
+            f"hint: {install_command('hf')}"
         )
     else:
         pytest.skip("the library datasets is installed")

@@ -11,7 +11,7 @@ import pytest
 from models_doubles import Server, http
 
 from etude.config import ModelSection
-from etude.errors import ConfigError, ModelError, RejectedRequest, RejectedRole, TransientError
+from etude.errors import ConfigError, ModelError, RejectedRequest, RejectedRole, TransientError, install_command
 from etude.models import Structured, build_model
 from etude.records import (
     ChatRequest,
@@ -382,7 +382,7 @@ def test_without_the_package_the_error_says_what_to_install():
         "    print(error.hint)\n"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert result.stdout == "pip install 'etude[providers]'\n"
+    assert result.stdout == install_command("providers") + "\n"
 
 
 def anthropic_at(url: str, **settings: Any) -> AdapterModel:

@@ -8,7 +8,7 @@ import pytest
 from models_doubles import DROP, HANG, Heard, Server, events, http
 
 from etude.config import ModelSection
-from etude.errors import ConfigError, ModelError, RejectedRequest, RejectedRole, TransientError
+from etude.errors import ConfigError, ModelError, RejectedRequest, RejectedRole, TransientError, install_command
 from etude.models import Structured
 from etude.models.anthropic import AnthropicModel
 from etude.prompts import Prompts
@@ -468,7 +468,7 @@ def test_without_the_package_the_error_says_what_to_install():
         "    print(error.hint)\n"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert result.stdout == "pip install 'etude[anthropic]'\n"
+    assert result.stdout == install_command("anthropic") + "\n"
 
 
 def test_the_fingerprint_has_what_changes_answers_and_nothing_else():

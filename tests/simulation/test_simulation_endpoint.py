@@ -397,11 +397,11 @@ def test_without_the_server_packages_the_error_says_what_to_install() -> None:
         "import sys\n"
         "sys.modules['uvicorn'] = None\n"
         "from etude.simulation.endpoint import serve\n"
-        "from etude.errors import ConfigError\n"
+        "from etude.errors import ConfigError, install_command\n"
         "try:\n"
         "    serve()\n"
         "except ConfigError as error:\n"
-        "    assert error.hint == \"pip install 'etude[serve]'\", error.hint\n"
+        "    assert error.hint == install_command('serve'), error.hint\n"
         "else:\n"
         "    raise AssertionError\n"
     )

@@ -32,6 +32,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
+    if words[:1] == ["help"]:
+        words = [*words[1:], "--help"]
     if not words or words[0] in ("-h", "--help"):
         line(overview())
         return 0

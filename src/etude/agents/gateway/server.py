@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from etude.agents.gateway.session import HUNG_UP, MOST_BYTES, REFUSED, GatewaySession, Turn
-from etude.errors import ConfigError
+from etude.errors import not_installed
 from etude.formats import CHAT, MESSAGES, RESPONSES, BadBody, Call, Format, estimate, with_field
 from etude.sandbox.scratch import Scratch
 
@@ -82,7 +82,7 @@ def _make_server(application: "_Application") -> Any:
         import uvicorn
         from uvicorn.protocols.http.h11_impl import H11Protocol
     except ImportError:
-        raise ConfigError("agent programs need starlette and uvicorn", hint="pip install 'etude[agents]'") from None
+        raise not_installed("the gateway of agent programs", "starlette and uvicorn", "agents") from None
 
     class Server(uvicorn.Server):
         """Leaves the signals of the process alone."""

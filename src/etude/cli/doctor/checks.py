@@ -20,7 +20,7 @@ from etude.envs.gold import check_gold, check_varied
 from etude.envs.grading import CommandScorer
 from etude.envs.scorers.base import AnswerScorer, Judge
 from etude.envs.splits import check_splits
-from etude.errors import ConfigError, EtudeError, UnusableReply
+from etude.errors import ConfigError, EtudeError, UnusableReply, install_command
 from etude.models import Structured, build_model, price_of, used_key_variable
 from etude.models.handoff import unanswered
 from etude.programs.base import Program
@@ -63,7 +63,7 @@ def check_install(found: Findings) -> None:
         found.ok("extras", f"installed: {', '.join(installed)}")
     if missing:
         text = ", ".join(f"{name} (for {why})" for name, why in missing.items())
-        found.note("extras", f"not installed: {text}", f"pip install 'etude[{','.join(missing)}]'")
+        found.note("extras", f"not installed: {text}", install_command(",".join(missing)))
     for family in BUILT_IN:
         for point in plugins(family):
             name, text = f"plugin {point.name}", f"{origin(point)}: {point.value}, one of the {family}"

@@ -123,7 +123,7 @@ verbs:
 {verbs}
 
 options:
-  -h, --help  this text; `etude VERB --help` for a verb
+  -h, --help  this text; `etude help VERB` for a verb
   --version   the version
 
 example:
