@@ -28,6 +28,7 @@ from etude.protocols import Agent, ChatModel, Environment, Executor, Sink
 from etude.records import SPLITS, Message, Role, Skill, Split, Task, digest
 from etude.redaction import Redactor, check_keys
 from etude.registry import find
+from etude.safe_yaml import load_yaml
 from etude.searches import Policy, policy_of
 from etude.skill import Document, load_skill
 from etude.stages.shared.rollout import Rollout
@@ -150,8 +151,10 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
         redactor.secrets += [] if agent.secrets is None else [agent.secrets]
         resumed = folder.journal.identity is not None
         if claim:
-            folder.journal.claim_identity(_identity(config, parts, env, agent, tasks))
-            folder.write_text("config.yaml", _yaml(config, folder))
+            settings = _settings(config, folder)
+            identity = _identity(config, parts, env, agent, tasks)
+            folder.journal.claim_identity(identity, lambda: (_known_settings(folder), settings))
+            folder.write_text("config.yaml", yaml.safe_dump(settings, sort_keys=False, allow_unicode=True))
         threads, bill = Threads(config.limits.concurrency), partial(cost, price=parts.price("target"))
         judged = models.get("judge")
         run = (config.limits, emit, switch.check, threads, bill, lambda: judged is not None and judged.simulated)
@@ -310,10 +313,20 @@ def _identity(
     }
 
 
-def _yaml(config: TrainConfig, folder: RunFolder) -> str:
+def _settings(config: TrainConfig, folder: RunFolder) -> dict[str, Any]:
+    """As `config.yaml` holds them."""
     # Redacted before it is YAML: in place of a bare word, a redaction would be read as a list.
     data = file_data(config, folder.path)
     for role in config.models:  # what a redaction leaves of an address with a login is not an address
         if "base_url" in data[role]:
             data[role]["base_url"] = re.sub("//[^/?#]*@", "//", data[role]["base_url"])
-    return yaml.safe_dump(folder.redactor.redact_value(data), sort_keys=False, allow_unicode=True)
+    return cast("dict[str, Any]", folder.redactor.redact_value(data))
+
+
+def _known_settings(folder: RunFolder) -> dict[str, Any]:
+    """Those that the run was made with; none where they cannot be read."""
+    try:
+        known = load_yaml((folder.path / "config.yaml").read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        return {}
+    return cast("dict[str, Any]", known) if isinstance(known, dict) else {}

@@ -177,14 +177,15 @@ def install_command(extras: str) -> str:
     from urllib.parse import unquote, urlsplit
 
     try:
-        origin = json.loads(distribution("etude").read_text("direct_url.json") or "{}")
+        origin: dict[str, Any] = json.loads(distribution("etude").read_text("direct_url.json") or "{}")
     except PackageNotFoundError:  # it runs from a folder that is only on the path
         origin = {}
-    if "dir_info" not in origin:
+    folder = origin.get("dir_info")
+    if folder is None:
         return f"pip install 'etude[{extras}]'"
-    folder = unquote(urlsplit(origin["url"]).path)
-    shown = "." if os.path.realpath(folder) == os.getcwd() else folder
-    return f"pip install {'-e ' if origin['dir_info'].get('editable') else ''}'{shown}[{extras}]'"
+    path = unquote(urlsplit(str(origin["url"])).path)
+    shown = "." if os.path.realpath(path) == os.path.realpath(os.curdir) else path
+    return f"pip install {'-e ' if folder.get('editable') else ''}'{shown}[{extras}]'"
 
 
 def in_plain_words(message: str) -> str:

@@ -56,5 +56,5 @@ def test_a_run_goes_on_with_other_credentials_and_not_with_other_headers(tmp_pat
         for changed in ({"X-Beta": "two"}, {}):
             with pytest.raises(IdentityError) as caught:
                 train(tmp_path, endpoint, changed)
-            assert "models.target: was " in caught.value.message
+            assert "target.headers" in caught.value.message
         assert endpoint.stats()["received"] == asked

@@ -265,13 +265,29 @@ def test_another_identity_is_refused_and_every_difference_named(journal):
             {"train": {"seed": 43, "epochs": 4}, "env": {"name": "dataset", "limit": 5, "path": "b"}, "x": {"y": 1}}
         )
     assert str(caught.value) == (
-        f"journal {str(journal.database.path)!r} was made with other settings:\n"
-        "  env.limit: not set, now 5\n"
+        f"run {journal.database.path.parent.name!r} in {str(journal.database.path.parent)!r} was made with other "
+        "settings:\n"
+        "  env.limit: was not set, now 5\n"
         f'  env.path: was "{"a" * 58}…, now "b"\n'
         "  train.seed: was 42, now 43\n"
         '  x: was 1, now {"y":1}\n'
-        "hint: use the old settings, give `run.name` another value, or start from its facts with `--fork`"
+        "hint: use the old settings, or begin another run with `--name NEW`; "
+        f"`--fork {journal.database.path.parent.name}` lets it use the answers of this one"
     )
+
+
+def test_what_an_identity_holds_as_a_digest_is_named_by_its_setting_or_in_words(journal):
+    claim(journal, {"env": {"fingerprint": "1f"}, "data": {"train": "aa"}, "models": {"target": "3c"}})
+    then, now = {"env": {"scorer": "exact"}, "run": {"name": "a"}}, {"env": {"scorer": "f1"}, "run": {"name": "b"}}
+    with pytest.raises(IdentityError) as caught:
+        journal.claim_identity(
+            {"env": {"fingerprint": "2f"}, "data": {"train": "bb"}, "models": {"target": "4c"}}, lambda: (then, now)
+        )
+    assert caught.value.message.splitlines()[1:] == [
+        '  env.scorer: was "exact", now "f1"',
+        "  the training tasks are others",
+        "  the target is another model",
+    ]
 
 
 @pytest.mark.parametrize(("old", "new"), [(1, True), (0, False), ("1", 1), (None, {}), ([], {}), ({}, {"a": 1})])

@@ -5,7 +5,7 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Awaitable, Callable, Generator, Iterator
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -20,6 +20,7 @@ from etude.protocols import Journal
 from etude.records import canonical
 from etude.redaction.redactor import Redactor
 from etude.store.database import Database
+from etude.store.identity import differences
 
 T = TypeVar("T")
 
@@ -27,7 +28,6 @@ DECISION = "decision"
 """The kind of facts that belong to one run only and that a fork does not take over."""
 
 _LONGEST_KEY_SHOWN = 2_048
-_LONGEST_SETTING_SHOWN = 60
 _SHOWN_HASH = 16
 _noted: ContextVar[dict[str, str] | None] = ContextVar("noted", default=None)
 
@@ -138,21 +138,29 @@ class SqliteJournal(Journal):
         rows = self.database.rows("SELECT value FROM meta WHERE name = 'identity'")
         return json.loads(rows[0][0]) if rows else None
 
-    def claim_identity(self, identity: dict[str, JsonValue]) -> None:
-        """Store the settings that decide the result; on later runs, check that they are still the same. As long as
-        there is no fact nothing depends on them, and other ones take their place.
-        Raises IdentityError: settings differ; names each with its old and new value."""
+    def claim_identity(
+        self,
+        identity: dict[str, JsonValue],
+        settings: Callable[[], tuple[Mapping[str, Any], Mapping[str, Any]]] = lambda: ({}, {}),
+    ) -> None:
+        """Store what decides the result; on later runs, check that it is still the same. As long as there is no fact
+        nothing depends on it, and another one takes its place. `settings` gives those of then and of now.
+        Raises IdentityError: it differs; names in words what."""
         claimed = cast(dict[str, JsonValue], self._redactor.redact_value(json.loads(canonical(identity))))
         known = self.identity
-        changes = [] if known is None else list(_changes("", known, claimed))
-        if known is None or (changes and not self.database.rows("SELECT 1 FROM facts LIMIT 1")):
+        if known is not None and canonical(known) == canonical(claimed):
+            return
+        if known is None or not self.database.rows("SELECT 1 FROM facts LIMIT 1"):
             with self.database.write() as connection:
                 connection.execute("INSERT OR REPLACE INTO meta VALUES ('identity', ?)", (canonical(claimed),))
-        elif changes:
-            raise IdentityError(
-                f"journal {str(self.database.path)!r} was made with other settings:\n  " + "\n  ".join(changes),
-                hint="use the old settings, give `run.name` another value, or start from its facts with `--fork`",
-            )
+            return
+        folder = self.database.path.parent
+        lines = "\n  ".join(differences(known, claimed, settings()))
+        raise IdentityError(
+            f"run {folder.name!r} in {str(folder)!r} was made with other settings:\n  {lines}",
+            hint="use the old settings, or begin another run with `--name NEW`; "
+            f"`--fork {folder.name}` lets it use the answers of this one",
+        )
 
     def fork_from(self, parent: Path | str) -> None:
         """Copy the facts of another journal, without its decisions, its identity and what it spent.
@@ -236,22 +244,3 @@ def _digest(kind: str, value: bytes) -> str:
     if kind == "trajectory":
         value = re.sub(rb'"(?:seconds|usd)":[^,}]*', b"", value)
     return hashlib.sha256(value).hexdigest()[:_SHOWN_HASH]
-
-
-def _changes(path: str, old: JsonValue, new: JsonValue) -> Iterator[str]:
-    if isinstance(old, dict) and isinstance(new, dict):
-        for name in sorted({*old, *new}):
-            dotted = f"{path}.{name}" if path else name
-            if name not in old:
-                yield f"{dotted}: not set, now {_shown(new[name])}"
-            elif name not in new:
-                yield f"{dotted}: was {_shown(old[name])}, now not set"
-            else:
-                yield from _changes(dotted, old[name], new[name])
-    elif canonical(old) != canonical(new):
-        yield f"{path}: was {_shown(old)}, now {_shown(new)}"
-
-
-def _shown(value: JsonValue) -> str:
-    text = canonical(value)
-    return text if len(text) <= _LONGEST_SETTING_SHOWN else text[: _LONGEST_SETTING_SHOWN - 1] + "…"

@@ -1,0 +1,64 @@
+"""In what a run differs from the one that its folder holds, in words."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import JsonValue
+
+from etude.records import canonical
+
+_LONGEST_SHOWN = 60
+_CONTENT: Mapping[str, tuple[str, str]] = {
+    "skill.hash": ("the initial skill has another text", ""),
+    "data.train": ("the training tasks are others", "env."),
+    "data.val": ("the validation tasks are others", "env."),
+    "data.test": ("the test tasks are others", "env."),
+    "env.fingerprint": ("the environment or its scorer is another", "env."),
+    "agent.fingerprint": ("the agent is another, or has other options", "agent."),
+    "models.target": ("the target is another model", "target."),
+    "models.optimizer": ("the optimizer is another model", "optimizer."),
+    "models.judge": ("the judge is another model", "judge."),
+    "prompts": ("a prompt has another text", "prompts."),
+    "past": ("what earlier searches know is different", ""),
+}
+"""What an identity holds as a digest, in words, and the section of the settings that may say more."""
+
+
+def differences(
+    known: Mapping[str, JsonValue],
+    claimed: Mapping[str, JsonValue],
+    settings: tuple[Mapping[str, Any], Mapping[str, Any]],
+) -> list[str]:
+    """A line for each difference between two identities. `settings`, those of then and of now, name what stands in
+    the identities as a digest only."""
+    found = dict(_changes("", dict(known), dict(claimed)))
+    sections = {_CONTENT[path][1] for path in found if path in _CONTENT} - {""}
+    named = {path: text for path, text in found.items() if path not in _CONTENT}
+    for path, text in _changes("", dict(settings[0]), dict(settings[1])):
+        if path.startswith(tuple(sections)):
+            named.setdefault(path, text)
+    lines = [f"{path}: {text}" for path, text in sorted(named.items())]
+    for path, (text, section) in _CONTENT.items():
+        of_data = path.startswith("data.")  # settings may be the same, or name files whose content counts
+        if path in found and (of_data or not section or not any(name.startswith(section) for name in named)):
+            lines.append(text)
+    return lines
+
+
+def _changes(path: str, old: JsonValue, new: JsonValue) -> Iterator[tuple[str, str]]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        for name in sorted({*old, *new}):
+            dotted = f"{path}.{name}" if path else name
+            if name not in old:
+                yield dotted, f"was not set, now {_shown(new[name])}"
+            elif name not in new:
+                yield dotted, f"was {_shown(old[name])}, now not set"
+            else:
+                yield from _changes(dotted, old[name], new[name])
+    elif canonical(old) != canonical(new):
+        yield path, f"was {_shown(old)}, now {_shown(new)}"
+
+
+def _shown(value: JsonValue) -> str:
+    text = canonical(value)
+    return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…"
