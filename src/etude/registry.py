@@ -46,6 +46,7 @@ BUILT_IN: dict[Family, dict[str, str]] = {
         "f1": "etude.envs.scorers.text:F1",
         "anls": "etude.envs.scorers.text:ANLS",
         "numeric": "etude.envs.scorers.numeric:Numeric",
+        "math": "etude.envs.scorers.math:Math",
         "choice": "etude.envs.scorers.choice:Choice",
         "regex": "etude.envs.scorers.regex:Regex",
         "json": "etude.envs.scorers.json:Json",

@@ -2,36 +2,35 @@
 
 import argparse
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from math import ceil
 from pathlib import Path
 
 from etude.cli.parsing.arguments import DEFAULT_CONFIG
 from etude.cli.parsing.usage import UsageError
-from etude.cli.scaffold.columns import guess_columns
-from etude.cli.scaffold.files import SKILL_TEXT, Plan, config_text, env_options, fit_scorer
-from etude.cli.scaffold.project import Project, check_free, from_folder, plain, report, writing
+from etude.cli.scaffold.data import SPLIT_NAMES, Data, read_data
+from etude.cli.scaffold.files import Plan, config_text, skill_text, was_made
+from etude.cli.scaffold.forms.table import Unclear, Wishes
+from etude.cli.scaffold.look import first_tasks
+from etude.cli.scaffold.project import Project, check_free, from_folder, plain, tell_found, tell_written, writing
+from etude.cli.scaffold.reading import SUFFIXES
 from etude.cli.scaffold.skillopt.project import import_project
+from etude.cli.scaffold.task_files import check_sources, task_files, write_tasks
+from etude.cli.terminal import output
 from etude.cli.trust import trusted
 from etude.config import load_config
-from etude.envs.dataset import DatasetEnvironment
-from etude.envs.files import read_rows
 from etude.errors import DataError
 from etude.records import SPLITS, Split
+from etude.skill import load_skill
 
-LARGE = 1000
-"""This many tasks or more are divided as published, most of them for the test; fewer are spread more evenly."""
-MOST: Mapping[Split, int] = {"train": 200, "val": 100, "test": 300}
-"""Tasks in each split of a large dataset: more would cost much and show little."""
 STEPS_PER_EPOCH = 3
 LARGEST_BATCH = 40
 
-_SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".parquet")
-_SPLIT_NAMES: Mapping[Split, str] = {"train": r"train(ing)?", "val": r"val(id(ation)?)?|dev", "test": r"test(ing)?"}
-
 
 def run(args: argparse.Namespace) -> int:
-    """Look at the data, write the project, say what was found and what to do next."""
+    """Look at the data, show the first tasks, write the project, say what to do next."""
     if args.from_skillopt is not None:
         if args.data is not None:
             raise UsageError("DATA and --from-skillopt cannot be combined", hint="the SkillOpt file names its data")
@@ -40,29 +39,43 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(
             "init needs a data file or folder", hint="as in `etude init data.jsonl`; see `etude init --help`"
         )
-    data, folder = Path(args.data), Path(args.folder)
-    config_path, skill_path = folder / DEFAULT_CONFIG, folder / "skill" / "SKILL.md"
+    source, folder = Path(args.data), Path(args.folder)
+    config_path = folder / DEFAULT_CONFIG
     check_free(config_path, args.force)
-    files = find_files(data)
-    plan, env = _plan(files, args)
-    keep = skill_path.exists() and not args.force
-    with writing(folder):
-        if not keep:
-            skill_path.parent.mkdir(exist_ok=True)
-            skill_path.write_text(SKILL_TEXT.format(data=plain(data.name)), encoding="utf-8")
-        config_path.write_text(config_text(plan), encoding="utf-8")
-    trusted(load_config(config_path), args, ("target.model", "optimizer.model"))
-    kept = [f"{skill_path} exists already and is kept"] if keep else []
+    files = find_files(source)
+    asks = sys.stdin.isatty() and sys.stderr.isatty() and not args.json
+    data = _settled(args, files, asks)
+    names = task_files(list(data.rows)) if data.written else {}
+    check_sources(folder, names, list(files.values()), args.force)
+    skill_path, skill = _skill(args, folder, source)
+    wrote = [config_path, *([skill_path] if skill else []), *(folder / name for name in names.values())]
+    kept = [f"{skill_path} exists already and is kept"] if not skill and args.skill is None else []
     project = Project(
         config=config_path,
         skill=skill_path,
-        tasks={split: len(env.tasks(split)) for split in SPLITS},
-        columns=plan.columns,
-        notes=[*plan.columns.notes, *env.warnings, *kept],
-        wrote=[config_path] if keep else [config_path, skill_path],
-        sampled=plan.limit is not None,
+        tasks={split: len(data.env.tasks(split)) for split in SPLITS},
+        columns=data.columns,
+        notes=[*data.columns.notes, *data.env.warnings, *kept],
+        wrote=wrote,
+        sampled=data.limit is not None,
+        built=data.what,
+        first=first_tasks(data.env),
     )
-    report(project, as_json=args.json)
+    if not args.json:
+        tell_found(project)
+    if asks and not _yes("write this? [Y/n]"):
+        output.note("nothing was written")
+        return 0
+    with writing(folder):
+        for key, name in names.items():
+            write_tasks(data.rows[key], data.folder, folder / name, data.columns.fields.get("images"))
+        if skill:
+            skill_path.parent.mkdir(exist_ok=True)
+            skill_path.write_text(skill, encoding="utf-8")
+        named = names or {key: from_folder(path, folder) for key, path in files.items()}
+        config_path.write_text(config_text(_plan(args, data, named, folder)), encoding="utf-8")
+    trusted(load_config(config_path), args, ("target.model", "optimizer.model"))
+    tell_written(project, as_json=args.json)
     return 0
 
 
@@ -73,7 +86,7 @@ def find_files(data: Path) -> dict[str, Path]:
         raise DataError(f"data {str(data)!r} does not exist", hint="give a data file or a folder of them")
     if not data.is_dir():
         return {"path": data}
-    files = sorted(path for path in data.iterdir() if path.is_file() and path.suffix.lower() in _SUFFIXES)
+    files = sorted(path for path in data.iterdir() if path.is_file() and path.suffix.lower() in SUFFIXES)
     found: dict[str, Path] = {}
     for path in files:
         split = _split_of(path)
@@ -87,31 +100,84 @@ def find_files(data: Path) -> dict[str, Path]:
         found[split] = path
     if not found and len(files) == 1:
         return {"path": files[0]}
+    if not found and files and all(path.suffix.lower() == ".json" for path in files):
+        return {"path": data}
     missing = [split for split in SPLITS if split not in found]
     if missing:
         names = ", ".join(repr(path.name) for path in files) or "none"
         raise DataError(
             f"{str(data)!r} has no file for the {missing[0]} split; data files: {names}",
-            hint=f"call the files train, val and test ({' '.join(_SUFFIXES)}), or give one file, which is then split",
+            hint=f"call the files train, val and test ({' '.join(SUFFIXES)}), or give one file, which is then split",
         )
     return {split: found[split] for split in SPLITS}
 
 
 def _split_of(path: Path) -> Split | None:
-    words = re.split(r"[^a-z]+", path.stem.lower())
-    return next((split for split, names in _SPLIT_NAMES.items() if any(re.fullmatch(names, w) for w in words)), None)
+    words = re.split(r"[^a-z]+", path.name.partition(".")[0].lower())
+    return next((split for split, names in SPLIT_NAMES.items() if any(re.fullmatch(names, w) for w in words)), None)
 
 
-def _plan(files: Mapping[str, Path], args: argparse.Namespace) -> tuple[Plan, DatasetEnvironment]:
-    """A plan whose data loads and whose scorer accepts the gold answers."""
-    first = next(iter(files.values()))
-    rows = read_rows(first)
-    ratio = ([2, 1, 7] if len(rows) >= LARGE else [4, 3, 3]) if "path" in files else None
-    more: dict[str, object] = {} if ratio is None else {"ratio": ratio}
-    env, columns = fit_scorer(files, guess_columns(rows, first.parent), more)
-    limit = MOST if any(len(env.tasks(split)) > MOST[split] for split in SPLITS) else None
-    if limit is not None:
-        env = DatasetEnvironment(env_options(files, columns, more | {"limit": limit}))
-    inner = {key: from_folder(path, Path(args.folder)) for key, path in files.items()}
-    batch_size = max(1, min(LARGEST_BATCH, ceil(len(env.tasks("train")) / STEPS_PER_EPOCH)))
-    return Plan(inner, ratio, limit, columns, args.target, args.optimizer, batch_size), env
+def _settled(args: argparse.Namespace, files: Mapping[str, Path], asks: bool) -> Data:
+    """The data, once what is not clear about them was asked. Raises Unclear: nobody can be asked."""
+    wishes = Wishes(
+        tuple(name.strip() for name in args.input.split(",")) if args.input else (),
+        args.gold or "",
+        args.scorer or "",
+        args.rubric or "",
+    )
+    answers: Mapping[str, Callable[[str], Wishes]] = {
+        "--input": lambda said: replace(wishes, input=(said,)),
+        "--gold": lambda said: replace(wishes, gold=said),
+    }
+    while True:
+        try:
+            return read_data(files, wishes, delimiter=args.delimiter or "", split=args.split or "")
+        except Unclear as unclear:
+            if not asks:
+                raise
+            wishes = answers[unclear.option](_answer(unclear))
+
+
+def _answer(unclear: Unclear) -> str:
+    output.note(f"{unclear.message}\nWhich one is it?")
+    for number, text in enumerate(unclear.answers, 1):
+        output.note(f"  {number}  {text}")
+    said = sys.stdin.readline().strip()
+    if said.isdigit() and 1 <= int(said) <= len(unclear.answers):
+        return unclear.answers[int(said) - 1]
+    if said in unclear.answers:
+        return said
+    raise unclear
+
+
+def _yes(question: str) -> bool:
+    output.flush()
+    output.note(question)
+    return sys.stdin.readline().strip().lower() in ("", "y", "yes")
+
+
+def _skill(args: argparse.Namespace, folder: Path, source: Path) -> tuple[Path, str]:
+    """The skill that the project starts from, and its text where it has to be written: one by hand is kept.
+    Raises SkillError: the one that the user named cannot be read."""
+    if args.skill is not None:
+        load_skill(args.skill)
+        return Path(args.skill), ""
+    path, text = folder / "skill" / "SKILL.md", skill_text(plain(source.name))
+    if path.exists() and not (args.force and was_made(path.read_text(encoding="utf-8", errors="replace"))):
+        return path, ""
+    return path, text
+
+
+def _plan(args: argparse.Namespace, data: Data, files: Mapping[str, str], folder: Path) -> Plan:
+    train = len(data.env.tasks("train"))
+    return Plan(
+        files,
+        data.ratio,
+        data.limit,
+        data.columns,
+        args.target,
+        args.optimizer,
+        max(1, min(LARGEST_BATCH, ceil(train / STEPS_PER_EPOCH))),
+        "skill" if args.skill is None else from_folder(Path(args.skill), folder),
+        data.judged,
+    )

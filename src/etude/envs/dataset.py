@@ -45,8 +45,8 @@ class DatasetEnvironment(ScoredEnvironment):
     """Tasks from files or the hub, scored by a scorer. Each file is read once, at construction.
 
     `scorer` replaces the one of the settings; `judge` makes the model that the `rubric` scorer asks; `library` stands
-    in for the library `datasets`. Raises ConfigError: a setting is wrong or missing; DataError: a file is missing or
-    broken, or the splits overlap; names file and line."""
+    in for the library `datasets`, `read` for what reads a file. Raises ConfigError: a setting is wrong or missing;
+    DataError: a file is missing or broken, or the splits overlap; names file and line."""
 
     name = "dataset"
     options_type: ClassVar[type[DatasetConfig]] = DatasetConfig
@@ -59,6 +59,7 @@ class DatasetEnvironment(ScoredEnvironment):
         where: str = "env",
         judge: Callable[[], Judge] | None = None,
         library: HubLibrary | None = None,
+        read: Callable[[Path, FileFormat | None], Sequence[Row]] = read_rows,
     ) -> None:
         self.config = parse(self.options_type, dict(options), where=where)
         self.scorer = scorer if scorer is not None else make_scorer(self.config.scorer, f"{where}.scorer", judge)
@@ -67,6 +68,7 @@ class DatasetEnvironment(ScoredEnvironment):
         self._template = Template(self.config.template, where) if self.config.template else None
         self._images = Images()
         self._library = library
+        self._read = read
         self._fingerprints: dict[str, str] = {}
         files = _sources(self.config, where)
         data = {} if self.config.hub is not None else {Path(file): "a file of tasks" for file in files.values()}
@@ -102,7 +104,7 @@ class DatasetEnvironment(ScoredEnvironment):
         return {}
 
     def _read_file(self, path: str) -> tuple[Task, ...]:
-        return self._tasks_of(read_rows(Path(path), self.config.format), Path(path).parent)
+        return self._tasks_of(self._read(Path(path), self.config.format), Path(path).parent)
 
     def _read_hub(self, split: str) -> tuple[Task, ...]:
         config = self.config

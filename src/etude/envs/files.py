@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -25,6 +25,9 @@ _SUFFIXES: dict[str, FileFormat] = {
     ".csv": "csv",
     ".parquet": "parquet",
 }
+
+OTHER_DELIMITERS = (";", "\t", "|")
+"""What separates the columns of files that are called CSV, besides commas."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +53,18 @@ def read_rows(path: Path, form: FileFormat | None = None) -> list[Row]:
     if not path.is_file():
         problem = "is a folder" if path.is_dir() else "does not exist"
         raise DataError(f"data file {str(path)!r} {problem}", hint="give the path of a file")
-    if form == "parquet":
-        rows = list(_parquet_rows(path))
-    else:
-        readers: dict[str, Callable[[Path, str], Iterator[Row]]] = {
-            "jsonl": _jsonl_rows,
-            "json": _json_rows,
-            "csv": _csv_rows,
-        }
-        rows = list(readers[form](path, _read_text(path)))
+    rows = list(_parquet_rows(path)) if form == "parquet" else parse_rows(path, _read_text(path), form)
     if not rows:
         raise DataError(f"{path}: the file holds no tasks", hint="one object or line for each task")
     return rows
+
+
+def parse_rows(path: Path, text: str, form: FileFormat, delimiter: str = "") -> list[Row]:
+    """All rows of a text; `path` is what it is called in places. Without a `delimiter`, CSV has commas.
+    Raises DataError: it is broken; names file and line."""
+    if form == "csv":
+        return list(_csv_rows(path, text, delimiter))
+    return list((_jsonl_rows if form == "jsonl" else _json_rows)(path, text))
 
 
 def _read_text(path: Path) -> str:
@@ -76,7 +79,8 @@ def _read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise DataError(
-            f"{path}:{line}: byte 0x{data[error.start]:02x} is not UTF-8", hint="save the file as UTF-8"
+            f"{path}:{line}: byte 0x{data[error.start]:02x} is not UTF-8",
+            hint=f"save the file as UTF-8; `etude init {path.name}` reads it as it is",
         ) from None
 
 
@@ -136,11 +140,17 @@ def _json_rows(path: Path, text: str) -> Iterator[Row]:
         yield _object_row(f"{path}: item {number}", item)
 
 
-def _csv_rows(path: Path, text: str) -> Iterator[Row]:
-    reader = csv.reader(StringIO(text, newline=""), strict=True)
+def _csv_rows(path: Path, text: str, delimiter: str) -> Iterator[Row]:
+    reader = csv.reader(StringIO(text, newline=""), strict=True, delimiter=delimiter or ",")
     rows = (cells for cells in reader if cells)
     try:
         header = next(rows, list[str]())
+        sign = next((sign for sign in OTHER_DELIMITERS if len(header) == 1 and sign in header[0]), "")
+        if sign and not delimiter:
+            raise DataError(
+                f"{path}:{reader.line_num}: the columns {header[0][:80]!r} are separated by {sign!r}, not by commas",
+                hint=f"`etude init {path.name}` reads such files",
+            )
         if len(set(header)) < len(header):
             raise DataError(
                 f"{path}:{reader.line_num}: two columns have the same name: {', '.join(header)}",

@@ -44,6 +44,17 @@ def test_what_was_found_and_what_to_do_next_is_printed_what_is_free_first(here: 
         "tasks   30: 12 train, 9 val, 9 test\n"
         "fields  input = question, gold = answer\n"
         "scorer  numeric: gold answers are numbers\n"
+        "\n"
+        "task 1  as it is asked:\n"
+        "  | What is 2 + 2?\n"
+        "gold    4\n"
+        "scores  the gold 1, 'A' 0, an empty answer 0\n"
+        "\n"
+        "task 2  as it is asked:\n"
+        "  | What is 21 + 21?\n"
+        "gold    42\n"
+        "scores  the gold 1, 'A' 0, an empty answer 0\n"
+        "\n"
         "note    openai:gpt-5.5: environment variable 'OPENAI_API_KEY' is not set; put the key there, name another "
         "variable in api_key_env, or set base_url for a server without keys\n"
         "wrote   etude.yaml, skill/SKILL.md\n"
@@ -205,10 +216,10 @@ def test_context_and_options_become_part_of_the_input(here: Path, capsys: Captur
     rows = [{"context": f"c {n}", "question": "which?", "choices": options, "answer": "AB"[n % 2]} for n in range(20)]
     write_jsonl("data.jsonl", rows)
     result = found(capsys, "data.jsonl")
-    assert result["template"] == "{context}\n\n{question}\n\n{choices}"
+    assert result["first"][0]["input"].endswith("\n\nwhich?\n\n(A) one\n(B) two")
     assert result["scorer"] == "choice"
     assert main(["doctor", *SIMULATED]) == 0
-    assert "fields  input = '{context}" in _printed(capsys, "data.jsonl", "--folder", "again")
+    assert "built   multiple choice: context and question" in _printed(capsys, "data.jsonl", "--folder", "again")
 
 
 def _printed(capsys: Captured, *words: str) -> str:

@@ -103,3 +103,12 @@ def test_the_time_to_read_an_answer_grows_with_its_length_only(odd: str) -> None
     # Ends within moments, or, should a repetition be unbounded again, not for many minutes.
     assert read_label("answer" + odd * 100_000 + "?", LISTED, "BC") is None
     assert read_options("(A)" + odd * 100_000) == {}
+
+
+def test_an_answer_that_repeats_the_task_chooses_nothing_until_it_says_more() -> None:
+    task = Task(id="t", input="Which is a fruit?\n\n(A) stone\n(B) mud\n(C) apple", gold="C")
+    scorer = Choice()
+    assert scorer.compare(task, task.input).hard == 0
+    assert scorer.compare(task, "(A) stone\n(B) mud\n(C) apple").hard == 0
+    assert scorer.compare(task, f"{task.input}\n(C) apple").hard == 1
+    assert scorer.compare(task, f"{task.input}\nC").hard == 1

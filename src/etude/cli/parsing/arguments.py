@@ -86,7 +86,23 @@ def init(parser: Arguments) -> None:
         "data",
         nargs="?",
         metavar="DATA",
-        help="a .jsonl, .json, .csv or .parquet file, or a folder with train, val and test",
+        help="a file of tasks, or a folder with train, val and test, or with one JSON file for each task",
+    )
+    parser.add_argument("--input", metavar="COLUMN[,COLUMN]", help="what the agent is asked")
+    parser.add_argument(
+        "--gold",
+        metavar="COLUMN",
+        help="the right answer; COLUMN[|] or COLUMN[;] has several in one cell, COLUMN[0] and COLUMN[1] number the "
+        "options from 0 or 1",
+    )
+    parser.add_argument("--scorer", metavar="NAME", help="how answers are compared (default: by what they look like)")
+    parser.add_argument(
+        "--rubric", metavar="TEXT", help="a model judges the answers, by this text or by the column of this name"
+    )
+    parser.add_argument("--skill", metavar="PATH", help="a skill to start from (default: a new one)")
+    parser.add_argument("--delimiter", metavar="SIGN", help="what separates the columns of a table, as in ';'")
+    parser.add_argument(
+        "--split", metavar="SPLIT", help="shares of train, val and test, as in 4,3,3, or a column with these words"
     )
     parser.add_argument(
         "--from-skillopt",
@@ -98,7 +114,9 @@ def init(parser: Arguments) -> None:
     parser.add_argument(
         "--optimizer", default="openai:gpt-5.5", metavar="MODEL", help="the model that proposes edits"
     )
-    parser.add_argument("--force", action="store_true", help="overwrite an existing etude.yaml and skill/SKILL.md")
+    parser.add_argument(
+        "--force", action="store_true", help="overwrite an existing project, but no skill written by hand"
+    )
 
 
 def doctor(parser: Arguments) -> None:

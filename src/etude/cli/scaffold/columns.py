@@ -1,50 +1,27 @@
-"""What the columns of a dataset mean, and which scorer fits its gold answers: guesses that a person can correct."""
+"""Which column is which part of a task, where columns are parts of tasks as they are: guesses that a person can
+correct."""
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
 from pydantic import JsonValue
 
-from etude.cli.parsing.arguments import DEFAULT_CONFIG
+from etude.cli.scaffold.answers import guess_scorer
+from etude.cli.scaffold.forms.table import CONTEXT, GOLD, GROUP, TYPE, Table, Unclear, Wishes, first_picture
 from etude.envs.files import Row
 from etude.envs.images import is_web
-from etude.envs.rows import GUESSES
-from etude.envs.scorers.numeric import read_number
-from etude.envs.splits import fold
-from etude.errors import DataError
 from etude.records import Metric
 
-SAMPLE = 1000
-"""Rows that are looked at."""
-LONG_WORDS = 8
-"""Gold answers of this many words and more, in sentences, are compared by overlap."""
-
-_MORE_NAMES: Mapping[str, tuple[str, ...]] = {
-    "id": ("uid", "qid", "question_id", "example_id"),
-    "input": ("query", "instruction", "problem", "text", "sentence", "user"),
-    "gold": (
-        "output",
-        "solution",
-        "response",
-        "completion",
-        "reference",
-        "ground_truth",
-        "correct_answer",
-        "correct",
-    ),
-    "type": ("kind", "subject", "topic"),
-    "group": ("group_id",),
-}
-_CONTEXT = ("context", "passage", "document", "article")
+MOST_LABELS = 30
+"""A column with more different values is no column of labels."""
+_LABEL_CHARS = 40
 _OPTIONS = ("choices", "options")
-_PICTURE = re.compile(r"data:image/.*|.+\.(?:png|jpe?g|gif|webp)(?:\?.*)?", re.IGNORECASE | re.DOTALL)
-_LETTER = re.compile(r"\(?[A-J]\)?\.?")
-_NUMBER = re.compile(r"[-+]?\s?[$€£]?\s?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?\s?%?")
-_SENTENCE = re.compile(r"[,.;:!?](?:\s|$)")
+_LABELS = re.compile(r"(.*_)?(label|category|class|intent|sentiment|topic|department|queue|priority|team|tag)(_.*)?")
 
 
 @dataclass(frozen=True)
@@ -60,95 +37,133 @@ class Columns:
     why: str = ""
     """What in the gold answers speaks for the scorer."""
     notes: Sequence[str] = field(default=())
+    scorer_options: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
 
 
-def guess_columns(rows: Sequence[Row], folder: Path = Path()) -> Columns:
+def guess_columns(rows: Sequence[Row], folder: Path = Path(), wishes: Wishes | None = None) -> Columns:
     """Look at the first rows; paths of pictures count from `folder`.
-    Raises DataError: no column can be the input, or none the gold answer."""
-    sample = rows[:SAMPLE]
-    names = list(sample[0].columns)
-    folded = _by_folded_name(sample[0].columns)
-    fields: dict[str, str] = {}
-    for name in ("id", "input", "gold", "type", "group"):
-        candidates = (*GUESSES[name], *_MORE_NAMES[name])
-        found = next((folded[guess] for guess in candidates if guess in folded), None)
-        if found is not None and found not in fields.values() and _usable(name, found, sample):
-            fields[name] = found
-    if "input" in fields and "gold" not in fields and len(names) == 2:
-        fields["gold"] = next(name for name in names if name != fields["input"])
-    for name in ("input", "gold"):
-        if name not in fields:
-            raise DataError(
-                f"{sample[0].place}: no column looks like the {name} of a task; "
-                f"columns: {', '.join(map(repr, names))}",
-                hint=f"rename the column to {name!r}, or write {DEFAULT_CONFIG} by hand and name it in env.fields",
-            )
-    others = [column for column in folded.values() if column not in fields.values()]
-    pictures = {column: value for column in others if (value := _first_picture(column, sample))}
-    images, notes = _chosen(pictures, folder)
+    Raises Unclear: no column can be the input, or none the gold answer."""
+    table = Table(rows, wishes)
+    asked = _asked(table)
+    gold, notes = _gold(table, asked)
+    fields = {**({"id": id_} if (id_ := table.id_column()) else {}), "input": asked[-1], "gold": gold}
+    for name, names in (("type", TYPE), ("group", GROUP)):
+        column = table.find(*names)
+        if column is not None and column not in (*fields.values(), *asked) and table.is_plain(column):
+            fields[name] = column
+    if fields.get("id") in (gold, *asked):
+        del fields["id"]
+    pictures = find_pictures(table, {*fields.values(), *table.wished_input})
+    images, more = _chosen(pictures, folder)
     if images is not None:
         fields["images"] = images
-    template = _template(fields["input"], {name: column for name, column in folded.items() if column not in pictures})
-    golds = [_value(row, fields["gold"]) for row in sample]
-    scorer, why = guess_scorer([gold for gold in golds if gold is not None])
+    golds = [value for value in table.values(gold) if value is not None]
+    scorer, why = guess_scorer(golds)
+    template, labels = _template(table, asked, pictures), _labels(table, asked, gold, scorer)
+    if labels:
+        scorer, why = "exact", "the answer is one of the labels"
+        whole = template or f"{{{asked[-1]}}}"
+        template = f"{whole}\n\nAnswer with one of: {_escaped(', '.join(labels))}"
     if template:
         del fields["input"]
-    return Columns(
-        fields=fields,
-        template=template,
-        scorer=scorer,
-        metric="soft" if scorer == "f1" else "hard",
-        why=why,
-        notes=notes,
+    if table.wishes.scorer:
+        scorer, why = table.wishes.scorer, "as you said"
+    metric: Metric = "soft" if scorer in ("f1", "anls", "rubric") else "hard"
+    return Columns(fields, template, scorer, metric, why, [*notes, *more])
+
+
+def find_pictures(table: Table, used: set[str]) -> dict[str, str]:
+    """Columns that hold pictures, with the first value of each."""
+    return {
+        column: value
+        for column in table.folded().values()
+        if column not in used and (value := first_picture(table.values(column)))
+    }
+
+
+def picture_column(table: Table, folder: Path) -> str | None:
+    """The column of pictures that are there."""
+    return _chosen(find_pictures(table, set()), folder)[0]
+
+
+def _asked(table: Table) -> tuple[str, ...]:
+    """The columns of what is asked. Raises Unclear: none looks like it."""
+    rest = [name for name in table.names if name not in (table.wished_gold, table.id_column())]
+    if table.question and not isinstance(table.value(table.sample[0], table.question[-1]), dict | list):
+        return table.question
+    if len(rest) == 1:
+        return (rest[0],)
+    labels = [name for name in rest if _is_label(table, name)]
+    others = [name for name in rest if name not in labels]
+    if len(others) == 1 and labels:
+        return (others[0],)
+    raise Unclear(
+        f"{table.sample[0].place}: no column looks like the input of a task; columns: {table.columns}",
+        "--input",
+        others or rest,
     )
 
 
-def guess_scorer(golds: Sequence[JsonValue]) -> tuple[str, str]:
-    """(name of a scorer, what speaks for it)."""
-    answers = [answer for gold in golds for answer in _alternatives(gold)]
-    tests: tuple[tuple[str, Callable[[JsonValue], bool], str], ...] = (
-        ("json", _is_object, "gold answers are objects"),
-        ("numeric", _is_number, "gold answers are numbers"),
-        ("numeric", _ends_in_number, "gold answers end in #### and a number"),
-        ("choice", _is_letter, "gold answers are single letters"),
+def _gold(table: Table, asked: Sequence[str]) -> tuple[str, list[str]]:
+    """The column of right answers, and what is doubtful about it. Raises Unclear: none looks like it."""
+    named = table.gold(*(name for name in GOLD))
+    if named is not None and named not in asked:
+        return named, []
+    rest = [name for name in table.names if name not in asked and name != table.id_column()]
+    if len(rest) == 1:
+        return rest[0], []
+    labels = [name for name in rest if _is_label(table, name)]
+    if len(labels) == 1:
+        return labels[0], [f"{labels[0]!r} is taken for the right answer; --gold COLUMN names another"]
+    raise Unclear(
+        f"{table.sample[0].place}: no column looks like the gold of a task; columns: {table.columns}",
+        "--gold",
+        labels or rest,
     )
-    for name, test, why in tests:
-        if answers and all(test(answer) for answer in answers):
-            return name, why
-    texts = [answer for answer in answers if isinstance(answer, str)]
-    long = [text for text in texts if len(text.split()) >= LONG_WORDS and _SENTENCE.search(text)]
-    if texts and median(len(text.split()) for text in texts) >= LONG_WORDS and len(long) * 2 > len(texts):
-        return "f1", "gold answers are long texts"
-    return "exact", "gold answers are short texts"
 
 
-def _by_folded_name(columns: Mapping[str, JsonValue]) -> dict[str, str]:
-    """Columns by name without case; then the keys of objects in them, as in `mcq.question`."""
-    found: dict[str, str] = {}
-    for name in columns:
-        found.setdefault(fold(name), name)
-    for name, value in columns.items():
-        for key in value if isinstance(value, dict) else ():
-            found.setdefault(fold(key), f"{name}.{key}")
-    return found
+def _is_label(table: Table, column: str) -> bool:
+    """Few different short values, each of which occurs often."""
+    values = [value for value in table.values(column) if value not in (None, "")]
+    if not all(isinstance(value, str | int) for value in values) or len(values) < len(table.sample):
+        return False
+    counts = Counter(map(str, values))
+    return 1 < len(counts) <= min(MOST_LABELS, len(values) // 3) and all(
+        len(value) <= _LABEL_CHARS for value in counts
+    )
 
 
-def _value(row: Row, column: str) -> JsonValue:
-    if column in row.columns:
-        return row.columns[column]
-    name, _, key = column.partition(".")
-    outer = row.columns.get(name)
-    return outer.get(key) if isinstance(outer, dict) else None
+def _labels(table: Table, asked: Sequence[str], gold: str, scorer: str) -> list[str]:
+    """The labels to choose from, in order; empty where the task is none of choosing, or names them already."""
+    if table.wishes.scorer or not _is_label(table, gold):
+        return []
+    called = any(name == gold and _LABELS.fullmatch(folded) for folded, name in table.folded().items())
+    if scorer != "exact" and not called:
+        return []
+    texts = [str(table.value(row, asked[-1])) for row in table.sample]
+    labels = sorted({str(value) for value in table.values(gold)})
+    if not called and median(len(text.split()) for text in texts) < 3:
+        return []
+    shown = sum(all(label in text for label in labels) for text in texts)
+    return [] if shown * 2 > len(texts) else labels
 
 
-def _usable(name: str, column: str, sample: Sequence[Row]) -> bool:
-    """A column called `type` or `group` may hold anything; so may one called `text`."""
-    values = [_value(row, column) for row in sample]
-    if name == "id":
-        return all(isinstance(value, str | int) and not isinstance(value, bool) for value in values)
-    if name in ("type", "group"):
-        return all(value is None or isinstance(value, str | int) for value in values)
-    return name != "input" or not isinstance(values[0], dict | list)
+def _template(table: Table, asked: Sequence[str], pictures: Mapping[str, str]) -> str:
+    """Several columns as one input; empty where one is enough."""
+    if table.wished_input and len(asked) == 1:
+        return ""
+    after = table.find(*_OPTIONS)
+    columns = [name for name in (*asked, *([after] if after else [])) if name not in pictures]
+    if len(columns) < 2 or any("{" in name or "}" in name for name in columns):
+        return ""
+    named = (len(asked) > 1 and not table.wished_input and table.find(*CONTEXT) != asked[0]) or "hypothesis" in asked
+    if named:
+        return "\n\n".join(f"{name.capitalize()}: {{{name}}}" for name in columns)
+    return "\n\n".join(f"{{{name}}}" for name in columns)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 def _chosen(pictures: Mapping[str, str], folder: Path) -> tuple[str | None, list[str]]:
@@ -166,50 +181,5 @@ def _chosen(pictures: Mapping[str, str], folder: Path) -> tuple[str | None, list
     ]
 
 
-def _first_picture(column: str, sample: Sequence[Row]) -> str:
-    """The first value, if every one is a path or an address of a picture, or a list of them, or nothing."""
-    found: list[JsonValue] = []
-    for value in (_value(row, column) for row in sample):
-        found += value if isinstance(value, list) else [value]
-    named = [value for value in found if value not in (None, "")]
-    texts = [value for value in named if isinstance(value, str) and _PICTURE.fullmatch(value)]
-    return texts[0] if texts and len(texts) == len(named) else ""
-
-
 def _is_there(picture: str, folder: Path) -> bool:
     return is_web(picture) or picture.lower().startswith("data:") or os.path.isfile(folder / picture)
-
-
-def _template(column: str, folded: Mapping[str, str]) -> str:
-    before = next((folded[name] for name in _CONTEXT if name in folded and folded[name] != column), None)
-    after = next((folded[name] for name in _OPTIONS if name in folded), None)
-    parts = [f"{{{name}}}" for name in (before, column, after) if name is not None]
-    plain = all("{" not in name[1:-1] and "}" not in name[1:-1] for name in parts)
-    return "\n\n".join(parts) if len(parts) > 1 and plain else ""
-
-
-def _alternatives(gold: JsonValue) -> list[JsonValue]:
-    """A list of texts is several answers that are equally right."""
-    if isinstance(gold, list) and gold and all(isinstance(item, str | int | float) for item in gold):
-        return gold
-    return [gold]
-
-
-def _is_object(value: JsonValue) -> bool:
-    return isinstance(value, dict | list)
-
-
-def _is_number(value: JsonValue) -> bool:
-    if isinstance(value, bool):
-        return False
-    if isinstance(value, int | float):
-        return True
-    return isinstance(value, str) and any(map(str.isdigit, value)) and bool(_NUMBER.fullmatch(value.strip()))
-
-
-def _ends_in_number(value: JsonValue) -> bool:
-    return isinstance(value, str) and "####" in value and read_number(value.rpartition("####")[2]) is not None
-
-
-def _is_letter(value: JsonValue) -> bool:
-    return isinstance(value, str) and bool(_LETTER.fullmatch(value.strip()))

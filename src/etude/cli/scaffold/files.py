@@ -2,15 +2,17 @@
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from etude.cli.scaffold.columns import Columns
 from etude.envs.dataset import DatasetEnvironment
+from etude.envs.files import FileFormat, Row, read_rows
 from etude.envs.gold import check_gold
-from etude.errors import DataError
-from etude.records import SPLITS, Split
+from etude.envs.scorers.base import Judge
+from etude.errors import ConfigError, DataError
+from etude.records import SPLITS, Split, Task
 
 SKILL_TEXT = """\
 ---
@@ -25,7 +27,18 @@ description: How to do the tasks in {data}.
 - Check the answer against the task before you give it.
 """
 
-_SCORERS = "exact, f1, anls, numeric, choice, regex, json, rubric"
+_SCORERS = "exact, f1, anls, numeric, math, choice, regex, json, checks, rubric"
+
+
+def skill_text(data: str) -> str:
+    """The skill of a new project."""
+    return SKILL_TEXT.format(data=data)
+
+
+def was_made(text: str) -> bool:
+    """Whether a skill is still as `skill_text` made it."""
+    before, _, after = SKILL_TEXT.partition("{data}")
+    return text.startswith(before) and text.endswith(after) and len(text.splitlines()) == len(SKILL_TEXT.splitlines())
 
 
 @dataclass(frozen=True)
@@ -34,35 +47,67 @@ class Plan:
 
     files: Mapping[str, str]
     """`path`, or splits, to files as they are named in the settings."""
-    ratio: Sequence[int] | None
+    ratio: Sequence[float] | None
     limit: Mapping[Split, int] | None
     columns: Columns
     target: str
     optimizer: str
     batch_size: int
+    skill: str = "skill"
+    judged: bool = False
+    """A model judges the answers."""
 
 
 def env_options(files: Mapping[str, Path], columns: Columns, more: Mapping[str, object]) -> dict[str, object]:
     """The options of the `dataset` environment with these files; `more` are further ones."""
     options = {key: str(path) for key, path in files.items()}
     template = {"template": columns.template} if columns.template else {}
-    return {**options, "fields": dict(columns.fields), "scorer": columns.scorer, **template, **more}
+    return {**options, "fields": dict(columns.fields), "scorer": scorer_setting(columns), **template, **more}
+
+
+def scorer_setting(columns: Columns) -> object:
+    """The scorer as settings name it."""
+    return {"name": columns.scorer, **columns.scorer_options} if columns.scorer_options else columns.scorer
 
 
 def fit_scorer(
-    files: Mapping[str, Path], columns: Columns, more: Mapping[str, object]
+    files: Mapping[str, Path],
+    columns: Columns,
+    more: Mapping[str, object],
+    *,
+    read: Callable[[Path, FileFormat | None], Sequence[Row]] = read_rows,
+    may_change: bool = True,
 ) -> tuple[DatasetEnvironment, Columns]:
     """The environment, and the columns with the scorer `exact` if theirs does not accept all gold answers: the guess
-    came from the first rows; later ones can be of another kind. Raises DataError: the gold answers cannot be used."""
-    env = DatasetEnvironment(env_options(files, columns, more))
-    tasks = [task for split in SPLITS for task in env.tasks(split)]
+    came from the first rows; later ones can be of another kind. `read` gives the rows of a file.
+    Raises DataError: the gold answers cannot be used."""
+
+    def make() -> tuple[DatasetEnvironment, list[Task]]:
+        env = DatasetEnvironment(env_options(files, columns, more), read=read, judge=no_judge)
+        return env, [task for split in SPLITS for task in env.tasks(split)]
+
+    env, tasks = make()
     try:
         asyncio.run(check_gold(env, tasks))
-    except DataError:
-        columns = replace(columns, scorer="exact", metric="hard", why="not all gold answers are of one kind")
-        env = DatasetEnvironment(env_options(files, columns, more))
+    except DataError as error:
+        if not may_change:
+            raise
+        note = f"not all gold answers are of one kind, so they are compared as texts: {error.message}"
+        columns = replace(
+            columns,
+            scorer="exact",
+            metric="hard",
+            why="not all gold answers are of one kind",
+            notes=[*columns.notes, note],
+        )
+        env, tasks = make()
         asyncio.run(check_gold(env, tasks))
     return env, columns
+
+
+def no_judge() -> Judge:
+    """In place of the model that grades: nothing is graded while a project is made."""
+    raise ConfigError("no model is asked while a project is made")
 
 
 def config_text(plan: Plan) -> str:
@@ -75,7 +120,7 @@ def config_text(plan: Plan) -> str:
             *_env(plan),
             "",
             "skill:",
-            "  path: skill   # a skill folder, a SKILL.md or a plain Markdown file",
+            f"  path: {_value(plan.skill)}   # a skill folder, a SKILL.md or a plain Markdown file",
             "",
             "target:   # the frozen model that attempts the tasks",
             *_model(plan.target),
@@ -83,6 +128,7 @@ def config_text(plan: Plan) -> str:
             "optimizer:   # the model that reads the attempts and proposes edits of the skill",
             *_model(plan.optimizer),
             "",
+            *_judge(plan),
             "train:",
             "  epochs: 4   # passes over the training tasks",
             f"  batch_size: {plan.batch_size}   # tasks in one step",
@@ -111,7 +157,7 @@ def _env(plan: Plan) -> list[str]:
     lines += [f"    {name}: {_value(column)}" for name, column in columns.fields.items()]
     if columns.template:
         lines.append(f"  template: {_value(columns.template)}   # the input of a task, from several columns")
-    lines.append(f"  scorer: {columns.scorer}   # {columns.why}; there are {_SCORERS}")
+    lines.append(f"  scorer: {_plain(scorer_setting(columns))}   # {columns.why}; there are {_SCORERS}")
     return lines
 
 
@@ -126,10 +172,20 @@ def _model(name: str) -> list[str]:
     return lines
 
 
+def _judge(plan: Plan) -> list[str]:
+    if not plan.judged:
+        return []
+    return ["judge:   # the model that grades answers", *_model(plan.optimizer), ""]
+
+
 def _gate(plan: Plan) -> list[str]:
     if plan.columns.metric == "hard":
         return []
     return ["gate:", f"  metric: {plan.columns.metric}   # partial credit counts, as few answers match in full", ""]
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else _value(value)
 
 
 def _value(value: object) -> str:

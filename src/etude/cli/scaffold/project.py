@@ -5,11 +5,12 @@ import re
 import shlex
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from etude.cli.parsing.arguments import DEFAULT_CONFIG
 from etude.cli.scaffold.columns import Columns
+from etude.cli.scaffold.look import Shown, as_lines
 from etude.cli.terminal import output
 from etude.config import load_config
 from etude.errors import ConfigError
@@ -31,6 +32,10 @@ class Project:
     """There are more tasks than are used."""
     not_carried: Sequence[str] = ()
     """Settings of another program that were left out."""
+    built: str = ""
+    """What tasks were built from; empty where columns are used as they are."""
+    first: Sequence[Shown] = ()
+    """The first tasks, as they are asked and scored."""
 
 
 def check_free(config: Path, force: bool) -> None:
@@ -66,7 +71,25 @@ def plain(name: str) -> str:
 
 def report(project: Project, *, as_json: bool) -> None:
     """Say what was found, what was written and what to do next."""
-    notes = [*project.notes, *_missing_keys(project.config)]
+    if not as_json:
+        tell_found(project)
+    tell_written(project, as_json=as_json)
+
+
+def tell_found(project: Project) -> None:
+    """Say what was found, before anything is written."""
+    _print_found(project)
+    for text in as_lines(list(project.first)):
+        output.line(text)
+    if project.not_carried:
+        output.line(f"not carried over: {', '.join(project.not_carried)}")
+    for note in project.notes:
+        output.line(f"note    {note}")
+
+
+def tell_written(project: Project, *, as_json: bool) -> None:
+    """Say what was written and what to do next; as JSON, also what was found."""
+    keys = _missing_keys(project.config)
     commands = _next_commands(project.config)
     columns = project.columns
     if as_json:
@@ -76,16 +99,15 @@ def report(project: Project, *, as_json: bool) -> None:
             "tasks": dict(project.tasks),
             "fields": dict(columns.fields),
             "template": columns.template,
+            "built": project.built,
             "scorer": columns.scorer,
-            "notes": notes,
+            "first": [asdict(task) for task in project.first],
+            "notes": [*project.notes, *keys],
             "next": commands,
         }
         output.json_result(found | ({"not_carried": list(project.not_carried)} if project.not_carried else {}))
         return
-    _print_found(project)
-    if project.not_carried:
-        output.line(f"not carried over: {', '.join(project.not_carried)}")
-    for note in notes:
+    for note in keys:
         output.line(f"note    {note}")
     output.line(f"wrote   {', '.join(map(str, project.wrote))}")
     output.line()
@@ -98,7 +120,7 @@ def _missing_keys(config_path: Path) -> list[str]:
     """What the models of the new project still need."""
     config = load_config(config_path)
     notes: list[str] = []
-    for section in (config.target, config.optimizer):
+    for section in (config.target, config.optimizer, *([config.judge] if config.judge else [])):
         try:
             build_model(section)
         except ConfigError as error:
@@ -124,5 +146,5 @@ def _print_found(project: Project) -> None:
     total = sum(project.tasks.values())
     parts = ", ".join(f"{count} {split}" for split, count in project.tasks.items())
     output.line(f"tasks   {total}: {parts}" + (" (a sample of more)" if project.sampled else ""))
-    output.line(f"fields  {', '.join(shown)}")
+    output.line(f"built   {project.built}" if project.built else f"fields  {', '.join(shown)}")
     output.line(f"scorer  {columns.scorer}: {columns.why}")

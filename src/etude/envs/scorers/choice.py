@@ -36,7 +36,8 @@ class Choice(AnswerScorer[ChoiceOptions]):
     """1 when the answer names the gold label, else 0.
 
     Understood are a label alone (`B`, `(B)`, `B.`, `**B**`), behind words such as `answer:` or `option`, at the start
-    of the last or first line, in brackets if it is the only one, and the text of a listed option.
+    of the last or first line, in brackets if it is the only one, and the text of a listed option. An answer that only
+    repeats the options chooses none.
     """
 
     name = "choice"
@@ -87,7 +88,8 @@ def read_label(answer: str, listed: dict[str, str], labels: str) -> str | None:
         return found[-1]
     if (label := _listed_text(text, listed)) is not None:
         return label
-    for line in (lines[-1], lines[0]):
+    repeated = bool(listed) and read_options(text) == listed
+    for line in () if repeated else (lines[-1], lines[0]):
         start = _AT_START.match(line)
         if start is not None and (label := _label(start)) in labels:
             return label

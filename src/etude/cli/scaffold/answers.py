@@ -1,0 +1,79 @@
+"""Which scorer fits gold answers, by what they look like."""
+
+import re
+from collections.abc import Callable, Sequence
+from statistics import median
+
+from pydantic import JsonValue
+
+from etude.envs.scorers.numeric import read_number
+
+LONG_WORDS = 8
+"""Gold answers of this many words and more, in sentences, are compared by overlap."""
+_MOST_DIGITS = 15
+"""Whole numbers with more digits are codes: they cannot be told apart as numbers."""
+
+_LETTER = re.compile(r"\(?[A-J]\)?\.?")
+_NUMBER = re.compile(r"[-+]?\s?[$€£]?\s?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?\s?%?")
+_CODE = re.compile(rf"0\d+|\d{{{_MOST_DIGITS + 1},}}")
+_SENTENCE = re.compile(r"[,.;:!?](?:\s|$)")
+_FORMULA = re.compile(r"\\(?:boxed|frac|dfrac|tfrac|sqrt|pi|text|left|cdot|infty)\b")
+
+
+def guess_scorer(golds: Sequence[JsonValue]) -> tuple[str, str]:
+    """(name of a scorer, what speaks for it)."""
+    answers = [answer for gold in golds for answer in _alternatives(gold)]
+    tests: tuple[tuple[str, Callable[[JsonValue], bool], str], ...] = (
+        ("json", _is_object, "gold answers are objects"),
+        ("numeric", _is_number, "gold answers are numbers"),
+        ("numeric", _ends_in_number, "gold answers end in #### and a number"),
+        ("choice", _is_letter, "gold answers are single letters"),
+        ("math", _is_boxed, "gold answers are solutions with \\boxed{}"),
+    )
+    if answers and all(map(_is_number, answers)) and any(map(_is_code, answers)):
+        return "exact", "gold answers are codes: some begin with 0 or are too long to be numbers"
+    for name, test, why in tests:
+        if answers and all(test(answer) for answer in answers):
+            return name, why
+    texts = [answer for answer in answers if isinstance(answer, str)]
+    if any(map(_FORMULA.search, texts)) and median(len(text.split()) for text in texts) < LONG_WORDS:
+        return "math", "gold answers are formulas"
+    long = [text for text in texts if len(text.split()) >= LONG_WORDS and _SENTENCE.search(text)]
+    if texts and median(len(text.split()) for text in texts) >= LONG_WORDS and len(long) * 2 > len(texts):
+        return "f1", "gold answers are long texts"
+    return "exact", "gold answers are short texts"
+
+
+def _alternatives(gold: JsonValue) -> list[JsonValue]:
+    """A list of texts is several answers that are equally right."""
+    if isinstance(gold, list) and gold and all(isinstance(item, str | int | float) for item in gold):
+        return gold
+    return [gold]
+
+
+def _is_object(value: JsonValue) -> bool:
+    return isinstance(value, dict | list)
+
+
+def _is_number(value: JsonValue) -> bool:
+    if isinstance(value, bool):
+        return False
+    if isinstance(value, int | float):
+        return True
+    return isinstance(value, str) and any(map(str.isdigit, value)) and bool(_NUMBER.fullmatch(value.strip()))
+
+
+def _is_code(value: JsonValue) -> bool:
+    return bool(_CODE.fullmatch(str(value).strip()))
+
+
+def _ends_in_number(value: JsonValue) -> bool:
+    return isinstance(value, str) and "####" in value and read_number(value.rpartition("####")[2]) is not None
+
+
+def _is_letter(value: JsonValue) -> bool:
+    return isinstance(value, str) and bool(_LETTER.fullmatch(value.strip()))
+
+
+def _is_boxed(value: JsonValue) -> bool:
+    return isinstance(value, str) and "\\boxed" in value

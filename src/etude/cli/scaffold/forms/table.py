@@ -1,0 +1,246 @@
+"""Rows by what their columns are called, and what the user said about them."""
+
+import ast
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import cast
+
+from pydantic import JsonValue
+
+from etude.envs.files import Row
+from etude.errors import DataError
+from etude.records import canonical
+
+SAMPLE = 1000
+"""Rows that are looked at to learn what the columns are."""
+
+CONTEXT = ("context", "passage", "document", "article", "premise", "background")
+INPUT = (
+    *("input", "question", "prompt", "task", "query", "instruction", "problem", "question_stem", "stem", "ctx"),
+    *("text", "sentence", "user", "goal", "statement", "claim", "mail", "email", "message", "body", "review"),
+    *("comment", "tweet", "utterance", "content", "description", "request"),
+)
+GOLD = (
+    *("gold", "answer", "answers", "target", "expected", "label", "output", "solution", "response", "completion"),
+    *("reference", "ground_truth", "correct_answer", "correct", "best_answer", "expected_output"),
+)
+TYPE = ("type", "task_type", "category", "kind", "subject", "topic")
+ID = ("id", "task_id", "uid", "qid", "question_id", "example_id")
+GROUP = ("group", "group_id")
+_PAIRS = (("premise", "hypothesis"), ("sentence1", "sentence2"), ("question1", "question2"), ("text1", "text2"))
+_ID = re.compile(r"(.+_)?(u?id|uuid|guid)|ticket(_(no|nr|number))?")
+_HOW = re.compile(r"(.+)\[([|;01])\]")
+
+_PICTURE = re.compile(r"data:image/.*|.+\.(?:png|jpe?g|gif|webp)(?:\?.*)?", re.IGNORECASE | re.DOTALL)
+
+
+class Unclear(DataError):
+    """Something that one answer settles: the value of an option of `init`."""
+
+    def __init__(self, message: str, option: str, answers: Sequence[str]) -> None:
+        example = answers[0] if answers else "COLUMN"
+        shown = example if re.fullmatch(r"[\w.,-]+", example) else f"'{example}'"
+        super().__init__(message, hint=f"say it with {option}, as in `{option} {shown}`")
+        self.option = option
+        self.answers = tuple(answers)
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user said about the data."""
+
+    input: tuple[str, ...] = ()
+    gold: str = ""
+    scorer: str = ""
+    rubric: str = ""
+
+
+class Table:
+    """Rows, and which of their columns is what. Raises DataError: a column that the user named does not exist."""
+
+    def __init__(self, rows: Sequence[Row], wishes: Wishes | None = None) -> None:
+        self.rows = rows
+        self.wishes = wishes or Wishes()
+        self.sample = rows[:SAMPLE]
+        self.names = list(dict.fromkeys(name for row in self.sample for name in row.columns))
+        self._known = self._by_name()
+        gold, self.how = self.wishes.gold, ""
+        if gold and gold not in self._known and (match := _HOW.fullmatch(gold)):
+            gold, self.how = match[1], match[2]
+        self.wished_gold = self._named(gold, "--gold") if gold else None
+        self.wished_input = tuple(self._named(name, "--input") for name in self.wishes.input)
+
+    @cached_property
+    def columns(self) -> str:
+        """The names of all columns, for messages."""
+        return ", ".join(map(repr, self.names))
+
+    @cached_property
+    def question(self) -> tuple[str, ...]:
+        """The columns with what is asked, without those of options; empty when none looks like it."""
+        if self.wished_input:
+            return self.wished_input
+        for pair in _PAIRS:
+            found = tuple(self.find(name) for name in pair)
+            if None not in found:
+                return cast(tuple[str, ...], found)
+        asked = self.find(*(name for name in INPUT))
+        before = self.find(*CONTEXT)
+        if asked is None:
+            return ()
+        if before is not None and first_picture(self.values(before)):
+            before = None
+        return (before, asked) if before is not None and before != asked else (asked,)
+
+    @cached_property
+    def kept(self) -> Mapping[str, str]:
+        """Field to column of what a task keeps as it is: id, type, group."""
+        used = {*self.question, self.wished_gold}
+        found: dict[str, str] = {}
+        for field, names in (("id", ID), ("type", TYPE), ("group", GROUP)):
+            column = self.id_column() if field == "id" else self.find(*names)
+            if column is not None and column not in used and self.is_plain(column):
+                found[field] = column
+                used.add(column)
+        return found
+
+    def id_column(self) -> str | None:
+        """The column with a name for each task: called so, and different in every row."""
+        named = [self._known[name] for name in ID if name in self._known]
+        named += [column for name, column in self._known.items() if _ID.fullmatch(name)]
+        for column in dict.fromkeys(named):
+            values = [self.value(row, column) for row in self.rows]
+            plain = all(isinstance(value, str | int) and not isinstance(value, bool) for value in values)
+            if plain and len({str(value) for value in values}) == len(values) and "" not in values:
+                return column
+        return None
+
+    def find(self, *names: str) -> str | None:
+        """The column with the first of these names that there is; case, spaces and underscores do not count."""
+        return next((self._known[name] for name in names if name in self._known), None)
+
+    def gold(self, *names: str) -> str | None:
+        """The column with the right answers: the one the user named, else by these names."""
+        return self.wished_gold or self.find(*names)
+
+    def values(self, column: str) -> list[JsonValue]:
+        """The values of a column in the rows that are looked at."""
+        return [self.value(row, column) for row in self.sample]
+
+    def value(self, row: Row, column: str) -> JsonValue:
+        """The value of a column, or of a key in one, as in `mcq.question`."""
+        if column in row.columns:
+            return row.columns[column]
+        name, _, key = column.partition(".")
+        outer = row.columns.get(name)
+        return outer.get(key) if isinstance(outer, dict) else None
+
+    def asked(self, row: Row, *less: str) -> str:
+        """What is asked in a row, apart from the columns `less`. Raises DataError: nothing."""
+        texts = [passage(self.value(row, column)) for column in self.question if column not in less]
+        asked = "\n\n".join(text for text in texts if text.strip())
+        if not asked:
+            raise DataError(
+                f"{row.place}: nothing is asked: {' and '.join(map(repr, self.question))} is empty",
+                hint="remove the row, or name the column with --input",
+            )
+        return asked
+
+    def folded(self) -> Mapping[str, str]:
+        """Column by its name in lower case with underscores, also those inside objects."""
+        return self._known
+
+    def _by_name(self) -> dict[str, str]:
+        known: dict[str, str] = {}
+        for name in self.names:
+            known.setdefault(fold_name(name), name)
+        for row in self.sample[:20]:
+            for name, value in row.columns.items():
+                for key in value if isinstance(value, dict) else ():
+                    known.setdefault(fold_name(key), f"{name}.{key}")
+        return known
+
+    def _named(self, name: str, option: str) -> str:
+        inner = name.partition(".")[0] in self.names and "." in name
+        found = name if name in self.names or inner else self._known.get(fold_name(name))
+        if found is None:
+            raise DataError(f"{option} {name!r} is not a column; columns: {self.columns}", hint="name one of them")
+        return found
+
+    def is_plain(self, column: str) -> bool:
+        return all(
+            value is None or (isinstance(value, str | int) and not isinstance(value, bool))
+            for value in self.values(column)
+        )
+
+
+def fold_name(name: str) -> str:
+    """A column name without differences in case, spaces and signs between words."""
+    return re.sub(r"[\s_-]+", "_", name.casefold()).strip("_")
+
+
+def passage(value: JsonValue) -> str:
+    """Text to read, from the nestings that are usual for it: pages of sentences, turns of a chat, lists."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, list):
+        if len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], list):
+            return f"{value[0]}\n{_sentences(value[1])}"
+        return "\n\n".join(map(passage, value))
+    if isinstance(value, dict):
+        titles, texts = value.get("title"), value.get("sentences", value.get("paragraphs"))
+        if isinstance(titles, list) and isinstance(texts, list) and len(titles) == len(texts):
+            return "\n\n".join(f"{passage(t)}\n{_sentences(s)}" for t, s in zip(titles, texts, strict=True))
+        text = next((value[key] for key in ("text", "content", "stem", "paragraph_text") if key in value), None)
+        title = value.get("title")
+        if isinstance(text, str):
+            return f"{title}\n{text}" if isinstance(title, str) else text
+    return canonical(value)
+
+
+def _sentences(value: JsonValue) -> str:
+    return " ".join(str(each).strip() for each in value) if isinstance(value, list) else passage(value)
+
+
+def listed(value: JsonValue) -> list[JsonValue] | None:
+    """A list, also one that is written as text (`"['a', 'b']"` or JSON, or as numpy prints it); else None."""
+    if isinstance(value, list):
+        return value
+    if not isinstance(value, str) or not (value.strip().startswith("[") and value.strip().endswith("]")):
+        return None
+    return cast("list[JsonValue] | None", _literal(value.strip(), list))
+
+
+def mapped(value: JsonValue) -> dict[str, JsonValue] | None:
+    """An object, also one that is written as text; else None."""
+    if isinstance(value, dict):
+        return value
+    if not isinstance(value, str) or not (value.strip().startswith("{") and value.strip().endswith("}")):
+        return None
+    return cast("dict[str, JsonValue] | None", _literal(value.strip(), dict))
+
+
+def _literal(text: str, kind: type) -> object:
+    text = re.sub(r"\barray\((\[.*?\])(?:,\s*dtype=\w+)?\)", r"\1", text, flags=re.DOTALL)
+    for read in (json.loads, ast.literal_eval):
+        try:
+            value = read(text)
+            json.dumps(value)
+        except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+            continue
+        if isinstance(value, kind):
+            return value
+    return None
+
+
+def first_picture(values: Sequence[JsonValue]) -> str:
+    """The first value, if every one is a path or an address of a picture, or a list of them, or nothing."""
+    found: list[JsonValue] = []
+    for value in values:
+        found += value if isinstance(value, list) else [value]
+    named = [value for value in found if value not in (None, "")]
+    texts = [value for value in named if isinstance(value, str) and _PICTURE.fullmatch(value)]
+    return texts[0] if texts and len(texts) == len(named) else ""
