@@ -268,7 +268,7 @@ def _structured(
     model: Watched, section: ModelSection, folder: RunFolder, emit: Callable[[Event], None]
 ) -> Structured:
     def notice(text: str) -> None:
-        emit(Notice(level="info", text=f"{model.name}: {text}"))
+        emit(Notice(level="info", text=text))
 
     return Structured(model, section.structured, notice=notice, journal=folder.journal)
 

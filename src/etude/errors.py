@@ -101,7 +101,11 @@ class BudgetStop(StopRun):
 
 
 class OutageStop(StopRun):
-    """A model endpoint cannot be used. Resumes once it answers."""
+    """A model endpoint cannot be used. Resumes once it answers, or with the right name of the model (`no_model`)."""
+
+    def __init__(self, message: str, *, hint: str = "", no_model: bool = False) -> None:
+        super().__init__(message, hint=hint)
+        self.no_model = no_model
 
 
 class VoidStop(StopRun):
@@ -148,9 +152,18 @@ class TransientError(ModelError):
 class RejectedRequest(ModelError):
     """The server will never accept this request."""
 
+    def __init__(self, message: str, *, hint: str = "", failing: bool = False) -> None:
+        super().__init__(message, hint=hint)
+        self.failing = failing
+        """The server failed instead of saying so (500): it may be down."""
+
 
 class RejectedRole(ModelError):
-    """The server will accept no request of this role: wrong key, unknown model, wrong address."""
+    """The server will accept no request of this role: wrong key, unknown model (`no_model`), wrong address."""
+
+    def __init__(self, message: str, *, hint: str = "", no_model: bool = False) -> None:
+        super().__init__(message, hint=hint)
+        self.no_model = no_model
 
 
 class UnusableReply(EtudeError):

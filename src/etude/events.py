@@ -77,6 +77,8 @@ class CallFinished(Record):
     kind: Literal["call_finished"] = "call_finished"
     role: Role
     error: str = ""
+    final: bool = False
+    """The error ends the run, which says it."""
     usage: Usage = Usage()
     seconds: float = 0.0
 

@@ -29,8 +29,8 @@ class Server:
         try:
             head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
             headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:] if line)}
-            body = await reader.readexactly(int(headers["content-length"]))
-            self.heard.append(Heard(head[0].split()[1], headers, json.loads(body)))
+            body = await reader.readexactly(int(headers.get("content-length", 0)))
+            self.heard.append(Heard(head[0].split()[1], headers, json.loads(body or b"{}")))
             line = self.script[min(len(self.heard), len(self.script)) - 1]
             if line == HANG:
                 await reader.read()  # until the client goes away

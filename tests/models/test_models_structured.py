@@ -79,7 +79,11 @@ async def test_a_rejected_rung_is_left_and_not_tried_again():
     assert await structured.ask(ASKED, Patch) == PATCH
     assert await structured.ask(ASKED, Patch) == PATCH
     assert [rung_of(request) for request in model.requests] == ["json_schema", "tool", "tool"]
-    assert said == ["scripted:model rejects structured = 'json_schema'; continuing with 'tool'"]
+    (notice,) = said
+    assert notice == (
+        "scripted:model does not take structured = 'json_schema'; continuing with 'tool' (HTTP 400: "
+        "json_schema is not supported)"
+    )
     tool = model.requests[-1].tools[0]
     assert (tool.name, model.requests[-1].forced_tool) == ("Patch", "Patch")
     assert structured.rung == "tool"
@@ -185,7 +189,7 @@ async def test_what_is_unusable_in_the_end_says_why():
         await Structured(model, attempts=3).ask(ASKED, Patch)
     assert str(caught.value) == (
         "scripted:model: no usable answer in 3 replies; the last problem: the reply has no JSON object\n"
-        "hint: raise max_output_tokens if replies are cut off, else try a model that follows schemas"
+        "hint: set structured: tool, or take a model that follows the form"
     )
     assert [len(request.messages) for request in model.requests] == [2, 4, 6]
 

@@ -39,9 +39,10 @@ def train(
     except StopRun as stop:
         if not isinstance(stop.summary, Summary):
             raise
-        if seeds is not None and not args.json:
-            output.line(f"run {stop.summary.name}:")
-        _print(stop.summary, args.json)
+        if args.json or stop.summary.cost.answered:
+            if seeds is not None and not args.json:
+                output.line(f"run {stop.summary.name}:")
+            _print(stop.summary, args.json)
         output.tell(stop)
         return stop.exit_code
     return 0

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 from etude.cli.lookup import larger
 from etude.cli.terminal.console import Console, open_console
 from etude.config import TrainConfig
-from etude.errors import Interrupted, StopRun
+from etude.errors import Interrupted, OutageStop, StopRun
 from etude.models import price_of
+from etude.records.summary import Summary
 from etude.workbench import Given, StopSwitch
 
 T = TypeVar("T")
@@ -28,8 +29,18 @@ def watch(config: TrainConfig, work: Work[T], command: str) -> T:
         try:
             return asyncio.run(_stoppable(work, console))
         except StopRun as stop:
-            stop.hint = f"{stop.hint}\nresume{larger(stop.message)}: {command}".lstrip()
+            stop.hint = f"{stop.hint}\n{_go_on(stop, command)}".lstrip()
             raise
+
+
+def _go_on(stop: StopRun, command: str) -> str:
+    """How the work is continued after a stop."""
+    if not isinstance(stop, OutageStop) or not stop.no_model:
+        return f"resume{larger(stop.message)}: {command}"
+    summary = stop.summary
+    if isinstance(summary, Summary) and summary.cost.answered:  # another model is another run
+        command = f"{command} --name {summary.name}-2 --fork {summary.name}"
+    return f"with the right name: {command}"
 
 
 async def _stoppable(work: Work[T], console: Console) -> T:

@@ -19,6 +19,8 @@ class ServerError(Exception):
 
 
 _NO_MONEY = frozenset({"insufficient_quota", "billing_error"})
+_NO_MODEL = "Invalid model name"
+"""What LiteLLM says with a 400."""
 _NO_CREDIT = "credit balance is too low"
 """What Anthropic says with a 400 when the account is empty."""
 
@@ -29,8 +31,8 @@ def as_model_error(error: ServerError, wait: float | None, *, account: str, plac
     status, message = error.status, error.message
     if status in (401, 402, 403) or error.codes & _NO_MONEY or _NO_CREDIT in message:
         return RejectedRole(message, hint=account)
-    if status == 404:
-        return RejectedRole(message, hint=place)
+    if status == 404 or "model_not_found" in error.codes or (status == 400 and _NO_MODEL in message):
+        return RejectedRole(message, hint=place, no_model=True)
     if status in (408, 409, 429) or status >= 500:
         return TransientError(message, retry_after=wait, rate_limited=status == 429)
     return RejectedRequest(message)

@@ -1,16 +1,17 @@
 """OpenAI, and every server that speaks its Chat Completions or its Responses."""
 
 import os
+import re
 from collections.abc import Mapping
 from types import MappingProxyType, ModuleType
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from etude.config import ModelSection
 from etude.errors import ConfigError
 from etude.formats import CHAT, RESPONSES
 from etude.models.keys import Key
-from etude.models.sdk import SdkModel, shown_address
+from etude.models.sdk import CONNECT_SECONDS, SdkModel, shown_address
 from etude.records import ChatRequest
 
 OPENAI = "https://api.openai.com/v1"
@@ -51,6 +52,26 @@ class OpenAIInterface(SdkModel):
         import openai
 
         return openai.AsyncOpenAI(default_query=dict(self._query), **settings)
+
+    async def _right_address(self) -> str:
+        """Many servers have their interface below /v1."""
+        parts = urlsplit(self._base_url)
+        if re.search(r"/v\d", parts.path):
+            return ""
+        path = f"{parts.path.rstrip('/')}/v1"
+        below = urlunsplit(parts._replace(path=path))
+        import openai
+
+        try:
+            async with openai.AsyncOpenAI(
+                api_key=self._key.text, base_url=below, max_retries=0, timeout=CONNECT_SECONDS
+            ) as client:
+                await client.get("/models", cast_to=object, options={"headers": self._settings.headers})
+        except openai.AuthenticationError:
+            pass  # it is there, and asks for another key
+        except openai.OpenAIError:
+            return ""
+        return f"set base_url: {shown_address(below)}, where this server has its interface"
 
     async def _send(self, client: Any, request: ChatRequest) -> bytes:
         if self._format is RESPONSES:

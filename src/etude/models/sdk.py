@@ -7,6 +7,7 @@ import asyncio
 import math
 import re
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -17,7 +18,7 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from etude.config import ModelSection
-from etude.errors import ConfigError, ModelError, TransientError
+from etude.errors import ConfigError, ModelError, RejectedRequest, RejectedRole, TransientError
 from etude.formats import Format
 from etude.formats.errors import ServerError, as_model_error
 from etude.models.base import ProviderModel, check_headers, shorten
@@ -28,6 +29,8 @@ CONNECT_SECONDS = 4.0
 """A connection that takes longer is given up, so that a dead address is known within 5 seconds."""
 TRIAL_HEADER = "x-etude-trial"
 """Carries the trial where the interface has no field for a seed."""
+_ABOUT_FORM = re.compile(r"response_format|schema|grammar|tool|function", re.IGNORECASE)
+"""What an error says that is about the form that was asked for."""
 
 
 class _Clients:
@@ -77,6 +80,9 @@ class SdkModel(ProviderModel):
         self._key = key
         self._format = form
         self._clients: _Clients | None = None
+        self._forms: Counter[str] = Counter()
+        """How often the server failed where it was asked for a form that it has never answered in."""
+        self._answered_in: set[str] = set()
 
     @abstractmethod
     def _sdk(self) -> ModuleType:
@@ -107,14 +113,17 @@ class SdkModel(ProviderModel):
         except sdk.APIStatusError as error:
             wait = _retry_after(error.response.headers.get("retry-after"))
             codes = {str(getattr(error, name, None)) for name in ("code", "type")}
-            raise self._refusal(ServerError(error.status_code, _words(error), codes), wait) from None
+            failure = ServerError(error.status_code, _words(error), codes)
+            raise await self._refusal(failure, wait, request) from None
         try:
-            return self._format.read_reply(body)
+            reply = self._format.read_reply(body)
         except ServerError as error:
-            raise self._refusal(error, None) from None
+            raise await self._refusal(error, None, request) from None
         except ValueError:
             text = body.decode("utf-8", "replace")
             raise TransientError(self._quote(f"the answer is not a {self._format.answer}: {text}")) from None
+        self._answered_in.add(_form_of(request))
+        return reply
 
     async def aclose(self) -> None:
         clients, self._clients = self._clients, None
@@ -155,14 +164,38 @@ class SdkModel(ProviderModel):
         sent = self._settings.send_seed and request.seed is not None
         return {TRIAL_HEADER: str(request.seed)} if sent else {}
 
-    def _refusal(self, error: ServerError, wait: float | None) -> ModelError:
-        shown = ServerError(error.status, self._quote(f"HTTP {error.status}: {error.message}"), error.codes)
+    async def _refusal(self, error: ServerError, wait: float | None, request: ChatRequest) -> ModelError:
+        text = self._quote(f"HTTP {error.status}: {error.message}")
+        if self._is_about_form(error, _form_of(request)):
+            return RejectedRequest(text, failing=error.status >= 500)
+        shown = ServerError(error.status, text, error.codes)
         place = f"check the model name {self._model!r} and the address {self.endpoint}"
+        if error.status == 404 and (address := await self._right_address()):
+            return RejectedRole(text, hint=address)
         return as_model_error(shown, wait, account=self._key.advice, place=place)
+
+    def _is_about_form(self, error: ServerError, form: str) -> bool:
+        """Whether the server fails because it does not know the form of the answer: it says so, or it failed before
+        with that form and never answered in it."""
+        if error.status not in (404, 500, 501) or not form or form in self._answered_in:
+            return False
+        said = _ABOUT_FORM.search(error.message) is not None
+        self._forms[form] += error.status != 404
+        return said or self._forms[form] > 1
+
+    async def _right_address(self) -> str:
+        """What to do where a part of the address is missing; empty where nothing is known of that."""
+        return ""
 
     def _quote(self, message: str) -> str:
         """The message, bounded and without secrets."""
         return shorten(self._secrets.hide(message))
+
+
+def _form_of(request: ChatRequest) -> str:
+    """In which form the answer has to come; empty for a text."""
+    forms = {"json_schema": request.response_schema, "tool": request.forced_tool}
+    return next((name for name, asked in forms.items() if asked is not None), "")
 
 
 def _http_library(sdk: Any) -> Any:
@@ -192,7 +225,7 @@ def _words(error: Any) -> str:
     for _ in range(2):
         if isinstance(body, dict):
             found = cast(dict[str, Any], body)
-            message = found.get("message")
+            message = found.get("message", found.get("detail"))  # the second is FastAPI's
             if isinstance(message, str):
                 return message
             body = found.get("error")

@@ -114,6 +114,11 @@ class Cost(Record):
     wall_seconds: float = 0.0
     """Of the last process only, when the run was resumed."""
 
+    @property
+    def answered(self) -> bool:
+        """A model has answered."""
+        return any(usage.total for usage in self.tokens.values())
+
 
 class Span(Record):
     """A range that a number is expected to lie in."""

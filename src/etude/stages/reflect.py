@@ -120,7 +120,8 @@ def count_silence(reflections: Sequence[Reflection], before: int, unusable: str 
     if silent and before + 1 >= _SILENT_STEPS:
         raise OutageStop(
             f"optimizer: no usable answer in {_SILENT_STEPS} steps in a row: {reflections[0].unusable}",
-            hint="with --fork try optimizer.structured = 'prompt', a larger max_output_tokens or another model",
+            hint="with --fork try another optimizer, a larger max_output_tokens, or another of the forms of "
+            "optimizer.structured: json_schema, tool, prompt",
         )
     if before + 1 >= _UNUSABLE_STEPS:
         raise OutageStop(

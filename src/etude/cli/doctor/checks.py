@@ -335,10 +335,13 @@ async def check_live(config: TrainConfig, found: Findings) -> None:
 
 
 async def _ask(name: str, model: Structured, found: Findings) -> None:
+    entered = model.rung
     try:
         await model.ask([QUESTION], Sum)
     except UnusableReply as error:  # it answers, but not in the form that was asked for
         found.wrong(name, error.message, error.hint)
         return
-    native = model.rung == "json_schema"
-    found.ok(name, "native JSON schema" if native else f"no native JSON schema; works with structured: {model.rung}")
+    if model.rung == entered:
+        found.ok(name, "native JSON schema" if entered == "json_schema" else f"structured: {entered} works")
+    else:
+        found.ok(name, f"structured: {entered} is not known there; structured: {model.rung} works and is used")

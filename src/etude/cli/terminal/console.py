@@ -56,7 +56,7 @@ class Console:
         match event:
             case AttemptFinished():
                 self._attempt(event, stage)
-            case CallFinished() if event.error:
+            case CallFinished() if event.error and not event.final:
                 self._failed_call(event)
             case StageStarted():
                 self._failures_shown.clear()

@@ -44,7 +44,8 @@ def summary_lines(summary: Summary) -> Iterator[str]:
     yield f"time        {duration(summary.cost.wall_seconds)}"
     if summary.stopped is not None:
         yield f"stopped     {summary.stopped}"
-    yield f"best skill  {Path(summary.folder) / best.skill}"
+    if best.val is not None or best.hash != initial.hash:
+        yield f"best skill  {Path(summary.folder) / best.skill}"
 
 
 def score(interval: Interval) -> str:

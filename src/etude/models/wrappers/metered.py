@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 from etude.config import Price
-from etude.errors import HandoffStop, ModelError
+from etude.errors import HandoffStop, ModelError, RejectedRole
 from etude.events import CallFinished, Event
 from etude.protocols import ChatModel, Spend, Wrapper
 from etude.records import ChatRequest, ImagePart, Reply, Role, TextPart, Usage, canonical
@@ -42,7 +42,8 @@ class Metered(Wrapper):
         except ModelError as error:
             await self._spend.settle(ticket, None, None)
             seconds = time.monotonic() - started
-            self._emit(CallFinished(role=self._role, error=error.message, seconds=seconds))
+            final = isinstance(error, RejectedRole)
+            self._emit(CallFinished(role=self._role, error=error.message, final=final, seconds=seconds))
             raise
         except HandoffStop:  # a question to a person was written down: the call is the one that reads the answer
             self._spend.withdraw(ticket)

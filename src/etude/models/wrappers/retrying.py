@@ -136,7 +136,7 @@ class Retrying(Wrapper):
         tries = _Tries(answers=self._health.answers)
         while True:
             if (stop := self._health.stop) is not None:
-                raise OutageStop(stop.message, hint=stop.hint)
+                raise OutageStop(stop.message, hint=stop.hint, no_model=stop.no_model)
             if (outage := self._health.outage) is not None:
                 reply = await self._take_turn(request, outage)
                 if reply is not None:
@@ -157,11 +157,13 @@ class Retrying(Wrapper):
             self._health.alive |= error.rate_limited
             self._health.trouble = error.message
             raise
-        except RejectedRequest:
-            self._health.answered()
+        except RejectedRequest as error:
+            if not error.failing:
+                self._health.answered()
             raise
         except RejectedRole as error:
-            raise self._stop(f"refuses every request: {error.message}", error.hint) from error
+            what = f"refuses every request: {error.message}"
+            raise self._stop(what, error.hint, no_model=error.no_model) from error
         self._health.answered()
         return reply
 
@@ -216,9 +218,10 @@ class Retrying(Wrapper):
     def _patience(self) -> float:
         return self._outage_seconds if self._health.alive else min(STARTUP_SECONDS, self._outage_seconds)
 
-    def _stop(self, what: str, hint: str) -> OutageStop:
+    def _stop(self, what: str, hint: str, *, no_model: bool = False) -> OutageStop:
         where = f" at {self.endpoint}" if self.endpoint else ""
-        self._health.stop = OutageStop(f"{self._role} model {self.name!r}{where} {what}", hint=hint)
+        text = f"{self._role} model {self.name!r}{where} {what}"
+        self._health.stop = OutageStop(text, hint=hint, no_model=no_model)
         return self._health.stop
 
     def _delay(self, failures: int, retry_after: float | None = None) -> float:

@@ -22,16 +22,21 @@ _RUNGS: tuple[Rung, ...] = ("json_schema", "tool", "prompt")
 
 LONGEST_ECHO = 16_000
 """Characters of an unusable answer that are sent back."""
+LONGEST_REASON = 160
+"""Characters of what a server said that did not take a form."""
 LONGEST_PROBLEM = 1_000
 """Characters of what is wrong with it."""
 
 
-def advice(model: ChatModel) -> str:
-    """What to do where no answer of a model has the form that was asked for."""
+def advice(model: ChatModel, rung: Rung = "prompt", cut_off: bool = False) -> str:
+    """What to do where no answer of a model has the form that was asked for on a rung."""
     if model.answered_by_hand:
         answers = str(Path(model.endpoint) / "answers")
         return f"fix these answers in {answers!r}, or delete them to be asked again; then run the same command again"
-    return "raise max_output_tokens if replies are cut off, else try a model that follows schemas"
+    if cut_off:
+        return f"raise max_output_tokens, which is {model.max_output_tokens:,}, or switch thinking off"
+    other = "" if rung == "prompt" else f"set structured: {_RUNGS[_RUNGS.index(rung) + 1]}, or "
+    return f"{other}take a model that follows the form"
 
 
 @dataclass(frozen=True)
@@ -78,44 +83,48 @@ class Structured(Wrapper):
         on no rung; whatever else the model inside raises."""
         form = self._form(reply_type)
         corrections: list[Message] = []
-        problem = ""
+        problem, cut_off = "", False
         for _ in range(self._attempts):
             reply = await self._send(messages, corrections, form, seed)
             try:
                 return _read(reply, reply_type, form)
             except ValueError as error:
                 problem = shorten(_describe(error), LONGEST_PROBLEM)
-            if reply.finish == "length":
+            cut_off = reply.finish == "length"
+            if cut_off:
                 problem = f"the reply was cut off at the limit of {self.max_output_tokens} tokens ({problem})"
             corrections += _correction(reply, problem, form)
         raise UnusableReply(
             f"{self.name}: no usable answer in {self._attempts} replies; the last problem: {problem}",
-            hint=advice(self),
+            hint=advice(self, self._rung, cut_off),
         )
 
     async def _send(
         self, messages: Sequence[Message], corrections: Sequence[Message], form: _Form, seed: int | None
     ) -> Reply:
         entered = self._rung = self._known_rung()
+        said = ""
         for rung in _RUNGS[_RUNGS.index(entered) : -1]:
             try:
                 reply = await self._model.complete(_request(rung, messages, corrections, form, seed))
-            except RejectedRequest:
+            except RejectedRequest as error:
                 if rung in self._taken:
                     raise
+                said = said or error.message
                 continue
-            await self._remember(rung, entered)
+            await self._remember(rung, entered, said)
             return reply
         reply = await self._model.complete(_request("prompt", messages, corrections, form, seed))
-        await self._remember("prompt", entered)
+        await self._remember("prompt", entered, said)
         return reply
 
-    async def _remember(self, rung: Rung, entered: Rung) -> None:
+    async def _remember(self, rung: Rung, entered: Rung, said: str) -> None:
         self._taken.add(rung)
         if _RUNGS.index(rung) <= _RUNGS.index(self._rung):
             return
         self._rung = rung
-        self._notice(f"{self.name} rejects structured = {entered!r}; continuing with {rung!r}")
+        why = shorten(" ".join(said.split()), LONGEST_REASON)
+        self._notice(f"{self.name} does not take structured = {entered!r}; continuing with {rung!r} ({why})")
         if self._journal is not None:
 
             async def lower() -> str:

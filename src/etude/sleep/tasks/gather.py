@@ -179,7 +179,8 @@ async def from_transcripts(
     again = tuple(each.session for each in mined.failed if (each.session.source, each.session.id) not in tried)
     if again and len(mined.failed) == len(sessions):
         model = bench.models["optimizer"]
-        other = "look at the optimizer's model, or set optimizer.structured: prompt"
+        other = "look at the optimizer's model"
+        other += "" if bench.structured.rung == "prompt" else ", or set optimizer.structured: prompt"
         raise EtudeError(
             f"no session could be mined: {mined.failed[0].reason}",
             hint=advice(model) if model.answered_by_hand else other,
