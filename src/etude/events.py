@@ -72,7 +72,7 @@ class AttemptFinished(Record):
 
 
 class CallFinished(Record):
-    """A model request was answered or failed. `usage` is empty for a failure."""
+    """A model request was answered or failed. `usage` is empty for a failure, which costs nothing."""
 
     kind: Literal["call_finished"] = "call_finished"
     role: Role
@@ -80,6 +80,8 @@ class CallFinished(Record):
     final: bool = False
     """The error ends the run, which says it."""
     usage: Usage = Usage()
+    usd: float | None = None
+    """US dollars; None when the price is unknown."""
     seconds: float = 0.0
 
 

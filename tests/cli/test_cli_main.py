@@ -95,7 +95,7 @@ def test_the_help_of_train_tells_of_dotted_flags_and_where_the_settings_are(caps
         (["train", "a.yaml", "b"], "unexpected argument 'b'", "see `etude train --help`"),
         (["train", "a.yaml", "--", "b"], "unexpected argument 'b'", "see `etude train --help`"),
         (["train", "--train.epochs"], "--train.epochs needs a value", "as in --train.epochs=VALUE"),
-        (["show"], "the following arguments are required: RUN", "see `etude show --help`"),
+        (["diff"], "the following arguments are required: RUN", "see `etude diff --help`"),
         (["show", "x", "--step", "0"], "argument --step: '0' is not a whole number from 1 on", None),
         (["show", "x", "--gate.metric", "soft"], "`etude show` takes no settings, but --gate.metric was given", None),
         (

@@ -1,4 +1,5 @@
 import json
+import os
 import re
 import shutil
 from pathlib import Path
@@ -258,3 +259,13 @@ def test_a_damaged_summary_is_an_error_that_names_the_file(text: str, demo_proje
     Path(RUN, "summary.json").write_text(text)
     assert main(["show", RUN]) == 2
     assert f"error: '{RUN}/summary.json' is damaged: " in capsys.readouterr().err
+
+
+def test_without_a_run_the_one_that_changed_last_is_shown(
+    demo_project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir("demo")
+    shutil.copytree("runs/demo", "runs/another")
+    os.utime("runs/another/journal.db", (1, 1))
+    assert main(["show"]) == 0
+    assert capsys.readouterr().out.startswith("run demo: finished")

@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     async def work(given: Given) -> Comparison:
         return await acompare_skills(config, a.skill, b.skill, args.split, args.trials, margin=args.margin, **given)
 
-    result = watch(config, work, args.command)
+    result = watch(work, args.command)
     if args.json:
         output.json_result(result.model_dump(mode="json"))
     else:

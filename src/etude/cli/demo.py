@@ -4,6 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
+from etude.cli.lookup import find_run, skill_of
 from etude.cli.parsing.arguments import DEFAULT_CONFIG
 from etude.cli.scaffold.project import writing
 from etude.cli.settings import read_settings
@@ -13,6 +14,7 @@ from etude.errors import ConfigError
 from etude.records import Skill, Task
 from etude.simulation import SEED_SKILL, make_tasks
 from etude.skill import save_skill
+from etude.skill.diff import unified_diff
 
 SEED = 11
 SIZES = {"train": 60, "val": 60, "test": 120}
@@ -60,7 +62,9 @@ def run(args: argparse.Namespace) -> int:
     config = read_settings(args, config_path)
     code = train(config, args)
     if code == 0 and not args.json:
-        _say_next(config_path, Path(config.run.folder) / config.run.name)
+        run_folder = Path(config.run.folder) / config.run.name
+        _print_changes(run_folder)
+        _say_next(config_path, run_folder)
     return code
 
 
@@ -83,6 +87,14 @@ def make_project(folder: Path) -> None:
 def _line(task: Task) -> str:
     row = task.model_dump(mode="json", include={"id", "input", "gold", "type"})
     return json.dumps(row, ensure_ascii=False) + "\n"
+
+
+def _print_changes(run_folder: Path) -> None:
+    view = find_run(str(run_folder))
+    initial, best = skill_of(view, "initial"), skill_of(view, "best")
+    output.line()
+    output.line("what changed in the skill:")
+    output.diff(unified_diff(initial.skill.text, best.skill.text, initial.label, best.label) or "nothing")
 
 
 def _say_next(config: Path, run_folder: Path) -> None:

@@ -84,7 +84,7 @@ def _evaluate(config: TrainConfig, skill: NamedSkill, args: argparse.Namespace) 
         given["skill"] = skill.skill
         return await aevaluate_skill(config, args.split, args.trials, **given)
 
-    return watch(config, work, args.command)
+    return watch(work, args.command)
 
 
 def _print(result: SkillEvaluation) -> None:

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from etude.cli.settings import read_settings
 from etude.cli.terminal import output
-from etude.cli.terminal.progress import counted, duration, short
-from etude.cli.terminal.summary_text import money, score
+from etude.cli.terminal.progress import counted, duration, money, short
+from etude.cli.terminal.summary_text import score
 from etude.cli.terminal.tables import text_lines
 from etude.cli.watch import watch
 from etude.measure.plan import Plan, aplan
@@ -20,7 +20,7 @@ _SHOWN = 5
 def run(args: argparse.Namespace) -> int:
     """Print the forecast, what the tasks can show, and what stands in the way; 0 also with warnings."""
     config = read_settings(args)
-    plan = watch(config, lambda given: aplan(config, measure=args.measure, **given), args.command)
+    plan = watch(lambda given: aplan(config, measure=args.measure, **given), args.command)
     if args.json:
         output.json_result(plan.model_dump(mode="json"))
         return 0

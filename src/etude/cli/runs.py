@@ -8,8 +8,7 @@ from typing import Literal
 
 from etude.cli.lookup import larger, planned, reached_limit, resume_command, summary_of
 from etude.cli.terminal import output
-from etude.cli.terminal.progress import counted
-from etude.cli.terminal.summary_text import money
+from etude.cli.terminal.progress import counted, money
 from etude.cli.terminal.tables import text_lines
 from etude.config import LimitsSection
 from etude.errors import DataError, EtudeError

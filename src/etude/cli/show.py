@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from etude.cli.lookup import decisions, find_run, larger, planned, reached_limit, resume_command, summary_of
+from etude.cli.lookup import decisions, find_run, larger, last_run, planned, reached_limit, resume_command, summary_of
 from etude.cli.terminal import output
 from etude.cli.terminal.progress import counted
 from etude.cli.terminal.summary_text import print_summary
@@ -37,7 +37,7 @@ _FATES = ("applied", "repaired", "missed", "protected", "no_change", "dropped")
 
 def run(args: argparse.Namespace) -> int:
     """Print a run, or one of its steps."""
-    view = find_run(args.run)
+    view = find_run(args.run or last_run())
     if args.step is not None:
         _show_step(view, args.step, args.json)
         return 0

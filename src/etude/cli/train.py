@@ -35,7 +35,7 @@ def train(
         return await (Trainer(config, **given).atrain() if seeds is None else atrain_seeds(config, seeds, **given))
 
     try:
-        _print(watch(config, work, args.command), args.json)
+        _print(watch(work, args.command), args.json)
     except StopRun as stop:
         if not isinstance(stop.summary, Summary):
             raise

@@ -8,9 +8,7 @@ from typing import Any, TypeVar
 
 from etude.cli.lookup import larger
 from etude.cli.terminal.console import Console, open_console
-from etude.config import TrainConfig
 from etude.errors import Interrupted, OutageStop, StopRun
-from etude.models import price_of
 from etude.records.summary import Summary
 from etude.workbench import Given, StopSwitch
 
@@ -19,13 +17,13 @@ T = TypeVar("T")
 Work = Callable[[Given], Coroutine[Any, Any, T]]
 
 
-def watch(config: TrainConfig, work: Work[T], command: str) -> T:
+def watch(work: Work[T], command: str) -> T:
     """Run `work` in an event loop of its own, with a console on stderr.
 
     The first Ctrl-C finishes what is in flight, the second stops now. So does SIGTERM: what sends it, as `timeout`,
     systemd and docker do, kills soon after. Programs that `work` runs have ended when this returns.
     Raises StopRun: it was stopped; the hint has `command`, which resumes it. Whatever `work` raises."""
-    with open_console({role: price_of(section, config.prices) for role, section in config.models.items()}) as console:
+    with open_console() as console:
         try:
             return asyncio.run(_stoppable(work, console))
         except StopRun as stop:

@@ -1,11 +1,14 @@
 import io
+import re
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
+from rich.console import Console as RichConsole
 
 from etude.cli.terminal.console import HEARTBEAT_SECONDS, SHOWN, Console, open_console
+from etude.cli.terminal.live import status
 from etude.cli.terminal.progress import Progress, duration, short
-from etude.config import Price
 from etude.events import (
     ATTEMPTING,
     AttemptFinished,
@@ -26,6 +29,9 @@ def counts(progress: Progress) -> tuple[int, int]:
     """Attempts of the stage that is shown: done, and in all."""
     assert progress.shown is not None
     return progress.shown.done, progress.shown.total
+
+
+_CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 class Clock:
@@ -65,12 +71,7 @@ def decided(step: int, **more: object) -> Decided:
 def plain(*events: Event, clock: Clock | None = None) -> list[str]:
     clock = clock or Clock()
     lines: list[str] = []
-    console = Console(
-        Progress({"target": Price(input=1, output=2)}, clock),
-        lambda text, style=None: lines.append(text[9:]),
-        stages=True,
-        clock=clock,
-    )
+    console = Console(Progress(clock), lambda text, style=None: lines.append(text[9:]), stages=True, clock=clock)
     for event in events:
         console.emit(event)
     return lines
@@ -92,9 +93,9 @@ def test_when_the_number_of_steps_is_not_known_it_is_left_out() -> None:
     assert plain(started, ROLLOUT, call, finished, decided(1, steps=0, **scores)) == [
         "starting run 'first' in runs/first: 2 epochs",
         "step 1 rollout: 3 of 10 failed",
-        "step 1 accepted: candidate 0.5 > current 0.4; 1 call, 0 tokens, $0.00",
+        "step 1 accepted: candidate 0.5 > current 0.4; 1 call, 0 tokens",
     ]
-    progress = Progress({})
+    progress = Progress()
     for event in (started, call, decided(1, steps=0)):
         progress.take(event)
     assert progress.left is None
@@ -125,7 +126,7 @@ def test_stages_that_had_nothing_to_work_on_say_nothing(stage: Any, note: str, i
 @pytest.mark.parametrize("split", ["train", "val", "test"])
 def test_attempts_outside_of_a_run_have_the_stage_of_their_split_and_no_step(split: Split) -> None:
     stage = ATTEMPTING[split]
-    progress = Progress({})
+    progress = Progress()
     progress.take(StageStarted(stage=stage, step=0, epoch=0, total=4))
     for of in ("train", "val", "test"):
         progress.take(attempt().model_copy(update={"split": of}))
@@ -138,7 +139,7 @@ def test_stages_of_an_epoch_are_named_by_the_epoch() -> None:
 
 
 def test_a_decision_has_reason_scores_and_spend() -> None:
-    call = CallFinished(role="target", usage=Usage(input_tokens=1_000_000, output_tokens=500_000))
+    call = CallFinished(role="target", usage=Usage(input_tokens=1_000_000, output_tokens=500_000), usd=2.0)
     assert plain(STARTED, ROLLOUT, call, decided(1))[1:] == [
         "step 1/4 accepted: candidate 0.5 > current 0.4; validation 0.500, best 0.500; 1 call, 1.5M tokens, $2.00"
     ]
@@ -146,7 +147,7 @@ def test_a_decision_has_reason_scores_and_spend() -> None:
 
 def test_a_decision_says_how_training_goes_and_how_long_it_may_take() -> None:
     clock = Clock()
-    progress = Progress({}, clock)
+    progress = Progress(clock)
     started = STARTED.model_copy(update={"steps": 0, "calls": 40})
     failed = attempt().model_copy(update={"hard": 0.0})
     for event in (started, ROLLOUT, attempt(), failed, failed, failed):
@@ -160,17 +161,17 @@ def test_a_decision_says_how_training_goes_and_how_long_it_may_take() -> None:
     assert progress.time_left == "about 0:30 left"
 
 
-def test_without_a_price_money_is_unknown_and_never_zero() -> None:
+def test_without_a_price_tokens_are_the_cost_and_money_is_never_zero() -> None:
     call = CallFinished(role="optimizer", usage=Usage(input_tokens=10))
     line = plain(STARTED, call, decided(1, action="skipped", origin="slow_update", current=None, best=None))[-1]
-    assert line == ("slow update skipped: candidate 0.5 > current 0.4; 1 call, 10 tokens, cost unknown")
+    assert line == ("slow update skipped: candidate 0.5 > current 0.4; 1 call, 10 tokens")
 
 
 BASELINE = StageStarted(stage="baseline", step=0, epoch=0, total=20)
 
 
 def test_an_attempt_counts_for_the_stage_of_its_split() -> None:
-    progress = Progress({})
+    progress = Progress()
     of_val = attempt().model_copy(update={"split": "val"})
     for event in (STARTED, BASELINE, ROLLOUT, of_val, of_val, attempt()):
         progress.take(event)
@@ -180,7 +181,7 @@ def test_an_attempt_counts_for_the_stage_of_its_split() -> None:
 
 
 def test_the_end_of_another_stage_leaves_the_shown_one() -> None:
-    progress = Progress({})
+    progress = Progress()
     for event in (STARTED, BASELINE, ROLLOUT, attempt(), StageFinished(stage="baseline", step=0)):
         progress.take(event)
     assert (progress.place, counts(progress)[0]) == ("step 1/4 rollout", 1)
@@ -189,7 +190,7 @@ def test_the_end_of_another_stage_leaves_the_shown_one() -> None:
 
 
 def test_a_gate_on_training_tasks_counts_its_attempts() -> None:
-    progress = Progress({})
+    progress = Progress()
     gate = StageStarted(stage="gate", step=1, epoch=1)
     for event in (STARTED, gate, attempt(), attempt().model_copy(update={"split": "val"})):
         progress.take(event)
@@ -234,15 +235,15 @@ def test_a_notice_is_said_once() -> None:
 def test_a_long_stage_says_now_and_then_where_it_is() -> None:
     clock = Clock()
     lines: list[str] = []
-    console = Console(Progress({}, clock), lambda text, style=None: lines.append(text), stages=True, clock=clock)
+    console = Console(Progress(clock), lambda text, style=None: lines.append(text), stages=True, clock=clock)
     console.emit(STARTED)
     console.emit(ROLLOUT)
     for _ in range(5):
         clock.now += HEARTBEAT_SECONDS / 2 + 1
         console.emit(attempt())
     assert [line[9:] for line in lines[1:]] == [
-        "step 1/4 rollout: 2 of 10 attempts, 2 solved, 0 calls, 0 tokens, $0.00",
-        "step 1/4 rollout: 4 of 10 attempts, 4 solved, 0 calls, 0 tokens, $0.00",
+        "step 1/4 rollout: 2 of 10 attempts, 2 solved, 0 calls, 0 tokens",
+        "step 1/4 rollout: 4 of 10 attempts, 4 solved, 0 calls, 0 tokens",
     ]
 
 
@@ -256,7 +257,7 @@ def test_a_reader_that_has_gone_is_no_reason_to_end_a_run(error: Exception) -> N
         calls.append(text)
         raise error
 
-    console = Console(Progress({}), printer, stages=True)
+    console = Console(Progress(), printer, stages=True)
     console.emit(STARTED)
     console.emit(decided(1))
     assert len(calls) == 1
@@ -264,7 +265,7 @@ def test_a_reader_that_has_gone_is_no_reason_to_end_a_run(error: Exception) -> N
 
 def test_the_time_left_goes_by_the_steps_so_far() -> None:
     clock = Clock()
-    progress = Progress({}, clock)
+    progress = Progress(clock)
     progress.take(STARTED)
     assert progress.left is None
     clock.now = 10
@@ -281,7 +282,7 @@ def test_the_time_left_goes_by_the_steps_so_far() -> None:
 
 def test_steps_that_were_known_already_do_not_count_for_the_time_left() -> None:
     clock = Clock()
-    progress = Progress({}, clock)
+    progress = Progress(clock)
     progress.take(STARTED)
     clock.now = 1
     progress.take(decided(1))
@@ -293,14 +294,14 @@ def test_steps_that_were_known_already_do_not_count_for_the_time_left() -> None:
 
 
 def test_totals_that_are_reported_win_over_those_of_this_process() -> None:
-    progress = Progress({})
+    progress = Progress()
     progress.take(SpendChanged(calls=5, tokens=1234, usd=0.5))
     assert progress.spend.endswith("1,234 tokens, $0.50")
 
 
 def test_plain_lines_have_no_control_characters() -> None:
     stream = io.StringIO()
-    with open_console({}, stream) as console:
+    with open_console(stream) as console:
         console.emit(STARTED)
         console.emit(decided(1))
     assert "\x1b" not in stream.getvalue()
@@ -312,23 +313,94 @@ def test_in_a_terminal_the_state_is_drawn_below_the_decisions(monkeypatch: pytes
     monkeypatch.setenv("COLUMNS", "150")
     monkeypatch.delenv("NO_COLOR", raising=False)
     stream = Terminal()
-    with open_console({"target": Price(input=1, output=1)}, stream) as console:
+    with open_console(stream) as console:
         for event in (STARTED, ROLLOUT, *[attempt()] * 3, decided(1), ROLLOUT.model_copy(update={"step": 2})):
             console.emit(event)
         console.emit(CallFinished(role="target", error="HTTP 500: [oops]"))
-    text = stream.getvalue()
-    assert "step 1/4 accepted: candidate 0.5 > current 0.4" in text
+    text = _CODES.sub("", stream.getvalue())
+    assert "step 1/4 accepted: candidate 0.5 > current 0.4\n" in text
     assert "step 1/4 rollout: " not in text
     assert "step 2/4 rollout" in text
     assert "0/10" in text
-    assert "training 1.00  validation 0.500  1 call, 0 tokens, $0.00" in text
+    assert "training 1.00  validation 0.500" in text
+    assert "1 call, 0 tokens" in text
     assert "last call failed: target: HTTP 500: [oops]" in text
+
+
+def drawn(width: int, *events: Event, clock: Clock | None = None) -> list[str]:
+    """The live lines of a terminal of that width."""
+    progress, stream = Progress(clock or Clock()), Terminal()
+    for event in events:
+        progress.take(event)
+    RichConsole(file=stream, width=width, no_color=True, force_terminal=True).print(status(progress))
+    return _CODES.sub("", stream.getvalue()).splitlines()
+
+
+def busy() -> tuple[Event, ...]:
+    """A run with long numbers, in the middle of a batch."""
+    call = CallFinished(role="target", usage=Usage(input_tokens=1_234_567, output_tokens=54_321), usd=12.3456)
+    failed = attempt().model_copy(update={"hard": 0.0})
+    spent = SpendChanged(calls=123_456, tokens=45_678_901, usd=123.45)
+    batch = [attempt(), attempt(), failed, attempt(outcome="void").model_copy(update={"hard": None})]
+    long = STARTED.model_copy(update={"name": "a-name-of-a-run-that-somebody-made-much-too-long"})
+    error = CallFinished(role="optimizer", error="HTTP 500: " + "no " * 60, usd=0.0)
+    return long, ROLLOUT, *[call] * 20, decided(1, failed=48, fixed=13), spent, *batch, error
+
+
+@pytest.mark.parametrize("width", [80, 60, 20])
+def test_no_live_line_is_wider_than_the_terminal(width: int) -> None:
+    lines = drawn(width, *busy())
+    assert len(lines) == 4
+    assert max(map(cell_len, lines)) <= width
+
+
+def test_batch_accuracy_time_left_and_cost_are_seen_at_80_columns() -> None:
+    clock = Clock()
+    progress = [STARTED.model_copy(update={"steps": 0, "calls": 40}), ROLLOUT]
+    lines = drawn(80, *progress, *busy()[2:], clock=clock)
+    assert "  4/10, 67% solved, 1 errored" in lines[0]
+    assert "$123.45" in lines[2]
+    clock, shown = Clock(), Progress()
+    shown = Progress(clock)
+    for event in progress:
+        shown.take(event)
+    clock.now = 20
+    for event in [CallFinished(role="target", usd=0.01)] * 10:
+        shown.take(event)
+    stream = Terminal()
+    RichConsole(file=stream, width=80).print(status(shown))
+    assert "0:20 elapsed  about 1:00 left  10 calls, 0 tokens, $0.10" in stream.getvalue()
+
+
+def test_the_bar_shows_without_colours_and_in_ascii() -> None:
+    line = drawn(80, STARTED, ROLLOUT, *[attempt()] * 5)[0]
+    assert "█" * 15 + "░" * 15 in line
+    progress = Progress()
+    for event in (STARTED, ROLLOUT, *[attempt()] * 5):
+        progress.take(event)
+    raw = io.BytesIO()
+    ascii_only = io.TextIOWrapper(raw, encoding="ascii")
+    RichConsole(file=ascii_only, width=80).print(status(progress))
+    ascii_only.flush()
+    assert b"#" * 15 + b"." * 15 in raw.getvalue()
+
+
+def test_lines_that_stay_are_broken_between_words_below_their_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "60")
+    stream = Terminal()
+    with open_console(stream) as console:
+        console.emit(STARTED)
+        console.emit(decided(1, reason="kept 2 of 4 edits; 2 of 5 failed tasks now pass"))
+    text = _CODES.sub("", stream.getvalue())
+    assert "   0:00  step 1/4 accepted: kept 2 of 4 edits; 2 of 5 failed\n" in text
+    assert "\r         tasks now pass\n" in text
 
 
 def test_a_dumb_terminal_gets_plain_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
     stream = Terminal()
-    with open_console({}, stream) as console:
+    with open_console(stream) as console:
         console.emit(STARTED)
     assert stream.getvalue() == "   0:00  starting run 'first' in runs/first: 2 epochs, 4 steps\n"
 

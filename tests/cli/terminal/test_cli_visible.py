@@ -89,7 +89,7 @@ def test_json_shows_them_as_escapes_and_means_the_same(attack: str, capsys: Capt
 def test_the_lines_of_a_run_show_them(attack: str, stream: type[io.StringIO], monkeypatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
     out = stream()
-    with open_console({}, out) as console:
+    with open_console(out) as console:
         console.emit(RunStarted(name=f"n{attack}", folder="f", epochs=1, steps=1, resumed=False, simulated=False))
         console.emit(StageStarted(stage="rollout", step=1, epoch=1, total=2))
         reason = f"no score: {attack}"
@@ -103,10 +103,10 @@ def test_the_lines_of_a_run_show_them(attack: str, stream: type[io.StringIO], mo
 def test_the_live_lines_show_them(attack: str, monkeypatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     out = Terminal()
-    with open_console({}, out) as console:
+    with open_console(out) as console:
         console.emit(Notice(level="warning", text=f"say {attack}"))
     assert attack not in out.getvalue()
-    progress, drawn = Progress({}), io.StringIO()
+    progress, drawn = Progress(), io.StringIO()
     progress.take(RunStarted(name=attack, folder="f", epochs=1, steps=1, resumed=False, simulated=False))
     progress.take(CallFinished(role="target", error=attack))
     RichConsole(file=drawn, width=300).print(status(progress))

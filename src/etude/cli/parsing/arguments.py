@@ -12,6 +12,7 @@ RUNS_FOLDER = "runs"
 FORMATS = ("text", "csv", "markdown")
 _MOST_SEEDS = 1000
 _RUN = "a run folder, or the name of one in ./runs"
+_OR_LAST = f"{_RUN} (default: the one that changed last)"
 _WHICH = "initial, best, the number of a step, or the path of a skill"
 _SKILL = "a skill folder, SKILL.md or Markdown file, or RUN:best, RUN:initial, RUN:STEP"
 
@@ -196,7 +197,7 @@ def diff(parser: Arguments) -> None:
 
 
 def blame(parser: Arguments) -> None:
-    parser.add_argument("run", nargs="?", metavar="RUN", help=f"{_RUN} (default: the one that changed last)")
+    parser.add_argument("run", nargs="?", metavar="RUN", help=_OR_LAST)
     parser.add_argument("line", nargs="?", type=_COUNT, metavar="LINE", help="all that is known about this line")
 
 
@@ -236,7 +237,7 @@ def runs(parser: Arguments) -> None:
 
 
 def show(parser: Arguments) -> None:
-    parser.add_argument("run", metavar="RUN", help=_RUN)
+    parser.add_argument("run", nargs="?", metavar="RUN", help=_OR_LAST)
     parser.add_argument("--step", type=_COUNT, metavar="N", help="show the edits and the diff of this step")
 
 

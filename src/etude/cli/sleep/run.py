@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     if since is not None:
         return result(args, {"status": "paused", "paused": since.isoformat()}, [pause_line(since, args)])
     try:
-        report = watch(config, lambda given: arun_night(config, around, given=given), args.command)
+        report = watch(lambda given: arun_night(config, around, given=given), args.command)
     except StopRun as stop:
         if args.json:
             found = stop.summary.model_dump(mode="json") if isinstance(stop.summary, NightReport) else {}

@@ -9,7 +9,7 @@ from typing import TextIO
 
 from etude.cli.terminal.live import open_live
 from etude.cli.terminal.output import Printer
-from etude.cli.terminal.progress import Prices, Progress, StageProgress, counted, duration
+from etude.cli.terminal.progress import Progress, StageProgress, counted, duration
 from etude.cli.terminal.tables import shown
 from etude.cli.terminal.visible import visible
 from etude.events import (
@@ -126,18 +126,21 @@ class Console:
     def _decided(self, event: Decided) -> None:
         named = {"slow_update": "slow update", "tidy": "tidy"}
         what = named.get(event.origin) or self.progress.step_of(event.step)
-        parts = [f"{what} {event.action}: {event.reason}", self.progress.learnt]
-        if event.current is not None or event.best is not None:
-            parts.append(f"validation {shown(event.current)}, best {shown(event.best)}")
-        parts += [self.progress.spend, self.progress.time_left]
+        parts = [f"{what} {event.action}: {event.reason}"]
+        # In a terminal, the live lines below say the rest.
+        if self._stages:
+            parts.append(self.progress.learnt)
+            if event.current is not None or event.best is not None:
+                parts.append(f"validation {shown(event.current)}, best {shown(event.best)}")
+            parts += [self.progress.spend, self.progress.time_left]
         self.say("; ".join(part for part in parts if part), _STYLES[event.action])
 
 
 @contextmanager
-def open_console(prices: Prices, stream: TextIO | None = None) -> Generator[Console]:
+def open_console(stream: TextIO | None = None) -> Generator[Console]:
     """A console on stderr: live when that is a terminal, else plain lines."""
     file = stream or sys.stderr
-    progress = Progress(prices)
+    progress = Progress()
     if file.isatty() and os.environ.get("TERM") != "dumb":
         with open_live(progress, file) as printer:
             yield Console(progress, printer, stages=False)

@@ -5,18 +5,19 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TextIO
 
-from rich.console import Console, Group, RenderableType
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
 from rich.text import Text
 
 from etude.cli.terminal.output import Printer
 from etude.cli.terminal.progress import Progress, duration
+from etude.cli.terminal.tables import fitted
 from etude.cli.terminal.visible import visible
 
 REFRESHES_PER_SECOND = 4
 BAR_WIDTH = 30
+_NARROWEST = 5
 
 
 @contextmanager
@@ -34,33 +35,64 @@ def open_live(progress: Progress, stream: TextIO) -> Generator[Printer]:
     ):
 
         def printer(text: str, style: str | None = None) -> None:
-            console.print(text, style=style)
+            for part in fitted(text, console.width):
+                console.print(part, style=style)
 
         yield printer
 
 
 def status(progress: Progress) -> RenderableType:
-    """Two or three lines: the stage with its bar; scores, spend and time; the last failed call, while it lasts."""
-    stage = progress.shown
-    if stage is None and not progress.name:
-        return Text("checking data and settings ...", style="dim")
-    done, total = (0, 0) if stage is None else (stage.done, stage.total)
-    row = Table.grid(padding=(0, 2))
-    solved = f", {stage.solved} solved" if stage is not None and done else ""
-    count = f"{done}/{total}{solved}" if total else ""
-    bar = ProgressBar(total=total or None, completed=min(done, total), width=BAR_WIDTH)
-    row.add_row(Text(visible(progress.name), style="bold"), progress.place or "...", bar, count)
-    lines: list[RenderableType] = [row, Text(_numbers(progress), style="dim", no_wrap=True, overflow="ellipsis")]
+    """At most four lines: the stage with its bar; how training goes; time and spend; the last failed call, while it
+    lasts. What does not fit the width is cut."""
+    if progress.shown is None and not progress.name:
+        return _line("checking data and settings ...", "dim")
+    lines: list[RenderableType] = [_Head(progress)]
+    for numbers in (_scores(progress), _spend(progress)):
+        lines += [_line(numbers, "dim")] if numbers else []
     if progress.last_failure:
-        lines.append(Text(f"last call failed: {visible(progress.last_failure)}", style="yellow", overflow="ellipsis"))
+        lines.append(_line(f"last call failed: {visible(progress.last_failure)}", "yellow"))
     return Group(*lines)
 
 
-def _numbers(progress: Progress) -> str:
+class _Head:
+    """The name, the stage, its bar and its count; the bar has what room is left. It shows without colours too."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        del console
+        stage, width = self._progress.shown, options.max_width
+        name = Text(visible(self._progress.name), style="bold")
+        name.truncate(width // 3, overflow="ellipsis")
+        parts: list[Text | str] = [name, self._progress.place or "..."]
+        count = "" if stage is None else stage.count
+        room = min(BAR_WIDTH, width - sum(cell_len(str(part)) + 2 for part in (*parts, count)))
+        if stage is not None and stage.total and room >= _NARROWEST:
+            full = room * min(stage.done, stage.total) // stage.total
+            done, rest = ("#", ".") if options.ascii_only else ("█", "░")
+            parts.append(Text.assemble((done * full, "green"), (rest * (room - full), "dim")))
+        line = Text("  ", no_wrap=True, overflow="ellipsis").join(
+            [Text.assemble(part) for part in (*parts, count) if part]
+        )
+        line.truncate(width, overflow="ellipsis")
+        yield line
+
+
+def _line(text: str, style: str) -> Text:
+    return Text(" ".join(text.splitlines()), style=style, no_wrap=True, overflow="ellipsis")
+
+
+def _scores(progress: Progress) -> str:
     parts = [progress.learnt]
     if progress.current is not None:
         parts.append(f"validation {progress.current:.3f}")
     if progress.best not in (None, progress.current):
         parts.append(f"best {progress.best:.3f}")
-    parts += [progress.spend, f"{duration(progress.elapsed)} elapsed", progress.time_left]
     return "  ".join(part for part in parts if part)
+
+
+def _spend(progress: Progress) -> str:
+    return "  ".join(
+        part for part in (f"{duration(progress.elapsed)} elapsed", progress.time_left, progress.spend) if part
+    )

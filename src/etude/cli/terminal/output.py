@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from etude.cli.terminal.streams import results
+from etude.cli.terminal.tables import fitted
 from etude.cli.terminal.visible import visible, visible_json
 from etude.errors import EtudeError
 
@@ -42,11 +43,13 @@ def data(text: str) -> None:
 
 
 def lines(texts: Iterable[str], *, simulated: bool = False) -> None:
-    """Lines of the result; the first one says so where answers were simulated."""
+    """Lines of the result, broken between words in a terminal; the first one says so where answers were simulated."""
     if simulated:
         line(SIMULATED, LOUD)
+    in_terminal = results().isatty()
     for text in texts:
-        line(text)
+        for part in fitted(text, shutil.get_terminal_size().columns) if in_terminal else [text]:
+            line(part)
 
 
 def diff(text: str) -> None:

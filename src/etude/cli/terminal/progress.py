@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from time import monotonic
 
-from etude.config import Price
 from etude.events import (
     AttemptFinished,
     CallFinished,
@@ -17,11 +16,8 @@ from etude.events import (
     StageFinished,
     StageStarted,
 )
-from etude.models.wrappers.metered import cost
 from etude.records import Role, Split
 from etude.run_log import counted
-
-Prices = Mapping[Role, Price | None]
 
 RUNNING = 50
 """Training attempts that the running accuracy is the mean of."""
@@ -55,12 +51,22 @@ class StageProgress:
     failures: int = 0
     """Failed calls while it was the one that is shown."""
 
+    @property
+    def count(self) -> str:
+        """How far it is and how well it goes, as in `12/20, 42% solved`; calls where it makes no attempts."""
+        if not self.done:
+            return f"0/{self.total}" if self.total else counted(self.calls, "call") if self.calls else ""
+        scored = self.done - self.voids
+        solved = f", {self.solved / scored:.0%} solved" if scored else ""
+        errors = f", {self.voids} errored" if self.voids else ""
+        return f"{self.done}{f'/{self.total}' if self.total else ''}{solved}{errors}"
+
 
 class Progress:
     """The state of a run. Calls, tokens and money are those of this process; money is unknown once a role without a
     price has answered."""
 
-    def __init__(self, prices: Prices, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self.name = ""
         self.steps = 0
         """Of the whole run; 0 when that depends on what happens."""
@@ -77,7 +83,6 @@ class Progress:
         """Scores of the latest training attempts."""
         self._expected = self._calls_reported = 0
         """Calls of the whole run, and those that others made before this process."""
-        self._prices = prices
         self._clock = clock
         self._open: list[StageProgress] = []
         """Stages under way, the one that began last at the end."""
@@ -154,10 +159,10 @@ class Progress:
 
     @property
     def spend(self) -> str:
-        """Calls, tokens and money, as in `412 calls, 120k tokens, $0.12`."""
-        money = "cost unknown" if self.usd is None else f"${self.usd:.2f}"
+        """Calls, tokens and money where it is known, as in `412 calls, 120k tokens, $0.12`."""
         tokens = f"{short(self.tokens)} token{'s' if self.tokens != 1 else ''}"
-        return f"{counted(self.calls.total(), 'call')}, {tokens}, {money}"
+        price = f", {money(self.usd)}" if self.usd else ""
+        return f"{counted(self.calls.total(), 'call')}, {tokens}{price}"
 
     @property
     def learnt(self) -> str:
@@ -209,8 +214,7 @@ class Progress:
             return
         self.last_failure = ""
         self.tokens += event.usage.total
-        price = cost(event.usage, self._prices.get(event.role))
-        self.usd = None if self.usd is None or price is None else self.usd + price
+        self.usd = None if self.usd is None or event.usd is None else self.usd + event.usd
 
     def _decided(self, event: Decided) -> None:
         self.current, self.best, self.steps = event.current, event.best, event.steps
@@ -235,6 +239,11 @@ def duration(seconds: float) -> str:
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def money(usd: float | None) -> str:
+    """US dollars; unknown is never 0."""
+    return "unknown (no price set)" if usd is None else f"${usd:.2f}" if usd >= 0.01 or usd == 0 else f"${usd:.4f}"
 
 
 def short(count: int) -> str:

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from etude.cli.terminal import output
-from etude.cli.terminal.progress import counted
-from etude.cli.terminal.summary_text import money
+from etude.cli.terminal.progress import counted, money
 from etude.cli.terminal.tables import shown, text_lines
 from etude.measure.seeds import SeedReport, SeedResult, Spread
 

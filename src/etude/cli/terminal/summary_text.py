@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from etude.cli.terminal import output
-from etude.cli.terminal.progress import duration, short
+from etude.cli.terminal.progress import duration, money, short
 from etude.records.summary import Cost, Forecast, Interval, Settle, Summary
 
 
@@ -59,20 +59,15 @@ def settle_lines(settle: Settle) -> Iterator[str]:
         yield f"{'to settle' if number == 0 else '':<12}{part}"
 
 
-def money(usd: float | None) -> str:
-    """US dollars; unknown is never 0."""
-    return "unknown (no price set)" if usd is None else f"${usd:.2f}" if usd >= 0.01 or usd == 0 else f"${usd:.4f}"
-
-
 def _scores(summary: Summary) -> Iterator[str]:
     initial, best = summary.initial, summary.best
     if best.val is None and initial.val is None:
         yield "no skill has been scored yet"
         return
-    yield f"{'':12}{'initial':<19}    {'best':<19}  (mean {summary.metric} score, 95% interval)"
-    chosen_by_it = initial.val is not None and initial.hash != best.hash
-    selected = "  best was chosen by this score, so it tends to be too high" if chosen_by_it else ""
-    yield _row("validation", initial.val, best.val) + selected
+    yield f"{'score':<12}{'initial':<17}    {'best':<17}  (mean {summary.metric}, 95% interval)"
+    yield _row("validation", initial.val, best.val)
+    if initial.val is not None and initial.hash != best.hash:
+        yield f"{'':12}best was chosen by this score, so it tends to be too high"
     if initial.test is not None or best.test is not None:
         yield _row("test", initial.test, best.test)
     else:
@@ -97,7 +92,7 @@ def _row(name: str, before: Interval | None, after: Interval | None) -> str:
     counts = sorted({interval.n for interval in (before, after) if interval is not None})
     n = "/".join(map(str, counts))
     old, new = ("not measured" if interval is None else score(interval) for interval in (before, after))
-    return f"{name:<12}{old:<19} -> {new:<19}  n={n}"
+    return f"{name:<12}{old:<17} -> {new:<17}  n={n}"
 
 
 def _against(forecast: Forecast, cost: Cost) -> str:

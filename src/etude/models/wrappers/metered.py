@@ -43,7 +43,7 @@ class Metered(Wrapper):
             await self._spend.settle(ticket, None, None)
             seconds = time.monotonic() - started
             final = isinstance(error, RejectedRole)
-            self._emit(CallFinished(role=self._role, error=error.message, final=final, seconds=seconds))
+            self._emit(CallFinished(role=self._role, error=error.message, final=final, usd=0.0, seconds=seconds))
             raise
         except HandoffStop:  # a question to a person was written down: the call is the one that reads the answer
             self._spend.withdraw(ticket)
@@ -56,7 +56,7 @@ class Metered(Wrapper):
             reply = reply.model_copy(update={"usage": _estimate(request, reply)})
         usd = 0.0 if self._price is None and reply.simulated else cost(reply.usage, self._price)
         await self._spend.settle(ticket, reply.usage, usd)
-        self._emit(CallFinished(role=self._role, usage=reply.usage, seconds=seconds))
+        self._emit(CallFinished(role=self._role, usage=reply.usage, usd=usd, seconds=seconds))
         return reply
 
 

@@ -1,0 +1,40 @@
+"""The summary of a run, for people."""
+
+from pathlib import Path
+
+import pytest
+
+from etude.cli.main import main
+from etude.cli.terminal.summary_text import summary_lines
+from etude.cli.terminal.tables import fitted
+from etude.records.summary import Summary
+
+
+def test_the_summary_of_a_run_fits_80_columns(demo_project: Path) -> None:
+    summary = Summary.model_validate_json(Path("demo/runs/demo/summary.json").read_text())
+    *lines, best = summary_lines(summary)
+    assert best.startswith("best skill  ")
+    assert [line for line in lines if len(line) > 80 and not line.startswith("citations")] == []
+
+
+@pytest.mark.parametrize("width", [80, 60, 30])
+def test_a_longer_line_is_broken_between_words_below_its_second_column(width: int) -> None:
+    text = "citations   0 repaired; " + " ".join(f"word{number}" for number in range(40))
+    first, *rest = fitted(text, width)
+    assert max(map(len, (first, *rest))) <= width
+    assert {line[:12] for line in rest} == {" " * 12}
+    assert " ".join([first, *(line.strip() for line in rest)]) == text
+
+
+def test_a_path_is_never_broken() -> None:
+    path = "/".join(["folder"] * 20)
+    assert fitted(f"best skill  {path}", 40)[-1].strip() == path
+
+
+def test_the_demo_ends_with_what_changed_in_the_skill(
+    fresh_project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["demo", "--folder", "demo", "--train.epochs", "1", "--test.enabled", "false"]) == 0
+    out = capsys.readouterr().out
+    _, _, changed = out.partition("\nwhat changed in the skill:\n--- initial\n+++ best")
+    assert "\n+- " in changed.partition("\ntry next:\n")[0]
