@@ -1,15 +1,66 @@
 """How much the programs of a box have written."""
 
+from __future__ import annotations
+
 import errno
 import os
 import stat
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .held import Held
+
+_FASTEST = 2 << 30
+"""Bytes that one processor writes in a second at most."""
+_BEYOND = 1.1
+"""How far beyond its limit a program may be when that is seen, as a factor."""
+_SOONEST = 0.001
 _LEAST = 4096
 """What an entry counts at least: millions of empty files fill a disk, too."""
 
 
 class TooDeep(Exception):
     """A folder is nested so deeply that it has no path, or more folders are unreadable than can be opened."""
+
+
+class Disk:
+    """What a box has written. Counting takes long where there are many files; what is free on the disk is known at
+    once, and tells when to count: others may have written that, too."""
+
+    def __init__(self, folder: str, most: int) -> None:
+        self._folder = os.open(folder, os.O_RDONLY)
+        self._most = most
+        self._speed = _FASTEST * (os.cpu_count() or 1)
+        self._used, self._free = 0, self._room()
+        self._first = self._free
+
+    def _room(self) -> int:
+        disk = os.fstatvfs(self._folder)
+        return disk.f_bfree * disk.f_frsize
+
+    def doubtful(self) -> bool:
+        """The program may be over the limit: counting tells."""
+        return self._likely() > self._most
+
+    def _likely(self) -> int:
+        return self._used + max(0, self._free - self._room())
+
+    def pause(self) -> float:
+        """Seconds until the next look: no program is much beyond the limit by then."""
+        return max(_SOONEST, (_BEYOND * self._most - self._likely()) / self._speed)
+
+    def count(self, folders: list[str], held: Held) -> bool:
+        """Whether the files in `folders`, and those without a name, are over the limit. Where nobody may look at all
+        of those, it is what the whole disk has lost since the program started."""
+        free = self._room()
+        try:
+            self._used = size(folders, self._most) + held.disk
+        except TooDeep:
+            return True
+        if held.more_disk:
+            self._used = max(self._used, self._first - free)
+        self._free = free
+        return self._used > self._most
 
 
 def size(folders: list[str], enough: int) -> int:

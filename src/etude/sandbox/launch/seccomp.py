@@ -51,6 +51,7 @@ _CALLS = {
     "setns": (308, 268),
     "bpf": (321, 280),
     "userfaultfd": (323, 282),
+    "fallocate": (285, 47),
     "io_uring_setup": (425, 425),
     "clone3": (435, 435),
 }
@@ -120,6 +121,7 @@ def _shared() -> dict[str, _Lines]:
     """Calls for things that are the machine's and not the process's."""
     rules: dict[str, _Lines] = {name: [_refuse(errno.EPERM)] for name in _SHARED}
     rules["io_uring_setup"] = [_refuse(errno.ENOSYS)]  # it would do what the filter forbids
+    rules["fallocate"] = [_refuse(errno.EOPNOTSUPP)]  # it fills a disk at once; programs then write
     rules["clone3"] = [_refuse(errno.ENOSYS)]  # its arguments cannot be seen; programs then use clone
     for name in ("clone", "unshare"):
         rules[name] = [_argument(0), (_ANY_BIT, 0, 1, _NEW_NAMESPACES), _refuse(errno.EPERM), _allow()]

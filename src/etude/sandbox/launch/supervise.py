@@ -23,7 +23,7 @@ import sys
 import time
 
 from .descriptors import hand, started
-from .disk import TooDeep, size
+from .disk import Disk
 from .execute import NOT_STARTED, become
 from .group import Group
 from .held import Held
@@ -134,15 +134,16 @@ class _Supervisor:
         self.orders = orders
         self.ear = ear
         self._tick = _TICK
-        self._disk_at = 0.0
+        self._next = self._disk_at = 0.0
         self._held = Held([], [])
-        self._free, self._shared = self._room()
+        self._disk = Disk(orders["workspace"], orders["disk_mb"] * _MB)
+        self._shared = shared_memory()
 
     def watch(self) -> str:
         """Until the program ends or has to: which limit it is over, "asked", or nothing."""
         deadline = time.monotonic() + self.orders["seconds"]
         while True:
-            self.ear.wait(min(self._tick, deadline - time.monotonic()))
+            self.ear.wait(min(self._tick, self._disk.pause(), deadline - time.monotonic()))
             self.reap()
             if self.status is not None:
                 return self._ended_by_kernel()
@@ -162,7 +163,7 @@ class _Supervisor:
         heard = self._ask_to_end()
         deadline = time.monotonic() + self.orders["grace_seconds"]
         while time.monotonic() < deadline and self.ear.asked == asked:
-            self.ear.wait(min(self._tick, deadline - time.monotonic()))
+            self.ear.wait(min(self._tick, self._disk.pause(), deadline - time.monotonic()))
             self.reap()
             if self.status is not None:
                 return self._ended_by_kernel()
@@ -183,6 +184,18 @@ class _Supervisor:
     def _breach(self) -> str:
         """Which limit the processes are over. Looking takes at most a fifth of a processor."""
         began = time.monotonic()
+        doubtful = self._disk.doubtful()
+        if began < self._next and not doubtful:
+            return ""
+        stopped = self._stop() if doubtful else []
+        breach = self._over(began, doubtful)
+        for pid in () if breach else stopped:
+            _kill(pid, signal.SIGCONT)
+        self._tick = max(_TICK, 5 * (time.monotonic() - began))
+        self._next = time.monotonic() + self._tick
+        return breach
+
+    def _over(self, began: float, doubtful: bool) -> str:
         most, threads = self.orders["processes"], 0
         processes: list[Process] = []
         for process in below(os.getpid()):
@@ -190,41 +203,36 @@ class _Supervisor:
             threads += process.threads
             if len(processes) > most or threads > _THREADS * most:
                 return "process limit"
-        breach = self._too_full(processes, began) or self._too_large(processes) or self._ended_by_kernel()
-        self._tick = max(_TICK, 5 * (time.monotonic() - began))
-        return breach
+        if doubtful or began >= self._disk_at:
+            self._held = Held([process.pid for process in processes], self.orders["folders"])
+            full = self._disk.count(self.orders["folders"], self._held)
+            self._disk_at = began + max(min(_DISK_TICK, self._disk.pause()), 10 * (time.monotonic() - began))
+            if full:
+                return "disk limit"
+        return self._too_large(processes) or self._ended_by_kernel()
+
+    def _stop(self) -> list[int]:
+        """Holds all processes, so that they do not write while that is counted, and says which."""
+        stopped: list[int] = []
+        while len(stopped) <= self.orders["processes"]:
+            found = [process.pid for process in below(os.getpid()) if process.pid not in stopped]
+            if not found:
+                break
+            for pid in found:
+                _kill(pid, signal.SIGSTOP)
+            stopped += found
+        return stopped
 
     def _too_large(self, processes: list[Process]) -> str:
         most, nameless = self.orders["memory_mb"] * _MB, self._held.memory
         if self._held.more_memory:
-            nameless = max(nameless, self._room()[1] - self._shared)
+            nameless = max(nameless, shared_memory() - self._shared)
         if nameless + sum(process.rss + process.tables for process in processes) <= most:
             return ""
         return "memory limit" if resident(processes, nameless) > most else ""
 
-    def _too_full(self, processes: list[Process], began: float) -> str:
-        if began < self._disk_at:
-            return ""
-        most = self.orders["disk_mb"] * _MB
-        try:
-            used = size(self.orders["folders"], most)
-        except TooDeep:
-            return "disk limit"
-        self._held = Held([process.pid for process in processes], self.orders["folders"])
-        used += self._held.disk
-        if self._held.more_disk:
-            used = max(used, self._free - self._room()[0])
-        self._disk_at = began + max(_DISK_TICK, 10 * (time.monotonic() - began))
-        return "disk limit" if used > most else ""
-
     def _ended_by_kernel(self) -> str:
         return "memory limit" if self.orders["group"].exceeded() else ""
-
-    def _room(self) -> tuple[int, int]:
-        """What is free on the disk of the box, and the shared memory of the machine. What one lost and the other
-        gained is an upper bound for files that nobody may look at."""
-        disk = os.statvfs(self.orders["workspace"])
-        return disk.f_bfree * disk.f_frsize, shared_memory()
 
     def sweep(self, adopted: bool) -> int:
         """Kills all that is left; how many could not be. A group is killed at once, so that forking does not help."""
