@@ -173,6 +173,15 @@ def test_a_margin_is_a_gain_in_score(tmp_path: Path) -> None:
     assert world.target.requests == []
 
 
+async def test_other_splits_need_no_test_tasks(tmp_path: Path) -> None:
+    world = World(tmp_path, {"A0": "yynnnnnn", "A1000": "nn", "B1000": "yy"})
+    given = world.given(env=ListEnvironment(OTHERS, TASKS[:2], scorer="exact"))
+    assert (await aevaluate_skill(world.config(), "val", **given, skill=A)).score.mean == 1
+    assert (await acompare_skills(world.config(), A, B, "val", 1, **given)).difference.mean == 1
+    with pytest.raises(DataError, match="split 'test' has no tasks"):
+        await aevaluate_skill(world.config(), "test", **given, skill=A)
+
+
 async def test_a_split_without_tasks_is_refused(tmp_path: Path) -> None:
     world = World(tmp_path, {})
     config = make_config({"run": {"folder": str(tmp_path)}, "test": {"enabled": False}})

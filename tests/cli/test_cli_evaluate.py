@@ -48,6 +48,15 @@ def test_the_stage_is_that_of_the_split(demo_project: Path, capsys: Captured, sp
     assert re.search(rf"^ +\d+:\d\d  {stage}: mean \d\.\d{{3}}$", capsys.readouterr().err, re.MULTILINE)
 
 
+def test_validation_needs_no_test_tasks(fresh_project: Path, capsys: Captured) -> None:
+    settings = fresh_project / "etude.yaml"
+    settings.write_text(re.sub("  test: data.*\n", "  limit: 5\n", settings.read_text()))
+    assert main(["evaluate", str(settings), "--split", "val", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["evaluations"][0]["score"]["n"] == 5
+    assert main(["evaluate", str(settings)]) == 2
+    assert "error: split 'test' has no tasks" in capsys.readouterr().err
+
+
 def test_a_missing_skill_is_an_error(demo_project: Path, capsys: Captured) -> None:
     assert main(["evaluate", "demo/etude.yaml", "--skill", "nope"]) == 2
     assert "error: skill 'nope' does not exist" in capsys.readouterr().err

@@ -51,9 +51,9 @@ async def acompare_skills(
     if skills[0].hash == skills[1].hash:
         raise SkillError("both skills are the same", hint="compare two skills that differ in text or files")
     given["skill"] = skills[0]
-    # Warnings about repeated attempts are the workbench's, and it looks at the settings.
+    # The workbench warns of repeated attempts by the settings, and other splits need no test tasks.
     count, named = (trials, trials) if isinstance(trials, int) else (len(trials), list(trials))
-    config = config.model_copy(update={"test": config.test.model_copy(update={"trials": count})})
+    config = config.model_copy(update={"test": config.test.model_copy(update={"trials": count, "enabled": False})})
     async with open_workbench(config, given, claim=False) as bench:
         tasks = bench.split(split)
         stage = ATTEMPTING[split]

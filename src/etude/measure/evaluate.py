@@ -50,8 +50,8 @@ async def aevaluate_skill(
         InputError: the split is empty, or something cannot be used as it is.
         StopRun: a budget is used up, an endpoint is dead, or attempts errored.
     """
-    # The workbench warns of repeated attempts by the settings.
-    config = config.model_copy(update={"test": config.test.model_copy(update={"trials": trials})})
+    # The workbench warns of repeated attempts by the settings, and other splits need no test tasks.
+    config = config.model_copy(update={"test": config.test.model_copy(update={"trials": trials, "enabled": False})})
     async with open_workbench(config, given, claim=False) as bench:
         tasks = bench.split(split)
         openings = await open_test(bench, [bench.skill]) if split == "test" else 0
