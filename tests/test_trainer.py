@@ -293,7 +293,7 @@ def test_changed_scoring_code_scores_anew_without_attempting_anew(tmp_path) -> N
 
 
 def test_a_misspelt_argument_of_the_trainer_is_refused() -> None:
-    with pytest.raises(ConfigError, match="Trainer takes no 'traget'\nhint: did you mean 'target'"):
+    with pytest.raises(ConfigError, match="unknown argument 'traget'\nhint: did you mean 'target'"):
         Trainer({}, traget=ScriptedModel([]))
 
 

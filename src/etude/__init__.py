@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from etude.config import TrainConfig, load_config, make_config
-    from etude.envs import FunctionEnvironment, ListEnvironment, environment
+    from etude.envs import BlockingTarget, FunctionEnvironment, ListEnvironment, Target, environment
     from etude.errors import BudgetStop, EtudeError, InputError, OutageStop, StopRun, VoidStop
     from etude.measure.compare import Comparison, acompare_skills, compare_skills
     from etude.measure.evaluate import SkillEvaluation, aevaluate_skill, evaluate_skill
@@ -31,7 +31,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "config": ["TrainConfig", "load_config", "make_config"],
-    "envs": ["FunctionEnvironment", "ListEnvironment", "environment"],
+    "envs": ["BlockingTarget", "FunctionEnvironment", "ListEnvironment", "Target", "environment"],
     "errors": ["BudgetStop", "InputError", "OutageStop", "EtudeError", "StopRun", "VoidStop"],
     "measure.compare": ["Comparison", "acompare_skills", "compare_skills"],
     "measure.evaluate": ["SkillEvaluation", "aevaluate_skill", "evaluate_skill"],
@@ -52,6 +52,7 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "Agent",
     "Attempt",
+    "BlockingTarget",
     "BudgetStop",
     "ChatModel",
     "ChatRequest",
@@ -79,6 +80,7 @@ __all__ = [
     "StopRun",
     "StopSwitch",
     "Summary",
+    "Target",
     "Task",
     "TrainConfig",
     "Trainer",
@@ -105,3 +107,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, *(name for name in globals() if name.startswith("__") and name not in __all__)]

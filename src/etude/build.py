@@ -33,7 +33,7 @@ from etude.searches import Policy, policy_of
 from etude.skill import Document, load_skill
 from etude.stages.shared.rollout import Rollout
 from etude.store import RunFolder, SqliteSpend
-from etude.workbench import Given, Observer, Past, StopSwitch, Watched, Workbench
+from etude.workbench import Given, Observer, Past, StopSwitch, Watched, Workbench, check_given
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -114,6 +114,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
     """Build and check everything, open the run folder, close it all at the end. Without `claim` the folder belongs to
     other settings and only its journal is borrowed. Raises InputError: something cannot be used as it is. Nothing was
     paid for."""
+    check_given(given)
     parts = _Parts(config, given)
     switch, observer = given.get("switch") or StopSwitch(), given.get("observer") or Observer()
     # The environment is checked before the folder exists, with a judge that is wired once it does.

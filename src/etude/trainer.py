@@ -13,13 +13,13 @@ from etude.build import open_workbench
 from etude.comparison import compare_on
 from etude.concurrency import run_to_end
 from etude.config import TrainConfig, load_config, make_config
-from etude.errors import ConfigError, StopRun, did_you_mean
-from etude.records import TrainState
+from etude.errors import StopRun
+from etude.records import TrainState, brief
 from etude.records.summary import Comparison, Summary
 from etude.report import Measured, report
 from etude.searches import search_of
 from etude.searches.estimate import forecast_run
-from etude.workbench import Given, Workbench
+from etude.workbench import Given, Workbench, check_given, takes_given
 
 
 class Trainer:
@@ -34,17 +34,25 @@ class Trainer:
         ConfigError: a setting is unknown or out of range.
     """
 
+    @takes_given
     def __init__(
         self, config: TrainConfig | Mapping[str, Any] | Path | str | None = None, **given: Unpack[Given]
     ) -> None:
         if isinstance(config, str | Path):
             config = load_config(config)
         self.config = config if isinstance(config, TrainConfig) else make_config(config or {})
-        for name in given:
-            if name not in Given.__annotations__:
-                hint = did_you_mean(name, Given.__annotations__)
-                raise ConfigError(f"Trainer takes no {name!r}", hint=hint)
+        check_given(given)
         self._given = given
+
+    def __repr__(self) -> str:
+        target, optimizer = (
+            brief(getattr(given, "name", None) or section.model, 30)
+            for given, section in (
+                (self._given.get("target"), self.config.target),
+                (self._given.get("optimizer"), self.config.optimizer),
+            )
+        )
+        return f"<Trainer {brief(self.config.run.name, 30)}: target {target}, optimizer {optimizer}>"
 
     def train(self) -> Summary:
         """`atrain` for synchronous code; works inside a running event loop (a notebook) as well."""

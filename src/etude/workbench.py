@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypedDict, TypeVar, cast
 
 from etude.config import Price, TrainConfig
 from etude.envs.scorers.base import Judge
-from etude.errors import DataError, Interrupted
+from etude.errors import ConfigError, DataError, Interrupted, did_you_mean
 from etude.events import Event, SpendChanged
 from etude.models import Structured
 from etude.prompts import Prompts
@@ -17,6 +18,8 @@ from etude.stages.gate import GateResult
 from etude.stages.shared.optimizer import Optimizer
 from etude.stages.shared.rollout import Rollout
 from etude.store import RunFolder, SqliteSpend
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class StopSwitch:
@@ -61,6 +64,26 @@ class Given(TypedDict, total=False):
     """To stop the run from outside."""
     offline: bool
     """Nobody is asked: what the journal lacks stops the run."""
+
+
+def takes_given(function: F) -> F:
+    """Name the keywords of `Given`, each of which may be left out, in the signature that notebooks and `help` show.
+    Type checkers know them anyway."""
+    known = signature(function)
+    named = [parameter for parameter in known.parameters.values() if parameter.kind is not Parameter.VAR_KEYWORD]
+    for name, kind in Given.__annotations__.items():
+        named.append(
+            Parameter(name, Parameter.KEYWORD_ONLY, default=..., annotation=getattr(kind, "__forward_arg__", kind))
+        )
+    cast(Any, function).__signature__ = known.replace(parameters=named)
+    return function
+
+
+def check_given(given: Given) -> None:
+    """Raises ConfigError: a name is none of `Given`."""
+    for name in given:
+        if name not in Given.__annotations__:
+            raise ConfigError(f"unknown argument {name!r}", hint=did_you_mean(name, Given.__annotations__))
 
 
 MakeEnvironment = Callable[[Callable[[], Judge]], Environment]

@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field, model_validator
 from etude.config.base import Section
 from etude.config.models import ModelSection, OptimizerSection, Price
 from etude.errors import ConfigError
-from etude.records import Metric, Role
+from etude.records import Metric, Role, brief
 
 
 class EnvSection(Section):
@@ -274,6 +274,13 @@ class TrainConfig(Section):
     """Prompt name to the path of a Markdown file that replaces it."""
     run: RunSection = RunSection()
     """Where results go."""
+
+    def __repr__(self) -> str:
+        models = ", ".join(f"{role} {brief(section.model, 30)}" for role, section in self.models.items())
+        return f"<{type(self).__name__} {brief(self.run.name, 30)}: {models}>"
+
+    def __str__(self) -> str:
+        return repr(self)
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

@@ -12,13 +12,14 @@ from etude.events import ATTEMPTING, StageFinished, StageStarted
 from etude.records import Skill, Split, digest
 from etude.records.summary import Comparison
 from etude.skill import Document, load_skill
-from etude.workbench import Given
+from etude.workbench import Given, takes_given
 
 TRIALS = 3
 """Attempts at each task under each skill unless given. Two are the fewest that show how much of a difference
 is luck of the attempt; with three that luck has a third of its variance left, and further ones add little."""
 
 
+@takes_given
 async def acompare_skills(
     config: TrainConfig,
     a: Skill | Path | str,

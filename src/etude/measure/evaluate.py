@@ -12,7 +12,7 @@ from etude.intervals import mean_interval
 from etude.records import Metric, Record, Split, digest
 from etude.records.summary import Interval
 from etude.stages.evaluation import evaluate
-from etude.workbench import Given
+from etude.workbench import Given, takes_given
 
 
 class SkillEvaluation(Record):
@@ -39,6 +39,7 @@ class SkillEvaluation(Record):
     """Where this record was written."""
 
 
+@takes_given
 async def aevaluate_skill(
     config: TrainConfig, split: Split = "test", trials: int = 1, **given: Unpack[Given]
 ) -> SkillEvaluation:

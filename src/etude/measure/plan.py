@@ -21,7 +21,7 @@ from etude.skill import token_count
 from etude.stages.evaluation import evaluate, known_evaluation
 from etude.store import SqliteJournal
 from etude.store.views import JOURNAL
-from etude.workbench import Given, Workbench
+from etude.workbench import Given, Workbench, takes_given
 
 ASSUMED_NOISE = 0.2
 """Share of tasks whose outcome differs between two attempts under the same skill, when it was not measured."""
@@ -79,6 +79,7 @@ class _Notices:
             self.warnings.append(Advice(text=event.text, hint=event.hint))
 
 
+@takes_given
 async def aplan(
     config: TrainConfig | Mapping[str, Any] | Path | str, measure: bool = False, **given: Unpack[Given]
 ) -> Plan:

@@ -15,7 +15,7 @@ from etude.intervals import t_interval
 from etude.records import Metric, Record
 from etude.records.summary import Interval, Summary
 from etude.trainer import Trainer
-from etude.workbench import Given
+from etude.workbench import Given, takes_given
 
 
 class Spread(Record):
@@ -78,6 +78,7 @@ class SeedReport(Record):
     """Where this record was written."""
 
 
+@takes_given
 async def atrain_seeds(config: TrainConfig, seeds: Sequence[int], **given: Unpack[Given]) -> SeedReport:
     """Train once for each seed, one run after the other, and report over them.
 

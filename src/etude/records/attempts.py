@@ -5,7 +5,7 @@ from typing import Any, Literal, cast
 
 from pydantic import Field, SerializationInfo, SerializerFunctionWrapHandler, model_serializer
 
-from etude.records.base import Record
+from etude.records.base import Record, brief
 from etude.records.messages import Message, Usage
 from etude.records.skills import File
 from etude.records.tasks import Score, Task
@@ -64,6 +64,11 @@ class Attempt(Record):
     trajectory: Trajectory = Trajectory()
     facts: dict[str, str] = Field(default_factory=dict[str, str], exclude=True, repr=False)
     """What the journal holds of it: the name of each fact, and a digest of its value. Not in JSON."""
+
+    def __repr__(self) -> str:
+        score = "" if self.score is None else f", hard {self.score.hard:g}, soft {self.score.soft:g}"
+        reason = f", {brief(self.reason, 40)}" if self.reason else ""
+        return f"<Attempt {self.id} at {brief(self.task.id, 30)}: {self.outcome}{score}{reason}>"
 
     @property
     def simulated(self) -> bool:

@@ -17,6 +17,12 @@ def digest(value: Any) -> str:
     return hashlib.sha256(canonical(value).encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def brief(text: str, most: int = 60) -> str:
+    """Text in quotes on one line, of at most about `most` characters."""
+    line = " ".join(text[: 4 * most].split())
+    return repr(line if len(line) <= most else f"{line[: most - 3]}...")
+
+
 class Lenient(BaseModel):
     """Base of what others write: fields that are not known are passed over."""
 
@@ -27,3 +33,6 @@ class Record(BaseModel):
     """Base of all records: frozen, and unknown fields are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
+
+    def __str__(self) -> str:
+        return repr(self)

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from pydantic import SerializationInfo, field_serializer
 
-from etude.records.base import Record, digest
+from etude.records.base import Record, brief, digest
 
 
 class File(Record):
@@ -40,6 +40,10 @@ class Skill(Record):
         """16 hex digits over text and files; the name does not count."""
         files = {path: [hashlib.sha256(file.data).hexdigest(), file.executable] for path, file in self.files.items()}
         return digest([self.text, files])[:16]
+
+    def __repr__(self) -> str:
+        lines = f"{len(self.text.splitlines())} lines"
+        return f"<Skill {brief(self.name)} {self.hash}: {lines}{f', {len(self.files)} files' if self.files else ''}>"
 
     def with_text(self, text: str) -> "Skill":
         """The same skill with another document."""

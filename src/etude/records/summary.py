@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from etude.records import Metric, Record, Role, Split, Usage
+from etude.records import Metric, Record, Role, Split, Usage, brief
 
 ShipVerdict = Literal["ship", "do not ship", "inconclusive"]
 """Whether the second skill should take the place of the first."""
@@ -17,6 +17,16 @@ class Interval(Record):
     low: float
     high: float
     n: int
+
+    @property
+    def shown(self) -> str:
+        """As in `0.86 [0.77, 0.92]`."""
+        return f"{self.mean:.2f} [{self.low:.2f}, {self.high:.2f}]"
+
+    @property
+    def shown_change(self) -> str:
+        """The same of a difference, with signs."""
+        return f"{self.mean:+.2f} [{self.low:+.2f}, {self.high:+.2f}]"
 
 
 class Settle(Record):
@@ -90,6 +100,10 @@ class Comparison(Record):
     simulated: bool
     file: str = ""
     """Where this record was written; empty in the file itself."""
+
+    def __repr__(self) -> str:
+        skills = f"{brief(self.a.skill, 25)} -> {brief(self.b.skill, 25)}"
+        return f"<Comparison {skills} on {self.split}: {self.difference.shown_change}, {self.verdict}>"
 
 
 class SkillScores(Record):
@@ -200,3 +214,11 @@ class Summary(Record):
     cost: Cost
     forecast: Forecast | None = None
     """What settings and data had led to expect, before anything was sent."""
+
+    def __repr__(self) -> str:
+        initial, best, split = self.initial.test, self.best.test, "test"
+        if initial is None or best is None:
+            initial, best, split = self.initial.val, self.best.val, "val"
+        scores = "not scored" if initial is None or best is None else f"{split} {initial.mean:.2f} -> {best.mean:.2f}"
+        end = f"stopped: {brief(self.stopped, 40)}" if self.stopped is not None else self.verdict or "no verdict"
+        return f"<Summary {brief(self.name, 30)}: {scores}, {end}>"

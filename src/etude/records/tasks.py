@@ -4,7 +4,7 @@ from typing import Literal, get_args
 
 from pydantic import Field, JsonValue
 
-from etude.records.base import Record
+from etude.records.base import Record, brief
 from etude.records.messages import ImagePart
 from etude.records.skills import File
 
@@ -31,6 +31,9 @@ class Task(Record):
     """What an agent with a workspace finds in it, by relative POSIX path."""
     data: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
     """Further fields for environments and scorers."""
+
+    def __repr__(self) -> str:
+        return f"<Task {brief(self.id, 30)}: {brief(self.input)}>"
 
     @property
     def text(self) -> str:

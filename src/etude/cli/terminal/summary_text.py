@@ -50,7 +50,7 @@ def summary_lines(summary: Summary) -> Iterator[str]:
 
 def score(interval: Interval) -> str:
     """Mean and 95% interval, as in `0.86 [0.77, 0.92]`."""
-    return f"{interval.mean:.2f} [{interval.low:.2f}, {interval.high:.2f}]"
+    return interval.shown
 
 
 def settle_lines(settle: Settle) -> Iterator[str]:
@@ -74,7 +74,7 @@ def _scores(summary: Summary) -> Iterator[str]:
         yield f"{'test':<12}not measured"
     gain = summary.test_gain
     if gain is not None and initial.hash != best.hash:
-        yield f"{'test gain':<12}{gain.mean:+.2f} [{gain.low:+.2f}, {gain.high:+.2f}]  paired, n={gain.n}"
+        yield f"{'test gain':<12}{gain.shown_change}  paired, n={gain.n}"
     if summary.verdict is not None and initial.hash != best.hash:
         yield f"{'verdict':<12}{summary.verdict}"
     if summary.settle is not None:

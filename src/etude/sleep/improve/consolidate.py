@@ -23,7 +23,7 @@ from etude.sleep.limits import Spent, spent_in, within
 from etude.sleep.tasks.environment import NightEnvironment
 from etude.sleep.tasks.mined import MinedTask
 from etude.trainer import Trainer
-from etude.workbench import Given, Past
+from etude.workbench import Given, Past, takes_given
 
 BLOCK_TOKENS = 1_500
 """Room in the block, estimated as characters / 4: what is learned is read in every conversation."""
@@ -45,6 +45,7 @@ class Consolidation(Record):
         return next((change for change in self.changes if change.place == place), None)
 
 
+@takes_given
 async def aconsolidate(
     tasks: Tasks,
     documents: Documents,
