@@ -43,6 +43,7 @@ def test_files_keep_their_order_and_a_ratio_divides(tmp_path: Path) -> None:
     assert [task.input for task in env.tasks("train")][:2] == ["0 + 0 = ?", "1 + 1 = ?"]
     assert env.tasks("test") == ()
     sizes = [len(DatasetEnvironment({"path": path, "ratio": "1:1:2"}).tasks(split)) for split in SPLITS]
+    assert sizes == [len(DatasetEnvironment({"path": path, "ratio": "1, 1, 2"}).tasks(split)) for split in SPLITS]
     assert sizes == [5, 5, 10]
 
 

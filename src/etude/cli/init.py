@@ -59,6 +59,7 @@ def run(args: argparse.Namespace) -> int:
         wrote=wrote,
         sampled=data.limit is not None,
         built=data.what,
+        unused=data.unused,
         first=first_tasks(data.env),
     )
     if not args.json:

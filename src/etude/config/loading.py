@@ -17,6 +17,8 @@ from etude.safe_yaml import load_yaml, read_yaml
 M = TypeVar("M", bound=BaseModel)
 C = TypeVar("C", covariant=True)
 
+_DATA = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".xlsx", ".gz")
+"""Suffixes of files that hold tasks and never settings."""
 ENVIRONMENT_PREFIX = "ETUDE_"
 
 
@@ -155,6 +157,10 @@ def _check_underscores(name: str, kind: type[Section]) -> None:
 
 
 def _read_yaml(path: Path, kind: type[Section]) -> dict[str, Any]:
+    if path.suffix.lower() in _DATA and path.is_file():
+        raise ConfigError(
+            f"{str(path)!r} is a file of tasks, not of settings", hint=f"`etude init {path}` makes some"
+        )
     try:
         loaded = read_yaml(path)
     except FileNotFoundError:

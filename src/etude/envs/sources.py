@@ -1,5 +1,6 @@
 """Where the tasks of each split come from: one file and a ratio, or a file for each split."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
@@ -13,7 +14,7 @@ from etude.records import SPLITS, Split, Task
 
 def _ratio(value: Any) -> Any:
     if isinstance(value, str):
-        return value.split(":")
+        return re.split("[:,]", value)
     if isinstance(value, int):
         # YAML 1.1 reads 2:1:7 as a number to base 60.
         raise ValueError("write the ratio as a list, [2, 1, 7], or in quotes, '2:1:7'")

@@ -1,50 +1,21 @@
 import asyncio
-import csv
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from data_files import init, made, tasks_of, write
 from made_like import CASES, COUNT, Case
 
 from etude.cli.main import main
 from etude.config import load_config
 from etude.envs.dataset import DatasetEnvironment
 from etude.envs.gold import check_gold
-from etude.records import SPLITS, Task, Trajectory
+from etude.records import Trajectory
 
 Captured = pytest.CaptureFixture[str]
 DATA = Path("/work/shared/data")
-
-
-def write(path: str | Path, rows: Sequence[dict[str, Any]], delimiter: str = ",") -> None:
-    """In the format of the suffix."""
-    path = Path(path)
-    if path.suffix in (".csv", ".tsv"):
-        with path.open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(rows[0]), delimiter="\t" if path.suffix == ".tsv" else delimiter)
-            writer.writeheader()
-            writer.writerows(rows)
-    elif path.suffix == ".json":
-        path.write_text(json.dumps(rows))
-    else:
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-
-def init(*words: str, capsys: Captured) -> dict[str, Any]:
-    assert main(["init", *words, "--json"]) == 0, capsys.readouterr().err
-    return json.loads(capsys.readouterr().out)
-
-
-def made(settings: str = "etude.yaml") -> DatasetEnvironment:
-    """The environment of the settings that were written."""
-    env = load_config(settings).env
-    return DatasetEnvironment(env.model_extra or {}, judge=lambda: pytest.fail("a model was asked"))
-
-
-def tasks_of(env: DatasetEnvironment) -> list[Task]:
-    return [task for split in SPLITS for task in env.tasks(split)]
 
 
 def average(env: DatasetEnvironment, answers: Sequence[str]) -> float:
@@ -72,3 +43,132 @@ def test_files_of_known_forms_become_tasks_that_only_right_answers_solve(
     assert average(env, [""] * COUNT) == 0
     assert average(env, [task.input for task in tasks]) <= 0.05
     assert average(env, ["A"] * COUNT) == pytest.approx(case.all_a, abs=0.2 if case.all_a else 0)
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the real data are not here")
+@pytest.mark.parametrize(
+    ("file", "scorer"),
+    [
+        ("gsm8k/train_300.jsonl", "numeric"),
+        ("bbh/date_understanding.json", "choice"),
+        ("bbh/object_counting.json", "numeric"),
+        ("bbh/word_sorting.json", "exact"),
+        ("livemath/qa_202511_final.json", "choice"),
+    ],
+)
+def test_real_data_become_tasks_that_only_right_answers_solve(
+    file: str, scorer: str, here: Path, capsys: Captured
+) -> None:
+    assert init(str(DATA / file), capsys=capsys)["scorer"] == scorer
+    env = made()
+    tasks = tasks_of(env)
+    asyncio.run(check_gold(env, tasks))
+    assert average(env, [""] * len(tasks)) == 0
+    assert average(env, [task.input for task in tasks]) <= 0.05
+    assert average(env, ["A"] * len(tasks)) <= 0.35
+
+
+def test_options_keep_their_order_unless_the_right_one_is_always_in_the_same_place(
+    here: Path, capsys: Captured
+) -> None:
+    write("gpqa.csv", CASES["GPQA"].table())
+    notes = init("gpqa.csv", capsys=capsys)["notes"]
+    assert any("put in another order" in note for note in notes)
+    written = Path("tasks.jsonl").read_text()
+    init("gpqa.csv", "--folder", "again", capsys=capsys)
+    assert Path("again/tasks.jsonl").read_text() == written
+    assert {json.loads(line)["gold"] for line in written.splitlines()} == {*"ABCD"}
+    write("arc.jsonl", CASES["ARC"].table())
+    assert not any("order" in note for note in init("arc.jsonl", "--folder", "arc", capsys=capsys)["notes"])
+
+
+def test_what_a_task_brings_along_is_kept(here: Path, capsys: Captured) -> None:
+    write("mmlu.jsonl", [{"uid": f"u{n}", **row} for n, row in enumerate(CASES["MMLU"].table())])
+    init("mmlu.jsonl", capsys=capsys)
+    first = json.loads(Path("tasks.jsonl").read_text().splitlines()[0])
+    assert (first["id"], first["type"]) == ("u0", "law")
+
+
+def test_questions_without_an_answer_ask_for_the_word_that_says_so(here: Path, capsys: Captured) -> None:
+    write("squad.json", CASES["SQuAD"].table())
+    notes = init("squad.json", capsys=capsys)["notes"]
+    assert any("4 of 20 questions have no answer" in note for note in notes)
+    tasks = [json.loads(line) for line in Path("tasks.jsonl").read_text().splitlines()]
+    assert tasks[4]["gold"] == "unanswerable"
+    assert all('answer "unanswerable"' in task["input"] for task in tasks)
+
+
+def rubrics(count: int) -> list[dict[str, Any]]:
+    return [{"prompt": f"Write to customer {n}.", "rubric": f"It is polite and names {n}."} for n in range(count)]
+
+
+def test_prompts_with_a_rubric_are_judged_and_ten_are_enough(here: Path, capsys: Captured) -> None:
+    write("letters.csv", rubrics(10))
+    result = init("letters.csv", "--optimizer", "simulated:optimizer", capsys=capsys)
+    assert result["scorer"] == "rubric"
+    assert (result["first"][0]["rubric"], result["first"][0]["scores"]) != ("", {"gold": 1})
+    config = load_config("etude.yaml")
+    assert config.judge is not None
+    assert config.gate.metric == "soft"
+    assert all(task.gold is None for task in tasks_of(made()))
+
+
+@pytest.mark.parametrize(
+    ("criteria", "text"),
+    [
+        (["is short", "is kind"], "- is short\n- is kind"),
+        ([{"criterion": "asks back", "points": 5}], "- asks back (5 points)"),
+    ],
+)
+def test_a_list_of_criteria_is_a_rubric_with_a_line_for_each(
+    criteria: Any, text: str, here: Path, capsys: Captured
+) -> None:
+    chat = [{"role": "user", "content": "My head hurts."}]
+    write(
+        "health.jsonl",
+        [{"prompt": [*chat, {"role": "user", "content": str(n)}], "rubrics": criteria} for n in range(9)],
+    )
+    assert init("health.jsonl", capsys=capsys)["first"][0]["rubric"] == text
+
+
+def test_one_rubric_can_be_given_for_all_tasks(here: Path, capsys: Captured) -> None:
+    write("prompts.csv", [{"prompt": f"Write to customer {n}."} for n in range(10)])
+    assert main(["init", "prompts.csv"]) == 2
+    assert "--rubric TEXT has a model judge" in capsys.readouterr().err
+    init("prompts.csv", "--rubric", "It is polite.", capsys=capsys)
+    assert (load_config("etude.yaml").env.model_extra or {})["scorer"] == {
+        "name": "rubric",
+        "rubric": "It is polite.",
+    }
+
+
+def test_assertions_of_promptfoo_become_checks(here: Path, capsys: Captured) -> None:
+    tests = "".join(
+        f"- vars: {{word: house {n}}}\n"
+        f"  assert: [{{type: icontains, value: maison}}, {{type: equals, value: Maison {n}}}]\n"
+        for n in range(12)
+    )
+    Path("promptfoo.yaml").write_text(f"prompts: ['Translate {{{{word}}}} to French.']\ntests:\n{tests}")
+    assert init("promptfoo.yaml", capsys=capsys)["scorer"] == "checks"
+    env = made()
+    tasks = tasks_of(env)
+    assert tasks[0].input.startswith("Translate house ")
+    right = [f"Maison {task.input.split()[2]}" for task in tasks]
+    assert (average(env, right), average(env, ["maison"] * 12), average(env, [""] * 12)) == (1, 0, 0)
+
+
+def test_an_assertion_without_an_equal_is_refused(here: Path, capsys: Captured) -> None:
+    Path("p.yaml").write_text("tests: [{vars: {q: a}, assert: [{type: javascript, value: 'true'}]}]\n")
+    assert main(["init", "p.yaml"]) == 2
+    assert "p.yaml: test 1: the assertion 'javascript' has no equal" in capsys.readouterr().err
+
+
+def test_pictures_of_built_tasks_are_copied_into_the_project(here: Path, capsys: Captured) -> None:
+    Path("data/pages").mkdir(parents=True)
+    rows = CASES["DocVQA"].table()
+    for number, row in enumerate(rows):
+        Path(f"data/pages/{number}.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes([number]))
+        row["image"] = f"pages/{number}.png"
+    write("data/docs.csv", rows)
+    init("data/docs.csv", "--folder", "project", capsys=capsys)
+    assert all(len(task.images) == 1 for task in tasks_of(made("project/etude.yaml")))

@@ -25,12 +25,12 @@ def guess_scorer(golds: Sequence[JsonValue]) -> tuple[str, str]:
     answers = [answer for gold in golds for answer in _alternatives(gold)]
     tests: tuple[tuple[str, Callable[[JsonValue], bool], str], ...] = (
         ("json", _is_object, "gold answers are objects"),
-        ("numeric", _is_number, "gold answers are numbers"),
-        ("numeric", _ends_in_number, "gold answers end in #### and a number"),
+        ("numeric", is_number, "gold answers are numbers"),
+        ("numeric", ends_in_number, "gold answers end in #### and a number"),
         ("choice", _is_letter, "gold answers are single letters"),
         ("math", _is_boxed, "gold answers are solutions with \\boxed{}"),
     )
-    if answers and all(map(_is_number, answers)) and any(map(_is_code, answers)):
+    if answers and all(map(is_number, answers)) and any(map(_is_code, answers)):
         return "exact", "gold answers are codes: some begin with 0 or are too long to be numbers"
     for name, test, why in tests:
         if answers and all(test(answer) for answer in answers):
@@ -55,7 +55,8 @@ def _is_object(value: JsonValue) -> bool:
     return isinstance(value, dict | list)
 
 
-def _is_number(value: JsonValue) -> bool:
+def is_number(value: JsonValue) -> bool:
+    """Whether a gold answer is a number, also with separators, a currency or a percent sign."""
     if isinstance(value, bool):
         return False
     if isinstance(value, int | float):
@@ -67,7 +68,8 @@ def _is_code(value: JsonValue) -> bool:
     return bool(_CODE.fullmatch(str(value).strip()))
 
 
-def _ends_in_number(value: JsonValue) -> bool:
+def ends_in_number(value: JsonValue) -> bool:
+    """Whether a gold answer is a solution with the number behind `####`."""
     return isinstance(value, str) and "####" in value and read_number(value.rpartition("####")[2]) is not None
 
 

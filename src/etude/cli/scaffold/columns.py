@@ -11,15 +11,17 @@ from statistics import median
 
 from pydantic import JsonValue
 
-from etude.cli.scaffold.answers import guess_scorer
+from etude.cli.scaffold.answers import ends_in_number, guess_scorer, is_number
 from etude.cli.scaffold.forms.table import CONTEXT, GOLD, GROUP, TYPE, Table, Unclear, Wishes, first_picture
 from etude.envs.files import Row
 from etude.envs.images import is_web
+from etude.errors import DataError
 from etude.records import Metric
 
 MOST_LABELS = 30
 """A column with more different values is no column of labels."""
 _LABEL_CHARS = 40
+_FEW_OTHERS = 5
 _OPTIONS = ("choices", "options")
 _LABELS = re.compile(r"(.*_)?(label|category|class|intent|sentiment|topic|department|queue|priority|team|tag)(_.*)?")
 
@@ -59,6 +61,7 @@ def guess_columns(rows: Sequence[Row], folder: Path = Path(), wishes: Wishes | N
         fields["images"] = images
     golds = [value for value in table.values(gold) if value is not None]
     scorer, why = guess_scorer(golds)
+    notes = [*notes, *_mixed(table, gold)]
     template, labels = _template(table, asked, pictures), _labels(table, asked, gold, scorer)
     if labels:
         scorer, why = "exact", "the answer is one of the labels"
@@ -97,8 +100,9 @@ def _asked(table: Table) -> tuple[str, ...]:
     others = [name for name in rest if name not in labels]
     if len(others) == 1 and labels:
         return (others[0],)
+    header = " (does the file begin with a line of column names?)" if any(map(_reads, table.names)) else ""
     raise Unclear(
-        f"{table.sample[0].place}: no column looks like the input of a task; columns: {table.columns}",
+        f"{table.sample[0].place}: no column looks like the input of a task; columns: {table.columns}{header}",
         "--input",
         others or rest,
     )
@@ -115,11 +119,30 @@ def _gold(table: Table, asked: Sequence[str]) -> tuple[str, list[str]]:
     labels = [name for name in rest if _is_label(table, name)]
     if len(labels) == 1:
         return labels[0], [f"{labels[0]!r} is taken for the right answer; --gold COLUMN names another"]
+    if not rest:
+        raise DataError(
+            f"{table.sample[0].place}: no column holds right answers; columns: {table.columns}",
+            hint="--rubric TEXT has a model judge the answers by that text",
+        )
     raise Unclear(
         f"{table.sample[0].place}: no column looks like the gold of a task; columns: {table.columns}",
         "--gold",
         labels or rest,
     )
+
+
+def _reads(name: str) -> bool:
+    """A column name that is rather a question."""
+    return "?" in name or len(name.split()) > 5
+
+
+def _mixed(table: Table, gold: str) -> list[str]:
+    """Gold answers of which nearly all are numbers, with one that is none."""
+    others = [row for row in table.sample if not is_number(table.value(row, gold))]
+    if not 0 < len(others) * _FEW_OTHERS <= len(table.sample) or ends_in_number(table.value(others[0], gold)):
+        return []
+    odd = str(table.value(others[0], gold))[:60]
+    return [f"most gold answers are numbers, not all: {odd!r} at {others[0].place}; they are compared as texts"]
 
 
 def _is_label(table: Table, column: str) -> bool:

@@ -46,6 +46,15 @@ class Data:
     limit: Mapping[Split, int] | None
 
     @property
+    def unused(self) -> tuple[str, ...]:
+        """Columns that no task shows and no scorer sees, where columns are used as they are."""
+        if self.what:
+            return ()
+        shown = {column.partition(".")[0] for column in self.columns.fields.values()}
+        shown |= {column.partition(".")[0] for column in re.findall(r"{([^{}]+)}", self.columns.template)}
+        return tuple(name for name in next(iter(self.rows.values()))[0].columns if name not in shown)
+
+    @property
     def judged(self) -> bool:
         """Whether a model judges the answers."""
         golds = (row.columns.get("gold") for rows in self.rows.values() for row in rows)

@@ -25,6 +25,7 @@ class Shown:
     input: str
     gold: str
     scores: dict[str, float]
+    rubric: str = ""
 
 
 def first_tasks(env: DatasetEnvironment) -> list[Shown]:
@@ -45,7 +46,9 @@ async def _shown(env: DatasetEnvironment, task: Task) -> Shown:
         except EtudeError:  # a model would have to judge
             break
     text = task.gold if isinstance(task.gold, str) else "" if task.gold is None else canonical(task.gold)
-    return Shown(task.id, shorten(task.input, _MOST_CHARS), shorten(text, 200), scores)
+    rubric = task.data.get("rubric")
+    criteria = shorten(rubric, 200) if isinstance(rubric, str) else ""
+    return Shown(task.id, shorten(task.input, _MOST_CHARS), shorten(text, 200), scores, criteria)
 
 
 def as_lines(shown: list[Shown]) -> Iterator[str]:
@@ -54,10 +57,11 @@ def as_lines(shown: list[Shown]) -> Iterator[str]:
         yield ""
         yield f"task {number}  as it is asked:"
         yield from (f"  | {line}".rstrip() for line in task.input.splitlines())
-        if task.gold:
-            first, *more = task.gold.splitlines() or [""]
-            yield f"gold    {first}"
-            yield from (f"        {line}" for line in more)
+        for name, text in (("gold", task.gold), ("rubric", task.rubric)):
+            first, *more = text.splitlines() or [""]
+            if text:
+                yield f"{name:<7} {first}"
+                yield from (f"        {line}" for line in more)
         names = {"gold": "the gold", "A": "'A'", "": "an empty answer"}
         scores = ", ".join(f"{names[name]} {score:g}" for name, score in task.scores.items())
         yield f"scores  {scores or 'given by a model, the judge'}"

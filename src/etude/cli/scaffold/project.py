@@ -32,6 +32,8 @@ class Project:
     """There are more tasks than are used."""
     not_carried: Sequence[str] = ()
     """Settings of another program that were left out."""
+    unused: Sequence[str] = ()
+    """Columns that neither the agent nor the scorer sees."""
     built: str = ""
     """What tasks were built from; empty where columns are used as they are."""
     first: Sequence[Shown] = ()
@@ -100,6 +102,7 @@ def tell_written(project: Project, *, as_json: bool) -> None:
             "fields": dict(columns.fields),
             "template": columns.template,
             "built": project.built,
+            "unused": list(project.unused),
             "scorer": columns.scorer,
             "first": [asdict(task) for task in project.first],
             "notes": [*project.notes, *keys],
@@ -147,4 +150,6 @@ def _print_found(project: Project) -> None:
     parts = ", ".join(f"{count} {split}" for split, count in project.tasks.items())
     output.line(f"tasks   {total}: {parts}" + (" (a sample of more)" if project.sampled else ""))
     output.line(f"built   {project.built}" if project.built else f"fields  {', '.join(shown)}")
+    if project.unused:
+        output.line(f"unused  {', '.join(project.unused)}")
     output.line(f"scorer  {columns.scorer}: {columns.why}")

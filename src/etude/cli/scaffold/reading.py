@@ -60,7 +60,8 @@ def read_source(path: Path, delimiter: str = "") -> Source:
     form = _FORMATS.get(Path(path.stem).suffix.lower() if packed else suffix)
     if suffix == ".parquet" or form is None or not path.is_file():
         return Source(read_rows(path), True)
-    text, encoding = _text(path, packed)
+    given, encoding = _text(path, packed)
+    text = given
     notes: tuple[str, ...] = ()
     if encoding == "cp1252":
         notes = (f"{path.name} is not UTF-8: it was read as Windows-1252; see whether its accents are right",)
@@ -70,10 +71,14 @@ def read_source(path: Path, delimiter: str = "") -> Source:
         sign = {"\\t": "\t", "tab": "\t"}.get(delimiter, delimiter) or _delimiter(text)
         if len(sign) != 1:
             raise ConfigError(f"--delimiter {delimiter!r} is not one character", hint="as in --delimiter ';'")
+        text = _with_header(text, sign)
     rows = parse_rows(path, text, form, sign)
     if not rows:
         raise DataError(f"{path}: the file holds no tasks", hint="one object or line for each task")
-    direct = not packed and encoding in ("utf-8", "utf-8-sig") and sign == "," and suffix in (".csv", *_JSON)
+    added = form == "csv" and text is not given
+    direct = (
+        not added and not packed and encoding in ("utf-8", "utf-8-sig") and sign == "," and suffix in (".csv", *_JSON)
+    )
     return Source(rows, direct, notes)
 
 
@@ -116,6 +121,16 @@ def _delimiter(text: str) -> str:
         header = text.partition("\n")[0]
         return max((",", *OTHER_DELIMITERS), key=header.count)
     return best
+
+
+def _with_header(text: str, sign: str) -> str:
+    """Tables of MMLU have no line of column names: question, options, and the letter of the right one."""
+    lines = [cells for cells, _ in zip(csv.reader(StringIO(text), delimiter=sign), range(_LOOKED_AT)) if cells]  # noqa: B905
+    width = len(lines[0]) if lines else 0
+    letters = "ABCDEFGHIJ"[: max(0, width - 2)]
+    if width < 4 or not all(len(cells) == width and cells[-1] in [*letters] for cells in lines):
+        return text
+    return sign.join(("question", *letters, "answer")) + "\n" + text
 
 
 def _folder_rows(folder: Path) -> list[Row]:

@@ -230,8 +230,8 @@ def _with_gold(
         first = _first_number(table, column, rows, [number or 0 for number in numbers])
         places = [(number or 0) - first for number in numbers]
         return _placed(rows, places), f"; {column} is a number that counts from {first}"
-    _refuse(column, rows, golds, max((places for _, places in readings), key=_known))
-    raise AssertionError
+    best = max((*(places for _, places in readings), numbers), key=lambda places: len(places) - places.count(None))
+    raise _odd_row(column, rows, golds, best)
 
 
 def _first_number(table: Table, column: str, rows: Sequence[tuple[Row, Options]], numbers: Sequence[int]) -> int:
@@ -260,24 +260,20 @@ def _first_number(table: Table, column: str, rows: Sequence[tuple[Row, Options]]
     return fits[0]
 
 
-def _refuse(
+def _odd_row(
     column: str, rows: Sequence[tuple[Row, Options]], golds: Sequence[JsonValue], places: Sequence[int | None]
-) -> None:
-    bad = next(
-        at
-        for at, (place, (_, options)) in enumerate(zip(places, rows, strict=True))
-        if place is None or place >= len(options.texts)
+) -> DataError:
+    """What is wrong with the first row that is not as most are."""
+    at = next(
+        (at for at, place in enumerate(places) if place is None or place >= len(rows[at][1].texts)), len(places) - 1
     )
-    row, options = rows[bad]
-    raise DataError(
-        f"{row.place}: {column} = {canonical(golds[bad])[:80]} is neither a label, nor a number, nor the text of one "
-        f"of the {len(options.texts)} options ({'; '.join(text[:30] for text in options.texts[:3])})",
+    row, options = rows[at]
+    texts = "; ".join(text[:30] for text in options.texts[:3])
+    return DataError(
+        f"{row.place}: {column} = {canonical(golds[at])[:80]} is neither a label, nor a number, nor the text of one "
+        f"of the {len(options.texts)} options ({texts})",
         hint="correct the row, or name the column with the right option: --gold COLUMN",
     )
-
-
-def _known(places: Sequence[int | None]) -> int:
-    return sum(place is not None for place in places)
 
 
 def _joined(options: Options, gold: JsonValue, row: Row) -> Options:

@@ -43,7 +43,10 @@ class Unclear(DataError):
     def __init__(self, message: str, option: str, answers: Sequence[str]) -> None:
         example = answers[0] if answers else "COLUMN"
         shown = example if re.fullmatch(r"[\w.,-]+", example) else f"'{example}'"
-        super().__init__(message, hint=f"say it with {option}, as in `{option} {shown}`")
+        hint = f"say it with {option}, as in `{option} {shown}`"
+        if option == "--gold":
+            hint += "; where there are no right answers, --rubric TEXT has a model judge"
+        super().__init__(message, hint=hint)
         self.option = option
         self.answers = tuple(answers)
 

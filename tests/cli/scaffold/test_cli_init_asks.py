@@ -1,0 +1,178 @@
+import json
+import os
+import pty
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from data_files import init, made, write
+
+from etude.cli.main import main
+
+Captured = pytest.CaptureFixture[str]
+ETUDE = Path(sys.executable).with_name("etude")
+
+
+def mails(count: int = 24) -> list[dict[str, Any]]:
+    return [
+        {
+            "mail": f"My printer number {n} is broken.",
+            "team": ("it", "hr")[n % 2],
+            "priority": ("low", "mid", "high")[n % 3],
+        }
+        for n in range(count)
+    ]
+
+
+def numbered(first: int) -> list[dict[str, Any]]:
+    """Options by number, which never is 0 or 4."""
+    return [{"question": f"q {n}?", "choices": ["a", "b", "c", "d"], "answer": 1 + n % 2 + first} for n in range(9)]
+
+
+def at_a_terminal(words: Sequence[str], answers: Sequence[str]) -> str:
+    """What is shown when these answers are typed."""
+    master, slave = pty.openpty()
+    with subprocess.Popen([ETUDE, *words], stdin=slave, stdout=slave, stderr=slave) as process:
+        os.close(slave)
+        os.write(master, "".join(f"{answer}\n" for answer in answers).encode())
+        shown = b""
+        try:
+            while part := os.read(master, 4096):
+                shown += part
+        except OSError:  # the other side is closed
+            pass
+        process.wait(60)
+    os.close(master)
+    return shown.decode().replace("\r\n", "\n")
+
+
+def refused(capsys: Captured, *words: str) -> str:
+    assert main(["init", *words]) == 2
+    assert not Path("etude.yaml").exists()
+    assert not Path("tasks.jsonl").exists()
+    return capsys.readouterr().err
+
+
+def test_a_question_at_a_terminal_settles_which_column_is_right(here: Path) -> None:
+    write("mails.csv", mails())
+    shown = at_a_terminal(["init", "mails.csv"], ["1", "y"])
+    assert "Which one is it?\n  1  team\n  2  priority\n" in shown
+    assert "write this? [Y/n]" in shown
+    assert "Answer with one of: hr, it" in made().tasks("train")[0].input
+
+
+def test_no_at_a_terminal_writes_nothing(here: Path) -> None:
+    write("plain.csv", [{"question": f"q {n}", "answer": f"a {n}"} for n in range(9)])
+    assert "nothing was written" in at_a_terminal(["init", "plain.csv"], ["n"])
+    assert sorted(path.name for path in here.iterdir()) == ["plain.csv"]
+
+
+def test_without_a_terminal_the_error_says_which_option_answers(here: Path, capsys: Captured) -> None:
+    write("mails.csv", mails())
+    assert refused(capsys, "mails.csv") == (
+        "error: mails.csv:2: no column looks like the gold of a task; columns: 'mail', 'team', 'priority'\n"
+        "hint: say it with --gold, as in `--gold team`; where there are no right answers, --rubric TEXT has a model "
+        "judge\n"
+    )
+    assert init("mails.csv", "--gold", "team", capsys=capsys)["scorer"] == "exact"
+
+
+def test_several_columns_can_be_what_is_asked(here: Path, capsys: Captured) -> None:
+    write("tickets.csv", [{"subject": f"Printer {n}", "body": f"It burns {n}", "fix": f"Step {n}"} for n in range(9)])
+    first = init("tickets.csv", "--input", "subject,body", "--gold", "fix", capsys=capsys)["first"][0]["input"]
+    assert first.startswith("Printer ")
+    assert "\n\nIt burns " in first
+
+
+def test_whether_options_count_from_0_or_1_is_asked_where_the_data_do_not_tell(here: Path, capsys: Captured) -> None:
+    write("numbers.json", numbered(0))
+    assert "nothing tells whether the first one is 0 or 1\nhint: say it with --gold, as in `--gold 'answer[0]'`" in (
+        refused(capsys, "numbers.json")
+    )
+    golds: dict[str, set[str]] = {}
+    for first in "01":
+        init("numbers.json", "--gold", f"answer[{first}]", "--folder", first, capsys=capsys)
+        golds[first] = {json.loads(line)["gold"] for line in Path(first, "tasks.jsonl").read_text().splitlines()}
+    assert golds == {"0": {"B", "C"}, "1": {"A", "B"}}
+
+
+def test_answers_that_look_like_several_in_a_cell_are_asked_about(here: Path, capsys: Captured) -> None:
+    write("towns.csv", [{"question": f"Capital {n}?", "answer": f"Rome {n};Roma {n}"} for n in range(9)])
+    assert "'Rome 0;Roma 0': several right answers separated by ';', or one text?" in refused(capsys, "towns.csv")
+    assert init("towns.csv", "--gold", "answer", "--folder", "one", capsys=capsys)["first"][0]["gold"].count(";") == 1
+    init("towns.csv", "--gold", "answer[;]", "--folder", "two", capsys=capsys)
+    assert json.loads(Path("two/tasks.jsonl").read_text().splitlines()[0])["gold"] == ["Rome 0", "Roma 0"]
+
+
+def test_a_right_option_that_is_not_there_is_an_error_with_its_row(here: Path, capsys: Captured) -> None:
+    rows = [{"question": f"q {n}?", "choices": ["a", "b", "c"], "answer": n % 4} for n in range(9)]
+    write("beyond.jsonl", rows)
+    assert "beyond.jsonl:4: answer = 3 is beyond the 3 options" in refused(capsys, "beyond.jsonl")
+    write("odd.jsonl", [*rows[:3], {**rows[0], "question": "odd?", "answer": "none of them"}])
+    assert 'odd.jsonl:4: answer = "none of them" is neither a label, nor a number' in refused(capsys, "odd.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("answer", "note"),
+    [
+        (lambda n: "yes", "the fixed reply 'yes' solves"),
+        (lambda n: "ABCD"[n % 4], "their input lists no options, as in 'What is "),
+        (lambda n: "many" if n == 11 else str(n), "most gold answers are numbers, not all: 'many' at data.csv:13"),
+    ],
+)
+def test_what_may_make_tasks_useless_is_said(answer: Any, note: str, here: Path, capsys: Captured) -> None:
+    write("data.csv", [{"question": f"What is {n}?", "answer": answer(n)} for n in range(12)])
+    assert any(note in said for said in init("data.csv", capsys=capsys)["notes"])
+
+
+def test_columns_that_nobody_sees_are_named(here: Path, capsys: Captured) -> None:
+    write("rag.csv", [{"query": f"q {n}", "pages": f"p {n}", "expected_output": f"a {n}"} for n in range(9)])
+    assert init("rag.csv", capsys=capsys)["unused"] == ["pages"]
+
+
+def test_a_column_divides_the_tasks(here: Path, capsys: Captured) -> None:
+    rows = [{"question": f"q {n}", "answer": f"a {n}", "fold": ["train", "dev", "test"][n % 3]} for n in range(12)]
+    write("data.csv", rows)
+    assert any("--split fold uses it" in note for note in init("data.csv", "--folder", "a", capsys=capsys)["notes"])
+    assert init("data.csv", "--split", "Fold", capsys=capsys)["tasks"] == {"train": 4, "val": 4, "test": 4}
+    assert {task.input for task in made().tasks("val")} == {f"q {n}" for n in (1, 4, 7, 10)}
+    assert init("data.csv", "--split", "1,1,2", "--folder", "b", capsys=capsys)["tasks"]["test"] == 6
+
+
+def test_the_data_are_never_overwritten(here: Path, capsys: Captured) -> None:
+    write("tasks.jsonl", [{"question": f"q {n}?", "choices": ["a", "b"], "answer": n % 2} for n in range(9)])
+    before = Path("tasks.jsonl").read_text()
+    assert main(["init", "tasks.jsonl", "--force"]) == 2
+    assert "would overwrite the data, 'tasks.jsonl'" in capsys.readouterr().err
+    assert Path("tasks.jsonl").read_text() == before
+
+
+def test_force_spares_a_skill_written_by_hand(here: Path, capsys: Captured) -> None:
+    write("a.csv", [{"question": f"q {n}", "answer": f"a {n}"} for n in range(9)])
+    shutil.copy("a.csv", "b.csv")
+    init("a.csv", capsys=capsys)
+    init("b.csv", "--force", capsys=capsys)
+    assert "tasks in b.csv" in Path("skill/SKILL.md").read_text()
+    Path("skill/SKILL.md").write_text("# Mine\n")
+    assert "skill/SKILL.md exists already and is kept" in init("a.csv", "--force", capsys=capsys)["notes"]
+    assert Path("skill/SKILL.md").read_text() == "# Mine\n"
+
+
+def test_a_project_can_start_from_a_skill_that_is_there(here: Path, capsys: Captured) -> None:
+    write("a.csv", [{"question": f"q {n}", "answer": f"a {n}"} for n in range(9)])
+    Path("mine.md").write_text("# Mine\n")
+    init("a.csv", "--skill", "mine.md", "--folder", "project", capsys=capsys)
+    assert 'path: "../mine.md"' in Path("project/etude.yaml").read_text()
+    assert not Path("project/skill").exists()
+
+
+def test_a_data_file_where_settings_are_expected_is_recognised(here: Path, capsys: Captured) -> None:
+    write("t.csv", [{"question": "q", "answer": "a"}])
+    assert main(["train", "t.csv"]) == 2
+    assert capsys.readouterr().err == (
+        "error: 't.csv' is a file of tasks, not of settings\nhint: `etude init t.csv` makes some\n"
+    )

@@ -1,0 +1,91 @@
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from data_files import init, made, tasks_of, write
+
+from etude.cli.main import main
+from etude.envs.files import read_rows
+from etude.errors import DataError
+
+Captured = pytest.CaptureFixture[str]
+ROWS: list[dict[str, Any]] = [{"question": f"Wo ist, {n}; {n}?", "answer": f"Köln {n}"} for n in range(12)]
+
+
+def text(delimiter: str = ",") -> str:
+    write("made.csv", ROWS, delimiter)
+    return Path("made.csv").read_text()
+
+
+def check(name: str, capsys: Captured, *words: str) -> list[str]:
+    notes = init(name, *words, capsys=capsys)["notes"]
+    assert {(task.input, task.gold) for task in tasks_of(made())} == {
+        (row["question"], row["answer"]) for row in ROWS
+    }
+    return notes
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+def test_tables_with_other_delimiters_are_read(delimiter: str, here: Path, capsys: Captured) -> None:
+    Path("data.csv").write_text(text(delimiter))
+    check("data.csv", capsys)
+    with pytest.raises(DataError, match="are separated by") as error:
+        read_rows(Path("data.csv"))
+    assert error.value.hint == "`etude init data.csv` reads such files"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+def test_encodings_of_spreadsheet_programs_are_read(encoding: str, here: Path, capsys: Captured) -> None:
+    Path("data.csv").write_bytes(text().replace("\n", "\r\n").encode(encoding))
+    check("data.csv", capsys)
+
+
+def test_a_guess_of_an_encoding_is_said(here: Path, capsys: Captured) -> None:
+    Path("data.csv").write_bytes(text().encode("cp1252"))
+    assert any("read as Windows-1252" in note for note in check("data.csv", capsys))
+    with pytest.raises(DataError, match="is not UTF-8"):
+        read_rows(Path("data.csv"))
+
+
+def test_packed_files_are_read(here: Path, capsys: Captured) -> None:
+    Path("data.csv.gz").write_bytes(gzip.compress(text(";").encode()))
+    check("data.csv.gz", capsys)
+
+
+def test_a_broken_packed_file_is_an_error(here: Path, capsys: Captured) -> None:
+    Path("data.csv.gz").write_bytes(gzip.compress(text().encode())[:40])
+    assert main(["init", "data.csv.gz"]) == 2
+    assert "data file 'data.csv.gz' cannot be read" in capsys.readouterr().err
+
+
+def test_a_folder_with_a_json_file_for_each_task_is_read(here: Path, capsys: Captured) -> None:
+    Path("data").mkdir()
+    for number, row in enumerate(ROWS):
+        Path(f"data/{number}.json").write_text(json.dumps(row))
+    check("data", capsys)
+    assert {task.id for task in tasks_of(made())} == {str(number) for number in range(12)}
+
+
+def test_a_sheet_of_excel_is_read(here: Path, capsys: Captured) -> None:
+    openpyxl: Any = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for cells in (["question", "answer"], *(list(row.values()) for row in ROWS)):
+        book.active.append(cells)
+    book.save("data.xlsx")
+    check("data.xlsx", capsys)
+
+
+def test_the_delimiter_can_be_given(here: Path, capsys: Captured) -> None:
+    Path("data.csv").write_text(text(";").replace("|", ""))
+    check("data.csv", capsys, "--delimiter", ";")
+    assert main(["init", "data.csv", "--delimiter", "semicolon", "--folder", "other"]) == 2
+    assert "--delimiter 'semicolon' is not one character" in capsys.readouterr().err
+
+
+def test_a_table_of_mmlu_has_no_line_of_names(here: Path, capsys: Captured) -> None:
+    Path("mmlu.csv").write_text("".join(f"What is {n}?,a{n},b{n},c{n},d{n},{'ABCD'[n % 4]}\n" for n in range(12)))
+    result = init("mmlu.csv", capsys=capsys)
+    assert result["scorer"] == "choice"
+    assert sum(result["tasks"].values()) == 12
