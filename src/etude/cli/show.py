@@ -9,13 +9,16 @@ from pydantic import BaseModel
 
 from etude.cli.lookup import decisions, find_run, larger, last_run, planned, reached_limit, resume_command, summary_of
 from etude.cli.terminal import output
+from etude.cli.terminal.attempt_text import HEADS, attempt_lines
+from etude.cli.terminal.cost_text import cost_lines
 from etude.cli.terminal.progress import counted
 from etude.cli.terminal.summary_text import print_summary
 from etude.cli.terminal.tables import shown, text_lines
 from etude.errors import DataError
 from etude.records import Edit, Tested
 from etude.records.summary import Summary
-from etude.store import GateView, RunView, SelectedView, StepView, UpdateView
+from etude.store import GateView, RunView, SelectedView, StepView, UpdateView, read_events
+from etude.store.projections import find_attempt, read_cost
 
 V = TypeVar("V", bound=BaseModel)
 
@@ -36,10 +39,20 @@ _FATES = ("applied", "repaired", "missed", "protected", "no_change", "dropped")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print a run, or one of its steps."""
+    """Print a run, one of its steps or attempts, or what it used."""
     view = find_run(args.run or last_run())
     if args.step is not None:
         _show_step(view, args.step, args.json)
+        return 0
+    if args.attempt is not None:
+        _show_attempt(view, args.attempt, args.json)
+        return 0
+    if args.cost:
+        cost = read_cost(view.path)
+        if args.json:
+            output.json_result(cost.model_dump(mode="json"))
+        else:
+            output.lines(cost_lines(cost), simulated=_simulated(view))
         return 0
     summary = summary_of(view)
     if args.json:
@@ -143,6 +156,29 @@ def _show_step(view: RunView, number: int, as_json: bool) -> None:
         output.diff(diff)
     output.line()
     output.line(f"files: {folder}")
+
+
+def _show_attempt(view: RunView, name: str, as_json: bool) -> None:
+    attempt = find_attempt(view.path, name)
+    if attempt is None:
+        event = next((each for each in read_events(view.path, "attempt_finished") if each["attempt"] == name), None)
+        if event is None:
+            hint = f"the edits of a step cite attempts: `{output.program()} show {view.path} --step 1`"
+            raise DataError(f"run {view.name!r} has no attempt {name!r}", hint=hint)
+        where = f"it is one at {event['split']} task {event['task']!r}: {event['outcome']}, score {event['hard']}"
+        raise DataError(f"run {view.name!r} kept only the score of attempt {name!r}", hint=where)
+    if as_json:
+        output.json_result(attempt.model_dump(mode="json"))
+        return
+    output.line(f"attempt {name} of run {view.name}")
+    if attempt.simulated:
+        output.line(output.SIMULATED, output.LOUD)
+    for text in attempt_lines(attempt):
+        output.line(text, "bold" if text.startswith(HEADS) else None)
+
+
+def _simulated(view: RunView) -> bool:
+    return view.summary is not None and bool(view.summary.get("simulated"))
 
 
 def _task_lines(tasks: Sequence[Tested]) -> Iterator[str]:

@@ -238,7 +238,10 @@ def runs(parser: Arguments) -> None:
 
 def show(parser: Arguments) -> None:
     parser.add_argument("run", nargs="?", metavar="RUN", help=_OR_LAST)
-    parser.add_argument("--step", type=_COUNT, metavar="N", help="show the edits and the diff of this step")
+    part = parser.add_mutually_exclusive_group()
+    part.add_argument("--step", type=_COUNT, metavar="N", help="show the edits and the diff of this step")
+    part.add_argument("--attempt", metavar="ID", help="show one attempt as a conversation")
+    part.add_argument("--cost", action="store_true", help="show calls, tokens and money by role and stage")
 
 
 def simulate(parser: Arguments) -> None:

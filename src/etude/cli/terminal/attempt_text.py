@@ -1,0 +1,67 @@
+"""One attempt as a conversation, for people."""
+
+import json
+from collections.abc import Iterator
+
+from pydantic import JsonValue
+
+from etude.prompts.cuts import cut_middle
+from etude.records import Attempt, Message
+
+_SYSTEM_CHARS = 400
+"""Of a system message: it has the skill, which `show` and `diff` print whole."""
+HEADS = ("system", "user", "assistant", "tool", "result")
+
+
+def attempt_lines(attempt: Attempt) -> Iterator[str]:
+    """The conversation with what came of it. A head is a line that begins with one of `HEADS`; the rest is
+    indented."""
+    trajectory, score = attempt.trajectory, attempt.score
+    yield f"task     {attempt.task.id}" + (f" ({attempt.task.type})" if attempt.task.type else "")
+    yield f"skill    {attempt.skill_hash}, trial {attempt.trial}"
+    names = {call.id: call.name for message in trajectory.messages for call in message.tool_calls}
+    for message in trajectory.messages or ():
+        yield ""
+        yield _head(message, names, trajectory.exit_codes)
+        yield from _indented(_said(message))
+        for call in message.tool_calls:
+            yield from _indented(f"calls {call.name} {call.arguments}")
+    if not trajectory.messages:
+        yield from ("", "user", *_indented(attempt.task.text), "", "assistant", *_indented(trajectory.answer))
+    for path, file in trajectory.files.items():
+        yield f"  {'removed' if file is None else 'wrote'} {path}"
+    yield ""
+    yield f"result   {attempt.outcome}" + (f": {attempt.reason}" if attempt.reason else "")
+    if score is not None:
+        yield f"score    {score.hard:g}" + (f" (soft {score.soft:g})" if score.soft != score.hard else "")
+    for name, text in (
+        ("answer", trajectory.answer),
+        ("gold", _plain(attempt.task.gold)),
+        ("feedback", "" if score is None else score.feedback),
+    ):
+        for number, line in enumerate(text.splitlines()):
+            yield f"{name if number == 0 else '':<8} {line}"
+    usage = trajectory.usage
+    yield f"tokens   {usage.input_tokens:,} in ({usage.cached_tokens:,} cached), {usage.output_tokens:,} out"
+
+
+def _head(message: Message, names: dict[str, str], exit_codes: dict[str, int]) -> str:
+    if message.role != "tool":
+        return message.role
+    called = message.tool_call_id or ""
+    code = f", exit code {exit_codes[called]}" if called in exit_codes else ""
+    return f"tool {names.get(called, called)}{code}"
+
+
+def _said(message: Message) -> str:
+    parts = [part.text if part.type == "text" else part.shown for part in message.content]
+    text = "\n".join(parts)
+    return cut_middle(text, _SYSTEM_CHARS) if message.role == "system" else text
+
+
+def _indented(text: str) -> Iterator[str]:
+    yield from (f"  {line}" for line in text.splitlines())
+
+
+def _plain(gold: JsonValue) -> str:
+    return "" if gold is None else gold if isinstance(gold, str) else json.dumps(gold, ensure_ascii=False)
