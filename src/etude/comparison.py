@@ -23,8 +23,9 @@ FRESH = 1_000
 
 _NOTHING_TO_SETTLE = (
     "the means are equal, so no number of tasks would tell which skill is better; "
-    "give the smallest gain worth having as margin"
+    "give the smallest gain worth having as margin, or the loss that is allowed"
 )
+_AT_THE_LOSS = "the loss is just the one that is allowed, so no number of tasks would tell"
 
 
 class _Pair(Record):
@@ -73,10 +74,12 @@ class Decision(NamedTuple):
 
 def decide(before: Sequence[float], after: Sequence[float], margin: float = 0.0) -> Decision:
     """Ship or not, from the values of the same tasks under both skills: `do not ship` when the difference is at most
-    `margin`, `ship` when it is above 0, each with 95% confidence (one-sided).
+    `margin`, `ship` when it is above 0, or above a `margin` that is a loss, each with 95% confidence (one-sided).
     Raises ValueError: no values, or not as many of one as of the other."""
     bounds = difference_interval(before, after, 0.90)
-    verdict: ShipVerdict = "do not ship" if bounds.high <= margin else "ship" if bounds.low > 0 else "inconclusive"
+    verdict: ShipVerdict = (
+        "do not ship" if bounds.high <= margin else "ship" if bounds.low > min(margin, 0) else "inconclusive"
+    )
     return Decision(verdict, difference_interval(before, after), bounds.low, bounds.high)
 
 
@@ -84,7 +87,7 @@ async def compare_on(
     bench: Workbench, skills: tuple[Skill, Skill], split: Split, trials: int | range, margin: float = 0.0
 ) -> Comparison:
     """Attempt every task of a split under both skills (A, B), in `trials` (how many, or their numbers), and decide
-    whether to ship B. `margin` is the smallest gain worth having, in [0, 1).
+    whether to ship B. `margin` in (-1, 1) is the smallest gain worth having; below 0, the loss that is allowed.
 
     Attempts of both are interleaved, so that a model that changes meanwhile favours neither. Equal skills are
     attempted once; there is nothing to ship then.
@@ -232,10 +235,11 @@ def _values(paired: _Paired, gate: GateSection) -> Mapping[str, _Values]:
 def _settle(differences: Sequence[float], trials: int, margin: float) -> Settle:
     """Towards the verdict that the mean is farther on the side of."""
     mean = round(fmean(differences), 9)  # sums of thirds
-    ships = mean > margin - mean
+    bar = min(margin, 0.0)
+    ships = mean - bar > margin - mean
     if not ships and mean == margin:
-        return Settle(tasks=None, note=_NOTHING_TO_SETTLE)
-    goal, away, above = ("ship", mean, 0.0) if ships else ("do not ship", -mean, -margin)
+        return Settle(tasks=None, note=_AT_THE_LOSS if margin < 0 else _NOTHING_TO_SETTLE)
+    goal, away, above = ("ship", mean, bar) if ships else ("do not ship", -mean, -margin)
     tasks = tasks_needed(away, variance(differences) if len(differences) > 1 else 0.0, above)
     number = "more than 1,000,000 tasks" if tasks is None else f"about {tasks:,} tasks"
     each = f"{trials} trial{'s each' if trials > 1 else ''}"

@@ -90,6 +90,28 @@ def test_with_a_margin_a_skill_that_changes_nothing_is_not_shipped(demo_project:
     assert "\nverdict     do not ship: B is not better by 0.2, with 95% confidence (" in capsys.readouterr().out
 
 
+def test_a_skill_that_is_not_worse_is_shipped_where_a_loss_is_allowed(demo_project: Path, capsys: Captured) -> None:
+    text = Path(RUN, "best/everyday-tasks/SKILL.md").read_text()
+    Path("same.md").write_text(text + "\nThank you.\n")
+    words = ["compare", f"{RUN}:best", "same.md", "--trials", "1"]
+    assert main([*words, "--allow-loss", "0.2"]) == 0
+    assert re.search(
+        r"\nverdict     ship: B is not worse by 0\.2 or more, with 95% confidence \(-0\.\d{3} at least\)\n",
+        capsys.readouterr().out,
+    )
+    assert main([*words, "--allow-loss", "0.001"]) == 4
+    assert "\nverdict     inconclusive: B may be worse by 0.001 or more, or not (-" in capsys.readouterr().out
+
+
+def test_a_larger_loss_than_is_allowed_is_not_shipped_also_as_json(demo_project: Path, capsys: Captured) -> None:
+    words = ["compare", f"{RUN}:best", f"{RUN}:initial", "--trials", "1", "--allow-loss", "0.1"]
+    assert main(words) == 5
+    assert "\nverdict     do not ship: B is worse by 0.1 or more, with 95% confidence (-" in capsys.readouterr().out
+    assert main([*words, "--json"]) == 5
+    result = Comparison.model_validate_json(capsys.readouterr().out)
+    assert (result.verdict, result.margin) == ("do not ship", -0.1)
+
+
 def test_another_skill_on_the_test_split_of_a_run_is_told_that_it_was_opened_before(
     demo_project: Path, capsys: Captured
 ) -> None:
@@ -159,6 +181,10 @@ def test_a_stop_names_the_command_that_goes_on(fresh_project: Path, capsys: Capt
         ([f"{RUN}:best", f"{RUN}:99"], "run 'demo' has no skill of step 99\n"),
         (["x.md", f"{RUN}:best"], "skill 'x.md' does not exist\n"),
         ([f"{RUN}:best"], "the following arguments are required: B\n"),
+        (
+            ["a", "b", "--margin", "0.1", "--allow-loss", "0.1"],
+            "argument --allow-loss: not allowed with argument --ma",
+        ),
         (["a", "b", "--margin", "1"], "argument --margin: '1' is not a number from 0 to below 1\n"),
     ],
 )

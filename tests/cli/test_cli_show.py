@@ -269,3 +269,75 @@ def test_without_a_run_the_one_that_changed_last_is_shown(
     os.utime("runs/another/journal.db", (1, 1))
     assert main(["show"]) == 0
     assert capsys.readouterr().out.startswith("run demo: finished")
+
+
+def test_an_attempt_is_shown_as_a_conversation_with_its_score(demo_project: Path, capsys: Captured) -> None:
+    attempt = json.loads(Path(RUN, "steps/0001/rollout.json").read_text())[0]
+    assert main(["show", RUN, "--attempt", attempt["id"]]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"attempt {attempt['id']} of run demo"
+    said = [message["content"][0]["text"] for message in attempt["trajectory"]["messages"]]
+    assert lines.index("user") < lines.index("assistant") < lines.index("result   completed")
+    assert [f"  {line}" for text in said for line in text.splitlines()] == [
+        line for line in lines if line.startswith("  ")
+    ]
+    assert f"feedback {attempt['score']['feedback']}".splitlines()[0] in lines
+    main(["show", RUN, "--attempt", attempt["id"], "--json"])
+    assert json.loads(capsys.readouterr().out) == attempt
+
+
+def test_tool_calls_their_results_and_a_shortened_skill_are_part_of_it(demo_project: Path, capsys: Captured) -> None:
+    path = Path(RUN, "steps/0001/rollout.json")
+    attempts = json.loads(path.read_text())
+    call = {"id": "c1", "name": "shell", "arguments": '{"command": "ls"}'}
+    attempts[0]["trajectory"]["messages"] = [
+        {"role": "system", "content": [{"type": "text", "text": "first " + "skill " * 1000 + "last"}]},
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": [{"type": "text", "text": "a.txt\x1b[2J"}]},
+    ]
+    attempts[0]["trajectory"]["exit_codes"] = {"c1": 2}
+    path.write_text(json.dumps(attempts))
+    assert main(["show", RUN, "--attempt", attempts[0]["id"]]) == 0
+    out = capsys.readouterr().out
+    assert '\nassistant\n  calls shell {"command": "ls"}\n\ntool shell, exit code 2\n  a.txt<U+001B>[2J\n' in out
+    assert "\nsystem\n  first skill" in out
+    assert "characters left out ...]" in out
+    assert len(out) < 2000
+
+
+def test_an_attempt_that_is_not_there_or_not_kept_is_an_error(demo_project: Path, capsys: Captured) -> None:
+    assert main(["show", RUN, "--attempt", "a-nothing"]) == 2
+    assert capsys.readouterr().err.startswith(
+        "error: run 'demo' has no attempt 'a-nothing'\nhint: the edits of a step"
+    )
+    events = [json.loads(line) for line in Path(RUN, "events.jsonl").read_text().splitlines()]
+    tested = next(event for event in events if event.get("split") == "test")
+    assert main(["show", RUN, "--attempt", tested["attempt"]]) == 2
+    assert f"it is one at test task '{tested['task']}': completed" in capsys.readouterr().err
+
+
+def test_cost_is_told_by_role_and_stage_and_adds_up_to_the_account(demo_project: Path, capsys: Captured) -> None:
+    assert main(["show", RUN, "--cost", "--json"]) == 0
+    cost = json.loads(capsys.readouterr().out)
+    paid = json.loads(Path(RUN, "summary.json").read_text())["cost"]
+    assert cost["calls"] == sum(each["calls"] for each in cost["stages"])
+    for role in ("target", "optimizer"):
+        rows = [each for each in cost["stages"] if each["role"] == role]
+        assert sum(each["calls"] for each in rows) == paid[f"{role}_calls"]
+        assert sum(each["usage"]["input_tokens"] for each in rows) == paid["tokens"][role]["input_tokens"]
+    assert {each["stage"] for each in cost["stages"] if each["role"] == "optimizer"} <= {"reflect", "tidy"}
+    main(["show", RUN, "--cost"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split() == ["role", "stage", "calls", "failed", "tokens", "in", "cached", "out", "cost"]
+    assert lines[-1].split()[:2] == ["total", f"{cost['calls']:,}"]
+    assert max(map(len, lines)) <= 80
+
+
+def test_calls_that_no_event_tells_of_are_shown_apart(demo_project: Path, capsys: Captured) -> None:
+    log = Path(RUN, "events.jsonl")
+    lines = [line for line in log.read_text().splitlines() if '"call_finished", "role": "optimizer"' not in line]
+    log.write_text("\n".join(lines) + "\n")
+    main(["show", RUN, "--cost"])
+    row = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("optimizer"))
+    assert row.split()[:2] == ["optimizer", "-"]
+    assert row.endswith("unknown")

@@ -27,7 +27,8 @@ def run(args: argparse.Namespace) -> int:
     config = _settings(args, a.run or b.run)
 
     async def work(given: Given) -> Comparison:
-        return await acompare_skills(config, a.skill, b.skill, args.split, args.trials, margin=args.margin, **given)
+        margin = args.margin - args.allow_loss  # one of them is 0
+        return await acompare_skills(config, a.skill, b.skill, args.split, args.trials, margin=margin, **given)
 
     result = watch(work, args.command)
     if args.json:
@@ -52,7 +53,7 @@ def _lines(result: Comparison, a: str, b: str) -> Iterator[str]:
     trials = f", {result.trials} trials each" if result.trials > 1 else ""
     about = f"paired, {result.split} n={gain.n}{trials}, mean {result.metric} score"
     yield f"difference  {gain.mean:+.2f} [{gain.low:+.2f}, {gain.high:+.2f}]  {about}"
-    yield f"verdict     {result.verdict}: {_why(result)}"
+    yield f"verdict     {result.verdict}: {why(result)}"
     if result.settle is not None:
         yield from settle_lines(result.settle)
     yield f"tasks       {len(result.gained)} better, {len(result.lost)} worse, {result.equal} equal"
@@ -69,13 +70,21 @@ def _lines(result: Comparison, a: str, b: str) -> Iterator[str]:
     yield f"file        {result.file}"
 
 
-def _why(result: Comparison) -> str:
-    if result.verdict == "ship":
-        return f"B is better by {result.at_least:+.3f} or more, with 95% confidence"
-    worth = "better" if result.margin == 0 else f"better by {result.margin:g}"
-    if result.verdict == "do not ship":
-        return f"B is not {worth}, with 95% confidence ({result.at_most:+.3f} at most)"
-    return f"B may be {worth}, or not ({result.at_least:+.3f} to {result.at_most:+.3f})"
+def why(result: Comparison) -> str:
+    """What the verdict says, in a sentence."""
+    low, high, loss = f"{result.at_least:+.3f}", f"{result.at_most:+.3f}", -result.margin
+    if loss <= 0:
+        worth = "better" if loss == 0 else f"better by {result.margin:g}"
+        says = {
+            "ship": f"B is better by {low} or more, with 95% confidence",
+            "do not ship": f"B is not {worth}, with 95% confidence ({high} at most)",
+        }
+        return says.get(result.verdict, f"B may be {worth}, or not ({low} to {high})")
+    says = {
+        "ship": f"B is not worse by {loss:g} or more, with 95% confidence ({low} at least)",
+        "do not ship": f"B is worse by {loss:g} or more, with 95% confidence ({high} at most)",
+    }
+    return says.get(result.verdict, f"B may be worse by {loss:g} or more, or not ({low} to {high})")
 
 
 def _rows(flips: Sequence[Flip], what: str) -> Iterator[tuple[str, ...]]:

@@ -168,7 +168,7 @@ def _show_attempt(view: RunView, name: str, as_json: bool) -> None:
         where = f"it is one at {event['split']} task {event['task']!r}: {event['outcome']}, score {event['hard']}"
         raise DataError(f"run {view.name!r} kept only the score of attempt {name!r}", hint=where)
     if as_json:
-        output.json_result(attempt.model_dump(mode="json"))
+        output.json_result(attempt.model_dump(mode="json", context={"view": True}))
         return
     output.line(f"attempt {name} of run {view.name}")
     if attempt.simulated:

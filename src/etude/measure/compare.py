@@ -39,15 +39,17 @@ async def acompare_skills(
     Args:
         trials: how many, or their numbers: what was attempted with the same numbers elsewhere may come out alike, as
             they are the seeds of attempts.
-        margin: the smallest gain worth having, in [0, 1): `do not ship` needs no proof of harm, only that a larger
-            gain is excluded.
+        margin: the smallest gain worth having, from 0 to below 1: `do not ship` needs no proof of harm, only that a
+            larger gain is excluded. Below 0, down to above -1, it is a loss that is allowed: `ship` needs no proof
+            of a gain, only that a larger loss is excluded.
 
     Raises:
         InputError: the skills are equal, the split is empty, or something cannot be used as it is.
         StopRun: a budget is used up, an endpoint is dead, or attempts errored.
     """
-    if not 0 <= margin < 1:
-        raise ConfigError(f"margin = {margin!r} is out of range", hint="a gain in mean score, from 0 to below 1")
+    if not -1 < margin < 1:
+        hint = "a gain in mean score, or as a negative number a loss, between -1 and 1"
+        raise ConfigError(f"margin = {margin!r} is out of range", hint=hint)
     skills = _loaded(a), _loaded(b)
     if skills[0].hash == skills[1].hash:
         raise SkillError("both skills are the same", hint="compare two skills that differ in text or files")

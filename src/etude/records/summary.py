@@ -80,9 +80,10 @@ class Comparison(Record):
     at_most: float
     """The same from above."""
     margin: float
-    """The smallest gain worth having."""
+    """The smallest gain worth having; below 0, the loss that is allowed."""
     verdict: ShipVerdict
-    """`do not ship` when `at_most` is not above `margin`, else `ship` when `at_least` is above 0."""
+    """`do not ship` when `at_most` is not above `margin`, else `ship` when `at_least` is above 0, or above a `margin`
+    that is below 0."""
     settle: Settle | None
     """None when there is a verdict."""
     gained: tuple[Flip, ...]

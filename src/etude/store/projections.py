@@ -1,7 +1,7 @@
 """What a person asks of a run folder, gathered from its journal, events and views. Nothing here writes."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
@@ -50,7 +50,7 @@ class RunCost(Record):
 class _Sum:
     calls: int = 0
     failed: int = 0
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     usd: float | None = 0.0
 
 

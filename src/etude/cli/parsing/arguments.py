@@ -181,12 +181,21 @@ def compare(parser: Arguments) -> None:
     parser.add_argument("b", metavar="B", help="another one")
     _config(parser, "the settings of the run that A or B names, else ")
     _split_and_trials(parser, trials=3)
-    parser.add_argument(
+    share = number(float, "a number from 0 to below 1", below=1)
+    bar = parser.add_mutually_exclusive_group()
+    bar.add_argument(
         "--margin",
-        type=number(float, "a number from 0 to below 1", below=1),
+        type=share,
         default=0.0,
         metavar="X",
         help="the smallest gain in mean score worth shipping: `do not ship` if the gain is smaller (default: 0)",
+    )
+    bar.add_argument(
+        "--allow-loss",
+        type=share,
+        default=0.0,
+        metavar="X",
+        help="`ship` what is not worse than A by X or more; without it, only what is better than A",
     )
 
 

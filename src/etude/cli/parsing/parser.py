@@ -60,7 +60,13 @@ VERBS: tuple[Verb, ...] = (
         ),
         arguments.compare,
     ),
-    Verb("show", "show a run: scores, steps, edits", ("etude show first --step 3",), arguments.show, dotted=False),
+    Verb(
+        "show",
+        "show a run: scores, steps, edits, attempts, costs",
+        ("etude show first --step 3", "etude show --attempt a-9ce2a9c5", "etude show --cost"),
+        arguments.show,
+        dotted=False,
+    ),
     Verb(
         "diff",
         "show how two skills of a run differ",

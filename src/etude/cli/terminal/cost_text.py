@@ -20,7 +20,9 @@ def cost_lines(cost: RunCost) -> Iterator[str]:
         for each in sorted(cost.stages, key=lambda each: (each.role, -each.usage.total))
     ]
     failed = sum(each.failed for each in cost.stages)
-    yield from text_lines([_COLUMNS, *(_row(*row) for row in (*rows, ("total", "", cost.calls, failed, cost.usage, cost.usd)))])
+    yield from text_lines(
+        [_COLUMNS, *(_row(*row) for row in (*rows, ("total", "", cost.calls, failed, cost.usage, cost.usd)))]
+    )
 
 
 def _row(role: str, stage: str, calls: int, failed: int, usage: Usage, usd: float | None) -> tuple[str, ...]:
