@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from etude.records import Attempt, ChatRequest, Edit, Message, Reply, Score, Skill, Task, Trajectory
     from etude.records.summary import Summary
     from etude.skill import load_skill, save_skill
+    from etude.skill.diff import SkillDiff, diff_skills
     from etude.sleep.improve.consolidate import Consolidation, aconsolidate, consolidate
     from etude.sleep.improve.context import Documents
     from etude.sleep.tasks.mined import MinedTask
@@ -41,6 +42,7 @@ _HOMES = {
     "records": ["Attempt", "ChatRequest", "Edit", "Message", "Reply", "Score", "Skill", "Task", "Trajectory"],
     "records.summary": ["Summary"],
     "skill": ["load_skill", "save_skill"],
+    "skill.diff": ["SkillDiff", "diff_skills"],
     "sleep.improve.consolidate": ["Consolidation", "aconsolidate", "consolidate"],
     "sleep.improve.context": ["Documents"],
     "sleep.tasks.mined": ["MinedTask"],
@@ -76,6 +78,7 @@ __all__ = [
     "SeedReport",
     "Sink",
     "Skill",
+    "SkillDiff",
     "SkillEvaluation",
     "StopRun",
     "StopSwitch",
@@ -93,6 +96,7 @@ __all__ = [
     "atrain_seeds",
     "compare_skills",
     "consolidate",
+    "diff_skills",
     "environment",
     "evaluate_skill",
     "load_config",

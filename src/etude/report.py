@@ -1,12 +1,13 @@
 """The end of a run: the best skill on disk and the summary next to it."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
 from etude.events import RunFinished
 from etude.intervals import mean_interval
 from etude.records import Evaluation, TrainState, digest
-from etude.records.summary import Comparison, Cost, Forecast, Interval, SkillScores, Summary
+from etude.records.summary import Comparison, Cost, Forecast, Interval, SkillScores, Step, Summary
 from etude.skill.folder import PROVENANCE
 from etude.store.provenance import Changes
 from etude.store.views import SUMMARY
@@ -23,6 +24,8 @@ class Measured(NamedTuple):
     """What was expected before anything was sent."""
     changes: Changes | None = None
     """What changed the skill."""
+    curve: Sequence[Step] = ()
+    """Step by step."""
 
 
 def report(
@@ -70,6 +73,7 @@ def report(
         repaired_cites=state.repaired_cites,
         uncited=state.uncited,
         voids=state.voids + (0 if ship is None else ship.voids),
+        curve=tuple(measured.curve),
         stopped=stopped,
         cost=_cost(bench, seconds),
         forecast=measured.forecast,

@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Sequence
+from statistics import fmean
 
 from etude.events import Decided, Notice, RunStarted, Stage, StageFinished, StageStarted
 from etude.prompts.cuts import cut_middle
 from etude.records import Attempt, Candidate, Evaluation, TrainState
+from etude.records.summary import Step
 from etude.skill import token_count
 from etude.stages.gate import GateResult
 from etude.stages.reflect import Reflection
@@ -59,6 +61,9 @@ class RunLog:
         """Something was solved, or a person was told that nothing is."""
         self.changes = Changes(bench.skill)
         """What changed the skill, and why."""
+        self.curve: list[Step] = []
+        """Step by step."""
+        self._batch: float | None = None
 
     def started(self, calls: int = 0) -> None:
         """The run begins or resumes; it is expected to make this many calls."""
@@ -95,6 +100,7 @@ class RunLog:
         self.end("rollout", state.step, note)
         self._bench.observer.attempted(attempts)
         scored = [attempt for attempt in attempts if attempt.score is not None]
+        self._batch = self._mean(scored)
         self._failed.update(attempt.task.id for attempt in scored if not attempt.solved)
         self._warn_of_nothing(state, scored)
 
@@ -147,6 +153,9 @@ class RunLog:
         )
         self.changes.decided(place, states, candidate, reason, self._bench.answers)
         self._bench.answers.clear()
+        val = self.mean(after.current_val)
+        if candidate.origin == "step":
+            self.curve.append(Step(step=after.step, action=action, batch=self._batch, val=val))
         self._bench.folder.write_skill(after.step, after.current.text)
         self._bench.emit(
             Decided(
@@ -155,13 +164,18 @@ class RunLog:
                 action=action,
                 origin=candidate.origin,
                 reason=reason,
-                current=self.mean(after.current_val),
+                current=val,
                 best=self.mean(after.best_val),
                 skill_tokens=token_count(after.current.text),
                 failed=len(self._failed),
                 fixed=sum(task in after.earlier and after.earlier[task].solved for task in self._failed),
             )
         )
+
+    def _mean(self, attempts: Sequence[Attempt]) -> float | None:
+        gate = self._bench.config.gate
+        values = [each.score.value(gate.metric, gate.mixed_weight) for each in attempts if each.score is not None]
+        return fmean(values) if values else None
 
     def mean(self, evaluation: Evaluation | None) -> float | None:
         """The number that the gate compares; None when no task has a score."""

@@ -118,7 +118,8 @@ class _Run:
         self._log.end("test", state.step, self._comparison.verdict)
 
     def _report(self, *, stopped: str | None) -> Summary:
-        measured = Measured(self._state.initial_val, self._comparison, self._forecast, self._log.changes)
+        log = self._log
+        measured = Measured(self._state.initial_val, self._comparison, self._forecast, log.changes, log.curve)
         worked = self._bench.folder.journal.counts() != self._facts
         seconds = time.monotonic() - self._started if worked else None
         return report(self._bench, self._state, measured, stopped, seconds)

@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from etude.records import Metric, Record, Role, Split, Usage, brief
+from etude.records.html import comparison_html, summary_html
 
 ShipVerdict = Literal["ship", "do not ship", "inconclusive"]
 """Whether the second skill should take the place of the first."""
@@ -106,6 +107,9 @@ class Comparison(Record):
         skills = f"{brief(self.a.skill, 25)} -> {brief(self.b.skill, 25)}"
         return f"<Comparison {skills} on {self.split}: {self.difference.shown_change}, {self.verdict}>"
 
+    def _repr_html_(self) -> str:
+        return comparison_html(self)
+
 
 class SkillScores(Record):
     """How one skill did. None where it was not measured."""
@@ -174,6 +178,17 @@ class Forecast(Record):
     """What the ranges rest on, in sentences."""
 
 
+class Step(Record):
+    """How a step went."""
+
+    step: int
+    action: Literal["accepted", "rejected", "skipped"]
+    batch: float | None
+    """Mean score of its training attempts, made with the skill before it."""
+    val: float | None
+    """Mean validation score of the skill after it; None where it was not measured."""
+
+
 class Summary(Record):
     """The result of a training run."""
 
@@ -210,6 +225,8 @@ class Summary(Record):
     """Proposals that cited no attempt, even when asked again: they counted for all failures that were shown."""
     voids: int
     """Attempts that errored, which the run continued without."""
+    curve: tuple[Step, ...] = ()
+    """Step by step."""
     stopped: str | None = None
     """Why the run ended early."""
     cost: Cost
@@ -223,3 +240,6 @@ class Summary(Record):
         scores = "not scored" if initial is None or best is None else f"{split} {initial.mean:.2f} -> {best.mean:.2f}"
         end = f"stopped: {brief(self.stopped, 40)}" if self.stopped is not None else self.verdict or "no verdict"
         return f"<Summary {brief(self.name, 30)}: {scores}, {end}>"
+
+    def _repr_html_(self) -> str:
+        return summary_html(self)
