@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 import os
+import re
 import sys
 import zipfile
 from pathlib import Path
@@ -423,6 +424,30 @@ async def test_a_fork_bomb_and_a_full_disk_end_with_the_attempt(data: DataSet) -
         trajectory, score, _ = await attempt(environment(data, mode="single", seconds=20), [block(bomb)])
         assert score.hard == 0
         assert trajectory.failure or "cannot be read" in score.feedback
+
+
+def spanned() -> bytes:
+    """A workbook with a cell that spans the whole sheet: its reader makes each cell below it."""
+    saved = io.BytesIO()
+    whole = zipfile.ZipFile(io.BytesIO(book({"Data": [[1]]})))
+    with zipfile.ZipFile(saved, "w") as made:
+        for name in whole.namelist():
+            merged = b"</sheetData><mergeCells><mergeCell ref='A1:XFD1048576'/></mergeCells>"
+            made.writestr(name, whole.read(name).replace(b"</sheetData>", merged))
+    return saved.getvalue()
+
+
+@pytest.mark.parametrize("made", [spanned, lambda: book({"Data": [["\xe9" * 32_000] * 26] * 40})])
+async def test_a_workbook_that_is_never_read_to_its_end_is_a_failed_attempt_with_the_reason(
+    tmp_path: Path, made
+) -> None:
+    data = DataSet(tmp_path)
+    for number in range(3):
+        data.add({"Data": [[number]]}, {"Data": [[number + 1]]}, "Data!A1:Z9000")
+    env = environment(data, mode="single", seconds=8, memory_mb=200)
+    score = await env.score(env.tasks("train")[0], Trajectory(files={"output.xlsx": File(data=made())}))
+    assert score.hard == 0
+    assert re.search("ended for its (time|memory) limit|hold too much text", score.feedback), score.feedback
 
 
 async def test_another_interpreter_can_run_the_code(data: DataSet) -> None:

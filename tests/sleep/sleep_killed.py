@@ -33,10 +33,10 @@ def killed_at(number: int) -> Callable[[str], None]:
     return listen
 
 
-def recovered(state: Path, number: int) -> None:
+def recovered(place: Project, number: int) -> None:
     """Recover, and be killed when this many writes were made."""
     with told(killed_at(number)):
-        recover(state)
+        recover(place.state, place.root)
 
 
 def dies(action: Callable[[], object]) -> bool:
@@ -78,7 +78,7 @@ def main(folder: Path, what: str) -> None:
             shutil.rmtree(folder / "case")
             shutil.copytree(kept, folder / "case", symlinks=True)
             writes = later if every else sys.maxsize
-            dying = dies(lambda writes=writes, state=place.state: recovered(state, writes))
+            dying = dies(lambda writes=writes, place=place: recovered(place, writes))
             shutil.copytree(folder / "case", folder / f"{number:02}" / f"{later:02}", symlinks=True)
             later += 1
         shutil.rmtree(kept)

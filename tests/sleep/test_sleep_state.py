@@ -127,7 +127,7 @@ def test_a_folder_of_another_user_is_refused(tmp_path):
 READERS: dict[str, Callable[[SleepState], object]] = {
     "rules.json": lambda state: kept_rules(state.folder),
     "adopted/0001~1.json": lambda state: receipts(state.folder),
-    PENDING: lambda state: recover(state.folder),
+    PENDING: lambda state: recover(state.folder, state.folder),
     "archive.jsonl": archived,
     "nights/0001/tasks.json": lambda state: read_tasks(state, 1),
 }

@@ -77,7 +77,9 @@ async def arun_night(
     found = sources_of(config) if sources is None else sources
     given = given or Given()
     state.check()
-    recovery = recover(state.folder) if state.folder.exists() else None
+    section = config.sleep
+    named = map(Path, section.named_paths)
+    recovery = recover(state.folder, Path(section.project), named) if state.folder.exists() else None
     remembered(state)  # what is damaged is reported before anything is paid for
     _check_inputs(config, given)
     state.make()

@@ -82,7 +82,8 @@ class Nights:
     def recovered(self, args: argparse.Namespace, *, named: bool) -> bool:
         """End an adoption or a revert that was interrupted, and say what was done about it. Returns whether that is
         all that the verb does: unless the user named what to adopt or revert, "the last night" may be another now."""
-        recovery = recover(self.state.folder) if self.state.folder.exists() else None
+        folder = self.state.folder
+        recovery = recover(folder, self.project, self.named) if folder.exists() else None
         for text in () if recovery is None else recovery.notes:
             output.note(f"note: {text}")
         if recovery is None or named:

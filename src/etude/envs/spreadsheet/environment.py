@@ -33,9 +33,9 @@ class SpreadsheetConfig(Sources):
     turns: int = Field(default=30, ge=1)
     """With `multi`: most replies in an attempt."""
     seconds: float = Field(default=120, gt=0)
-    """Longest a piece of code may run."""
+    """Longest a piece of code may run, and reading the workbook that it leaves may take."""
     memory_mb: int = Field(default=1024, ge=64)
-    """Most memory a piece of code may use."""
+    """Most memory a piece of code may use; four times as much for reading its workbook."""
     python: str | None = None
     """Interpreter for the code, with openpyxl; the one that runs etude when not given. What it has installed is
     what code can import."""

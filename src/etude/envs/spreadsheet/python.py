@@ -18,8 +18,8 @@ from etude.sandbox import Finished, Limits, Sandbox, Workspace, run
 
 OUTPUT_CHARS = 4_000
 """How much of what code prints, and of its errors, a model is shown."""
-READING = Limits(seconds=120, memory_mb=4096, processes=8, output_kb=100_000)
-"""For the program that reads workbooks. A workbook that takes more cannot be read."""
+READING_MEMORY = 4
+"""How much more memory than code the program may use that reads workbooks."""
 
 
 class Ran(NamedTuple):
@@ -40,6 +40,9 @@ class Python:
             raise ConfigError(f"{where}: python = {name!r} is not a program", hint="give the path of an interpreter")
         self.program = found
         self._limits = limits
+        self._reading = Limits(
+            seconds=limits.seconds, memory_mb=READING_MEMORY * limits.memory_mb, processes=8, output_kb=100_000
+        )
         self._sandbox = sandbox
         self._readable = installed(found).readable
         _check_openpyxl(found, name, where)
@@ -74,10 +77,14 @@ class Python:
             workspace.fill({"workbook.xlsx": file})
             script = workspace.tmp / "read_cells.py"
             script.write_bytes(Path(cells.__file__).read_bytes())
-            finished = await self._run([str(script)], workspace, READING, stdin=request.encode())
+            finished = await self._run([str(script)], workspace, self._reading, stdin=request.encode())
         if finished.over:  # a workbook can be made so that it never ends
             return {"error": f"reading it was ended for its {finished.over}"}
-        if finished.code != 0 or finished.cut:
+        if finished.signal is not None:
+            return {"error": f"reading it was ended by signal {finished.signal}"}
+        if finished.cut:
+            return {"error": "its cells hold too much text"}
+        if finished.code != 0:
             problem = _last_line(finished.stderr) or f"exit code {finished.code}"
             raise BoundaryError("reading the workbook", ChildProcessError(problem))
         return json.loads(finished.stdout)

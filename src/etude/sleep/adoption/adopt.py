@@ -8,14 +8,23 @@ from typing import Literal
 
 from pydantic import AwareDatetime
 
-from etude.errors import InputError, did_you_mean
+from etude.errors import EtudeError, InputError, SkillError, did_you_mean
 from etude.records import Record
 from etude.records.summary import ShipVerdict
 from etude.sleep.adoption.proposal import Proposal, Proposed, again, read_proposal
 from etude.sleep.adoption.rules import BY_HAND, Rule, Rules, active
 from etude.sleep.adoption.structure import doubts
-from etude.sleep.adoption.transaction import Recovery, Write, carry_out, locked, missing_folders, settle
-from etude.sleep.places import LiveDocument, read_document
+from etude.sleep.adoption.transaction import (
+    PENDING,
+    Recovery,
+    Write,
+    begun,
+    carry_out,
+    locked,
+    missing_folders,
+    settle,
+)
+from etude.sleep.places import LiveDocument, located, read_document
 from etude.sleep.state import as_json, read_kept
 
 RULES = "rules.json"
@@ -87,9 +96,24 @@ def record(path: Path, value: Record) -> Write:
     return Write(real=real, before=before, after=as_json(value).encode(), mode=0o600, folders=folders)
 
 
-def recover(state: Path) -> Recovery | None:
-    """End what an interrupted adoption or revert left; None when there is nothing."""
+def recover(state: Path, project: Path, allow: Iterable[Path] = ()) -> Recovery | None:
+    """End what an interrupted adoption or revert left; None when there is nothing. A state folder can come with a
+    project: EtudeError where that would change anything but the state and documents as of `adopt`."""
     with locked(state):
+        inside, allowed = os.path.realpath(state), tuple(allow)
+        for write in begun(state):
+            try:
+                linked = os.path.realpath(write.real) != write.real  # then it is left as it is
+                if not linked and not Path(write.real).is_relative_to(inside):
+                    located(Path(write.real), project, allowed)
+                fault = "" if write.plain else f"{write.real!r} is written by way of another place"
+            except SkillError as error:
+                fault = error.message
+            if fault:
+                raise EtudeError(
+                    f"what was begun in {str(state / PENDING)!r} is not finished: {fault}",
+                    hint="if you began no adoption there, remove the folder; else name that file in the settings",
+                )
         return settle(state)
 
 

@@ -49,6 +49,13 @@ class Write(Record):
         return "" if _read(self.real) in (self.before, self.after) else "changed while it was being replaced"
 
     @property
+    def plain(self) -> bool:
+        """Whether it touches nothing but its file, and the folders above that."""
+        real, temporary = Path(self.real), Path(self.temporary)
+        beside = temporary.parent == real.parent and temporary.name.startswith(TEMPORARY)
+        return beside and all(real.is_relative_to(folder) for folder in self.folders)
+
+    @property
     def done(self) -> bool:
         """Whether the file is what it becomes."""
         return not self.changed and _read(self.real) == self.after
@@ -118,16 +125,26 @@ def carry_out(state: Path, writes: Sequence[Write]) -> None:
             ) from error
 
 
+def begun(state: Path) -> tuple[Write, ...]:
+    """What an earlier process did not finish."""
+    pending = _kept(state)
+    return () if pending is None else pending.writes
+
+
 def settle(state: Path) -> Recovery | None:
     """Finish the transaction that an earlier process did not; None when there is none. The caller has the lock."""
     for leftover in state.glob(f"{TEMPORARY}*"):
         leftover.unlink()
-    pending = read_kept(state / PENDING, _Pending, "compare your documents with what the file says, then remove it")
+    pending = _kept(state)
     if pending is None:
         return None
     left = tuple(sorted(write.real for write in pending.writes if write.changed))
     _finish(state, pending, [write for write in pending.writes if not write.changed])
     return Recovery(left=left)
+
+
+def _kept(state: Path) -> _Pending | None:
+    return read_kept(state / PENDING, _Pending, "compare your documents with what the file says, then remove it")
 
 
 def missing_folders(real: str) -> tuple[str, ...]:
