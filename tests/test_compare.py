@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from etude import aevaluate_skill, make_config
+from etude.config.sections import SkillSection
 from etude.envs import ListEnvironment
 from etude.envs.scorers.rubric import Rubric, RubricOptions
 from etude.errors import BudgetStop, ConfigError, DataError, SkillError, VoidStop
@@ -14,7 +15,7 @@ from etude.executors.local import LocalExecutor
 from etude.intervals import difference_interval, mean_interval
 from etude.measure.compare import acompare_skills
 from etude.protocols import Executor
-from etude.records import Reply
+from etude.records import Reply, Skill
 from etude.records.summary import Comparison, Flip
 from etude.testing import ScriptedModel
 from two_skills import OTHERS, TASKS, A, B, World, asked
@@ -60,6 +61,23 @@ async def test_scores_of_a_simulated_judge_are_labelled_also_when_all_are_cached
         assert (await acompare_skills(world.config(), A, B, "test", 1, **given())).simulated
         asked.append(len(judge.requests))
     assert asked[0] == asked[1]
+
+
+def test_no_skill_is_an_arm_that_is_asked_without_any_text_of_a_skill(tmp_path: Path) -> None:
+    world = World(tmp_path, {"-0": "nnnnnnyy", "B0": "yyyyyyny"})
+    result = world.compare(None, B)
+    assert (result.a.score.mean, result.b.score.mean, result.verdict) == (0.25, 0.875, "ship")
+    asked_without = [request for request in world.target.requests if asked(request)[0] == "-"]
+    assert len(asked_without) == 8
+    assert not any("# Skill" in request.messages[0].text for request in asked_without)
+
+
+async def test_the_skill_of_the_settings_can_be_left_out_of_an_evaluation(tmp_path: Path) -> None:
+    world = World(tmp_path, {"-0": "nnnnnnyy"})
+    (tmp_path / "a.md").write_text("Skill A.\n")
+    config = world.config().model_copy(update={"skill": SkillSection(path=str(tmp_path / "a.md"))})
+    result = await aevaluate_skill(config, "test", **world.given(skill=None))
+    assert (result.score.mean, result.hash) == (0.25, Skill(text="").hash)
 
 
 def test_the_other_way_round_it_is_not_shipped(tmp_path: Path) -> None:

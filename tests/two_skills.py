@@ -66,8 +66,8 @@ class World:
 
 
 def asked(request: ChatRequest) -> tuple[str, int, int]:
-    """(skill, task, trial) of a request."""
+    """(skill, task, trial) of a request; `-` for no skill."""
     instructions, question = request.messages
     assert request.seed is not None
-    skill = next(name for name in "ABC" if f"Skill {name}." in instructions.text)
+    skill = next((name for name in "ABC" if f"Skill {name}." in instructions.text), "-")
     return skill, int(question.text.rsplit(maxsplit=1)[-1].strip("t.")), request.seed

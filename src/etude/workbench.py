@@ -47,8 +47,8 @@ class Given(TypedDict, total=False):
     optimizer: ChatModel
     judge: ChatModel
     agent: Agent
-    skill: Skill | Path | str
-    """A skill, or the path of one."""
+    skill: Skill | Path | str | None
+    """A skill, or the path of one; None for no skill, whatever the settings say."""
     executor: Executor
     prompts: Prompts | Mapping[str, str | Path]
     """Prompts, or prompt name to text (str) or Markdown file (Path)."""

@@ -7,7 +7,9 @@ import pytest
 from etude.cli.main import main
 from etude.cli.parsing.parser import find_verb
 from etude.measure.compare import TRIALS
+from etude.records import Skill
 from etude.records.summary import Comparison
+from etude.skill import load_skill
 from trusting import trust
 
 Captured = pytest.CaptureFixture[str]
@@ -46,6 +48,31 @@ def test_tasks_gained_and_lost_are_listed_the_lost_ones_first(demo_project: Path
     assert rows[-1] == ["...", str(len(result.gained) - 20), "more", "better"]
     written = Comparison.model_validate_json(Path(result.file).read_text())
     assert written == result.model_copy(update={"file": ""})
+
+
+def test_none_is_an_arm_without_a_skill_and_costs_nothing_where_the_run_knows_it(
+    demo_project: Path, capsys: Captured
+) -> None:
+    few = ["--trials", "1", "--env.limit={test: 30}"]
+    assert main(["compare", "none", f"{RUN}:best", *few]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert re.match(r"A           no skill +0\.", lines[1])
+    assert lines[2].startswith(f"B           {RUN}:best  0.")
+    words = ["evaluate", "demo/etude.yaml", "--skill", "none", "--skill", f"{RUN}:best", "--env.limit={test: 30}"]
+    assert main([*words, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["evaluations"]
+    assert [(row["label"], row["calls_sent"]) for row in rows] == [("no skill", 0), (f"{RUN}:best", 0)]
+    assert rows[0]["score"]["mean"] < rows[1]["score"]["mean"]
+    assert main(words[:4] + words[-1:]) == 0
+    assert "\nskill   no skill (" in capsys.readouterr().out
+
+
+def test_a_folder_called_none_is_named_with_its_path(demo_project: Path, capsys: Captured) -> None:
+    Path("none").mkdir()
+    Path("none/SKILL.md").write_text("Answer with one word.\n")
+    assert main(["compare", "none", "./none", "demo/etude.yaml", "--json", "--env.limit={test: 5}"]) in (0, 4, 5)
+    result = json.loads(capsys.readouterr().out)
+    assert (result["a"]["hash"], result["b"]["hash"]) == (Skill(text="").hash, load_skill("none").hash)
 
 
 def test_trials_and_split_are_reported(demo_project: Path, capsys: Captured) -> None:

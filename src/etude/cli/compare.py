@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from etude.cli.lookup import find_skill, here
+from etude.cli.lookup import find_arm, here
 from etude.cli.settings import read_settings, with_options
 from etude.cli.terminal import output
 from etude.cli.terminal.summary_text import score, seen_before, settle_lines
@@ -23,7 +23,7 @@ EXIT_CODES: Mapping[ShipVerdict, int] = {"ship": 0, "inconclusive": 4, "do not s
 
 def run(args: argparse.Namespace) -> int:
     """Compare two skills on the same tasks and print the verdict, the difference and the tasks behind it."""
-    a, b = find_skill(args.a), find_skill(args.b)
+    a, b = find_arm(args.a), find_arm(args.b)
     config = _settings(args, a.run or b.run)
 
     async def work(given: Given) -> Comparison:

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from etude.cli.lookup import NamedSkill, find_skill
+from etude.cli.lookup import NamedSkill, find_arm, without_skill
 from etude.cli.parsing.usage import UsageError
 from etude.cli.settings import read_settings
 from etude.cli.terminal import output
@@ -36,7 +36,8 @@ def run(args: argparse.Namespace) -> int:
     config = read_settings(args)
     configs = [_with_target(config, model, args) for model in args.target] if args.target else [config]
     own = config.skill.path
-    skills = list(map(find_skill, args.skill or ())) or [NamedSkill(own or "(empty)", load_skill(own))]
+    skills = [find_arm(text) for text in args.skill or ()]
+    skills = skills or [without_skill() if own is None else NamedSkill(own, load_skill(own))]
     for one in configs:
         build_model(one.target)  # a bad name is reported before the first call
     asked = [(skill, one) for skill in skills for one in configs]
@@ -47,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     except StopRun as stop:
         return _stopped(stop, rows, len(asked), args)
     if len(asked) == 1 and args.format == "text" and not args.json:
-        _print(rows[0][1])
+        _print(*rows[0])
     else:
         _print_rows(rows, args)
     return 0
@@ -87,11 +88,12 @@ def _evaluate(config: TrainConfig, skill: NamedSkill, args: argparse.Namespace) 
     return watch(work, args.command)
 
 
-def _print(result: SkillEvaluation) -> None:
+def _print(label: str, result: SkillEvaluation) -> None:
     if result.simulated:
         output.line(output.SIMULATED, output.LOUD)
     trials = f", {result.trials} trials each" if result.trials > 1 else ""
-    output.line(f"skill   {result.skill} ({result.hash})")
+    name = label if label == without_skill().label else result.skill
+    output.line(f"skill   {name} ({result.hash})")
     output.line(f"{result.split:<8}{score(result.score)}  n={result.score.n}{trials}, mean {result.metric} score")
     if result.voids:
         output.line(f"errors  {result.voids} attempts errored; the mean is over the others")

@@ -21,6 +21,8 @@ from etude.store import RunView, StepView, read_events, read_run, run_names
 from etude.store.views import JOURNAL, runs_in
 
 RUNS = Path(RUNS_FOLDER)
+NONE = "none"
+"""What is typed for no skill."""
 
 _LIMIT = re.compile(r"limits\.(calls|tokens|usd) = \S+ is reached")
 
@@ -74,6 +76,16 @@ def last_run() -> str:
     if not names:
         raise DataError(f"there is no run in {str(RUNS)!r}", hint="give the path of a run")
     return max(names, key=lambda name: (RUNS / name / JOURNAL).stat().st_mtime)
+
+
+def find_arm(text: str) -> NamedSkill:
+    """As `find_skill`, or no skill by the word `none`."""
+    return without_skill() if text == NONE else find_skill(text)
+
+
+def without_skill() -> NamedSkill:
+    """No skill, by the name it has in a table."""
+    return NamedSkill("no skill", load_skill(None))
 
 
 def find_skill(text: str) -> NamedSkill:

@@ -22,8 +22,8 @@ is luck of the attempt; with three that luck has a third of its variance left, a
 @takes_given
 async def acompare_skills(
     config: TrainConfig,
-    a: Skill | Path | str,
-    b: Skill | Path | str,
+    a: Skill | Path | str | None,
+    b: Skill | Path | str | None,
     split: Split = "test",
     trials: int | range = TRIALS,
     *,
@@ -37,6 +37,7 @@ async def acompare_skills(
     `etude.comparison.compare_on`.
 
     Args:
+        a: a skill, or the path of one; None for no skill. The same for `b`.
         trials: how many, or their numbers: what was attempted with the same numbers elsewhere may come out alike, as
             they are the seeds of attempts.
         margin: the smallest gain worth having, from 0 to below 1: `do not ship` needs no proof of harm, only that a
@@ -71,7 +72,7 @@ async def acompare_skills(
 compare_skills = synchronous(acompare_skills)
 
 
-def _loaded(skill: Skill | Path | str) -> Skill:
+def _loaded(skill: Skill | Path | str | None) -> Skill:
     loaded = skill if isinstance(skill, Skill) else load_skill(skill)
     Document.parse(loaded.text)
     return loaded

@@ -15,6 +15,7 @@ _RUN = "a run folder, or the name of one in ./runs"
 _OR_LAST = f"{_RUN} (default: the one that changed last)"
 _WHICH = "initial, best, the number of a step, or the path of a skill"
 _SKILL = "a skill folder, SKILL.md or Markdown file, or RUN:best, RUN:initial, RUN:STEP"
+_ARM = f"{_SKILL}; or none: no skill"
 
 Arguments = argparse.ArgumentParser
 
@@ -164,7 +165,7 @@ def _split_and_trials(parser: Arguments, trials: int = 1) -> None:
 def evaluate(parser: Arguments) -> None:
     _config(parser)
     parser.add_argument(
-        "--skill", action="append", metavar="SKILL", help=f"{_SKILL} (default: the one in the settings); repeatable"
+        "--skill", action="append", metavar="SKILL", help=f"{_ARM} (default: the one in the settings); repeatable"
     )
     parser.add_argument(
         "--target",
@@ -177,7 +178,7 @@ def evaluate(parser: Arguments) -> None:
 
 
 def compare(parser: Arguments) -> None:
-    parser.add_argument("a", metavar="A", help=_SKILL)
+    parser.add_argument("a", metavar="A", help=_ARM)
     parser.add_argument("b", metavar="B", help="another one")
     _config(parser, "the settings of the run that A or B names, else ")
     _split_and_trials(parser, trials=3)

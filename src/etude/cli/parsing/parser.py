@@ -47,7 +47,7 @@ VERBS: tuple[Verb, ...] = (
         "score skills on a split",
         (
             "etude evaluate etude.yaml --skill first:best --split test --trials 3",
-            "etude evaluate --skill first:initial --skill first:best --target openai:a --target openai:b",
+            "etude evaluate --skill none --skill first:best --target openai:a --target openai:b",
         ),
         arguments.evaluate,
     ),
@@ -56,6 +56,7 @@ VERBS: tuple[Verb, ...] = (
         "compare two skills on the same tasks: ship B or not",
         (
             "etude compare first:initial first:best",
+            "etude compare none first:best",
             "etude compare old/SKILL.md new/SKILL.md --trials 5 --margin 0.02",
         ),
         arguments.compare,
