@@ -14,7 +14,9 @@ from etude.errors import DataError
 from etude.events import Notice
 from etude.intervals import difference_interval, mean_interval, tasks_needed
 from etude.records import Attempt, Record, Score, Skill, Split, Task, digest
-from etude.records.summary import Compared, Comparison, Flip, Interval, Settle, ShipVerdict, Tried
+from etude.records.summary import Compared, Comparison, Flip, Interval, NoSkill, Settle, ShipVerdict, Tried
+from etude.skill import Document
+from etude.stages.evaluation import evaluate
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 from etude.workbench import Workbench
 
@@ -139,14 +141,40 @@ def _compared(skill: Skill, values: Sequence[float], answer_tokens: float | None
     return Compared(skill=skill.name, hash=skill.hash, score=mean_interval(values), answer_tokens=answer_tokens)
 
 
+async def worth_of(bench: Workbench, best: Skill, tested: Comparison) -> NoSkill | None:
+    """What `best` is worth, from the test of the initial skill and it. Attempts the test tasks without any skill,
+    unless the initial one is empty. None where `best` is empty, or no task has a score both ways."""
+    if not delivers(best):
+        return None
+    after = {task.task: fmean(task.b) for task in tested.tried}
+    if not delivers(bench.skill):
+        before, voids, simulated = {task.task: fmean(task.a) for task in tested.tried}, 0, False
+    else:
+        asked = (bench.rollout, Skill(text=""), bench.tasks["test"], "test")
+        found = await evaluate(*asked, trials=tested.trials)
+        before = found.values(bench.config.gate.metric, bench.config.gate.mixed_weight)
+        voids, simulated = len(found.voids), found.simulated
+    both = [task for task in before if task in after]
+    if not both:
+        return None
+    scores = [before[task] for task in both]
+    gain = difference_interval(scores, [after[task] for task in both])
+    return NoSkill(score=mean_interval(scores), gain=gain, voids=voids, simulated=simulated)
+
+
+def delivers(skill: Skill) -> bool:
+    """Whether an agent is given anything by a skill: one without a body is no skill."""
+    return bool(Document.parse(skill.text).body.strip())
+
+
 async def open_test(bench: Workbench, skills: Sequence[Skill]) -> int:
     """Note that skills are about to be scored on the test split; returns which opening that is, 1 for the first.
 
-    Skills that this run's agent was scored with before open nothing. From the second opening on, a notice says that
-    scores are not untouched evidence any more.
+    Skills that this run's agent was scored with before open nothing, and neither does no skill, which nobody chooses.
+    From the second opening on, a notice says that scores are not untouched evidence any more.
     """
     journal, agent = bench.rollout.journal, digest(bench.rollout.agent.fingerprint())[:16]
-    unseen = {skill.hash for skill in skills}
+    unseen = {skill.hash for skill in skills if delivers(skill)}
     number = last = 0
     while (known := journal.get("decision", _opening(number + 1), _Opening)) is not None:
         number += 1

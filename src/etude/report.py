@@ -7,7 +7,7 @@ from typing import NamedTuple
 from etude.events import RunFinished
 from etude.intervals import mean_interval
 from etude.records import Evaluation, TrainState, digest
-from etude.records.summary import Comparison, Cost, Forecast, Interval, SkillScores, Step, Summary
+from etude.records.summary import Comparison, Cost, Forecast, Interval, NoSkill, SkillScores, Step, Summary
 from etude.skill.folder import PROVENANCE
 from etude.store.provenance import Changes
 from etude.store.views import SUMMARY
@@ -26,6 +26,8 @@ class Measured(NamedTuple):
     """What changed the skill."""
     curve: Sequence[Step] = ()
     """Step by step."""
+    no_skill: NoSkill | None = None
+    """The test tasks without any skill."""
 
 
 def report(
@@ -35,10 +37,10 @@ def report(
     the sinks, return the summary. `seconds` is how long the run took; None where everything was known, so that the
     time of the run that did the work stays."""
     best = bench.folder.write_best(state.best) / "SKILL.md"
-    ship = measured.comparison
+    ship, none = measured.comparison, measured.no_skill
     if ship is not None:
         bench.folder.write_json("ship.json", ship)
-    simulated = bench.simulated or (ship is not None and ship.simulated)
+    simulated = bench.simulated or any(each is not None and each.simulated for each in (ship, none))
     if measured.changes is not None:
         identity = digest(bench.folder.journal.identity)[:16]
         provenance = measured.changes.of(state.best, bench.config.run.name, identity, simulated=simulated)
@@ -63,6 +65,7 @@ def report(
         test_gain=None if ship is None else ship.difference,
         verdict=None if ship is None else ship.verdict,
         settle=None if ship is None else ship.settle,
+        no_skill=none,
         test_openings=0 if ship is None else ship.test_openings,
         withheld="" if state.withheld is None else f"skills/{state.step:04d}.md",
         steps=state.step,
@@ -72,7 +75,7 @@ def report(
         missed_edits=state.missed_edits,
         repaired_cites=state.repaired_cites,
         uncited=state.uncited,
-        voids=state.voids + (0 if ship is None else ship.voids),
+        voids=state.voids + sum(each.voids for each in (ship, none) if each is not None),
         curve=tuple(measured.curve),
         stopped=stopped,
         cost=_cost(bench, seconds),

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from etude.build import open_workbench
-from etude.comparison import compare_on
+from etude.comparison import compare_on, delivers, worth_of
 from etude.concurrency import run_to_end
 from etude.config import TrainConfig, load_config, make_config
 from etude.errors import StopRun
 from etude.records import TrainState, brief
-from etude.records.summary import Comparison, Summary
+from etude.records.summary import Comparison, NoSkill, Summary
 from etude.report import Measured, report
 from etude.searches import search_of
 from etude.searches.estimate import forecast_run
@@ -82,6 +82,7 @@ class _Run:
         )
         self._forecast = forecast_run(bench)
         self._comparison: Comparison | None = None
+        self._no_skill: NoSkill | None = None
         self._started, self._facts = time.monotonic(), bench.folder.journal.counts()
 
     async def train(self) -> Summary:
@@ -108,18 +109,21 @@ class _Run:
         return self._report(stopped=None)
 
     async def _final_test(self, state: TrainState) -> None:
-        """Open the test split: is the best skill better than the initial one?"""
+        """Open the test split: is the best skill better than the initial one, and than none?"""
         bench = self._bench
         tasks, trials = bench.tasks["test"], bench.config.test.trials
         if not bench.config.test.enabled or not tasks:
             return
-        self._log.begin("test", state.step, state.epoch, 2 * len(tasks) * trials)
+        arms = 2 + (bench.config.test.no_skill and delivers(bench.skill))
+        self._log.begin("test", state.step, state.epoch, arms * len(tasks) * trials)
         self._comparison = await compare_on(bench, (bench.skill, state.best), "test", trials)
+        if bench.config.test.no_skill:
+            self._no_skill = await worth_of(bench, state.best, self._comparison)
         self._log.end("test", state.step, self._comparison.verdict)
 
     def _report(self, *, stopped: str | None) -> Summary:
-        log = self._log
-        measured = Measured(self._state.initial_val, self._comparison, self._forecast, log.changes, log.curve)
+        log, none = self._log, self._no_skill
+        measured = Measured(self._state.initial_val, self._comparison, self._forecast, log.changes, log.curve, none)
         worked = self._bench.folder.journal.counts() != self._facts
         seconds = time.monotonic() - self._started if worked else None
         return report(self._bench, self._state, measured, stopped, seconds)

@@ -174,8 +174,13 @@ class MetaSkillSection(Section):
 class TestSection(Section):
     """The test at the end."""
 
+    free: ClassVar[frozenset[str]] = frozenset({"no_skill"})
+
     enabled: bool = True
     """Score the initial and the best skill on the test split, once."""
+    no_skill: bool = True
+    """Attempt the test tasks without any skill, too: what is the best one worth? Costs nothing where the initial
+    skill is empty."""
     trials: int = Field(default=1, ge=1)
     """Attempts at each test task."""
 

@@ -33,7 +33,7 @@ class SkillEvaluation(Record):
     """Model requests sent this time, retries included: 0 when the journal knew all answers. Not in the file, which is
     the same however often it was asked for."""
     test_openings: int
-    """Which opening of the run's test split this is: 1 for the first; 0 on another split."""
+    """Which opening of the run's test split this is: 1 for the first; 0 on another split, and for no skill."""
     simulated: bool
     file: str
     """Where this record was written."""

@@ -109,9 +109,12 @@ def _copy(source: Path, copy: Path) -> None:
 
 async def _replayed(config: TrainConfig, place: Path, given: Given) -> _Replay:
     run = config.run.model_copy(update={"folder": str(place)})
+    test = config.test.model_copy(update={"no_skill": False})  # no line rests on it
     stopped, summary = "", None
     try:
-        summary = await Trainer(config.model_copy(update={"run": run}), **{**given, "offline": True}).atrain()
+        summary = await Trainer(
+            config.model_copy(update={"run": run, "test": test}), **{**given, "offline": True}
+        ).atrain()
     except StopRun as stop:
         stopped, summary = stop.message, stop.summary
     if summary is None:

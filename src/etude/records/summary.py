@@ -98,7 +98,7 @@ class Comparison(Record):
     voids: int
     """Attempts without a score. A trial that is void under one skill counts for neither."""
     test_openings: int
-    """Which opening of the run's test split this is: 1 for the first; 0 on another split."""
+    """Which opening of the run's test split this is: 1 for the first; 0 on another split, and for no skill."""
     simulated: bool
     file: str = ""
     """Where this record was written; empty in the file itself."""
@@ -109,6 +109,18 @@ class Comparison(Record):
 
     def _repr_html_(self) -> str:
         return comparison_html(self)
+
+
+class NoSkill(Record):
+    """How the test tasks come out without any skill, and what the best one is worth against that."""
+
+    score: Interval
+    """Without any skill."""
+    gain: Interval
+    """With the best skill minus without, paired."""
+    voids: int = 0
+    """Attempts without a skill that errored."""
+    simulated: bool = False
 
 
 class SkillScores(Record):
@@ -208,6 +220,8 @@ class Summary(Record):
     """Whether to replace the initial skill by the best one. None when that was not asked on the test tasks."""
     settle: Settle | None = None
     """What would settle an inconclusive verdict."""
+    no_skill: NoSkill | None = None
+    """The test tasks without any skill. None where that was not asked, or the best skill is empty."""
     test_openings: int = 0
     """Which opening of the run's test split the test was: 1 for the first; 0 when there was none."""
     withheld: str = ""

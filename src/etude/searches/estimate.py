@@ -13,7 +13,7 @@ from etude.records.summary import Forecast, ForecastStage, Span
 from etude.searches import policy_of
 from etude.searches.forecast import NOTHING, Known, StageWork, attempted, exactly
 from etude.searches.headroom import TRIALS, Headroom, known_headroom
-from etude.skill import token_count
+from etude.skill import Document, token_count
 from etude.workbench import Workbench
 
 _IMAGE_TOKENS = 1000
@@ -55,6 +55,10 @@ def forecast_run(bench: Workbench) -> Forecast:
         # The first trial is the baseline; a search without one makes it only where nothing better is found.
         more = Span(low=one, high=one if policy.search.baseline else TRIALS * one)
         works = (attempted(known, "headroom", more, exactly(1)), *works)
+    test = bench.config.test
+    if test.enabled and test.no_skill and Document.parse(bench.skill.text).body.strip():
+        one = exactly(len(bench.tasks["test"]) * test.trials)
+        works = (*works, attempted(known, "no skill", one, exactly(1)))
     room = bench.config.skill.max_tokens - token_count(bench.skill.text)
     return _forecast(bench, known, works, growth=max(0, min(_GROWTH, room)))
 

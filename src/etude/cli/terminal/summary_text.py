@@ -79,8 +79,20 @@ def _scores(summary: Summary) -> Iterator[str]:
         yield f"{'verdict':<12}{summary.verdict}"
     if summary.settle is not None:
         yield from settle_lines(summary.settle)
+    yield from _worth(summary)
     if summary.test_openings > 1:
         yield f"{'test split':<12}{seen_before(summary.test_openings)}"
+
+
+def _worth(summary: Summary) -> Iterator[str]:
+    """What the best skill is worth against none."""
+    if summary.no_skill is None:
+        return
+    without, gain = summary.no_skill.score.mean, summary.no_skill.gain
+    both = f"without any skill {without:.2f}, with the best skill {without + gain.mean:.2f}"
+    yield f"{'no skill':<12}{both}: {gain.mean:+.2f} [{gain.low:+.2f}, {gain.high:+.2f}]"
+    if gain.low <= 0:
+        yield f"{'':12}the test does not show that the skill helps"
 
 
 def seen_before(openings: int) -> str:

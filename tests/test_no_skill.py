@@ -1,0 +1,104 @@
+"""What the best skill is worth against none, at the end of a run."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from etude import Skill, Summary, Trainer, aevaluate_skill, make_config
+from etude.cli.terminal.summary_text import summary_lines
+from etude.envs import ListEnvironment
+from etude.errors import BudgetStop
+from etude.measure.plan import plan
+from etude.measure.verify import verify_skill
+from etude.simulation import SEED_SKILL, make_tasks
+from etude.skill import load_skill
+
+TASKS = make_tasks(None, 70, seed=2)
+SEED = Skill(name="everyday-tasks", text=SEED_SKILL)
+
+
+def settings(folder: Path, **more: Any) -> dict[str, Any]:
+    return {"train": {"epochs": 2, "batch_size": 10}, "run": {"folder": str(folder)}, **more}
+
+
+def given(skill: Skill = SEED) -> dict[str, Any]:
+    return {"env": ListEnvironment(TASKS[:30], TASKS[30:50], TASKS[50:], scorer="exact"), "skill": skill}
+
+
+def train(folder: Path, skill: Skill = SEED, **more: Any) -> Summary:
+    return Trainer(settings(folder, **more), **given(skill)).train()
+
+
+def shown(summary: Summary) -> list[str]:
+    return [line for line in summary_lines(summary) if "with the best skill" in line]
+
+
+def files(folder: Path) -> Mapping[str, bytes]:
+    found = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+    views = {name: path for name, path in found.items() if not name.startswith(("run/journal.db", "run/events"))}
+    summary = json.loads(views.pop("run/summary.json").read_bytes())
+    del summary["cost"], summary["folder"]
+    config = {"run/config.yaml"}
+    kept = {name: path.read_bytes() for name, path in views.items() if name not in config and "lock" not in name}
+    return {**kept, "summary": json.dumps(summary).encode()}
+
+
+async def test_a_run_says_what_its_best_skill_is_worth_against_none(tmp_path: Path) -> None:
+    summary = await Trainer(settings(tmp_path), **given()).atrain()
+    alone = summary.no_skill
+    assert alone is not None
+    assert summary.best.test is not None
+    assert alone.gain.mean == pytest.approx(summary.best.test.mean - alone.score.mean)
+    low, high = alone.gain.low, alone.gain.high
+    text = f"without any skill {alone.score.mean:.2f}, with the best skill {summary.best.test.mean:.2f}: "
+    assert shown(summary) == [f"no skill    {text}{alone.gain.mean:+.2f} [{low:+.2f}, {high:+.2f}]"]
+    again = await aevaluate_skill(make_config(settings(tmp_path)), "test", **{**given(), "skill": None})
+    assert (again.score, again.calls_sent, again.test_openings) == (alone.score, 0, 0)
+
+
+def test_it_costs_one_attempt_at_each_test_task_which_the_plan_counts(tmp_path: Path) -> None:
+    off = {"test": {"no_skill": False}}
+    without, with_it = train(tmp_path / "off", **off), train(tmp_path / "on")
+    assert (without.no_skill, shown(without)) == (None, [])
+    assert with_it.cost.target_calls == without.cost.target_calls + 20
+    on, less = (plan(settings(tmp_path / "plan", **more), **given()).forecast for more in ({}, off))
+    assert {stage.name for stage in on.stages} - {stage.name for stage in less.stages} == {"no skill"}
+    assert on.target_calls.low - less.target_calls.low == 20
+
+
+def test_where_the_initial_skill_is_empty_it_is_the_one_without_and_costs_nothing(tmp_path: Path) -> None:
+    empty = Skill(text="---\nname: a\ndescription: b\n---\n")
+    off = train(tmp_path / "off", empty, test={"no_skill": False})
+    summary = train(tmp_path / "on", empty)
+    assert summary.cost.target_calls == off.cost.target_calls
+    assert summary.no_skill is not None
+    assert (summary.no_skill.score, summary.no_skill.gain.mean) == (summary.initial.test, summary.test_gain.mean)
+    assert "no skill" not in [stage.name for stage in summary.forecast.stages]
+
+
+def test_it_may_be_asked_for_after_the_run_and_a_finished_run_calls_nobody(tmp_path: Path) -> None:
+    before = train(tmp_path, test={"no_skill": False})
+    after = train(tmp_path)
+    assert after.cost.target_calls == before.cost.target_calls + 20
+    assert after.no_skill is not None
+    assert train(tmp_path).cost.target_calls == after.cost.target_calls
+
+
+def test_a_run_stopped_before_it_resumes_to_what_an_undisturbed_one_writes(tmp_path: Path) -> None:
+    whole = train(tmp_path / "whole")
+    calls = whole.cost.target_calls + whole.cost.optimizer_calls - 5
+    with pytest.raises(BudgetStop) as stop:
+        train(tmp_path / "cut", limits={"calls": calls, "concurrency": 1})
+    assert stop.value.summary.verdict == whole.verdict
+    assert stop.value.summary.no_skill is None
+    assert train(tmp_path / "cut").no_skill == whole.no_skill
+    assert files(tmp_path / "cut") == files(tmp_path / "whole")
+
+
+def test_a_run_without_it_is_verified_as_it_is(tmp_path: Path) -> None:
+    summary = train(tmp_path, test={"no_skill": False})
+    best = load_skill((tmp_path / "run" / summary.best.skill).parent)
+    assert verify_skill(make_config(settings(tmp_path)), best, **given()).agrees
