@@ -145,24 +145,40 @@ def test_bad_options_are_refused(options: dict[str, str], message: str) -> None:
     assert str(error.value).startswith(message)
 
 
-async def test_a_task_with_files_is_refused_before_the_model_is_asked() -> None:
+async def test_files_that_are_text_are_shown_below_the_task() -> None:
     model = ScriptedModel(["7"])
-    task = Task(id="t-1", input="Sum a.csv.", files={"a.csv": File(data=b"3\n4\n")})
+    task = Task(id="t-1", input="Sum a.csv.", files={"a.csv": File(data=b"3\n4")})
+    trajectory = await ChatAgent(model, Prompts()).attempt(task, Skill(text=""), 0)
+    assert model.requests[0].messages[-1] == user("Sum a.csv.\n\n<file name='a.csv'>\n3\n4\n</file>")
+    assert trajectory.messages[0] == model.requests[0].messages[-1]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"PK\x03\xff", "file 'a.bin' is not text, and agent 'chat' has no workspace for it"),
+        (b"a\x00b", "file 'a.bin' is not text, and agent 'chat' has no workspace for it"),
+        (b"x" * 100_001, "characters; agent 'chat' shows at most 100,000"),
+    ],
+)
+async def test_other_files_are_refused_by_name_before_the_model_is_asked(data: bytes, message: str) -> None:
+    model = ScriptedModel(["7"])
+    task = Task(id="t-1", input="Sum it.", files={"a.bin": File(data=data)})
     with pytest.raises(DataError) as caught:
         await ChatAgent(model, Prompts()).attempt(task, Skill(text=""), 0)
-    assert str(caught.value) == (
-        "task 't-1' has files, and agent 'chat' has no workspace for them\n"
-        "hint: set agent.name to 'tools' or to an agent program, or put the text of the files into the input"
-    )
+    assert message in str(caught.value)
+    assert "set agent.name to 'tools' or to an agent program" in str(caught.value)
     assert model.requests == []
 
 
 def test_a_run_over_tasks_with_files_is_refused_before_its_folder_belongs_to_it(tmp_path: Path) -> None:
-    train, val = (Task(id=name, input=f"Sum {name}.", gold="7", files={"a": File(data=b"7")}) for name in ("t", "v"))
+    train, val = (
+        Task(id=name, input=f"Sum {name}.", gold="7", files={"a": File(data=b"\xff")}) for name in ("t", "v")
+    )
     env = ListEnvironment([train], [val], scorer="exact")
     settings = {"run": {"folder": str(tmp_path)}, "test": {"enabled": False}}
     trainer = Trainer(settings, env=env, skill=Skill(text="Be exact."), target=ScriptedModel([]))
-    with pytest.raises(DataError, match="task 't' has files"):
+    with pytest.raises(DataError, match="task 't': file 'a' is not text"):
         trainer.train()
     assert not (tmp_path / "run" / "config.yaml").exists()
 

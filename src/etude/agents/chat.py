@@ -10,6 +10,9 @@ from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel
 from etude.records import ChatRequest, Skill, Task, Trajectory, assistant, digest, system
 
+_MOST_CHARS = 100_000
+"""Of the files of a task, which are shown in the question."""
+
 
 class ChatAgent(Agent):
     """Asks a chat model once. Its model calls are facts, so its attempts need not be."""
@@ -35,22 +38,17 @@ class ChatAgent(Agent):
         return digest([self.name, self._target.fingerprint(), self._prompt, self._options.model_dump()])
 
     def check_task(self, task: Task) -> None:
-        """Refuse a task with files: they would never reach the model."""
-        if task.files:
-            raise DataError(
-                f"task {task.id!r} has files, and agent {self.name!r} has no workspace for them",
-                hint="set agent.name to 'tools' or to an agent program, or put the text of the files into the input",
-            )
+        """Refuse a task with files that are no text: they would never reach the model."""
+        _with_files(task)
 
     async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:
-        """One request: the prompt and the body of the skill as system message, the task as user message.
+        """One request: prompt and body of the skill as system message, the task and its files as user message.
 
         Raises:
             BoundaryError: the search for the answer took too long.
             DataError: as `check_task`. Nothing was asked.
         """
-        self.check_task(task)
-        asked = question(task)
+        asked = question(_with_files(task))
         messages = (system(with_skill(self._prompt, skill.text)), asked)
         reply = await self._target.complete(ChatRequest(messages=messages, seed=trial))
         return Trajectory(
@@ -60,3 +58,26 @@ class ChatAgent(Agent):
             usage=reply.usage,
             simulated=reply.simulated,
         )
+
+
+def _with_files(task: Task) -> Task:
+    """The task with the text of its files below the input. Raises DataError: one of them is no text, or they are too
+    long to be shown."""
+    parts = [task.input]
+    for name, file in task.files.items():
+        try:
+            text = file.data.decode()
+        except UnicodeDecodeError:
+            text = "\0"
+        if "\0" in text:
+            raise DataError(
+                f"task {task.id!r}: file {name!r} is not text, and agent 'chat' has no workspace for it",
+                hint="set agent.name to 'tools' or to an agent program",
+            )
+        parts.append(f"<file name={name!r}>\n{text}\n</file>")
+    if (size := sum(map(len, parts[1:]))) > _MOST_CHARS:
+        raise DataError(
+            f"task {task.id!r} has files of {size:,} characters; agent 'chat' shows at most {_MOST_CHARS:,}",
+            hint="set agent.name to 'tools' or to an agent program, which have a workspace",
+        )
+    return task.model_copy(update={"input": "\n\n".join(parts)}) if task.files else task

@@ -24,6 +24,7 @@ from etude.config import load_config
 from etude.errors import DataError
 from etude.records import SPLITS, Split
 from etude.skill import load_skill
+from etude.skill.folder import DOCUMENT, EVALS
 
 STEPS_PER_EPOCH = 3
 LARGEST_BATCH = 40
@@ -35,11 +36,7 @@ def run(args: argparse.Namespace) -> int:
         if args.data is not None:
             raise UsageError("DATA and --from-skillopt cannot be combined", hint="the SkillOpt file names its data")
         return import_project(Path(args.from_skillopt), Path(args.folder), force=args.force, as_json=args.json)
-    if args.data is None:
-        raise UsageError(
-            "init needs a data file or folder", hint="as in `etude init data.jsonl`; see `etude init --help`"
-        )
-    source, folder = Path(args.data), Path(args.folder)
+    source, folder = _source(args), Path(args.folder)
     config_path = folder / DEFAULT_CONFIG
     check_free(config_path, args.force)
     files = find_files(source)
@@ -69,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     with writing(folder):
         for key, name in names.items():
-            write_tasks(data.rows[key], data.folder, folder / name, data.columns.fields.get("images"))
+            write_tasks(data.rows[key], data.folder, folder / name, data.columns.fields)
         if skill:
             skill_path.parent.mkdir(exist_ok=True)
             skill_path.write_text(skill, encoding="utf-8")
@@ -78,6 +75,25 @@ def run(args: argparse.Namespace) -> int:
     trusted(load_config(config_path), args, ("target.model", "optimizer.model"))
     tell_written(project, as_json=args.json)
     return 0
+
+
+def _source(args: argparse.Namespace) -> Path:
+    """The data: named, or the tasks that come with the skill."""
+    if args.data is not None:
+        return Path(args.data)
+    if args.skill is None:
+        raise UsageError(
+            "init needs a data file or folder", hint="as in `etude init data.jsonl`; see `etude init --help`"
+        )
+    skill = Path(args.skill)
+    found = (skill.parent if skill.name == DOCUMENT else skill) / EVALS
+    load_skill(args.skill)
+    if not found.is_file():
+        raise DataError(
+            f"skill {args.skill!r} has no {EVALS}, and no data were given",
+            hint=f"write its tasks there, or give some, as in `etude init data.jsonl --skill {args.skill}`",
+        )
+    return found
 
 
 def find_files(data: Path) -> dict[str, Path]:

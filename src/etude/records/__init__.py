@@ -19,7 +19,7 @@ from etude.records.messages import (
     user,
 )
 from etude.records.skills import File, Skill
-from etude.records.tasks import SPLITS, Metric, Score, Split, Task
+from etude.records.tasks import SPLITS, Criterion, Metric, Score, Split, Task
 
 __all__ = [
     "SPLITS",
@@ -27,6 +27,7 @@ __all__ = [
     "Attempt",
     "Candidate",
     "ChatRequest",
+    "Criterion",
     "Edit",
     "EditEvidence",
     "EditFate",

@@ -41,6 +41,15 @@ class Task(Record):
         return "\n".join((self.input, *(ImagePart(url=image).shown for image in self.images)))
 
 
+class Criterion(Record):
+    """What a judge found about one criterion of a task."""
+
+    text: str
+    met: bool
+    evidence: str
+    """What shows it."""
+
+
 class Score(Record):
     """How good an attempt was."""
 
@@ -52,6 +61,9 @@ class Score(Record):
     """What the optimizer may read about the score."""
     simulated: bool = Field(default=False, exclude_if=lambda simulated: not simulated)
     """A judge of the simulated world was asked for it."""
+
+    criteria: tuple[Criterion, ...] = Field(default=(), exclude_if=lambda criteria: not criteria)
+    """Where a judge decided criterion by criterion."""
 
     def value(self, metric: Metric, mixed_weight: float = 0.5) -> float:
         """The number the gate compares, in [0, 1]. `mixed` is (1 - w) * hard + w * soft."""

@@ -8,9 +8,12 @@ from etude.simulation.optimizer.reading import read_prompt
 
 
 def judge(request: ChatRequest) -> Reply:
-    """Score the answer that a prompt shows: 1 right, 0 wrong, 0.5 when it cannot tell."""
-    score, reason = _verdict(request)
+    """Score the answer that a prompt shows, by each criterion where they are numbered: 1 right, 0 wrong, 0.5 when it
+    cannot tell."""
     form = wanted_form(request)
+    if form is not None and "met" in form.names:
+        return reply_in_form(request, form, {"findings": _findings(request)})
+    score, reason = _verdict(request)
     if form is None:
         return reply_with(request, f"Score: {score}\n{reason}")
     return reply_in_form(request, form, {"score": score, "reason": reason})
@@ -19,7 +22,20 @@ def judge(request: ChatRequest) -> Reply:
 _RUBRIC = re.compile(r"<(?P<tag>rubric(?:-\w+)?)(?:\s[^>]*)?>(?P<body>.*?)</(?P=tag)(?:\s[^>]*)?>", re.DOTALL)
 
 
-def _verdict(request: ChatRequest) -> tuple[float, str]:
+_CRITERION = re.compile(r"^(\d+)\. (.+)$", re.MULTILINE)
+
+
+def _findings(request: ChatRequest) -> list[dict[str, object]]:
+    """A decision on each criterion of the rubric."""
+    rubric = _RUBRIC.search(read_prompt(request).text)
+    found: list[dict[str, object]] = []
+    for number, text in _CRITERION.findall(rubric["body"] if rubric else ""):
+        score, reason = _verdict(request, text)
+        found.append({"criterion": int(number), "evidence": reason, "met": score == 1})
+    return found
+
+
+def _verdict(request: ChatRequest, criterion: str = "") -> tuple[float, str]:
     prompt = read_prompt(request)
     seen = [one for one in prompt.observations if one.answer is not None]
     if not seen:
@@ -27,7 +43,7 @@ def _verdict(request: ChatRequest) -> tuple[float, str]:
     last = seen[-1]
     assert last.answer is not None
     found = _RUBRIC.search(prompt.text)
-    rubric = found["body"] if found else ""
+    rubric = criterion or (found["body"] if found else "")
     family, text = last.task.family, last.task.text
     return family.grade(text, _own_words(last.answer, text, rubric) if family.prose else last.answer, rubric)
 

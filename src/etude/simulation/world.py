@@ -79,7 +79,7 @@ def respond(model: str, request: ChatRequest, read: Reader = read_prompt) -> Rep
     if target is not None:
         return attempt(target, request)
     form = wanted_form(request)
-    if profile is None or (form is not None and "score" in form.names and "edits" not in form.names):
+    if profile is None or (form is not None and {"score", "met"} & form.names and "edits" not in form.names):
         return judge(request)
     return optimize(profile, request, read)
 

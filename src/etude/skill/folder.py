@@ -20,11 +20,16 @@ _PLAIN = (".md", ".markdown")
 PROVENANCE = "provenance.json"
 """Why each line is there: next to the document of an exported skill, and not part of it."""
 _LEFT_OUT = frozenset({".git", ".hg", ".svn", "__pycache__", ".DS_Store", "Thumbs.db", "desktop.ini", PROVENANCE})
+EVALS = "evals/evals.json"
+"""Tasks that come with a skill."""
 _MAX_NAME = 64
 
 
 def load_skill(path: Path | str | None) -> Skill:
     """Read a skill: a folder with SKILL.md, a path to a SKILL.md, a plain Markdown file, or None for an empty one.
+
+    The tasks that come with a skill, `evals/` with its `evals.json`, are not part of it: an agent would read there
+    what it is graded by.
 
     A folder brings all its files (`references/`, `scripts/`, assets) with their executable bits, except version
     control, `__pycache__` and what desktops leave behind. The name comes from the front matter, else from the folder
@@ -169,6 +174,8 @@ def read_folder(folder: Path) -> dict[str, File]:
 def _walk(folder: Path, above: tuple[Path, ...]) -> Iterator[Path]:
     """All files under `folder`, sorted. `above` holds the real paths from the skill's root down to this folder."""
     for path in sorted(folder.iterdir()):
+        if path.name == "evals" and len(above) == 1 and (path / "evals.json").is_file():
+            continue
         if path.name in _LEFT_OUT or path.name.startswith(("._", TEMPORARY)):
             continue
         if path.is_symlink() and not path.exists():

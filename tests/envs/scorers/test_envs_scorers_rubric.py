@@ -105,13 +105,6 @@ async def test_a_task_without_the_column_of_its_rubric_is_an_error() -> None:
         await scorer.score(TASK, Trajectory(answer="good"))
 
 
-async def test_a_rubric_that_is_a_list_is_shown_as_json() -> None:
-    judge = GoodAnswers()
-    task = Task(id="t", input="i", data={"rules": ["a", "b"]})
-    await Rubric(RubricOptions(column="rules"), lambda: judge).score(task, Trajectory(answer="good"))
-    assert '>\n["a","b"]\n<' in judge.asked[0][1].text
-
-
 @pytest.mark.parametrize(
     ("options", "judge", "message"),
     [

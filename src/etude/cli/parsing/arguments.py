@@ -101,7 +101,11 @@ def init(parser: Arguments) -> None:
     parser.add_argument(
         "--rubric", metavar="TEXT", help="a model judges the answers, by this text or by the column of this name"
     )
-    parser.add_argument("--skill", metavar="PATH", help="a skill to start from (default: a new one)")
+    parser.add_argument(
+        "--skill",
+        metavar="PATH",
+        help="a skill to start from (default: a new one); without DATA, its own tasks, evals/evals.json",
+    )
     parser.add_argument("--delimiter", metavar="SIGN", help="what separates the columns of a table, as in ';'")
     parser.add_argument(
         "--split", metavar="SPLIT", help="shares of train, val and test, as in 4,3,3, or a column with these words"

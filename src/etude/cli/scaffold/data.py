@@ -169,7 +169,7 @@ def _built(
         divided[key] = tasks[start : start + len(found)]
         start += len(found)
     names = dict.fromkeys(name for task in tasks for name in task.columns)
-    fields = {name: name for name in ("id", "input", "gold", "type", "group", "images") if name in names}
+    fields = {name: name for name in ("id", "input", "gold", "type", "group", "images", "files") if name in names}
     wished = table.wishes.scorer
     scorer, why = (wished, "as you said") if wished and wished != made.scorer else (made.scorer, made.why)
     columns = Columns(fields, "", scorer, made.metric, why, made.notes)

@@ -36,11 +36,11 @@ def check_sources(folder: Path, files: Mapping[str, str], sources: Sequence[Path
             )
 
 
-def write_tasks(rows: Sequence[Row], base: Path, target: Path, image_column: str | None) -> None:
-    """Write rows as JSONL, with copies of their pictures, whose paths count from `base`, in a folder next to it."""
+def write_tasks(rows: Sequence[Row], base: Path, target: Path, fields: Mapping[str, str]) -> None:
+    """Write rows as JSONL; pictures and files, whose paths count from `base`, are copied into a folder next to it."""
     columns: list[JsonValue] = [row.columns for row in rows]
-    if image_column is not None:
-        columns = [_moved(value, image_column.split("."), base, target) for value in columns]
+    for column in (fields[name] for name in ("images", "files") if name in fields):
+        columns = [_moved(value, column.split("."), base, target) for value in columns]
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in columns), encoding="utf-8")
 

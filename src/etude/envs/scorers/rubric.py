@@ -1,16 +1,24 @@
 """A scorer that asks a model."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, Self
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 
 from etude.config import Section, parse
 from etude.envs.scorers.base import Judge, shorten
 from etude.errors import ConfigError, DataError
 from etude.prompts import Prompts
 from etude.protocols import Scorer
-from etude.records import ImagePart, Message, Score, Task, TextPart, Trajectory, canonical, digest, system
+from etude.records import Criterion, ImagePart, Message, Score, Task, TextPart, Trajectory, canonical, digest, system
+
+_EACH = (
+    "The criteria of the rubric are numbered. In place of one grade, decide on each of them by itself: give its "
+    "number, the evidence, and whether the answer fulfils it."
+)
+_MOST_FEEDBACK = 1000
+"""Characters: several criteria may be open."""
 
 
 class Grade(BaseModel):
@@ -22,13 +30,47 @@ class Grade(BaseModel):
     score: float = Field(ge=0, le=1, description="From 0 (nothing fulfilled) to 1 (all fulfilled).")
 
 
+class Finding(BaseModel):
+    """What the judge says about one criterion."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    criterion: int = Field(description="Its number.")
+    evidence: str = Field(description="What in the answer shows it, or what is missing, in one short sentence.")
+    met: bool = Field(description="Whether the answer fulfils it.")
+
+
+class Findings(BaseModel):
+    """What the judge replies about a list of criteria."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    findings: list[Finding] = Field(description="One entry for each criterion.")
+
+
+@lru_cache(maxsize=64)
+def _findings_on(count: int) -> type[Findings]:
+    """A reply that has one entry for each of so many criteria."""
+
+    def complete(findings: list[Finding]) -> list[Finding]:
+        if sorted(each.criterion for each in findings) != list(range(1, count + 1)):
+            raise ValueError(f"give one entry for each criterion, numbered 1 to {count}")
+        return sorted(findings, key=lambda each: each.criterion)
+
+    kind = Annotated[list[Finding], AfterValidator(complete)]
+    return create_model(
+        "Findings", __base__=Findings, findings=(kind, Field(description="One entry for each criterion."))
+    )
+
+
 class RubricOptions(Section):
     """Settings of the rubric scorer."""
 
     rubric: str = ""
     """What makes an answer good, for all tasks."""
     column: str = ""
-    """Column with a rubric of each task's own; added to `rubric` when both are given."""
+    """Column with a rubric of each task's own; added to `rubric` when both are given. A list of texts is judged
+    criterion by criterion, in one call: the grade is the share that is met."""
     threshold: float = Field(default=0.5, gt=0, le=1)
     """The grade from which hard is 1."""
 
@@ -61,9 +103,27 @@ class Rubric(Scorer):
 
     async def score(self, task: Task, trajectory: Trajectory) -> Score:
         """One question to the judge. What the judge raises is raised: without a grade there is no score."""
+        criteria = self._criteria(task)
+        if criteria:
+            return await self._score_each(criteria, self._question(task, trajectory.answer))
         grade = await self._judge().ask(self._question(task, trajectory.answer), Grade)
         hard = float(grade.score >= self.options.threshold)
         return Score(hard=hard, soft=grade.score, feedback=shorten(f"graded {grade.score:g}: {grade.reason}"))
+
+    async def _score_each(self, criteria: Sequence[str], question: tuple[Message, ...]) -> Score:
+        """One question about all criteria; soft is the share met."""
+        instructions, asked = question
+        asked = Message(role="user", content=(*asked.content, TextPart(text=_EACH)))
+        reply = await self._judge().ask((instructions, asked), _findings_on(len(criteria)))
+        found = tuple(
+            Criterion(text=text, met=each.met, evidence=each.evidence)
+            for text, each in zip(criteria, reply.findings, strict=True)
+        )
+        share = sum(each.met for each in found) / len(found)
+        open_ones = "".join(f"; not met: {each.text} ({each.evidence})" for each in found if not each.met)
+        feedback = f"{sum(each.met for each in found)} of {len(found)} criteria met{open_ones}"
+        hard = float(share >= self.options.threshold)
+        return Score(hard=hard, soft=share, feedback=shorten(feedback, _MOST_FEEDBACK), criteria=found)
 
     def fingerprint(self) -> str:
         """Settings, prompt and, where it tells, the judge."""
@@ -88,6 +148,12 @@ class Rubric(Scorer):
         question = Message(role="user", content=(*pictures, TextPart(text="\n\n".join(blocks))))
         return system(self._instructions()), question
 
+    def _criteria(self, task: Task) -> list[str]:
+        """The criteria of a task's own, where its column holds a list of texts; else none."""
+        own = task.data.get(self.options.column) if self.options.column else None
+        texts = [text for text in own if isinstance(text, str) and text.strip()] if isinstance(own, list) else []
+        return texts if isinstance(own, list) and len(texts) == len(own) else []
+
     def _rubric(self, task: Task) -> str:
         own = task.data.get(self.options.column) if self.options.column else None
         if self.options.column and own is None:
@@ -96,5 +162,7 @@ class Rubric(Scorer):
                 f"task {task.id!r} has no column {self.options.column!r} with its rubric; columns: {found}",
                 hint="change `column` of the rubric scorer",
             )
+        if criteria := self._criteria(task):
+            own = "\n".join(f"{number}. {text}" for number, text in enumerate(criteria, 1))
         text = own if isinstance(own, str) else "" if own is None else canonical(own)
         return "\n\n".join(part for part in (self.options.rubric.strip(), text) if part)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from etude.cli.scaffold.forms.chat import conversations, instructions
 from etude.cli.scaffold.forms.choices import multiple_choice
+from etude.cli.scaffold.forms.evals import skill_evals
 from etude.cli.scaffold.forms.judged import assertions, graded_by_rubric
 from etude.cli.scaffold.forms.made import Form, Made
 from etude.cli.scaffold.forms.reading import several_answers, split_cells, yes_or_no
@@ -15,6 +16,7 @@ from etude.cli.scaffold.forms.table import Table
 FORMS: Mapping[str, Form] = {
     "assertions": assertions,
     "conversations": conversations,
+    "evals of a skill": skill_evals,
     "graded by a rubric": graded_by_rubric,
     "multiple choice": multiple_choice,
     "several right answers": several_answers,
