@@ -396,7 +396,7 @@ def test_what_earlier_searches_tried_is_shown_to_the_optimizer_and_counts_for_th
     optimizer = Optimizer("Say maybe.")
     run(tmp_path, lambda *_: False, optimizer, past=Past(ledger=[entry]), train={"epochs": 1})
     assert "Say nay." in optimizer.requests[0].messages[1].text
-    with pytest.raises(IdentityError, match="past"):
+    with pytest.raises(IdentityError, match="what earlier searches know is different"):
         run(tmp_path, lambda *_: False, optimizer, train={"epochs": 1})
 
 
