@@ -156,7 +156,7 @@ def _settled(args: argparse.Namespace, files: Mapping[str, Path], asks: bool) ->
 
 
 def _answer(unclear: Unclear) -> str:
-    output.note(f"{unclear.message}\nWhich one is it?")
+    output.note(f"{unclear.message}\n{unclear.question}")
     for number, text in enumerate(unclear.answers, 1):
         output.note(f"  {number}  {text}")
     said = sys.stdin.readline().strip()

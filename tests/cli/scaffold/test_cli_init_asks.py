@@ -60,7 +60,7 @@ def refused(capsys: Captured, *words: str) -> str:
 def test_a_question_at_a_terminal_settles_which_column_is_right(here: Path) -> None:
     write("mails.csv", mails())
     shown = at_a_terminal(["init", "mails.csv"], ["1", "y"])
-    assert "Which one is it?\n  1  team\n  2  priority\n" in shown
+    assert "Which column is the right answer?\n  1  team\n  2  priority\n" in shown
     assert "write this? [Y/n]" in shown
     assert "Answer with one of: hr, it" in made().tasks("train")[0].input
 
@@ -127,6 +127,21 @@ def test_a_right_option_that_is_not_there_is_an_error_with_its_row(here: Path, c
 def test_what_may_make_tasks_useless_is_said(answer: Any, note: str, here: Path, capsys: Captured) -> None:
     write("data.csv", [{"question": f"What is {n}?", "answer": answer(n)} for n in range(12)])
     assert any(note in said for said in init("data.csv", capsys=capsys)["notes"])
+
+
+def test_rows_without_a_right_answer_are_refused(here: Path, capsys: Captured) -> None:
+    write("data.csv", [{"question": f"q {n}", "answer": "" if n % 4 == 3 else f"a {n}"} for n in range(12)])
+    assert "3 of 12 rows have no right answer in 'answer', as data.csv:5" in refused(capsys, "data.csv")
+
+
+def test_what_there_is_to_read_is_shown_with_the_question(here: Path, capsys: Captured) -> None:
+    rows = [
+        {"text": f"Ann has {n}.", "question": "How many?", "options": ["a", "b"], "answer": n % 2} for n in range(9)
+    ]
+    write("logic.jsonl", rows)
+    result = init("logic.jsonl", capsys=capsys)
+    assert result["first"][0]["input"].endswith(".\n\nHow many?\n\n(A) a\n(B) b")
+    assert result["unused"] == []
 
 
 def test_columns_that_nobody_sees_are_named(here: Path, capsys: Captured) -> None:

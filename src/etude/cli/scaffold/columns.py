@@ -23,7 +23,9 @@ MOST_LABELS = 30
 _LABEL_CHARS = 40
 _FEW_OTHERS = 5
 _OPTIONS = ("choices", "options")
-_LABELS = re.compile(r"(.*_)?(label|category|class|intent|sentiment|topic|department|queue|priority|team|tag)(_.*)?")
+_LABELS = re.compile(
+    r"(.*_)?(label|category|class|intent|sentiment|topic|department|queue|priority|team|tag|stars|rating)(_.*)?"
+)
 
 
 @dataclass(frozen=True)

@@ -42,17 +42,10 @@ class Data:
     """The rows were built or converted: the project needs a file of them."""
     what: str
     """What was recognised; empty where columns are used as they are."""
+    unused: tuple[str, ...]
+    """Columns that no task shows and no scorer sees."""
     ratio: Sequence[float] | None
     limit: Mapping[Split, int] | None
-
-    @property
-    def unused(self) -> tuple[str, ...]:
-        """Columns that no task shows and no scorer sees, where columns are used as they are."""
-        if self.what:
-            return ()
-        shown = {column.partition(".")[0] for column in self.columns.fields.values()}
-        shown |= {column.partition(".")[0] for column in re.findall(r"{([^{}]+)}", self.columns.template)}
-        return tuple(name for name in next(iter(self.rows.values()))[0].columns if name not in shown)
 
     @property
     def judged(self) -> bool:
@@ -86,6 +79,10 @@ def read_data(files: Mapping[str, Path], wishes: Wishes, *, delimiter: str = "",
         rows, columns = _built(made, rows, picture_column(table, folder), table)
     else:
         columns = guess_columns(everything, folder, wishes)
+        shown = (*columns.fields.values(), *re.findall(r"{([^{}]+)}", columns.template))
+        table.used = {name for column in shown for name in (column, column.partition(".")[0])}
+    if columns.scorer != "rubric":
+        _check_answers([row for found in rows.values() for row in found], columns.fields["gold"])
     columns = replace(columns, notes=[*notes, *columns.notes])
     if "path" in rows and ratio is None:
         ratio = [2, 1, 7] if len(everything) >= LARGE else [4, 3, 3]
@@ -102,7 +99,8 @@ def read_data(files: Mapping[str, Path], wishes: Wishes, *, delimiter: str = "",
     columns = replace(columns, notes=[*columns.notes, *_doubts(env, columns)])
     written = made is not None or divided or not all(source.direct for source in sources.values())
     what = made.what if made is not None else ""
-    return Data(env, columns, rows, folder, written, what, ratio, limit)
+    unused = tuple(name for name in table.names if name not in table.used)
+    return Data(env, columns, rows, folder, written, what, unused, ratio, limit)
 
 
 def _ratio(split: str) -> list[float] | None:
@@ -174,6 +172,17 @@ def _built(
     scorer, why = (wished, "as you said") if wished and wished != made.scorer else (made.scorer, made.why)
     columns = Columns(fields, "", scorer, made.metric, why, made.notes)
     return divided, replace(columns, scorer_options=made.options) if scorer == made.scorer else columns
+
+
+def _check_answers(rows: Sequence[Row], column: str) -> None:
+    """Make sure that every task has a right answer: an empty one would be solved by saying nothing."""
+    table = Table(rows)
+    empty = [row for row in rows if table.value(row, column) in (None, "", [])]
+    if empty:
+        raise DataError(
+            f"{len(empty)} of {len(rows)} rows have no right answer in {column!r}, as {empty[0].place}",
+            hint="remove them, name another column with --gold, or have a model judge with --rubric TEXT",
+        )
 
 
 def _doubts(env: DatasetEnvironment, columns: Columns) -> list[str]:

@@ -48,8 +48,8 @@ def conversations(table: Table) -> Made | None:
 
 def instructions(table: Table) -> Made | None:
     """Instruction, a further input that may be empty, and an output."""
-    asked, more, gold = table.find("instruction"), table.find("input", "context"), table.find("output", "response")
-    if asked is None or more is None or gold is None or table.wished_input or table.wished_gold:
+    asked, more, gold = table.find("instruction"), table.find("input", "context"), table.gold("output", "response")
+    if asked is None or more is None or gold is None or table.wished_input:
         return None
     rows: list[Row] = []
     golds = [table.value(row, gold) for row in table.rows]

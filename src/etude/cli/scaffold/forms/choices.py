@@ -61,7 +61,8 @@ def multiple_choice(table: Table) -> Made | None:
             [name for name in table.names if name not in found.columns],
         )
     rows = [(row, _read(found, row)) for row in table.rows]
-    what, notes = f"multiple choice: {' and '.join(table.question)}, with lettered options", list[str]()
+    notes: list[str] = []
+    what = f"multiple choice: {' and '.join(table.question)}, with lettered options"
     if any(options.right is None for _, options in rows):
         rows, how = _with_gold(table, rows, found)
         what += how
@@ -82,7 +83,7 @@ def _task(table: Table, row: Row, options: Options, shuffle: bool) -> Row:
     if shuffle:
         random.Random(digest([asked, sorted(options.texts)])).shuffle(order)
     lines = [f"({LETTERS[at]}) {' '.join(options.texts[place].split())}" for at, place in enumerate(order)]
-    gold = LETTERS[order.index(options.right or 0)]
+    gold = LETTERS[order.index(0 if options.right is None else options.right)]
     return task(table, row, asked + "\n\n" + "\n".join(lines), gold)
 
 
@@ -217,19 +218,21 @@ def _with_gold(
         _at(fold(_text(gold)), [fold(text) for text in options.texts])
         for gold, (_, options) in zip(golds, rows, strict=True)
     ]
-    readings: list[tuple[str, list[int | None]]] = [("a label", labelled), ("the text of an option", texts)]
+    readings: list[tuple[str, list[int | None]]] = [("label", labelled), ("text", texts)]
     if table.how not in ("0", "1"):
         for how, places in readings:
             if all(
                 place is not None and place < len(options.texts)
                 for place, (_, options) in zip(places, rows, strict=True)
             ):
-                return _placed(rows, places), f"; {column} is {how}"
+                return _placed(rows, places), f", the right one by {how} in {column}"
     numbers = [int(text) if re.fullmatch(r"\d{1,2}", text := _text(gold).strip()) else None for gold in golds]
-    if all(number is not None for number in numbers):
-        first = _first_number(table, column, rows, [number or 0 for number in numbers])
-        places = [(number or 0) - first for number in numbers]
-        return _placed(rows, places), f"; {column} is a number that counts from {first}"
+    known = [number for number in numbers if number is not None]
+    if len(known) == len(numbers):
+        first = _first_number(table, column, rows, known)
+        return _placed(
+            rows, [number - first for number in known]
+        ), f", the right one by number from {first} in {column}"
     best = max((*(places for _, places in readings), numbers), key=lambda places: len(places) - places.count(None))
     raise _odd_row(column, rows, golds, best)
 

@@ -17,7 +17,7 @@ from etude.records import canonical
 SAMPLE = 1000
 """Rows that are looked at to learn what the columns are."""
 
-CONTEXT = ("context", "passage", "document", "article", "premise", "background")
+CONTEXT = ("context", "passage", "document", "article", "premise", "background", "paragraph", "story", "text")
 INPUT = (
     *("input", "question", "prompt", "task", "query", "instruction", "problem", "question_stem", "stem", "ctx"),
     *("text", "sentence", "user", "goal", "statement", "claim", "mail", "email", "message", "body", "review"),
@@ -25,7 +25,7 @@ INPUT = (
 )
 GOLD = (
     *("gold", "answer", "answers", "target", "expected", "label", "output", "solution", "response", "completion"),
-    *("reference", "ground_truth", "correct_answer", "correct", "best_answer", "expected_output"),
+    *("reference", "ground_truth", "correct_answer", "correct", "best_answer", "expected_output", "summary"),
 )
 TYPE = ("type", "task_type", "category", "kind", "subject", "topic")
 ID = ("id", "task_id", "uid", "qid", "question_id", "example_id")
@@ -38,7 +38,12 @@ _PICTURE = re.compile(r"data:image/.*|.+\.(?:png|jpe?g|gif|webp)(?:\?.*)?", re.I
 
 
 class Unclear(DataError):
-    """Something that one answer settles: the value of an option of `init`."""
+    """Something that one answer settles: the value of an option of `init`.
+
+    Args:
+        option: the option of `init`.
+        answers: values that it can have.
+    """
 
     def __init__(self, message: str, option: str, answers: Sequence[str]) -> None:
         example = answers[0] if answers else "COLUMN"
@@ -48,6 +53,8 @@ class Unclear(DataError):
             hint += "; where there are no right answers, --rubric TEXT has a model judge"
         super().__init__(message, hint=hint)
         self.option = option
+        columns = "Which column is the right answer?" if option == "--gold" else "Which column is what is asked?"
+        self.question = "Which one is it?" if _HOW.fullmatch(example) else columns
         self.answers = tuple(answers)
 
 
@@ -68,6 +75,8 @@ class Table:
         self.rows = rows
         self.wishes = wishes or Wishes()
         self.sample = rows[:SAMPLE]
+        self.used: set[str] = set()
+        """Columns that went into tasks."""
         self.names = list(dict.fromkeys(name for row in self.sample for name in row.columns))
         self._known = self._by_name()
         gold, self.how = self.wishes.gold, ""
@@ -93,7 +102,7 @@ class Table:
         asked = self.find(*(name for name in INPUT))
         before = self.find(*CONTEXT)
         if asked is None:
-            return ()
+            return () if before is None else (before,)
         if before is not None and first_picture(self.values(before)):
             before = None
         return (before, asked) if before is not None and before != asked else (asked,)
@@ -115,7 +124,7 @@ class Table:
         named = [self._known[name] for name in ID if name in self._known]
         named += [column for name, column in self._known.items() if _ID.fullmatch(name)]
         for column in dict.fromkeys(named):
-            values = [self.value(row, column) for row in self.rows]
+            values = [self._at(row, column) for row in self.rows]
             plain = all(isinstance(value, str | int) and not isinstance(value, bool) for value in values)
             if plain and len({str(value) for value in values}) == len(values) and "" not in values:
                 return column
@@ -131,10 +140,14 @@ class Table:
 
     def values(self, column: str) -> list[JsonValue]:
         """The values of a column in the rows that are looked at."""
-        return [self.value(row, column) for row in self.sample]
+        return [self._at(row, column) for row in self.sample]
 
     def value(self, row: Row, column: str) -> JsonValue:
         """The value of a column, or of a key in one, as in `mcq.question`."""
+        self.used.add(column if column in row.columns else column.partition(".")[0])
+        return self._at(row, column)
+
+    def _at(self, row: Row, column: str) -> JsonValue:
         if column in row.columns:
             return row.columns[column]
         name, _, key = column.partition(".")
