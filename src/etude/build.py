@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from etude.agents.chat import ChatAgent
 from etude.concurrency import Threads
 from etude.config import ModelSection, Price, TrainConfig, file_data
+from etude.display import shown
 from etude.envs.gold import check_gold, check_varied
 from etude.envs.splits import check_splits
 from etude.errors import ConfigError, DataError, StopRun
@@ -131,9 +132,10 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
 
     redactor = redactor_of(config, given)
     redactor.secrets += [model.secrets for model in parts.providers.values() if model.secrets is not None]
-    with RunFolder.open(config.run, fork=given.get("fork"), redactor=redactor) as folder:
+    opened = RunFolder.open(config.run, fork=given.get("fork"), redactor=redactor)
+    with opened as folder, shown(given.get("progress", False)) as display:
         folder.journal.sealed = given.get("offline", False)
-        sinks: list[Sink] = [folder.events, *given.get("sinks", ())]
+        sinks: list[Sink] = [folder.events, *given.get("sinks", ()), *display]
 
         def emit(event: Event) -> None:
             for sink in sinks:

@@ -21,7 +21,7 @@ def run_to_end(coroutine: Coroutine[Any, Any, R]) -> R:
         pass
     else:
         with ThreadPoolExecutor(max_workers=1) as thread:
-            return thread.submit(asyncio.run, coroutine).result()
+            return thread.submit(contextvars.copy_context().run, asyncio.run, coroutine).result()
     return asyncio.run(coroutine)
 
 

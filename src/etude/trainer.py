@@ -6,6 +6,7 @@ Source of the method: SkillOpt (its paper, section 3); where this loop differs i
 
 import time
 from collections.abc import Mapping
+from copy import copy
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -13,6 +14,7 @@ from etude.build import open_workbench
 from etude.comparison import compare_on, delivers, worth_of
 from etude.concurrency import run_to_end
 from etude.config import TrainConfig, load_config, make_config
+from etude.display import watched
 from etude.errors import StopRun
 from etude.records import TrainState, brief
 from etude.records.summary import Comparison, NoSkill, Summary
@@ -55,8 +57,11 @@ class Trainer:
         return f"<Trainer {brief(self.config.run.name, 30)}: target {target}, optimizer {optimizer}>"
 
     def train(self) -> Summary:
-        """`atrain` for synchronous code; works inside a running event loop (a notebook) as well."""
-        return run_to_end(self.atrain())
+        """`atrain` for synchronous code; works inside a running event loop (a notebook) as well. Unless `progress`
+        is given, it is shown where a person watches: in a terminal or a notebook."""
+        shown = copy(self)
+        shown._given = {"progress": watched(), **self._given}
+        return run_to_end(shown.atrain())
 
     async def atrain(self) -> Summary:
         """Train, or resume a run that was interrupted, or report a finished one without any call.

@@ -54,6 +54,9 @@ class Given(TypedDict, total=False):
     """Prompts, or prompt name to text (str) or Markdown file (Path)."""
     sinks: Sequence[Sink]
     """Readers of events, while they happen."""
+    progress: bool
+    """Show the progress in the terminal or notebook. Unless given, synchronous functions do where a person watches,
+    async ones do not."""
     past: "Past"
     """What earlier searches for the same skill know."""
     observer: "Observer"

@@ -7,9 +7,9 @@ from typing import Any
 
 from etude.cli.lookup import find_run, is_run, last_run
 from etude.cli.terminal import output
-from etude.cli.terminal.progress import counted
 from etude.cli.terminal.tables import text_lines
 from etude.errors import DataError
+from etude.progress import counted
 from etude.records.provenance import Line, Provenance, ProvenEdit
 from etude.skill.folder import PROVENANCE
 from etude.store.provenance import read_provenance

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 from etude.cli.settings import read_settings
 from etude.cli.terminal import output
-from etude.cli.terminal.progress import counted, duration, money, short
 from etude.cli.terminal.summary_text import score
 from etude.cli.terminal.tables import text_lines
 from etude.cli.watch import watch
 from etude.measure.plan import Plan, aplan
+from etude.progress import counted, duration, money, short
 from etude.records.summary import Forecast
 from etude.searches.headroom import TRIALS
 

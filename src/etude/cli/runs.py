@@ -8,10 +8,10 @@ from typing import Literal
 
 from etude.cli.lookup import larger, planned, reached_limit, resume_command, summary_of
 from etude.cli.terminal import output
-from etude.cli.terminal.progress import counted, money
 from etude.cli.terminal.tables import text_lines
 from etude.config import LimitsSection
 from etude.errors import DataError, EtudeError
+from etude.progress import counted, money
 from etude.records import Record
 from etude.records.summary import SkillScores
 from etude.store import RunView, SpendTotals, SqliteJournal, SqliteSpend, read_run, run_names

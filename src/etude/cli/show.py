@@ -11,10 +11,10 @@ from etude.cli.lookup import decisions, find_run, larger, last_run, planned, rea
 from etude.cli.terminal import output
 from etude.cli.terminal.attempt_text import HEADS, attempt_lines
 from etude.cli.terminal.cost_text import cost_lines
-from etude.cli.terminal.progress import counted
 from etude.cli.terminal.summary_text import print_summary
 from etude.cli.terminal.tables import shown, text_lines
 from etude.errors import DataError
+from etude.progress import counted
 from etude.records import Edit, Tested
 from etude.records.summary import Summary
 from etude.store import GateView, RunView, SelectedView, StepView, UpdateView, read_events

@@ -6,10 +6,10 @@ from pathlib import Path
 from etude.cli.lookup import find_run, find_skill, here
 from etude.cli.settings import with_options
 from etude.cli.terminal import output
-from etude.cli.terminal.progress import counted
 from etude.config import load_config
 from etude.errors import DataError
 from etude.measure.verify import Verification, verify_skill
+from etude.progress import counted
 from etude.records.provenance import Provenance
 from etude.skill.folder import PROVENANCE
 from etude.store.provenance import read_provenance

@@ -5,8 +5,8 @@ from typing import Unpack
 
 from etude.build import open_workbench
 from etude.comparison import compare_on
-from etude.concurrency import synchronous
 from etude.config import TrainConfig
+from etude.display import seen
 from etude.errors import ConfigError, SkillError
 from etude.events import ATTEMPTING, StageFinished, StageStarted
 from etude.records import Skill, Split, digest
@@ -69,7 +69,7 @@ async def acompare_skills(
         return comparison.model_copy(update={"file": str(path)})
 
 
-compare_skills = synchronous(acompare_skills)
+compare_skills = seen(acompare_skills)
 
 
 def _loaded(skill: Skill | Path | str | None) -> Skill:

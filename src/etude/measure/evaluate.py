@@ -5,8 +5,8 @@ from typing import Unpack
 
 from etude.build import open_workbench
 from etude.comparison import open_test
-from etude.concurrency import synchronous
 from etude.config import TrainConfig
+from etude.display import seen
 from etude.events import ATTEMPTING, StageFinished, StageStarted
 from etude.intervals import mean_interval
 from etude.records import Metric, Record, Split, digest
@@ -84,4 +84,4 @@ async def aevaluate_skill(
         return evaluation
 
 
-evaluate_skill = synchronous(aevaluate_skill)
+evaluate_skill = seen(aevaluate_skill)

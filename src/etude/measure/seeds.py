@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self, Unpack
 
-from etude.concurrency import synchronous
 from etude.config import TrainConfig
+from etude.display import seen
 from etude.errors import ConfigError, StopRun
 from etude.files import unwritable, write_atomically
 from etude.intervals import t_interval
@@ -115,7 +115,7 @@ async def atrain_seeds(config: TrainConfig, seeds: Sequence[int], **given: Unpac
     return report
 
 
-train_seeds = synchronous(atrain_seeds)
+train_seeds = seen(atrain_seeds)
 
 
 def _seeded(config: TrainConfig, seed: int) -> TrainConfig:

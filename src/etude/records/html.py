@@ -29,7 +29,12 @@ _ACTS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066
 
 def safe(text: str) -> str:
     """Text that is nothing but text in HTML, in quotes of an attribute as well."""
-    return escape(_ACTS.sub(lambda found: f"<U+{ord(found[0]):04X}>", text))
+    return escape(plain(text))
+
+
+def plain(text: str) -> str:
+    """Text whose control characters are shown."""
+    return _ACTS.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
 
 
 def summary_html(summary: "Summary") -> str:
@@ -85,6 +90,17 @@ def comparison_html(found: "Comparison") -> str:
         _flips("better under B", found.gained),
         _flips("worse under B", found.lost),
     )
+
+
+def progress_html(name: str, place: str, share: float | None, numbers: str, told: Sequence[str]) -> str:
+    """Where a run is: its name, its stage with a bar (`share` of it is done), how it goes, what was told."""
+    bar = ""
+    if share is not None:
+        inner = f'<div style="width:{100 * min(1.0, share):.0f}%;height:100%;background:rgb(46,160,67)"></div>'
+        bar = f'<div style="height:6px;margin:.4em 0;background:{_GREY};border-radius:3px">{inner}</div>'
+    style = "white-space:pre-wrap;font-family:monospace;font-size:.9em;overflow-wrap:anywhere"
+    lines = f'<div style="{style}">{safe(chr(10).join(told))}</div>' if told else ""
+    return _box(_band(name, place, ""), bar, _small(numbers), lines)
 
 
 def diff_html(before: str, after: str) -> str:
@@ -214,7 +230,7 @@ def _warning(text: str) -> str:
 
 
 def _small(text: str) -> str:
-    return f'<div style="opacity:.75;font-size:.9em;overflow-wrap:anywhere">{safe(text)}</div>'
+    return f'<div style="opacity:.75;font-size:.9em;white-space:pre-wrap;overflow-wrap:anywhere">{safe(text)}</div>'
 
 
 def _folded(title: str, inner: str) -> str:

@@ -8,7 +8,6 @@ from rich.console import Console as RichConsole
 
 from etude.cli.terminal.console import HEARTBEAT_SECONDS, SHOWN, Console, open_console
 from etude.cli.terminal.live import status
-from etude.cli.terminal.progress import Progress, duration, short
 from etude.events import (
     ATTEMPTING,
     AttemptFinished,
@@ -21,6 +20,7 @@ from etude.events import (
     StageFinished,
     StageStarted,
 )
+from etude.progress import Progress, duration, short
 from etude.records import Split, Usage
 from rows import rows
 

@@ -9,7 +9,6 @@ from typing import TextIO
 
 from etude.cli.terminal.live import open_live
 from etude.cli.terminal.output import Printer
-from etude.cli.terminal.progress import Progress, StageProgress, counted, duration
 from etude.cli.terminal.tables import shown
 from etude.cli.terminal.visible import visible
 from etude.events import (
@@ -22,6 +21,7 @@ from etude.events import (
     StageFinished,
     StageStarted,
 )
+from etude.progress import Progress, StageProgress, counted, duration
 
 SHOWN = 5
 """Most attempts that errored, and most different failures of calls, that are shown in a stage."""

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from etude.cli.terminal.progress import short
 from etude.cli.terminal.tables import text_lines
+from etude.progress import short
 from etude.records import Usage
 from etude.store.projections import RunCost
 

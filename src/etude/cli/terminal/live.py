@@ -11,9 +11,9 @@ from rich.live import Live
 from rich.text import Text
 
 from etude.cli.terminal.output import Printer
-from etude.cli.terminal.progress import Progress, duration
 from etude.cli.terminal.tables import fitted
 from etude.cli.terminal.visible import visible
+from etude.progress import Progress, duration
 
 REFRESHES_PER_SECOND = 4
 BAR_WIDTH = 30

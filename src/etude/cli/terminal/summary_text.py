@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from etude.cli.terminal import output
-from etude.cli.terminal.progress import duration, money, short
+from etude.progress import duration, money, short
 from etude.records.summary import Cost, Forecast, Interval, Settle, Summary
 
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
-from etude.concurrency import synchronous
 from etude.config import TrainConfig
+from etude.display import seen
 from etude.envs.scorers.base import Judge
 from etude.errors import DataError, EtudeError
 from etude.protocols import Environment
@@ -92,7 +92,7 @@ async def aconsolidate(
     return Consolidation(changes=tuple(changes), documents=documents)
 
 
-consolidate = synchronous(aconsolidate)
+consolidate = seen(aconsolidate)
 
 
 def tasks_on(tasks: Tasks, split: Split) -> int:

@@ -1,0 +1,123 @@
+"""Progress for a person who works from Python."""
+
+import os
+import pty
+import subprocess
+import sys
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from etude.display import KEPT, Box, Lines
+from etude.events import AttemptFinished, Decided, Notice, RunStarted, StageStarted
+
+PROGRAM = """
+import sys
+from etude import ListEnvironment, Skill, Trainer
+from etude.simulation import SEED_SKILL, make_tasks
+tasks = make_tasks("counting", 30, seed=1)
+env = ListEnvironment(train=tasks[:10], val=tasks[10:20], test=tasks[20:], scorer="exact")
+config = {"train": {"epochs": 1, "batch_size": 10}, "run": {"folder": sys.argv[1], "name": "first"}}
+given = {"progress": False} if sys.argv[2] == "silent" else {}
+print(Trainer(config, env=env, skill=Skill(text=SEED_SKILL), **given).train())
+"""
+
+
+def run(*words: str) -> str:
+    """What the program writes where its output is a terminal."""
+    leader, follower = pty.openpty()
+    with subprocess.Popen([sys.executable, "-c", PROGRAM, *words], stdout=follower, stderr=follower) as program:
+        os.close(follower)
+        text = b""
+        try:
+            while part := os.read(leader, 4096):
+                text += part
+        except OSError:  # the other end is closed
+            pass
+        finally:
+            os.close(leader)
+    assert program.returncode == 0, text
+    return text.decode()
+
+
+def test_at_a_terminal_progress_is_shown_unless_it_is_switched_off(tmp_path: Path) -> None:
+    shown = run(str(tmp_path / "a"), "")
+    assert "starting run 'first' in " in shown
+    assert "step 1 " in shown
+    assert shown.rpartition("\x1b[K")[2].splitlines()[-1].startswith("<Summary 'first': test ")
+    (line,) = run(str(tmp_path / "b"), "silent").splitlines()
+    assert line.startswith("<Summary 'first': ")
+
+
+def test_in_a_service_nothing_is_shown(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", PROGRAM, str(tmp_path), ""]
+    assert subprocess.run(words, capture_output=True, check=True, timeout=60).stderr == b""
+
+
+def happen(display: Any) -> None:
+    started = RunStarted(name="<b>first</b>", folder="runs", epochs=1, steps=2, resumed=False, simulated=False)
+    display.emit(started)
+    display.emit(StageStarted(stage="rollout", step=1, epoch=1, total=4))
+    for number, hard in enumerate((1.0, 0.0, 0.0)):
+        attempt = AttemptFinished(
+            attempt=f"a{number}", task="t", split="train", outcome="completed", hard=hard, reason=""
+        )
+        display.emit(attempt)
+    for _ in range(2):
+        display.emit(Notice(level="warning", text="red \x1b[31m"))
+
+
+def test_lines_say_where_the_run_is_and_never_wrap() -> None:
+    stream = StringIO()
+    display = Lines(stream)
+    happen(display)
+    display.draw()
+    told, last = stream.getvalue().rsplit("\n", 1)
+    assert told.count("warning: red <U+001B>[31m") == 1
+    assert last.startswith("<b>first</b>  step 1/2 rollout  3/4, 33% solved  training 0.33")
+    assert len(last) < 80
+    display.close()
+    assert stream.getvalue().endswith("\r\x1b[K")
+
+
+def test_a_reader_that_is_gone_ends_nothing() -> None:
+    stream = StringIO()
+    display = Lines(stream)
+    stream.close()
+    happen(display)
+    display.close()
+
+
+class Notebook:
+    """What a notebook shows: one output."""
+
+    def __init__(self) -> None:
+        self.shown: list[str] = []
+
+    def display(self, html: str, *, display_id: bool) -> "Notebook":
+        assert display_id
+        self.update(html)
+        return self
+
+    def update(self, html: str) -> None:
+        self.shown.append(html)
+
+    HTML = str
+
+
+def test_a_notebook_has_one_box_which_is_replaced() -> None:
+    notebook = Notebook()
+    display = Box(notebook)
+    assert "checking data and settings" in notebook.shown[-1]
+    happen(display)
+    display.draw()
+    assert "&lt;b&gt;first&lt;/b&gt;" in notebook.shown[-1]
+    assert "step 1/2 rollout  3/4, 33% solved" in notebook.shown[-1]
+    assert "width:75%" in notebook.shown[-1]
+    for step in range(1, KEPT + 5):
+        decided = Decided(
+            step=step, steps=20, action="rejected", origin="step", reason="r", current=None, best=None, skill_tokens=1
+        )
+        display.emit(decided)
+    display.close()
+    assert notebook.shown[-1].count(" rejected: r") == KEPT
