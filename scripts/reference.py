@@ -24,8 +24,9 @@ from etude.cli.parsing.parser import VERBS, overview
 from etude.config import ModelSection, Section, TrainConfig
 from etude.envs.command import CommandConfig
 from etude.envs.dataset import DatasetConfig
-from etude.envs.scorers.rubric import RubricOptions
+from etude.envs.scorers.rubric import Grade, RubricOptions
 from etude.envs.spreadsheet.environment import SpreadsheetConfig
+from etude.events import Event, Stage
 from etude.prompts import Prompts, prompt_names
 from etude.registry import BUILT_IN, find
 from etude.searches.evidence import EvidenceOptions
@@ -214,6 +215,37 @@ def cli_page() -> str:
     return text
 
 
+def events_page() -> str:
+    """What a sink gets, and what a model is to answer."""
+    text = "# Events and replies\n\n" + GENERATED
+    text += (
+        "What a [sink](../guides/python.md#watch-and-stop) gets, one object after the other; `events.jsonl` of a run "
+        "folder has the same, with the time `at`. The classes are in `etude.events`, all optional fields have "
+        "defaults.\n\n|class|`kind`|is|fields|\n|---|---|---|---|\n"
+    )
+    for event in get_args(Event):
+        fields = ", ".join(f"`{name}`" for name in event.model_fields if name != "kind")
+        about = " ".join((inspect.getdoc(event) or "").split())
+        text += f"|`{event.__name__}`|`{event.model_fields['kind'].default}`|{about}|{fields}|\n"
+    stages = ", ".join(f"`{stage}`" for stage in get_args(Stage))
+    text += f"\n`stage` is one of {stages}. Scores are means in [0, 1], null where they were not measured.\n"
+    text += (
+        "\n## Replies\n\nWhat a [model of your own](../guides/python.md#a-model) is to answer, by the "
+        "[prompt](prompts.md) that is the system message. `request.response_schema` has the JSON schema (`name` and "
+        "`body`). Calls that read attempts or merge (`reflect_*`, `merge_*`) end with the `return_*` prompt of the "
+        "[update mode](../guides/update-modes.md). The target answers in free text.\n\n|prompt|reply|\n|---|---|\n"
+    )
+    prompts = Prompts()
+    for name in prompt_names():
+        _, asked, reply = prompts[name].rpartition("Reply with JSON: ")
+        if asked:
+            shape = reply[: reply.rindex("}") + 1].replace("|", "\\|")
+            text += f"|`{name}`|`{shape}`|\n"
+    grade = ", ".join(f'"{name}": {type_name(field.annotation)}' for name, field in Grade.model_fields.items())
+    text += f"|`rubric` (the judge)|`{{{grade.replace('text', 'string')}}}`|\n"
+    return text
+
+
 @contextmanager
 def terminal_width(columns: int) -> Generator[None]:
     """The width argparse folds its help to, whatever terminal this runs in."""
@@ -231,6 +263,7 @@ def terminal_width(columns: int) -> Generator[None]:
 def pages() -> dict[str, str]:
     """Every page by its name."""
     makers = {"config": config_page, "prompts": prompts_page, "errors": errors_page, "cli": cli_page}
+    makers |= {"events": events_page}
     return {name: make() for name, make in makers.items()}
 
 
