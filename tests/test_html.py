@@ -9,7 +9,7 @@ import pytest
 
 from etude import Comparison, Skill, Summary, diff_skills
 from etude.records.html import DIFF_LINES
-from etude.records.summary import Cost, Flip, Interval, SkillScores, Step
+from etude.records.summary import Cost, Flip, Interval, NoSkill, SkillScores, Step
 from two_skills import A, B, World
 
 HOSTILE = (
@@ -94,6 +94,14 @@ def test_a_run_that_found_nothing_says_so_and_one_of_simulated_models_too(tmp_pa
     assert "SIMULATED MODELS" in page.text
     assert "stopped: no money" in page.text
     assert not page.tags & {"svg", "details"}
+
+
+def test_what_the_best_skill_is_worth_against_none_is_shown(tmp_path: Path) -> None:
+    bare = Interval(mean=0.6, low=0.5, high=0.7, n=30)
+    none = NoSkill(score=bare, gain=Interval(mean=0.1, low=-0.1, high=0.3, n=30), voids=0)
+    text = " ".join(page_of(summary(tmp_path, no_skill=none)).text.split())
+    assert "test, no skill 0.60 [0.50, 0.70], n=30 best is worth +0.10 [-0.10, +0.30]" in text
+    assert "the test does not show that the skill helps" in text
 
 
 def test_a_summary_without_its_run_folder_is_still_shown(tmp_path: Path) -> None:

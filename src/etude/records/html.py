@@ -50,6 +50,10 @@ def summary_html(summary: "Summary") -> str:
     rows.append(("test", _score(initial.test), _score(best.test)))
     if summary.test_gain is not None and not same:
         rows.append(("test gain", "", f"{summary.test_gain.shown_change}, n={summary.test_gain.n}"))
+    if summary.no_skill is not None:
+        bare, worth = summary.no_skill.score, summary.no_skill.gain
+        rows.append(("test, no skill", _score(bare), f"best is worth {worth.shown_change}"))
+        notes += ["the test does not show that the skill helps"] if worth.low <= 0 else []
     calls = cost.target_calls + cost.optimizer_calls + cost.judge_calls
     money = (
         "cost unknown (no price set)"
