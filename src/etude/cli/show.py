@@ -116,9 +116,7 @@ def _row(name: str, step: StepView) -> tuple[str, ...]:
 def _print_files(view: RunView) -> None:
     there = {Path(view.path) / name: what for name, what in _FILES.items() if (Path(view.path) / name).exists()}
     width = max(len(str(path)) for path in there)
-    output.line()
-    for path, what in there.items():
-        output.line(f"{str(path).ljust(width)}  {what}")
+    output.lines(["", *(f"{str(path).ljust(width)}  {what}" for path, what in there.items())])
 
 
 def _show_step(view: RunView, number: int, as_json: bool) -> None:

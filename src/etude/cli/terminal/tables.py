@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 Table = Sequence[Sequence[str]]
 
-_FIRST_COLUMN = re.compile(r" *(?:\S+(?: \S+)* {2,})?")
-_DEEPEST = 16
-"""Columns that the rest of a line may be indented by."""
+_COLUMN = re.compile(r" {2,}(?=\S)")
+_NARROWEST = 24
+"""Room that the last column of a broken line needs."""
 
 
 def text_lines(table: Table) -> list[str]:
@@ -21,11 +21,11 @@ def text_lines(table: Table) -> list[str]:
 
 
 def fitted(text: str, width: int) -> list[str]:
-    """The line, broken between words where it is wider than that; what follows stands under its second column."""
-    if len(text) <= width:
+    """The line, broken between words where it is wider than that; what follows stands under its last column."""
+    columns = [found.end() for found in _COLUMN.finditer(text) if found.end() <= width - _NARROWEST]
+    indent = columns[-1] if columns else 0
+    if len(text) <= width or " " not in text[indent:]:
         return [text]
-    column = _FIRST_COLUMN.match(text)
-    indent = 0 if column is None or column.end() > _DEEPEST else column.end()
     return textwrap.wrap(
         text,
         width,
