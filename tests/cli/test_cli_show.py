@@ -10,6 +10,7 @@ from etude.cli.main import main
 from etude.config import RunSection
 from etude.events import RunStarted
 from etude.store import RunFolder
+from etude.store.projections import read_cost
 
 Captured = pytest.CaptureFixture[str]
 RUN = "demo/runs/demo"
@@ -305,14 +306,34 @@ def test_tool_calls_their_results_and_a_shortened_skill_are_part_of_it(demo_proj
     assert len(out) < 2000
 
 
+def attempts_of(split: str) -> list[dict[str, str]]:
+    """The events of the attempts at the tasks of a split."""
+    events = [json.loads(line) for line in Path(RUN, "events.jsonl").read_text().splitlines()]
+    return [event for event in events if event.get("split") == split]
+
+
+def test_an_attempt_of_which_only_the_score_was_kept_is_made_again_from_the_journal(
+    demo_project: Path, capsys: Captured
+) -> None:
+    before = read_cost(RUN)
+    for event in attempts_of("test")[-1], attempts_of("val")[0]:
+        assert main(["show", RUN, "--attempt", event["attempt"], "--json"]) == 0
+        attempt = json.loads(capsys.readouterr().out)
+        assert attempt["task"]["id"] == event["task"]
+        assert attempt["score"]["hard"] == event["hard"]
+        assert [message["role"] for message in attempt["trajectory"]["messages"]] == ["user", "assistant"]
+    assert read_cost(RUN) == before
+
+
 def test_an_attempt_that_is_not_there_or_not_kept_is_an_error(demo_project: Path, capsys: Captured) -> None:
     assert main(["show", RUN, "--attempt", "a-nothing"]) == 2
     assert capsys.readouterr().err.startswith(
         "error: run 'demo' has no attempt 'a-nothing'\nhint: the edits of a step"
     )
-    events = [json.loads(line) for line in Path(RUN, "events.jsonl").read_text().splitlines()]
-    tested = next(event for event in events if event.get("split") == "test")
-    assert main(["show", RUN, "--attempt", tested["attempt"]]) == 2
+    tested = attempts_of("test")[0]
+    log = Path(RUN, "events.jsonl")
+    log.write_text(log.read_text().replace(tested["attempt"], "a-othermodel"))
+    assert main(["show", RUN, "--attempt", "a-othermodel"]) == 2
     assert f"it is one at test task '{tested['task']}': completed" in capsys.readouterr().err
 
 

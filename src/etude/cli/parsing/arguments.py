@@ -256,6 +256,7 @@ def show(parser: Arguments) -> None:
     part.add_argument("--step", type=_COUNT, metavar="N", help="show the edits and the diff of this step")
     part.add_argument("--attempt", metavar="ID", help="show one attempt as a conversation")
     part.add_argument("--cost", action="store_true", help="show calls, tokens and money by role and stage")
+    trust(parser)
 
 
 def simulate(parser: Arguments) -> None:
