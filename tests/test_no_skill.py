@@ -53,7 +53,7 @@ async def test_a_run_says_what_its_best_skill_is_worth_against_none(tmp_path: Pa
     assert summary.best.test is not None
     assert alone.gain.mean == pytest.approx(summary.best.test.mean - alone.score.mean)
     low, high = alone.gain.low, alone.gain.high
-    text = f"without any skill {alone.score.mean:.2f}, with the best skill {summary.best.test.mean:.2f}: "
+    text = f"without {alone.score.mean:.2f}, with the best skill {summary.best.test.mean:.2f}: "
     assert shown(summary) == [f"no skill    {text}{alone.gain.mean:+.2f} [{low:+.2f}, {high:+.2f}]"]
     again = await aevaluate_skill(make_config(settings(tmp_path)), "test", **{**given(), "skill": None})
     assert (again.score, again.calls_sent, again.test_openings) == (alone.score, 0, 0)

@@ -130,11 +130,11 @@ def skill_of(run: RunView, which: str) -> NamedSkill:
 
 
 def known_skills(run: RunView) -> list[Skill]:
-    """Every skill that a run wrote down: those of its steps, and the candidates."""
+    """Every skill that a run wrote down: those of its steps, the candidates, and none at all."""
     base, path = _base(run), Path(run.path)
     texts = [_read(run, name) for name in run.skills]
     texts += [file.read_bytes().decode() for file in sorted(path.glob("*/*/candidate.md"))]
-    return [base.with_text(text) for text in dict.fromkeys(texts)]
+    return [*(base.with_text(text) for text in dict.fromkeys(texts)), Skill(text="")]
 
 
 def here(run: RunView) -> list[tuple[str, str]]:

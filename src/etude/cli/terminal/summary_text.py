@@ -89,7 +89,7 @@ def _worth(summary: Summary) -> Iterator[str]:
     if summary.no_skill is None:
         return
     without, gain = summary.no_skill.score.mean, summary.no_skill.gain
-    both = f"without any skill {without:.2f}, with the best skill {without + gain.mean:.2f}"
+    both = f"without {without:.2f}, with the best skill {without + gain.mean:.2f}"
     yield f"{'no skill':<12}{both}: {gain.mean:+.2f} [{gain.low:+.2f}, {gain.high:+.2f}]"
     if gain.low <= 0:
         yield f"{'':12}the test does not show that the skill helps"
