@@ -210,6 +210,7 @@ def test_a_file_can_inherit_from_several_and_deeper_ones(here: Path) -> None:
             {"model": "azure:gpt-5.5", "base_url": "https://a", "reasoning_effort": "medium"},
         ),
         ({"target_backend": "codex_exec", "target": "g"}, {"model": "openai:g"}),
+        ({"target_backend": "claude_code_exec", "target": "claude-s"}, {"model": "anthropic:claude-s"}),
     ],
 )
 def test_backends_become_providers(model: dict[str, Any], target: dict[str, Any]) -> None:

@@ -76,7 +76,7 @@ def read_data(files: Mapping[str, Path], wishes: Wishes, *, delimiter: str = "",
     everything = [row for found in rows.values() for row in found]
     made = build(table := Table(everything, wishes))
     if made is not None:
-        rows, columns = _built(made, rows, picture_column(table, folder), table)
+        rows, columns = built(made, rows, picture_column(table, folder), table)
     else:
         columns = guess_columns(everything, folder, wishes)
         shown = (*columns.fields.values(), *re.findall(r"{([^{}]+)}", columns.template))
@@ -151,10 +151,10 @@ def _unused_split(rows: Mapping[str, Sequence[Row]]) -> list[str]:
     return [f"column {column!r} names train, val and test and is not used: --split {column} uses it"]
 
 
-def _built(
+def built(
     made: Made, rows: Mapping[str, Sequence[Row]], pictures: str | None, table: Table
 ) -> tuple[dict[str, Sequence[Row]], Columns]:
-    """The tasks in the place of the rows they come from, and the columns that they have."""
+    """The tasks of a form in the place of the rows they come from, and the columns that they have."""
     tasks = list(made.rows)
     if pictures is not None:
         tasks = [

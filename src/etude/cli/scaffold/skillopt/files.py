@@ -1,19 +1,16 @@
 """The files of a SkillOpt run: its settings with all they inherit, and its tasks."""
 
-import json
-import os
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import yaml
-from pydantic import JsonValue
 
+from etude.cli.scaffold.forms.table import GOLD, Table
+from etude.cli.scaffold.reading import read_source
 from etude.cli.scaffold.skillopt.settings import Conversion
 from etude.config import merge
-from etude.envs.files import read_rows
-from etude.envs.images import is_web
+from etude.envs.files import Row
 from etude.errors import ConfigError, DataError, InputError
 from etude.records import Split
 from etude.safe_yaml import read_yaml
@@ -25,6 +22,13 @@ SPLIT_FOLDERS: Mapping[Split, Sequence[str]] = {
     "test": ("test", "valid_unseen"),
 }
 """What the folder of a split can be called, the likeliest name first."""
+MADE_FIRST = (
+    "; SkillOpt comes with lists of ids (data/*_id_split) and not with data: make the split first, as the data guide "
+    "and the scripts of its repository say"
+)
+"""Where data is missing: what has to be done before."""
+_LISTED = frozenset({"id", "questionid", "uid", "key", "task_id", "gamefile", "path"})
+_MONTHS = "qa_*_final.json"
 _SUFFIXES = (".json", ".jsonl", ".ndjson", ".csv", ".parquet")
 
 
@@ -49,12 +53,12 @@ def read_settings(path: Path, below: Sequence[Path] = ()) -> dict[str, Any]:
     return merge(merged, own)
 
 
-def find_tasks(found: Conversion, config: Path) -> dict[str, Path]:
-    """The files of tasks, by split, or one as `path`. Raises ConfigError: the settings name none; DataError: a file
+def find_tasks(found: Conversion, config: Path) -> dict[str, list[Path]]:
+    """The files of tasks, by split, or all as `path`. Raises ConfigError: the settings name none; DataError: a file
     or a folder does not exist, or a split has no file of its own."""
     by_ratio = found.take("env.split_mode") == "ratio" and "env.data_path" in found.given
     if not by_ratio and (folder := found.take("env.split_dir")) is not None:
-        return _split_files(find_near(folder, config, DataError))
+        return _split_files(find_near(folder, config, DataError, MADE_FIRST))
     path = found.take("env.data_path")
     if path is None:
         raise ConfigError(
@@ -67,52 +71,58 @@ def find_tasks(found: Conversion, config: Path) -> dict[str, Path]:
         ratio = [ratio // 3600, ratio // 60 % 60, ratio % 60]
     if ratio is not None:
         found.put("env.ratio", ratio)
-    place = find_near(path, config, DataError)
-    return {"path": _data_file(place) if place.is_dir() else place}
+    place = find_near(path, config, DataError, MADE_FIRST)
+    return {"path": _data_files(place) if place.is_dir() else [place]}
 
 
-def find_near(path: Any, config: Path, kind: type[InputError]) -> Path:
-    """The file or folder that a settings file means: from the current folder, else from the file's own folder or one
-    above, as SkillOpt is run from its repository. Raises InputError: of this kind; it does not exist."""
-    folders = (Path(), *config.absolute().parents)
-    place = next((folder / str(path) for folder in folders if (folder / str(path)).exists()), None)
+def find_near(path: Any, config: Path, kind: type[InputError], more: str = "") -> Path:
+    """The file or folder that a settings file means. Raises InputError: of this kind; it does not exist, and `more`
+    says what else may be the matter."""
+    place = next((folder / str(path) for folder in roots(config) if (folder / str(path)).exists()), None)
     if place is None:
         raise kind(
             f"{config}: {str(path)!r} does not exist",
-            hint="run this in the folder that the paths of the file count from",
+            hint=f"run this in the folder that the paths of the file count from{more}",
         )
     return place
 
 
-def write_rows(source: Path, target: Path, image_column: str | None) -> None:
-    """Write the rows of a file as JSONL, and copies of their pictures into a folder next to the new file."""
-    base, folder = os.path.realpath(source.parent), target.with_suffix("")
-
-    def moved(value: JsonValue, keys: Sequence[str]) -> JsonValue:
-        if isinstance(value, dict) and keys and keys[0] in value:
-            return {**value, keys[0]: moved(value[keys[0]], keys[1:])}
-        if isinstance(value, list):
-            return [moved(each, keys) for each in value]
-        if keys or not isinstance(value, str) or not value or is_web(value) or value.startswith("data:"):
-            return value
-        copy = folder / os.path.relpath(os.path.realpath(source.parent / value), base)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source.parent / value, copy)
-        return str(copy.relative_to(target.parent))
-
-    target.parent.mkdir(parents=True, exist_ok=True)
-    rows: list[JsonValue] = [row.columns for row in read_rows(source)]
-    if image_column is not None:
-        rows = [moved(row, image_column.split(".")) for row in rows]
-    target.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+def roots(config: Path) -> list[Path]:
+    """Where the paths of a settings file may count from: the current folder, else the file's own folder or one above,
+    as SkillOpt is run from its repository."""
+    return [Path(), *config.absolute().parents]
 
 
-def _split_files(folder: Path) -> dict[str, Path]:
-    files: dict[str, Path] = {}
+def read_tasks(paths: Sequence[Path]) -> list[Row]:
+    """The rows of these files. Raises DataError: they cannot be read, or have ids and nothing that is asked."""
+    rows = [row for path in paths for row in read_source(path).rows]
+    table = Table(rows)
+    if not table.question and table.gold(*GOLD) is None and all(map(_is_flat, rows)) and _LISTED & {*table.folded()}:
+        raise DataError(
+            f"{paths[0]}: the rows have ids, and neither questions nor answers; columns: {table.columns}",
+            hint=f"set env.split_dir to the split that is made of it{MADE_FIRST}",
+        )
+    return [_with_id(row) for row in rows]
+
+
+def _is_flat(row: Row) -> bool:
+    return not any(isinstance(value, dict) for value in row.columns.values())
+
+
+def _with_id(row: Row) -> Row:
+    """Items of months are counted in each: SkillOpt knows them by both."""
+    month, number = row.columns.get("month"), row.columns.get("no")
+    if "id" in row.columns or month is None or number is None:
+        return row
+    return Row(row.place, {"id": f"{month}:{number}", **row.columns})
+
+
+def _split_files(folder: Path) -> dict[str, list[Path]]:
+    files: dict[str, list[Path]] = {}
     for split, names in SPLIT_FOLDERS.items():
         inner = next((folder / name for name in names if (folder / name).is_dir()), None)
         if inner is not None:
-            files[split] = _data_file(inner)
+            files[split] = _data_files(inner)
         elif split != "test":
             raise DataError(
                 f"{str(folder)!r} has no folder for the {split} split",
@@ -121,12 +131,14 @@ def _split_files(folder: Path) -> dict[str, Path]:
     return files
 
 
-def _data_file(folder: Path) -> Path:
+def _data_files(folder: Path) -> list[Path]:
     usual = folder / "items.json"
     if usual.is_file():
-        return usual
+        return [usual]
     found = sorted(path for path in folder.iterdir() if path.suffix.lower() in _SUFFIXES)
-    if len(found) != 1:
-        names = ", ".join(repr(path.name) for path in found) or "none"
-        raise DataError(f"{str(folder)!r} has no items.json; data files: {names}", hint="leave one data file there")
-    return found[0]
+    if len(found) == 1:
+        return found
+    if months := sorted(folder.rglob(_MONTHS)):
+        return months
+    names = ", ".join(repr(path.name) for path in found) or "none"
+    raise DataError(f"{str(folder)!r} has no items.json; data files: {names}", hint="leave one data file there")

@@ -1,21 +1,28 @@
 """A project from the settings, tasks and skill of a SkillOpt run."""
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from etude.cli.parsing.arguments import DEFAULT_CONFIG
-from etude.cli.scaffold.columns import Columns, guess_columns
+from etude.cli.scaffold.columns import Columns, guess_columns, picture_column
+from etude.cli.scaffold.data import built
 from etude.cli.scaffold.files import env_options, fit_scorer
+from etude.cli.scaffold.forms import build
+from etude.cli.scaffold.forms.table import Table, Wishes
+from etude.cli.scaffold.look import first_tasks
 from etude.cli.scaffold.project import Project, check_free, plain, report, writing
-from etude.cli.scaffold.skillopt.files import find_near, find_tasks, read_settings, write_rows
+from etude.cli.scaffold.skillopt.files import find_near, find_tasks, read_settings, read_tasks, roots
 from etude.cli.scaffold.skillopt.settings import Conversion, convert
+from etude.cli.scaffold.skillopt.skill import converted
+from etude.cli.scaffold.task_files import write_tasks
 from etude.config import make_config
-from etude.envs.files import read_rows
+from etude.envs.dataset import DatasetEnvironment
+from etude.envs.files import Row
 from etude.errors import ConfigError, SkillError
 from etude.records import SPLITS
 from etude.skill import Document, load_skill
@@ -29,6 +36,10 @@ SCORERS: Mapping[str, tuple[str, str]] = {
 IMPOSSIBLE: Mapping[str, tuple[str, str]] = {
     "alfworld": ("is a text game of many turns", "write an environment of your own: docs/guides/python.md"),
     "officeqa": ("answers with tools over documents", "write an environment of your own: docs/guides/python.md"),
+    "swebench": (
+        "changes repositories",
+        "use the environment command with a check: docs/guides/command-environment.md",
+    ),
     "spreadsheetbench": (
         "needs no conversion: the environment spreadsheet reads its data as they are",
         "write `env: {name: spreadsheet, path: FOLDER}`, as in docs/guides/spreadsheet.md",
@@ -45,22 +56,23 @@ def import_project(config: Path, folder: Path, *, force: bool, as_json: bool) ->
     found = convert(read_settings(config))
     name = str(found.take("env.name") or "")
     kind = _kind(name, config)
-    sources = find_tasks(found, config)
+    sources = {key: read_tasks(paths) for key, paths in find_tasks(found, config).items()}
     skill = _skill(found, name, config)
     more = found.settings.pop("env", {})
     try:
-        env, columns = fit_scorer(sources, _columns(next(iter(sources.values())), kind), more)
+        tasks = _tasks(sources, kind, config, more)
         files = {key: Path("data", f"{'tasks' if key == 'path' else key}.jsonl") for key in sources}
-        options = {"name": "dataset", **env_options(files, columns, more)}
+        options = {"name": "dataset", **env_options(files, tasks.columns, more)}
         if "test" not in files and "path" not in files:
             found.put("test.enabled", False)
         settings = _settings(found, options, skill)
         make_config(settings, where=str(config))
     except ConfigError as error:
         raise found.name_origins(error, config) from None
+    columns = tasks.columns
     with writing(folder):
-        for key, path in sources.items():
-            write_rows(path, folder / files[key], columns.fields.get("images"))
+        for key, rows in tasks.rows.items():
+            write_tasks(rows, tasks.bases[key], folder / files[key], columns.fields)
         if skill:
             (folder / SKILL).parent.mkdir(exist_ok=True)
             (folder / SKILL).write_text(skill, encoding="utf-8")
@@ -69,15 +81,55 @@ def import_project(config: Path, folder: Path, *, force: bool, as_json: bool) ->
     project = Project(
         config=config_path,
         skill=folder / SKILL if skill else None,
-        tasks={split: len(env.tasks(split)) for split in SPLITS},
+        tasks={split: len(tasks.env.tasks(split)) for split in SPLITS},
         columns=columns,
-        notes=[*found.notes, *columns.notes, *_notes(name, kind, columns, "path" in files), *env.warnings],
+        notes=[*found.notes, *columns.notes, *_notes(name, kind, columns, "path" in files), *tasks.env.warnings],
         wrote=[config_path, *skills, *(folder / file for file in files.values())],
         sampled="limit" in options,
         not_carried=found.not_carried,
+        built=tasks.what,
+        first=first_tasks(tasks.env),
     )
     report(project, as_json=as_json)
     return 0
+
+
+@dataclass(frozen=True)
+class _Tasks:
+    env: DatasetEnvironment
+    columns: Columns
+    rows: Mapping[str, Sequence[Row]]
+    bases: Mapping[str, Path]
+    """Where the paths of pictures count from."""
+    what: str
+
+
+def _tasks(sources: Mapping[str, Sequence[Row]], kind: str, config: Path, more: Mapping[str, Any]) -> _Tasks:
+    """The tasks in these rows, by the forms that `init` knows."""
+    scorer, why = SCORERS.get(kind, ("", ""))
+    bases = {key: _base(rows, config) for key, rows in sources.items()}
+    base = next(iter(bases.values()))
+    table = Table([row for rows in sources.values() for row in rows], Wishes(scorer=scorer))
+    made, rows = build(table), sources
+    if made is not None:
+        rows, columns = built(made, sources, picture_column(table, base), table)
+    else:
+        columns = guess_columns(table.rows, base, table.wishes)
+    columns = replace(columns, why=why) if why else columns
+    places = {key: bases[key] / f"{key} of {config.name}" for key in rows}
+
+    def read(path: Path, form: object) -> Sequence[Row]:
+        return rows[next(key for key, place in places.items() if place == path)]
+
+    env, columns = fit_scorer(places, columns, more, read=read, may_change=made is None)
+    return _Tasks(env, columns, rows, bases, made.what if made is not None else "")
+
+
+def _base(rows: Sequence[Row], config: Path) -> Path:
+    """The folder that the paths of pictures count from: the data's own, else that of the repository."""
+    own = Path(rows[0].place.rpartition(": ")[0]).parent
+    table = Table(rows)
+    return next((folder for folder in (own, *roots(config)) if picture_column(table, folder)), own)
 
 
 def _kind(name: str, config: Path) -> str:
@@ -88,14 +140,6 @@ def _kind(name: str, config: Path) -> str:
         why, hint = IMPOSSIBLE[kind]
         raise ConfigError(f"{config}: env.name = {name!r} {why}", hint=hint)
     return kind
-
-
-def _columns(tasks: Path, kind: str) -> Columns:
-    columns = guess_columns(read_rows(tasks), tasks.parent)
-    if kind not in SCORERS:
-        return columns
-    scorer, why = SCORERS[kind]
-    return replace(columns, scorer=scorer, why=why)
 
 
 def _notes(name: str, kind: str, columns: Columns, by_ratio: bool) -> Iterator[str]:
@@ -115,7 +159,7 @@ def _skill(found: Conversion, name: str, config: Path) -> str:
     if path is None:
         return ""
     place = find_near(path, config, SkillError)
-    text = load_skill(place).text
+    text = converted(load_skill(place).text, place)
     if not text.strip() or Document.parse(text).front_matter:
         return text
     return f"---\nname: skill\ndescription: How to do {plain(name or place.stem)} tasks.\n---\n\n{text}"

@@ -39,6 +39,17 @@ SAME: Mapping[str, str] = {
 USUAL: Mapping[str, Any] = {"slow_update.gate": False, "reflect.appendix_limit": 0, "target.max_output_tokens": 16384}
 """SkillOpt's defaults, by our names, where those of the preset `paper` differ."""
 
+AS_HERE: Mapping[str, Any] = {
+    "train.train_size": 0,
+    "env.max_turns": 1,
+    "env.image_detail": "auto",
+    "env.shuffle_choices": True,
+    "env.use_theorem": False,
+    "env.use_sketch": False,
+    "human_feedback.enabled": False,
+}
+"""Settings that ask for what happens here anyway."""
+
 _SERVERS: Mapping[str, str] = {
     "openai_chat": "azure_openai",
     "azure_openai": "azure_openai",
@@ -125,6 +136,9 @@ def convert(data: Mapping[str, Any]) -> Conversion:
     if found.settings["reflect"].get("skill_aware"):
         found.note("reminders of skill-aware reflection pass the gate here and come from failures only")
     _take_limits(found)
+    for theirs, value in AS_HERE.items():
+        if found.given.get(theirs) == value:
+            found.take(theirs)
     return found
 
 
@@ -173,7 +187,7 @@ def _take_model(found: Conversion, role: str) -> None:
     backend = found.take(f"model.{role}_backend")
     if backend in (None, "openai_chat"):
         backend = found.take("model.backend") or "openai_chat"
-    server, provider = _SERVERS.get(backend), "anthropic" if backend == "claude_chat" else "openai"
+    server, provider = _SERVERS.get(backend), "anthropic" if str(backend).startswith("claude") else "openai"
     if server is not None:
         for ours, ends in _ENDS.items():
             names = [f"model.{of}{server}_{end}" for of in (f"{role}_", "") for end in ends]
