@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -348,3 +349,13 @@ async def test_the_whole_file_system_cannot_be_put_into_a_box(sandbox, tmp_path)
     with pytest.raises(ConfigError) as error, Workspace(tmp_path) as workspace:
         await play(sandbox, ["true"], workspace, readable=(Path("/"),))
     assert str(error.value) == "the path '/' cannot be put into a box\nhint: name the folders the program needs"
+
+
+async def test_git_works_in_every_box(way, workspace) -> None:
+    if shutil.which("git", path="/usr/bin:/bin") is None:
+        pytest.skip("git is not installed")
+    commit = "git -c user.name=n -c user.email=e commit -qm m"
+    script = f"git init -q x && cd x && echo a > b && git add b && {commit} && git log --oneline"
+    done = await play(way, ["/bin/sh", "-c", script], workspace, env={"HOME": str(workspace.home)})
+    assert (done.code, done.stderr) == (0, b"")
+    assert done.stdout.endswith(b" m\n")

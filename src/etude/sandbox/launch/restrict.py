@@ -29,6 +29,7 @@ def main(orders: dict[str, Any], argv: list[str]) -> NoReturn:
     folders = tuple(os.path.realpath(path) + "/" for path in orders["write"] if os.path.isdir(path))
     hand_over = leave_outside(orders["port"], orders["socket"], folders)
     hand_over(_close(rules, network))
+    os.environ["GIT_CONFIG_NOSYSTEM"] = "1"  # git gives up where /etc/gitconfig is there and cannot be read
     become(argv)
 
 
