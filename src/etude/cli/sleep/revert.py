@@ -16,6 +16,7 @@ def run(args: argparse.Namespace) -> int:
     nights = find_nights(args)
     if nights.recovered(args, named=args.night is not None or args.rule is not None):
         return 0
+    nights.check_adopted()
     if args.rule is not None:
         nights.number(None)
         report = revert_rule(args.rule, nights.state.folder)

@@ -15,6 +15,7 @@ from etude.sleep.adoption.adopt import Receipt, receipts, recover
 from etude.sleep.adoption.proposal import FOLDER, PROPOSAL, Proposed, read_proposal
 from etude.sleep.config import SleepConfig, SleepSection, load_sleep_config, load_sleep_section
 from etude.sleep.night import read_report
+from etude.sleep.places import located
 from etude.sleep.report import NightReport
 from etude.sleep.state import REPORT, SleepState
 from etude.sleep.tasks.gather import Surroundings, state_in
@@ -93,6 +94,12 @@ class Nights:
         else:
             output.line("nothing else was done: `etude sleep status` shows how nights stand")
         return True
+
+    def check_adopted(self) -> None:
+        """A state folder can come with a project. Raises SkillError: something is adopted that is no document of the
+        project, and would be changed by taking it back."""
+        for document in (document for receipt in self._receipts for document in receipt.documents):
+            located(Path(document.live.real), self.project, self.named)
 
     def has_proposal(self, number: int) -> bool:
         """Whether a night has one."""
