@@ -16,6 +16,7 @@ from etude.agents.chat import ChatAgent
 from etude.concurrency import Threads
 from etude.config import ModelSection, Price, TrainConfig, file_data
 from etude.display import shown
+from etude.envs.doubts import doubts_about
 from etude.envs.gold import check_gold, check_varied
 from etude.envs.splits import check_splits
 from etude.errors import ConfigError, DataError, StopRun
@@ -128,6 +129,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
     await check_gold(env, [task for split in SPLITS for task in tasks[split]])
     if claim and not config.env.allow_constant_gold:
         await check_varied(env, tasks)
+    doubts = await doubts_about(env, tasks, config.target.max_output_tokens)
     executor = given.get("executor") or _executor(config)
 
     redactor = redactor_of(config, given)
@@ -163,7 +165,8 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
         run = (config.limits, emit, switch.check, threads, bill, lambda: judged is not None and judged.simulated)
         rollout = Rollout(agent, env, executor, folder.journal, *run)
         try:
-            for notice in (*map(_warning, warnings), *parts.warnings()):
+            told = [_warning(doubt.text, "") for doubt in doubts]
+            for notice in (*map(_warning, warnings), *parts.warnings(), *told):
                 emit(notice)
             yield Workbench(
                 config=config,
@@ -177,6 +180,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
                 emit=emit,
                 models=models,
                 resumed=resumed,
+                doubts=doubts,
                 past=given.get("past", Past()),
                 observer=observer,
             )

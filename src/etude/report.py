@@ -7,6 +7,7 @@ from typing import NamedTuple
 from etude.events import RunFinished
 from etude.intervals import mean_interval
 from etude.records import Evaluation, TrainState, digest
+from etude.records.doubts import Doubt
 from etude.records.summary import Comparison, Cost, Forecast, Interval, NoSkill, SkillScores, Step, Summary
 from etude.skill.folder import PROVENANCE
 from etude.store.provenance import Changes
@@ -28,6 +29,8 @@ class Measured(NamedTuple):
     """Step by step."""
     no_skill: NoSkill | None = None
     """The test tasks without any skill."""
+    doubts: tuple[Doubt, ...] = ()
+    """About the setup."""
 
 
 def report(
@@ -77,6 +80,7 @@ def report(
         uncited=state.uncited,
         voids=state.voids + sum(each.voids for each in (ship, none) if each is not None),
         curve=tuple(measured.curve),
+        doubts=measured.doubts,
         stopped=stopped,
         cost=_cost(bench, seconds),
         forecast=measured.forecast,

@@ -1,16 +1,16 @@
 """What a run reports while it runs: events, and the views of steps in the run folder."""
 
-import json
 from collections.abc import Sequence
 from statistics import fmean
 
 from etude.events import Decided, Notice, RunStarted, Stage, StageFinished, StageStarted
-from etude.prompts.cuts import cut_middle
 from etude.records import Attempt, Candidate, Evaluation, TrainState
+from etude.records.doubts import Doubt
 from etude.records.summary import Step
 from etude.skill import token_count
 from etude.stages.gate import GateResult
 from etude.stages.reflect import Reflection
+from etude.stages.shared.doubts import Doubts
 from etude.store.provenance import Changes
 from etude.workbench import Workbench
 
@@ -21,34 +21,6 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {what if count == 1 else several}"
 
 
-_ZEROS = 20
-"""Training attempts without success that are worth a word; half of them when they are two batches."""
-_SHOWN_CHARS = 300
-"""Of each part of the attempt that is shown."""
-
-
-def _nothing_solved(tried: int, attempt: Attempt, place: str) -> str:
-    """What it means that nothing is solved, and an attempt to look at."""
-    task, score = attempt.task, attempt.score
-    gold = task.gold if isinstance(task.gold, str) else json.dumps(task.gold, ensure_ascii=False)
-    parts = {
-        "task": task.text,
-        "answer": attempt.trajectory.answer or attempt.reason or "(none)",
-        "expected": "" if task.gold is None else gold,
-        "feedback": "" if score is None else score.feedback,
-    }
-    shown = [f"{name}: {_line(text)}" for name, text in parts.items() if text]
-    head = (
-        f"none of the first {tried} training attempts scored above 0. The likelier causes are the target, the scorer "
-        f"and the form of the answers, not the skill. Look at this attempt, {attempt.id} of {place}:"
-    )
-    return "\n".join([head, *shown])
-
-
-def _line(text: str) -> str:
-    return " ".join(cut_middle(" ".join(text.split()), _SHOWN_CHARS).split())
-
-
 class RunLog:
     """Emits events, writes views and tells the observer of the run. It decides nothing."""
 
@@ -56,9 +28,8 @@ class RunLog:
         self._bench = bench
         self._steps = steps
         self._failed: set[str] = set()
-        self._batches, self._zeros = 0, 0
-        self._hopeful = False
-        """Something was solved, or a person was told that nothing is."""
+        self.doubts = Doubts(self._doubt)
+        """What the attempts say about the setup."""
         self.changes = Changes(bench.skill)
         """What changed the skill, and why."""
         self.curve: list[Step] = []
@@ -102,23 +73,14 @@ class RunLog:
         scored = [attempt for attempt in attempts if attempt.score is not None]
         self._batch = self._mean(scored)
         self._failed.update(attempt.task.id for attempt in scored if not attempt.solved)
-        self._warn_of_nothing(state, scored)
-
-    def _warn_of_nothing(self, state: TrainState, scored: Sequence[Attempt]) -> None:
-        """Say it once when nothing in the first batches scores above 0: that is rarely for want of a skill."""
-        if self._hopeful or not scored:
-            return
-        self._batches += 1
-        self._zeros += len(scored)
-        self._hopeful = state.accepted > 0 or any(attempt.score and attempt.score.hard > 0 for attempt in scored)
-        if not self._hopeful and self._zeros >= (_ZEROS if self._batches == 1 else _ZEROS // 2):
-            self._hopeful = True
-            place = f"steps/{state.step:04d}/rollout.json"
-            self._bench.emit(Notice(level="warning", text=_nothing_solved(self._zeros, scored[0], place)))
+        self.doubts.attempted(state, scored, f"steps/{state.step:04d}/rollout.json")
 
     def reflected(self, step: int, reflections: Sequence[Reflection]) -> None:
         """The attempts of a step are analysed."""
         edits = sum(len(reflection.patch.edits) + len(reflection.reminders) for reflection in reflections)
+        failed = [reflection for reflection in reflections if reflection.source == "failures"]
+        if failed:
+            self.doubts.reflected(edits, failed[0].unusable or failed[0].patch.reasoning)
         uncited = sum(reflection.uncited for reflection in reflections)
         rest = f"; {uncited} cited no attempt" if uncited else ""
         self.end("reflect", step, f"{counted(edits, 'edit')} from {counted(len(reflections), 'analysis')}{rest}")
@@ -126,6 +88,8 @@ class RunLog:
     def made(self, place: str, state: TrainState, candidate: Candidate, skipped: str) -> None:
         """There is a candidate; `skipped` says why it will not be evaluated."""
         self.write(f"{place}/update.json", {"edits": candidate.edits, "skipped": skipped})
+        if candidate.origin == "step":
+            self.doubts.made(candidate)
         self._bench.folder.write_candidate(place, state.current.text, candidate.skill.text)
 
     def decided(
@@ -176,6 +140,9 @@ class RunLog:
         gate = self._bench.config.gate
         values = [each.score.value(gate.metric, gate.mixed_weight) for each in attempts if each.score is not None]
         return fmean(values) if values else None
+
+    def _doubt(self, doubt: Doubt) -> None:
+        self._bench.emit(Notice(level="warning", text=doubt.text))
 
     def mean(self, evaluation: Evaluation | None) -> float | None:
         """The number that the gate compares; None when no task has a score."""

@@ -103,6 +103,7 @@ class _Run:
                 idle = idle + 1 if self._state.current.hash == before.hash else 0
                 if idle == self._search.patience:
                     break
+            self._log.doubts.ended(self._state)
             self._state = await self._search.finish(self._state)
             await self._bench.observer.finished(self._bench, self._state)
             await self._final_test(self._state)
@@ -128,7 +129,9 @@ class _Run:
 
     def _report(self, *, stopped: str | None) -> Summary:
         log, none = self._log, self._no_skill
-        measured = Measured(self._state.initial_val, self._comparison, self._forecast, log.changes, log.curve, none)
+        doubts = (*self._bench.doubts, *log.doubts.found)
+        known = self._state.initial_val, self._comparison, self._forecast
+        measured = Measured(*known, log.changes, log.curve, none, doubts)
         worked = self._bench.folder.journal.counts() != self._facts
         seconds = time.monotonic() - self._started if worked else None
         return report(self._bench, self._state, measured, stopped, seconds)

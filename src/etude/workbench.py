@@ -14,6 +14,7 @@ from etude.models import Structured
 from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel, Environment, Executor, Sink, Wrapper
 from etude.records import Attempt, Candidate, ChatRequest, LedgerEntry, Reply, Role, Skill, Split, Task, TrainState
+from etude.records.doubts import Doubt
 from etude.stages.gate import GateResult
 from etude.stages.shared.optimizer import Optimizer
 from etude.stages.shared.rollout import Rollout
@@ -135,6 +136,8 @@ class Workbench:
     resumed: bool
     past: Past
     observer: Observer
+    doubts: tuple[Doubt, ...] = ()
+    """About tasks and scorer."""
     answers: dict[str, str] = field(default_factory=dict[str, str])
     """The optimizer's answers since the last decision, as `facts_noted` names them."""
 

@@ -19,8 +19,10 @@ UNKNOWN_FORMAT = http(
     500,
     {
         "error": {
-            "message": "[{'type': 'literal_error', 'loc': ('body', 'response_format', 'type'), 'msg': "
-            "\"Input should be 'text' or 'json_object'\", 'input': 'json_schema'}]",
+            "message": "1 validation error:\n  {'type': 'literal_error', 'loc': ('body', 'response_format', 'type'), "
+            "'msg': \"Input should be 'text' or 'json_object'\", 'input': 'json_schema', 'ctx': {'expected': "
+            "\"'text' or 'json_object'\"}}\n\n  File \"app.py\", line 376, in create_chat_completion\n"
+            "    POST /v1/chat/completions",
             "type": "internal_server_error",
             "param": None,
             "code": None,

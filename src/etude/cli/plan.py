@@ -28,8 +28,9 @@ def run(args: argparse.Namespace) -> int:
         output.line(_SIMULATED, output.LOUD)
     output.lines(plan_lines(plan))
     for advice in plan.warnings:
-        output.line(f"warning: {advice.text}", "yellow")
-        output.line(f"  hint: {advice.hint}")
+        first, *rest = advice.text.splitlines()
+        output.line(f"warning: {first}", "yellow")
+        output.lines(f"  {text}" for text in [*rest, *([f"hint: {advice.hint}"] if advice.hint else [])])
     return 0
 
 

@@ -80,6 +80,8 @@ def run(args: argparse.Namespace) -> int:
         if view.outdated:
             output.line("when it last stopped:")
         print_summary(summary)
+    if summary is None or view.outdated:
+        output.lines(_warnings(view))
     output.lines(_table(view, summary))
     _print_files(view)
     return 0
@@ -100,6 +102,15 @@ def _print_state(view: RunView, summary: Summary | None) -> None:
         output.line(f"resume{limit}: {resume_command(view) or 'run the command that started it again'}")
     else:
         output.line(f"run {view.name}: finished")
+
+
+def _warnings(view: RunView) -> Iterator[str]:
+    """What the run has warned of so far."""
+    notices = read_events(view.path, "notice")
+    for text in dict.fromkeys(str(each["text"]) for each in notices if each.get("level") == "warning"):
+        first, *rest = text.splitlines()
+        yield f"warning: {first}"
+        yield from (f"  {line}" for line in rest)
 
 
 def _table(view: RunView, summary: Summary | None) -> Iterator[str]:

@@ -31,7 +31,7 @@ async def check_gold(env: Environment, tasks: Iterable[Task]) -> None:
     problems: dict[str, str] = {}
     for task in tasks:
         try:
-            score = await _scored(env, task, scorer.gold_answer(task))
+            score = await scored(env, task, scorer.gold_answer(task))
         except DataError as error:
             problems[task.id] = error.message
             continue
@@ -58,7 +58,7 @@ async def check_varied(env: Environment, splits: Mapping[Split, Sequence[Task]])
         if len(tasks) < _FEW:
             continue
         ((reply, _),) = Counter(map(scorer.gold_answer, tasks)).most_common(1)
-        scores = [await _scored(env, task, reply) for task in tasks]
+        scores = [await scored(env, task, reply) for task in tasks]
         if sum(score.hard for score in scores) >= _NEARLY_ALL * len(tasks):
             solved = sum(score.hard >= 1 for score in scores)
             raise DataError(
@@ -68,7 +68,8 @@ async def check_varied(env: Environment, splits: Mapping[Split, Sequence[Task]])
             )
 
 
-async def _scored(env: Environment, task: Task, answer: str) -> Score:
+async def scored(env: Environment, task: Task, answer: str) -> Score:
+    """The score of an answer, as if an agent had given it."""
     result = env.score(task, Trajectory(answer=answer))
     score = await result if inspect.isawaitable(result) else result
     return score if isinstance(score, Score) else Score(hard=score, soft=score)

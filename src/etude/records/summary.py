@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from etude.records import Metric, Record, Role, Split, Usage, brief
+from etude.records.doubts import Doubt
 from etude.records.html import comparison_html, summary_html
 
 ShipVerdict = Literal["ship", "do not ship", "inconclusive"]
@@ -241,6 +242,8 @@ class Summary(Record):
     """Attempts that errored, which the run continued without."""
     curve: tuple[Step, ...] = ()
     """Step by step."""
+    doubts: tuple[Doubt, ...] = Field(default=(), exclude_if=lambda doubts: not doubts)
+    """About tasks, scorer and models: look at these before the scores."""
     stopped: str | None = None
     """Why the run ended early."""
     cost: Cost

@@ -16,6 +16,7 @@ from etude.cli.doctor.findings import Findings
 from etude.cli.doctor.versions import known_version
 from etude.config import ModelSection, TrainConfig
 from etude.config.sections import AgentSection, ExecutorSection
+from etude.envs.doubts import doubts_about
 from etude.envs.gold import check_gold, check_varied
 from etude.envs.grading import CommandScorer
 from etude.envs.scorers.base import AnswerScorer, Judge
@@ -27,7 +28,7 @@ from etude.programs.base import Program
 from etude.programs.known import known_programs
 from etude.prompts import Prompts
 from etude.protocols import Environment, Scorer
-from etude.records import SPLITS, ChatRequest, Role, user
+from etude.records import SPLITS, ChatRequest, Role, Split, Task, user
 from etude.registry import BUILT_IN, find, load, origin, plugins
 from etude.sandbox import find_sandbox
 from etude.sandbox.landlock import Landlock
@@ -134,6 +135,9 @@ async def _data(config: TrainConfig, found: Findings) -> None:
         await check_gold(env, [*train, *val, *test])
         if not config.env.allow_constant_gold:
             await check_varied(env, {"train": train, "val": val, "test": test})
+        splits: dict[Split, Sequence[Task]] = {"train": train, "val": val, "test": test}
+        for doubt in await doubts_about(env, splits, config.target.max_output_tokens):
+            found.note("tasks", f"{doubt.what}\n{doubt.example}", doubt.todo)
         if isinstance(scorer, AnswerScorer) and scorer.checks_gold:
             found.ok("scorer", f"{scorer.name} accepts all gold answers")
         else:

@@ -22,6 +22,9 @@ def summary_lines(summary: Summary) -> Iterator[str]:
         yield f"the other   {Path(summary.folder) / summary.withheld}"
     elif initial.hash == best.hash and best.val is not None:
         yield "no candidate scored higher: the best skill is the initial one"
+    for doubt in summary.doubts:
+        yield f"doubtful    {doubt.what}"
+        yield from (f"{'':12}{text}" for text in doubt.text.splitlines()[1:])
     yield ""
     yield (
         f"steps       {summary.steps}; candidates: {summary.accepted} accepted, {summary.rejected} rejected, "

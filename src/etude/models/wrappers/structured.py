@@ -123,7 +123,7 @@ class Structured(Wrapper):
         if _RUNGS.index(rung) <= _RUNGS.index(self._rung):
             return
         self._rung = rung
-        why = shorten(" ".join(said.split()), LONGEST_REASON)
+        why = " ".join(said.split())[:LONGEST_REASON]
         self._notice(f"{self.name} does not take structured = {entered!r}; continuing with {rung!r} ({why})")
         if self._journal is not None:
 

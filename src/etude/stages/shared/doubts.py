@@ -1,0 +1,121 @@
+"""What the attempts of a run say about its setup, as they come in."""
+
+import json
+from collections.abc import Callable, Sequence
+
+from etude.prompts.cuts import cut_middle
+from etude.records import Attempt, Candidate, TrainState
+from etude.records.doubts import Doubt
+
+_EARLY = 20
+"""Training attempts with the same outcome that are worth a word; half of them when they are two batches."""
+_OF_A_TYPE = 8
+"""Tasks of one type without success, likewise."""
+_AT_THE_END = 3
+"""The same at the end of a run."""
+_STEPS = 2
+"""Steps in a row without a usable edit, likewise."""
+_SHOWN_CHARS = 100
+"""Of each part of the attempt that is shown."""
+
+
+class Doubts:
+    """Collects them over a run; `say` hears of each once."""
+
+    def __init__(self, say: Callable[[Doubt], None]) -> None:
+        self._say = say
+        self.found: list[Doubt] = []
+        self._kinds: set[str] = set()
+        self._batches = 0
+        self._outcomes: list[tuple[Attempt, str]] = []
+        """Scored training attempts, and the file that has them."""
+        self._proposed = 0
+        self._empty_steps: list[str] = []
+        """Files of the steps in a row that had failures and gave no usable edit."""
+
+    def attempted(self, state: TrainState, scored: Sequence[Attempt], place: str) -> None:
+        """A batch of training tasks was attempted and scored."""
+        if not scored:
+            return
+        self._batches += 1
+        self._outcomes += [(attempt, place) for attempt in scored]
+        if len(self._outcomes) >= (_EARLY if self._batches == 1 else _EARLY // 2):
+            self._one_outcome(state)
+        self._types(_OF_A_TYPE)
+
+    def reflected(self, proposals: int, why: str) -> None:
+        """The failures of a step were analysed, with this many edits; `why` there are none."""
+        self._proposed = proposals
+        if proposals:
+            return
+        self._without_edit(why or "the optimizer answered without an edit")
+
+    def made(self, candidate: Candidate) -> None:
+        """The edits of a step were applied, or could not be."""
+        fates = [edit.fate for edit in candidate.edits]
+        if fates and not set(fates) & {"applied", "repaired", "dropped"}:
+            edit = candidate.edits[0]
+            self._without_edit(f"{edit.fate}: {_line(edit.edit.target or edit.edit.content)}")
+        elif self._proposed:
+            self._empty_steps.clear()
+
+    def ended(self, state: TrainState) -> None:
+        """The search is over."""
+        if len(self._outcomes) >= _AT_THE_END:
+            self._one_outcome(state)
+        self._types(_AT_THE_END, tuple(state.earlier.values()))
+
+    def _one_outcome(self, state: TrainState) -> None:
+        attempts = [attempt for attempt, _ in self._outcomes]
+        head = f"of the first {len(attempts)} training attempts"
+        if state.accepted == 0 and not any(attempt.score and attempt.score.hard > 0 for attempt in attempts):
+            what = f"none {head} scored above 0: more likely target, scorer or form of the answers than the skill"
+            todo = "check the scorer and the form of the answers on this attempt, or take a stronger target"
+            self._find("none", what, self._shown(), todo)
+        elif all(attempt.solved for attempt in attempts):
+            todo = "take harder tasks, a weaker target, or a scorer that asks for more"
+            self._find("all", f"all {head} are solved: a skill has nothing to improve here", self._shown(), todo)
+
+    def _types(self, least: int, later: Sequence[Attempt] = ()) -> None:
+        """Types of tasks that never pass, where others do."""
+        attempts = [*(attempt for attempt, _ in self._outcomes), *later]
+        passed = {attempt.task.type for attempt in attempts if attempt.solved}
+        if not passed:
+            return
+        for kind in sorted({attempt.task.type for attempt in attempts} - passed):
+            tried = {attempt.task.id for attempt in attempts if attempt.task.type == kind}
+            if len(tried) >= least:
+                what = f"no task of type {kind!r} is ever solved ({len(tried)} tried), those of other types are"
+                todo = "check gold answers and scorer of this type, or leave it out of the tasks"
+                self._find(f"type {kind}", what, self._shown(kind), todo)
+
+    def _without_edit(self, why: str) -> None:
+        self._empty_steps.append(why)
+        if len(self._empty_steps) >= _STEPS:
+            what = f"the optimizer gave no usable edit in {len(self._empty_steps)} steps in a row"
+            self._find("optimizer", what, f"the last one: {_line(why)}", "take a stronger model as the optimizer")
+
+    def _shown(self, kind: str | None = None) -> str:
+        attempt, place = next(
+            (attempt, place) for attempt, place in self._outcomes if kind in (None, attempt.task.type)
+        )
+        task, score = attempt.task, attempt.score
+        gold = task.gold if isinstance(task.gold, str) else json.dumps(task.gold, ensure_ascii=False)
+        parts = {
+            f"task {task.id}": task.text,
+            "answer": attempt.trajectory.answer or attempt.reason or "(nothing)",
+            "gold": "" if task.gold is None else gold,
+            "feedback": "" if score is None or score.hard >= 1 or task.gold is not None else score.feedback,
+        }
+        shown = "; ".join(f"{name}: {_line(text)}" for name, text in parts.items() if text)
+        return f"{shown} (attempt {attempt.id} of {place})"
+
+    def _find(self, kind: str, what: str, example: str, todo: str) -> None:
+        if kind not in self._kinds:
+            self._kinds.add(kind)
+            self.found.append(Doubt(what=what, example=example, todo=todo))
+            self._say(self.found[-1])
+
+
+def _line(text: str) -> str:
+    return " ".join(cut_middle(" ".join(text.split()), _SHOWN_CHARS).split())

@@ -1,0 +1,81 @@
+"""What the attempts of a run say about its setup: told while it trains, and in its summary."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from etude import ListEnvironment, Trainer
+from etude.cli.terminal.summary_text import summary_lines
+from etude.events import Event, Notice
+from etude.records import ChatRequest, Task
+from etude.records.summary import Summary
+from etude.testing import ScriptedModel
+
+Answer = Callable[[ChatRequest], str]
+NO_EDIT = '{"reasoning": "nothing to say", "edits": []}'
+
+
+class Warnings:
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def emit(self, event: Event) -> None:
+        if isinstance(event, Notice) and event.level == "warning":
+            self.texts.append(event.text)
+
+
+def tasks(first: int, count: int = 24) -> list[Task]:
+    """Sums; every fourth one is of the type `hard`."""
+    return [
+        Task(id=f"t{n}", input=f"Add {n} and 1", gold=str(n + 1), type="easy" if n % 4 else "hard")
+        for n in range(first, first + count)
+    ]
+
+
+def trained(folder: Path, answer: Answer, optimizer: Any = lambda request: NO_EDIT) -> tuple[Summary, list[str]]:
+    said = Warnings()
+    settings = {"train": {"epochs": 1, "batch_size": 24}, "test": {"enabled": False}, "run": {"folder": str(folder)}}
+    env = ListEnvironment(tasks(100), tasks(200, 8), scorer="exact")
+    given: Any = {"env": env, "target": ScriptedModel(answer), "optimizer": ScriptedModel(optimizer), "sinks": [said]}
+    return Trainer(settings, **given).train(), said.texts
+
+
+def right(request: ChatRequest) -> str:
+    return str(int(request.messages[-1].text.split()[1]) + 1)
+
+
+def test_a_target_that_solves_nothing_is_told_at_once_and_stands_in_the_summary(tmp_path: Path) -> None:
+    summary, said = trained(tmp_path, lambda request: "I cannot")
+    first, *_ = summary.doubts
+    assert first.what.startswith("none of the first")
+    assert "answer: I cannot; gold: 1" in first.example
+    assert first.text in said
+    lines = list(summary_lines(summary))
+    assert lines.index(f"doubtful    {first.what}") < next(n for n, text in enumerate(lines) if "steps " in text)
+
+
+def test_a_target_that_solves_everything_leaves_nothing_to_learn(tmp_path: Path) -> None:
+    summary, said = trained(tmp_path, right)
+    (doubt,) = summary.doubts
+    assert doubt.what == "all of the first 24 training attempts are solved: a skill has nothing to improve here"
+    assert said.count(doubt.text) == 1
+
+
+def test_a_type_of_tasks_that_never_passes_is_named(tmp_path: Path) -> None:
+    def easy_only(request: ChatRequest) -> str:
+        return "?" if int(request.messages[-1].text.split()[1]) % 4 == 0 else right(request)
+
+    summary, _ = trained(tmp_path, easy_only)
+    assert any(doubt.what.startswith("no task of type 'hard' is ever solved") for doubt in summary.doubts)
+
+
+def test_an_optimizer_without_a_usable_edit_is_told_with_its_words(tmp_path: Path) -> None:
+    summary, _ = trained(tmp_path, lambda request: "I cannot")
+    (doubt,) = (doubt for doubt in summary.doubts if "optimizer" in doubt.what)
+    assert doubt.example == "the last one: nothing to say"
+
+
+def test_a_resumed_run_has_the_same_doubts(tmp_path: Path) -> None:
+    first, _ = trained(tmp_path, lambda request: "I cannot")
+    again, _ = trained(tmp_path, lambda request: "I cannot")
+    assert again.doubts == first.doubts != ()
