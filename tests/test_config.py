@@ -16,7 +16,7 @@ def refusal(**data: object) -> str:
 
 
 def test_an_unknown_key_is_refused_and_the_near_one_suggested() -> None:
-    assert refusal(train={"epoch": 2}) == "run.yaml: unknown key 'train.epoch'\nhint: did you mean 'epochs'?"
+    assert refusal(train={"epoch": 2}) == "run.yaml: unknown key 'train.epoch'\nhint: did you mean 'train.epochs'?"
 
 
 def test_an_unknown_section_is_refused_and_the_near_one_suggested() -> None:
@@ -24,7 +24,7 @@ def test_an_unknown_section_is_refused_and_the_near_one_suggested() -> None:
 
 
 def test_an_unknown_key_in_an_optional_section_gets_that_sections_keys() -> None:
-    assert "did you mean 'model'?" in refusal(judge={"modell": "openai:x"})
+    assert "did you mean 'judge.model'?" in refusal(judge={"modell": "openai:x"})
 
 
 def test_a_key_like_no_other_lists_what_is_allowed() -> None:
@@ -41,7 +41,7 @@ def test_a_budget_of_zero_is_refused(limit: str) -> None:
 
 
 def test_a_value_out_of_range_is_quoted() -> None:
-    assert "train.epochs = 0: Input should be greater than or equal to 1" in refusal(train={"epochs": 0})
+    assert "train.epochs = 0: must be at least 1" in refusal(train={"epochs": 0})
 
 
 @pytest.mark.parametrize(

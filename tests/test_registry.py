@@ -25,7 +25,7 @@ def test_an_unknown_name_is_refused() -> None:
     with pytest.raises(ConfigError) as caught:
         find("scorers", "exakt")
     assert str(caught.value) == (
-        "unknown scorer 'exakt'\nhint: did you mean 'exact'?; or give an import path 'package.module:Class'"
+        "unknown scorer 'exakt'\nhint: did you mean 'exact', or an import path 'package.module:Class'"
     )
 
 

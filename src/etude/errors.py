@@ -203,7 +203,25 @@ def install_command(extras: str) -> str:
 
 def in_plain_words(message: str) -> str:
     """What pydantic says of a value, in the words of the files that people write."""
-    return message.removeprefix("Value error, ").replace("a valid tuple", "a list").replace("a valid list", "a list")
+    message = (
+        message.removeprefix("Value error, ").replace("a valid tuple", "a list").replace("a valid list", "a list")
+    )
+    message = message.partition(", unable to parse")[0].replace("Input should be ", "must be ", 1)
+    for long, short in _WORDS.items():
+        message = message.replace(long, short)
+    return message
+
+
+_WORDS = {
+    "a valid number": "a number",
+    "a valid integer": "a whole number",
+    "a valid string": "text",
+    "a valid boolean": "true or false",
+    "greater than or equal to": "at least",
+    "less than or equal to": "at most",
+    "greater than": "above",
+    "less than": "below",
+}
 
 
 def did_you_mean(value: str, allowed: Iterable[str]) -> str:

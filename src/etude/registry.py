@@ -142,7 +142,7 @@ def find(family: Family, name: str) -> Any:
     if ":" not in name:
         raise ConfigError(
             f"unknown {_one(family)} {name!r}",
-            hint=f"{did_you_mean(name, names(family))}; or give an import path 'package.module:Class'",
+            hint=f"{did_you_mean(name, names(family)).removesuffix('?')}, or an import path 'package.module:Class'",
         )
     return _loaded(
         family, name, name, hint="it must be installed or in the current folder, and import without errors"

@@ -392,7 +392,7 @@ def test_the_fingerprint_changes_with_prompt_and_options_and_not_with_the_sandbo
     ("options", "message"),
     [
         ({"max_step": 3}, "agent: unknown key 'max_step'\nhint: did you mean 'max_steps'?"),
-        ({"limits": {"second": 3}}, "agent: unknown key 'limits.second'\nhint: did you mean 'seconds'?"),
+        ({"limits": {"second": 3}}, "agent: unknown key 'limits.second'\nhint: did you mean 'limits.seconds'?"),
         ({"readable": ["/no/such"]}, "agent.readable: '/no/such' is not a folder\nhint: leave it out, or correct it"),
     ],
 )

@@ -207,12 +207,9 @@ def test_a_stop_names_the_command_that_goes_on(fresh_project: Path, capsys: Capt
         ([f"{RUN}:best", f"{RUN}:best"], "both skills are the same\nhint: compare two skills that differ"),
         ([f"{RUN}:best", f"{RUN}:99"], "run 'demo' has no skill of step 99\n"),
         (["x.md", f"{RUN}:best"], "skill 'x.md' does not exist\n"),
-        ([f"{RUN}:best"], "the following arguments are required: B\n"),
-        (
-            ["a", "b", "--margin", "0.1", "--allow-loss", "0.1"],
-            "argument --allow-loss: not allowed with argument --ma",
-        ),
-        (["a", "b", "--margin", "1"], "argument --margin: '1' is not a number from 0 to below 1\n"),
+        ([f"{RUN}:best"], "`etude compare` needs B\n"),
+        (["a", "b", "--margin", "0.1", "--allow-loss", "0.1"], "--allow-loss: not allowed with argument --ma"),
+        (["a", "b", "--margin", "1"], "--margin: '1' is not a number from 0 to below 1\n"),
     ],
 )
 def test_what_cannot_be_compared_is_an_error(

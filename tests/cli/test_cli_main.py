@@ -95,22 +95,18 @@ def test_the_help_of_train_tells_of_dotted_flags_and_where_the_settings_are(caps
         (["train", "a.yaml", "b"], "unexpected argument 'b'", "see `etude train --help`"),
         (["train", "a.yaml", "--", "b"], "unexpected argument 'b'", "see `etude train --help`"),
         (["train", "--train.epochs"], "--train.epochs needs a value", "as in --train.epochs=VALUE"),
-        (["diff"], "the following arguments are required: RUN", "see `etude diff --help`"),
-        (["show", "x", "--step", "0"], "argument --step: '0' is not a whole number from 1 on", None),
+        (["diff"], "`etude diff` needs RUN", "as in `etude diff first`; see `etude diff --help`"),
+        (["show", "x", "--step", "0"], "--step: '0' is not a whole number from 1 on", None),
         (["show", "x", "--gate.metric", "soft"], "`etude show` takes no settings, but --gate.metric was given", None),
-        (
-            ["evaluate", "--split", "tset"],
-            "argument --split: invalid choice: 'tset' (choose from 'train', 'val', 'test')",
-            None,
-        ),
-        (["simulate", "--port", "99999"], "argument --port: '99999' is not a port from 0 to 65535", None),
-        (["simulate", "--latency", "-1"], "argument --latency: '-1' is not a number of seconds from 0 on", None),
+        (["evaluate", "--split", "tset"], "--split = 'tset' is not one of them", "did you mean 'test'?"),
+        (["simulate", "--port", "99999"], "--port: '99999' is not a port from 0 to 65535", None),
+        (["simulate", "--latency", "-1"], "--latency: '-1' is not a number of seconds from 0 on", None),
         (
             ["train"],
             "no CONFIG was given and there is no 'etude.yaml' here",
             "`etude init DATA` makes one, `etude demo` needs none",
         ),
-        (["train", "nope.yaml"], "config file 'nope.yaml' does not exist", "`etude init` writes one"),
+        (["train", "nope.yaml"], "config file 'nope.yaml' does not exist", "`etude init DATA` writes one"),
     ],
 )
 def test_wrong_usage_is_said_on_stderr_with_a_hint_and_exit_code_2(
@@ -128,7 +124,7 @@ def test_with_json_an_error_is_an_object_on_stdout_as_well(here: Path, capsys: C
     captured = capsys.readouterr()
     assert json.loads(captured.out) == {
         "error": "config file 'nope.yaml' does not exist",
-        "hint": "`etude init` writes one",
+        "hint": "`etude init DATA` writes one",
         "exit_code": 2,
     }
     assert captured.err.startswith("error: config file 'nope.yaml'")

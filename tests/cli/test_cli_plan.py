@@ -64,7 +64,7 @@ def test_checks_without_rubrics_need_no_judge_and_broken_ones_are_found_at_once(
     assert plan("contains") == 0
     capsys.readouterr()
     assert plan("contain") == 2
-    assert "checks.0.op = 'contain': Input should be " in capsys.readouterr().err
+    assert "checks.0.op = 'contain': must be " in capsys.readouterr().err
 
 
 def test_the_plan_comes_as_json(fresh_project: Path, capsys: Captured) -> None:

@@ -89,10 +89,10 @@ def test_a_fork_is_where_the_first_seed_starts(demo_project: Path, capsys: Captu
 @pytest.mark.parametrize(
     ("seeds", "error"),
     [
-        ("5-1", "argument --seeds: '5-1' is not a list of seeds; write it as in 1-5 or 1,3,7"),
-        ("1,x", "argument --seeds: '1,x' is not a list of seeds; write it as in 1-5 or 1,3,7"),
-        ("1-3,2", "argument --seeds: '1-3,2' names a seed twice"),
-        ("1-99999", "argument --seeds: '1-99999' is more than 1000 seeds"),
+        ("5-1", "--seeds: '5-1' is not a list of seeds; write it as in 1-5 or 1,3,7"),
+        ("1,x", "--seeds: '1,x' is not a list of seeds; write it as in 1-5 or 1,3,7"),
+        ("1-3,2", "--seeds: '1-3,2' names a seed twice"),
+        ("1-99999", "--seeds: '1-99999' is more than 1000 seeds"),
     ],
 )
 def test_seeds_are_written_as_numbers_and_ranges(

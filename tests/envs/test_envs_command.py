@@ -272,7 +272,7 @@ class Listener:
         ({"grader": "python 'x"}, "env: grader = \"python 'x\": No closing quotation", "write it as a list of words"),
         ({"grader": "python x", "readable": ["/no/such"]}, "env: readable: '/no/such' does not exist", "leave it"),
         ({"grader": "python x", "second": 5}, "env: unknown key 'second'", "did you mean 'seconds'?"),
-        ({"grader": "python x", "seconds": 0}, "env: seconds = 0: Input should be greater than 0", "change 's"),
+        ({"grader": "python x", "seconds": 0}, "env: seconds = 0: must be above 0", "change 's"),
     ],
 )  # fmt: skip
 def test_settings_that_cannot_be_used_are_named(project: Project, options: dict, message: str, hint: str) -> None:

@@ -27,8 +27,8 @@ async def test_gold_answers_that_fail_are_listed_by_task() -> None:
     with pytest.raises(DataError) as caught:
         await check_gold(checked, checked.tasks("train"))
     assert caught.value.message.startswith(
-        "the scorer 'numeric' does not accept the gold answer of 2 tasks: 't1', 't2'\n"
-        "  't1': task 't1': gold 'five' holds no number\n"
+        "the scorer 'numeric' does not accept the gold answer of 2 of 4 tasks: 't1', 't2'\n"
+        "  task 't1': gold 'five' holds no number\n"
     )
 
 

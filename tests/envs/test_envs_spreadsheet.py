@@ -329,8 +329,8 @@ def test_a_workbook_outside_of_the_data_set_never_reaches_an_agent(data: DataSet
     ("options", "message", "hint"),
     [
         ({"path": None}, "env: 'path' is missing", "give 'path', or 'train', 'val' and 'test'"),
-        ({"mode": "react"}, "env: mode = 'react': Input should be 'single', 'multi' or 'tools'", "change 'mode'"),
-        ({"turns": 0}, "env: turns = 0: Input should be greater than or equal to 1", "change 'turns'"),
+        ({"mode": "react"}, "env: mode = 'react': must be 'single', 'multi' or 'tools'", "change 'mode'"),
+        ({"turns": 0}, "env: turns = 0: must be at least 1", "change 'turns'"),
         ({"scorer": "exact"}, "env: unknown key 'scorer'", "allowed: "),
         ({"python": "no-python"}, "env: python = 'no-python' is not a program", "give the path of an interpreter"),
         ({"python": "false"}, "env: python = 'false' cannot be used for workbooks: exit code 1", "install openpyxl"),

@@ -49,8 +49,8 @@ def test_an_import_path_is_a_provider():
             "gpt",
             (
                 "model 'gpt' names no known provider\n"
-                "hint: write it as provider:name; allowed: adapter, agent, anthropic, azure, handoff, openai, "
-                "simulated"
+                "hint: name its provider, too, as in openai:gpt; providers: adapter, agent, anthropic, azure, "
+                "handoff, openai, simulated"
             ),
         ),
         (

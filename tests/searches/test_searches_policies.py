@@ -110,7 +110,7 @@ def test_its_options_are_part_of_the_identity_and_a_default_that_is_written_down
         ({"policy": "paper", "failures": 3}, "search.failures is an option of search.policy = 'evidence'", "leave"),
         ({"failurs": 3}, "search: unknown key 'failurs'", "did you mean 'failures'?"),
         ({"failures": 0}, "search: failures = 0:", "change 'failures'"),
-        ({"policy": "evidnce"}, "unknown search policy 'evidnce'", "did you mean 'evidence'?"),
+        ({"policy": "evidnce"}, "unknown search policy 'evidnce'", "did you mean 'evidence'"),
         ({"policy": "builtins:dict"}, "search policy 'builtins:dict'", "what it needs"),
     ],
 )

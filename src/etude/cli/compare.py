@@ -4,13 +4,14 @@ import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from etude.cli.lookup import find_arm, here
+from etude.cli.lookup import find_arm, here, objects_of
 from etude.cli.settings import read_settings, with_options
 from etude.cli.terminal import output
 from etude.cli.terminal.summary_text import score, seen_before, settle_lines
 from etude.cli.terminal.tables import text_lines
 from etude.cli.watch import watch
 from etude.config import TrainConfig, load_config
+from etude.errors import DataError
 from etude.measure.compare import acompare_skills
 from etude.records.summary import Comparison, Flip, ShipVerdict
 from etude.store import RunView
@@ -42,7 +43,13 @@ def _settings(args: argparse.Namespace, run: RunView | None) -> TrainConfig:
     """From the CONFIG argument; else those of the run that A or B comes from, whose answers are cached."""
     if args.config is not None or run is None:
         return read_settings(args)
-    return with_options(lambda flags: load_config(Path(run.path, "config.yaml"), flags=flags), args, here(run))
+    config = with_options(lambda flags: load_config(Path(run.path, "config.yaml"), flags=flags), args, here(run))
+    if given := objects_of(run, config):
+        raise DataError(
+            f"run {run.name!r} was made in Python, and its {given} with it: the settings of the run do not have that",
+            hint="name a settings file that does, after A and B, or compare there with etude.compare_skills",
+        )
+    return config
 
 
 def _lines(result: Comparison, a: str, b: str) -> Iterator[str]:

@@ -5,19 +5,20 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
 from etude.cli.parsing.arguments import RUNS_FOLDER
 from etude.cli.terminal import output
-from etude.config import load_config
+from etude.config import TrainConfig, load_config
+from etude.config.sections import AgentSection
 from etude.errors import ConfigError, DataError, SkillError
 from etude.records import Skill
 from etude.records.summary import Summary
 from etude.skill import load_skill
 from etude.skill.folder import DOCUMENT, read_folder
-from etude.store import RunView, StepView, read_events, read_run, run_names
+from etude.store import RunView, SqliteJournal, StepView, read_events, read_run, run_names
 from etude.store.views import JOURNAL, runs_in
 
 RUNS = Path(RUNS_FOLDER)
@@ -178,10 +179,25 @@ def resume_command(run: RunView) -> str | None:
         config = load_config(path)
     except ConfigError:
         return None
-    if config.env.name == "dataset" and not config.env.model_extra:
-        return None  # tasks came from Python
+    if objects_of(run, config):
+        return None
     named = Path(config.run.folder) / config.run.name
     return f"{output.program()} train {path}" if os.path.realpath(named) == os.path.realpath(run.path) else None
+
+
+def objects_of(run: RunView, config: TrainConfig) -> str:
+    """What a run was given as objects of Python, so that its settings do not say it: `tasks`, `agent` or nothing."""
+    if config.env.name != "dataset":
+        return ""
+    journal = SqliteJournal(Path(run.path, JOURNAL), read_only=True)
+    try:
+        identity: Any = journal.identity or {}
+    finally:
+        journal.close()
+    if not config.env.model_extra or identity.get("env", {}).get("name", "dataset") != "dataset":
+        return "tasks"
+    agent = identity.get("agent", {}).get("name", config.agent.name)
+    return "agent" if config.agent == AgentSection() and agent != config.agent.name else ""
 
 
 def reached_limit(stopped: str | None) -> str:

@@ -179,7 +179,7 @@ def _servers(config: TrainConfig) -> Iterator[Foreign]:
     """Models of one's own, and the keys of all roles but the usual ones for the providers' own servers."""
     for role, section in config.models.items():
         provider, _, rest = section.model.partition(":")
-        named = f"{provider}:{rest.partition(':')[0]}" if "." in provider else ""
+        named = f"{provider}:{rest.partition(':')[0]}" if "." in provider and ":" in rest else ""
         yield from _import("models", f"{role}.model", named)
         url, command = section.base_url, section.api_key_command
         plain = section.model_copy(update={"api_key_command": None})

@@ -42,7 +42,7 @@ def _config_error(model: type[BaseModel], error: ValidationError, where: str) ->
         for part in path[:-1]:
             owner = _section_type(owner, part)
         names = list(cast(dict[str, Any], getattr(owner, "model_fields", {})))
-        return ConfigError(f"unknown key {key!r}", key=key, where=where, hint=did_you_mean(path[-1], names))
+        return ConfigError(f"unknown key {key!r}", key=key, where=where, hint=_meant(path, names, model))
     if first["type"] == "missing":
         return ConfigError(f"{key!r} is missing", key=key, where=where, hint=f"add {key!r}")
     if first["type"] == "model_type" and path:
@@ -61,6 +61,19 @@ def _config_error(model: type[BaseModel], error: ValidationError, where: str) ->
         return ConfigError(f"{place}{what}", where=where, hint=f"change one of these settings{of}")
     given = "" if {"headers", "base_url"} & {*path} else f" = {first['input']!r:.200}"  # they may hold a secret
     return ConfigError(f"{key}{given}: {what}", key=key, where=where, hint=f"change {key!r}")
+
+
+def _meant(path: list[str], names: list[str], model: type[BaseModel]) -> str:
+    """What an unknown key was meant to be: a near one, or one of a section that was left out."""
+    word = path[-1]
+    if word in ("api_key", "key", "token"):
+        return "a key is never written down: name the environment variable that holds it in api_key_env"
+    sections: dict[str, Any] = {name: _section_type(model, name) for name in model.model_fields}
+    inside = [f"{name}.{word}" for name, kind in sections.items() if word in getattr(kind, "model_fields", ())]
+    if len(path) == 1 and inside:
+        return f"it belongs into a section: {' or '.join(inside)}"
+    hint = did_you_mean(word, names)
+    return hint.replace("'", f"'{'.'.join([*path[:-1], ''])}", 1) if hint.startswith("did you mean") else hint
 
 
 def _section_type(owner: Any, part: str) -> Any:
@@ -143,6 +156,9 @@ def load_settings(
         named = [place for key, place in places.items() if f"{error.key}.".startswith(f"{key}.")]
         if not error.key or not named:
             raise
+        flag = f"--{error.key}"
+        if named[-1] == flag and error.what.startswith(error.key):  # it says the name already
+            raise ConfigError(f"--{error.what}", key=error.key, hint=error.hint) from None
         raise ConfigError(error.what, key=error.key, where=named[-1], hint=error.hint) from None
 
 
@@ -164,7 +180,9 @@ def _read_yaml(path: Path, kind: type[Section]) -> dict[str, Any]:
     try:
         loaded = read_yaml(path)
     except FileNotFoundError:
-        raise ConfigError(f"config file {str(path)!r} does not exist", hint="`etude init` writes one") from None
+        there = sorted(str(file) for file in path.parent.glob("*.y*ml"))
+        hint = did_you_mean(str(path), there) if there else "`etude init DATA` writes one"
+        raise ConfigError(f"config file {str(path)!r} does not exist", hint=hint) from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(
             f"config file {str(path)!r} cannot be read: {error}", hint="give a text file in UTF-8 that you may read"
@@ -173,7 +191,11 @@ def _read_yaml(path: Path, kind: type[Section]) -> dict[str, Any]:
         mark = getattr(error, "problem_mark", None)
         line = f" line {mark.line + 1}" if mark is not None else ""
         problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
-        raise ConfigError(f"{path}:{line} {problem}", hint="fix the YAML") from None
+        if "'\\t'" in problem:
+            raise ConfigError(f"{path}:{line} begins with a tab", hint="indent YAML with spaces") from None
+        raise ConfigError(
+            f"{path}:{line} is not YAML: {problem}", hint="correct that line or the one before"
+        ) from None
     if loaded is None:
         return {}
     if not isinstance(loaded, dict):

@@ -14,7 +14,7 @@ from typing import Any, Literal, cast
 
 from pydantic import JsonValue
 
-from etude.errors import ConfigError, DataError, not_installed
+from etude.errors import ConfigError, DataError, did_you_mean, not_installed
 
 FileFormat = Literal["jsonl", "json", "csv", "parquet"]
 
@@ -52,7 +52,13 @@ def read_rows(path: Path, form: FileFormat | None = None) -> list[Row]:
         )
     if not path.is_file():
         problem = "is a folder" if path.is_dir() else "does not exist"
-        raise DataError(f"data file {str(path)!r} {problem}", hint="give the path of a file")
+        near = [str(file) for file in path.parent.glob("*") if file.suffix.lower() in _SUFFIXES]
+        hint = (
+            did_you_mean(str(path), near)
+            if near
+            else "give the path of a file; in settings it counts from their folder"
+        )
+        raise DataError(f"data file {str(path)!r} {problem}", hint=hint)
     rows = list(_parquet_rows(path)) if form == "parquet" else parse_rows(path, _read_text(path), form)
     if not rows:
         raise DataError(f"{path}: the file holds no tasks", hint="one object or line for each task")

@@ -10,6 +10,7 @@ from etude.protocols import Environment, Scorer
 from etude.records import Score, Split, Task, Trajectory
 
 SHOWN = 3
+_NAMED = 10
 _FEW = 3
 """Fewer tasks than this can have one answer by chance."""
 _NEARLY_ALL = 0.95
@@ -39,11 +40,13 @@ async def check_gold(env: Environment, tasks: Iterable[Task]) -> None:
             problems[task.id] = score.feedback or f"scored {score.hard:g}"
     if problems:
         examples = "".join(
-            f"\n  {task!r}: {shorten(problem, 200)}" for task, problem in list(problems.items())[:SHOWN]
+            f"\n  {shorten(problem if repr(task) in problem else f'{task!r}: {problem}', 200)}"
+            for task, problem in list(problems.items())[:SHOWN]
         )
+        named = ", ".join(map(repr, [*problems][:_NAMED])) + (", ..." if len(problems) > _NAMED else "")
         raise DataError(
-            f"the scorer {scorer.name!r} does not accept the gold answer of {len(problems)} tasks: "
-            f"{', '.join(map(repr, problems))}{examples}",
+            f"the scorer {scorer.name!r} does not accept the gold answer of {len(problems)} of {len(tasks)} tasks: "
+            f"{named}{examples}",
             hint="fix these gold answers, or change the scorer or its settings",
         )
 

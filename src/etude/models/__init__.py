@@ -46,6 +46,8 @@ def _split(model: str) -> tuple[str, str]:
         provider = f"{provider}:{attribute}"
     elif provider not in known:
         hint = f"write it as provider:name; {did_you_mean(provider, known)}"
+        if not name:
+            hint = f"name its provider, too, as in openai:{model}; providers: {', '.join(known)}"
         raise ConfigError(f"model {model!r} names no known provider", hint=hint)
     if not name:
         raise ConfigError(f"model {model!r} has no name behind the provider", hint=f"write it as {provider}:name")

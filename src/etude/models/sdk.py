@@ -206,8 +206,9 @@ def _http_library(sdk: Any) -> Any:
 def shown_address(base_url: str) -> str:
     """The address as it may be shown: without user, password and query.
     Raises ConfigError: it is not an http(s) address."""
-    hint = "write it as in http://127.0.0.1:8000/v1"
     shown = re.sub(r"[^/]*@", "", base_url.partition("?")[0])
+    bare = re.fullmatch(r"[\w.-]+(:\d+)?(/\S*)?", shown) is not None
+    hint = f"write it as in http://{shown if bare else '127.0.0.1:8000/v1'}"
     try:
         parts = urlsplit(base_url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

@@ -119,7 +119,10 @@ class RunFolder:
         path = folder / plain_name(section.name, "run.name")
         parent = None if fork is None else folder / plain_name(fork, "--fork") / JOURNAL
         if parent is not None and parent.parent == path:
-            raise ConfigError(f"--fork = {fork!r} is this run itself", hint="give `run.name` another value")
+            raise ConfigError(
+                f"--fork = {fork!r} is this run itself: a fork is a new run over its answers",
+                hint="give the new one a name: --name NEW",
+            )
         if parent is not None and not parent.exists():
             raise missing_run(parent.parent)
         try:

@@ -97,7 +97,7 @@ def test_every_problem_is_listed_not_only_the_first(fresh_project: Path, capsys:
 
 def test_a_config_that_is_not_there_is_wrong(here: Path, capsys: Captured) -> None:
     assert wrong(checks(capsys, "nope.yaml", code=1)) == {
-        "config": ("config file 'nope.yaml' does not exist", "`etude init` writes one")
+        "config": ("config file 'nope.yaml' does not exist", "`etude init DATA` writes one")
     }
 
 

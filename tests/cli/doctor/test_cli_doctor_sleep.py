@@ -94,7 +94,7 @@ def test_a_file_with_a_section_sleep_is_one_of_a_night_whatever_its_name(night: 
     assert said(checks(capsys, "mine.yaml"), "memory") == [("ok", "AGENTS.md: not there yet")]
     Path("mine.yaml").write_text(NIGHT + "sleep: {agnet: codex}\n")
     (config,) = checks(capsys, "mine.yaml", code=1)["config"]
-    assert (config["text"], config["fix"]) == ("mine.yaml: unknown key 'sleep.agnet'", "did you mean 'agent'?")
+    assert (config["text"], config["fix"]) == ("mine.yaml: unknown key 'sleep.agnet'", "did you mean 'sleep.agent'?")
 
 
 def test_a_home_without_transcripts_is_noted_and_so_is_a_source_that_is_named_in_vain(

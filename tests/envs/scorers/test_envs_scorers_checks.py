@@ -267,8 +267,8 @@ def test_a_matching_process_that_dies_is_the_scorers_fault() -> None:
         ({"check": []}, "task 't': unknown key 'check'\nhint: did you mean 'checks'?"),
         (["contains"], "task 't': checks.0 = 'contains': expected keys with values"),
         ([{"op": "no_refusal"}, {"arg": 1}], "task 't': 'checks.1.op' is missing\nhint: add"),
-        ([{"op": "contain", "arg": "x"}], "task 't': checks.0.op = 'contain': Input should be 'section_present', "),
-        ([{"op": "regex", "args": "x"}], "task 't': unknown key 'checks.0.args'\nhint: did you mean 'arg'?"),
+        ([{"op": "contain", "arg": "x"}], "task 't': checks.0.op = 'contain': must be 'section_present', "),
+        ([{"op": "regex", "args": "x"}], "task 't': unknown key 'checks.0.args'\nhint: did you mean 'checks.0.arg'?"),
         ([{"op": "contains"}], "task 't': checks.0: contains takes a text of at most 1,000 characters, found None"),
         (
             [{"op": "max_chars", "arg": True}],
@@ -279,7 +279,7 @@ def test_a_matching_process_that_dies_is_the_scorers_fault() -> None:
             [{"op": "section_present", "arg": "**"}],
             "task 't': checks.0: section_present takes the words of one heading",
         ),
-        ([{"op": "regex", "arg": "a", "multiline": "yes"}], "task 't': checks.0.multiline = 'yes': Input should be"),
+        ([{"op": "regex", "arg": "a", "multiline": "yes"}], "task 't': checks.0.multiline = 'yes': must be"),
         ([{"op": "regex", "arg": "("}], "task 't': checks.0: regex: '(' is not a regular expression: missing )"),
         ([{"op": "contains", "arg": "x", "multiline": True}], "task 't': checks.0: contains has no flag 'multiline'"),
         (

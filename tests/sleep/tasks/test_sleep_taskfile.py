@@ -85,20 +85,23 @@ ROW = {"id": "a", "intent": "Sort the names.", "rubric": "All are there."}
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (4, "Input should be a valid dictionary"),
-        ({"format": "x", "tasks": []}, "format = 'x': Input should be 'etude.tasks'\nhint: change 'format'"),
-        (own(tasks=[], version=2), "version = 2: Input should be 1\nhint: change 'version'"),
+        (4, "must be a valid dictionary"),
+        ({"format": "x", "tasks": []}, "format = 'x': must be 'etude.tasks'\nhint: change 'format'"),
+        (own(tasks=[], version=2), "version = 2: must be 1\nhint: change 'version'"),
         (own(), "'tasks' is missing"),
         (own(tasks=[], review=True), "unknown key 'review'\nhint: did you mean 'reviewed'?"),
-        (own(tasks=[], reviewed="true"), "reviewed = 'true': Input should be a valid boolean"),
-        (own(tasks=[ROW, {**ROW, "intend": "x"}]), "unknown key 'tasks.1.intend'\nhint: did you mean 'intent'?"),
+        (own(tasks=[], reviewed="true"), "reviewed = 'true': must be true or false"),
+        (
+            own(tasks=[ROW, {**ROW, "intend": "x"}]),
+            "unknown key 'tasks.1.intend'\nhint: did you mean 'tasks.1.intent'?",
+        ),
         (own(tasks=[{"id": "a", "rubric": "r"}]), "'tasks.0.intent' is missing\nhint: add 'tasks.0.intent'"),
         (
             own(tasks=[{**ROW, "rubric": ""}]),
             "tasks.0: there is no criterion: give checks, a rubric or exact answers",
         ),
         (own(tasks=[ROW, ROW]), "two tasks have the id 'a'\nhint: correct it, or leave it out"),
-        (own(tasks=[{**ROW, "command": "pytest"}]), "tasks.0.command = 'pytest': Input should be a list"),
+        (own(tasks=[{**ROW, "command": "pytest"}]), "tasks.0.command = 'pytest': must be a list"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_by_place(tmp_path, data: object, message: str) -> None:

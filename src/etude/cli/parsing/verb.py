@@ -1,6 +1,7 @@
 """What a verb is, and how what is typed after it is read. Imports nothing heavy, so that help is instant."""
 
 import argparse
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, cast, get_args, get_origin
@@ -18,11 +19,34 @@ Any setting can be given as a dotted flag, as in --train.epochs 2 or --gate.metr
 All settings: docs/reference/config.md"""
 
 
+_REQUIRED = "the following arguments are required: "
+_CHOICE = re.compile(r"argument ([^:]+): invalid choice: (.*) \(choose from (.*)\)")
+_MEANT = {
+    "--resume": "leave it out: the same command resumes a run",
+    "--continue": "leave it out: the same command resumes a run",
+    "--config": "give the file without it, as in `etude {verb} etude.yaml`",
+    "--model": "each role has a model: --target.model and --optimizer.model",
+    "--output": "the name of the folder is that of the run: --name",
+}
+"""Options of other programs, and what they are here."""
+
+
 class Parser(argparse.ArgumentParser):
     """Raises UsageError where argparse would print its usage and exit."""
 
+    example = ""
+    """How the verb is called."""
+
     def error(self, message: str) -> NoReturn:
-        raise UsageError(message, hint=f"see `{self.prog} --help`")
+        see = f"see `{self.prog} --help`"
+        if (missing := message.removeprefix(_REQUIRED)) != message:
+            raise UsageError(f"`{self.prog}` needs {missing}", hint=f"as in `{self.example}`; {see}")
+        if (wrong := _CHOICE.fullmatch(message)) is not None:
+            allowed = [word.strip("' ") for word in wrong[3].split(",")]
+            raise UsageError(
+                f"{wrong[1]} = {wrong[2]} is not one of them", hint=did_you_mean(wrong[2].strip("'"), allowed)
+            )
+        raise UsageError(message.removeprefix("argument "), hint=see)
 
 
 def _of_a_run() -> Mapping[str, "FieldInfo"]:
@@ -63,6 +87,7 @@ class Verb:
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
+        parser.example = self.examples[0]
         self.arguments(parser)
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
         if self.dotted:
@@ -95,10 +120,14 @@ class Verb:
     def _unknown_option(self, option: str, parser: Parser) -> UsageError:
         known = [name for action in _actions(parser) for name in action.option_strings]
         hint = _as_setting(option.lstrip("-").replace("-", "_"), self.sections()) if self.dotted else ""
-        hint = hint or did_you_mean(option, known)
+        hint = hint or _MEANT.get(option, "").format(verb=self.name) or did_you_mean(option, known)
         return UsageError(
             f"unknown option {option!r}", hint=f"{hint}; {self._see}" if hint.startswith("allowed") else hint
         )
+
+
+_ENV_KEYS = frozenset({"path", "ratio", "fields", "template", "scorer", "limit"})
+"""Settings of the tasks, which the environment reads itself."""
 
 
 def _as_setting(word: str, sections: Mapping[str, "FieldInfo"]) -> str:
@@ -109,6 +138,8 @@ def _as_setting(word: str, sections: Mapping[str, "FieldInfo"]) -> str:
         if get_origin(field.annotation) is dict:
             kinds = ()  # its keys are names of the user's
         keys[section] = [key for kind in kinds for key in getattr(kind, "model_fields", ())]
+    if word in _ENV_KEYS:
+        keys["env"] = [*keys.get("env", ()), word]
     if word in keys:
         return f"a setting has a section and a key, as in --{word}.{next(iter(keys[word]), 'NAME')} VALUE"
     found = [repr(f"--{section}.{word}") for section, known in keys.items() if word in known]

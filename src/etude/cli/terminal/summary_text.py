@@ -2,10 +2,14 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import wrap
 
 from etude.cli.terminal import output
 from etude.progress import duration, money, short
 from etude.records.summary import Cost, Forecast, Interval, Settle, Summary
+
+_WIDTH = 68
+"""Of what stands behind a name, so that nothing wraps at 80 columns."""
 
 
 def print_summary(summary: Summary) -> None:
@@ -23,8 +27,8 @@ def summary_lines(summary: Summary) -> Iterator[str]:
     elif initial.hash == best.hash and best.val is not None:
         yield "no candidate scored higher: the best skill is the initial one"
     for doubt in summary.doubts:
-        yield f"doubtful    {doubt.what}"
-        yield from (f"{'':12}{text}" for text in doubt.text.splitlines()[1:])
+        parts = [part for line in doubt.text.splitlines() for part in wrap(line, _WIDTH)]
+        yield from (f"{'doubtful' if number == 0 else '':<12}{part}" for number, part in enumerate(parts))
     yield ""
     yield (
         f"steps       {summary.steps}; candidates: {summary.accepted} accepted, {summary.rejected} rejected, "

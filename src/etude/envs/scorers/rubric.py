@@ -96,7 +96,10 @@ class Rubric(Scorer):
         Raises ConfigError: neither `rubric` nor `column` is given, or there is no judge to ask."""
         settings = parse(RubricOptions, dict(options), where=where)
         if not settings.rubric.strip() and not settings.column:
-            raise ConfigError(f"{where}: 'rubric' is missing", hint="say what makes an answer good")
+            raise ConfigError(
+                f"{where}: 'rubric' is missing, the words that say what makes an answer good",
+                hint="as in `scorer: {name: rubric, rubric: polite and no longer than two sentences}`",
+            )
         if judge is None:
             raise ConfigError(f"{where}: no model to ask", hint="add a `judge` section with a model")
         return cls(settings, judge)

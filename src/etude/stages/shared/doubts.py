@@ -15,7 +15,7 @@ _AT_THE_END = 3
 """The same at the end of a run."""
 _STEPS = 2
 """Steps in a row without a usable edit, likewise."""
-_SHOWN_CHARS = 100
+_SHOWN_CHARS = 80
 """Of each part of the attempt that is shown."""
 
 
@@ -35,10 +35,12 @@ class Doubts:
 
     def attempted(self, state: TrainState, scored: Sequence[Attempt], place: str) -> None:
         """A batch of training tasks was attempted and scored."""
-        if not scored:
+        known = {attempt.id for attempt, _ in self._outcomes}
+        new = [(attempt, place) for attempt in scored if attempt.id not in known]
+        if not new:
             return
         self._batches += 1
-        self._outcomes += [(attempt, place) for attempt in scored]
+        self._outcomes += new
         if len(self._outcomes) >= (_EARLY if self._batches == 1 else _EARLY // 2):
             self._one_outcome(state)
         self._types(_OF_A_TYPE)
@@ -69,7 +71,7 @@ class Doubts:
         attempts = [attempt for attempt, _ in self._outcomes]
         head = f"of the first {len(attempts)} training attempts"
         if state.accepted == 0 and not any(attempt.score and attempt.score.hard > 0 for attempt in attempts):
-            what = f"none {head} scored above 0: more likely target, scorer or form of the answers than the skill"
+            what = f"none {head} scored above 0: rarely for want of a skill"
             todo = "check the scorer and the form of the answers on this attempt, or take a stronger target"
             self._find("none", what, self._shown(), todo)
         elif all(attempt.solved for attempt in attempts):
