@@ -23,6 +23,8 @@ from etude.cli.terminal import output
 from etude.config import TrainConfig, load_settings, make_config
 from etude.sleep.config import SleepConfig, make_sleep_config
 
+_WIDTH = 19
+"""Of the names of most checks: what is printed looks the same with and without agent programs."""
 _STYLES = {"ok": "green", "note": None, "wrong": "red bold"}
 
 
@@ -77,7 +79,7 @@ def _config(args: argparse.Namespace, found: Findings) -> TrainConfig | None:
 
 
 def _print(found: Findings, wrong: int) -> None:
-    width = max(len(finding.name) for finding in found)
+    width = max(_WIDTH, *(len(finding.name) for finding in found))
     for finding in found:
         first, *rest = finding.text.splitlines()
         output.line(f"{finding.status:<5}  {finding.name:<{width}}  {first}", _STYLES[finding.status])
