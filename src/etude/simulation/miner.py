@@ -50,7 +50,23 @@ def mine(text: str, profile: Profile) -> dict[str, object]:
         if broken & set(_RUBRICS) and number >= seen and len(tasks) < MOST_TASKS:
             tasks.append(_mined(task, said, broken, order))
     tasks += [_summary(*found) for found in _summaries(text, seen)][: MOST_TASKS - len(tasks)]
-    return {"tasks": tasks, "reasoning": f"{len(tasks)} of {len(turns)} requests can be judged by what was said."}
+    wishes = [{"rule": _as_rule(said), "quote": said} for turn in turns[seen:] for said in _ALWAYS.findall(turn)]
+    wishes += [{"rule": rule, "quote": rule} for rule in orders_in(text)] if profile.gullible else []
+    return {
+        "tasks": tasks,
+        "wishes": wishes,
+        "reasoning": f"{len(tasks)} of {len(turns)} requests can be judged by what was said.",
+    }
+
+
+_ALWAYS = re.compile(r"(?:[Pp]lease )?\b(?:[Aa]lways|[Nn]ever|[Ff]rom now on)\b[^.!?\n]{4,200}[.!?]?")
+"""What a user says outright."""
+
+
+def _as_rule(said: str) -> str:
+    """A wish as an instruction."""
+    plain = re.sub(r"^please |,? please\b", "", said, flags=re.IGNORECASE).rstrip(".!?")
+    return f"{plain[:1].upper()}{plain[1:]}."
 
 
 def _ordered(text: str) -> str:
@@ -70,6 +86,7 @@ def _mined(task: FoundTask, said: str, broken: frozenset[str], order: str) -> di
         "kind": "brief",
         "self_contained": True,
         "satisfied": "no",
+        "said": [line for line in map(str.strip, said.splitlines()) if complaints(line) & broken][:3],
     }
 
 
@@ -155,6 +172,7 @@ def _summary(request: str, file: str) -> dict[str, object]:
         "kind": "summary",
         "self_contained": True,
         "satisfied": "unknown",
+        "said": [],
     }
 
 

@@ -20,7 +20,7 @@ from etude.sleep.state import SleepState, state_folder, why_unreadable
 from etude.sleep.tasks.clusters import alike, by_recurrence, divide, near
 from etude.sleep.tasks.dreams import dream, recall, recalled
 from etude.sleep.tasks.files import replay
-from etude.sleep.tasks.mined import MinedTask, SessionRef
+from etude.sleep.tasks.mined import MinedTask, SessionRef, Wish
 from etude.sleep.tasks.mining import mine
 from etude.sleep.tasks.probe import Doubt, probe
 from etude.sleep.transcripts.harvest import Asked, Harvest, harvest
@@ -51,6 +51,8 @@ class Gathered(Record):
 
     tasks: tuple[MinedTask, ...] = ()
     """With their sides; rewordings and tasks of earlier nights among them."""
+    wishes: tuple[Wish, ...] = ()
+    """What users said outright that they want in later work."""
     sessions: dict[str, int] = Field(default_factory=dict[str, int])
     """Sessions that were read for them, by source."""
     skipped: dict[str, int] = Field(default_factory=dict[str, int])
@@ -210,6 +212,7 @@ async def from_transcripts(
     return gathered.model_copy(
         update={
             "tasks": (*tasks, *dreamt.tasks),
+            "wishes": mined.wishes,
             "sessions": dict(sorted(Counter(session.source for session in sessions).items())),
             "skipped": found.skipped,
             "redacted": found.redacted,

@@ -20,6 +20,7 @@ LONGEST_INTENT = 4_000
 LONGEST_CONTEXT = 8_000
 LONGEST_RUBRIC = 4_000
 MOST_CHECKS = 12
+LONGEST_QUOTE = 300
 
 _OFFERED = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """Names under which every model can be offered a tool."""
@@ -32,6 +33,21 @@ class SessionRef(Record):
     """Name of the source, as in `claude-code`."""
     id: str
     """The program's own id of the session."""
+
+
+class Quote(Record):
+    """What a user said, letter for letter."""
+
+    session: SessionRef
+    text: str = Field(min_length=1, max_length=LONGEST_QUOTE)
+
+
+class Wish(Record):
+    """What a user said outright that an agent should do in all later work."""
+
+    rule: str = Field(min_length=1)
+    """The wish as a rule for the agent, in the words of the miner."""
+    quote: Quote
 
 
 class MinedTask(Record):
@@ -67,6 +83,8 @@ class MinedTask(Record):
     """Absolute path of the folder that the sessions worked in, as the sessions tell it."""
     sessions: tuple[SessionRef, ...] = ()
     """The sessions in which it was asked, each once."""
+    quotes: tuple[Quote, ...] = ()
+    """Words of the user that say what a good answer must be, each found in its session by code."""
     night: int | None = Field(default=None, ge=0)
     """The night in which it was mined; None for a task that a person wrote."""
     feedback: Feedback = "unknown"
@@ -130,9 +148,9 @@ def original_id(id: str) -> str:
 
 
 def merged(tasks: Iterable[MinedTask]) -> tuple[MinedTask, ...]:
-    """One task for each id, in the order of ids: with the sessions of all, and with feedback and skill where all
-    that know one agree. Everything else comes from the one with most criteria; of several, the one whose sessions
-    come first. The result does not depend on the order of the tasks."""
+    """One task for each id, in the order of ids: with the sessions and quotes of all, and with feedback and skill
+    where all that know one agree. Everything else comes from the one with most criteria; of several, the one whose
+    sessions come first. The result does not depend on the order of the tasks."""
     together: dict[str, list[MinedTask]] = {}
     for task in tasks:
         together.setdefault(task.id, []).append(task)
@@ -147,10 +165,12 @@ def _one(tasks: Sequence[MinedTask]) -> MinedTask:
 
     first = min(tasks, key=rank)
     sessions = {(session.source, session.id): session for task in tasks for session in task.sessions}
+    quotes = dict.fromkeys(quote for task in sorted(tasks, key=rank) for quote in task.quotes)
     labels = {task.feedback for task in tasks if task.feedback != "unknown"}
     return first.model_copy(
         update={
             "sessions": tuple(sessions[key] for key in sorted(sessions)),
+            "quotes": tuple(quotes),
             "feedback": labels.pop() if len(labels) == 1 else "unknown",
             "skill": first.skill if all(task.skill == first.skill for task in tasks) else "",
         }

@@ -12,13 +12,18 @@ from etude.envs.scorers.checks_operators import OPERATORS, Op
 from etude.errors import UnusableReply, in_plain_words
 from etude.prompts.cuts import cut_middle
 from etude.records import Record
-from etude.sleep.tasks.mined import Feedback, MinedTask, SessionRef, merged, task_id
+from etude.sleep.tasks.mined import LONGEST_QUOTE, Feedback, MinedTask, Quote, SessionRef, Wish, merged, task_id
+from etude.sleep.tasks.quoted import in_own_words
 from etude.sleep.transcripts.sessions import Session, ToolUse, Turn
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from etude.stages.shared.render import fence
 
 MOST_TASKS = 3
 """Tasks that are taken from one session."""
+MOST_WISHES = 5
+MOST_QUOTES = 3
+"""Of the user, for one task."""
+LONGEST_WISH = 300
 SESSION_CHARS = 16_000
 """About how much of a session is shown."""
 _SAID_CHARS = 3_000
@@ -77,6 +82,7 @@ class _TaskReply(ReplyForm):
     rubric: str
     checks: tuple[_CheckReply, ...]
     satisfied: Literal["yes", "no", "unknown"]
+    said: tuple[str, ...] = ()
 
     @model_validator(mode="after")
     def _usable(self) -> Self:
@@ -100,8 +106,14 @@ class _TaskReply(ReplyForm):
         )
 
 
+class _WishReply(ReplyForm):
+    rule: str
+    quote: str
+
+
 class _MinedReply(ReplyForm):
     tasks: tuple[_TaskReply, ...]
+    wishes: tuple[_WishReply, ...] = ()
 
     @model_validator(mode="after")
     def _few(self) -> Self:
@@ -122,6 +134,8 @@ class Mined(Record):
 
     tasks: tuple[MinedTask, ...] = ()
     """Each once, by id; without cluster and side."""
+    wishes: tuple[Wish, ...] = ()
+    """What users said outright, in the order of the sessions."""
     dropped: tuple[str, ...] = ()
     """Why tasks were left out, one reason for each."""
     failed: tuple[FailedSession, ...] = ()
@@ -156,6 +170,7 @@ def all_of(parts: Sequence[Mined]) -> Mined:
     """The parts as one."""
     return Mined(
         tasks=tuple(task for part in parts for task in part.tasks),
+        wishes=tuple(wish for part in parts for wish in part.wishes),
         dropped=tuple(reason for part in parts for reason in part.dropped),
         failed=tuple(failed for part in parts for failed in part.failed),
     )
@@ -175,8 +190,23 @@ async def _read(session: Session, optimizer: Optimizer, night: int | None, seen:
         if reason:
             dropped.append(reason)
         else:
-            tasks.append(task)
-    return Mined(tasks=tuple(tasks), dropped=tuple(dropped))
+            tasks.append(task.model_copy(update={"quotes": _quotes(row.said, session)}))
+    wishes = [_wish(wish, session, seen) for wish in reply.wishes[:MOST_WISHES]]
+    return Mined(tasks=tuple(tasks), wishes=tuple(filter(None, wishes)), dropped=tuple(dropped))
+
+
+def _quotes(said: Sequence[str], session: Session) -> tuple[Quote, ...]:
+    """Those that the user really said."""
+    own = (text for text in map(str.strip, said) if in_own_words(text, session.turns))
+    return tuple(Quote(session=_ref(session), text=text[:LONGEST_QUOTE]) for text in list(own)[:MOST_QUOTES])
+
+
+def _wish(reply: _WishReply, session: Session, seen: int) -> Wish | None:
+    """What the user said outright; None where no turn of the user since then has these words."""
+    rule, quote = " ".join(reply.rule.split()), reply.quote.strip()
+    if not rule or len(rule) > LONGEST_WISH or not in_own_words(quote, session.turns[seen:]):
+        return None
+    return Wish(rule=rule, quote=Quote(session=_ref(session), text=quote[:LONGEST_QUOTE]))
 
 
 def _useless(row: _TaskReply, task: MinedTask) -> str:
