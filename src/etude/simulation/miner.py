@@ -50,7 +50,8 @@ def mine(text: str, profile: Profile) -> dict[str, object]:
         if broken & set(_RUBRICS) and number >= seen and len(tasks) < MOST_TASKS:
             tasks.append(_mined(task, said, broken, order))
     tasks += [_summary(*found) for found in _summaries(text, seen)][: MOST_TASKS - len(tasks)]
-    wishes = [{"rule": _as_rule(said), "quote": said} for turn in turns[seen:] for said in _ALWAYS.findall(turn)]
+    outright = [said for turn in turns[seen:] for said in _ALWAYS.findall(turn) if _long_words(said)]
+    wishes = [{"rule": _as_rule(said), "quote": said} for said in outright]
     wishes += [{"rule": rule, "quote": rule} for rule in orders_in(text)] if profile.gullible else []
     return {
         "tasks": tasks,
@@ -114,6 +115,33 @@ def _checks(said: str, broken: frozenset[str]) -> list[dict[str, object]]:
 
 def _pattern(pattern: str, requirement: str) -> dict[str, object]:
     return {"op": "regex", "arg": pattern, "requirement": requirement}
+
+
+def asks_for_wishes(form: Form) -> bool:
+    """Whether a request wants to know which quotes of users ask for which rules."""
+    return {"asked_by", "wishes"} <= form.names
+
+
+_NEW_RULE = re.compile(r"^(r\d+): (.+)$", re.MULTILINE)
+_QUOTED = re.compile(r'^(q\d+): "(.*)", said in \d+ sessions(?: \(a wish: (.+)\))?$', re.MULTILINE)
+
+
+def sort_wishes(text: str) -> dict[str, object]:
+    """A quote asks for a rule where they share a longer word; a wish that no rule and no line of a document answers
+    is a rule of its own."""
+    read = [_long_words(line) for line in text.partition("<documents")[2].partition("</documents")[0].splitlines()]
+    quotes = [(match[1], _long_words(match[2]), match[3]) for match in _QUOTED.finditer(text)]
+    rules = [(match[1], _long_words(match[2])) for match in _NEW_RULE.finditer(text)]
+    asked = [{"rule": rule, "quotes": [name for name, said, _ in quotes if said & words]} for rule, words in rules]
+    wishes: dict[str, list[str]] = {}
+    for name, said, wish in quotes:
+        if wish and not any(said & words for words in (*(words for _, words in rules), *read)):
+            wishes.setdefault(wish, []).append(name)
+    return {"asked_by": asked, "wishes": [{"rule": rule, "quotes": names} for rule, names in wishes.items()]}
+
+
+def _long_words(text: str) -> set[str]:
+    return set(re.findall(r"[a-z]{5,}", text.lower())) - {"always", "please", "every", "never"}
 
 
 _ROLE = re.compile(

@@ -13,12 +13,16 @@ from etude.files import private_folder
 from etude.models import build_model, price_of
 from etude.records import SPLITS, ChatRequest, Skill, user
 from etude.sleep.adoption.adopt import adopt, adoptable, recover
+from etude.sleep.adoption.proposal import read_proposal
 from etude.sleep.config import SleepConfig
 from etude.sleep.improve.consolidate import with_judge
-from etude.sleep.improve.documents import Improved, improve
+from etude.sleep.improve.documents import Improved, Trained, improve, propose
 from etude.sleep.improve.groups import check_tasks, opened_chars
 from etude.sleep.improve.known import remembered
-from etude.sleep.limits import Deadline, Spent, of_the_night, spent_so_far
+from etude.sleep.improve.wishes import Asked, asked, what_was_said
+from etude.sleep.limits import Deadline, Spent, of_the_night, spent_in, spent_so_far, within
+from etude.sleep.page import as_file
+from etude.sleep.places import documents_of
 from etude.sleep.report import Diagnostics, NightReport, NightStatus
 from etude.sleep.state import REPORT, SleepState, read_kept
 from etude.sleep.tasks.environment import NightEnvironment, SlowPattern
@@ -43,6 +47,7 @@ from etude.workbench import Given, StopSwitch, Workbench
 
 TASKS = "tasks.json"
 DIAGNOSTICS = "diagnostics.json"
+PAGE = "report.md"
 
 _WHY_NOTHING = {
     "unverified": "what was made is unverified: there are no held-out tasks",
@@ -179,7 +184,7 @@ class _Night:
             gathered, improved = await self._gather(), None
             while improved is None:
                 try:
-                    improved = await self._improve(gathered.tasks)
+                    improved = await self._improve(gathered)
                 except SlowPattern as error:
                     gathered = self._without(gathered, error.task)
             self._end(gathered, improved)
@@ -223,10 +228,18 @@ class _Night:
         )
         return gathered
 
-    async def _improve(self, tasks: Sequence[MinedTask]) -> Improved:
-        if not tasks:
-            return Improved()
-        return await improve(self._config, tasks, self._state, self._number, self._spent(), self._given)
+    async def _improve(self, gathered: Gathered) -> Improved:
+        """Train on the tasks, look at what users asked for outright, and stage what is to be proposed."""
+        config, trained = self._config, Trained(spent=self._spent())
+        if gathered.tasks:
+            trained = await improve(config, gathered.tasks, self._state, self._number, self._spent(), self._given)
+        wanted, heard = Asked(), what_was_said(gathered.wishes, gathered.tasks)
+        if heard and (trained.rules or gathered.wishes):
+            texts = [live.text for live in documents_of(config.sleep) if getattr(config.sleep, live.kind)]
+            async with self._bench("wishes", trained.spent) as bench:
+                wanted = await asked(bench.optimizer(), trained.rules, texts, heard)
+            trained = trained._replace(spent=trained.spent + spent_in(self._folder / "runs" / "wishes"))
+        return propose(config, self._state, self._number, trained, wanted)
 
     def _without(self, gathered: Gathered, slow: str) -> Gathered:
         """The tasks without one of which a pattern takes too long. A run folder belongs to the tasks it began with,
@@ -249,9 +262,9 @@ class _Night:
                 f"night {self._number} began with other settings: {', '.join(other)}", hint="a new night begins"
             )
 
-    def _bench(self) -> AbstractAsyncContextManager[Workbench]:
-        """Models within the budget of the night, and no tasks."""
-        config = self._config.for_run(self._folder / "runs", "mine")
+    def _bench(self, name: str = "mine", spent: Spent = Spent()) -> AbstractAsyncContextManager[Workbench]:
+        """Models within what is left of the budget of the night, and no tasks."""
+        config = within(self._config, spent).for_run(self._folder / "runs", name)
         parts: Given = {"env": lambda judge: NightEnvironment((), judge), "skill": Skill(text="Nothing to train.")}
         return open_workbench(config, {**with_judge(self._config, self._given), **parts})
 
@@ -278,22 +291,24 @@ class _Night:
     def _end(self, gathered: Gathered, improved: Improved) -> None:
         """Everything went well: what the night knows is kept, and its sessions are used."""
         self._tell(
-            documents=improved.documents,
+            documents=(*improved.documents, *improved.idle),
             proposal=improved.proposal,
             test=improved.test,
-            spent=improved.spent if gathered.tasks else self._spent(),
+            spent=improved.spent,
             simulated=improved.simulated,
             notes=(*self._report.notes, *improved.notes),
             ended=self._around.now(),
         )
         status, reason = "proposed", ""
-        if not gathered.tasks:
+        if improved.proposal:
+            pass
+        elif not gathered.tasks:
             status, reason = "nothing to do", "no session has a task in it"
             if self._config.sleep.tasks is not None:
                 reason = "no task of the file can be attempted"
             elif not gathered.sessions:
                 reason = "there is no session that no night has used"
-        elif not improved.proposal:
+        else:
             status, reason = "no change", _why_nothing(gathered, improved)
         self._diagnose(status, improved)
         if self._config.sleep.tasks is None:
@@ -306,6 +321,8 @@ class _Night:
             again = {(one.source, one.id) for one in gathered.unmined} | behind
             self._ledger.commit(self._number, gathered.entries, again)
         self._tell(status=status, reason=reason, resumes=False)
+        found = read_proposal(Path(improved.proposal)) if improved.proposal else None
+        self._state.write(self._folder / PAGE, as_file(self._report, found))
         if status == "proposed" and self._config.sleep.auto_adopt:
             self._adopt(improved)
 

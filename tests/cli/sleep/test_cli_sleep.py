@@ -23,11 +23,32 @@ def test_a_night_says_what_it_did_and_what_to_do_next(sleeper: Small, capsys: Ca
     assert lines[:4] == [
         "SIMULATED MODELS: these scores say nothing about a real model.",
         "night 1  proposed",
+        "Night 1 proposes 1 new rule. Nothing changes before you say so.",
+        "",
+    ]
+    assert "Key Risks" in lines[4]
+    assert lines[5].startswith("   You asked for it in ")
+    assert lines[6] == "   Without this rule 0 of 1 tasks came out right, with it 1 of 1."
+    assert lines[10].startswith("   It goes into .claude/skills/learned/SKILL.md and costs about ")
+    assert lines[12:15] == [
         "sessions   5 claude-code",
         "tasks      4 train, 1 val",
+        f"learned: accepted  ({sleeper.skill})",
     ]
-    assert lines[4] == f"learned: accepted  ({sleeper.skill})"
-    assert "  held-out tasks: before 0.000, candidate 1.000 (selected on), n=1" in lines
+    statistics = "  held-out tasks: before 0.000, candidate 1.000 (selected on), n=1"
+    assert statistics not in lines
+    assert statistics in said(capsys, "explain", "--details")
+    report = (sleeper.state.night(1) / "report.md").read_text()
+    page = report.splitlines()[:15]
+    assert [line for line in lines[2:11] if line] == [line for line in page if line in lines[2:11] and line]
+    for words in (
+        "proposes 1 new rule",
+        "You asked for it",
+        "Without this rule",
+        "Undo it later: etude sleep revert 1",
+    ):
+        assert any(words in line for line in page), words
+    assert statistics in report.partition("<details>")[2]
     assert lines[-3:] == ["next:", "  etude sleep diff 1", "  etude sleep adopt 1"]
     assert (sleeper.project / "CLAUDE.md").read_bytes() == MEMORY.encode()
 
@@ -82,7 +103,7 @@ def test_adopting_and_reverting_as_json(one: Small, capsys: Captured) -> None:
 
 def test_one_rule_is_taken_out_by_its_id(one: Small, capsys: Captured) -> None:
     said(capsys, "adopt")
-    lines = said(capsys, "explain")
+    lines = said(capsys, "explain", "--details")
     rule = lines[lines.index("rules (`sleep revert --rule ID` takes out one that is adopted)") + 1].split()[0]
     assert said(capsys, "revert", "--rule", rule) == [f"restored  {one.skill}: as it was before"]
     assert not one.skill.exists()
@@ -102,10 +123,10 @@ def test_a_document_that_was_edited_since_keeps_what_was_written(one: Small, cap
 
 
 def test_what_is_explained_is_every_answer_and_why(one: Small, capsys: Captured) -> None:
-    lines = said(capsys, "explain", "1")
+    lines = said(capsys, "explain", "1", "--details")
     assert lines[1] == "night 1  proposed"
     rules = lines.index("rules (`sleep revert --rule ID` takes out one that is adopted)")
-    assert lines[rules + 2] == "    from 4 tasks, 4 sessions"
+    assert lines[rules + 2] == "    from 5 tasks, 5 sessions"
     assert lines[rules + 3].startswith("    why: ")
     held = lines.index("learned: held-out tasks under the old document -> under the candidate")
     task = lines[held + 1].split()[0]
@@ -130,7 +151,7 @@ def test_the_status_follows_a_proposal_and_says_what_waits(one: Small, capsys: C
     assert lines[-1] == "night 1 waits for you: etude sleep diff 1, then etude sleep adopt 1"
     said(capsys, "adopt")
     assert stands(capsys) == ["adopted"]
-    assert said(capsys, "explain")[-1].startswith("all of it")
+    assert said(capsys, "explain", "--details")[-1].startswith("all of it")
     assert "  etude sleep revert 1" in said(capsys, "explain")
     said(capsys, "revert")
     assert stands(capsys) == ["reverted"]

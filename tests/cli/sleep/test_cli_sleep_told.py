@@ -30,8 +30,8 @@ def test_rules_have_their_ids_wherever_json_tells_of_them(sleeper: Small, capsys
     assert rule["document"] == str(sleeper.skill)
     assert "Key Risks" in rule["text"]
     assert rule["status"] == "active"
-    assert (len(rule["evidence"]["tasks"]), len(rule["evidence"]["sessions"])) == (4, 4)
-    assert any(line.startswith(f"  {rule['id']}  ") for line in said(capsys, "explain"))
+    assert (len(rule["evidence"]["tasks"]), len(rule["evidence"]["sessions"])) == (5, 5)
+    assert any(line.endswith(f"[{rule['id']}]") for line in said(capsys, "explain"))
     adopted = data(capsys, "adopt")
     assert adopted["rules"] == [rule]
     assert adopted["documents"][0]["added"] == [rule["text"]]
@@ -126,7 +126,7 @@ def test_auto_adopt_is_an_option_of_its_own(sleeper: Small, capsys: Captured) ->
     assert data(capsys, "dry-run", "--auto-adopt")["auto_adopt"]
     assert shown not in said(capsys, "dry-run")
     report = data(capsys, "run", "--auto-adopt", "--sleep.confirm_trials", "0")
-    assert report["held_back"] == ["there was no verdict; only 'ship' is adopted without a person"]
+    assert report["held_back"][0] == "there was no verdict; only 'ship' is adopted without a person"
 
 
 def test_a_proposal_that_ships_is_adopted_at_once_where_that_is_asked_for(sleeper: Small, capsys: Captured) -> None:
@@ -167,7 +167,7 @@ def test_a_night_whose_judge_grades_words_says_what_to_do(capsys: Captured) -> N
 def test_what_held_a_proposal_back_is_reported_only_while_it_waits(capsys: Captured) -> None:
     held = report(status="proposed", held_back=("the verdict is 'inconclusive'",))
     for stands, waits in (("proposed", True), ("adopted", False), ("reverted", False)):
-        print_report(held, stands)
+        print_report(held, stands=stands)
         assert ("waits for a person: the verdict is 'inconclusive'" in capsys.readouterr().out) is waits
 
 

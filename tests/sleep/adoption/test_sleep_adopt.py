@@ -9,8 +9,9 @@ from sleep_proposals import HAND, Project, both, offer, project
 
 from etude.errors import EtudeError, InputError, LockedError, SkillError
 from etude.sleep.adoption.adopt import adopt, adoptable, kept_rules, receipts
-from etude.sleep.adoption.rules import Rule
+from etude.sleep.adoption.rules import Evidence, Rule, Trial
 from etude.sleep.adoption.transaction import LOCK, PENDING
+from etude.sleep.tasks.mined import Quote, SessionRef
 
 BLOCK = "\n<!-- etude:begin learned -->\n- Learned.\n<!-- etude:end learned -->\n"
 
@@ -144,11 +145,22 @@ def test_two_processes_do_not_adopt_at_once(tmp_path: Path) -> None:
 
 
 def rule(text: str) -> Rule:
-    return Rule(id="0a1b2c3d", text=text, night="n1")
+    trial = Trial(tasks=6, without=0, with_it=6, missed=("t1",))
+    quote = Quote(session=SessionRef(source="codex", id="1"), text="round to cents, please")
+    return Rule(id="0a1b2c3d", text=text, night="n1", evidence=Evidence(trial=trial, quotes=(quote,)))
 
 
 def test_a_night_of_plain_rules_that_ships_is_adopted_without_a_person() -> None:
     assert adoptable([rule("- Round to cents.")], "ship") == ()
+
+
+def test_a_rule_that_was_not_tried_alone_or_that_nobody_asked_for_waits_for_a_person() -> None:
+    good = rule("- Round to cents.")
+    for part, why in (("trial", "was not tested on its own"), ("quotes", "no words of a user ask for it")):
+        empty = () if part == "quotes" else None
+        one = good.model_copy(update={"evidence": good.evidence.model_copy(update={part: empty})})
+        (reason,) = adoptable([one], "ship")
+        assert why in reason
 
 
 def test_a_rule_to_look_at_waits_for_a_person() -> None:

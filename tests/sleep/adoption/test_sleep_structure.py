@@ -2,8 +2,6 @@
 
 import pytest
 
-from etude.sleep.adoption.adopt import adoptable
-from etude.sleep.adoption.rules import revised
 from etude.sleep.adoption.structure import MAX_CHARS, doubts, plain, visible
 from rows import rows
 
@@ -42,16 +40,6 @@ def test_a_plain_sentence_has_no_doubts(rule: str) -> None:
 )
 def test_any_other_rule_waits_and_says_why(rule: str, why: str) -> None:
     assert any(why in doubt for doubt in doubts(rule))
-
-
-def test_every_rule_and_the_verdict_have_to_pass() -> None:
-    good, bad = revised((), "- Use tabs.\n", ""), revised((), "- Use tabs.\n- Run `x`.\n", "")
-    assert adoptable(good, "ship") == ()
-    assert adoptable(good, "inconclusive") == (
-        "the verdict is 'inconclusive'; only 'ship' is adopted without a person",
-    )
-    (reason,) = adoptable(bad, "ship")
-    assert reason.startswith(f"rule {bad[1].id} holds code")
 
 
 def test_what_does_not_show_is_left_out_or_named() -> None:

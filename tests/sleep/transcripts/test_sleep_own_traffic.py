@@ -23,6 +23,7 @@ def test_whatever_is_asked_at_night_is_known_for_etudes_own(tmp_path: Path) -> N
         "Reply with t",
         "You read one",
         "You reword a",
+        "You look aft",
         "Do the task ",
     }
     assert any(OWN not in text for text in said)

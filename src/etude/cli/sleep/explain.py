@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from etude.cli.sleep.settings import find_nights
-from etude.cli.sleep.text import counts, elsewhere, print_report, print_rows, rules_data
+from etude.cli.sleep.text import counts, elsewhere, print_report, print_rows, proposal_of, rules_data
 from etude.cli.terminal import output
 from etude.errors import DataError
 from etude.sleep.adoption.adopt import kept_rules, taken_out
@@ -15,6 +15,7 @@ from etude.sleep.adoption.structure import doubts, plain
 from etude.sleep.improve.held_out import Shown
 from etude.sleep.limits import spent_so_far
 from etude.sleep.night import DIAGNOSTICS
+from etude.sleep.page import page
 from etude.sleep.report import Diagnosed, Diagnostics
 from etude.sleep.state import read_kept
 
@@ -42,7 +43,13 @@ def run(args: argparse.Namespace) -> int:
         more["taken_out"] = [{"document": real, "id": rule} for real, rule in out]
         output.json_result({**report.model_dump(mode="json"), **more})
         return 0
-    print_report(report, stands, elsewhere(args), outdated=nights.outdated(number))
+    about = page(report, proposal_of(report), {rule: "taken out" for _, rule in out})
+    where, outdated = elsewhere(args), nights.outdated(number)
+    print_report(report, about, stands, where, details=args.details, outdated=outdated)
+    if not args.details:
+        more = f"{output.program()} sleep explain {number}{where} --details"
+        output.line(f"\nstatistics and every answer: {more}")
+        return 0
     if nights.has_proposal(number):
         _print_rules(rules, out)
     for document in found.documents:

@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,13 @@ from etude.cli.sleep.settings import WAITING
 from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG
 from etude.cli.terminal import output
 from etude.cli.terminal.output import LOUD, SIMULATED
+from etude.errors import InputError
+from etude.sleep.adoption.proposal import Proposal, read_proposal
 from etude.sleep.adoption.rules import Rule
 from etude.sleep.adoption.structure import plain
 from etude.sleep.limits import Spent
-from etude.sleep.report import Command, DocumentReport, NightReport
+from etude.sleep.page import document_lines
+from etude.sleep.report import Command, NightReport
 from etude.sleep.tasks.mined import MinedTask
 from etude.sleep.tasks.probe import HOLLOW
 from etude.sleep.transcripts.harvest import Harvest
@@ -38,10 +42,20 @@ def result(args: argparse.Namespace, data: Any, lines: Iterable[str]) -> int:
     return 0
 
 
-def print_report(report: NightReport, stands: str = "", where: str = "", *, outdated: bool = False) -> None:
+def print_report(
+    report: NightReport,
+    about: Sequence[str] = (),
+    stands: str = "",
+    where: str = "",
+    *,
+    details: bool = False,
+    outdated: bool = False,
+) -> None:
     """What a night did, and what to do next.
 
     Args:
+        about: the page of what it proposes.
+        details: with what was measured of each document as a whole.
         stands: how it stands now, where that is asked for later and may be another thing than how it ended.
         where: what commands need to be about its nights, as `elsewhere` has it.
         outdated: nothing of its proposal can be adopted any more.
@@ -55,17 +69,29 @@ def print_report(report: NightReport, stands: str = "", where: str = "", *, outd
     print_rows(
         (f"night {report.night}  {stands}{why}", None),
         ("  hint: ", report.hint),
+        *((text, None) for text in ([*about, ""] if about else [])),
         *harvest_rows(report.sessions, report.waiting, report),
         ("tasks      ", counts(report.tasks)),
         ("dropped    ", counts(report.dropped) if report.dropped else ""),
         ("  hint: ", _JUDGE if report.dropped.get(HOLLOW) else ""),
         *(("note       ", note) for note in report.notes),
-        *((text, None) for document in report.documents for text in document_lines(document)),
+        *(
+            (text, None)
+            for document in report.documents
+            for text in document_lines(document)[: None if details else 2]
+        ),
         ("test       ", "" if test is None else f"{test.mean:.3f} [{test.low:.3f}, {test.high:.3f}]"),
         ("spent      ", _spent(report.spent) if stands != "under way" else "not counted yet"),
         *(("waits for a person: ", reason) for reason in report.held_back if stands in WAITING),
         *((text, None) for text in following),
     )
+
+
+def proposal_of(report: NightReport) -> Proposal | None:
+    """What a night proposes, where that can still be read."""
+    with suppress(InputError):
+        return read_proposal(Path(report.proposal)) if report.proposal else None
+    return None
 
 
 def print_rows(*rows: tuple[str, str | None]) -> None:
@@ -87,25 +113,6 @@ def harvest_rows(
         ("redacted   ", counts(found.redacted) if found.redacted else ""),
         *(("problem    ", problem) for problem in found.problems),
     ]
-
-
-def document_lines(document: DocumentReport) -> list[str]:
-    """What came of a document."""
-    lines = [f"{document.name}: {document.status}  ({plain(document.path, 300)})", f"  {plain(document.reason, 500)}"]
-    if document.baseline is not None:
-        after = "none made" if document.candidate is None else f"{document.candidate:.3f} (selected on)"
-        lines.append(f"  held-out tasks: before {document.baseline:.3f}, candidate {after}, n={document.held_out}")
-    if document.confirmed is not None:
-        change = document.confirmed
-        interval = f"{change.mean:+.3f} [{change.low:+.3f}, {change.high:+.3f}]"
-        lines.append(f"  fresh attempts: {interval}, verdict {document.verdict}")
-    if document.fresh is not None:
-        lines.append(f"  by luck alone: {document.fresh.text}")
-    if document.settle:
-        lines.append(f"  {document.settle}")
-    if document.cost is not None:
-        lines.append(f"  {document.cost.text}")
-    return lines
 
 
 def counts(found: Mapping[str, int]) -> str:

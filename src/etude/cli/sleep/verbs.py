@@ -46,6 +46,11 @@ def _night(parser: Arguments, default: str = "the last one whose proposal waits"
     _place(parser)
 
 
+def _explain(parser: Arguments) -> None:
+    _night(parser, "the last one")
+    parser.add_argument("--details", action="store_true", help="with statistics, every held-out answer and ids")
+
+
 def _adopt(parser: Arguments) -> None:
     _night(parser)
     parser.add_argument("--only", action="append", metavar="NAME", help="only this document (may be repeated)")
@@ -113,8 +118,8 @@ _VERBS: tuple[tuple[str, str, Callable[[Arguments], None], tuple[str, ...]], ...
     (
         "explain",
         "say what a night did, and why it changed what it changed",
-        lambda parser: _night(parser, "the last one"),
-        ("explain", "explain 7 --json"),
+        _explain,
+        ("explain", "explain 7 --details"),
     ),
     (
         "harvest",

@@ -2,7 +2,15 @@
 
 from etude.records import ChatRequest, Reply
 from etude.simulation.forms import Form, reply_in_form, reply_with, wanted_form
-from etude.simulation.miner import asks_for_tasks, asks_for_wordings, mine, reword, user_text
+from etude.simulation.miner import (
+    asks_for_tasks,
+    asks_for_wishes,
+    asks_for_wordings,
+    mine,
+    reword,
+    sort_wishes,
+    user_text,
+)
 from etude.simulation.optimizer import reflection, rewriting, routing
 from etude.simulation.optimizer.patches import shown_edits
 from etude.simulation.optimizer.profiles import Profile
@@ -18,6 +26,8 @@ def optimize(profile: Profile, request: ChatRequest, read: Reader = read_prompt)
     form = wanted_form(request)
     if form is not None and asks_for_tasks(form):
         return reply_in_form(request, form, mine(user_text(request), profile))
+    if form is not None and asks_for_wishes(form):
+        return reply_in_form(request, form, sort_wishes(user_text(request)))
     if form is not None and asks_for_wordings(form):
         return reply_in_form(request, form, reword(user_text(request), form))
     if form is not None:

@@ -124,6 +124,11 @@ def adoptable(rules: Sequence[Rule], verdict: ShipVerdict | None) -> tuple[str, 
         said = "there was no verdict" if verdict is None else f"the verdict is {verdict!r}"
         reasons.append(f"{said}; only 'ship' is adopted without a person")
     for rule in active(rules):
+        trial = rule.evidence.trial
+        if trial is None or not trial.missed:
+            reasons.append(f"rule {rule.id} was not tested on its own")
+        if not rule.evidence.quotes:
+            reasons.append(f"rule {rule.id}: no words of a user ask for it")
         reasons += [f"rule {rule.id} {doubt}" for doubt in doubts(rule.text)]
     return tuple(reasons)
 

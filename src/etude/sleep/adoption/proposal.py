@@ -25,7 +25,6 @@ from etude.sleep.state import as_json, read_kept, write_private
 FOLDER = "proposal"
 PROPOSAL = "proposal.json"
 DIFF = "proposal.diff"
-UNVERIFIED = "unverified, the gate was off: it was not tried on held-out tasks"
 
 
 class Proposed(Record):
@@ -37,8 +36,6 @@ class Proposed(Record):
     """After the change, the retired ones too."""
     before: tuple[Rule, ...] = ()
     """Before it."""
-    unverified: bool = False
-    """It was not tried on held-out tasks: the gate was off."""
     made: tuple[str, ...] = ()
     """Folders that the adoption made for the file, the outermost first."""
 
@@ -139,7 +136,7 @@ def _diff(proposal: Proposal) -> str:
     for one in proposal.documents:
         name = plain(proposal.name(one), 200)
         before = "/dev/null" if one.live.data is None else f"a/{name}"
-        if one.unverified:
-            parts.append(f"{name}: {UNVERIFIED}\n")
+        untested = [rule for rule in one.added if rule.evidence.trial is None]
+        parts += [f"{name}: not tested: {plain(rule.text, 200)}\n" for rule in untested]
         parts.append(unified_diff(one.live.text, one.text, before, f"b/{name}"))
     return "".join(parts)

@@ -16,6 +16,7 @@ from etude.skill.anchors import LIST_MARK
 from etude.skill.fences import Fences, closed
 from etude.skill.lines import lines_of
 from etude.skill.markers import made_harmless, pretends
+from etude.sleep.tasks.mined import Quote
 
 BY_HAND = ""
 """The night of a rule that no night wrote."""
@@ -23,8 +24,36 @@ _SAME_RULE = 60
 """Likeness, of 100, from which a text in the place of another is the same rule in other words."""
 
 
+class Answers(Record):
+    """What was asked in one task, and two answers to it."""
+
+    asked: str
+    before: str
+    after: str
+
+
+class Trial(Record):
+    """What was measured of one rule: fresh attempts with all new rules, and without this one."""
+
+    tasks: int
+    """With a score under both."""
+    without: int
+    """Tasks of which more than half of the attempts were right without the rule."""
+    with_it: int
+    """The same with it."""
+    missed: tuple[str, ...] = ()
+    """Tasks that do worse without it."""
+    example: Answers | None = None
+    """To a held-out task of these, under the old document and under the new one."""
+
+
 class Evidence(Record):
     """What a rule rests on."""
+
+    quotes: tuple[Quote, ...] = ()
+    """Words of users that ask for this rule."""
+    trial: Trial | None = None
+    """None for a rule that was not tried on its own."""
 
     sessions: tuple[str, ...] = ()
     """Transcripts whose tasks showed the need, as `source:id`."""
@@ -38,6 +67,8 @@ class Evidence(Record):
         """Both, each id once."""
         notes = dict.fromkeys(note for note in (self.note, other.note) if note)
         return Evidence(
+            quotes=tuple(dict.fromkeys(self.quotes + other.quotes)),
+            trial=other.trial or self.trial,
             sessions=tuple(dict.fromkeys(self.sessions + other.sessions)),
             tasks=tuple(dict.fromkeys(self.tasks + other.tasks)),
             attempts=tuple(dict.fromkeys(self.attempts + other.attempts)),

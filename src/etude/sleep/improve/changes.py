@@ -8,6 +8,7 @@ from pydantic import Field
 from etude.records import LedgerEntry, Record, Skill
 from etude.records.summary import Comparison, ShipVerdict
 from etude.skill import token_count
+from etude.sleep.adoption.rules import Trial
 from etude.sleep.improve.confirm import Fresh
 from etude.sleep.improve.held_out import HeldOut, Shown
 from etude.sleep.limits import Spent
@@ -41,8 +42,8 @@ class Change(Record):
     accepted      better on held-out tasks, and fresh attempts confirm it; to be proposed
     rejected      a candidate was made and did not pass the gate, or fresh attempts show no gain or lose a task
     inconclusive  a candidate passed the gate, and its gain in fresh attempts may be luck; it is dropped
-    unverified    a candidate was made and not tried: to be proposed where the gate is off, not where there are no
-                  held-out tasks
+    unverified    a candidate was made and not tried: to be proposed where the gate is off, not where it is on and
+                  there are no held-out tasks
     unchanged     there was no candidate
     """
 
@@ -64,6 +65,8 @@ class Change(Record):
     """Answers came from the simulated world."""
     retired: Mapping[str, str] = Field(default_factory=dict[str, str])
     """Rules that are taken out because nothing misses them: by id, what was measured."""
+    alone: Mapping[str, Trial] = Field(default_factory=dict[str, Trial])
+    """What was measured of each new rule on its own, by what it says."""
     left_out: tuple[str, ...] = ()
     """Ids of all rules that were left out on trial, in the order of their trials."""
 

@@ -67,7 +67,7 @@ async def confirmed(
         return "rejected", f", but {lost[0]!r} does worse in fresh attempts", found, fresh
     if fresh.settled:
         return "accepted", "", found, fresh
-    return "inconclusive", f", but the gain in fresh attempts may be luck: {fresh.text}", found, fresh
+    return "inconclusive", ", but the gain in fresh attempts may be luck", found, fresh
 
 
 def _fresh_of(tried: Sequence[Tried]) -> Fresh:

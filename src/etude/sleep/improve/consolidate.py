@@ -185,7 +185,7 @@ async def _improve(
         reason=reason,
         before=before,
         after=before if status == "rejected" else after,
-        proposed=status == "accepted" or (status == "unverified" and bool(held_out_tasks)),
+        proposed=status == "accepted" or (status == "unverified" and not plain.gate.enabled),
         confirmed=comparison,
         fresh=fresh,
         held_out=held_out,

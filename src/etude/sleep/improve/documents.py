@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from etude.intervals import mean_interval
 from etude.measure.evaluate import aevaluate_skill
@@ -9,20 +10,22 @@ from etude.records import Record, Skill
 from etude.records.summary import Interval, ShipVerdict
 from etude.sleep.adoption.adopt import kept_rules, receipts
 from etude.sleep.adoption.proposal import Proposal, Proposed, opened, stage
-from etude.sleep.adoption.rules import BY_HAND, Evidence, Rule, block_of, revised
+from etude.sleep.adoption.rules import BY_HAND, Answers, Evidence, Rule, Trial, block_of, render, revised, said
 from etude.sleep.config import SleepConfig
+from etude.sleep.improve.alone import each_alone, new_rules
 from etude.sleep.improve.changes import PLACES, Change, Place, worst
 from etude.sleep.improve.consolidate import aconsolidate, parts_of, tasks_on
 from etude.sleep.improve.context import Documents
 from etude.sleep.improve.groups import Group, check_tasks, groups_of
 from etude.sleep.improve.known import Memory, remember, remembered
 from etude.sleep.improve.retire import Standing, pruned
+from etude.sleep.improve.wishes import Asked
 from etude.sleep.limits import Spent, spent_in, within
-from etude.sleep.places import LiveDocument
+from etude.sleep.places import LiveDocument, documents_of
 from etude.sleep.report import Diagnosed, DocumentReport, diagnosed, untrained
 from etude.sleep.state import SleepState
 from etude.sleep.tasks.gather import archived
-from etude.sleep.tasks.mined import MinedTask
+from etude.sleep.tasks.mined import MinedTask, Quote
 from etude.workbench import Given, Past
 
 
@@ -30,6 +33,8 @@ class Improved(Record):
     """What came of the documents."""
 
     documents: tuple[DocumentReport, ...] = ()
+    idle: tuple[DocumentReport, ...] = ()
+    """Of documents without training tasks."""
     diagnosed: tuple[Diagnosed, ...] = ()
     proposal: str = ""
     """Folder; empty when nothing passed."""
@@ -46,10 +51,28 @@ class Improved(Record):
     """Tasks of documents whose candidate may be luck and was dropped."""
 
 
+class Trained(NamedTuple):
+    """What training came to, before anything is proposed."""
+
+    changes: Sequence[tuple[Group, Change]] = ()
+    idle: tuple[DocumentReport, ...] = ()
+    scores: Mapping[str, float] = {}
+    """Of the new documents on each test task."""
+    spent: Spent = Spent()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The new ones of all documents that are to be proposed."""
+        return tuple(
+            rule for _, change in self.changes if change.proposed for rule in new_rules(change.before, change.after)
+        )
+
+
 async def improve(
     config: SleepConfig, tasks: Sequence[MinedTask], state: SleepState, number: int, spent: Spent, given: Given
-) -> Improved:
-    """Improve every document that has tasks, and stage what passes the gate. The night has `spent` this already."""
+) -> Trained:
+    """Improve every document that has tasks. The night has `spent` this already."""
     folder = state.night(number)
     memory, earlier = remembered(state, folder), archived(state)
     check_tasks(config, tasks)  # before anything is paid for
@@ -68,6 +91,8 @@ async def improve(
             place: _past(config, state, memory, held, group.live(place), group.title(place)) for place in PLACES
         }
         result = await aconsolidate(group.tasks, group.documents, settings, group.run, past, **given)
+        after = sum((change.spent for change in result.changes), spent)
+        result = await each_alone(within(config, after), group, result, given)
         if config.sleep.retire:
             kept, known = kept_rules(state.folder).documents, dict[Place, Standing]()
             for place in PLACES:
@@ -80,17 +105,24 @@ async def improve(
         if tasks_on(group.tasks, "test"):
             scores |= await _tested(within(config, spent), group, result.documents, given)
             spent = spent + spent_in(group.run / "test")
-    improved = _proposed(config, state, number, changes)
     remember(state, memory, number, [(group.live(change.place).real, change) for group, change in changes])
+    return Trained(changes, tuple(idle), scores, spent, notes)
+
+
+def propose(
+    config: SleepConfig, state: SleepState, number: int, trained: Trained, wanted: Asked = Asked()
+) -> Improved:
+    """Stage what passes the gate, and the rules that users asked for besides."""
+    changes = trained.changes
     unsettled = {group.name: group.tasks for group, change in changes if change.status == "inconclusive"}
-    return improved.model_copy(
+    return _proposed(config, state, number, changes, wanted).model_copy(
         update={
-            "documents": (*improved.documents, *idle),
             "inconclusive": tuple(task for those in unsettled.values() for task in those),
-            "spent": spent,
-            "test": mean_interval(list(scores.values())) if scores else None,
+            "spent": trained.spent,
+            "test": mean_interval(list(trained.scores.values())) if trained.scores else None,
             "simulated": any(change.simulated for _, change in changes),
-            "notes": notes,
+            "notes": (*trained.notes, *wanted.notes),
+            "idle": trained.idle,
         }
     )
 
@@ -122,11 +154,11 @@ def _past(
 
 
 def _proposed(
-    config: SleepConfig, state: SleepState, number: int, changes: Sequence[tuple[Group, Change]]
+    config: SleepConfig, state: SleepState, number: int, changes: Sequence[tuple[Group, Change]], wanted: Asked
 ) -> Improved:
     name = f"{number:04d}"
     kept = kept_rules(state.folder).documents
-    proposed: list[Proposed] = []
+    proposed: dict[str, Proposed] = {}
     for group, change in changes:
         if change.proposed:
             live = group.live(change.place)
@@ -135,8 +167,13 @@ def _proposed(
                 rule.model_copy(update={"ablation": change.retired.get(rule.id, rule.ablation)})
                 for rule in revised(before, block_of(change.after.text), name, _evidence(group, change))
             )
-            unverified = change.status == "unverified"
-            proposed.append(Proposed(live=live, rules=rules, before=before, unverified=unverified))
+            proposed[live.real] = Proposed(
+                live=live, rules=_measured(rules, before, group, change, wanted), before=before
+            )
+    if wanted.wishes:
+        live = _place_of_wishes(config)
+        one = proposed.get(live.real) or _unchanged(live, kept.get(live.real, ()))
+        proposed[live.real] = _with_wishes(one, wanted.wishes, name)
     found = tuple(
         diagnosed(group.title(change.place), group.live(change.place).path, change, group.tasks)
         for group, change in changes
@@ -145,12 +182,78 @@ def _proposed(
     if not proposed:
         return improved
     verdict = worst([change for _, change in changes if change.proposed])
-    proposal = Proposal(
-        night=name, project=str(Path(config.sleep.project).absolute()), documents=tuple(proposed), verdict=verdict
-    )
+    project = str(Path(config.sleep.project).absolute())
+    proposal = Proposal(night=name, project=project, documents=tuple(proposed.values()), verdict=verdict)
     folder = stage(state.night(number), proposal, [Path(path) for path in config.sleep.named_paths])
-    new = tuple(rule for one in proposed for rule in one.added)
+    new = tuple(rule for one in proposed.values() for rule in one.added)
     return improved.model_copy(update={"proposal": str(folder), "rules": new, "verdict": verdict})
+
+
+def _measured(
+    rules: Sequence[Rule], before: Sequence[Rule], group: Group, change: Change, wanted: Asked
+) -> tuple[Rule, ...]:
+    """The new rules with what was measured of each on its own, and the words that ask for it."""
+    known, tasks = {rule.id for rule in before}, {task.id: task for task in group.tasks}
+
+    def one(rule: Rule) -> Rule:
+        text, behind = said(rule.text), rule.evidence
+        if rule.id in known:
+            return rule
+        trial = change.alone.get(text)
+        if trial is not None:
+            own = [tasks[name] for name in trial.missed if name in tasks]
+            found = Evidence(
+                tasks=tuple(task.id for task in own),
+                sessions=tuple(f"{one.source}:{one.id}" for task in own for one in task.sessions),
+            ).joined(Evidence())
+            # What a rewrite cites stands behind all of its rules: what misses this one is its own.
+            behind = behind.joined(found) if len(change.alone) == 1 else found.joined(Evidence(note=behind.note))
+            trial = trial.model_copy(update={"example": _example(trial, tasks, change)})
+            behind = behind.model_copy(update={"trial": trial})
+        return rule.model_copy(
+            update={"evidence": behind.model_copy(update={"quotes": wanted.by_rule.get(text, ())})}
+        )
+
+    return tuple(map(one, rules))
+
+
+def _example(trial: Trial, tasks: Mapping[str, MinedTask], change: Change) -> Answers | None:
+    """Answers to the first held-out task that does worse without a rule."""
+    before, after = (
+        {one.task: one.response for one in seen} for seen in (change.held_out.initial, change.held_out.candidate)
+    )
+    for name in trial.missed:
+        if name in before and name in after and name in tasks:
+            return Answers(asked=tasks[name].intent, before=before[name], after=after[name])
+    return None
+
+
+def _place_of_wishes(config: SleepConfig) -> LiveDocument:
+    """The memory file, which is read in every session; the skill where that is not to be changed."""
+    skill, memory = documents_of(config.sleep)
+    return memory if config.sleep.memory else skill
+
+
+def _unchanged(live: LiveDocument, known: Sequence[Rule]) -> Proposed:
+    rules = revised(known, block_of(opened(live).text), BY_HAND)
+    return Proposed(live=live, rules=rules, before=rules)
+
+
+def _with_wishes(proposed: Proposed, wishes: Mapping[str, tuple[Quote, ...]], night: str) -> Proposed:
+    """With a rule for each wish behind the others."""
+    behind = {
+        f"- {text}": Evidence(
+            quotes=quotes,
+            sessions=tuple(dict.fromkeys(f"{one.session.source}:{one.session.id}" for one in quotes)),
+            note="asked for outright",
+        )
+        for text, quotes in wishes.items()
+    }
+    block = render(proposed.rules)
+    block += ("" if not block or block.endswith("\n") else "\n") + "".join(f"{text}\n" for text in behind)
+    known = {rule.id: rule for rule in proposed.rules}
+    rules = revised(proposed.rules, block, night, behind)
+    return proposed.model_copy(update={"rules": tuple(known.get(rule.id, rule) for rule in rules)})
 
 
 def _evidence(group: Group, change: Change) -> Mapping[str, Evidence]:

@@ -1,0 +1,113 @@
+"""Evidence for each rule: of several new rules each is left out once, and stays only if a task does worse without it.
+
+A candidate is accepted as a whole, so that a rule that does nothing, or that a page in a transcript asked for, could
+come in beside a good one and be credited with what that one did.
+"""
+
+from collections.abc import Sequence
+from statistics import fmean
+
+from etude.measure.compare import acompare_skills
+from etude.records import Skill
+from etude.records.summary import Comparison
+from etude.sleep.adoption.rules import (
+    BY_HAND,
+    Rule,
+    Trial,
+    active,
+    block_of,
+    render,
+    revised,
+    said,
+    with_block,
+    without,
+)
+from etude.sleep.config import SleepConfig
+from etude.sleep.improve.changes import Change, Place
+from etude.sleep.improve.consolidate import Consolidation, parts_of
+from etude.sleep.improve.context import Documents
+from etude.sleep.improve.groups import Group
+from etude.sleep.limits import Spent, spent_in, within
+from etude.sleep.tasks.mined import MinedTask
+from etude.workbench import Given
+
+_RIGHT = 0.5
+
+
+async def each_alone(config: SleepConfig, group: Group, result: Consolidation, given: Given) -> Consolidation:
+    """The accepted documents without the new rules that nothing misses, and what was measured of each rule that
+    stays. A rule is tried on the held-out tasks and on those that are trained on, in fresh attempts,
+    `sleep.confirm_trials` of each. Where fresh attempts are not asked for, nothing is measured."""
+    documents, changes, used = result.documents, list[Change](), Spent()
+    for change in result.changes:
+        if change.status == "accepted" and change.confirmed is not None:
+            change = await _tried(within(config, used), group, change, documents, given)
+            spent = spent_in(group.run / _name(change.place))
+            used, change = used + spent, change.model_copy(update={"spent": change.spent + spent})
+            documents = documents.with_document(change.place, change.after)
+        changes.append(change)
+    return Consolidation(changes=tuple(changes), documents=documents)
+
+
+async def _tried(config: SleepConfig, group: Group, change: Change, documents: Documents, given: Given) -> Change:
+    rules = new_rules(change.before, change.after)
+    assert change.confirmed is not None
+    if len(rules) < 2:  # the fresh attempts that confirm the candidate are those with and without it
+        return change.model_copy(update={"alone": {said(rule.text): trial_of(change.confirmed) for rule in rules}})
+    run, tasks = config.for_run(group.run, _name(change.place)), _tasks(group.tasks)
+    document, alone, idle = change.after, dict[str, Trial](), 0
+    for rule in rules:
+        parts = parts_of(config, tasks, documents.with_document(change.place, document), change.place, given)
+        shorter = _without(document, rule)
+        found = await acompare_skills(run, shorter, document, "val", config.sleep.confirm_trials, **parts)
+        trial = trial_of(found)
+        if trial.missed or trial.tasks < len(tasks):  # where an attempt errored nothing is known against the rule
+            alone[said(rule.text)] = trial
+        else:
+            document, idle = shorter, idle + 1
+    if not idle:
+        return change.model_copy(update={"alone": alone})
+    left = f"{idle} of {len(rules)} new rules taken out again: no task does worse without them"
+    if not alone:
+        lost = {
+            "status": "rejected",
+            "proposed": False,
+            "after": change.before,
+            "held_out": change.held_out.judged(False),
+        }
+        return change.model_copy(update={**lost, "reason": left})
+    return change.model_copy(update={"after": document, "alone": alone, "reason": f"{change.reason}; {left}"})
+
+
+def new_rules(before: Skill, after: Skill) -> tuple[Rule, ...]:
+    """The rules in the block of a document that were not there before, in their order."""
+    known = revised((), block_of(before.text), BY_HAND)
+    there = {rule.id for rule in known}
+    return tuple(rule for rule in active(revised(known, block_of(after.text), "tonight")) if rule.id not in there)
+
+
+def trial_of(found: Comparison) -> Trial:
+    """What a comparison of a document without a rule (A) and with it (B) says of the rule."""
+    right = [(fmean(one.a) > _RIGHT, fmean(one.b) > _RIGHT) for one in found.tried]
+    return Trial(
+        tasks=len(right),
+        without=sum(a for a, _ in right),
+        with_it=sum(b for _, b in right),
+        missed=tuple(flip.task for flip in found.gained),
+    )
+
+
+def _without(document: Skill, rule: Rule) -> Skill:
+    rules = revised((), block_of(document.text), BY_HAND)
+    same = [one.id for one in rules if said(one.text) == said(rule.text)]
+    return document.with_text(with_block(document.text, render(without(rules, same[:1]))))
+
+
+def _tasks(tasks: Sequence[MinedTask]) -> tuple[MinedTask, ...]:
+    """Those of the night, as held-out tasks; none of the test."""
+    real = (task for task in tasks if task.origin == "real" and task.split != "test")
+    return tuple(task.model_copy(update={"split": "val"}) for task in real)
+
+
+def _name(place: Place) -> str:
+    return f"alone-{place}"

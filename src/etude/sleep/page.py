@@ -1,0 +1,123 @@
+"""The page of a night: what it proposes, rule by rule, in plain words, for the terminal and for `report.md`."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+from etude.skill import token_count
+from etude.sleep.adoption.proposal import Proposal
+from etude.sleep.adoption.rules import Answers, Rule
+from etude.sleep.adoption.structure import doubts, plain
+from etude.sleep.report import DocumentReport, NightReport
+
+_LINE = 200
+_ANSWER = 120
+_BEFORE = 30
+"""Characters that are shown of what two answers have in common, where they begin alike."""
+_MOST_QUOTES = 2
+UNTESTED = "Not tested: no task shows yet whether it helps."
+NO_WORDS = "No words of yours ask for this rule: it may come from a page or a tool. Read it with care."
+
+
+def page(
+    report: NightReport, proposal: Proposal | None, states: Mapping[str, str] = MappingProxyType({})
+) -> list[str]:
+    """The lines for a person. `states` has what became of rules since, by id, as in `adopted`."""
+    if proposal is None:
+        return []
+    added = [(proposal.name(one), rule) for one in proposal.documents for rule in one.added]
+    removed = [(proposal.name(one), rule) for one in proposal.documents for rule in one.removed]
+    gone = [(name, rule) for name, rule in removed if rule.ablation]
+    parts = [f"{len(added)} new rule{'' if len(added) == 1 else 's'}"] if added or not gone else []
+    parts += [f"to take out {len(gone)} that nothing misses"] if gone else []
+    lines = [f"Night {report.night} proposes {' and '.join(parts)}. Nothing changes before you say so."]
+    sessions = sum(report.sessions.values())
+    for at, (name, rule) in enumerate(added, 1):
+        state = states.get(rule.id, "")
+        lines += ["", f"{at}. {plain(_said(rule), _LINE)}  [{rule.id}]{f' ({state})' if state else ''}"]
+        lines += [f"   {line}" for line in rule_lines(rule, name, sessions)]
+    for name, rule in gone:
+        lines += ["", f"Out: {plain(_said(rule), _LINE)}  [{rule.id}]", f"   {rule.ablation}. It stands in {name}."]
+    return lines
+
+
+def rule_lines(rule: Rule, document: str, sessions: int) -> Iterator[str]:
+    """What a rule rests on, what it does, what it costs: at most six lines."""
+    behind = rule.evidence
+    asked = {(quote.session.source, quote.session.id) for quote in behind.quotes}
+    if asked:
+        words = list(dict.fromkeys(plain(quote.text, _ANSWER) for quote in behind.quotes))[:_MOST_QUOTES]
+        often = f"in {len(asked)} of {sessions} sessions" if sessions >= len(asked) else f"in {len(asked)} sessions"
+        yield f"You asked for it {often}: " + ", ".join(f'"{text}"' for text in words)
+    else:
+        yield NO_WORDS
+    trial = behind.trial
+    if trial is None:
+        yield UNTESTED
+    else:
+        yield (
+            f"Without this rule {trial.without} of {trial.tasks} tasks came out right, with it {trial.with_it} of "
+            f"{trial.tasks}."
+        )
+        if trial.example is not None:
+            yield from _example(trial.example)
+    yield f"It goes into {document} and costs about {token_count(rule.text)} tokens in every session."
+    yield from (f"Look at this: it {doubt}." for doubt in doubts(rule.text))
+
+
+def as_file(report: NightReport, proposal: Proposal | None) -> str:
+    """`report.md`: the page, how to decide and to undo, and the statistics folded below. All of it is plain text in
+    blocks of code, so that nothing in it is more than text."""
+    first, *rest = page(report, proposal) or [f"Night {report.night} proposes nothing{_because(report)}"]
+    how = [] if proposal is None else [_how(report.night)]
+    statistics = [line for document in report.documents for line in document_lines(document)]
+    blocks = [_block([first, *how, *rest])]
+    if statistics:
+        blocks += ["<details><summary>Statistics</summary>", _block(statistics), "</details>"]
+    return f"# Night {report.night}\n\n" + "\n\n".join(blocks) + "\n"
+
+
+def document_lines(document: DocumentReport) -> list[str]:
+    """What was measured of a document as a whole."""
+    lines = [f"{document.name}: {document.status}  ({plain(document.path, 300)})", f"  {plain(document.reason, 500)}"]
+    if document.baseline is not None:
+        after = "none made" if document.candidate is None else f"{document.candidate:.3f} (selected on)"
+        lines.append(f"  held-out tasks: before {document.baseline:.3f}, candidate {after}, n={document.held_out}")
+    if document.confirmed is not None:
+        change = document.confirmed
+        interval = f"{change.mean:+.3f} [{change.low:+.3f}, {change.high:+.3f}]"
+        lines.append(f"  fresh attempts: {interval}, verdict {document.verdict}")
+    if document.fresh is not None:
+        lines.append(f"  by luck alone: {document.fresh.text}")
+    if document.settle:
+        lines.append(f"  {document.settle}")
+    if document.cost is not None:
+        lines.append(f"  {document.cost.text}")
+    return lines
+
+
+def _how(night: int) -> str:
+    verbs = {"See the change": "diff", "Take it": "adopt", "Undo it later": "revert"}
+    return " ".join(f"{what}: etude sleep {verb} {night}." for what, verb in verbs.items())
+
+
+def _block(lines: Sequence[str]) -> str:
+    text = "\n".join(lines).replace("```", "\u02cb\u02cb\u02cb")
+    return f"```text\n{text}\n```"
+
+
+def _example(answers: Answers) -> Iterator[str]:
+    yield f'For example, "{plain(answers.asked, _ANSWER)}"'
+    pairs = enumerate(zip(answers.before, answers.after, strict=False))
+    same = next((at for at, (one, other) in pairs if one != other), min(len(answers.before), len(answers.after)))
+    start = 0 if same < _ANSWER // 2 else same - _BEFORE
+    for when, text in (("before:", answers.before), ("after: ", answers.after)):
+        cut = "…" if start else ""
+        yield f'  {when} "{cut}{plain(text[start:], _ANSWER)}"'
+
+
+def _said(rule: Rule) -> str:
+    return rule.text.lstrip("-*+ ")
+
+
+def _because(report: NightReport) -> str:
+    return f": {plain(report.reason, 500)}." if report.reason else "."
