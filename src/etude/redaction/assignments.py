@@ -8,9 +8,9 @@ import re
 from collections import Counter
 from typing import NamedTuple
 
-_MARKERS = ("pass", "pwd", "secret", "token", "key")
+_MARKERS = ("pass", "pwd", "psk", "secret", "token", "key")
 _NAMES = (
-    r"passw(?:or)?d|passphrase|passcode|(?<=[_-])pass|pwd|secret|token"
+    r"passw(?:or)?d|passphrase|passcode|(?<=[_-])pass|pwd|(?<![a-z])psk|secret|token"
     r"|(?:api|access|secret|private|account|master|auth|encryption|signing|subscription|shared|storage)[ _-]?key"
 )
 _NAME = re.compile(rf"(?P<word>{_NAMES}|(?-i:(?<=_)KEY))", re.IGNORECASE)
@@ -66,7 +66,7 @@ _PLACEHOLDER = re.compile(
     r"|[-_#?.]+|\{\{.*|\{[a-z_][\w.()\[\]!:]*\}|your[-_ ]?.*|(?:insert|enter|replace)[-_ ].*|!\w+|[|>]-?"
     r"|(?:process|import\.meta)\.env\b.*|os\.(?:environ|getenv)\b.*|\w+:\w+\(.*|https?://.*"
     r"|(?:~/|\.{1,2}/|/(?:home|users|etc|run|var|tmp|opt|usr|root|mnt|srv|proc|dev)/).*"
-    r"|none|null|nil|undefined|true|false|yes|no|on|off|str|string|int|integer|number|bool|boolean|bytes|object|any"
+    r"|.*(?:\.{3,}|…|x{8,}).*|hash(?:ed)?(?:_?password)?|none|null|nil|undefined|true|false|yes|no|on|off|str|string|int|integer|number|bool|boolean|bytes|object|any"
     r"|required|optional|missing|invalid|incorrect|wrong|empty|hidden|text|password|passwd|passphrase|secret|token"
     r"|api[-_ ]?key|key|basic|bearer|prompt|env",
     re.IGNORECASE | re.DOTALL,

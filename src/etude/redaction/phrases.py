@@ -12,7 +12,18 @@ _ENGLISH = ("password", "passphrase", "pwd")
 """What follows `=` or `:` after these in the same line, `assignments` judges: it knows paths, code and types."""
 _SAID = r"(?:\s{0,4}(?:\b(?:is|was|ist|lautet|est|es|è)\b:?|是|は|为|：)|:\s{0,3}\n)"
 _NAMES = (
-    *("passwort", "kennwort", "mot de passe", "contraseña", "contrasena", "senha", "parola", "wachtwoord"),
+    *(
+        "passwort",
+        "kennwort",
+        "mot de passe",
+        "contraseña",
+        "contrasena",
+        "senha",
+        "parola",
+        "wachtwoord",
+        "mdp",
+        "clave",
+    ),
     *("пароль", "密码", "密碼", "パスワード", "비밀번호"),
 )
 _IS = r"\s{0,4}(?:[:：=]|\b(?:is|was|ist|lautet|est|es|è)\b:?|是|は|为)\s{0,4}[\"'`]?"
@@ -23,6 +34,8 @@ _VALUE = (
     r"(?![\[<$({%*]|https?:|(?:base|sha|md|utf|argon|pbkdf)-?\d)(?=[^\s\"'`]{0,64}\d)(?=[^\s\"'`]{0,64}[^\W\d_])"
     r"[^\s\"'`,;<>(){}\[\]]{6,}[^\s\"'`,;<>(){}\[\].:!?]"
 )
+_IN_QUOTES = r"\"(?![{$<%])[^\"\n]{4,80}\"|`(?![{$<%])[^`\n]{4,80}`|'(?![{$<%])[^'\n]{4,80}'"
+_OF = r"(?:for|of|to|on|für|zu|vom|der|de|del|della|du|des|da|do|van)"
 
 SPOKEN_SHAPES: tuple[Shape, ...] = (
     shape(
@@ -47,6 +60,28 @@ SPOKEN_SHAPES: tuple[Shape, ...] = (
     ),
     shape("password", _ENGLISH, rf"(?P<keep>(?:{'|'.join(_ENGLISH)}){_SAID}\s{{0,4}}[\"'`]?){_VALUE}", re.IGNORECASE),
     shape("password", _NAMES, rf"(?P<keep>(?:{'|'.join(_NAMES)}){_IS}){_VALUE}", re.IGNORECASE),
+    # `user deploy and password ...`: what follows has to look like one.
+    shape(
+        "password",
+        ("password ",),
+        r"(?P<keep>(?<![\w-])password )(?=[^\s\"'`]{0,64}\d)(?=[^\s\"'`]{0,64}[A-Z])(?=[^\s\"'`]{0,64}[a-z])"
+        r"(?![A-Za-z_][\w.]{0,64}\()[^\s\"'`,;<>(){}\[\]]{7,}[^\s\"'`,;<>(){}\[\].:!?]",
+    ),
+    shape("password", ("pw", "pass"), rf"(?P<keep>(?<![\w-])(?:pw|pass|passwd){_IS}){_VALUE}", re.IGNORECASE),
+    # `the passphrase for the backup is ...`: in quotes it may have several words.
+    shape(
+        "password",
+        (*_ENGLISH, "passcode", "pw ", *_NAMES),
+        rf"(?P<keep>(?<!\w)(?:passcode|pw|{'|'.join((*_ENGLISH, *_NAMES))}) {_OF} "
+        rf"[^\n:=.]{{1,80}}?(?:{_IS}|: ?)(?<![\"'`]))(?:{_IN_QUOTES}|{_VALUE})",
+        re.IGNORECASE,
+    ),
+    shape(
+        "password",
+        ("passphrase", "passwort", "password"),
+        rf"(?P<keep>(?<!\w)(?:passphrase|passwort|password) (?:is|ist):?\s{{1,4}})(?:{_IN_QUOTES})",
+        re.IGNORECASE,
+    ),
     shape(
         "token",
         ("token",),

@@ -15,6 +15,7 @@ from pydantic import JsonValue
 
 from etude.redaction.assignments import secret_kind, without_assignments
 from etude.redaction.phrases import SPOKEN_SHAPES
+from etude.redaction.services import SERVICE_SHAPES, without_numbers
 from etude.redaction.shapes import (
     SHAPES,
     TRANSCRIPT_SHAPES,
@@ -66,12 +67,13 @@ class Redactor:
         """One for what strangers wrote, where to take out too much does less harm than to leave a secret in.
 
         Takes out besides: keys and tokens that a letter stands before, as escapes of JSON leave one; tokens of more
-        services, web hooks, cookies, signatures, passwords on command lines, e-mail addresses, what is left of
-        secrets at a cut, and the values of names of secrets (`DB_PASSWORD=...`, `"api_key": "..."`, `Pwd=...;`)
-        unless they are placeholders, types or code. Sequences that colour a terminal go, too.
+        services, web hooks, cookies, signatures, passwords in files and on command lines, card and account numbers,
+        e-mail addresses, what is left of secrets at a cut, and the values of names of secrets (`DB_PASSWORD=...`,
+        `"api_key": "..."`, `Pwd=...;`) unless they are placeholders, types or code. Sequences that colour a terminal
+        go, too.
         """
         redactor = cls(environ, keys)
-        redactor._shapes = TRANSCRIPT_SHAPES + SPOKEN_SHAPES
+        redactor._shapes = SERVICE_SHAPES + TRANSCRIPT_SHAPES + SPOKEN_SHAPES
         redactor._named = True
         return redactor
 
@@ -121,7 +123,7 @@ class Redactor:
             before = counts.total()
             text = without_shapes(text, self._shapes, counts)
             text = without_addresses(without_assignments(text, counts), counts)
-            text = without_cut_secrets(text, counts)
+            text = without_numbers(without_cut_secrets(text, counts), counts)
             if counts.total() == before:
                 break
         return text

@@ -80,7 +80,7 @@ _CREDENTIALS = (
         "password",
         ("://",),
         # The scheme is not matched: looking for its beginning from every letter of a long word takes its square.
-        r"(?P<keep>(?<=[A-Za-z0-9+.-])://)[^\s/:@\"'<>\[]*:[^\s/@\"'<>]+(?=@)",
+        r"(?P<keep>(?<=[A-Za-z0-9+.-])://)[^\s/:@\"'<>\[]*:(?!\$\{?\w{1,64}\}?@)[^\s/@\"'<>]+(?=@)",
     ),
     shape(
         "authorization",
@@ -110,12 +110,14 @@ SHAPES: tuple[Shape, ...] = (*_PRIVATE_KEY, *_tokens(_START, _START, ""), *_CRED
 
 _SURE_PREFIXES = (
     *("npm_", "whsec_", "pplx-", "lsv2_pt_", "lsv2_sk_", "api_org_", "dop_v1_", "doo_v1_", "shpat_", "shpss_"),
-    *("lin_api_", "rubygems_"),
+    *("lin_api_", "rubygems_", "shpca_", "shppa_", "sbp_", "nfp_", "ccipat_"),
 )
 _SHORT_PREFIXES = ("r8_", "ntn_", "dapi")
 _DASHED_PREFIXES = (
     *("nvapi-", "tvly-", "sq0atp-", "sq0csp-", "dckr_pat_", "glsa_", "hvs.", "figd_", "gloas-", "gldt-", "glrt-"),
-    *("atatt3", "gocspx-", "ya29.", "pypi-ag", "pmak-", "xapp-"),
+    *("atatt3", "gocspx-", "ya29.", "pypi-ag", "pmak-", "xapp-", "glptt-", "glcbt-", "glft-", "glsoat-", "glimt-"),
+    *("glagent-", "pul-", "nrak-", "nrii-", "nrjs-", "hrku-", "xkeysib-", "xsmtpsib-", "akcp", "atbb", "sntrys_"),
+    *("sntryu_", "sb_secret_", "glc_", "fo1_"),
 )
 """What tokens of registries, clouds and other services begin with, in lower case. After the first two only letters
 and digits follow, so that names in code are none."""
@@ -136,7 +138,7 @@ TRANSCRIPT_SHAPES: tuple[Shape, ...] = (
     shape(
         "token",
         _DASHED_PREFIXES,
-        rf"{_LOOSE}(?:{'|'.join(map(re.escape, _DASHED_PREFIXES))})(?=[a-z_-]{{0,64}}\d)[\w-]{{20,}}",
+        rf"{_LOOSE}(?:{'|'.join(map(re.escape, _DASHED_PREFIXES))})(?=[a-z_-]{{0,64}}\d)[\w-]{{20,}}[\w+/-]*={{0,2}}",
         re.IGNORECASE,
     ),
     shape("token", (_AGE,), rf"{_AGE}[a-z0-9]{{20,}}", re.IGNORECASE),
@@ -161,7 +163,7 @@ TRANSCRIPT_SHAPES: tuple[Shape, ...] = (
         re.IGNORECASE,
     ),
     # Up to the last `@` before a slash: passwords may have one of their own.
-    shape("password", ("://",), r"(?P<keep>://)[^\s/:@\"'<>\[]*:[^\s/\"'<>]+(?=@)"),
+    shape("password", ("://",), r"(?P<keep>://)[^\s/:@\"'<>\[]*:(?!\$\{?\w{1,64}\}?@)[^\s/\"'<>]+(?=@)"),
     shape("token", ("://",), r"(?P<keep>://)(?=[A-Za-z_-]*\d)[\w-]{16,}(?=@)"),
     shape(
         "signature",
@@ -190,7 +192,7 @@ TRANSCRIPT_SHAPES: tuple[Shape, ...] = (
     shape(
         "password",
         ("curl", "wget"),
-        rf"(?P<keep>{_LOOSE}(?:curl|wget) (?:[^\n|;&]{{0,200}}? )??(?:-u|--user) {{0,4}}[\"']?[\w.@-]{{0,64}}:)"
+        rf"(?P<keep>{_LOOSE}(?:curl|wget) (?:[^\n|;&]{{0,200}}? )??(?:-u|--user) {{0,4}}[\"']?[\w.@-]{{0,128}}:)"
         r"(?![\s$<\[\"'])[^\s\"'|;&]+",
     ),
     *_PRIVATE_KEY,
@@ -199,6 +201,8 @@ TRANSCRIPT_SHAPES: tuple[Shape, ...] = (
 )
 """Those of `SHAPES` among more: in what tools print a letter of an escape may stand before a secret."""
 
+_BLANK = re.compile(r"x{8,}|X{8,}|\*{8,}")
+"""Of a key that somebody is to fill in."""
 _TERMINAL = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)|[@-Z\\^_])"
     # As JSON has it.
@@ -241,6 +245,8 @@ def without_shapes(text: str, shapes: Sequence[Shape], counts: Counter[str]) -> 
         if any(marker in lowered for marker in shape.markers):
 
             def replaced(match: re.Match[str], kind: str = shape.kind) -> str:
+                if _BLANK.search(match[0]):
+                    return match[0]
                 counts[kind] += 1
                 kept = match.groupdict()
                 return f"{kept.get('keep') or kept.get('keep2') or ''}[redacted:{kind}]"

@@ -22,7 +22,7 @@ from etude.sleep.improve.known import remembered
 from etude.sleep.improve.wishes import Asked, asked, what_was_said
 from etude.sleep.limits import Deadline, Spent, of_the_night, spent_in, spent_so_far, within
 from etude.sleep.page import as_file
-from etude.sleep.places import documents_of
+from etude.sleep.places import documents_of, without_secrets
 from etude.sleep.report import Diagnostics, NightReport, NightStatus
 from etude.sleep.state import REPORT, SleepState, read_kept
 from etude.sleep.tasks.environment import NightEnvironment, SlowPattern
@@ -235,7 +235,8 @@ class _Night:
             trained = await improve(config, gathered.tasks, self._state, self._number, self._spent(), self._given)
         wanted, heard = Asked(), what_was_said(gathered.wishes, gathered.tasks)
         if heard and (trained.rules or gathered.wishes):
-            texts = [live.text for live in documents_of(config.sleep) if getattr(config.sleep, live.kind)]
+            documents = documents_of(config.sleep)
+            texts = [without_secrets(live.text)[0] for live in documents if getattr(config.sleep, live.kind)]
             async with self._bench("wishes", trained.spent) as bench:
                 wanted = await asked(bench.optimizer(), trained.rules, texts, heard)
             trained = trained._replace(spent=trained.spent + spent_in(self._folder / "runs" / "wishes"))

@@ -9,6 +9,7 @@ from typing import Literal
 from etude.errors import SkillError
 from etude.programs.places import place_of
 from etude.records import Record
+from etude.redaction import Redactor
 from etude.skill import Document
 from etude.skill.folder import DOCUMENT
 from etude.sleep.config import SleepSection
@@ -48,6 +49,18 @@ class LiveDocument(Record):
         if path.suffix == ".mdc":
             return "---\ndescription: Rules learned from earlier work in this project\nalwaysApply: true\n---\n"
         return ""
+
+
+def without_secrets(text: str) -> tuple[str, Mapping[str, str], int]:
+    """What models are sent of a document: the text without secrets, each line of the file by what is sent in its
+    place, and how many secrets there were. Addresses of people are not taken for secrets here."""
+    redactor = Redactor.for_transcripts(os.environ)
+    sent, found = redactor.redact_counted(text)
+    found.pop("email", None)
+    if not found:
+        return text, {}, 0
+    lines = {redactor.redact(line): line for line in text.splitlines() if redactor.redact(line) != line}
+    return sent, lines, found.total()
 
 
 def skill_paths(project: Path, agent: str) -> dict[str, Path]:

@@ -13,6 +13,7 @@ from small_night import Small
 from etude.models.simulated import SimulatedModel
 from etude.prompts import Prompts
 from etude.records import ChatRequest
+from etude.sleep.adoption.adopt import adopt
 from etude.sleep.adoption.proposal import Proposed, read_proposal
 from etude.sleep.report import NightReport
 from etude.sleep.tasks.quoted import in_own_words
@@ -146,3 +147,20 @@ def test_words_of_an_optimizer_that_nobody_said_are_no_quotes(tmp_path: Path) ->
     # The rule that was learned has the words of the user who missed it.
     (rule,) = [rule for one in proposed(report) for rule in one.added]
     assert rule.evidence.quotes
+
+
+def test_a_key_in_the_memory_file_reaches_no_model_and_stays_in_the_file(tmp_path: Path) -> None:
+    small, key = Small(tmp_path), "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2"
+    memory = small.project / "CLAUDE.md"
+    memory.write_bytes(f"# House rules\r\n\nThe token is {key}.\n".encode())
+    asked: list[str] = []
+    small.before = lambda request: asked.append("\n".join(message.text for message in request.messages))
+    report = small.night({"memory": True, "skill": False})
+    assert asked
+    assert not [text for text in asked if key in text]
+    assert any("CLAUDE.md holds what looks like a secret (1): no model is sent it" in note for note in report.notes)
+    kept = [path for path in small.base.rglob("*") if path.is_file() and key.encode() in path.read_bytes()]
+    assert kept == []
+    adopt(Path(report.proposal), small.project, small.state.folder)
+    assert memory.read_bytes().startswith(f"# House rules\r\n\nThe token is {key}.\n".encode())
+    assert b"Key Risks" in memory.read_bytes()

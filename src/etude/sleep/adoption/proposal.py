@@ -19,7 +19,7 @@ from etude.skill import Document
 from etude.skill.diff import unified_diff
 from etude.sleep.adoption.rules import Rule, active, render, with_block
 from etude.sleep.adoption.structure import plain, visible
-from etude.sleep.places import LiveDocument, read_document
+from etude.sleep.places import LiveDocument, read_document, without_secrets
 from etude.sleep.state import as_json, read_kept, write_private
 
 FOLDER = "proposal"
@@ -109,7 +109,7 @@ def stage(night: Path, proposal: Proposal, allow: Iterable[Path] = ()) -> Path:
     folder = night / FOLDER
     private_folder(folder)
     (folder / PROPOSAL).unlink(missing_ok=True)
-    write_private(folder / DIFF, visible(_diff(proposal)))
+    write_private(folder / DIFF, visible(without_secrets(_diff(proposal))[0]))
     write_private(folder / PROPOSAL, as_json(proposal))
     return folder
 

@@ -162,10 +162,11 @@ def _proposed(
     for group, change in changes:
         if change.proposed:
             live = group.live(change.place)
-            before = revised(kept.get(live.real, ()), block_of(change.before.text), BY_HAND)
+            old, new = (group.as_in_file(change.place, block_of(each.text)) for each in (change.before, change.after))
+            before = revised(kept.get(live.real, ()), old, BY_HAND)
             rules = tuple(
                 rule.model_copy(update={"ablation": change.retired.get(rule.id, rule.ablation)})
-                for rule in revised(before, block_of(change.after.text), name, _evidence(group, change))
+                for rule in revised(before, new, name, _evidence(group, change))
             )
             proposed[live.real] = Proposed(
                 live=live, rules=_measured(rules, before, group, change, wanted), before=before

@@ -13,7 +13,7 @@ from etude.sleep.adoption.proposal import opened
 from etude.sleep.config import EACH, SleepConfig
 from etude.sleep.improve.changes import PLACES, Place
 from etude.sleep.improve.context import Documents
-from etude.sleep.places import LiveDocument, documents_of, read_document, skill_paths
+from etude.sleep.places import LiveDocument, documents_of, read_document, skill_paths, without_secrets
 from etude.sleep.tasks.environment import NightEnvironment
 from etude.sleep.tasks.mined import MinedTask
 
@@ -35,9 +35,18 @@ class Group(NamedTuple):
 
     @property
     def documents(self) -> Documents:
-        """As the agent reads them, each with a block to write into."""
-        skill, memory = (Skill(name=self.title(place), text=opened(self.live(place)).render()) for place in PLACES)
+        """As the agent reads them, without secrets, each with a block to write into."""
+        texts = (without_secrets(opened(self.live(place)).render())[0] for place in PLACES)
+        skill, memory = (Skill(name=self.title(place), text=text) for place, text in zip(PLACES, texts, strict=True))
         return Documents(skill=skill, memory=memory)
+
+    def as_in_file(self, place: Place, block: str) -> str:
+        """The inside of a block with the lines of the file in place of what was sent of them."""
+        lines = without_secrets(self.live(place).text)[1]
+        return "".join(
+            lines.get(line.rstrip("\r\n"), line.rstrip("\r\n")) + line[len(line.rstrip("\r\n")) :]
+            for line in block.splitlines(keepends=True)
+        )
 
     def live(self, place: Place) -> LiveDocument:
         """A document as it is on disk."""
@@ -56,7 +65,11 @@ def groups_of(
     sleep, project = config.sleep, Path(config.sleep.project)
     learned, memory = documents_of(sleep)
     found: list[Group] = []
-    notes: list[str] = []
+    notes = [
+        f"{live.path} holds what looks like a secret ({count}): no model is sent it; take it out of the file"
+        for live in (learned, memory)
+        if (count := without_secrets(live.text)[2])
+    ]
     left = list(tasks)
     for name, path in skill_paths(project, sleep.agent).items() if sleep.skill == EACH else ():
         own = tuple(task for task in left if task.skill == name)
