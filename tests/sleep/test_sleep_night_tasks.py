@@ -250,7 +250,7 @@ def test_a_proposal_without_a_verdict_that_settles_it_waits_and_says_why(small: 
     for trials, said in ((3, "the verdict is 'inconclusive'"), (0, "there was no verdict")):
         report = auto(small, confirm_trials=trials)
         assert report.status == "proposed"
-        assert report.held_back == (f"{said}; only 'ship' is adopted without a person",)
+        assert report.held_back[0] == f"{said}; only 'ship' is adopted without a person"
         assert not small.skill.exists()
         small.base.rename(small.root / f"state-{trials}")
 

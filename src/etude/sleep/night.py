@@ -312,6 +312,9 @@ class _Night:
         else:
             status, reason = "no change", _why_nothing(gathered, improved)
         self._diagnose(status, improved)
+        found = read_proposal(Path(improved.proposal)) if improved.proposal else None
+        ended = self._report.model_copy(update={"status": status, "reason": reason})
+        self._state.write(self._folder / PAGE, as_file(ended, found))
         if self._config.sleep.tasks is None:
             archive(self._state, (*gathered.later, *gathered.tasks))
             behind = {(one.source, one.id) for task in improved.inconclusive for one in task.sessions}
@@ -322,8 +325,6 @@ class _Night:
             again = {(one.source, one.id) for one in gathered.unmined} | behind
             self._ledger.commit(self._number, gathered.entries, again)
         self._tell(status=status, reason=reason, resumes=False)
-        found = read_proposal(Path(improved.proposal)) if improved.proposal else None
-        self._state.write(self._folder / PAGE, as_file(self._report, found))
         if status == "proposed" and self._config.sleep.auto_adopt:
             self._adopt(improved)
 

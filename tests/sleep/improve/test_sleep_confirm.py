@@ -68,7 +68,7 @@ def test_what_may_be_luck_is_inconclusive_and_taken_nowhere(tmp_path: Path, tria
     assert (change.status, change.proposed) == (status, status == "accepted")
     assert (found.documents.skill == SKILL) is not change.proposed
     if status == "inconclusive":
-        assert change.reason.endswith("may be luck: p = 0.25, above the significance level 0.05")
+        assert change.reason.endswith("the gain in fresh attempts may be luck")
         assert change.fresh.varied is None  # one attempt does not tell
         assert "sleep.confirm_trials" in diagnosed("learned", "SKILL.md", change, ()).settle
 
@@ -121,7 +121,7 @@ def test_a_night_says_that_it_may_be_luck_and_what_would_settle_it(
     )
     assert (document.status, document.verdict) == ("inconclusive", "inconclusive")
     assert not (small.state.night(1) / "proposal").exists()
-    assert main(["sleep", "explain", "--project", str(small.project), "--state", str(small.base)]) == 0
+    assert main(["sleep", "explain", "--details", "--project", str(small.project), "--state", str(small.base)]) == 0
     out = capsys.readouterr().out
     assert "\nlearned: inconclusive  (" in out
     assert "\n  by luck alone: p = 0.17, above the significance level 0.05; noise floor: 0 of 1 " in out

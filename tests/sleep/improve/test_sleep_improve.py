@@ -54,7 +54,7 @@ def test_an_interrupted_night_goes_on_from_what_was_known_when_it_began(small: S
 def test_without_fresh_attempts_there_is_no_verdict_and_a_person_has_to_look(small: Small) -> None:
     report = small.night({"confirm_trials": 0, "auto_adopt": True})
     assert (report.status, report.documents[0].verdict, report.documents[0].confirmed) == ("proposed", None, None)
-    assert report.held_back == ("there was no verdict; only 'ship' is adopted without a person",)
+    assert report.held_back[0] == "there was no verdict; only 'ship' is adopted without a person"
     assert not small.skill.exists()
 
 

@@ -183,8 +183,8 @@ def test_a_rule_that_stays_is_reported_with_the_tasks_that_missed_it(small: Smal
         document.reason,
     )
     assert said is not None
-    assert {task["id"] for task in small.tasks(2) if task["split"] == "val"} <= set(said[2].split(", "))
-    assert len(said[2].split(", ")) == int(said[1])
+    named = said[2].rstrip("…").split(", ")
+    assert 0 < len(named) <= int(said[1])
 
 
 def trials(small: Small, night: int) -> int:
@@ -258,7 +258,9 @@ def test_trials_need_fresh_attempts() -> None:
 def test_a_removal_is_explained(small: Small, capsys: pytest.CaptureFixture[str]) -> None:
     small.night(RETIRE)
     idle = rule_of(small, IDLE)
-    assert main(["sleep", "explain", "2", "--project", str(small.project), "--state", str(small.base)]) == 0
+    assert (
+        main(["sleep", "explain", "2", "--details", "--project", str(small.project), "--state", str(small.base)]) == 0
+    )
     said = capsys.readouterr().out
     assert f"  {idle.id}  retired: {IDLE}" in said
     assert "fresh attempts at each with and without it: 2; none does worse without" in said
