@@ -12,10 +12,11 @@ from etude.cli.main import main
 from etude.config import load_config
 from etude.envs.dataset import DatasetEnvironment
 from etude.envs.gold import check_gold
+from etude.envs.scorers.choice import read_options
 from etude.records import Trajectory
 
 Captured = pytest.CaptureFixture[str]
-DATA = Path("/work/shared/data")
+DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 
 
 def average(env: DatasetEnvironment, answers: Sequence[str]) -> float:
@@ -39,6 +40,8 @@ def test_files_of_known_forms_become_tasks_that_only_right_answers_solve(
     env = made()
     tasks = tasks_of(env)
     assert len(tasks) == COUNT
+    for text in read_options(tasks[0].input).values():  # an option is shown once, as an option
+        assert text not in tasks[0].input.partition("(A) ")[0]
     asyncio.run(check_gold(env, tasks))  # every gold answer scores 1
     assert average(env, [""] * COUNT) == 0
     assert average(env, [task.input for task in tasks]) <= 0.05

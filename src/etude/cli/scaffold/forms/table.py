@@ -100,7 +100,10 @@ class Table:
             if None not in found:
                 return cast(tuple[str, ...], found)
         asked = self.find(*(name for name in INPUT))
-        before = self.find(*CONTEXT)
+        outer = "" if asked is None else asked.rpartition(".")[0]
+        # Inside of an object a name such as `text` says what that object is made of, as in `choices.text`.
+        around = (self.find(name) for name in CONTEXT)
+        before = next((one for one in around if one is not None and one.rpartition(".")[0] in ("", outer)), None)
         if asked is None:
             return () if before is None else (before,)
         if before is not None and first_picture(self.values(before)):
