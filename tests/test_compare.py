@@ -14,9 +14,9 @@ from etude.errors import BudgetStop, ConfigError, DataError, SkillError, VoidSto
 from etude.executors.local import LocalExecutor
 from etude.intervals import difference_interval, mean_interval
 from etude.measure.compare import acompare_skills
-from etude.protocols import Executor
-from etude.records import Reply, Skill
-from etude.records.summary import Comparison, Flip
+from etude.protocols import Agent, Executor
+from etude.records import Reply, Skill, Task, Trajectory
+from etude.records.summary import Comparison, Flip, Loaded
 from etude.testing import ScriptedModel
 from two_skills import OTHERS, TASKS, A, B, World, asked
 
@@ -78,6 +78,28 @@ async def test_the_skill_of_the_settings_can_be_left_out_of_an_evaluation(tmp_pa
     config = world.config().model_copy(update={"skill": SkillSection(path=str(tmp_path / "a.md"))})
     result = await aevaluate_skill(config, "test", **world.given(skill=None))
     assert (result.score.mean, result.hash) == (0.25, Skill(text="").hash)
+
+
+class Opens(Agent):
+    """A program that opens skill B at the first six tasks, and no other."""
+
+    name = "opens"
+
+    def fingerprint(self) -> str:
+        return "opens"
+
+    async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:
+        opened = skill.text == B.text and task.id < "t6"
+        return Trajectory(answer="yes" if opened else "no", read_skill=opened)
+
+
+async def test_it_says_in_how_many_attempts_a_program_opened_an_installed_skill(tmp_path: Path) -> None:
+    world = World(tmp_path, {"A0": "n" * 8, "B0": "y" * 8})
+    for _ in range(2):
+        result = await acompare_skills(world.config(), A, B, "test", 1, **world.given(agent=Opens()))
+        assert (result.a.loaded, result.b.loaded) == (Loaded(attempts=0, of=8), Loaded(attempts=6, of=8))
+    told = await acompare_skills(world.config(), A, B, "test", 1, **world.given())
+    assert (told.a.loaded, told.b.loaded) == (None, None)
 
 
 def test_the_other_way_round_it_is_not_shipped(tmp_path: Path) -> None:

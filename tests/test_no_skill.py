@@ -13,6 +13,7 @@ from etude.envs import ListEnvironment
 from etude.errors import BudgetStop
 from etude.measure.plan import plan
 from etude.measure.verify import verify_skill
+from etude.records.summary import Loaded
 from etude.simulation import SEED_SKILL, make_tasks
 from etude.skill import load_skill
 
@@ -96,6 +97,14 @@ def test_a_run_stopped_before_it_resumes_to_what_an_undisturbed_one_writes(tmp_p
     assert stop.value.summary.no_skill is None
     assert train(tmp_path / "cut").no_skill == whole.no_skill
     assert files(tmp_path / "cut") == files(tmp_path / "whole")
+
+
+def test_what_a_program_opened_is_said_in_the_summary(tmp_path: Path) -> None:
+    summary = train(tmp_path)
+    assert summary.best.loaded is None
+    opened = summary.best.model_copy(update={"loaded": Loaded(attempts=12, of=20)})
+    lines = list(summary_lines(summary.model_copy(update={"best": opened})))
+    assert "loaded      the program opened the best skill in 12 of 20 test attempts" in lines
 
 
 def test_a_run_without_it_is_verified_as_it_is(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from etude.errors import DataError
 from etude.events import Notice
 from etude.intervals import difference_interval, mean_interval, tasks_needed
 from etude.records import Attempt, Record, Score, Skill, Split, Task, digest
-from etude.records.summary import Compared, Comparison, Flip, Interval, NoSkill, Settle, ShipVerdict, Tried
+from etude.records.summary import Compared, Comparison, Flip, Interval, Loaded, NoSkill, Settle, ShipVerdict, Tried
 from etude.skill import Document
 from etude.stages.evaluation import evaluate
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
@@ -38,6 +38,8 @@ class _Pair(Record):
     b: Score
     tokens: tuple[int, int] | None = None
     """Output tokens of the two attempts."""
+    read: tuple[bool | None, bool | None] | None = None
+    """Whether the program opened the skill."""
 
 
 class _Paired(Record):
@@ -116,8 +118,8 @@ async def compare_on(
     flips = [Flip(task=task, a=a, b=b) for task, a, b in zip(values, before, after, strict=True) if a != b]
     flips.sort(key=lambda flip: -abs(flip.b - flip.a))
     return Comparison(
-        a=_compared(skills[0], before, _answer_tokens(paired, 0)),
-        b=_compared(skills[1], after, _answer_tokens(paired, 1)),
+        a=_compared(skills[0], before, paired, 0),
+        b=_compared(skills[1], after, paired, 1),
         split=split,
         metric=gate.metric,
         trials=trials,
@@ -137,8 +139,13 @@ async def compare_on(
     )
 
 
-def _compared(skill: Skill, values: Sequence[float], answer_tokens: float | None) -> Compared:
-    return Compared(skill=skill.name, hash=skill.hash, score=mean_interval(values), answer_tokens=answer_tokens)
+def _compared(skill: Skill, values: Sequence[float], paired: _Paired, side: int) -> Compared:
+    tokens, read = _answer_tokens(paired, side), [pair.read[side] for pair in paired.pairs if pair.read is not None]
+    known = [one for one in read if one is not None]
+    loaded = Loaded(attempts=sum(known), of=len(known)) if known else None
+    return Compared(
+        skill=skill.name, hash=skill.hash, score=mean_interval(values), answer_tokens=tokens, loaded=loaded
+    )
 
 
 async def worth_of(bench: Workbench, best: Skill, tested: Comparison) -> NoSkill | None:
@@ -229,7 +236,13 @@ async def _attempt_both(
 def _paired(attempts: Sequence[Attempt], skills: int) -> _Paired:
     """Pair what stands side by side; with one skill, each attempt with itself."""
     pairs = [
-        _Pair(task=a.task.id, a=a.score, b=b.score, tokens=(_tokens(a), _tokens(b)))
+        _Pair(
+            task=a.task.id,
+            a=a.score,
+            b=b.score,
+            tokens=(_tokens(a), _tokens(b)),
+            read=(a.trajectory.read_skill, b.trajectory.read_skill),
+        )
         for a, b in zip(attempts[::skills], attempts[skills - 1 :: skills], strict=True)
         if a.score is not None and b.score is not None
     ]

@@ -172,3 +172,20 @@ def test_a_model_that_does_not_exist_is_reported_before_the_first_call(demo_proj
 def test_json_and_another_format_exclude_each_other(demo_project: Path, capsys: Captured) -> None:
     assert main(["evaluate", "demo/etude.yaml", "--json", "--format", "csv"]) == 2
     assert "error: --json and --format csv cannot be combined\n" in capsys.readouterr().err
+
+
+def test_an_evaluation_is_written_in_the_form_of_agent_skills(demo_project: Path, capsys: Captured) -> None:
+    words = ["evaluate", "demo/etude.yaml", "--env.limit={test: 10}", "--skill", "none", "--skill", BEST]
+    assert main([*words, "--evals", "results", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["evaluations"]
+    summary = json.loads(Path("results/benchmark.json").read_text())["run_summary"]
+    means = [summary[arm]["pass_rate"]["mean"] for arm in ("without_skill", "with_skill")]
+    assert means == [pytest.approx(row["score"]["mean"], abs=1e-4) for row in rows]
+    assert len(list(Path("results").glob("eval-*/with_skill/run-1/grading.json"))) == 10
+
+
+def test_a_benchmark_has_one_skill_and_none_beside_it(demo_project: Path, capsys: Captured) -> None:
+    words = ["evaluate", "demo/etude.yaml", "--skill", f"{RUN}:initial", "--skill", BEST, "--evals", "results"]
+    assert main(words) == 2
+    assert "--evals writes one skill, and none beside it, with one model" in capsys.readouterr().err
+    assert not Path("results").exists()

@@ -1,7 +1,8 @@
 """`etude evaluate`."""
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from etude.cli.lookup import NamedSkill, find_arm, without_skill
@@ -12,10 +13,13 @@ from etude.cli.terminal.summary_text import score, seen_before
 from etude.cli.terminal.tables import csv_lines, markdown_lines, text_lines
 from etude.cli.trust import trusted
 from etude.cli.watch import watch
+from etude.comparison import delivers
 from etude.config import TrainConfig
 from etude.errors import StopRun
+from etude.measure.benchmark import Arm, write_benchmark
 from etude.measure.evaluate import SkillEvaluation, aevaluate_skill
 from etude.models import build_model
+from etude.records import Attempt
 from etude.skill import load_skill
 from etude.workbench import Given
 
@@ -38,20 +42,36 @@ def run(args: argparse.Namespace) -> int:
     own = config.skill.path
     skills = [find_arm(text) for text in args.skill or ()]
     skills = skills or [without_skill() if own is None else NamedSkill(own, load_skill(own))]
+    _check_evals(skills, args)
     for one in configs:
         build_model(one.target)  # a bad name is reported before the first call
     asked = [(skill, one) for skill in skills for one in configs]
     rows: Rows = []
+    arms: list[Arm] = []
     try:
         for skill, one in asked:
-            rows.append((skill.label, _evaluate(one, skill, args)))
+            attempts: list[Attempt] = []
+            rows.append((skill.label, _evaluate(one, skill, args, attempts if args.evals else None)))
+            arms.append(Arm(rows[-1][1], attempts, delivers(skill.skill)))
     except StopRun as stop:
         return _stopped(stop, rows, len(asked), args)
     if len(asked) == 1 and args.format == "text" and not args.json:
         _print(*rows[0])
     else:
         _print_rows(rows, args)
+    if args.evals:
+        output.note(f"written: {write_benchmark(arms, Path(args.evals))}")
     return 0
+
+
+def _check_evals(skills: Sequence[NamedSkill], args: argparse.Namespace) -> None:
+    """Raises UsageError: more than a skill and none would be written into one benchmark."""
+    arms = [delivers(skill.skill) for skill in skills]
+    if args.evals and (len(args.target or ()) > 1 or len(set(arms)) < len(arms)):
+        raise UsageError(
+            "--evals writes one skill, and none beside it, with one model",
+            hint="as in `--skill none --skill first:best --evals results`",
+        )
 
 
 def _stopped(stop: StopRun, rows: Rows, asked: int, args: argparse.Namespace) -> int:
@@ -80,10 +100,12 @@ def _with_target(config: TrainConfig, model: str, args: argparse.Namespace) -> T
     return trusted(config, args, ("target.model",))
 
 
-def _evaluate(config: TrainConfig, skill: NamedSkill, args: argparse.Namespace) -> SkillEvaluation:
+def _evaluate(
+    config: TrainConfig, skill: NamedSkill, args: argparse.Namespace, attempts: list[Attempt] | None
+) -> SkillEvaluation:
     async def work(given: Given) -> SkillEvaluation:
         given["skill"] = skill.skill
-        return await aevaluate_skill(config, args.split, args.trials, **given)
+        return await aevaluate_skill(config, args.split, args.trials, attempts=attempts, **given)
 
     return watch(work, args.command)
 

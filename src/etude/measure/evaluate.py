@@ -1,5 +1,6 @@
 """Score a skill on a split, outside of training, over the facts of a run folder."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Unpack
 
@@ -9,10 +10,11 @@ from etude.config import TrainConfig
 from etude.display import seen
 from etude.events import ATTEMPTING, StageFinished, StageStarted
 from etude.intervals import mean_interval
-from etude.records import Metric, Record, Split, digest
+from etude.records import Attempt, Evaluation, Metric, Record, Split, Task, digest
 from etude.records.summary import Interval
 from etude.stages.evaluation import evaluate
-from etude.workbench import Given, takes_given
+from etude.stages.shared.rollout import attempt_id
+from etude.workbench import Given, Workbench, takes_given
 
 
 class SkillEvaluation(Record):
@@ -41,11 +43,19 @@ class SkillEvaluation(Record):
 
 @takes_given
 async def aevaluate_skill(
-    config: TrainConfig, split: Split = "test", trials: int = 1, **given: Unpack[Given]
+    config: TrainConfig,
+    split: Split = "test",
+    trials: int = 1,
+    *,
+    attempts: list[Attempt] | None = None,
+    **given: Unpack[Given],
 ) -> SkillEvaluation:
     """Attempt every task of a split `trials` times with the skill of the config, or the one given.
 
     The run folder's journal is used and added to, so that nothing is paid for twice; the run itself is not changed.
+
+    Args:
+        attempts: where given, those with a score are added to it, trial by trial.
 
     Raises:
         InputError: the split is empty, or something cannot be used as it is.
@@ -59,6 +69,8 @@ async def aevaluate_skill(
         stage, before = ATTEMPTING[split], bench.spend.totals().total_calls
         bench.emit(StageStarted(stage=stage, step=0, epoch=0, total=len(tasks) * trials))
         result = await evaluate(bench.rollout, bench.skill, tasks, split, trials=trials)
+        if attempts is not None:
+            attempts += await _scored(bench, result, tasks, trials)
         gate = config.gate
         values = result.values(gate.metric, gate.mixed_weight)
         score = mean_interval(list(values.values()))
@@ -82,6 +94,20 @@ async def aevaluate_skill(
         )
         bench.folder.write_json(name, evaluation.model_dump(mode="json", exclude={"calls_sent"}))
         return evaluation
+
+
+async def _scored(bench: Workbench, result: Evaluation, tasks: Sequence[Task], trials: int) -> list[Attempt]:
+    """The attempts of an evaluation that have a score, from the journal. What waits for a model is not measured where
+    its answers were cached."""
+    found: list[Attempt] = []
+    for trial in range(trials):
+        for task in tasks:
+            if attempt_id(task.id, bench.skill, trial) not in result.voids:
+                found.append(await bench.rollout.attempt(task, bench.skill, trial))
+    if bench.rollout.agent.journals_calls:
+        untimed = [each.trajectory.model_copy(update={"seconds": None}) for each in found]
+        return [each.model_copy(update={"trajectory": made}) for each, made in zip(found, untimed, strict=True)]
+    return found
 
 
 evaluate_skill = seen(aevaluate_skill)

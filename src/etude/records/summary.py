@@ -40,6 +40,13 @@ class Settle(Record):
     """The same in a sentence."""
 
 
+class Loaded(Record):
+    """In how many attempts an agent program opened a skill that it had to choose itself."""
+
+    attempts: int
+    of: int
+
+
 class Compared(Record):
     """One of two skills, over the tasks that both have a score on."""
 
@@ -49,6 +56,8 @@ class Compared(Record):
     answer_tokens: float | None = None
     """Mean output tokens of the attempts that were compared, as billed or estimated; None where they were
     not counted."""
+    loaded: Loaded | None = None
+    """None where the skill is always in context, or it cannot be told."""
 
 
 class Flip(Record):
@@ -132,6 +141,8 @@ class SkillScores(Record):
     hash: str
     val: Interval | None = None
     test: Interval | None = None
+    loaded: Loaded | None = None
+    """In how many test attempts the program opened it, with `agent.delivery: install`."""
 
 
 class Cost(Record):

@@ -178,6 +178,11 @@ def evaluate(parser: Arguments) -> None:
         help="a model in place of target.model; repeatable, each skill is scored with each model",
     )
     _split_and_trials(parser)
+    parser.add_argument(
+        "--evals",
+        metavar="DIR",
+        help="also write the attempts in the form of Agent Skills: grading.json for each, and benchmark.json",
+    )
     parser.add_argument("--format", choices=FORMATS, default="text", metavar="FORMAT", help=f"{', '.join(FORMATS)}")
 
 

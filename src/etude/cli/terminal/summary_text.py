@@ -87,6 +87,9 @@ def _scores(summary: Summary) -> Iterator[str]:
     if summary.settle is not None:
         yield from settle_lines(summary.settle)
     yield from _worth(summary)
+    if best.loaded is not None:
+        count = f"{best.loaded.attempts} of {best.loaded.of}"
+        yield f"{'loaded':<12}the program opened the best skill in {count} test attempts"
     if summary.test_openings > 1:
         yield f"{'test split':<12}{seen_before(summary.test_openings)}"
 

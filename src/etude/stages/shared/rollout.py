@@ -297,4 +297,5 @@ def too_many_voids(split: Split, example: Attempt, voids: int, total: int, limit
 
 def _without_messages(attempt: Attempt) -> Attempt:
     made = attempt.trajectory
-    return attempt.model_copy(update={"trajectory": Trajectory(usage=made.usage, simulated=made.simulated)})
+    kept = Trajectory(usage=made.usage, simulated=made.simulated, read_skill=made.read_skill)
+    return attempt.model_copy(update={"trajectory": kept})
