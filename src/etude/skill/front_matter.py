@@ -13,6 +13,13 @@ MAX_COMPATIBILITY = 500
 MAX_BODY_LINES = 500
 MAX_BODY_TOKENS = 5_000
 
+MAX_LISTED = 1_536
+"""Characters of `description` and `when_to_use` together that Claude Code shows."""
+RESERVED = ("anthropic", "claude")
+"""Words that agent programs keep for skills of their own."""
+
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+_WHEN = re.compile(r"\b(?:use|used|using|when|whenever|if)\b", re.IGNORECASE)
 _TEXTS = ("name", "description", "license", "compatibility")
 _KEYS = (*_TEXTS, "metadata", "allowed-tools")
 _REQUIRED = ("name", "description")
@@ -48,6 +55,22 @@ def disagreements(document: Document, strict: bool) -> list[str]:
         found.append(f"body: has {lines} lines; at most {MAX_BODY_LINES} are recommended")
     if tokens > MAX_BODY_TOKENS:
         found.append(f"body: has about {tokens:,} tokens; at most {MAX_BODY_TOKENS:,} are recommended")
+    return found
+
+
+def unlisted(meta: Mapping[str, Any]) -> list[str]:
+    """What keeps agent programs from listing a skill, or from choosing it, though the format allows it."""
+    name, description, when = (str(meta.get(key) or "") for key in ("name", "description", "when_to_use"))
+    found = [f"name: {word!r} is reserved by some programs" for word in RESERVED if word in name]
+    if _TAG.search(description):
+        found.append("description: has a tag in angle brackets, which some programs refuse")
+    if len(description) + len(when) > MAX_LISTED:
+        found.append(
+            f"description: with when_to_use it has {len(description) + len(when):,} characters; what is over "
+            f"{MAX_LISTED:,} is not shown"
+        )
+    if description.strip() and not when.strip() and not _WHEN.search(description):
+        found.append("description: does not say when to use the skill; programs choose by it")
     return found
 
 

@@ -144,6 +144,32 @@ def test_a_skill_that_breaks_the_format_of_agent_skills_is_noted(fresh_project: 
     assert notes[1:] == ["there is no front matter; name and description are required"]
 
 
+def test_what_keeps_a_program_from_choosing_an_installed_skill_is_noted(
+    fresh_project: Path, capsys: Captured
+) -> None:
+    Path("claude-poet").mkdir()
+    text = f"Writes poems <b>well</b>. {'x' * 1000}"
+    front = f"---\nname: claude-poet\ndescription: {text}\n"
+    Path("claude-poet/SKILL.md").write_text(front + "---\n\n- Rhyme.\n")
+
+    def notes(*words: str) -> list[str]:
+        found = checks(capsys, CONFIG, "--skill.path", "claude-poet", *words)
+        return [check["text"] for check in found["skill"][1:]]
+
+    installed = ("--agent.name", "command", "--agent.command", '["true"]', "--agent.delivery", "install")
+    assert notes() == ["description: has 1026 characters; at most 1024 are allowed"]
+    assert notes(*installed) == [
+        "description: has 1026 characters; at most 1024 are allowed",
+        "name: 'claude' is reserved by some programs",
+        "description: has a tag in angle brackets, which some programs refuse",
+        "description: does not say when to use the skill; programs choose by it",
+    ]
+    Path("claude-poet/SKILL.md").write_text(front + f"when_to_use: {'y' * 600}\n---\n\n- Rhyme.\n")
+    assert notes(*installed)[-1] == (
+        "description: with when_to_use it has 1,626 characters; what is over 1,536 is not shown"
+    )
+
+
 def test_a_run_folder_in_use_is_wrong(fresh_project: Path, capsys: Captured) -> None:
     with RunFolder.open(RunSection(folder="demo/runs", name="demo")):
         found = wrong(checks(capsys, CONFIG, code=1))

@@ -34,7 +34,8 @@ from etude.sandbox import find_sandbox
 from etude.sandbox.landlock import Landlock
 from etude.sandbox.launch.group import NoGroup, place
 from etude.secret_values import SHORTEST_KEY
-from etude.skill import load_skill, token_count, validate_skill
+from etude.skill import Document, load_skill, token_count, validate_skill
+from etude.skill.front_matter import unlisted
 from etude.store import is_running, read_run
 from etude.store.run import plain_name
 from etude.workbench import Given
@@ -163,7 +164,9 @@ def _skill(config: TrainConfig, found: Findings) -> None:
         )
     found.ok("skill", f"{skill.name}: about {tokens:,} of {most:,} tokens, {len(skill.files)} other files")
     if Path(config.skill.path).is_dir() or Path(config.skill.path).name == "SKILL.md":
-        for text in validate_skill(skill):
+        installed = (config.agent.model_extra or {}).get("delivery") == "install"
+        more = unlisted(Document.parse(skill.text).meta) if installed else []
+        for text in (*validate_skill(skill), *more):
             found.note("skill", text)
 
 
