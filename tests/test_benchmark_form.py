@@ -3,6 +3,9 @@
 import json
 from pathlib import Path
 
+from etude.cli.scaffold.forms.evals import skill_evals
+from etude.cli.scaffold.forms.table import Table
+from etude.envs.files import read_rows
 from etude.intervals import mean_interval
 from etude.measure.benchmark import Arm, grading, write_benchmark
 from etude.measure.evaluate import SkillEvaluation
@@ -49,6 +52,25 @@ def test_both_arms_are_written_with_mean_spread_and_difference(tmp_path: Path) -
     graded = json.loads((tmp_path / "eval-2-b" / "without_skill" / "run-2" / "grading.json").read_text())
     assert graded["expectations"][1] == {"text": "It is sad.", "passed": False, "evidence": "line 1"}
     assert graded["summary"] == {"passed": 1, "failed": 1, "total": 2, "pass_rate": 0.5}
+
+
+def test_the_tasks_are_written_as_evals_that_init_reads(tmp_path: Path) -> None:
+    named = attempt("1", 0, True, True)
+    asked = Task(id="2", input="Add 3 and 4.", gold="7")
+    counted = named.model_copy(update={"task": asked, "score": Score(hard=1, soft=1)})
+    write_benchmark([Arm(evaluation("poet"), [named, counted, counted], True)], tmp_path)
+    path = tmp_path / "evals.json"
+    first, second = json.loads(path.read_text())["evals"]
+    assert first == {"id": "1", "prompt": "i", "expectations": list(TEXTS)}
+    assert second == {
+        "id": "2",
+        "prompt": "Add 3 and 4.",
+        "expected_output": "7",
+        "expectations": ["The answer is: 7"],
+    }
+    read = skill_evals(Table(read_rows(path)))
+    assert read is not None
+    assert [row.columns["expectations"] for row in read.rows] == [list(TEXTS), ["The answer is: 7"]]
 
 
 def test_a_task_without_expectations_is_one_of_its_own() -> None:

@@ -1,4 +1,5 @@
-"""Evaluations in the form of Agent Skills: `grading.json` for each attempt, `benchmark.json` for both arms."""
+"""Evaluations in the form of Agent Skills: `grading.json` for each attempt, `benchmark.json` for both arms, and the
+tasks as `evals.json`, which the next skill can bring along."""
 
 import json
 import os
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple
 
 from etude.files import write_atomically
 from etude.measure.evaluate import SkillEvaluation
-from etude.records import Attempt
+from etude.records import Attempt, canonical
 
 WITH, WITHOUT = "with_skill", "without_skill"
 
@@ -28,8 +29,8 @@ class Arm(NamedTuple):
 
 
 def write_benchmark(arms: Sequence[Arm], folder: Path) -> Path:
-    """Write `eval-ID/ARM/run-N/grading.json` and `benchmark.json`, whose path is returned. What is not known, as the
-    time of attempts whose model calls were cached, is left out."""
+    """Write `eval-ID/ARM/run-N/grading.json`, `evals.json` and `benchmark.json`, whose path is returned. What is not
+    known, as the time of attempts whose model calls were cached, is left out."""
     runs: list[dict[str, Any]] = []
     for arm in arms:
         for attempt in arm.attempts:
@@ -61,7 +62,25 @@ def write_benchmark(arms: Sequence[Arm], folder: Path) -> Path:
         "runs_per_configuration": skilled.trials,
         "simulated": any(arm.evaluation.simulated for arm in arms),
     }
+    _write(folder / "evals.json", {"skill_name": skilled.skill, "evals": evals_of(arms)})
     return _write(folder / "benchmark.json", {"metadata": about, "runs": runs, "run_summary": summary})
+
+
+def evals_of(arms: Sequence[Arm]) -> list[dict[str, Any]]:
+    """Each task once, with what is expected of its answer. Files of a task stay where they are."""
+    attempts = {attempt.task.id: attempt for arm in arms for attempt in arm.attempts}
+    return [dict(_eval(attempt)) for attempt in attempts.values()]
+
+
+def _eval(attempt: Attempt) -> Iterator[tuple[str, Any]]:
+    task, score = attempt.task, attempt.score
+    gold = task.gold if isinstance(task.gold, str) or task.gold is None else canonical(task.gold)
+    texts = [each.text for each in score.criteria] if score is not None else []
+    yield from (("id", task.id), ("prompt", task.input))
+    if gold is not None:
+        yield "expected_output", gold
+    if texts or gold is not None:
+        yield "expectations", texts or [f"The answer is: {gold}"]
 
 
 def grading(attempt: Attempt) -> dict[str, Any]:
