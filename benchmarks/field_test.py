@@ -123,10 +123,10 @@ class FieldTest:
         command = "run the same command again"
         try:
             if arm.name == "no skill":
-                found = watch(config, lambda given: aevaluate_skill(config, **_bare(given)), command)
+                found = watch(lambda given: aevaluate_skill(config, **_bare(given)), command)
                 row = {"state": "finished", "test": _interval(found.score), "simulated": found.simulated}
             else:
-                summary = watch(config, lambda given: Trainer(config, **_bare(given)).atrain(), command)
+                summary = watch(lambda given: Trainer(config, **_bare(given)).atrain(), command)
                 row = {"state": "finished", **self._of(summary)}
         except StopRun as stop:  # what it says may hold addresses: only its kind goes into the result
             tell(stop)

@@ -106,7 +106,7 @@ def missing_data_file(folder: Path) -> None:
         (same_input_in_two_splits, ["train", "val"]),
         (missing_field, ["train.jsonl", "3", "gold"]),
         (broken_line, ["test.jsonl", "2"]),
-        (unknown_key, ["train.batchsize", "did you mean 'batch_size'"]),
+        (unknown_key, ["train.batchsize", "did you mean 'train.batch_size'"]),
         (unknown_option_of_the_environment, ["scorrer", "did you mean 'scorer'"]),
         (missing_skill, ["no-such-skill"]),
         (invalid_front_matter, ["SKILL.md"]),

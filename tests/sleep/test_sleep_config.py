@@ -54,8 +54,8 @@ def test_what_a_night_sets_itself_is_refused(section: str, hint: str) -> None:
 @rows(
     ("sleep", "message"),
     [
-        ({"drem": 1}, "unknown key 'sleep.drem'\nhint: did you mean 'dream'?"),
-        ({"agnet": "codex"}, "did you mean 'agent'?"),
+        ({"drem": 1}, "unknown key 'sleep.drem'\nhint: did you mean 'sleep.dream'?"),
+        ({"agnet": "codex"}, "did you mean 'sleep.agent'?"),
         ({"dream": -1}, "sleep.dream"),
         ({"max_tasks": 0}, "sleep.max_tasks"),
         ({"memory": " "}, "an empty name"),

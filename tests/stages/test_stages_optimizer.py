@@ -37,6 +37,7 @@ NAMES = (
     "sleep_attempt",
     "sleep_dream",
     "sleep_mine",
+    "sleep_wishes",
     "slow_update",
     "spreadsheet_multi",
     "spreadsheet_single",

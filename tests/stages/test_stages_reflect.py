@@ -351,7 +351,7 @@ async def test_the_second_step_in_a_row_without_a_usable_answer_stops_the_run() 
     with pytest.raises(OutageStop) as stop:
         count_silence(await read_in_vain(), 1)
     assert stop.value.message.startswith("optimizer: no usable answer in 2 steps in a row: scripted:model: no usable")
-    for way in ("--fork", "optimizer.structured = 'prompt'", "max_output_tokens"):
+    for way in ("--fork", "optimizer.structured: json_schema, tool, prompt", "max_output_tokens"):
         assert way in stop.value.hint
 
 

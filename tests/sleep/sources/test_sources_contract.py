@@ -127,8 +127,7 @@ def test_an_unknown_source_is_an_error_with_a_hint() -> None:
     with pytest.raises(ConfigError) as raised:
         source_of("claude-cod")
     assert str(raised.value) == (
-        "unknown source 'claude-cod'\n"
-        "hint: did you mean 'claude-code'?; or give an import path 'package.module:Class'"
+        "unknown source 'claude-cod'\nhint: did you mean 'claude-code', or an import path 'package.module:Class'"
     )
 
 

@@ -107,7 +107,7 @@ def fit_scorer(
 
 def no_judge() -> Judge:
     """In place of the model that grades: nothing is graded while a project is made."""
-    raise ConfigError("no model is asked while a project is made")
+    raise ConfigError("no model is asked while a project is made", hint="give another --scorer")
 
 
 def config_text(plan: Plan) -> str:
