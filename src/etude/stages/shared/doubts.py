@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Sequence
 
-from etude.prompts.cuts import cut_middle
 from etude.records import Attempt, Candidate, TrainState
 from etude.records.doubts import Doubt
 
@@ -14,7 +13,7 @@ _OF_A_TYPE = 8
 _AT_THE_END = 3
 """The same at the end of a run."""
 _STEPS = 2
-"""Steps in a row without a usable edit, likewise."""
+"""First steps without a usable edit, likewise."""
 _SHOWN_CHARS = 80
 """Of each part of the attempt that is shown."""
 
@@ -30,8 +29,10 @@ class Doubts:
         self._outcomes: list[tuple[Attempt, str]] = []
         """Scored training attempts, and the file that has them."""
         self._proposed = 0
+        self._usable = False
+        """There was an edit that could be tried: steps without one are then nothing unusual."""
         self._empty_steps: list[str] = []
-        """Files of the steps in a row that had failures and gave no usable edit."""
+        """Why the steps so far that had failures gave no usable edit."""
 
     def attempted(self, state: TrainState, scored: Sequence[Attempt], place: str) -> None:
         """A batch of training tasks was attempted and scored."""
@@ -59,7 +60,7 @@ class Doubts:
             edit = candidate.edits[0]
             self._without_edit(f"{edit.fate}: {_line(edit.edit.target or edit.edit.content)}")
         elif self._proposed:
-            self._empty_steps.clear()
+            self._usable = True
 
     def ended(self, state: TrainState) -> None:
         """The search is over."""
@@ -93,8 +94,8 @@ class Doubts:
 
     def _without_edit(self, why: str) -> None:
         self._empty_steps.append(why)
-        if len(self._empty_steps) >= _STEPS:
-            what = f"the optimizer gave no usable edit in {len(self._empty_steps)} steps in a row"
+        if len(self._empty_steps) >= _STEPS and not self._usable:
+            what = f"the optimizer gave no usable edit in the first {len(self._empty_steps)} steps"
             self._find("optimizer", what, f"the last one: {_line(why)}", "take a stronger model as the optimizer")
 
     def _shown(self, kind: str | None = None) -> str:
@@ -120,4 +121,5 @@ class Doubts:
 
 
 def _line(text: str) -> str:
-    return " ".join(cut_middle(" ".join(text.split()), _SHOWN_CHARS).split())
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN_CHARS else f"{line[: _SHOWN_CHARS - 1]}…"
