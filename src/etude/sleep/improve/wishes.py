@@ -45,11 +45,7 @@ class Asked(NamedTuple):
 
 
 async def asked(
-    optimizer: Optimizer,
-    rules: Sequence[Rule],
-    documents: Iterable[str],
-    heard: Sequence[tuple[str, Quote]],
-    unwanted: Sequence[str] = (),
+    optimizer: Optimizer, rules: Sequence[Rule], documents: Iterable[str], heard: Sequence[tuple[str, Quote]]
 ) -> Asked:
     """Ask the optimizer once which quotes ask for what. No call where nobody said anything.
 
@@ -57,7 +53,6 @@ async def asked(
         rules: tonight's new ones.
         documents: texts that the agent reads already.
         heard: the wish that was read in a quote, or nothing, and the quote (`what_was_said`).
-        unwanted: rules that the user does not want.
     """
     numbered = _numbered(heard)
     if not numbered:
@@ -67,7 +62,6 @@ async def asked(
         _section("New rules", "rules", [f"{name}: {text}" for name, text in by_id.items()] or ["none"]),
         _section("Documents that the agent reads", "documents", [text for text in documents if text.strip()]),
         _section("What users said", "quotes", [f"{name}: {text}" for name, (text, _) in numbered.items()]),
-        *([_section("Rules that the user does not want", "unwanted", list(unwanted))] if unwanted else []),
     ]
     try:
         reply = await optimizer.ask("sleep_wishes", sections, _Reply)
@@ -81,11 +75,14 @@ async def asked(
     by_rule = {
         by_id[one.rule]: found for one in reply.asked_by if one.rule in by_id and (found := quotes(one.quotes))
     }
-    known = [*by_id.values(), *unwanted]
     wishes: dict[str, tuple[Quote, ...]] = {}
     for one in reply.wishes:
         text, found = " ".join(one.rule.lstrip("-*• \t").split()), quotes(one.quotes)
-        if found and 0 < len(text) <= LONGEST_RULE and not any(same(text, other) for other in (*known, *wishes)):
+        if (
+            found
+            and 0 < len(text) <= LONGEST_RULE
+            and not any(same(text, other) for other in (*by_id.values(), *wishes))
+        ):
             wishes[text] = found
     return Asked(by_rule, dict(list(wishes.items())[:MOST_WISHES]))
 
