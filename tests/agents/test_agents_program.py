@@ -308,14 +308,18 @@ class TestVerdicts:
             verdict(evidence(**seen))
         assert not isinstance(caught.value, StopRun)
 
-    def test_a_login_that_is_refused_stops_the_run(self) -> None:
-        report = Report(error="401 Unauthorized: token expired")
+    @pytest.mark.parametrize(
+        ("words", "hint"),
+        [
+            ("token_expired", "look at the program's own login, model and version, then run this again"),
+            ("usage limit: try again in 3 hours", "run the same command again when your plan allows more"),
+        ],
+    )
+    def test_a_login_that_is_refused_or_used_up_stops_the_run(self, words: str, hint: str) -> None:
+        report = Report(error=words)
         with pytest.raises(OutageStop) as caught:
             verdict(evidence(asked=None, report=report))
-        assert str(caught.value) == (
-            "agent 'x' gave up: 401 Unauthorized: token expired\n"
-            "hint: look at the program's own login, model and version, then run this again"
-        )
+        assert str(caught.value) == f"agent 'x' gave up: {words}\nhint: {hint}"
         with pytest.raises(ProgramFailed):
             verdict(evidence(asked=1, report=report))
 

@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from etude.config import Price
-from etude.errors import BudgetStop, HandoffStop, RejectedRequest, TransientError
+from etude.errors import BudgetStop, HandoffStop, RejectedRequest, RejectedRole, TransientError
 from etude.events import CallFinished, Event
 from etude.models import Metered
 from etude.models.wrappers.metered import cost, prompt_bound
@@ -39,6 +39,15 @@ async def test_a_failed_request_is_settled_without_a_bill(error: Exception):
     (event,) = events
     assert isinstance(event, CallFinished)
     assert event.error == str(error).partition("\n")[0]
+
+
+@pytest.mark.parametrize("error", [TransientError("429", rate_limited=True), RejectedRole("usage limit reached")])
+async def test_a_request_that_the_server_turned_away_is_no_call(error: Exception):
+    spend, events = FreeSpend(), list[Event]()
+    model = Metered(ScriptedModel([error]), "target", spend, None, events.append)
+    with pytest.raises(type(error)):
+        await model.complete(HELLO)
+    assert (spend.withdrawn, spend.settled, spend.abandoned, len(events)) == ([0], [], [], 1)
 
 
 async def test_a_cancelled_request_keeps_its_bound_and_abandons_its_ticket():

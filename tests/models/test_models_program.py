@@ -1,6 +1,8 @@
 """Agent programs as chat models."""
 
 import asyncio
+import json
+import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -9,12 +11,13 @@ from typing import Any
 import pytest
 
 from etude.config import ModelSection
-from etude.errors import ConfigError, RejectedRequest, RejectedRole, TransientError
-from etude.models import build_model
+from etude.errors import ConfigError, OutageStop, RejectedRequest, RejectedRole, TransientError
+from etude.models import Metered, Retrying, build_model
 from etude.protocols import ChatModel
 from etude.records import ChatRequest, ImagePart, Message, Reply, ResponseSchema, Tool, assistant, system, user
 from etude.simulation.endpoint import running_endpoint
 from etude.testing import ChatModelContract
+from memory_doubles import FreeSpend
 
 INSTALLED = Path(__file__).resolve().parents[2] / ".tools" / "programs" / "bin"
 PROGRAMS = ["claude-code", "codex", "opencode", "pi"]
@@ -137,6 +140,25 @@ def test_what_will_never_pass_is_reported_at_once_and_is_no_answer(
 def test_what_may_pass_is_reported_as_such_and_is_no_answer(program: str) -> None:
     with pytest.raises(TransientError):
         ask(program, said("429 Too Many Requests", "{}"), timeout=5.0)
+
+
+def test_a_plan_that_is_used_up_stops_at_once_and_is_no_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = "You've hit your usage limit. Upgrade to Pro or try again in 3 hours 12 minutes."
+    told = json.dumps({"type": "turn.failed", "error": {"message": words}})
+    stub = tmp_path / "codex"
+    stub.write_text(
+        f"#!/bin/sh\n[ \"$1\" = --version ] && echo codex-cli 0.169.0 && exit\ncat << 'END'\n{told}\nEND\n"
+    )
+    stub.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("CODEX_API_KEY", "sk-mine")
+    spend = FreeSpend()
+    model = Retrying(Metered(make("codex"), "optimizer", spend, None, lambda event: None), "optimizer", 300)
+    with pytest.raises(OutageStop) as caught:
+        asyncio.run(model.complete(QUESTION))
+    assert words in caught.value.message
+    assert caught.value.hint == "run the same command again when your plan allows more"
+    assert (spend.withdrawn, spend.settled) == ([0], [])
 
 
 @programs

@@ -57,11 +57,23 @@ async def test_chance_shortens_a_pause_by_at_most_half(fake_time: FakeTime):
 
 
 async def test_the_server_says_how_long_to_wait(fake_time: FakeTime):
-    wait, too_long = (TransientError("429", rate_limited=True, retry_after=seconds) for seconds in (7.0, 3600.0))
+    wait, too_long = (TransientError("429", rate_limited=True, retry_after=seconds) for seconds in (7.0, 200.0))
     retry = retrying(ScriptedModel(["first", wait, too_long, "second"]), fake_time)
     await retry.complete(ask("a"))
     await retry.complete(ask("b"))
     assert fake_time.slept == [7.0, 60.0]
+
+
+async def test_a_wait_longer_than_an_outage_may_be_stops_the_run_at_once(fake_time: FakeTime):
+    later = TransientError("429: plan used up", rate_limited=True, retry_after=10_800.0)
+    model = ScriptedModel(["first", later])
+    retry = retrying(model, fake_time)
+    await retry.complete(ask("a"))
+    for name in ("b", "c"):
+        with pytest.raises(OutageStop, match="wants no request for 10,800 seconds: 429: plan used up") as caught:
+            await retry.complete(ask(name))
+        assert caught.value.hint == "run the same command again after that"
+    assert (fake_time.slept, len(model.requests)) == ([], 2)
 
 
 async def test_a_rejected_request_is_not_tried_again(fake_time: FakeTime):

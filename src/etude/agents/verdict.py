@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from etude.errors import EtudeError, OutageStop
 from etude.programs.base import Report, last_words
-from etude.programs.words import outdated, trouble
+from etude.programs.words import AFTER_RESET, outdated, trouble
 from etude.sandbox import Finished, Limits
 
 
@@ -38,7 +38,8 @@ def verdict(seen: Evidence) -> str:
 
     Raises:
         ProgramFailed: it is void: the program crashed, or asked no model, or was waiting for one at the limit.
-        OutageStop: the program's own login, model or version is refused, and will be in every attempt.
+        OutageStop: the program's own login, model or version is refused, and will be in every attempt, or the plan
+            of that login is used up.
     """
     finished, report = seen.finished, seen.report
     if finished.timed_out:
@@ -62,7 +63,10 @@ def verdict(seen: Evidence) -> str:
         gave_up = f"agent {seen.agent!r} gave up: {report.error}"
         if _too_old(seen, report.error):
             raise _outdated(gave_up)
-        if seen.asked is None and trouble(report.error) == "refused":
+        kind = trouble(report.error) if seen.asked is None else "other"
+        if kind == "used up":
+            raise OutageStop(gave_up, hint=AFTER_RESET)
+        if kind == "refused":
             raise OutageStop(gave_up, hint="look at the program's own login, model and version, then run this again")
         raise ProgramFailed(gave_up)
     if not report.ended:

@@ -16,7 +16,7 @@ from etude.programs.base import Order, Report, last_words, read_without
 from etude.programs.known import known_programs
 from etude.programs.login import find_login
 from etude.programs.memory import available_mb, room_for
-from etude.programs.words import trouble
+from etude.programs.words import AFTER_RESET, trouble
 from etude.records import ChatRequest, Message, Reply, Skill, digest
 from etude.sandbox import Finished, Limits, Workspace, find_sandbox, run
 
@@ -65,8 +65,8 @@ class ProgramModel(TextModel):
 
     async def complete(self, request: ChatRequest) -> Reply:
         """Start the program, ask, and wait for its end. Raises RejectedRequest: the request has pictures or tools, or
-        is too long; RejectedRole: the login is refused or expired, the model is not served, the program is outdated;
-        TransientError: rate limits, time-outs, and other temporary errors."""
+        is too long; RejectedRole: the login is refused or expired, what its plan allows is used up, the model is not
+        served, the program is outdated; TransientError: rate limits, time-outs, and other temporary errors."""
         system, prompt = _texts(request)
         async with self._room:
             with Workspace() as workspace:
@@ -112,6 +112,8 @@ class ProgramModel(TextModel):
         if not words:
             return Reply(text=report.answer.strip(), usage=report.usage)
         kind = trouble(words)
+        if kind == "used up":
+            raise RejectedRole(words, hint=AFTER_RESET)
         words += self._program.age(self._version, self._installed)
         if kind == "refused":
             raise RejectedRole(words, hint=f"look at it with `{self._program.command}`: its login, model and version")

@@ -113,6 +113,9 @@ def test_files_that_a_prompt_refers_to_are_no_part_of_it(tmp_path: Path) -> None
     assert session(tmp_path, [record("user", "Sort @a.txt", behind)]).turns[0].prompt == "Sort @a.txt"
 
 
+SUCCESS = {"toolCallResult": {"status": "success"}}
+
+
 def test_records_told_twice_count_once(tmp_path: Path) -> None:
     records = [record("user", "Hello", uuid="1"), record("assistant", "Hi", uuid="2")]
     assert len(session(tmp_path, records * 2).turns) == 1
@@ -134,6 +137,24 @@ def test_calls_that_were_cancelled_or_failed_are_reported_as_such(tmp_path: Path
     assert [tool.result for tool in turn.tools] == ["no", "stopped", '{"files": 3}', ""]
     assert [tool.failed for tool in turn.tools] == [True, True, None, None]
     assert turn.interrupted
+
+
+def test_a_command_that_ended_with_an_error_failed_whatever_its_status_says(tmp_path: Path) -> None:
+    shown = {
+        "0": "Output: no\nExit Code: 3\nSignal: (none)",
+        "1": "Output:\nExit Code: 1\nExit Code: 0\nSignal: (none)",
+    }
+    call = {"name": "run_shell_command", "args": {}}
+    records = [
+        record("user", "Hello"),
+        record("assistant", *({"functionCall": {**call, "id": id}} for id in shown)),
+        *(
+            record("tool_result", {"functionResponse": {**call, "id": id, "response": {"output": text}}}, **SUCCESS)
+            for id, text in shown.items()
+        ),
+    ]
+    (turn,) = session(tmp_path, records).turns
+    assert [tool.failed for tool in turn.tools] == [True, False]
 
 
 def test_skills_that_were_loaded_are_read_and_not_those_that_were_written(tmp_path: Path) -> None:

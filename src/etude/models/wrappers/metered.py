@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 from etude.config import Price
-from etude.errors import HandoffStop, ModelError, RejectedRole
+from etude.errors import HandoffStop, ModelError, RejectedRole, TransientError
 from etude.events import CallFinished, Event
 from etude.protocols import ChatModel, Spend, Wrapper
 from etude.records import ChatRequest, ImagePart, Reply, Role, TextPart, Usage, canonical
@@ -19,7 +19,8 @@ class Metered(Wrapper):
     """Reserves an upper bound with `spend` before a request is sent, and settles it with the bill. Raises BudgetStop:
     the bound does not fit into what is left; nothing was sent.
 
-    A `ModelError` is settled without a bill. A request that was cancelled keeps its bound: it may have been billed. A
+    A `ModelError` is settled without a bill, or withdrawn where the server turned the request away: a key or a plan
+    that is used up, too many requests. A request that was cancelled keeps its bound: it may have been billed. A
     question of a handoff that has no answer yet is withdrawn. A reply without token counts is counted, and returned,
     with an estimate of four characters to a token. Without a `price` money is None, except that answers of the
     simulated world cost nothing."""
@@ -40,7 +41,10 @@ class Metered(Wrapper):
         try:
             reply = await self._model.complete(request)
         except ModelError as error:
-            await self._spend.settle(ticket, None, None)
+            if _turned_away(error):
+                self._spend.withdraw(ticket)
+            else:
+                await self._spend.settle(ticket, None, None)
             seconds = time.monotonic() - started
             final = isinstance(error, RejectedRole)
             self._emit(CallFinished(role=self._role, error=error.message, final=final, usd=0.0, seconds=seconds))
@@ -58,6 +62,10 @@ class Metered(Wrapper):
         await self._spend.settle(ticket, reply.usage, usd)
         self._emit(CallFinished(role=self._role, usage=reply.usage, usd=usd, seconds=seconds))
         return reply
+
+
+def _turned_away(error: ModelError) -> bool:
+    return isinstance(error, RejectedRole) or (isinstance(error, TransientError) and error.rate_limited)
 
 
 def cost(usage: Usage, price: Price | None) -> float | None:

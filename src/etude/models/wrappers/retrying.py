@@ -13,7 +13,8 @@ from etude.records import ChatRequest, Reply, Role
 SHORTEST_DELAY, LONGEST_DELAY = 0.1, 8.0
 """Seconds between tries: doubled from one to the next, half of it drawn by chance."""
 LONGEST_RETRY_AFTER = 60.0
-"""Seconds; a server that asks for a longer wait is asked again after this one."""
+"""Seconds; a server that asks for a longer wait is asked again after this one, or not at all where the wait is longer
+than an outage may be."""
 STARTUP_SECONDS = 3.0
 """How long an endpoint that has never answered is tried."""
 STREAK = 3
@@ -91,8 +92,9 @@ class Retrying(Wrapper):
     An endpoint that has never answered is given 3 seconds. Later, an outage begins when one request fails three
     times, or all of them sixteen times, while nothing succeeds: one request at a time probes, with growing pauses,
     and the others wait. The first answer ends it; `outage_seconds` without one stop the run. A 429 shows that the
-    server is there, but is not an answer. While other requests do succeed, one that keeps failing is given up after 8
-    tries. An empty answer is asked for up to three times and then returned as it is.
+    server is there, but is not an answer; one that asks for a longer wait than `outage_seconds` stops the run at
+    once. While other requests do succeed, one that keeps failing is given up after 8 tries. An empty answer is asked
+    for up to three times and then returned as it is.
 
     What is known of the endpoint belongs to the running event loop: another loop starts afresh. Raises OutageStop:
     the endpoint is dead, refuses the key or does not know the model, and so does every later request; TransientError:
@@ -156,6 +158,10 @@ class Retrying(Wrapper):
         except TransientError as error:
             self._health.alive |= error.rate_limited
             self._health.trouble = error.message
+            wait = error.retry_after if error.rate_limited else None
+            if wait is not None and wait > max(self._outage_seconds, LONGEST_RETRY_AFTER):
+                what = f"wants no request for {wait:,.0f} seconds: {error.message}"
+                raise self._stop(what, "run the same command again after that") from error
             raise
         except RejectedRequest as error:
             if not error.failing:

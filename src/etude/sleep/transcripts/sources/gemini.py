@@ -27,11 +27,10 @@ from etude.sleep.transcripts.sources.lines import (
     table,
     text,
 )
-from etude.sleep.transcripts.sources.qwen import answered, parts_text, typed
+from etude.sleep.transcripts.sources.qwen import answered, command_failed, parts_text, typed
 
 _PATHS = ("file_path", "absolute_path", "dir_path", "path")
 _FAILED = {"success": False, "error": True, "cancelled": True}
-_EXIT = re.compile(r"^Exit Code: [1-9]", re.MULTILINE)
 _ID = re.compile(r'"sessionId"\s*:\s*"([^"\\]+)"')
 _LONG_FILE = 64 * 2**20
 """Bytes. Longer files of one JSON object are not read."""
@@ -155,9 +154,7 @@ def _result(conversation: Conversation, call: dict[str, Any]) -> None:
     result = given[0] if len(given) == 1 else given or None
     status = call.get("status")
     failed = _FAILED.get(status) if isinstance(status, str) else None
-    if call.get("name") == "run_shell_command" and isinstance(result, str) and _EXIT.search(result):
-        failed = True
-    conversation.result(call.get("id"), result, failed)
+    conversation.result(call.get("id"), result, command_failed(call.get("name"), result) or failed)
 
 
 def _id(path: Path) -> str:

@@ -3,6 +3,7 @@
 One record a line: `user`, `assistant`, `tool_result` with parts in the form of Gemini, and `system` notes.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from etude.sleep.transcripts.sources.lines import (
 
 _NOTES = frozenset({"system-reminder", "session_context", "task-notification"})
 _FAILED = {"success": False, "error": True, "cancelled": True}
+_EXIT = re.compile(r"^Exit Code: (\d+)", re.MULTILINE)
 _REFERENCED = "\n--- Content from referenced files ---"
 
 
@@ -68,7 +70,8 @@ def _tell(conversation: Conversation, record: dict[str, Any]) -> None:
         for part in items(parts):
             given = table(table(part).get("functionResponse"))
             failed = _FAILED.get(status) if isinstance(status, str) else None
-            conversation.result(given.get("id"), answered(given), failed)
+            result = answered(given)
+            conversation.result(given.get("id"), result, command_failed(given.get("name"), result) or failed)
 
 
 def _user(conversation: Conversation, record: dict[str, Any], parts: Any, at: Any) -> None:
@@ -90,6 +93,12 @@ def parts_text(parts: Any) -> str:
         return text(parts)
     pieces = [table(part) for part in items(parts)]
     return "".join(text(part.get("text")) for part in pieces if part.get("thought") is not True)
+
+
+def command_failed(tool: Any, result: Any) -> bool:
+    """Whether a shell command ended with an error: older versions call it a success whose result names the code."""
+    codes = _EXIT.findall(result) if tool == "run_shell_command" and isinstance(result, str) else ()
+    return bool(codes) and codes[-1] != "0"
 
 
 def answered(response: dict[str, Any]) -> Any:
