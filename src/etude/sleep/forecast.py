@@ -1,44 +1,69 @@
-"""What a night would do and cost, before anything is sent."""
+"""What a night would do and cost, before anything is sent.
+
+One range for each, from a night whose first rewrite works to one in which nothing does until the last epoch. How long
+questions and answers are is taken from the transcripts.
+"""
 
 from collections.abc import Sequence
+from statistics import fmean
+from typing import NamedTuple
 
 from etude.models import price_of
 from etude.models.wrappers.metered import cost
-from etude.records import Record, Usage
+from etude.records import Record, Role, Usage
 from etude.records.summary import Span
-from etude.searches import policy_of
-from etude.searches.forecast import Known
+from etude.searches.forecast import parts
 from etude.sleep.config import SleepConfig
 from etude.sleep.tasks.mined import MinedTask
 from etude.sleep.tasks.mining import session_text
 from etude.sleep.transcripts.sessions import Session
 
-_TASKS_OF_A_SESSION = (0.3, 1.5)
-"""How many tasks a session is likely to give, after clustering: from little to much, as all below."""
-_ATTEMPT, _ANALYSIS, _GRADE = ((300, 100), (2_500, 1_200)), ((2_000, 200), (20_000, 2_500)), ((500, 50), (3_000, 400))
-"""Tokens of a call, input and output; an attempt has those of the documents as well."""
-_PING = ((40, 1), (300, 50))
-"""The question whether a model is there."""
-_MINED = (100, 1_500)
-"""Output tokens about a session, whose length is known."""
 _PER_TOKEN = 4
+"""Characters."""
+_FEWEST_OF_A_SESSION = 0.5
+"""Tasks that a session gives where sessions give few. Where they give many, it is one or two."""
+_TURNS_OF_A_TASK = 3
+_ANSWER = 400
+"""Tokens of an answer, where there is no transcript to see it from."""
+_LONGER = (0.6, 1.1)
+"""How much longer than in the transcripts answers may be: the low end and the high one, as in all pairs below."""
+_RULES = 3
+"""That a candidate brings at most, for the trial of each alone."""
+_GRADED = (0.25, 0.4)
+"""Share of attempts that a judge sees: those at tasks with a rubric that pass the checks."""
+_ATTEMPT, _ANALYSIS, _SHOWN, _GRADE, _MINE, _PING = 150, 900, 550, 300, 1_000, 60
+"""Tokens of a call besides documents, questions and answers; `_SHOWN` for each attempt that an analysis is shown."""
+_ANALYSED, _GRADED_OUT, _MINED = (60, 400), (12, 120), (80, 400)
+"""Output tokens."""
 
 
 class NightForecast(Record):
-    """A range for each: most nights lie inside, an idle one at the low end."""
+    """A range for each, in which a night lies that finds tasks."""
 
     sessions: int
     """Sessions that would be read."""
-    tasks: Span
-    target_calls: Span
-    optimizer_calls: Span
-    judge_calls: Span
-    """At most: only tasks with a rubric are graded."""
+    calls: Span
+    """Of all models together, and at most what `limits` allow; so are tokens and money."""
     tokens: Span
-    """Input and output of all roles."""
+    """Input and output."""
     usd: Span | None
     """None when a price is unknown."""
     assumptions: tuple[str, ...]
+
+
+class _Sizes(NamedTuple):
+    """What the tokens of a call depend on."""
+
+    document: int
+    question: float
+    answer: float
+
+
+class _Work(NamedTuple):
+    """Calls and tokens by role."""
+
+    calls: int
+    usage: dict[Role, Usage]
 
 
 def forecast_night(
@@ -46,48 +71,93 @@ def forecast_night(
 ) -> NightForecast:
     """What a night comes to, with the tasks of a file or what is mined from sessions. Asks no model. The documents
     that the agent reads have `document_chars` characters."""
-    low, high = (_end(config, sessions, tasks, document_chars // _PER_TOKEN, bound) for bound in (0, 1))
-    spans = {name: None if high[name] is None else Span(low=low[name] or 0, high=high[name] or 0) for name in low}
-    few, many = _TASKS_OF_A_SESSION
-    assumptions = (
-        f"a session gives {few} to {many} tasks" if tasks is None else "the tasks of the file",
-        "an attempt is one call" if config.agent.name == "chat" else "an attempt of a program is many calls",
-        f"tokens of an attempt without the documents: {sum(_ATTEMPT[0])} to {sum(_ATTEMPT[1]):,}",
-    )
+    sizes = _sizes(sessions, tasks, document_chars // _PER_TOKEN)
+    low, high = (_end(config, sessions, tasks, sizes, bound) for bound in (0, 1))
+    cheap, dear = (_usd(config, end) for end in (low, high))
+    few, many = (sum(usage.total for usage in end.usage.values()) for end in (low, high))
+    limits = config.limits
     if tasks is None and not sessions:
-        assumptions = ("each model is only asked whether it is there",)
-    return NightForecast.model_validate({"sessions": len(sessions), "assumptions": assumptions, **spans})
+        assumptions: tuple[str, ...] = ("each model is only asked whether it is there",)
+    else:
+        assumptions = (
+            f"an answer has about {sizes.answer:,.0f} tokens, without what a model thinks before it",
+            *(() if config.agent.name == "chat" else ("an attempt of a program is many calls",)),
+        )
+    if tasks is None and sessions:
+        assumptions += (f"a night that finds no task ends after about {len(sessions) + 2} calls",)
+    return NightForecast(
+        sessions=len(sessions),
+        calls=_within(low.calls, high.calls, limits.calls),
+        tokens=_within(few, many, limits.tokens),
+        usd=None if cheap is None or dear is None else _within(cheap, dear, limits.usd),
+        assumptions=assumptions,
+    )
+
+
+def _within(low: float, high: float, limit: float | None) -> Span:
+    return Span(low=low, high=high) if limit is None else Span(low=min(low, limit), high=min(high, limit))
+
+
+def _usd(config: SleepConfig, work: _Work) -> float | None:
+    models = {"target": config.target, "optimizer": config.optimizer, "judge": config.judge or config.optimizer}
+    costs = [cost(usage, price_of(models[role], config.prices)) for role, usage in work.usage.items()]
+    return None if None in costs else sum(each or 0.0 for each in costs)
+
+
+def _sizes(sessions: Sequence[Session], tasks: Sequence[MinedTask] | None, document: int) -> _Sizes:
+    """The first question of a session is the task, and its longest answer the one to it."""
+    if tasks is not None:
+        return _Sizes(document, _mean([len(task.intent) + len(task.context) for task in tasks]), _ANSWER)
+    asked = [max(len(turn.prompt) for turn in session.turns) for session in sessions if session.turns]
+    said = [max(len(turn.answer) for turn in session.turns) for session in sessions if session.turns]
+    return _Sizes(document, _mean(asked), max(50, _mean(said)))
+
+
+def _mean(chars: Sequence[int]) -> float:
+    return fmean(chars) / _PER_TOKEN if chars else 0
 
 
 def _end(
-    config: SleepConfig, sessions: Sequence[Session], tasks: Sequence[MinedTask] | None, document: int, bound: int
-) -> dict[str, float | None]:
-    """The low end (0) or the high one (1) of each range."""
-    mined = [] if tasks is not None else [len(session_text(session)) // _PER_TOKEN for session in sessions]
-    count = (
-        min(config.sleep.max_tasks, round(len(mined) * _TASKS_OF_A_SESSION[bound])) if tasks is None else len(tasks)
-    )
-    attempts, analyses = _training(config, _sides(config, count, tasks), bound)
-    probes = count * bound if tasks is None else 0
-    dreams = probes if config.sleep.dream else 0
-    calls = (1 + attempts, 1 + len(mined) * (1, 3)[bound] + dreams + analyses, (1 + probes + attempts) * bound)
-    kinds, more = (_ATTEMPT, _ANALYSIS, _GRADE), ((calls[0] * document, 0), (sum(mined), len(mined) * _MINED[bound]))
+    config: SleepConfig, sessions: Sequence[Session], tasks: Sequence[MinedTask] | None, sizes: _Sizes, bound: int
+) -> _Work:
+    """The low end (0) or the high one (1)."""
     if tasks is None and not sessions:
-        kinds, more = (_PING, _PING, _PING), ((0, 0), (0, 0))
-    usages = [
-        Usage(input_tokens=number * kind[bound][0] + extra[0], output_tokens=number * kind[bound][1] + extra[1])
-        for number, kind, extra in zip(
-            (calls[0], calls[1] - len(mined), calls[2]), kinds, (*more, (0, 0)), strict=True
-        )
-    ]
-    models = (config.target, config.optimizer, config.judge or config.optimizer)
-    costs = [cost(usage, price_of(model, config.prices)) for usage, model in zip(usages, models, strict=True)]
-    return {
-        "tasks": count,
-        **dict(zip(("target_calls", "optimizer_calls", "judge_calls"), calls, strict=True)),
-        "tokens": sum(usage.total for usage in usages),
-        "usd": None if None in costs else sum(each or 0 for each in costs),
+        ping = Usage(input_tokens=_PING, output_tokens=(1, 50)[bound])
+        roles: list[Role] = ["target", "optimizer", *(["judge"] if config.judge else [])]
+        return _Work(len(roles), dict.fromkeys(roles, ping))
+    mined = [] if tasks is not None else [len(session_text(session)) // _PER_TOKEN for session in sessions]
+    count = _tasks(config, sessions, bound) if tasks is None else len(tasks)
+    train, val, test = _sides(config, count, tasks)
+    attempts, rounds = _training(config, train, val, bound)
+    analyses = rounds * (parts(train, config.reflect.minibatch_size) + 1 + bound)
+    dreams = config.sleep.dream * count * bound if tasks is None else 0
+    probes, wishes = (count, 1) if tasks is None else (0, 0)
+    grades = probes + round(attempts * _GRADED[bound])
+    question, answer = sizes.question, sizes.answer * _LONGER[bound]
+    read = analyses * (_ANALYSIS + sizes.document) + rounds * train * (question + answer + _SHOWN)
+    usage: dict[Role, Usage] = {
+        "target": _usage(
+            _PING + (attempts + test) * (_ATTEMPT + sizes.document + question), (attempts + test) * answer
+        ),
+        "optimizer": _usage(
+            _PING + len(mined) * _MINE + sum(mined) + read + (dreams + wishes) * _ANALYSIS,
+            len(mined) * _MINED[bound] + (analyses + dreams + wishes) * _ANALYSED[bound],
+        ),
+        "judge": _usage(grades * (_GRADE + question + answer), grades * _GRADED_OUT[bound]),
     }
+    calls = 2 + int(config.judge is not None) + len(mined) + attempts + test + analyses + dreams + wishes + grades
+    return _Work(calls, usage)
+
+
+def _usage(input_tokens: float, output_tokens: float) -> Usage:
+    return Usage(input_tokens=round(input_tokens), output_tokens=round(output_tokens))
+
+
+def _tasks(config: SleepConfig, sessions: Sequence[Session], bound: int) -> int:
+    """How many tasks are mined: at the high end two of a session with turns enough for them."""
+    many = sum(2 if len(session.turns) >= 2 * _TURNS_OF_A_TASK else 1 for session in sessions)
+    few = min(len(sessions), max(2, round(len(sessions) * _FEWEST_OF_A_SESSION)))
+    return min(config.sleep.max_tasks, many if bound else few)
 
 
 def _sides(config: SleepConfig, count: int, tasks: Sequence[MinedTask] | None) -> tuple[int, int, int]:
@@ -100,16 +170,22 @@ def _sides(config: SleepConfig, count: int, tasks: Sequence[MinedTask] | None) -
     return train * (1 + (2 * config.sleep.dream if tasks is None else 0)), val, test
 
 
-def _training(config: SleepConfig, sides: tuple[int, int, int], bound: int) -> tuple[int, int]:
-    """Attempts and optimizer calls to improve the documents."""
-    sleep, (train, val, test) = config.sleep, sides
+def _training(config: SleepConfig, train: int, val: int, bound: int) -> tuple[int, int]:
+    """Attempts to improve the documents, and how often the optimizer reads those at all training tasks.
+
+    At the low end the first rewrite of the first document solves what is held out, and nothing is left for the other.
+    At the high end either nothing helps, in any epoch and for any document, or the first candidate does and has
+    several rules, which are tried one by one."""
     if not train:
         return 0, 0
-    if not val:
-        config = config.model_copy(update={"train": config.train.model_copy(update={"epochs": 1})})
+    sleep, tries = config.sleep, train * config.train.attempts
+    epochs = config.train.epochs if val else 1
+    confirmed = 2 * val * sleep.confirm_trials
+    found = val + tries + val + confirmed
+    if not bound:
+        return found, 1
     documents = bool(sleep.skill) + bool(sleep.memory)
-    work = policy_of(config).forecast(Known(config, {"train": train, "val": val, "test": 0}))
-    attempts = sum(part.attempts.high if bound else part.attempts.low for part in work)
-    confirmed = bound * 2 * (val + sleep.retire * (train + val)) * sleep.confirm_trials
-    calls = sum(part.calls.high if bound else part.calls.low for part in work)
-    return int(documents * (attempts + confirmed) + test), int(documents * calls)
+    nothing = documents * (val + epochs * (tries + val))
+    alone = (1 + _RULES) * (train + val) * sleep.confirm_trials if val else 0
+    retired = 2 * sleep.retire * documents * (train + val) * sleep.confirm_trials
+    return max(nothing, found + alone + (documents - 1) * val) + retired, documents * epochs

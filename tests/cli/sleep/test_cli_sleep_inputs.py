@@ -161,7 +161,7 @@ def test_a_dry_run_asks_no_model_and_writes_nothing(sleeper: Small, capsys: Capt
         assert captured.err == ""
         lines = captured.out.splitlines()
         assert lines[0] == "sessions   5 claude-code"
-        assert [line.split()[0] for line in lines] == ["sessions", "tasks", "calls", "tokens", "cost", "assuming"]
+        assert [line.split()[0] for line in lines] == ["sessions", "calls", "tokens", "cost", "assuming"]
         assert ("unknown: a model has no price" in captured.out) is bool(words)
 
 
@@ -170,15 +170,8 @@ def test_a_dry_run_foretells_what_the_night_then_does(sleeper: Small, capsys: Ca
     said = json.loads(capsys.readouterr().out)
     assert said["forecast"]["sessions"] == 4
     assert [one["beyond"] for one in said["harvest"]["sources"] if one["source"] == "claude-code"] == [1]
-    sleeper.night({"max_tasks": 4})
-    tasks, target, optimizer = (said["forecast"][key] for key in ("tasks", "target_calls", "optimizer_calls"))
-    assert tasks["low"] <= 4 <= tasks["high"]
-    assert target["low"] <= len(sleeper.target.answered) <= target["high"]
-    assert (
-        optimizer["low"]
-        <= len(sleeper.optimizer.answered)
-        <= optimizer["high"] + said["forecast"]["judge_calls"]["high"]
-    )
+    calls = said["forecast"]["calls"]
+    assert calls["low"] <= sleeper.night({"max_tasks": 4}).spent.calls <= calls["high"]
 
 
 def test_a_dry_run_after_all_sessions_are_used_says_that_there_is_nothing(sleeper: Small, capsys: Captured) -> None:
@@ -198,7 +191,7 @@ def test_a_dry_run_over_a_task_file_speaks_of_tasks(sleeper: Small, capsys: Capt
     assert main(["sleep", "dry-run", "--sleep.tasks", "tasks.json"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "tasks      6"
-    assert lines[-1].startswith("assuming   the tasks of the file; ")
+    assert lines[-1].startswith("assuming   an answer has about ")
     assert tree(sleeper.root) == before
 
 

@@ -7,7 +7,8 @@ from etude.cli.sleep.settings import read_config
 from etude.cli.sleep.text import counts, harvest_rows, pause_line, print_rows, task_notes
 from etude.cli.terminal import output
 from etude.models import build_model
-from etude.sleep.forecast import forecast_night
+from etude.sleep.config import SleepConfig
+from etude.sleep.forecast import NightForecast, forecast_night
 from etude.sleep.improve.groups import check_tasks, opened_chars
 from etude.sleep.night import unfinished
 from etude.sleep.pause import paused
@@ -53,23 +54,34 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if pause is not None:
         output.line(pause_line(pause, args))
-    taken = {tally.source: tally.taken for tally in found.sources}
-    calls = {role: getattr(forecast, f"{role}_calls").shown for role in ("target", "optimizer", "judge")}
-    usd = forecast.usd
-    cost = "unknown: a model has no price" if usd is None else f"{usd.low:.2f} to {usd.high:.2f} USD"
     adopts = "a proposal whose verdict is 'ship' and whose rules need no person, at once"
     same = f"night {waits}, if settings and documents are the same; below is a whole night"
     print_rows(
         ("resumes    ", "" if waits is None else same),
-        *harvest_rows(taken if tasks is None else None, found.beyond, found),
+        *harvest_rows(_taken(found) if tasks is None else None, found.beyond, found),
         ("redacted   ", counts(redacted) if tasks is not None and redacted else ""),
-        ("tasks      ", forecast.tasks.shown),
+        ("tasks      ", "" if tasks is None else f"{len(tasks):,}"),
         *(("note       ", note) for note in notes),
-        ("calls      ", ", ".join(f"{role} {span}" for role, span in calls.items())),
-        ("tokens     ", forecast.tokens.shown),
-        ("cost       ", cost),
+        *forecast_rows(config, forecast),
         ("adopts     ", adopts if config.sleep.auto_adopt else ""),
-        ("assuming   ", "; ".join(forecast.assumptions)),
         ("", "there is nothing for a night to do" if not sessions and tasks is None else ""),
     )
     return 0
+
+
+def forecast_rows(config: SleepConfig, forecast: NightForecast) -> list[tuple[str, str]]:
+    """What a night would use, for people."""
+    usd, models = forecast.usd, [config.target, config.optimizer, *([config.judge] if config.judge else [])]
+    cost = "unknown: a model has no price" if usd is None else f"{usd.low:.2f} to {usd.high:.2f} USD"
+    if usd is None and all(one.model.startswith("agent:") and one.base_url is None for one in models):
+        cost = "counts against your subscription"
+    return [
+        ("calls      ", forecast.calls.shown),
+        ("tokens     ", forecast.tokens.shown),
+        ("cost       ", cost),
+        ("assuming   ", "; ".join(forecast.assumptions)),
+    ]
+
+
+def _taken(found: Harvest) -> dict[str, int]:
+    return {tally.source: tally.taken for tally in found.sources}
