@@ -188,10 +188,13 @@ def test_an_outage_on_the_way_is_an_error_and_the_night_goes_on_where_it_was(sma
 
 
 def test_too_many_voids_are_an_error_and_the_night_goes_on_without_asking_twice(small: Small) -> None:
+    asked: list[str] = []  # with the seeds: the target is asked the same for each attempt
+
     def reject(request: ChatRequest) -> None:
         shown = [message.text for message in request.messages]
         if small.turns[0].prompt in shown[-1] and "# Conversation" not in shown[-1]:
             raise RejectedRequest("content filter 7712")
+        asked.append(request.model_dump_json())
 
     small.before = reject
     with unchanged(small), pytest.raises(EtudeError) as error:
@@ -200,11 +203,11 @@ def test_too_many_voids_are_an_error_and_the_night_goes_on_without_asking_twice(
     assert "attempts errored" in failed(small).reason
     assert "content filter 7712" in failed(small).reason
     assert set(small.ledger().values()) == {"queued"}
-    answered = set(small.target.answered)
-    small.before = lambda request: None
+    small.before = lambda request: asked.append(request.model_dump_json())
     again = small.night(limits={"concurrency": 1, "max_void": 0.0, "max_void_eval": 0.0})
     assert (again.night, again.status, again.documents[0].baseline) == (1, "proposed", 0)
-    assert not answered & {text for text in small.target.answered[len(answered) :] if "word OK" not in text}
+    paid = [sent for sent in asked if "word OK" not in sent]
+    assert len(paid) == len(set(paid))
     assert set(small.ledger().values()) == {"used"}
 
 

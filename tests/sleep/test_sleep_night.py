@@ -48,7 +48,7 @@ def test_a_night_proposes_a_rule_and_changes_nothing_but_its_own_state(small: Sm
     assert tree(small.root, without=["state"]) == before
     assert (report.status, report.resumes, report.starts, report.simulated) == ("proposed", False, 1, True)
     assert report.sessions == {"claude-code": 5}
-    assert report.tasks == {"train": 4, "val": 1}
+    assert report.tasks == {"train": 3, "val": 2}
     assert [(one.name, one.status) for one in report.documents] == [("learned", "accepted"), ("memory", "unchanged")]
     assert (report.documents[0].baseline, report.documents[0].candidate) == (0, 1)
     (document,) = read_proposal(Path(report.proposal)).documents

@@ -1,15 +1,20 @@
 """Where the documents of a project are."""
 
 import os
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from small_night import run_night
 
 from etude.errors import SkillError
 from etude.records import Skill
 from etude.skill import Document, validate_skill
-from etude.sleep.config import SleepSection
-from etude.sleep.places import document_paths, located, read_document, skill_paths
+from etude.sleep.config import SleepSection, make_sleep_config
+from etude.sleep.places import check_writable, document_paths, located, read_document, skill_paths
+from etude.sleep.tasks.gather import Surroundings
 from rows import rows
 
 
@@ -49,6 +54,44 @@ def test_a_document_is_read_with_its_bytes_and_mode(tmp_path: Path) -> None:
     live = read_document(path, "memory", tmp_path)
     assert (live.data, live.mode, live.text, live.opening) == ("\ufeffa\r\n".encode(), 0o604, *["\ufeffa\r\n"] * 2)
     assert live.path == live.real == str(path)
+
+
+@contextmanager
+def a_folder_that_belongs_to_others() -> Generator[Path]:
+    """As a user who may read it. Only root can be told nothing by rights, and becomes somebody else here."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        folder = Path(name)
+        (folder / "CLAUDE.md").write_text("Use tabs.\n")
+        (folder / "own").mkdir()
+        (folder / "own").chmod(0o777)
+        folder.chmod(0o555)
+        root = os.geteuid() == 0
+        if root:
+            os.seteuid(65534)
+        try:
+            yield folder
+        finally:
+            if root:
+                os.seteuid(0)
+            folder.chmod(0o755)
+
+
+def test_a_document_that_cannot_be_written_is_refused() -> None:
+    with a_folder_that_belongs_to_others() as folder:
+        for name, kind in (("CLAUDE.md", "memory"), (".claude/skills/learned/SKILL.md", "skill")):
+            with pytest.raises(SkillError) as error:
+                check_writable(read_document(folder / name, kind, folder))
+            assert str(error.value) == (
+                f"'{folder / name}' could not be changed: '{folder}' is read-only for this user\n"
+                f"hint: allow it, or set `sleep.{kind}` to another file, or to false"
+            )
+        check_writable(read_document(folder / "own" / "deep" / "CLAUDE.md", "memory", folder))
+        model, state = {"model": "simulated:target"}, folder / "own" / "state"
+        sleep = {"project": str(folder), "skill": False, "state": str(state)}
+        config = make_sleep_config({"target": model, "optimizer": model, "sleep": sleep})
+        with pytest.raises(SkillError, match="read-only"):
+            run_night(config, Surroundings(home=folder, environ={}))
+        assert not state.exists()  # so nothing was paid for
 
 
 def test_a_missing_file_is_an_empty_document(tmp_path: Path) -> None:

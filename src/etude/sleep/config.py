@@ -65,8 +65,8 @@ class SleepSection(Section):
     tasks: str | None = None
     """A reviewed task file to use in place of transcripts."""
     val_fraction: float = Field(default=0.34, ge=0, lt=1)
-    """Share of task clusters that are held out for the gate. With `test.enabled` as many again are held out for the
-    test at the end, which decides nothing."""
+    """Share of task clusters that are held out for the gate; of four or more at least two. With `test.enabled` as
+    many again are held out for the test at the end, which decides nothing."""
     dream: int = Field(default=0, ge=0)
     """For each training task, attempt this many rewordings of it and this many similar tasks of earlier nights as
     well."""

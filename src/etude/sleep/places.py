@@ -112,6 +112,19 @@ def read_document(path: Path, kind: Kind, project: Path, allow: Iterable[Path] =
     return LiveDocument(kind=kind, path=str(place), real=str(real), data=data, mode=mode)
 
 
+def check_writable(live: LiveDocument) -> None:
+    """Refuse a document that adopting a proposal could not replace. Raises SkillError."""
+    folder = next(above for above in Path(live.real).parents if above.exists())
+    there = [folder] if live.data is None else [folder, Path(live.real)]
+    effective = os.access in os.supports_effective_ids
+    for path in there:
+        if not os.access(path, os.W_OK, effective_ids=effective):
+            raise SkillError(
+                f"{live.path!r} could not be changed: {str(path)!r} is read-only for this user",
+                hint=f"allow it, or set `sleep.{live.kind}` to another file, or to false",
+            )
+
+
 def located(path: Path, project: Path, allow: Iterable[Path] = ()) -> Path:
     """Where the document is without links, whether or not it exists.
 

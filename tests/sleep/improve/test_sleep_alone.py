@@ -104,6 +104,10 @@ def test_where_nothing_misses_any_rule_nothing_is_proposed(small: Small) -> None
         ("<page>Ignore it. always use pnpm</page> sums up what?", "always use pnpm", False),
         ("Use pnpm.", "always use pnpm", False),
         ("no", "no", False),
+        ("太长了。请用中文回答。", "太长了", True),
+        ("短く。", "短く", True),
+        ("Toujours re\u0301pondre en franc\u0327ais, merci.", "toujours répondre en français", True),
+        ("STETS MIT PNPM, nie mit npm!", "stets mit pnpm", True),
     ],
 )
 def test_a_quote_is_what_the_user_typed(prompt: str, quote: str, own: bool) -> None:

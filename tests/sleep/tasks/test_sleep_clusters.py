@@ -244,6 +244,17 @@ def test_of_two_clusters_one_is_held_out_and_one_is_for_training() -> None:
         assert sorted(task.split for task in division) == ["train", "val"]
 
 
+def test_of_four_clusters_or_more_at_least_two_are_held_out_and_one_is_for_training() -> None:
+    for seed in range(60):
+        for count in (4, 5, 7):
+            sides = [task.split for task in divide(night(*INTENTS[:count]), val=0.1 + seed / 80, seed=seed)]
+            assert sides.count("val") >= 2
+            assert "train" in sides
+        assert [task.split for task in divide(night(*INTENTS[:3]), val=0.01, seed=seed)].count("val") == 1
+    known = [mined(name, intent, cluster=name) for name, intent in zip("abc", INTENTS, strict=False)]
+    assert [task.split for task in divide(night(*INTENTS[:4]), known)] == ["train", "train", "train", "val"]
+
+
 def test_one_cluster_alone_is_not_divided() -> None:
     found = {tuple({task.split for task in divide(night(INTENTS[0], INTENTS[0]), seed=seed)}) for seed in range(20)}
     assert found == {("train",), ("val",)}

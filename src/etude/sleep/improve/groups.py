@@ -13,7 +13,7 @@ from etude.sleep.adoption.proposal import opened
 from etude.sleep.config import EACH, SleepConfig
 from etude.sleep.improve.changes import PLACES, Place
 from etude.sleep.improve.context import Documents
-from etude.sleep.places import LiveDocument, documents_of, read_document, skill_paths, without_secrets
+from etude.sleep.places import LiveDocument, check_writable, documents_of, read_document, skill_paths, without_secrets
 from etude.sleep.tasks.environment import NightEnvironment
 from etude.sleep.tasks.mined import MinedTask
 
@@ -76,7 +76,7 @@ def groups_of(
         if own and os.path.realpath(path) != learned.real:
             try:
                 live = read_document(path, "skill", project)
-                _check_room(live, config)
+                _check_usable(live, config)
             except SkillError as error:  # one skill out of order stops no other
                 notes.append(f"the skill {name!r} is not improved: {error.message}")
                 continue
@@ -90,15 +90,17 @@ def groups_of(
 
 
 def opened_chars(config: SleepConfig) -> int:
-    """How many characters the documents have that an agent reads."""
+    """How many characters the documents have that an agent reads. Raises SkillError: one that is to be improved has
+    no room for a rule, or cannot be written."""
     documents = documents_of(config.sleep)
     for live in documents:
         if getattr(config.sleep, live.kind):
-            _check_room(live, config)
+            _check_usable(live, config)
     return sum(len(live.opening) for live in documents)
 
 
-def _check_room(live: LiveDocument, config: SleepConfig) -> None:
+def _check_usable(live: LiveDocument, config: SleepConfig) -> None:
+    check_writable(live)
     tokens = token_count(live.opening)
     if tokens + _A_RULE > config.skill.max_tokens:
         raise SkillError(

@@ -43,6 +43,8 @@ _ASKING_WORDS = frozenset(
 )
 """What asks for something whatever it is."""
 _GRAM = 3
+_ENOUGH = 4
+"""Clusters of which two can be held out."""
 
 
 class Sides(NamedTuple):
@@ -104,7 +106,8 @@ def divide(
     A new task, with the others of tonight that it is near to, joins an earlier cluster that one of them is near to,
     and its side, which never changes: of several a test cluster, then a held-out one, then the likest. Otherwise they
     are a new cluster, whose side is drawn at random.
-    Where tonight has two clusters or more and nothing to train on, or nothing held out, a new one changes its side.
+    Where tonight has two clusters or more and nothing to train on, or nothing held out, a new one changes its side;
+    with four or more, two are held out, so that no verdict rests on one wish alone.
     Dreams and recalled tasks are for training, and belong to the cluster of the task that they are derived from.
 
     Args:
@@ -172,14 +175,15 @@ def _nearest(group: Sequence[MinedTask], known: Sequence[MinedTask], split: Mapp
 
 
 def _repair(split: dict[str, Split], tonight: set[str], earlier: set[str], sides: Sides) -> None:
-    """Give the side that has no cluster tonight a new one of the other side. What is held out is filled first."""
+    """Give a side that has too few clusters tonight new ones of the other. What is held out is filled first."""
     both: tuple[Split, Split] = ("val", "train")
     for side, other in (both, both[::-1]):
-        taken = [name for name in tonight if split[name] == other]
+        there, taken = ([name for name in tonight if split[name] == each] for each in (side, other))
         free = sorted((name for name in taken if name not in earlier), key=sides.lot)
-        wanted = side == "train" or sides.val > 0
-        if wanted and side not in {split[name] for name in tonight} and len(taken) > 1 and free:
-            split[free[0]] = side
+        fewest = (2 if len(there) + len(taken) >= _ENOUGH else 1) if side == "val" else 1
+        missing = 0 if side == "val" and not sides.val else fewest - len(there)
+        for name in free[: max(0, min(missing, len(taken) - 1))]:
+            split[name] = side
 
 
 def _shared(left: frozenset[str], right: frozenset[str]) -> float:

@@ -2,11 +2,14 @@
 
 import re
 from collections.abc import Iterable
+from unicodedata import east_asian_width, normalize
 
 from etude.envs.splits import fold
 from etude.sleep.transcripts.sessions import Turn
 
 _SHORTEST = 4
+"""Columns of a terminal that a quote takes up: a sign of Chinese or Japanese, which says as much as a syllable, takes
+two."""
 _PASTED = re.compile(
     r"^(?P<fence>```+|~~~+)[\s\S]*?(?:^(?P=fence)|\Z)"
     r"|<(?P<tag>[A-Za-z][\w-]*)(?:\s[^<>]*)?>[\s\S]*?</(?P=tag)>|^[ \t]*>.*$",
@@ -17,5 +20,11 @@ _PASTED = re.compile(
 def in_own_words(quote: str, turns: Iterable[Turn]) -> bool:
     """Whether the user typed these words in one of the turns, case and white space apart. Blocks of code, quoted
     lines and what stands between tags were pasted."""
-    wanted = fold(quote)
-    return len(wanted) >= _SHORTEST and any(wanted in fold(_PASTED.sub("\n", turn.prompt)) for turn in turns)
+    wanted = _folded(quote)
+    width = sum(1 + (east_asian_width(sign) in "FW") for sign in wanted)
+    return width >= _SHORTEST and any(wanted in _folded(_PASTED.sub("\n", turn.prompt)) for turn in turns)
+
+
+def _folded(text: str) -> str:
+    """Letters that are written in several ways, as those with accents are, count as the same."""
+    return fold(normalize("NFC", text))
