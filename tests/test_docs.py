@@ -27,11 +27,13 @@ from etude.registry import BUILT_IN, find
 from etude.simulation import endpoint, names
 from etude.simulation.faults import Faults
 from etude.simulation.service import Service
-from etude.sleep.config import load_sleep_config, make_sleep_config
+from etude.sleep.config import SleepConfig, load_sleep_config, make_sleep_config
 from etude.sleep.transcripts.sources import source_of
 from trusting import trust
 
 SOURCE = Path(etude.__file__).parent
+NOT_ALONE = {("sleep", "skill"), ("sleep", "memory"), ("sleep", "tasks")}
+"""Words that are more than settings."""
 SIMULATED = {"target": {"model": "simulated:target"}, "optimizer": {"model": "simulated:optimizer"}}
 
 
@@ -233,6 +235,23 @@ def test_the_guide_to_sleep_has_every_source_and_says_which_was_tried() -> None:
     tried = {name: "yes" if source_of(name).verified else "no" for name in BUILT_IN["sources"]}
     tried["jsonl"] = "our own"
     assert {name: said for name, said in rows if name in tried} == tried
+
+
+def test_the_guides_to_sleep_name_ten_settings_at_most() -> None:
+    text = "".join(path.read_text() for path in (DOCS / "guides").glob("sleep*.md"))
+    sections = {
+        name: getattr(field.annotation, "model_fields", {}) for name, field in SleepConfig.model_fields.items()
+    }
+    named = {
+        found for found in re.findall(r"\b([a-z_]+)\.([a-z_]+)\b", text) if found[1] in sections.get(found[0], {})
+    }
+    named |= {
+        ("sleep", found) for found in re.findall(r"`([a-z_]+)`", text) if found in sections["sleep"]
+    } - NOT_ALONE
+    for found in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL):
+        data = yaml.safe_load(found)
+        named |= {(section, key) for section, keys in data.items() for key in keys}
+    assert len(named) <= 10, sorted(named)
 
 
 def test_the_reasons_in_the_guide_to_sleep_are_given_by_nights() -> None:

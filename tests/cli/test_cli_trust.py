@@ -172,7 +172,7 @@ def test_no_command_touches_a_project_that_names_everything(
         settled += [verb.name] if "nothing was imported" in done.stderr else []
         assert "Traceback" not in done.stderr, (verb.name, done)
     acts = ["demo", "doctor", "plan", "train", "evaluate", "compare", "verify"]
-    assert settled == [*acts, "sleep run", "sleep dry-run", "sleep schedule"]
+    assert settled == [*acts, "sleep run", "sleep dry-run", "sleep harvest", "sleep schedule"]
     assert {verb.name for verb in VERBS if verb.dotted} <= set(settled)
 
 

@@ -2,7 +2,6 @@
 
 import argparse
 import re
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import ceil
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from etude.cli.parsing.arguments import DEFAULT_CONFIG
 from etude.cli.parsing.usage import UsageError
+from etude.cli.scaffold.asking import asks, chosen, yes
 from etude.cli.scaffold.data import SPLIT_NAMES, Data, read_data
 from etude.cli.scaffold.files import Plan, config_text, skill_text, was_made
 from etude.cli.scaffold.forms.table import Unclear, Wishes
@@ -40,8 +40,7 @@ def run(args: argparse.Namespace) -> int:
     config_path = folder / DEFAULT_CONFIG
     check_free(config_path, args.force)
     files = find_files(source)
-    asks = sys.stdin.isatty() and sys.stderr.isatty() and not args.json
-    data = _settled(args, files, asks)
+    data = _settled(args, files)
     names = task_files(list(data.rows)) if data.written else {}
     check_sources(folder, names, list(files.values()), args.force)
     skill_path, skill = _skill(args, folder, source)
@@ -61,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     )
     if not args.json:
         tell_found(project)
-    if asks and not _yes("write this? [Y/n]"):
+    if asks(args) and not yes("write this? [Y/n]"):
         output.note("nothing was written")
         return 0
     with writing(folder):
@@ -134,7 +133,7 @@ def _split_of(path: Path) -> Split | None:
     return next((split for split, names in SPLIT_NAMES.items() if any(re.fullmatch(names, w) for w in words)), None)
 
 
-def _settled(args: argparse.Namespace, files: Mapping[str, Path], asks: bool) -> Data:
+def _settled(args: argparse.Namespace, files: Mapping[str, Path]) -> Data:
     """The data, once what is not clear about them was asked. Raises Unclear: nobody can be asked."""
     wishes = Wishes(
         tuple(name.strip() for name in args.input.split(",")) if args.input else (),
@@ -150,27 +149,16 @@ def _settled(args: argparse.Namespace, files: Mapping[str, Path], asks: bool) ->
         try:
             return read_data(files, wishes, delimiter=args.delimiter or "", split=args.split or "")
         except Unclear as unclear:
-            if not asks:
+            if not asks(args):
                 raise
             wishes = answers[unclear.option](_answer(unclear))
 
 
 def _answer(unclear: Unclear) -> str:
-    output.note(f"{unclear.message}\n{unclear.question}")
-    for number, text in enumerate(unclear.answers, 1):
-        output.note(f"  {number}  {text}")
-    said = sys.stdin.readline().strip()
-    if said.isdigit() and 1 <= int(said) <= len(unclear.answers):
-        return unclear.answers[int(said) - 1]
-    if said in unclear.answers:
-        return said
-    raise unclear
-
-
-def _yes(question: str) -> bool:
-    output.flush()
-    output.note(question)
-    return sys.stdin.readline().strip().lower() in ("", "y", "yes")
+    said = chosen(f"{unclear.message}\n{unclear.question}", unclear.answers)
+    if said is None:
+        raise unclear
+    return said
 
 
 def _skill(args: argparse.Namespace, folder: Path, source: Path) -> tuple[Path, str]:

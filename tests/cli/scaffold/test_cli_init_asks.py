@@ -1,20 +1,15 @@
 import json
-import os
-import pty
 import shutil
-import subprocess
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from data_files import init, made, write
 
+from at_terminal import at_a_terminal
 from etude.cli.main import main
 
 Captured = pytest.CaptureFixture[str]
-ETUDE = Path(sys.executable).with_name("etude")
 
 
 def mails(count: int = 24) -> list[dict[str, Any]]:
@@ -31,23 +26,6 @@ def mails(count: int = 24) -> list[dict[str, Any]]:
 def numbered(first: int) -> list[dict[str, Any]]:
     """Options by number, which never is 0 or 4."""
     return [{"question": f"q {n}?", "choices": ["a", "b", "c", "d"], "answer": 1 + n % 2 + first} for n in range(9)]
-
-
-def at_a_terminal(words: Sequence[str], answers: Sequence[str]) -> str:
-    """What is shown when these answers are typed."""
-    master, slave = pty.openpty()
-    with subprocess.Popen([ETUDE, *words], stdin=slave, stdout=slave, stderr=slave) as process:
-        os.close(slave)
-        os.write(master, "".join(f"{answer}\n" for answer in answers).encode())
-        shown = b""
-        try:
-            while part := os.read(master, 4096):
-                shown += part
-        except OSError:  # the other side is closed
-            pass
-        process.wait(60)
-    os.close(master)
-    return shown.decode().replace("\r\n", "\n")
 
 
 def refused(capsys: Captured, *words: str) -> str:

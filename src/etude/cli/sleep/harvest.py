@@ -3,22 +3,33 @@
 import argparse
 import os
 
+from etude.cli.sleep.settings import settings_in
 from etude.cli.sleep.text import counts, result
 from etude.cli.terminal.tables import text_lines
-from etude.cli.trust import open_folder
+from etude.cli.trust import open_folder, trusted
 from etude.sleep.adoption.structure import plain
+from etude.sleep.config import make_sleep_config
 from etude.sleep.tasks.gather import Surroundings
 from etude.sleep.transcripts.harvest import Asked, harvest
 from etude.sleep.transcripts.sources import sources_named
 
+_NO_MODELS = {role: {"model": f"simulated:{role}"} for role in ("target", "optimizer")}
+
 
 def run(args: argparse.Namespace) -> int:
-    """Print the newest sessions that are found, without secrets, whether or not a night has used them."""
+    """Print the newest sessions that are found, without secrets, whether or not a night has used them. What the
+    command line leaves open is as the settings here say, where there are any."""
     around = Surroundings()
-    names: list[str] = list(dict.fromkeys(args.source or ()))
+    sleep = settings_in(None)
+    names = list(dict.fromkeys(args.source or ()))
+    if sleep is not None and args.source is None:
+        names = list(sleep.sources)
+        trusted(make_sleep_config({**_NO_MODELS, "sleep": {"sources": names}}), args)
     open_folder()  # a source may be named by its import path
-    scope = None if args.project is None else os.path.realpath(args.project)
-    asked = Asked(now=around.now(), scope=scope, hours=args.hours, limit=args.limit, newest=True)
+    project = args.project if args.project is not None or sleep is None else sleep.project
+    hours = args.hours if args.hours is not None or sleep is None else sleep.lookback_hours
+    scope = None if project is None else os.path.realpath(project)
+    asked = Asked(now=around.now(), scope=scope, hours=hours, limit=args.limit, newest=True)
     found = harvest(sources_named(names), None, asked, home=around.home, environ=around.environ)
     table = [("source", "session", "started (UTC)", "turns", "project", "first request")]
     for each in found.sessions:

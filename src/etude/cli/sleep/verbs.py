@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from etude.cli.parsing.arguments import number, unsafe_no_sandbox
+from etude.cli.parsing.arguments import number, trust, unsafe_no_sandbox
 from etude.cli.parsing.verb import Verb
 
 if TYPE_CHECKING:
@@ -20,6 +20,14 @@ _NIGHT = number(int, "a whole number from 1 on", 1)
 _HOURS = number(float, f"a number of hours above 0 and up to {_MOST_HOURS:,}", 0.001, _MOST_HOURS + 1)
 
 Arguments = argparse.ArgumentParser
+
+
+def _init(parser: Arguments) -> None:
+    parser.add_argument("--agent", metavar="NAME", help="whose documents are improved (default: the one used most)")
+    about = "the model that attempts tasks (default: found, a subscription first)"
+    parser.add_argument("--target", metavar="MODEL", help=about)
+    parser.add_argument("--optimizer", metavar="MODEL", help="the model that proposes rules (default: the same)")
+    parser.add_argument("--force", action="store_true", help=f"overwrite {DEFAULT_SLEEP_CONFIG}")
 
 
 def _settings(parser: Arguments) -> None:
@@ -67,12 +75,17 @@ def _revert(parser: Arguments) -> None:
 
 
 def _harvest(parser: Arguments) -> None:
-    parser.add_argument("--source", action="append", metavar="NAME", help="read only this one (may be repeated)")
-    parser.add_argument("--project", metavar="DIR", help="only sessions in this folder or below it")
-    parser.add_argument("--hours", type=_HOURS, metavar="N", help="only sessions that changed in the last N hours")
+    settings = f"default: as {DEFAULT_SLEEP_CONFIG} here says"
+    parser.add_argument(
+        "--source", action="append", metavar="NAME", help=f"read only this one (may be repeated; {settings})"
+    )
+    parser.add_argument("--project", metavar="DIR", help=f"only sessions in this folder or below it ({settings})")
+    about = f"only sessions that changed in the last N hours ({settings})"
+    parser.add_argument("--hours", type=_HOURS, metavar="N", help=about)
     parser.add_argument(
         "--limit", type=_NIGHT, default=100, metavar="N", help="read at most this many, the newest (default: 100)"
     )
+    trust(parser)
 
 
 def _schedule(parser: Arguments) -> None:
@@ -102,6 +115,12 @@ def _of_a_night() -> "Mapping[str, FieldInfo]":
 
 
 _VERBS: tuple[tuple[str, str, Callable[[Arguments], None], tuple[str, ...]], ...] = (
+    (
+        "init",
+        "find transcripts, agent, documents and a model, and write sleep.yaml; asks no model",
+        _init,
+        ("init", "init --target agent:codex"),
+    ),
     (
         "run",
         "work through a night: harvest, mine, improve, stage a proposal",

@@ -1,0 +1,159 @@
+"""`etude sleep init`."""
+
+import argparse
+import json
+import os
+from collections import Counter
+from collections.abc import Sequence
+from math import ceil
+from pathlib import Path
+
+import yaml
+
+from etude.cli.scaffold.asking import asks, chosen, yes
+from etude.cli.sleep.dry_run import forecast_rows
+from etude.cli.sleep.text import counts, harvest_rows, print_rows
+from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG
+from etude.cli.terminal import output
+from etude.cli.trust import trusted
+from etude.config import ModelSection
+from etude.errors import ConfigError, DataError, EtudeError
+from etude.models import build_model
+from etude.programs.known import known_programs
+from etude.sleep.config import SleepConfig, SleepSection, make_sleep_config
+from etude.sleep.forecast import forecast_night
+from etude.sleep.improve.groups import opened_chars
+from etude.sleep.places import documents_of
+from etude.sleep.tasks.gather import Surroundings
+from etude.sleep.transcripts.harvest import Asked, Harvest, harvest
+from etude.sleep.transcripts.sources import sources_named
+
+_LOOKBACKS = (72, 720, None)
+"""Hours: the first that finds enough sessions is taken, else any age."""
+_ENOUGH = 10
+_WITH_A_KEY = ("openai:gpt-5.5", "anthropic:claude-opus-5")
+_ROUND = 100
+
+_TEXT = """\
+# Nights of `etude sleep` in this project. All settings: docs/reference/config.md
+target:
+  model: {target}   # attempts the tasks; take the model that your agent uses
+optimizer:
+  model: {optimizer}   # reads the transcripts, proposes rules; take a strong one
+sleep:
+  agent: {agent}   # whose skill and memory file are improved
+  lookback_hours: {hours}   # how old a session may be; null for any age
+limits:
+  calls: {calls}   # no night makes more calls of models
+"""
+
+
+def run(args: argparse.Namespace) -> int:
+    """Look for transcripts, an agent, its documents and a model, say what the first night would come to, write the
+    settings. Asks no model."""
+    path = Path(DEFAULT_SLEEP_CONFIG)
+    if path.exists() and not args.force:
+        hint = f"`{output.program()} sleep dry-run` says what a night would do; --force overwrites the file"
+        raise ConfigError(f"{str(path)!r} exists already", hint=hint)
+    found, hours = _sessions(Surroundings())
+    used = {one.source: one.taken + one.beyond for one in found.sources if one.taken}
+    agents = sorted(used, key=lambda name: -used[name])
+    agent = args.agent or _one_of("Whose skill and memory file are to be improved?", agents, args)
+    target, optimizer = _models(agent, args)
+    values = {"target": target, "optimizer": optimizer, "agent": agent, "hours": hours}
+    config = make_sleep_config(yaml.safe_load(_text(values)))
+    sessions = [each.session for each in found.sessions]
+    forecast = forecast_night(config, sessions, None, opened_chars(config))
+    # Of the largest night there can be: a limit that nights reach would stop each of them.
+    most = forecast.calls.high / len(sessions) * config.sleep.max_tasks
+    text = _text({**values, "calls": ceil(most / _ROUND) * _ROUND})
+    if not args.json:
+        print_rows(
+            ("project    ", os.path.realpath(os.curdir)),
+            *harvest_rows(used, 0, found),
+            ("documents  ", ", ".join(_documents(config))),
+            ("models     ", ", ".join(dict.fromkeys((target, optimizer)))),
+            ("\nthe first night", None),
+            *forecast_rows(config, forecast),
+        )
+    if asks(args) and not yes(f"write {path}? [Y/n]"):
+        output.note("nothing was written")
+        return 0
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{str(path)!r} cannot be written: {error.strerror}", hint="look at its folder") from None
+    trusted(config, args, ("target.model", "optimizer.model"))
+    following = f"{output.program()} sleep run"
+    if args.json:
+        told = {"sessions": used, "forecast": forecast.model_dump(mode="json"), "next": [following]}
+        output.json_result({"config": str(path), "settings": yaml.safe_load(text), **told})
+        return 0
+    print_rows((f"\nwrote      {path}\n\nnext:\n  {following}", None))
+    return 0
+
+
+def _sessions(around: Surroundings) -> tuple[Harvest, int | None]:
+    """The sessions of the current folder, and how far back they go. Raises DataError: there is none."""
+    sources, scope, most = sources_named(()), os.path.realpath(os.curdir), SleepSection().max_tasks
+    found, hours = Harvest(), None
+    for hours in _LOOKBACKS:
+        asked = Asked(now=around.now(), scope=scope, hours=hours, limit=most)
+        found = harvest(sources, None, asked, home=around.home, environ=around.environ)
+        if len(found.sessions) >= _ENOUGH:
+            break
+    if found.sessions:
+        return found, hours
+    asked = Asked(now=around.now(), limit=most, newest=True)
+    there = harvest(sources, None, asked, home=around.home, environ=around.environ).sessions
+    if not there:
+        raise DataError(
+            f"no agent has left a transcript in {str(around.home)!r}; looked for: "
+            + ", ".join(source.name for source in sources),
+            hint="for other transcripts write sleep.yaml yourself, with sleep.sources: docs/guides/sleep.md",
+        )
+    others = Counter(each.session.project for each in there if each.session.project)
+    raise DataError(
+        f"no agent has worked in {scope!r} or below it; the newest sessions: {counts(dict(others.most_common(5)))}",
+        hint="run this in the folder of a project that an agent has worked in",
+    )
+
+
+def _models(agent: str, args: argparse.Namespace) -> tuple[str, str]:
+    """Target and optimizer: those that are named, else one that can be asked here. The subscription of the agent
+    comes first: it costs nothing more. Raises ConfigError: there is none."""
+    target, optimizer = args.target or args.optimizer, args.optimizer or args.target
+    if target is not None:
+        return target, optimizer
+    programs = sorted(known_programs(), key=lambda name: name != agent)
+    usable: list[str] = []
+    lacking: list[str] = []
+    for name in (*(f"agent:{program}" for program in programs), *_WITH_A_KEY):
+        try:
+            build_model(ModelSection(model=name))
+            usable.append(name)
+        except EtudeError as error:
+            lacking.append(f"{name}: {error.message}")
+    if not usable:
+        hint = "log in with your agent, set OPENAI_API_KEY or ANTHROPIC_API_KEY, or name a model with --target"
+        raise ConfigError("\n  ".join(["there is no model to ask:", *lacking]), hint=hint)
+    model = _one_of("Which model is to attempt the tasks and to propose rules?", usable, args)
+    return model, model
+
+
+def _one_of(question: str, answers: Sequence[str], args: argparse.Namespace) -> str:
+    """The first, unless a person chooses another one."""
+    return (chosen(question, answers) if len(answers) > 1 and asks(args) else None) or answers[0]
+
+
+def _text(values: dict[str, str | int | None]) -> str:
+    """The settings. Every value is written as JSON, which YAML reads as it is."""
+    return _TEXT.format(**{name: json.dumps(value) for name, value in {"calls": None, **values}.items()})
+
+
+def _documents(config: SleepConfig) -> list[str]:
+    """What a night would improve."""
+    return [
+        f"{os.path.relpath(live.path)} ({'not there yet' if live.data is None else f'{len(live.text):,} characters'})"
+        for live in documents_of(config.sleep)
+    ]

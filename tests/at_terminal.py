@@ -1,0 +1,27 @@
+"""The command at a terminal, with somebody who types."""
+
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+ETUDE = Path(sys.executable).with_name("etude")
+
+
+def at_a_terminal(words: Sequence[str], answers: Sequence[str]) -> str:
+    """What is shown when these answers are typed."""
+    master, slave = pty.openpty()
+    with subprocess.Popen([ETUDE, *words], stdin=slave, stdout=slave, stderr=slave) as process:
+        os.close(slave)
+        os.write(master, "".join(f"{answer}\n" for answer in answers).encode())
+        shown = b""
+        try:
+            while part := os.read(master, 4096):
+                shown += part
+        except OSError:  # the other side is closed
+            pass
+        process.wait(60)
+    os.close(master)
+    return shown.decode().replace("\r\n", "\n")

@@ -1,0 +1,108 @@
+"""From a machine with transcripts to the first report."""
+
+import json
+from pathlib import Path
+
+import pytest
+from cli_said import Captured, data, said
+from small_night import MODELS, Small, tree
+
+from at_terminal import at_a_terminal
+from etude.cli.main import main
+from etude.sleep.config import load_sleep_config
+
+NAMED = ["--target", f"simulated:{MODELS['target']}", "--optimizer", f"simulated:{MODELS['optimizer']}"]
+
+
+@pytest.fixture
+def machine(sleeper: Small, monkeypatch: pytest.MonkeyPatch) -> Small:
+    """One where an agent was used, and etude never."""
+    Path("sleep.yaml").unlink()
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    return sleeper
+
+
+def refused(capsys: Captured, *words: str) -> str:
+    assert main(["sleep", "init", *words]) == 2
+    return capsys.readouterr().err
+
+
+def test_three_commands_lead_from_transcripts_to_the_first_report(machine: Small, capsys: Captured) -> None:
+    before = tree(machine.home / ".claude")
+    shown = said(capsys, "init", *NAMED)
+    assert shown[:4] == [
+        f"project    {machine.project}",
+        "sessions   5 claude-code",
+        "documents  .claude/skills/learned/SKILL.md (not there yet), CLAUDE.md (31 characters)",
+        "models     simulated:target-steady, simulated:optimizer-perfect",
+    ]
+    (calls,) = (line.split()[1:] for line in shown if line.startswith("calls "))
+    assert said(capsys, "run")[1] == "night 1  proposed"
+    assert "Night 1 proposes 1 new rule. Nothing changes before you say so." in said(capsys, "explain")
+    spent = data(capsys, "explain")["spent"]["calls"]
+    assert int(calls[0]) <= spent <= int(calls[2])
+    assert tree(machine.home / ".claude") == before
+
+
+def test_the_settings_are_short_and_no_night_of_usual_size_meets_their_limit(
+    machine: Small, capsys: Captured
+) -> None:
+    told = data(capsys, "init", *NAMED)
+    lines = Path("sleep.yaml").read_text().splitlines()
+    assert sum(":" in line.partition("#")[0] for line in lines) <= 10
+    config = load_sleep_config("sleep.yaml")
+    assert (config.sleep.agent, config.sleep.lookback_hours) == ("claude-code", None)
+    assert config.limits.calls is not None
+    assert config.limits.calls >= told["forecast"]["calls"]["high"] * 8  # 40 sessions, where these are five
+    assert told["next"] == ["etude sleep run"]
+
+
+def test_the_model_with_a_key_is_taken_where_no_agent_is_logged_in(
+    machine: Small, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "openai:gpt-5.5: environment variable 'OPENAI_API_KEY' is not set" in refused(capsys)
+    assert not Path("sleep.yaml").exists()
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-invented-for-this-test")
+    told = data(capsys, "init")
+    assert told["settings"]["target"] == told["settings"]["optimizer"] == {"model": "openai:gpt-5.5"}
+
+
+def test_settings_that_are_there_stay_unless_they_are_to_go(machine: Small, capsys: Captured) -> None:
+    Path("sleep.yaml").write_text("mine")
+    assert "'sleep.yaml' exists already" in refused(capsys, *NAMED)
+    assert Path("sleep.yaml").read_text() == "mine"
+    said(capsys, "init", "--force", *NAMED)
+    assert load_sleep_config("sleep.yaml").target.model == "simulated:target-steady"
+
+
+def test_a_folder_in_which_no_agent_has_worked_is_told_where_they_did(
+    machine: Small, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = machine.root / "other"
+    other.mkdir()
+    monkeypatch.chdir(other)
+    assert f"no agent has worked in '{other}' or below it; the newest sessions: 5 {machine.project}" in refused(
+        capsys, *NAMED
+    )
+    monkeypatch.setenv("HOME", str(other))
+    assert f"no agent has left a transcript in '{other}'; looked for: claude-code, codex, " in refused(capsys, *NAMED)
+    assert list(other.iterdir()) == []
+
+
+def test_no_at_a_terminal_writes_nothing(machine: Small) -> None:
+    assert "nothing was written" in at_a_terminal(["sleep", "init", *NAMED], ["n"])
+    assert not Path("sleep.yaml").exists()
+
+
+def test_a_harvest_reads_what_the_settings_say_unless_it_is_told_otherwise(sleeper: Small, capsys: Captured) -> None:
+    assert len(data(capsys, "harvest")["sessions"]) == 5
+    Path("sleep.yaml").write_text("sleep: {lookback_hours: 1}\n")
+    assert data(capsys, "harvest")["sessions"] == []
+    assert len(data(capsys, "harvest", "--hours", "100000")["sessions"]) == 5
+    Path("sleep.yaml").write_text("sleep: {lookback_hours: null, sources: [codex]}\n")
+    assert [one["source"] for one in data(capsys, "harvest")["sources"]] == ["codex"]
+    assert len(data(capsys, "harvest", "--source", "claude-code")["sessions"]) == 5
+    Path("sleep.yaml").write_text(f"sleep: {{lookback_hours: null, project: {json.dumps(str(sleeper.home))}}}\n")
+    assert data(capsys, "harvest")["sessions"] == []
+    assert len(data(capsys, "harvest", "--project", ".")["sessions"]) == 5
