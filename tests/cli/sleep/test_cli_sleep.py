@@ -28,14 +28,14 @@ def test_a_night_says_what_it_did_and_what_to_do_next(sleeper: Small, capsys: Ca
     ]
     assert "Key Risks" in lines[4]
     assert lines[5].startswith("   You asked for it in ")
-    assert lines[6] == "   Without this rule 0 of 1 tasks came out right, with it 1 of 1."
+    assert lines[6] == "   Without this rule 0 of 2 tasks came out right, with it 2 of 2."
     assert lines[10].startswith("   It goes into .claude/skills/learned/SKILL.md and costs about ")
     assert lines[12:15] == [
         "sessions   5 claude-code",
-        "tasks      4 train, 1 val",
+        "tasks      3 train, 2 val",
         f"learned: accepted  ({sleeper.skill})",
     ]
-    statistics = "  held-out tasks: before 0.000, candidate 1.000 (selected on), n=1"
+    statistics = "  held-out tasks: before 0.000, candidate 1.000 (selected on), n=2"
     assert statistics not in lines
     assert statistics in said(capsys, "explain", "--details")
     report = (sleeper.state.night(1) / "report.md").read_text()
@@ -57,7 +57,7 @@ def test_with_json_the_report_stands_alone(sleeper: Small, capsys: Captured) -> 
     assert main(["sleep", "run", "--json"]) == 0
     captured = capsys.readouterr()
     report = json.loads(captured.out)
-    assert (report["night"], report["status"], report["tasks"]) == (1, "proposed", {"train": 4, "val": 1})
+    assert (report["night"], report["status"], report["tasks"]) == (1, "proposed", {"train": 3, "val": 2})
     assert "step 1" in captured.err
 
 
@@ -132,7 +132,7 @@ def test_what_is_explained_is_every_answer_and_why(one: Small, capsys: Captured)
     task = lines[held + 1].split()[0]
     assert lines[held + 1] == f"  {task}  0.00 -> 1.00  correct"
     assert lines[held + 2].startswith("    replied: # Brief: ")
-    assert lines[held + 3].startswith('  the optimizer said: {"reasoning"')
+    assert lines[held + 5].startswith('  the optimizer said: {"reasoning"')
     assert lines[-1] == f"all of it: {one.state.night(1) / 'diagnostics.json'}"
     found = data(capsys, "explain")
     assert found["stands"] == "proposed"

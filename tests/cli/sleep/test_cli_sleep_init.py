@@ -82,9 +82,8 @@ def test_a_folder_in_which_no_agent_has_worked_is_told_where_they_did(
     other = machine.root / "other"
     other.mkdir()
     monkeypatch.chdir(other)
-    assert f"no agent has worked in '{other}' or below it; the newest sessions: 5 {machine.project}" in refused(
-        capsys, *NAMED
-    )
+    told = refused(capsys, *NAMED)
+    assert f"no agent has worked in '{other}' or below it; the newest sessions are of '{machine.project}' (5)" in told
     monkeypatch.setenv("HOME", str(other))
     assert f"no agent has left a transcript in '{other}'; looked for: claude-code, codex, " in refused(capsys, *NAMED)
     assert list(other.iterdir()) == []

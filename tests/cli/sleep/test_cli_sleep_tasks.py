@@ -24,7 +24,7 @@ def test_the_tasks_of_a_night_are_listed_with_their_sides_and_criteria(one: Smal
     assert main(["sleep", "tasks"]) == 0
     header, *rows = capsys.readouterr().out.splitlines()
     assert header.split() == ["id", "split", "origin", "criteria", "intent"]
-    assert sorted(row.split()[1] for row in rows) == ["train"] * 4 + ["val"]
+    assert sorted(row.split()[1] for row in rows) == ["train"] * 3 + ["val"] * 2
     assert main(["sleep", "tasks", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["reviewed"] is False
 
@@ -38,7 +38,7 @@ def test_a_file_is_used_by_a_night_once_a_person_has_reviewed_it(one: Small, cap
     assert "no person has reviewed these tasks" in json.loads(capsys.readouterr().out)["error"]
     mark_reviewed(file)
     assert main(use) == 0
-    assert json.loads(capsys.readouterr().out)["tasks"] == {"train": 4, "val": 1}
+    assert json.loads(capsys.readouterr().out)["tasks"] == {"train": 3, "val": 2}
 
 
 def test_a_file_that_is_there_is_never_overwritten(one: Small, capsys: Captured) -> None:

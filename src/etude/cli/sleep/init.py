@@ -12,7 +12,7 @@ import yaml
 
 from etude.cli.scaffold.asking import asks, chosen, yes
 from etude.cli.sleep.dry_run import forecast_rows
-from etude.cli.sleep.text import counts, harvest_rows, print_rows
+from etude.cli.sleep.text import harvest_rows, print_rows
 from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG
 from etude.cli.terminal import output
 from etude.cli.trust import trusted
@@ -33,6 +33,7 @@ _LOOKBACKS = (72, 720, None)
 _ENOUGH = 10
 _WITH_A_KEY = ("openai:gpt-5.5", "anthropic:claude-opus-5")
 _ROUND = 100
+_SHOWN = 5
 
 _TEXT = """\
 # Nights of `etude sleep` in this project. All settings: docs/reference/config.md
@@ -113,8 +114,9 @@ def _sessions(around: Surroundings) -> tuple[Harvest, int | None]:
             hint="for other transcripts write sleep.yaml yourself, with sleep.sources: docs/guides/sleep.md",
         )
     others = Counter(each.session.project for each in there if each.session.project)
+    shown = ", ".join(f"{name!r} ({count})" for name, count in others.most_common(_SHOWN))
     raise DataError(
-        f"no agent has worked in {scope!r} or below it; the newest sessions: {counts(dict(others.most_common(5)))}",
+        f"no agent has worked in {scope!r} or below it; the newest sessions are of {shown or 'no folder'}",
         hint="run this in the folder of a project that an agent has worked in",
     )
 
