@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from etude.skill import Document
 from etude.sleep.adoption.adopt import kept_rules
-from etude.sleep.adoption.proposal import Proposal, Proposed, stage
+from etude.sleep.adoption.proposal import Proposal, Proposed, read_proposal, stage
 from etude.sleep.adoption.rules import Evidence, block_of, revised
 from etude.sleep.places import Kind, read_document
 
@@ -76,3 +76,9 @@ def offer(
 def both(place: Project, night: str = "n1", rule: str = "- Learned.") -> Path:
     """A proposal for the memory file and the skill."""
     return offer(place, [(place.memory, f"{rule}\n"), (place.skill, f"{rule}\n- Of the skill.\n")], night=night)
+
+
+def ids(proposal: Path, where: str) -> list[str]:
+    """Of the rules that a proposal brings to the documents whose path ends like this."""
+    found = (one for one in read_proposal(proposal).documents if one.live.path.endswith(where))
+    return [rule.id for one in found for rule in one.added]

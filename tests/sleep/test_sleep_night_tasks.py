@@ -143,7 +143,7 @@ def test_with_the_gate_off_all_is_proposed_unverified_and_no_validation_is_paid_
     document = report.documents[0]
     assert (report.status, document.status, document.verdict) == ("proposed", "unverified", None)
     assert document.reason == "the gate is off: it was not tried on held-out tasks"
-    assert "there was no verdict; only 'ship' is adopted without a person" in report.held_back
+    assert report.held_back[0].endswith("was not tested on its own")
     assert not small.skill.exists()
     folder = Path(report.proposal)
     assert [rule.evidence.trial for one in read_proposal(folder).documents for rule in one.added] == [None]
@@ -247,10 +247,10 @@ def test_a_proposal_that_is_settled_and_harmless_is_adopted_at_once(tmp_path: Pa
 
 
 def test_a_proposal_without_a_verdict_that_settles_it_waits_and_says_why(small: Small) -> None:
-    for trials, said in ((3, "the verdict is 'inconclusive'"), (0, "there was no verdict")):
+    for trials, said in ((3, "the verdict is 'inconclusive'"), (0, "was not tested on its own")):
         report = auto(small, confirm_trials=trials)
         assert report.status == "proposed"
-        assert report.held_back[0] == f"{said}; only 'ship' is adopted without a person"
+        assert said in report.held_back[0]
         assert not small.skill.exists()
         small.base.rename(small.root / f"state-{trials}")
 

@@ -12,13 +12,14 @@ from etude.errors import BudgetStop, EtudeError, IdentityError, ModelError, Outa
 from etude.files import private_folder
 from etude.models import build_model, price_of
 from etude.records import SPLITS, ChatRequest, Skill, user
-from etude.sleep.adoption.adopt import adopt, adoptable, recover
+from etude.sleep.adoption.adopt import adopt, doubtful, kept_rules, recover
 from etude.sleep.adoption.proposal import read_proposal
 from etude.sleep.config import SleepConfig
 from etude.sleep.improve.consolidate import with_judge
-from etude.sleep.improve.documents import Improved, Trained, improve, propose
+from etude.sleep.improve.documents import Trained, improve
 from etude.sleep.improve.groups import check_tasks, opened_chars
 from etude.sleep.improve.known import remembered
+from etude.sleep.improve.propose import Improved, propose, waiting_rules
 from etude.sleep.improve.wishes import Asked, asked, what_was_said
 from etude.sleep.limits import Deadline, Spent, of_the_night, spent_in, spent_so_far, within
 from etude.sleep.page import as_file
@@ -231,16 +232,19 @@ class _Night:
     async def _improve(self, gathered: Gathered) -> Improved:
         """Train on the tasks, look at what users asked for outright, and stage what is to be proposed."""
         config, trained = self._config, Trained(spent=self._spent())
+        waiting = waiting_rules(config, self._state, self._number)
         if gathered.tasks:
-            trained = await improve(config, gathered.tasks, self._state, self._number, self._spent(), self._given)
+            trained = await improve(config, gathered.tasks, self._state, self._number, waiting, self._given)
         wanted, heard = Asked(), what_was_said(gathered.wishes, gathered.tasks)
-        if heard and (trained.rules or gathered.wishes):
+        rules = (*trained.rules, *(rule for one in waiting.values() for rule in one.added))
+        if heard and (rules or gathered.wishes):
             documents = documents_of(config.sleep)
             texts = [without_secrets(live.text)[0] for live in documents if getattr(config.sleep, live.kind)]
+            rejected = kept_rules(self._state.folder).rejected
             async with self._bench("wishes", trained.spent) as bench:
-                wanted = await asked(bench.optimizer(), trained.rules, texts, heard)
+                wanted = await asked(bench.optimizer(), rules, texts, heard, rejected)
             trained = trained._replace(spent=trained.spent + spent_in(self._folder / "runs" / "wishes"))
-        return propose(config, self._state, self._number, trained, wanted)
+        return propose(config, self._state, self._number, waiting, trained, wanted)
 
     def _without(self, gathered: Gathered, slow: str) -> Gathered:
         """The tasks without one of which a pattern takes too long. A run folder belongs to the tasks it began with,
@@ -330,15 +334,22 @@ class _Night:
 
     def _adopt(self, improved: Improved) -> None:
         """The last step: killed within it, the night is a proposal, and the next run finishes the adoption."""
-        held_back = adoptable(improved.rules, improved.verdict)
-        if held_back:
-            self._tell(held_back=held_back)
+        doubts = {rule.id: doubtful(rule) for rule in improved.rules}
+        leaving = (rule for one in read_proposal(Path(improved.proposal)).documents for rule in one.leaving)
+        wait = (
+            *(f"rule {name} {why}" for name, those in doubts.items() for why in those),
+            *(f"rule {rule.id} is to be taken out, which a person decides" for rule in leaving),
+        )
+        ready = [name for name, those in doubts.items() if not those]
+        self._tell(held_back=wait)
+        if not ready:
             return
         named = [Path(path) for path in self._config.sleep.named_paths]
         try:
-            adopt(Path(improved.proposal), Path(self._config.sleep.project), self._state.folder, allow=named)
+            project = Path(self._config.sleep.project)
+            adopt(Path(improved.proposal), project, self._state.folder, rules=ready, allow=named)
         except EtudeError as error:  # the night is done and its proposal is there: a person may adopt it
-            self._tell(held_back=(error.message,))
+            self._tell(held_back=(*wait, error.message))
             return
         self._tell(status="adopted")
 

@@ -1,12 +1,14 @@
 """The page of a night: what it proposes, rule by rule, in plain words, for the terminal and for `report.md`."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 
 from etude.skill import token_count
 from etude.sleep.adoption.proposal import Proposal
 from etude.sleep.adoption.rules import Answers, Rule
 from etude.sleep.adoption.structure import doubts, plain
+from etude.sleep.adoption.waiting import Item
 from etude.sleep.report import DocumentReport, NightReport
 
 _LINE = 200
@@ -24,20 +26,34 @@ def page(
     """The lines for a person. `states` has what became of rules since, by id, as in `adopted`."""
     if proposal is None:
         return []
-    added = [(proposal.name(one), rule) for one in proposal.documents for rule in one.added]
-    removed = [(proposal.name(one), rule) for one in proposal.documents for rule in one.removed]
-    gone = [(name, rule) for name, rule in removed if rule.ablation]
-    parts = [f"{len(added)} new rule{'' if len(added) == 1 else 's'}"] if added or not gone else []
+    night = f"{report.night:04d}"
+    added = [(one, rule) for one in proposal.documents for rule in one.added]
+    gone = [(one, rule) for one in proposal.documents for rule in one.leaving if rule.ablation]
+    new, older = ([pair for pair in added if (pair[1].night == night) is own] for own in (True, False))
+    parts = [f"{len(new)} new rule{'' if len(new) == 1 else 's'}"] if new or not gone else []
     parts += [f"to take out {len(gone)} that nothing misses"] if gone else []
     lines = [f"Night {report.night} proposes {' and '.join(parts)}. Nothing changes before you say so."]
+    if older:
+        lines.append(f"{len(older)} of earlier nights wait{'s' if len(older) == 1 else ''} as well.")
     sessions = sum(report.sessions.values())
-    for at, (name, rule) in enumerate(added, 1):
-        state = states.get(rule.id, "")
+    for at, (one, rule) in enumerate((*new, *older), 1):
+        since = [f"since night {int(rule.night)}"] if rule.night != night and rule.night.isdigit() else []
+        state = ", ".join([*since, *filter(None, [states.get(rule.id, "")])])
         lines += ["", f"{at}. {plain(_said(rule), _LINE)}  [{rule.id}]{f' ({state})' if state else ''}"]
-        lines += [f"   {line}" for line in rule_lines(rule, name, sessions)]
-    for name, rule in gone:
-        lines += ["", f"Out: {plain(_said(rule), _LINE)}  [{rule.id}]", f"   {rule.ablation}. It stands in {name}."]
+        often = sessions if rule.night == night else 0
+        lines += [f"   {line}" for line in rule_lines(rule, proposal.name(one), often)]
+    for one, rule in gone:
+        lines += ["", *_leaving(rule, proposal.name(one))]
     return lines
+
+
+def item_lines(item: Item, which: str, project: Path) -> list[str]:
+    """One change, for whoever decides on it; `which` says which of how many."""
+    name = item.document.live.path.removeprefix(f"{project.absolute()}/")
+    if item.leaving:
+        return [f"{which}: {line}" if at == 0 else line for at, line in enumerate(_leaving(item.rule, name))]
+    first = f"{which}: {plain(_said(item.rule), _LINE)}  [{item.rule.id}]"
+    return [first, *(f"   {line}" for line in rule_lines(item.rule, name, 0))]
 
 
 def rule_lines(rule: Rule, document: str, sessions: int) -> Iterator[str]:
@@ -96,8 +112,8 @@ def document_lines(document: DocumentReport) -> list[str]:
 
 
 def _how(night: int) -> str:
-    verbs = {"See the change": "diff", "Take it": "adopt", "Undo it later": "revert"}
-    return " ".join(f"{what}: etude sleep {verb} {night}." for what, verb in verbs.items())
+    verbs = {"Decide rule by rule": "review", "Take all": "adopt", "Undo it later": f"revert {night}"}
+    return " ".join(f"{what}: etude sleep {verb}." for what, verb in verbs.items())
 
 
 def _block(lines: Sequence[str]) -> str:
@@ -113,6 +129,11 @@ def _example(answers: Answers) -> Iterator[str]:
     for when, text in (("before:", answers.before), ("after: ", answers.after)):
         cut = "…" if start else ""
         yield f'  {when} "{cut}{plain(text[start:], _ANSWER)}"'
+
+
+def _leaving(rule: Rule, document: str) -> list[str]:
+    why = rule.ablation or "The night wrote the document without it"
+    return [f"Out: {plain(_said(rule), _LINE)}  [{rule.id}]", f"   {why}. It stands in {document}."]
 
 
 def _said(rule: Rule) -> str:

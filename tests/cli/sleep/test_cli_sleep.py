@@ -49,7 +49,7 @@ def test_a_night_says_what_it_did_and_what_to_do_next(sleeper: Small, capsys: Ca
     ):
         assert any(words in line for line in page), words
     assert statistics in report.partition("<details>")[2]
-    assert lines[-3:] == ["next:", "  etude sleep diff 1", "  etude sleep adopt 1"]
+    assert lines[-3:] == ["next:", "  etude sleep review", "  etude sleep adopt"]
     assert (sleeper.project / "CLAUDE.md").read_bytes() == MEMORY.encode()
 
 
@@ -81,7 +81,7 @@ def test_a_proposal_is_adopted_and_taken_back(one: Small, capsys: Captured) -> N
     assert "Key Risks" in one.skill.read_text()
     assert main(["sleep", "adopt"]) == 2
     assert capsys.readouterr().err == (
-        "error: night 1 is adopted already\nhint: `etude sleep status` shows how nights stand\n"
+        "error: no rule of night 1 waits: it is adopted\nhint: `etude sleep status` shows how each rule stands\n"
     )
     assert said(capsys, "revert") == [f"restored  {one.skill}: as it was before"]
     assert tree(one.project) == before
@@ -89,14 +89,14 @@ def test_a_proposal_is_adopted_and_taken_back(one: Small, capsys: Captured) -> N
     assert "error: no night is adopted\n" in capsys.readouterr().err
     assert main(["sleep", "adopt"]) == 2
     shown = capsys.readouterr().err
-    assert "error: no proposal waits; night 1 was taken back\n" in shown
+    assert "error: no rule waits; night 1 was taken back\n" in shown
     assert "sleep adopt 1` puts it in place again" in shown
     assert tree(one.project) == before
     assert main(["sleep", "adopt", "1"]) == 0
 
 
 def test_adopting_and_reverting_as_json(one: Small, capsys: Captured) -> None:
-    receipt = data(capsys, "adopt", "1", "--only", "skill")
+    receipt = data(capsys, "adopt", "1")
     assert (receipt["night"], receipt["number"], len(receipt["documents"])) == ("0001", 1, 1)
     assert data(capsys, "revert", "1")["restored"] == [str(one.skill)]
 
@@ -107,7 +107,7 @@ def test_one_rule_is_taken_out_by_its_id(one: Small, capsys: Captured) -> None:
     rule = lines[lines.index("rules (`sleep revert --rule ID` takes out one that is adopted)") + 1].split()[0]
     assert said(capsys, "revert", "--rule", rule) == [f"restored  {one.skill}: as it was before"]
     assert not one.skill.exists()
-    assert "reverted" in said(capsys, "status")[-1]
+    assert said(capsys, "status")[-1].split()[:3] == [rule, "taken", "out"]
     assert main(["sleep", "revert", "--rule", rule]) == 2
     assert f"error: no adopted document has a rule '{rule}'" in capsys.readouterr().err
 
@@ -148,7 +148,7 @@ def test_the_status_follows_a_proposal_and_says_what_waits(one: Small, capsys: C
     assert lines[:2] == [f"state     {one.state.folder}", "sessions  5 used"]
     assert lines[2].split() == ["night", "started", "(UTC)", "status", "tasks", "documents"]
     assert lines[3].split()[3:] == ["proposed", "5", "learned", "accepted"]
-    assert lines[-1] == "night 1 waits for you: etude sleep diff 1, then etude sleep adopt 1"
+    assert lines[-1] == "1 rule waits for you: etude sleep review, or etude sleep adopt for all"
     said(capsys, "adopt")
     assert stands(capsys) == ["adopted"]
     assert said(capsys, "explain", "--details")[-1].startswith("all of it")
@@ -162,7 +162,7 @@ def test_the_status_follows_a_proposal_and_says_what_waits(one: Small, capsys: C
 def test_a_proposal_is_found_behind_nights_without_one(one: Small, capsys: Captured) -> None:
     assert said(capsys, "run")[0] == "night 2  nothing to do: there is no session that no night has used"
     assert stands(capsys) == ["proposed", "nothing to do"]
-    assert said(capsys, "status")[-1].startswith("night 1 waits for you: ")
+    assert said(capsys, "status")[-1].startswith("1 rule waits for you: ")
     assert "Key Risks" in "\n".join(said(capsys, "diff"))
     assert main(["sleep", "adopt", "2"]) == 2
     assert "error: night 2 has no proposal\nhint: `etude sleep status` " in capsys.readouterr().err

@@ -18,11 +18,10 @@ def follow(capsys: Captured, line: str) -> list[str]:
 def test_after_a_night_of_another_settings_file_all_that_is_named_works(sleeper: Small, capsys: Captured) -> None:
     Path("sleep.yaml").rename("my nights.yaml")
     lines = said(capsys, "run", "my nights.yaml")
-    *_, diff, adopt = lines
-    assert diff == "  etude sleep diff 1 --config 'my nights.yaml'"
-    assert follow(capsys, diff)[-1] == "+<!-- etude:end learned -->"
+    *_, review, adopt = lines
+    assert review == "  etude sleep review --config 'my nights.yaml'"
     waits = said(capsys, "status", "--config", "my nights.yaml")[-1]
-    assert waits.endswith(f"then{adopt[1:]}")
+    assert waits.endswith(f"or{adopt[1:]} for all")
     back = follow(capsys, adopt)[-1]
     assert back == "take it back with: etude sleep revert 1 --config 'my nights.yaml'"
     assert follow(capsys, back.partition(": ")[2]) == [f"restored  {sleeper.skill}: as it was before"]
@@ -33,10 +32,10 @@ def test_after_a_night_with_a_state_and_a_project_of_its_own_they_are_named(
 ) -> None:
     monkeypatch.chdir(sleeper.root)
     places = ["--sleep.state", "other", "--sleep.project", "project"]
-    *_, diff, _ = said(capsys, "run", "project/sleep.yaml", *places)
+    *_, adopt = said(capsys, "run", "project/sleep.yaml", *places)
     options = "--config project/sleep.yaml --project project --state other"
-    assert diff == f"  etude sleep diff 1 {options}"
-    assert follow(capsys, diff)[-1] == "+<!-- etude:end learned -->"
+    assert adopt == f"  etude sleep adopt {options}"
+    assert follow(capsys, adopt)[0].startswith("adopted  ")
 
 
 def test_a_night_that_stopped_goes_on_with_its_own_settings(sleeper: Small, capsys: Captured) -> None:

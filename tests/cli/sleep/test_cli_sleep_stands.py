@@ -1,7 +1,6 @@
 """How nights stand whose proposal was adopted in parts, whose adoption was killed, or whose report cannot be read."""
 
 import json
-import shutil
 import signal
 import subprocess
 import sys
@@ -10,16 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_said import Captured, said
+from cli_said import Captured, data, said
 from sleep_proposals import Project, both, offer
 from small_night import Small
-from task_files import mark_reviewed
 from watched import CHILD
 
 from etude.cli.main import main
-from etude.cli.sleep.settings import Nights
 from etude.sleep.report import NightReport
-from etude.sleep.state import SleepState
 
 KILLED = """
 import os, signal, sys
@@ -84,22 +80,29 @@ def killed(place: Project, at: str, what: str = "adopt", night: str = "0001") ->
     )
 
 
+def rules(capsys: Captured) -> dict[str, tuple[str, str]]:
+    """By the text of a rule: its id and how it stands."""
+    return {rule["text"]: (rule["id"], rule["state"]) for rule in data(capsys, "status")["rules"]}
+
+
 def test_what_is_left_of_a_proposal_waits_and_is_adopted_without_naming_it(two: Project, capsys: Captured) -> None:
     before = two.files()
-    assert len(said(capsys, "adopt", "1", "--only", "skill")) == 2
+    name, state = rules(capsys)["- Of the skill."]
+    assert state == "waits"
+    assert len(said(capsys, "adopt", "--rule", name)) == 2
     assert [row["status"] for row in status(capsys)] == ["partly adopted"]
-    waits = "night 1 waits for you: etude sleep diff 1, then etude sleep adopt 1"
-    assert said(capsys, "status")[-1] == waits
+    assert rules(capsys)["- Of the skill."] == (name, "adopted")
+    assert said(capsys, "status")[-1] == "1 rule waits for you: etude sleep review, or etude sleep adopt for all"
     following = said(capsys, "explain")
     assert [line.strip() for line in following[following.index("next:") + 1 :]][:3] == [
-        "etude sleep diff 1",
-        "etude sleep adopt 1",
+        "etude sleep review",
+        "etude sleep adopt",
         "etude sleep revert 1",
     ]
     assert said(capsys, "adopt")[0].startswith(f"adopted  {two.memory}: ")
     assert [row["status"] for row in status(capsys)] == ["adopted"]
-    assert main(["sleep", "adopt", "1"]) == 2
-    assert "night 1 is adopted already" in capsys.readouterr().err
+    assert refused(capsys, "adopt")[0] == "error: no rule of night 1 waits: it is adopted"
+    assert refused(capsys, "adopt", "--rule", name)[0] == f"error: {name} of night 1 is adopted already"
     assert len(said(capsys, "revert")) == 2
     assert two.files() == before
     assert [row["status"] for row in status(capsys)] == ["reverted"]
@@ -107,9 +110,64 @@ def test_what_is_left_of_a_proposal_waits_and_is_adopted_without_naming_it(two: 
 
 def test_a_part_of_a_proposal_is_taken_back(two: Project, capsys: Captured) -> None:
     before = two.files()
-    said(capsys, "adopt", "--only", "memory")
-    assert said(capsys, "revert") == [f"restored  {two.memory}: as it was before"]
+    said(capsys, "adopt", "--rule", rules(capsys)["- Of the skill."][0])
+    assert said(capsys, "revert") == [f"restored  {two.skill}: as it was before"]
     assert two.files() == before
+
+
+def test_one_of_several_rules_is_taken_back_and_the_others_stay(two: Project, capsys: Captured) -> None:
+    said(capsys, "adopt")
+    said(capsys, "revert", "--rule", rules(capsys)["- Of the skill."][0])
+    assert "- Learned." in two.skill.read_text()
+    assert {text: state for text, (_, state) in rules(capsys).items()} == {
+        "- Learned.": "adopted",
+        "- Of the skill.": "taken out",
+    }
+
+
+def test_a_rejected_rule_does_not_wait(two: Project, capsys: Captured) -> None:
+    name, _ = rules(capsys)["- Of the skill."]
+    assert said(capsys, "reject", "--rule", name) == [f"rejected  {name}  - Of the skill."]
+    assert rules(capsys)["- Of the skill."] == (name, "rejected")
+    said(capsys, "adopt")
+    assert "- Of the skill." not in two.skill.read_text()
+    learned, _ = rules(capsys)["- Learned."]
+    assert refused(capsys, "reject", "--rule", learned)[0] == f"error: rule {learned} is adopted"
+    assert "proposes no rule 'x'" in refused(capsys, "reject", "--rule", "x")[0]
+
+
+def answers(monkeypatch: pytest.MonkeyPatch, *given: str) -> None:
+    left = iter(given)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", lambda prompt: next(left))
+
+
+def test_a_review_takes_leaves_edits_and_turns_down_each_rule(
+    sleeper: Small, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Project(sleeper.project, sleeper.state.folder)
+    sleeper.state.make()
+    block = "".join(f"- {text}\n" for text in ("Take.", "Leave.", "Edit.", "Never."))
+    shown(place, 1, offer(place, [(place.memory, block)], night="0001"))
+    answers(monkeypatch, "t", "?", "l", "e", "Edited.", "n")
+    lines = said(capsys, "review")
+    assert lines[-2:] == ["taken: 2, rejected: 1, wait: 1", "take it back with: etude sleep revert 1"]
+    assert sum(line.startswith(f"{at} of 4: ") for line in lines for at in range(5)) == 4
+    text = place.memory.read_text()
+    assert text.endswith("learned -->\n- Take.\n- Edited.\n<!-- etude:end learned -->\n")
+    states = {text: state for text, (_, state) in rules(capsys).items()}
+    assert states == {"- Take.": "adopted", "- Edit.": "adopted", "- Leave.": "waits", "- Never.": "rejected"}
+    answers(monkeypatch, "q")
+    assert said(capsys, "review")[-1] == "taken: 0, rejected: 0, wait: 1"
+    said(capsys, "revert", "1")
+    assert "learned" not in place.memory.read_text()
+
+
+def test_a_review_without_anybody_to_answer_names_the_other_ways(two: Project, capsys: Captured) -> None:
+    error, hint = refused(capsys, "review")
+    assert (error, "adopt --rule ID" in hint) == ("error: a review asks questions, and nobody can answer here", True)
+    said(capsys, "adopt")
+    assert refused(capsys, "review")[0] == "error: no rule waits"
 
 
 def test_an_adoption_that_was_killed_when_all_was_replaced_is_finished_and_not_made_again(
@@ -190,105 +248,41 @@ def test_an_adopted_night_stays_adopted_whatever_becomes_of_its_report(two: Proj
     assert two.files() == before
 
 
-def test_a_proposal_that_another_one_has_overtaken_does_not_wait(two: Project, capsys: Captured) -> None:
+def test_rules_can_be_taken_from_an_earlier_proposal_too(two: Project, capsys: Captured) -> None:
     offered(two, 2, "- Second.")
+    assert [row["status"] for row in status(capsys)] == ["in night 2", "proposed"]
     said(capsys, "adopt")
-    assert [row["status"] for row in status(capsys)] == ["outdated", "adopted"]
-    assert "for you" not in "\n".join(said(capsys, "status"))
-    assert main(["sleep", "adopt"]) == 2
-    assert "error: night 2 is adopted already" in capsys.readouterr().err
-    said(capsys, "revert")
-    assert [row["status"] for row in status(capsys)] == ["proposed", "reverted"]
+    assert "- Learned." not in two.memory.read_text()
+    said(capsys, "adopt", "1")
+    assert two.memory.read_text().endswith("learned -->\n- Second.\n- Learned.\n<!-- etude:end learned -->\n")
+    said(capsys, "revert", "2")
+    assert two.memory.read_text().endswith("learned -->\n- Learned.\n<!-- etude:end learned -->\n")
 
 
-def test_what_is_left_of_a_proposal_waits_only_while_its_document_is_what_it_was(
-    two: Project, capsys: Captured
-) -> None:
-    said(capsys, "adopt", "--only", "skill")
+def test_a_document_that_was_changed_by_hand_takes_the_rules_that_wait(two: Project, capsys: Captured) -> None:
     two.memory.write_text("By hand.\n")
-    assert [row["status"] for row in status(capsys)] == ["partly adopted"]
-    assert "for you" not in "\n".join(said(capsys, "status"))
-    following = said(capsys, "explain")
-    assert [line.strip() for line in following[following.index("next:") + 1 :]][:2] == [
-        "etude sleep diff 1",
-        "etude sleep revert 1",
-    ]
+    assert [row["status"] for row in status(capsys)] == ["proposed"]
+    assert " By hand." in said(capsys, "diff")
+    said(capsys, "adopt")
+    assert two.memory.read_text().startswith("By hand.\n\n<!-- etude:begin learned -->\n- Learned.\n")
 
 
-def test_what_is_advised_for_an_outdated_proposal_brings_another(sleeper: Small, capsys: Captured) -> None:
-    said(capsys, "run")
-    sleeper.skill.parent.mkdir(parents=True)
-    sleeper.skill.write_text("---\nname: learned\ndescription: By hand.\n---\nBy hand.\n")
-    assert [row["status"] for row in status(capsys)] == ["outdated"]
-    assert said(capsys, "explain")[1] == "night 1  outdated"
-    assert "  etude sleep tasks 1 --to tasks.json" in said(capsys, "explain")
-    assert main(["sleep", "adopt"]) == 2
-    error, hint = capsys.readouterr().err.splitlines()
-    assert error == f"error: '{sleeper.skill}' changed since the night read it"
-    first, second = hint.split("`")[1::2]
-    assert main(first.split()[1:]) == 0
-    mark_reviewed(Path("tasks.json"))
-    assert main(second.split()[1:]) == 0
-    assert [row["status"] for row in status(capsys)] == ["outdated", "proposed"]
-    assert said(capsys, "adopt")[0].startswith("adopted  ")
-    assert "By hand." in sleeper.skill.read_text()
+def test_a_rule_whose_own_line_was_changed_is_named_and_the_others_are_taken(two: Project, capsys: Captured) -> None:
+    said(capsys, "adopt")
+    shown(two, 2, offer(two, [(two.memory, "- Learned, in short.\n- New.\n")], night="0002"))
+    two.memory.write_text(two.memory.read_text().replace("- Learned.", "- As I like it."))
+    name, state = rules(capsys)["- Learned, in short."]
+    assert state == "line changed"
+    assert refused(capsys, "adopt", "--rule", name)[0].startswith(f"error: rule {name} changes a line of ")
+    assert main(["sleep", "adopt"]) == 0
+    assert f"the line that rule {name} changes was changed since night 2" in capsys.readouterr().err
+    assert "- As I like it.\n- New.\n" in two.memory.read_text()
 
 
 def refused(capsys: Captured, *words: str) -> list[str]:
     """The error and the hint of a verb."""
     assert main(["sleep", *words]) == 2
     return capsys.readouterr().err.splitlines()
-
-
-def test_documents_are_adopted_by_the_names_that_the_program_shows(sleeper: Small, capsys: Captured) -> None:
-    place = Project(sleeper.project, sleeper.state.folder)
-    sleeper.state.make()
-    skills = [sleeper.project / ".claude" / "skills" / name / "SKILL.md" for name in ("briefs", "learned")]
-    shown(place, 1, offer(place, [(path, "- Learned.\n") for path in skills], night="0001"))
-    assert said(capsys, "adopt", "--only", "learned")[0].startswith(f"adopted  {skills[1]}: ")
-    assert not skills[0].exists()
-    error, hint = refused(capsys, "adopt", "--only", "advice")
-    assert error == "error: night 1 proposes nothing for 'advice'"
-    assert hint == (
-        "hint: allowed: .claude/skills/briefs/SKILL.md, .claude/skills/learned/SKILL.md, briefs, learned, skill"
-    )
-
-
-def test_what_is_in_place_is_adopted_already_also_where_it_is_named(two: Project, capsys: Captured) -> None:
-    said(capsys, "adopt", "1", "--only", "skill")
-    for name in ("skill", "learned", ".claude/skills/learned/SKILL.md"):
-        assert refused(capsys, "adopt", "1", "--only", name)[0] == f"error: {name} of night 1 is adopted already"
-    assert len(said(capsys, "adopt", "1", "--only", "learned", "--only", "memory")) == 2
-    assert [row["status"] for row in status(capsys)] == ["adopted"]
-
-
-def test_a_proposal_waits_while_any_of_its_documents_is_what_the_night_read(two: Project, capsys: Captured) -> None:
-    with two.memory.open("a") as file:
-        file.write("By hand.\n")
-    assert [row["status"] for row in status(capsys)] == ["proposed"]
-    waits = "night 1 waits for you: etude sleep diff 1, then etude sleep adopt 1"
-    assert said(capsys, "status")[-1] == waits
-    assert "  etude sleep adopt 1" in said(capsys, "explain")
-    assert refused(capsys, "adopt") == [
-        "error: memory changed since night 1 read it",
-        "hint: `etude sleep adopt 1 --only learned` takes the rest",
-    ]
-    assert said(capsys, "adopt", "1", "--only", "learned")[0].startswith(f"adopted  {two.skill}: ")
-    assert "for you" not in "\n".join(said(capsys, "status"))
-
-
-def test_several_nights_that_wait_are_named(two: Project, capsys: Captured) -> None:
-    offered(two, 2, "- Second.")
-    assert said(capsys, "status")[-1] == "nights 1, 2 wait for you: etude sleep diff N, then etude sleep adopt N"
-
-
-def test_a_proposal_of_which_nothing_can_be_adopted_is_outdated(two: Project, capsys: Captured) -> None:
-    two.memory.write_text("By hand.\n")
-    two.skill.parent.mkdir(parents=True)
-    two.skill.write_text("---\nname: learned\ndescription: By hand.\n---\n")
-    assert [row["status"] for row in status(capsys)] == ["outdated"]
-    assert main(["sleep", "diff"]) == 0
-    assert capsys.readouterr().err == "note: night 1 is outdated\n"
 
 
 def test_a_difference_says_where_it_does_not_wait(two: Project, capsys: Captured) -> None:
@@ -307,15 +301,6 @@ def test_a_night_of_which_nothing_is_adopted_is_not_reverted(two: Project, capsy
     assert hint == "hint: `etude sleep status` shows the nights, `etude sleep run` works through one"
 
 
-def test_adoptions_are_read_once_for_all_nights(two: Project, capsys: Captured) -> None:
-    said(capsys, "adopt")
-    nights = Nights(two.root, SleepState(two.state), ())
-    assert nights.stands(1) == "adopted"
-    shutil.rmtree(two.state / "adopted")
-    assert nights.stands(1) == "adopted"
-    assert Nights(two.root, SleepState(two.state), ()).stands(1) != "adopted"
-
-
 def test_a_rule_that_was_taken_out_is_named_by_explain_and_its_night_can_still_be_reverted(
     sleeper: Small, capsys: Captured
 ) -> None:
@@ -330,7 +315,7 @@ def test_a_rule_that_was_taken_out_is_named_by_explain_and_its_night_can_still_b
     said(capsys, "revert", "--rule", rule)
     assert any(line.endswith(f"Of the skill.  [{rule}] (taken out)") for line in said(capsys, "explain"))
     found = json.loads("\n".join(said(capsys, "explain", "--json")))
-    assert found["taken_out"] == [{"document": str(place.skill), "id": rule}]
+    assert {one["id"]: one["state"] for one in found["rules"]}[rule] == "taken out"
     assert said(capsys, "revert", "1") == [f"restored  {place.memory}: as it was before"]
     assert place.files() == before
 

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
-from sleep_proposals import HAND, Project, both, offer, project
+from sleep_proposals import HAND, Project, both, ids, offer, project
 
 from etude.errors import EtudeError, InputError, LockedError, SkillError
-from etude.sleep.adoption.adopt import adopt, adoptable, kept_rules, receipts
+from etude.records.summary import ShipVerdict
+from etude.sleep.adoption.adopt import adopt, doubtful, kept_rules, receipts, reject
+from etude.sleep.adoption.proposal import read_proposal
 from etude.sleep.adoption.rules import Evidence, Rule, Trial
 from etude.sleep.adoption.transaction import LOCK, PENDING
 from etude.sleep.tasks.mined import Quote, SessionRef
@@ -51,21 +53,35 @@ def test_the_second_night_takes_out_and_brings_rules(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["skill", ".claude/skills/learned/SKILL.md"])
-def test_one_document_can_be_adopted_by_name_or_kind_and_the_other_later(tmp_path: Path, name: str) -> None:
+def test_one_rule_can_be_adopted_and_the_others_later(tmp_path: Path) -> None:
     place = project(tmp_path)
     proposal = both(place)
-    adopt(proposal, place.root, place.state, select=[name])
-    assert (place.skill.exists(), place.memory.read_text()) == (True, HAND)
-    second = adopt(proposal, place.root, place.state, select=["CLAUDE.md"])
+    adopt(proposal, place.root, place.state, rules=ids(proposal, "SKILL.md")[1:])
+    assert place.skill.read_text().endswith("learned -->\n- Of the skill.\n<!-- etude:end learned -->\n")
+    assert place.memory.read_text() == HAND
+    second = adopt(proposal, place.root, place.state)
     assert (second.number, place.memory.read_text()) == (2, HAND + BLOCK)
+    assert place.skill.read_text().endswith("- Learned.\n- Of the skill.\n<!-- etude:end learned -->\n")
 
 
-def test_a_document_that_is_not_proposed_cannot_be_selected(tmp_path: Path) -> None:
+def test_a_rule_that_is_not_proposed_cannot_be_named(tmp_path: Path) -> None:
     place = project(tmp_path)
-    with pytest.raises(InputError, match=r"proposes nothing for 'CLAUD.md'") as error:
-        adopt(both(place), place.root, place.state, select=["CLAUD.md"])
-    assert error.value.hint == "did you mean 'CLAUDE.md'?"
+    proposal = both(place)
+    name = ids(proposal, "CLAUDE.md")[0]
+    with pytest.raises(InputError, match="night n1 proposes no rule") as error:
+        adopt(proposal, place.root, place.state, rules=[name[:-1] + "x"])
+    assert error.value.hint == f"did you mean {name!r}?"
+
+
+def test_a_rule_is_adopted_in_the_words_of_a_person(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    proposal = both(place)
+    (name,) = ids(proposal, "CLAUDE.md")
+    adopt(proposal, place.root, place.state, rules=[name], words={name: "- Mine."})
+    assert place.memory.read_text() == HAND + BLOCK.replace("- Learned.", "- Mine.")
+    assert [(rule.id, rule.text) for rule in kept_rules(place.state).documents[str(place.memory)]] == [
+        (name, "- Mine.")
+    ]
 
 
 def refused(place: Project, proposal: Path, why: str, kind: type[EtudeError] = InputError) -> None:
@@ -77,26 +93,61 @@ def refused(place: Project, proposal: Path, why: str, kind: type[EtudeError] = I
     assert not (place.state / PENDING).exists()
 
 
-def test_a_document_that_changed_since_the_night_is_refused_and_nothing_touched(tmp_path: Path) -> None:
+def test_what_a_person_wrote_since_the_night_stays(tmp_path: Path) -> None:
     place = project(tmp_path)
     proposal = both(place)
     place.memory.write_text(HAND + "- One more by hand.\n")
-    refused(place, proposal, r"CLAUDE.md' changed since the night read it")
-
-
-def test_a_file_that_came_into_being_since_the_night_is_not_overwritten(tmp_path: Path) -> None:
-    place = project(tmp_path)
-    proposal = both(place)
     place.skill.parent.mkdir(parents=True)
-    place.skill.write_text("mine\n")
-    refused(place, proposal, r"SKILL.md' changed since the night read it")
+    place.skill.write_text("mine\n\n<!-- etude:begin learned -->\n- By hand.\n<!-- etude:end learned -->\n")
+    adopt(proposal, place.root, place.state)
+    assert place.memory.read_text() == HAND + "- One more by hand.\n" + BLOCK
+    assert place.skill.read_text() == (
+        "mine\n\n<!-- etude:begin learned -->\n- By hand.\n- Learned.\n- Of the skill.\n<!-- etude:end learned -->\n"
+    )
+
+
+def test_only_a_rule_whose_own_line_was_changed_is_refused(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    adopt(both(place), place.root, place.state)
+    proposal = offer(place, [(place.memory, "- Learned, in short.\n- Another.\n")], night="n2")
+    place.memory.write_text(place.memory.read_text().replace("- Learned.", "- As I like it."))
+    rewritten, new = ids(proposal, "CLAUDE.md")
+    before = place.files()
+    with pytest.raises(InputError, match=f"rule {rewritten} changes a line of '.*CLAUDE.md' that was changed since"):
+        adopt(proposal, place.root, place.state, rules=[rewritten, new])
+    assert place.files() == before
+    adopt(proposal, place.root, place.state)
+    assert place.memory.read_text() == HAND + BLOCK.replace("- Learned.", "- As I like it.\n- Another.")
 
 
 def test_the_same_proposal_is_not_adopted_twice(tmp_path: Path) -> None:
     place = project(tmp_path)
     proposal = both(place)
     adopt(proposal, place.root, place.state)
-    with pytest.raises(InputError, match="changed since the night read it"):
+    with pytest.raises(InputError, match="nothing of night n1 is left to adopt"):
+        adopt(proposal, place.root, place.state)
+
+
+def test_a_rejected_rule_is_left_out_until_it_is_named(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    proposal = both(place)
+    (name,) = ids(proposal, "CLAUDE.md")
+    assert [rule.text for rule in reject(proposal, place.state, [name])] == ["- Learned."]
+    adopt(proposal, place.root, place.state)
+    assert place.memory.read_text() == HAND
+    adopt(proposal, place.root, place.state, rules=[name])
+    assert (place.memory.read_text(), kept_rules(place.state).rejected) == (HAND + BLOCK, ())
+
+
+def test_a_rejected_removal_leaves_the_rule_and_is_remembered(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    adopt(both(place), place.root, place.state)
+    proposal = offer(place, [(place.memory, "")], night="n2")
+    ((rule,),) = (one.leaving for one in read_proposal(proposal).documents)
+    reject(proposal, place.state, [rule.id])
+    (kept,) = kept_rules(place.state).documents[str(place.memory)]
+    assert (kept.id, kept.status, bool(kept.ablation)) == (rule.id, "active", True)
+    with pytest.raises(InputError, match="nothing of night n2 is left"):
         adopt(proposal, place.root, place.state)
 
 
@@ -144,27 +195,26 @@ def test_two_processes_do_not_adopt_at_once(tmp_path: Path) -> None:
 # without a person
 
 
-def rule(text: str) -> Rule:
-    trial = Trial(tasks=6, without=0, with_it=6, missed=("t1",))
+def rule(text: str, verdict: ShipVerdict | None = "ship") -> Rule:
+    trial = Trial(tasks=6, without=0, with_it=6, missed=("t1",), verdict=verdict)
     quote = Quote(session=SessionRef(source="codex", id="1"), text="round to cents, please")
     return Rule(id="0a1b2c3d", text=text, night="n1", evidence=Evidence(trial=trial, quotes=(quote,)))
 
 
-def test_a_night_of_plain_rules_that_ships_is_adopted_without_a_person() -> None:
-    assert adoptable([rule("- Round to cents.")], "ship") == ()
+def test_a_plain_rule_that_ships_is_adopted_without_a_person() -> None:
+    assert doubtful(rule("- Round to cents.")) == ()
 
 
 def test_a_rule_that_was_not_tried_alone_or_that_nobody_asked_for_waits_for_a_person() -> None:
     good = rule("- Round to cents.")
-    for part, why in (("trial", "was not tested on its own"), ("quotes", "no words of a user ask for it")):
+    for part, why in (("trial", "was not tested on its own"), ("quotes", "rests on no words of a user")):
         empty = () if part == "quotes" else None
         one = good.model_copy(update={"evidence": good.evidence.model_copy(update={part: empty})})
-        (reason,) = adoptable([one], "ship")
-        assert why in reason
+        assert doubtful(one) == (why,)
 
 
 def test_a_rule_to_look_at_waits_for_a_person() -> None:
-    assert adoptable([rule("- Run `curl x`.")], "ship") == ("rule 0a1b2c3d holds code: Run `curl x`.",)
+    assert doubtful(rule("- Run `curl x`.")) == ("holds code: Run `curl x`.",)
 
 
 @pytest.mark.parametrize(
@@ -175,10 +225,6 @@ def test_a_rule_to_look_at_waits_for_a_person() -> None:
         ("do not ship", "the verdict is 'do not ship'"),
     ],
 )
-def test_a_night_without_a_clear_verdict_waits_for_a_person(verdict, said: str) -> None:
-    assert adoptable([rule("- Round.")], verdict) == (f"{said}; only 'ship' is adopted without a person",)
-
-
-def test_retired_rules_are_not_looked_at() -> None:
-    gone = rule("- sudo").model_copy(update={"status": "retired"})
-    assert adoptable([gone], "ship") == ()
+def test_a_rule_without_a_clear_verdict_waits_for_a_person(verdict, said: str) -> None:
+    (why,) = doubtful(rule("- Round.", verdict))
+    assert said in why

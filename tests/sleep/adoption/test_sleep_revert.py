@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sleep_proposals import HAND, Project, both, offer, project
+from sleep_proposals import HAND, Project, both, ids, offer, project
 
 from etude.errors import InputError
 from etude.skill import Document
@@ -22,7 +22,7 @@ def adopted(tmp_path: Path, memory: str | None = HAND) -> Project:
     return place
 
 
-def ids(place: Project, path: Path) -> list[str]:
+def active_ids(place: Project, path: Path) -> list[str]:
     return [rule.id for rule in kept_rules(place.state).documents[str(path)] if rule.status == "active"]
 
 
@@ -33,7 +33,7 @@ def test_a_night_taken_back_leaves_every_byte_mode_and_folder_as_it_was(tmp_path
     assert revert("n1", place.state) == Reverted(restored=(str(place.memory), str(place.skill)))
     assert place.files() == before
     assert [receipt.reverted for receipt in receipts(place.state)] == [True]
-    assert kept_rules(place.state).documents[str(place.memory)] == ()
+    assert [rule.status for rule in kept_rules(place.state).documents[str(place.memory)]] == ["retired"]
 
 
 @settings(max_examples=25, deadline=None)
@@ -59,8 +59,8 @@ def test_a_night_can_be_adopted_again_after_it_was_taken_back(tmp_path: Path) ->
 def test_parts_of_a_night_that_were_adopted_one_after_the_other_are_taken_back_together(tmp_path: Path) -> None:
     place = project(tmp_path)
     before, proposal = place.files(), both(place)
-    for kind in ("skill", "memory"):
-        adopt(proposal, place.root, place.state, select=[kind])
+    adopt(proposal, place.root, place.state, rules=ids(proposal, "SKILL.md")[1:])
+    adopt(proposal, place.root, place.state)
     assert len(revert("n1", place.state).restored) == 2
     assert place.files() == before
 
@@ -78,7 +78,7 @@ def test_of_a_document_changed_since_only_the_rules_are_taken_out(tmp_path: Path
     report = revert("n1", place.state)
     assert report == Reverted(restored=(str(place.skill),), cut=(str(place.memory),))
     assert place.memory.read_text() == "Above.\n" + HAND + "\nBelow.\n"
-    assert ids(place, place.memory) == []
+    assert active_ids(place, place.memory) == []
 
 
 def test_rules_by_hand_in_the_block_stay(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_rules_that_the_night_had_taken_out_are_named_where_they_are_not_put_bac
     place.memory.write_text(place.memory.read_text() + "Below.\n")
     assert revert("n2", place.state).not_put_back == ("- Learned.",)
     assert Document.parse(place.memory.read_text()).learned is None
-    assert ids(place, place.memory) == []
+    assert active_ids(place, place.memory) == []
 
 
 @pytest.mark.parametrize("text", ["No block any more.\n", None])
@@ -136,10 +136,10 @@ def test_a_document_without_the_block_or_the_file_has_nothing_to_take_out(tmp_pa
 
 def test_one_rule_is_taken_out_by_its_id(tmp_path: Path) -> None:
     place = adopted(tmp_path)
-    first, second = ids(place, place.skill)
+    first, second = active_ids(place, place.skill)
     assert revert_rule(second, place.state) == Reverted(cut=(str(place.skill),))
     assert Document.parse(place.skill.read_text()).learned == "- Learned."
-    assert ids(place, place.skill) == [first]
+    assert active_ids(place, place.skill) == [first]
     assert place.memory.read_text() == HAND + BLOCK
     with pytest.raises(InputError, match=f"no adopted document has a rule '{second}'"):
         revert_rule(second, place.state)
@@ -149,7 +149,7 @@ def test_one_rule_is_taken_out_by_its_id(tmp_path: Path) -> None:
 
 def test_a_rule_that_a_person_takes_out_and_writes_again_stays_when_its_night_is_taken_back(tmp_path: Path) -> None:
     place = adopted(tmp_path)
-    _, second = ids(place, place.skill)
+    _, second = active_ids(place, place.skill)
     revert_rule(second, place.state)
     place.skill.write_text(
         place.skill.read_text().replace("- Learned.\n", "- Learned.\n- Of the skill.\n") + "Mine.\n"
@@ -160,7 +160,7 @@ def test_a_rule_that_a_person_takes_out_and_writes_again_stays_when_its_night_is
 
 def test_a_rule_that_a_night_wrote_into_two_documents_is_taken_out_of_both(tmp_path: Path) -> None:
     place = adopted(tmp_path)
-    (rule,) = ids(place, place.memory)
+    (rule,) = active_ids(place, place.memory)
     assert revert_rule(rule, place.state) == Reverted(restored=(str(place.memory),), cut=(str(place.skill),))
     assert place.memory.read_text() == HAND
     assert Document.parse(place.skill.read_text()).learned == "- Of the skill."
@@ -171,13 +171,13 @@ def test_a_rule_that_is_not_in_its_document_is_named_and_neither_text_nor_record
     tmp_path: Path, text: str
 ) -> None:
     place = adopted(tmp_path)
-    (rule,) = ids(place, place.memory)
+    (rule,) = active_ids(place, place.memory)
     place.memory.write_text(text)
     report = revert_rule(rule, place.state)
     assert report == Reverted(cut=(str(place.skill),), gone=("- Learned.",))
     assert place.memory.read_text() == text
-    assert ids(place, place.memory) == [rule]
-    assert rule not in ids(place, place.skill)
+    assert active_ids(place, place.memory) == [rule]
+    assert rule not in active_ids(place, place.skill)
 
 
 def test_a_night_that_is_not_adopted_is_refused_and_the_others_named(tmp_path: Path) -> None:
@@ -229,7 +229,8 @@ def test_a_file_that_cannot_be_read_any_more_is_named(tmp_path: Path) -> None:
 def test_a_document_that_was_put_back_by_hand_and_adopted_again_is_restored_once(tmp_path: Path) -> None:
     place = adopted(tmp_path)
     place.memory.write_text(HAND)
-    adopt(place.state / "nights/n1/proposal", place.root, place.state, select=["memory"])
+    proposal = place.state / "nights/n1/proposal"
+    adopt(proposal, place.root, place.state, rules=ids(proposal, "CLAUDE.md"))
     assert revert("n1", place.state).restored == (str(place.memory), str(place.skill))
     assert place.memory.read_text() == HAND
 
@@ -263,7 +264,7 @@ def test_in_whatever_order_nights_are_taken_back_nothing_of_them_is_left(
     for night in order:
         revert(night, place.state)
     assert place.memory.read_text() == HAND
-    assert ids(place, place.memory) == []
+    assert active_ids(place, place.memory) == []
 
 
 @pytest.mark.parametrize("memory", [HAND, None])
@@ -292,7 +293,7 @@ def test_a_wording_of_a_night_that_stands_returns_past_one_that_was_taken_back(t
 
 def test_a_night_whose_rules_were_all_taken_out_one_by_one_is_taken_back(tmp_path: Path) -> None:
     place = adopted(tmp_path)
-    before, first, second = place.files(), *ids(place, place.skill)
+    before, first, second = place.files(), *active_ids(place, place.skill)
     revert_rule(first, place.state)
     assert [receipt.reverted for receipt in receipts(place.state)] == [False]
     assert revert_rule(second, place.state).restored == (str(place.skill),)
@@ -305,7 +306,7 @@ def test_a_night_stands_while_a_later_one_holds_its_rule_in_other_words(tmp_path
     nights = {"n1": "- Write dates as ISO.\n- Two spaces here.\n"}
     nights["n2"] = "- Write dates as ISO 8601.\n- Two spaces here.\n"
     place = adopted_nights(tmp_path, nights)
-    reworded, other = ids(place, place.memory)
+    reworded, other = active_ids(place, place.memory)
     (former,) = [rule.id for rule in kept_rules(place.state).documents[str(place.memory)] if rule.status == "retired"]
     with pytest.raises(InputError, match=f"no adopted document has a rule '{former}'"):
         revert_rule(former, place.state)
@@ -326,7 +327,7 @@ def test_a_night_whose_records_were_lost_is_not_taken_back_with_a_rule_of_anothe
     place = adopted_nights(tmp_path, {"n1": "- Write dates as ISO.\n"})
     (place.state / "rules.json").unlink()
     adopt(offer(place, [(place.memory, "- Write dates as ISO.\n- b\n")], night="n2"), place.root, place.state)
-    _, later = ids(place, place.memory)
+    _, later = active_ids(place, place.memory)
     revert_rule(later, place.state)
     assert [(one.night, one.reverted) for one in receipts(place.state)] == [("n1", False), ("n2", True)]
 
@@ -336,7 +337,7 @@ def test_with_its_last_rule_a_document_is_byte_for_byte_what_it_was(tmp_path: Pa
     place = project(tmp_path, text)
     before = place.files()
     adopt(both(place), place.root, place.state)
-    (rule,) = ids(place, place.memory)
+    (rule,) = active_ids(place, place.memory)
     report = revert_rule(rule, place.state)
     assert str(place.memory) in report.restored
     assert place.memory.read_bytes() == text.encode()
@@ -348,7 +349,7 @@ def test_what_was_written_beside_the_block_since_stays_with_its_last_rule_gone(t
     place = project(tmp_path, "no newline")
     adopt(offer(place, [(place.memory, "- a\n")]), place.root, place.state)
     place.memory.write_text(place.memory.read_text() + "Below.\n")
-    (rule,) = ids(place, place.memory)
+    (rule,) = active_ids(place, place.memory)
     assert revert_rule(rule, place.state) == Reverted(cut=(str(place.memory),))
     assert place.memory.read_text() == "no newline\n\nBelow.\n"
 
@@ -356,7 +357,7 @@ def test_what_was_written_beside_the_block_since_stays_with_its_last_rule_gone(t
 def test_a_night_stands_while_a_rule_that_it_took_out_is_not_back(tmp_path: Path) -> None:
     nights = {"n1": "- Write dates as ISO.\n- Two spaces here.\n", "n2": "- Two spaces here.\n- Close with a list.\n"}
     place = adopted_nights(tmp_path, nights)
-    _, later = ids(place, place.memory)
+    _, later = active_ids(place, place.memory)
     revert_rule(later, place.state)
     assert [receipt.reverted for receipt in receipts(place.state)] == [False, False]
     assert revert("n2", place.state).not_put_back == ("- Write dates as ISO.",)

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from sleep_proposals import HAND, both, offer, project, proposed
 
 from etude.errors import InputError
-from etude.sleep.adoption.proposal import Proposal, read_proposal, stage
+from etude.sleep.adoption.proposal import Proposal, read_proposal
 
 
 def test_a_proposal_holds_the_new_files_a_diff_the_rules_and_a_manifest(tmp_path: Path) -> None:
@@ -53,15 +53,6 @@ def test_a_night_is_named_like_a_folder(tmp_path: Path, night: str) -> None:
     one = proposed(project(tmp_path), tmp_path / "project" / "CLAUDE.md", "- a\n")
     with pytest.raises(ValidationError, match="pattern"):
         Proposal(night=night, project=str(tmp_path), documents=(one,))
-
-
-def test_a_document_that_changed_during_the_night_is_refused(tmp_path: Path) -> None:
-    place = project(tmp_path)
-    one = proposed(place, place.memory, "- a\n")
-    place.memory.write_text("other\n")
-    with pytest.raises(InputError, match=r"CLAUDE.md' changed during the night"):
-        stage(tmp_path / "night", Proposal(night="n", project=str(place.root), documents=(one,)))
-    assert not (tmp_path / "night").exists()
 
 
 @pytest.mark.parametrize("text", ["", '{"version": 1}', '{"night": "n1", "project": "/p", "documents": []}'])

@@ -198,7 +198,7 @@ def test_the_next_adoption_ends_the_interrupted_one_first(tmp_path: Path) -> Non
     place = project(tmp_path)
     proposal = both(place)
     killed_once(place, "replace 1")
-    with pytest.raises(InputError, match="changed since the night read it"):
+    with pytest.raises(InputError, match="nothing of night n1 is left to adopt"):
         adopt(proposal, place.root, place.state)
     assert place.memory.read_text() == HAND + BLOCK
     assert [one.number for one in receipts(place.state)] == [1]

@@ -7,10 +7,13 @@ import pytest
 from briefs_sessions import START, write_claude
 from small_night import Small, later
 
-from etude.errors import BudgetStop, DataError, EtudeError
+from etude.errors import BudgetStop, DataError
 from etude.records import ChatRequest, Edit, LedgerEntry
+from etude.sleep.adoption.adopt import adopt, reject
+from etude.sleep.adoption.proposal import read_proposal
+from etude.sleep.adoption.rules import Rule
 from etude.sleep.improve.known import Memory, remembered, tried_edits
-from etude.sleep.night import read_report
+from etude.sleep.report import NightReport
 from etude.sleep.tasks.gather import archive, archived
 
 
@@ -54,7 +57,7 @@ def test_an_interrupted_night_goes_on_from_what_was_known_when_it_began(small: S
 def test_without_fresh_attempts_there_is_no_verdict_and_a_person_has_to_look(small: Small) -> None:
     report = small.night({"confirm_trials": 0, "auto_adopt": True})
     assert (report.status, report.documents[0].verdict, report.documents[0].confirmed) == ("proposed", None, None)
-    assert report.held_back[0] == "there was no verdict; only 'ship' is adopted without a person"
+    assert report.held_back[0].endswith("was not tested on its own")
     assert not small.skill.exists()
 
 
@@ -62,12 +65,13 @@ def test_what_few_held_out_tasks_cannot_settle_waits_for_a_person(small: Small) 
     report = small.night({"auto_adopt": True})
     document = report.documents[0]
     assert (report.status, document.status, document.verdict) == ("proposed", "accepted", "inconclusive")
-    assert report.held_back == ("the verdict is 'inconclusive'; only 'ship' is adopted without a person",)
+    (why,) = report.held_back
+    assert "may be luck: the verdict is 'inconclusive'" in why
     assert document.settle
     assert not small.skill.exists()
 
 
-def test_a_document_that_a_person_changes_during_the_night_is_left_alone(small: Small) -> None:
+def test_what_a_person_writes_during_the_night_stays(small: Small) -> None:
     mine = b"# House rules\n\nUse spaces now.\n"
 
     def write(request: ChatRequest) -> None:
@@ -75,16 +79,13 @@ def test_a_document_that_a_person_changes_during_the_night_is_left_alone(small: 
             (small.project / "CLAUDE.md").write_bytes(mine)
 
     small.before = write
-    with pytest.raises(EtudeError, match="changed during the night"):
-        small.night({"skill": False, "memory": True})
-    report = read_report(small.state, 1)
-    assert report is not None
-    assert (report.status, report.proposal) == ("error", "")
-    assert (small.project / "CLAUDE.md").read_bytes() == mine
-    assert set(small.ledger().values()) == {"queued"}
-    small.before = lambda request: None
     report = small.night({"skill": False, "memory": True})
-    assert (report.night, report.status) == (2, "proposed")
+    assert report.status == "proposed"
+    assert (small.project / "CLAUDE.md").read_bytes() == mine
+    adopt(Path(report.proposal), small.project, small.state.folder)
+    text = (small.project / "CLAUDE.md").read_bytes()
+    assert text.startswith(mine)
+    assert b"Key Risks" in text
 
 
 def test_the_budget_of_a_night_holds_for_its_test_too(small: Small) -> None:
@@ -107,11 +108,18 @@ def test_edits_are_kept_with_the_real_tasks_they_cite_and_not_told_where_one_is_
     assert memory.ledger("/p/other", ()) == ()
 
 
+def report_rules(report: NightReport) -> list[Rule]:
+    """What a night proposes."""
+    documents = read_proposal(Path(report.proposal)).documents if report.proposal else ()
+    return [rule for one in documents for rule in one.added]
+
+
 @pytest.mark.parametrize("held", [False, True])
 def test_the_optimizer_is_told_of_earlier_edits_but_not_of_those_from_what_is_held_out_now(
     small: Small, held: bool
 ) -> None:
-    small.night()
+    report = small.night()
+    reject(Path(report.proposal), small.state.folder, [rule.id for rule in report_rules(report)])
     (tried,) = remembered(small.state).tried.values()
     cited = {name for entry in tried for name in entry.edit.cites}
     assert cited
@@ -122,7 +130,9 @@ def test_the_optimizer_is_told_of_earlier_edits_but_not_of_those_from_what_is_he
     write_claude(small.home, small.turns[:5], str(small.project), later(START, days=50))
     seen: list[str] = []
     small.before = lambda request: seen.append("\n".join(message.text for message in request.messages))
-    small.night()
+    again = small.night()
+    assert not {rule.text for rule in report_rules(again)} & {rule.text for rule in report_rules(report)}
+    assert any("The user has turned down these rules" in text for text in seen)
     assert {task["split"] for task in small.tasks(2) if task["id"] in cited} == ({"val"} if held else {"train"})
     said = [text for text in seen if "# Earlier edits and their outcomes" in text]
     assert bool(said) is not held

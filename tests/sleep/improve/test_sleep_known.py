@@ -12,9 +12,8 @@ from test_sleep_consolidate import Optimizer
 from test_sleep_consolidate import night as a_night
 
 from etude.records import Edit, LedgerEntry, Split
-from etude.sleep.improve.documents import Improved, improve
+from etude.sleep.improve.documents import Trained, improve
 from etude.sleep.improve.known import KNOWN, Memory, remember, remembered
-from etude.sleep.limits import Spent
 from etude.sleep.tasks.gather import archive
 from etude.sleep.tasks.mined import MinedTask
 from etude.workbench import Given
@@ -26,10 +25,10 @@ def a_task(small: Small, number: int, split: Split = "train", **more: Any) -> Mi
     return MinedTask.model_validate(given)
 
 
-def improved(small: Small, tasks: Sequence[MinedTask], number: int, **sleep: Any) -> Improved:
+def improved(small: Small, tasks: Sequence[MinedTask], number: int, **sleep: Any) -> Trained:
     """What a night makes of these tasks."""
     given = Given(target=small.target, optimizer=small.optimizer)
-    return asyncio.run(improve(small.config(sleep), tasks, small.state, number, Spent(), given))
+    return asyncio.run(improve(small.config(sleep), tasks, small.state, number, {}, given))
 
 
 # --- what no optimizer is told --------------------

@@ -1,46 +1,27 @@
 """`etude sleep adopt`."""
 
 import argparse
-import shlex
 
 from etude.cli.parsing.usage import UsageError
-from etude.cli.sleep.settings import find_nights
+from etude.cli.sleep.settings import Nights, find_nights
 from etude.cli.sleep.text import elsewhere, result, rules_data
 from etude.cli.terminal import output
-from etude.sleep.adoption.adopt import adopt, selected
-from etude.sleep.adoption.proposal import read_proposal
+from etude.sleep.adoption.adopt import adopt
 
 
 def run(args: argparse.Namespace) -> int:
-    """Put the proposal of a night in place."""
+    """Put rules of a proposal in place: all that wait, or those that are named."""
     nights = find_nights(args)
-    if nights.recovered(args, named=args.night is not None):
+    if nights.recovered(args, named=args.night is not None or bool(args.rule)):
         return 0
     number = nights.proposed(args.night)
-    if args.night is None and nights.stands(number) == "reverted":
-        raise UsageError(
-            f"no proposal waits; night {number} was taken back",
-            hint=f"`etude sleep adopt {number}` puts it in place again",
-        )
-    left = nights.left(number)
-    named = selected(read_proposal(nights.folder(number)), args.only or ())
-    select = [title for title in named if title in left]
-    if not select:
-        what = f"{', '.join(args.only)} of night {number}" if args.only else f"night {number}"
-        raise UsageError(f"{what} is adopted already", hint="`etude sleep status` shows how nights stand")
-    changed = [title for title in left if left[title]]
-    if not args.only and 0 < len(changed) < len(left):
-        rest = shlex.join(word for title in left if not left[title] for word in ("--only", title))
-        raise UsageError(
-            f"{', '.join(changed)} changed since night {number} read it",
-            hint=f"`etude sleep adopt {number} {rest}` takes the rest",
-        )
-    receipt = adopt(nights.folder(number), nights.project, nights.state.folder, select=select, allow=nights.named)
+    chosen = args.rule or _undecided(nights, number, again=args.night is not None)
+    receipt = adopt(nights.folder(number), nights.project, nights.state.folder, rules=chosen, allow=nights.named)
     documents = [
         {"path": one.live.path, **{what: [rule.text for rule in getattr(one, what)] for what in ("added", "removed")}}
         for one in receipt.documents
     ]
-    rules = rules_data({one.live.real: one.rules for one in receipt.documents}, receipt.night)
+    rules = rules_data({one.live.real: one.rules for one in receipt.documents}, chosen)
     lines = (
         f"adopted  {one.live.path}: rules added: {len(one.added)}, taken out: {len(one.removed)}"
         for one in receipt.documents
@@ -48,3 +29,22 @@ def run(args: argparse.Namespace) -> int:
     back = f"take it back with: {output.program()} sleep revert {number}{elsewhere(args)}"
     data = {"night": receipt.night, "number": receipt.number, "documents": documents, "rules": rules}
     return result(args, data, (*lines, back))
+
+
+def _undecided(nights: Nights, number: int, *, again: bool) -> list[str]:
+    """Ids of the rules of a proposal that wait; where it is adopted `again`, of those that were taken out, too."""
+    items = nights.pending(number).items
+    for item in items:
+        if item.state == "line changed":
+            what = f"the line that rule {item.rule.id} changes was changed since night {number} read it"
+            output.note(f"note: {what}: the rule is left out")
+    states = ("waits", "taken out") if again else ("waits",)
+    found = [item.rule.id for item in items if item.state in states]
+    if found:
+        return found
+    stands = nights.stands(number)
+    if stands == "reverted":
+        hint = f"`etude sleep adopt {number}` puts it in place again"
+        raise UsageError(f"no rule waits; night {number} was taken back", hint=hint)
+    hint = "`etude sleep status` shows how each rule stands"
+    raise UsageError(f"no rule of night {number} waits: it is {stands}", hint=hint)

@@ -4,7 +4,7 @@ import argparse
 
 from etude.cli.sleep.settings import WAITING, find_nights
 from etude.cli.terminal import output
-from etude.sleep.adoption.proposal import DIFF, read_proposal
+from etude.sleep.adoption.proposal import DIFF, read_proposal, readable
 
 
 def run(args: argparse.Namespace) -> int:
@@ -14,6 +14,9 @@ def run(args: argparse.Namespace) -> int:
     folder, stands = nights.folder(number), nights.stands(number)
     proposal = read_proposal(folder)
     text = (folder / DIFF).read_text(encoding="utf-8")
+    if nights.waits(number):
+        proposal = proposal.model_copy(update={"documents": nights.pending(number).documents})
+        text = readable(proposal)
     if args.json:
         documents = [
             {"name": proposal.name(one), **one.model_dump(mode="json", exclude={"live": {"data"}})}

@@ -1,7 +1,6 @@
 """`etude sleep explain`."""
 
 import argparse
-from collections.abc import Collection
 from contextlib import suppress
 from typing import Any
 
@@ -9,9 +8,9 @@ from etude.cli.sleep.settings import find_nights
 from etude.cli.sleep.text import counts, elsewhere, print_report, print_rows, proposal_of, rules_data
 from etude.cli.terminal import output
 from etude.errors import DataError
-from etude.sleep.adoption.adopt import kept_rules, taken_out
 from etude.sleep.adoption.proposal import read_proposal
 from etude.sleep.adoption.structure import doubts, plain
+from etude.sleep.adoption.waiting import RuleState
 from etude.sleep.improve.held_out import Shown
 from etude.sleep.limits import spent_so_far
 from etude.sleep.night import DIAGNOSTICS
@@ -33,25 +32,26 @@ def run(args: argparse.Namespace) -> int:
     found = Diagnostics(night=number, status=report.status)
     with suppress(DataError):
         found = read_kept(path, Diagnostics) or found
-    name, rules = f"{number:04d}", list[dict[str, Any]]()
+    rules, states = list[dict[str, Any]](), dict[str, RuleState]()
     if nights.has_proposal(number):
         proposal = read_proposal(nights.folder(number))
-        rules = rules_data({one.live.real: one.rules for one in proposal.documents}, name)
-    out = [(real, rule.id) for real, rule in taken_out(name, kept_rules(nights.state.folder))]
+        states = {item.rule.id: item.state for item in nights.pending(number).items}
+        changed = {rule.id for one in proposal.documents for rule in (*one.added, *one.removed)}
+        rules = rules_data({one.live.real: one.rules for one in proposal.documents}, changed)
+        rules = [{**rule, "state": states.get(rule["id"])} for rule in rules]
     if args.json:
         more = {"stands": stands, "diagnostics": found.model_dump(mode="json"), "rules": rules}
-        more["taken_out"] = [{"document": real, "id": rule} for real, rule in out]
         output.json_result({**report.model_dump(mode="json"), **more})
         return 0
-    about = page(report, proposal_of(report), {rule: "taken out" for _, rule in out})
-    where, outdated = elsewhere(args), nights.outdated(number)
-    print_report(report, about, stands, where, details=args.details, outdated=outdated)
+    decided = {name: state for name, state in states.items() if state != "waits"}
+    about = page(report, proposal_of(report), decided)
+    print_report(report, about, stands, elsewhere(args), details=args.details)
     if not args.details:
-        more = f"{output.program()} sleep explain {number}{where} --details"
+        more = f"{output.program()} sleep explain {number}{elsewhere(args)} --details"
         output.line(f"\nstatistics and every answer: {more}")
         return 0
     if nights.has_proposal(number):
-        _print_rules(rules, out)
+        _print_rules(rules)
     for document in found.documents:
         _print_document(document)
     if report.doubts:
@@ -63,14 +63,14 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _print_rules(rules: list[dict[str, Any]], out: Collection[tuple[str, str]]) -> None:
+def _print_rules(rules: list[dict[str, Any]]) -> None:
     """The rules that a night brought, with what they rest on and what a person should look at, and those that it
-    retired, with why; `out` has document and id of those that were taken out since."""
+    retired, with why."""
     output.line("\nrules (`sleep revert --rule ID` takes out one that is adopted)")
     for rule in rules:
         text = plain(rule["text"], _LINE)
         if rule["status"] == "active":
-            since = "taken out: " if (rule["document"], rule["id"]) in out else ""
+            since = "" if rule["state"] == "waits" else f"{rule['state']}: "
             output.line(f"  {rule['id']}  {since}{text}")
             if rule["replaces"]:
                 output.line(f"    rewords {rule['replaces']}")

@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,8 +12,10 @@ from etude.cli.settings import with_options
 from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG
 from etude.cli.terminal import output
 from etude.errors import InputError
-from etude.sleep.adoption.adopt import Receipt, receipts, recover
-from etude.sleep.adoption.proposal import FOLDER, PROPOSAL, Proposed, read_proposal
+from etude.sleep.adoption.adopt import Receipt, kept_rules, receipts, recover
+from etude.sleep.adoption.proposal import FOLDER, PROPOSAL
+from etude.sleep.adoption.rules import Rules
+from etude.sleep.adoption.waiting import Pending, newest, pending
 from etude.sleep.config import SleepConfig, SleepSection, load_sleep_config, load_sleep_section
 from etude.sleep.night import read_report
 from etude.sleep.places import located
@@ -27,8 +30,7 @@ WAITING = ("proposed", "partly adopted")
 
 @dataclass(frozen=True)
 class Nights:
-    """A project and its nights. A proposal is outdated when every document of it that is not in place changed since
-    the night read it: by hand, or by what another night brought."""
+    """A project and its nights."""
 
     project: Path
     state: SleepState
@@ -61,24 +63,12 @@ class Nights:
         raise UsageError(none if asked is None or not having else another.format(asked), hint=hint)
 
     def waits(self, number: int) -> bool:
-        """Whether something of a night waits for a person, and can be adopted."""
-        return self.stands(number) in WAITING and not self.outdated(number)
+        """Whether something of a night waits for a person: only the newest proposal does."""
+        return number == newest(self.state) and bool(self.pending(number).waiting)
 
-    def outdated(self, number: int) -> bool:
-        """Whether documents of a night are not in place, and none of them can be adopted."""
-        left = self.left(number)
-        return bool(left) and all(left.values())
-
-    def left(self, number: int) -> dict[str, bool]:
-        """Titles of the documents of a proposal that are not in place, and whether each changed since the night read
-        it; none when the proposal cannot be read."""
-        adopted = [receipt for receipt in self._adoptions(number) if not receipt.reverted]
-        there = {document.live.real for receipt in adopted for document in receipt.documents}
-        try:
-            proposal = read_proposal(self.folder(number))
-        except InputError:
-            return {}
-        return {title: _changed(one) for title, one in proposal.titled.items() if one.live.real not in there}
+    def pending(self, number: int) -> Pending:
+        """How the proposal of a night stands, rule by rule."""
+        return pending(self.state, self.rules, number, self.project, self.named)
 
     def recovered(self, args: argparse.Namespace, *, named: bool) -> bool:
         """End an adoption or a revert that was interrupted, and say what was done about it. Returns whether that is
@@ -110,21 +100,34 @@ class Nights:
         return self.state.night(number) / FOLDER
 
     def stands(self, number: int) -> str:
-        """How a night stands now: as it ended, or what has become of it since."""
-        mine = self._adoptions(number)
+        """How a night stands now: as it ended, or what has become of its rules since."""
+        mine = [receipt for receipt in self._receipts if receipt.night == f"{number:04d}"]
         if mine and all(receipt.reverted for receipt in mine):
             return "reverted"
         if mine:
-            return "partly adopted" if self.left(number) else "adopted"
+            return self._decided(number)
         report = read_report(self.state, number)
         if report is None and (self.state.night(number) / REPORT).exists():
             return "unreadable"
         if report is None or report.status == "running":
             latest = number == self.state.numbers()[-1]
             return "under way" if latest and under_way(self.state.ledger) else "killed"
-        if report.status == "proposed" and self.outdated(number):
-            return "outdated"
+        if report.status == "proposed" and self.has_proposal(number):
+            return self._decided(number)
         return "stopped" if report.status == "error" and report.resumes else report.status
+
+    def _decided(self, number: int) -> str:
+        """What became of a proposal. What waits of an earlier one is part of the newest."""
+        with suppress(InputError):
+            states = {item.state for item in self.pending(number).items}
+            last = newest(self.state)
+            if "waits" in states and number != last:
+                return f"in night {last}"
+            if "waits" in states:
+                return "partly adopted" if "adopted" in states else "proposed"
+            order = {"adopted": "adopted", "taken out": "reverted", "rejected": "rejected"}
+            return next((stands for state, stands in order.items() if state in states), "outdated")
+        return "proposed"
 
     def report(self, number: int) -> NightReport:
         """The report of a night; a UsageError where it has none, or another version wrote it."""
@@ -136,23 +139,15 @@ class Nights:
             raise UsageError(f"the report of night {number} cannot be read", hint=hint)
         raise UsageError(f"night {number} has no report yet", hint="`etude sleep run` continues it")
 
-    def _adoptions(self, number: int) -> list[Receipt]:
-        return [receipt for receipt in self._receipts if receipt.night == f"{number:04d}"]
+    @cached_property
+    def rules(self) -> Rules:
+        """The rules of all documents, read once."""
+        return kept_rules(self.state.folder)
 
     @cached_property
     def _receipts(self) -> tuple[Receipt, ...]:
         """All adoptions, read once: before a verb changes any, and after it has ended what was interrupted."""
         return receipts(self.state.folder)
-
-
-def _changed(document: Proposed) -> bool:
-    """Whether a document is not what the night read."""
-    try:
-        return Path(document.live.real).read_bytes() != document.live.data
-    except FileNotFoundError:
-        return document.live.data is not None
-    except OSError:
-        return True
 
 
 def read_config(args: argparse.Namespace) -> SleepConfig:

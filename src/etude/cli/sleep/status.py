@@ -1,16 +1,24 @@
 """`etude sleep status`."""
 
 import argparse
+from contextlib import suppress
 from typing import Any
 
-from etude.cli.sleep.settings import find_nights
+from etude.cli.sleep.settings import Nights, find_nights
 from etude.cli.sleep.text import continues, counts, elsewhere, pause_line
 from etude.cli.terminal import output
 from etude.cli.terminal.tables import text_lines
+from etude.errors import InputError
+from etude.sleep.adoption.adopt import taken_out
+from etude.sleep.adoption.rules import BY_HAND, Rule
+from etude.sleep.adoption.structure import plain
 from etude.sleep.adoption.transaction import PENDING
+from etude.sleep.adoption.waiting import newest
 from etude.sleep.night import read_report, unfinished
 from etude.sleep.pause import paused
 from etude.sleep.transcripts.ledger import Ledger
+
+_LINE = 120
 
 
 def run(args: argparse.Namespace) -> int:
@@ -36,7 +44,8 @@ def run(args: argparse.Namespace) -> int:
     since = paused(nights.state)
     if args.json:
         pause = since and since.isoformat()
-        output.json_result({"state": str(nights.state.folder), "sessions": sessions, "nights": rows, "paused": pause})
+        found = {"state": str(nights.state.folder), "sessions": sessions, "nights": rows, "rules": _rules(nights)}
+        output.json_result({**found, "paused": pause})
         return 0
     output.line(f"state     {nights.state.folder}")
     if since is not None:
@@ -54,15 +63,42 @@ def run(args: argparse.Namespace) -> int:
     for text in text_lines(table):
         output.line(text)
     *_, (latest, last) = reports.items()
-    waits = [str(number) for number in reports if nights.waits(number)]
+    rules = _rules(nights)
+    if rules:
+        output.line("\nrules")
+    for rule in rules:
+        output.line(f"  {rule['id']}  {rule['state']:<12}  {plain(rule['text'], _LINE)}")
+    waits = sum(rule["state"] == "waits" for rule in rules)
     if waits:
-        which, name = f"nights {', '.join(waits)} wait", "N"
-        if len(waits) == 1:
-            which, name = f"night {waits[0]} waits", waits[0]
         sleep = f"{output.program()} sleep"
-        output.line(f"\n{which} for you: {sleep} diff {name}{where}, then {sleep} adopt {name}{where}")
+        which = "1 rule waits" if waits == 1 else f"{waits} rules wait"
+        output.line(f"\n{which} for you: {sleep} review{where}, or {sleep} adopt{where} for all")
     if rows[-1]["status"] in ("killed", "stopped") and rows[-1]["resumes"]:
         output.line(f"\n{continues(last, latest)}")
     if (nights.state.folder / PENDING).exists():
         output.line("\nan adoption or a revert has not ended: the next adopt, revert or run finishes it")
     return 0
+
+
+def _rules(nights: Nights) -> list[dict[str, str]]:
+    """How each rule stands: what nights wrote, and what waits or was rejected."""
+    kept = nights.rules
+    there = [(real, rule) for real, those in kept.documents.items() for rule in those if rule.night != BY_HAND]
+    found: dict[str, dict[str, str]] = {}
+
+    def add(rule: Rule, state: str, document: str) -> None:
+        found[rule.id] = {"id": rule.id, "state": state, "night": rule.night, "document": document, "text": rule.text}
+
+    for rule in kept.rejected:
+        add(rule, "rejected", "")
+    for real, rule in there:
+        if rule.status == "active":
+            add(rule, "adopted", real)
+        elif taken_out(rule):
+            add(rule, "taken out", real)
+    number = newest(nights.state)
+    with suppress(InputError):
+        for item in () if number is None else nights.pending(number).items:
+            if not item.leaving or item.state == "waits":
+                add(item.rule, "to be taken out" if item.leaving else item.state, item.document.live.path)
+    return list(found.values())

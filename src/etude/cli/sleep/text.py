@@ -4,7 +4,7 @@ import argparse
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -43,13 +43,7 @@ def result(args: argparse.Namespace, data: Any, lines: Iterable[str]) -> int:
 
 
 def print_report(
-    report: NightReport,
-    about: Sequence[str] = (),
-    stands: str = "",
-    where: str = "",
-    *,
-    details: bool = False,
-    outdated: bool = False,
+    report: NightReport, about: Sequence[str] = (), stands: str = "", where: str = "", *, details: bool = False
 ) -> None:
     """What a night did, and what to do next.
 
@@ -58,9 +52,8 @@ def print_report(
         details: with what was measured of each document as a whole.
         stands: how it stands now, where that is asked for later and may be another thing than how it ended.
         where: what commands need to be about its nights, as `elsewhere` has it.
-        outdated: nothing of its proposal can be adopted any more.
     """
-    following = _next(report, stands, where, outdated)
+    following = _next(report, stands, where)
     stands = stands or report.status
     if report.simulated:
         output.line(SIMULATED, LOUD)
@@ -125,15 +118,10 @@ def _spent(spent: Spent) -> str:
     return f"{spent.calls:,} calls, {spent.tokens:,} tokens, {usd}"
 
 
-def _next(report: NightReport, stands: str, where: str, outdated: bool) -> list[str]:
+def _next(report: NightReport, stands: str, where: str) -> list[str]:
     named = f"{report.night}{where}"
-    adopt = () if outdated else (f"adopt {named}",)
-    commands = {
-        "proposed": (f"diff {named}", *adopt),
-        "adopted": (f"revert {named}",),
-        "partly adopted": (f"diff {named}", *adopt, f"revert {named}"),
-        "outdated": (f"diff {named}", f"tasks {named} --to tasks.json"),
-    }
+    decide = (f"review{where}", f"adopt{where}")
+    commands = {"proposed": decide, "adopted": (f"revert {named}",), "partly adopted": (*decide, f"revert {named}")}
     if not stands and (report.status == "no change" or (report.status == "nothing to do" and report.dropped)):
         commands[report.status] = (f"explain {named}",)
     lines = [f"{output.program()} sleep {command}" for command in commands.get(stands or report.status, ())]
@@ -166,13 +154,13 @@ def continues(report: NightReport | None, number: int) -> str:
     return f"night {number} continues{larger(report.reason) or ' with'}: {_command(report.command)}"
 
 
-def rules_data(rules: Mapping[str, Sequence[Rule]], night: str) -> list[dict[str, Any]]:
-    """The rules that a night wrote and those that it took out, by the real path of their document, as data."""
+def rules_data(rules: Mapping[str, Sequence[Rule]], chosen: Collection[str]) -> list[dict[str, Any]]:
+    """The rules of these ids, by the real path of their document, as data."""
     return [
         {"document": document, **rule.model_dump(mode="json", include=_RULE_FIELDS)}
         for document, those in rules.items()
         for rule in those
-        if (rule.night if rule.status == "active" else rule.retired) == night
+        if rule.id in chosen
     ]
 
 

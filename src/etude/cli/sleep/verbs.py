@@ -61,7 +61,16 @@ def _explain(parser: Arguments) -> None:
 
 def _adopt(parser: Arguments) -> None:
     _night(parser)
-    parser.add_argument("--only", action="append", metavar="NAME", help="only this document (may be repeated)")
+    _rules(parser, "only this rule of it (may be repeated)")
+
+
+def _reject(parser: Arguments) -> None:
+    _rules(parser, "a rule that is not wanted (may be repeated)", required=True)
+    _place(parser)
+
+
+def _rules(parser: Arguments, about: str, *, required: bool = False) -> None:
+    parser.add_argument("--rule", action="append", metavar="ID", help=about, required=required)
 
 
 def _tasks(parser: Arguments) -> None:
@@ -153,7 +162,9 @@ _VERBS: tuple[tuple[str, str, Callable[[Arguments], None], tuple[str, ...]], ...
         ("tasks 7", "tasks 7 --to tasks.json"),
     ),
     ("diff", "show what a proposal would change", _night, ("diff", "diff 7")),
-    ("adopt", "put a proposal in place, as a whole or not at all", _adopt, ("adopt", "adopt 7 --only memory")),
+    ("review", "go through the rules that wait: take, leave, edit, never again", _place, ("review",)),
+    ("adopt", "put rules that wait in place, all or some", _adopt, ("adopt", "adopt --rule 1f0e9d8c")),
+    ("reject", "turn down a rule, for later nights too", _reject, ("reject --rule 1f0e9d8c",)),
     ("revert", "take back what a night changed, or a single rule", _revert, ("revert 7", "revert --rule 1f0e9d8c")),
     ("pause", "let no night begin, scheduled or not, until `sleep resume`", _place, ("pause",)),
     ("resume", "end a pause", _place, ("resume",)),

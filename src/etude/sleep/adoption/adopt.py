@@ -1,18 +1,19 @@
-"""Adopting a proposal: the documents are replaced together, and a receipt keeps what they were."""
+"""Adopting rules of a proposal: the documents are replaced together, and a receipt keeps what they were."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal
 
 from pydantic import AwareDatetime
 
 from etude.errors import EtudeError, InputError, SkillError, did_you_mean
 from etude.records import Record
-from etude.records.summary import ShipVerdict
-from etude.sleep.adoption.proposal import Proposal, Proposed, again, read_proposal
-from etude.sleep.adoption.rules import BY_HAND, Rule, Rules, active
+from etude.sleep.adoption.proposal import Proposed, again, read_proposal
+from etude.sleep.adoption.rules import BY_HAND, Rule, Rules, active, render
+from etude.sleep.adoption.splice import spliced
 from etude.sleep.adoption.structure import doubts
 from etude.sleep.adoption.transaction import (
     PENDING,
@@ -24,6 +25,7 @@ from etude.sleep.adoption.transaction import (
     missing_folders,
     settle,
 )
+from etude.sleep.adoption.waiting import rules_now, standing
 from etude.sleep.places import LiveDocument, located, read_document
 from etude.sleep.state import as_json, read_kept
 
@@ -49,38 +51,105 @@ class Receipt(Record):
 
 
 def adopt(
-    proposal: Path, project: Path, state: Path, *, select: Sequence[str] = (), allow: Iterable[Path] = ()
+    proposal: Path,
+    project: Path,
+    state: Path,
+    *,
+    rules: Collection[str] = (),
+    words: Mapping[str, str] = MappingProxyType({}),
+    allow: Iterable[Path] = (),
 ) -> Receipt:
-    """Put the proposed documents in place of the live ones, all or none. Ends an interrupted adoption first.
+    """Put rules of a proposal into the live documents as they are now, all or none. Ends an interrupted adoption
+    first. What a person changed in a document stays, outside of the block and in it.
 
     Args:
         state: keeps receipts and rules; one for all nights of the project.
-        select: names, titles or kinds of the documents to adopt; all by default.
+        rules: ids of the changes to adopt; by default all that are neither adopted nor rejected, and whose own line
+            is as the night read it.
+        words: other texts for new rules, by id.
         allow: files and folders outside of the project that the user named.
 
     Raises:
-        InputError: the proposal cannot be read; a document is not as it was when the night read it, or is not the
-            project's; nothing is selected. Nothing was changed.
+        InputError: the proposal cannot be read; a document is not the project's; a rule is not in the proposal, or
+            the line that it changes is no longer there; there is nothing to adopt. Nothing was changed.
         LockedError: another process adopts or reverts.
         EtudeError: a file could not be written. Everything is as it was.
     """
     with locked(state):
         settle(state)
-        offered = read_proposal(proposal)
-        allowed, known = tuple(allow), dict(kept_rules(state).documents)
+        offered, kept = read_proposal(proposal), kept_rules(state)
+        night = offered.night.lstrip("0") or offered.night
+        offers = tuple(_worded(one, words) for one in offered.documents)
+        known, there = dict(kept.documents), {rule.id for one in offers for rule in (*one.added, *one.leaving)}
+        for name in rules:
+            if name not in there:
+                raise InputError(f"night {night} proposes no rule {name!r}", hint=did_you_mean(name, there))
         documents: list[Proposed] = []
-        writes: list[Write] = []
-        for one in selected(offered, select).values():
+        allowed = tuple(allow)
+        for one in offers:
             live = _live(offered.night, one.live, project, allowed)
-            one = one.model_copy(update={"live": live, "made": missing_folders(live.real)})
-            documents.append(one)
-            writes.append(replaced(live, one.text.encode(), one.made))
-            known[live.real] = one.rules
+            now = rules_now(kept, live)
+            states = standing(one, now, kept)
+            chosen = {
+                name
+                for name, stands in states.items()
+                if (name in rules if rules else stands in ("waits", "taken out"))
+            }
+            after, refused = spliced(now, one, chosen)
+            for name in refused:
+                raise InputError(
+                    f"rule {name} changes a line of {live.path!r} that was changed since night {night} read it",
+                    hint=f"change that line yourself, or `etude sleep reject --rule {name}`",
+                )
+            if render(after) != render(now):
+                made = missing_folders(live.real)
+                documents.append(Proposed(live=live, rules=after, before=now, made=made))
+        if not documents:
+            what = (
+                f"{', '.join(rules)} of night {night} is adopted already"
+                if rules
+                else f"nothing of night {night} is left to adopt"
+            )
+            raise InputError(what, hint="`etude sleep status` shows how each rule stands")
         number = 1 + max((each.number for each in receipts(state) if each.night == offered.night), default=0)
         receipt = Receipt(night=offered.night, number=number, documents=tuple(documents), at=datetime.now(UTC))
-        records = record(receipt.place(state), receipt), record(state / RULES, Rules(documents=known))
+        known |= {one.live.real: one.rules for one in documents}
+        rejected = tuple(rule for rule in kept.rejected if rule.id not in rules)
+        records = (
+            record(receipt.place(state), receipt),
+            record(state / RULES, Rules(documents=known, rejected=rejected)),
+        )
+        writes = [replaced(one.live, one.text.encode(), one.made) for one in documents]
         carry_out(state, [*writes, *records])
         return receipt
+
+
+def reject(proposal: Path, state: Path, rules: Collection[str]) -> tuple[Rule, ...]:
+    """Remember that these changes of a proposal are not wanted; returns their rules. Later nights tell the optimizer,
+    and propose none like them. Adopting one ends that.
+
+    Raises:
+        InputError: the proposal cannot be read or has no such rule.
+        LockedError: another process adopts or reverts.
+    """
+    with locked(state):
+        settle(state)
+        offered, kept = read_proposal(proposal), kept_rules(state)
+        there = {rule.id: rule for one in offered.documents for rule in (*one.added, *one.leaving)}
+        for name in rules:
+            if name not in there:
+                night = offered.night.lstrip("0") or offered.night
+                raise InputError(f"night {night} proposes no rule {name!r}", hint=did_you_mean(name, there))
+        chosen = tuple(there[name] for name in dict.fromkeys(rules))
+        leaving = {rule.id: rule.ablation or "a person keeps it" for rule in chosen if rule.status == "retired"}
+        documents = {
+            real: tuple(rule.model_copy(update={"ablation": leaving.get(rule.id, rule.ablation)}) for rule in those)
+            for real, those in kept.documents.items()
+        }
+        before = tuple(rule for rule in kept.rejected if rule.id not in rules)
+        new = tuple(rule for rule in chosen if rule.id not in leaving)
+        carry_out(state, [record(state / RULES, Rules(documents=documents, rejected=(*before, *new)))])
+        return chosen
 
 
 def replaced(live: LiveDocument, after: bytes | None, folders: tuple[str, ...]) -> Write:
@@ -117,22 +186,6 @@ def recover(state: Path, project: Path, allow: Iterable[Path] = ()) -> Recovery 
         return settle(state)
 
 
-def adoptable(rules: Sequence[Rule], verdict: ShipVerdict | None) -> tuple[str, ...]:
-    """Why a proposal with these new rules waits for a person; empty when it may be adopted at once."""
-    reasons: list[str] = []
-    if verdict != "ship":
-        said = "there was no verdict" if verdict is None else f"the verdict is {verdict!r}"
-        reasons.append(f"{said}; only 'ship' is adopted without a person")
-    for rule in active(rules):
-        trial = rule.evidence.trial
-        if trial is None or not trial.missed:
-            reasons.append(f"rule {rule.id} was not tested on its own")
-        if not rule.evidence.quotes:
-            reasons.append(f"rule {rule.id}: no words of a user ask for it")
-        reasons += [f"rule {rule.id} {doubt}" for doubt in doubts(rule.text)]
-    return tuple(reasons)
-
-
 def receipts(state: Path) -> tuple[Receipt, ...]:
     """All adoptions, in the order of nights and numbers."""
     found = (read_kept(path, Receipt) for path in (state / _ADOPTED).glob("*.json"))
@@ -144,42 +197,42 @@ def kept_rules(state: Path) -> Rules:
     return read_kept(state / RULES, Rules) or Rules()
 
 
-def taken_out(night: str, rules: Rules) -> tuple[tuple[str, Rule], ...]:
-    """The rules of a night that a person took out, each with the path of its document."""
-    found = ((real, rule) for real, those in rules.documents.items() for rule in those)
-    return tuple((real, rule) for real, rule in found if rule.night == night and _gone(rule))
-
-
-def stands(document: Proposed, night: str, rules: Rules) -> bool:
-    """Whether anything of what a night did to a document is left, rules that a later night took out among it."""
+def stands(document: Proposed, rules: Rules) -> bool:
+    """Whether anything of what an adoption did to a document is left, rules that a later night took out among it."""
     known = rules.documents.get(document.live.real, ())
-    there = {rule.text for rule in active(known)}
-    mine = (rule for rule in known if rule.night == night)
-    return any(not _gone(rule) for rule in mine) or any(rule.text not in there for rule in document.removed)
+    there, mine = {rule.text for rule in active(known)}, {rule.id for rule in document.added}
+    left = any(rule.id in mine and not taken_out(rule) for rule in known)
+    return left or any(rule.text not in there for rule in document.removed)
 
 
-def _gone(rule: Rule) -> bool:
+def taken_out(rule: Rule) -> bool:
+    """Whether a person took the rule out."""
     return rule.status == "retired" and rule.retired == BY_HAND
 
 
-def selected(proposal: Proposal, select: Sequence[str]) -> dict[str, Proposed]:
-    """The documents of a proposal with these names, titles or kinds, by title; all without any."""
-    called = {title: {proposal.name(one), one.live.kind, title} for title, one in proposal.titled.items()}
-    names = {name for those in called.values() for name in those}
-    for name in select:
-        if name not in names:
-            night = proposal.night.lstrip("0")
-            raise InputError(f"night {night} proposes nothing for {name!r}", hint=did_you_mean(name, names))
-    return {title: one for title, one in proposal.titled.items() if not select or called[title] & set(select)}
+def doubtful(rule: Rule) -> tuple[str, ...]:
+    """Why a new rule waits for a person; empty when it may be adopted without one."""
+    reasons: list[str] = []
+    trial = rule.evidence.trial
+    if trial is None or not trial.missed:
+        reasons.append("was not tested on its own")
+    elif trial.verdict != "ship":
+        said = "there was no verdict" if trial.verdict is None else f"the verdict is {trial.verdict!r}"
+        reasons.append(f"may be luck: {said}, and only 'ship' is adopted without a person")
+    if not rule.evidence.quotes:
+        reasons.append("rests on no words of a user")
+    return (*reasons, *doubts(rule.text))
+
+
+def _worded(offer: Proposed, words: Mapping[str, str]) -> Proposed:
+    """The changes of a document, with rules in other words."""
+    mine = {rule.id for rule in offer.added} & words.keys()
+    rules = (rule.model_copy(update={"text": words[rule.id]}) if rule.id in mine else rule for rule in offer.rules)
+    return offer.model_copy(update={"rules": tuple(rules)}) if mine else offer
 
 
 def _live(night: str, was: LiveDocument, project: Path, allow: Iterable[Path]) -> LiveDocument:
     live = read_document(Path(was.path), was.kind, project, allow)
     if live.real != was.real:
         raise InputError(f"{was.path!r} now leads to {live.real!r}, and not to {was.real!r}", hint=again(night))
-    if live.data != was.data:
-        raise InputError(
-            f"{was.path!r} changed since the night read it",
-            hint=f"write the rules of its report into the file yourself, or {again(night)}",
-        )
     return live

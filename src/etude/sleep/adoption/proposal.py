@@ -5,7 +5,6 @@ there is no proposal.
 """
 
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
@@ -17,9 +16,9 @@ from etude.records import Record
 from etude.records.summary import ShipVerdict
 from etude.skill import Document
 from etude.skill.diff import unified_diff
-from etude.sleep.adoption.rules import Rule, active, render, with_block
+from etude.sleep.adoption.rules import Rule, active, lineage, render, with_block
 from etude.sleep.adoption.structure import plain, visible
-from etude.sleep.places import LiveDocument, read_document, without_secrets
+from etude.sleep.places import LiveDocument, without_secrets
 from etude.sleep.state import as_json, read_kept, write_private
 
 FOLDER = "proposal"
@@ -61,9 +60,15 @@ class Proposed(Record):
         there = {rule.id for rule in active(self.before)}
         return tuple(rule for rule in self.rules if rule.status == "retired" and rule.id in there)
 
+    @property
+    def leaving(self) -> tuple[Rule, ...]:
+        """Those of them that no other rule takes the place of."""
+        replaced = {one.id for rule in active(self.rules) for one in lineage(rule, self.rules)[1:]}
+        return tuple(rule for rule in self.removed if rule.id not in replaced)
+
 
 class Proposal(Record):
-    """What a night has to offer."""
+    """What a night has to offer, with the rules of earlier nights that waited when it ended."""
 
     version: Literal[2] = 2
     night: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
@@ -72,18 +77,7 @@ class Proposal(Record):
     """Absolute path."""
     documents: tuple[Proposed, ...] = Field(min_length=1)
     verdict: ShipVerdict | None = None
-    """None when nothing was confirmed."""
-
-    @property
-    def titled(self) -> dict[str, Proposed]:
-        """The documents by what the report of the night calls them: `memory`, or the folder of a skill."""
-        found: dict[str, Proposed] = {}
-        for one in self.documents:
-            title = one.live.kind if one.live.kind == "memory" else Path(one.live.path).parent.name or one.live.kind
-            while title in found:
-                title += "-too"  # a skill of the same name elsewhere
-            found[title] = one
-        return found
+    """Of what this night brings; None when nothing was confirmed."""
 
     def name(self, document: Proposed) -> str:
         """What it is called on the command line: the path in the project, else the absolute path."""
@@ -97,19 +91,12 @@ def opened(live: LiveDocument) -> Document:
     return document if document.learned is not None else document.with_learned("")
 
 
-def stage(night: Path, proposal: Proposal, allow: Iterable[Path] = ()) -> Path:
+def stage(night: Path, proposal: Proposal) -> Path:
     """Write the proposal into the folder of the night; returns its own folder, which replaces an earlier one."""
-    project, allowed = Path(proposal.project), tuple(allow)
-    for one in proposal.documents:
-        now = read_document(Path(one.live.path), one.live.kind, project, allowed)
-        if (now.real, now.data) != (one.live.real, one.live.data):
-            raise InputError(
-                f"{one.live.path!r} changed during the night", hint="run it again: no session is used up"
-            )
     folder = night / FOLDER
     private_folder(folder)
     (folder / PROPOSAL).unlink(missing_ok=True)
-    write_private(folder / DIFF, visible(without_secrets(_diff(proposal))[0]))
+    write_private(folder / DIFF, readable(proposal))
     write_private(folder / PROPOSAL, as_json(proposal))
     return folder
 
@@ -131,7 +118,8 @@ def again(night: str) -> str:
     )
 
 
-def _diff(proposal: Proposal) -> str:
+def readable(proposal: Proposal) -> str:
+    """What it changes in its documents as a diff, for people: without secrets, and with every character visible."""
     parts: list[str] = []
     for one in proposal.documents:
         name = plain(proposal.name(one), 200)
@@ -139,4 +127,4 @@ def _diff(proposal: Proposal) -> str:
         untested = [rule for rule in one.added if rule.evidence.trial is None]
         parts += [f"{name}: not tested: {plain(rule.text, 200)}\n" for rule in untested]
         parts.append(unified_diff(one.live.text, one.text, before, f"b/{name}"))
-    return "".join(parts)
+    return visible(without_secrets("".join(parts))[0])

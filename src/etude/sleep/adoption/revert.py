@@ -1,6 +1,6 @@
 """Taking back what was adopted: a night, or one rule."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from etude.errors import InputError
@@ -9,7 +9,18 @@ from etude.skill import Document
 from etude.skill.document import LEARNED
 from etude.sleep.adoption.adopt import RULES, Receipt, kept_rules, receipts, record, replaced, stands, taken_out
 from etude.sleep.adoption.proposal import Proposed, opened
-from etude.sleep.adoption.rules import BY_HAND, Rules, active, block_of, render, revised, taken_back, with_block
+from etude.sleep.adoption.rules import (
+    BY_HAND,
+    Rule,
+    Rules,
+    active,
+    block_of,
+    render,
+    retired_by,
+    revised,
+    taken_back,
+    with_block,
+)
 from etude.sleep.adoption.transaction import Write, carry_out, locked, settle
 from etude.sleep.places import LiveDocument, read_document
 
@@ -30,7 +41,8 @@ class Reverted(Record):
 
 
 def revert(night: str, state: Path) -> Reverted:
-    """Take back all that was adopted from a night. Ends an interrupted adoption first.
+    """Take back all that was adopted of a night's proposal, and what the night wrote that a later one proposed. Ends
+    an interrupted adoption first.
 
     A document that is still what the adoption wrote becomes what it was. From any other document only the rules of
     that night are taken out, those that are still there as they were written. Rules of nights that were taken back
@@ -45,14 +57,17 @@ def revert(night: str, state: Path) -> Reverted:
         settle(state)
         work = _Work(state, night)
         mine = [one for one in work.receipts if one.night == night and not one.reverted]
-        if not mine:
+        others = work.written(night, _brought(mine))
+        if not mine and not others:
             nights = sorted({one.night for one in work.receipts if not one.reverted})
             raise InputError(
                 f"nothing of night {night!r} is adopted",
                 hint=f"adopted: {', '.join(nights)}" if nights else "no night is adopted",
             )
-        for document in {one.live.real: one for receipt in mine for one in receipt.documents}.values():
-            work.take_back(document, night)
+        for document in (one for receipt in reversed(mine) for one in receipt.documents):
+            work.take_back(document)
+        for real, rules in others.items():
+            work.cut(work.adopted[real], [rule.text for rule in rules])
         return work.finish(mine)
 
 
@@ -62,12 +77,11 @@ def revert_rule(rule: str, state: Path) -> Reverted:
     with locked(state):
         settle(state)
         work = _Work(state)
-        adopted = {one.live.real: one for receipt in work.receipts for one in receipt.documents}
         found = [
-            (adopted[real], one)
+            (work.adopted[real], one)
             for real, those in work.rules.items()
             for one in active(those)
-            if one.id == rule and real in adopted
+            if one.id == rule and real in work.adopted
         ]
         if not found:
             hint = "`etude sleep explain` shows the ids, and which rule a later one rewords"
@@ -75,9 +89,13 @@ def revert_rule(rule: str, state: Path) -> Reverted:
         for document, one in found:
             work.cut(document, [one.text])
         # A rule that a later night took out counts as there: it comes back with what that night did.
-        rules, nights = Rules(documents=work.rules), {one.night for _, one in found}
-        standing = [one for one in work.receipts if not one.reverted and one.night in nights]
-        full = {one.night for one in standing for each in one.documents if stands(each, one.night, rules)}
+        rules = Rules(documents=work.rules)
+        standing = [
+            one
+            for one in work.receipts
+            if not one.reverted and any(each.id == rule for those in one.documents for each in those.added)
+        ]
+        full = {one.night for one in standing for each in one.documents if stands(each, rules)}
         return work.finish([one for one in standing if one.night not in full])
 
 
@@ -86,35 +104,52 @@ class _Work:
 
     def __init__(self, state: Path, night: str = BY_HAND) -> None:
         self.receipts = receipts(state)
-        self.rules = dict(kept_rules(state).documents)
+        self.adopted = {one.live.real: one for receipt in self.receipts for one in receipt.documents}
+        """The last adoption of each document, by its real path."""
+        self._kept = kept_rules(state)
+        self.rules = dict(self._kept.documents)
         self._state = state
         self._report = Reverted()
-        self._writes: list[Write] = []
-        standing = {one.night for one in self.receipts if not one.reverted} - {night}
-        self._dead = frozenset(one.night for one in self.receipts) - standing
-        """Nights of which everything is taken back: their rules stay away."""
+        self._found: dict[str, LiveDocument] = {}
+        self._writes: dict[str, Write] = {}
+        self._how: dict[str, str] = {}
+        """What came of each document, `restored` or `cut`."""
+        standing = [one for one in self.receipts if not one.reverted and one.night != night]
+        self._dead = _brought(self.receipts) - _brought(standing)
+        """Ids of rules that were adopted and all taken back: they stay away."""
 
-    def take_back(self, document: Proposed, night: str) -> None:
+    def written(self, night: str, known: Collection[str]) -> dict[str, list[Rule]]:
+        """The adopted rules that a night wrote, without those of the ids `known`, by the real path of their
+        document."""
+        found = {
+            real: [rule for rule in active(those) if rule.night == night and rule.id not in known]
+            for real, those in self.rules.items()
+        }
+        return {real: those for real, those in found.items() if those and real in self.adopted}
+
+    def take_back(self, document: Proposed) -> None:
         """Put the old file back where nothing else happened to the document; else cut the rules."""
-        now, real = _now(document.live), document.live.real
-        dead = {rule.text for rule in active(document.before) if rule.night in self._dead}
+        now, real = self._now(document.live), document.live.real
+        dead = {rule.text for rule in active(document.before) if rule.id in self._dead}
+        known = self.rules.get(real, ())
         if now.data == document.text.encode() and not dead:
             why = {rule.id: rule.ablation for rule in document.rules}
-            self.rules[real] = tuple(
-                rule.model_copy(update={"ablation": why.get(rule.id, "")}) for rule in document.before
-            )
+            before = [rule.model_copy(update={"ablation": why.get(rule.id, "")}) for rule in document.before]
+            there = {rule.id for rule in before}
+            out = [retired_by(rule, BY_HAND) for rule in known if rule.id not in there]
+            self.rules[real] = (*before, *out)
             self._put(document, now, document.live.data, document.made)
             return
-        before = self._report.back
-        out = {rule.id for place, rule in taken_out(night, Rules(documents=self.rules)) if place == real}
-        self.cut(document, [rule.text for rule in document.added if rule.id not in out])
-        there = {*self._report.back[len(before) :], *dead}
+        back = self._report.back
+        gone = {rule.id for rule in known if taken_out(rule)}
+        self.cut(document, [rule.text for rule in document.added if rule.id not in gone])
+        there = {*self._report.back[len(back) :], *dead}
         self._note("not_put_back", *(rule.text for rule in document.removed if rule.text not in there))
 
     def cut(self, document: Proposed, texts: Sequence[str]) -> None:
         """Take rules of these texts out, each of them once, and put the texts that they replaced back. The block goes
         too if an adoption brought it and nothing is left in it; so does the file."""
-        now, real = _now(document.live), document.live.real
+        now, real = self._now(document.live), document.live.real
         block = revised(self.rules.get(real, ()), block_of(now.text), BY_HAND)
         left, found = list(texts), list[str]()
         for rule in active(block):
@@ -134,13 +169,27 @@ class _Work:
         """Write it all: documents, the receipts of which nothing is left, and the rules that are left."""
         reverted = [one.model_copy(update={"reverted": True}) for one in gone]
         records = [record(one.place(self._state), one) for one in reverted]
-        rules = record(self._state / RULES, Rules(documents=self.rules))
-        carry_out(self._state, [*self._writes, *records, rules])
+        rules = record(self._state / RULES, self._kept.model_copy(update={"documents": self.rules}))
+        carry_out(self._state, [*self._writes.values(), *records, rules])
+        for path, how in self._how.items():
+            self._note(how, path)
         return self._report
 
+    def _now(self, was: LiveDocument) -> LiveDocument:
+        """A document as it is now, with what was taken back so far."""
+        if was.real not in self._found:
+            self._found[was.real] = _read_now(was)
+        return self._found[was.real].model_copy(update={"path": was.path})
+
     def _put(self, document: Proposed, now: LiveDocument, after: bytes | None, folders: tuple[str, ...]) -> None:
-        self._writes.append(replaced(now, after, folders))
-        self._note("restored" if after == document.live.data else "cut", document.live.path)
+        real, earlier = now.real, self._writes.get(now.real)
+        write = replaced(now, after, folders)
+        if earlier is not None:
+            made = (*folders, *(one for one in earlier.folders if one not in folders))
+            write = write.model_copy(update={"before": earlier.before, "folders": made})
+        self._writes[real] = write
+        self._found[real] = now.model_copy(update={"data": after})
+        self._how[document.live.path] = "restored" if after == document.live.data else "cut"
 
     def _note(self, what: str, *texts: str) -> None:
         self._report = self._report.model_copy(update={what: (*getattr(self._report, what), *texts)})
@@ -160,8 +209,12 @@ class _Work:
         return bare.encode(), ()
 
 
-def _now(was: LiveDocument) -> LiveDocument:
-    """A document as it is now."""
+def _brought(receipts: Iterable[Receipt]) -> frozenset[str]:
+    """Ids of the rules that adoptions brought."""
+    return frozenset(rule.id for receipt in receipts for one in receipt.documents for rule in one.added)
+
+
+def _read_now(was: LiveDocument) -> LiveDocument:
     real = Path(was.real)
     live = read_document(real, was.kind, real.parent)
     if live.real != was.real:

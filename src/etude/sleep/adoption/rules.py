@@ -11,6 +11,7 @@ from pydantic import Field
 from rapidfuzz import fuzz
 
 from etude.records import Record, digest
+from etude.records.summary import ShipVerdict
 from etude.skill import Document
 from etude.skill.anchors import LIST_MARK
 from etude.skill.fences import Fences, closed
@@ -45,6 +46,8 @@ class Trial(Record):
     """Tasks that do worse without it."""
     example: Answers | None = None
     """To a held-out task of these, under the old document and under the new one."""
+    verdict: ShipVerdict | None = None
+    """Whether fresh attempts settle that the document is better with all new rules of the night."""
 
 
 class Evidence(Record):
@@ -103,6 +106,8 @@ class Rules(Record):
     version: Literal[1] = 1
     documents: Mapping[str, tuple[Rule, ...]] = Field(default_factory=dict[str, tuple[Rule, ...]])
     """By the real path of the document."""
+    rejected: tuple[Rule, ...] = ()
+    """Changes that a person does not want, of all documents: none like them is proposed again."""
 
 
 def said(text: str) -> str:
@@ -138,7 +143,7 @@ def revised(
     kept = {rule.id for rule in found}
     gone = [rule for rule in before if rule.id not in kept]
     placed = _replacing(active(gone), found, {rule.id for rule in before})
-    return (*placed, *(_retired(rule, night) for rule in gone))
+    return (*placed, *(retired_by(rule, night) for rule in gone))
 
 
 def lineage(rule: Rule, rules: Sequence[Rule]) -> tuple[Rule, ...]:
@@ -183,25 +188,37 @@ def without(rules: Sequence[Rule], gone: Collection[str], night: str = BY_HAND) 
             kept.append(rule)
         elif kept:
             kept[-1] = kept[-1].model_copy(update={"after": rule.after})
-    return (*kept, *(_retired(rule, night) for rule in rules if rule.status == "retired" or rule.id in gone))
+    return (*kept, *(retired_by(rule, night) for rule in rules if rule.status == "retired" or rule.id in gone))
 
 
 def taken_back(rules: Sequence[Rule], gone: Collection[str], dead: Collection[str] = frozenset()) -> tuple[Rule, ...]:
     """As `without`, but where a rule of an id in `gone` took the place of another, that one is there again: of its
-    predecessors the latest that no night in `dead` wrote."""
+    predecessors the latest that is not in `dead`."""
     placed: list[Rule] = []
     out = [rule for rule in rules if rule.status == "retired"]
     for rule in active(rules):
         earlier = lineage(rule, rules)[1:] if rule.id in gone else ()
-        before = next((one for one in earlier if one.night not in dead), None)
+        before = next((one for one in earlier if one.id not in dead), None)
         if before in out:
             out.remove(before)
             back = {"status": "active", "retired": "", "after": rule.after}
             placed.append(before.model_copy(update=back))
-            out.append(_retired(rule, BY_HAND))
+            out.append(retired_by(rule, BY_HAND))
         else:
             placed.append(rule)
     return without((*placed, *out), gone)
+
+
+def forgotten(rules: Sequence[Rule], gone: Collection[str]) -> tuple[Rule, ...]:
+    """As if the rules of the ids in `gone` had never been made."""
+    return tuple(rule for rule in taken_back(rules, gone) if rule.id not in gone)
+
+
+def apart(rule: Rule, below: Rule) -> Rule:
+    """The rule with as much space below as it takes for the next one to be another rule."""
+    spaces = (rule.after, "\n", "\n\n")
+    fits = (after for after in spaces if len(_pieces(rule.text + after + below.text)) == 2)
+    return rule.model_copy(update={"after": next(fits, spaces[-1])})
 
 
 def _replacing(gone: Sequence[Rule], found: Sequence[Rule], known: Collection[str]) -> list[Rule]:
@@ -215,7 +232,8 @@ def _replacing(gone: Sequence[Rule], found: Sequence[Rule], known: Collection[st
     return [rule.model_copy(update={"replaces": replaces.get(rule.id, rule.replaces)}) for rule in found]
 
 
-def _retired(rule: Rule, night: str) -> Rule:
+def retired_by(rule: Rule, night: str) -> Rule:
+    """The rule when a night took it out, or a person (`BY_HAND`)."""
     return rule if rule.status == "retired" else rule.model_copy(update={"status": "retired", "retired": night})
 
 

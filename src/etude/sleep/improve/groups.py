@@ -1,15 +1,16 @@
 """Which documents of a project a night improves together, and on which tasks."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from etude.envs.scorers.base import Judge
 from etude.errors import SkillError
 from etude.records import Skill
 from etude.skill import token_count
-from etude.sleep.adoption.proposal import opened
+from etude.sleep.adoption.proposal import Proposed, opened
 from etude.sleep.config import EACH, SleepConfig
 from etude.sleep.improve.changes import PLACES, Place
 from etude.sleep.improve.context import Documents
@@ -49,7 +50,7 @@ class Group(NamedTuple):
         )
 
     def live(self, place: Place) -> LiveDocument:
-        """A document as it is on disk."""
+        """A document as it is on disk, with the rules that wait for it."""
         return self.skill if place == "skill" else self.memory
 
     def title(self, place: Place) -> str:
@@ -58,12 +59,21 @@ class Group(NamedTuple):
 
 
 def groups_of(
-    config: SleepConfig, tasks: Sequence[MinedTask], runs: Path = Path()
+    config: SleepConfig,
+    tasks: Sequence[MinedTask],
+    runs: Path = Path(),
+    waiting: Mapping[str, Proposed] = MappingProxyType({}),
 ) -> tuple[tuple[Group, ...], tuple[str, ...]]:
     """The groups that have tasks, with run folders below `runs`; and which skills with tasks of their own cannot be
-    improved, and why. Their tasks go to the documents of all."""
+    improved, and why. Their tasks go to the documents of all. Documents have the rules that wait for them (`waiting`,
+    by real path) as if they were adopted."""
     sleep, project = config.sleep, Path(config.sleep.project)
-    learned, memory = documents_of(sleep)
+
+    def drafted(live: LiveDocument) -> LiveDocument:
+        offer = waiting.get(live.real)
+        return live if offer is None else live.model_copy(update={"data": offer.text.encode()})
+
+    learned, memory = map(drafted, documents_of(sleep))
     found: list[Group] = []
     notes = [
         f"{live.path} holds what looks like a secret ({count}): no model is sent it; take it out of the file"
@@ -75,7 +85,7 @@ def groups_of(
         own = tuple(task for task in left if task.skill == name)
         if own and os.path.realpath(path) != learned.real:
             try:
-                live = read_document(path, "skill", project)
+                live = drafted(read_document(path, "skill", project))
                 _check_usable(live, config)
             except SkillError as error:  # one skill out of order stops no other
                 notes.append(f"the skill {name!r} is not improved: {error.message}")

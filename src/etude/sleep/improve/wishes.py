@@ -45,22 +45,29 @@ class Asked(NamedTuple):
 
 
 async def asked(
-    optimizer: Optimizer, rules: Sequence[Rule], documents: Iterable[str], heard: Sequence[tuple[str, Quote]]
+    optimizer: Optimizer,
+    rules: Sequence[Rule],
+    documents: Iterable[str],
+    heard: Sequence[tuple[str, Quote]],
+    rejected: Sequence[Rule] = (),
 ) -> Asked:
     """Ask the optimizer once which quotes ask for what. No call where nobody said anything.
 
     Args:
-        rules: tonight's new ones.
+        rules: tonight's new ones, and those that wait since earlier nights.
         documents: texts that the agent reads already.
         heard: the wish that was read in a quote, or nothing, and the quote (`what_was_said`).
+        rejected: what a person has turned down.
     """
     numbered = _numbered(heard)
     if not numbered:
         return Asked()
     by_id = {f"r{at}": said(rule.text) for at, rule in enumerate(rules, 1)}
+    turned_down = [said(rule.text) for rule in rejected]
     sections = [
         _section("New rules", "rules", [f"{name}: {text}" for name, text in by_id.items()] or ["none"]),
         _section("Documents that the agent reads", "documents", [text for text in documents if text.strip()]),
+        *([_section("Rules that were turned down", "rejected", turned_down)] if turned_down else []),
         _section("What users said", "quotes", [f"{name}: {text}" for name, (text, _) in numbered.items()]),
     ]
     try:

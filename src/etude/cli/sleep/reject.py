@@ -1,0 +1,24 @@
+"""`etude sleep reject`."""
+
+import argparse
+
+from etude.cli.parsing.usage import UsageError
+from etude.cli.sleep.settings import find_nights
+from etude.cli.sleep.text import result
+from etude.sleep.adoption.adopt import reject
+from etude.sleep.adoption.structure import plain
+
+
+def run(args: argparse.Namespace) -> int:
+    """Turn down rules of the newest proposal, for later nights too."""
+    nights = find_nights(args)
+    if nights.recovered(args, named=True):
+        return 0
+    number = nights.proposed(None)
+    for item in nights.pending(number).items:
+        if item.rule.id in args.rule and item.state == "adopted" and not item.leaving:
+            hint = f"`etude sleep revert --rule {item.rule.id}` takes it out; then it can be rejected"
+            raise UsageError(f"rule {item.rule.id} is adopted", hint=hint)
+    rules = reject(nights.folder(number), nights.state.folder, args.rule)
+    lines = (f"rejected  {rule.id}  {plain(rule.text, 120)}" for rule in rules)
+    return result(args, {"rejected": [{"id": rule.id, "text": rule.text} for rule in rules]}, lines)

@@ -1,0 +1,103 @@
+"""What waits for a person. One proposal waits at a time, the newest: a night goes on from the rules that wait, so its
+proposal has those too. Each rule of it is taken or left on its own."""
+
+from collections.abc import Iterable, Mapping
+from math import inf
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from etude.errors import SkillError
+from etude.sleep.adoption.proposal import FOLDER, PROPOSAL, Proposal, Proposed, opened, read_proposal
+from etude.sleep.adoption.rules import BY_HAND, Rule, Rules, active, block_of, revised
+from etude.sleep.adoption.splice import spliced
+from etude.sleep.places import LiveDocument, read_document
+from etude.sleep.state import SleepState
+
+RuleState = Literal["waits", "adopted", "taken out", "rejected", "line changed"]
+"""What became of a change that a night proposes.
+
+waits         nobody has decided
+adopted       it is in the document
+taken out     it was adopted, and is no longer there
+rejected      it is not to be proposed again
+line changed  the line that it changes was changed since, so it cannot be adopted
+"""
+
+
+class Item(NamedTuple):
+    """A change of one rule."""
+
+    document: Proposed
+    rule: Rule
+    state: RuleState
+    leaving: bool = False
+    """The rule is to be taken out."""
+
+
+class Pending(NamedTuple):
+    """A proposal as it stands now."""
+
+    proposal: Proposal
+    documents: tuple[Proposed, ...]
+    """As they are now, and with what waits; only those for which something waits."""
+    items: tuple[Item, ...]
+    """All changes, in the order of the proposal."""
+
+    @property
+    def waiting(self) -> tuple[Item, ...]:
+        """Those that nobody has decided on."""
+        return tuple(item for item in self.items if item.state == "waits")
+
+
+def newest(state: SleepState, before: float = inf) -> int | None:
+    """The last night that has a proposal, of those before a number."""
+    having = (number for number in state.numbers() if (state.night(number) / FOLDER / PROPOSAL).exists())
+    return max((number for number in having if number < before), default=None)
+
+
+def pending(state: SleepState, rules: Rules, night: int, project: Path, allow: Iterable[Path] = ()) -> Pending:
+    """How the proposal of a night stands. DataError, InputError: it cannot be read."""
+    offered, allowed = read_proposal(state.night(night) / FOLDER), tuple(allow)
+    documents: list[Proposed] = []
+    items: list[Item] = []
+    for one in offered.documents:
+        try:
+            live = read_document(Path(one.live.path), one.live.kind, project, allowed)
+        except SkillError:  # whoever adopts hears why
+            live = one.live
+        now = rules_now(rules, live)
+        states = standing(one, now, rules)
+        wait = [name for name, state in states.items() if state == "waits"]
+        if wait:
+            documents.append(Proposed(live=live, rules=spliced(now, one, wait)[0], before=now))
+        items += [Item(one, rule, states[rule.id]) for rule in one.added]
+        items += [Item(one, rule, states[rule.id], leaving=True) for rule in one.leaving]
+    return Pending(offered, tuple(documents), tuple(items))
+
+
+def rules_now(rules: Rules, live: LiveDocument) -> tuple[Rule, ...]:
+    """The rules of a document as it is now, with what is known of each."""
+    return revised(rules.documents.get(live.real, ()), block_of(opened(live).text), BY_HAND)
+
+
+def standing(offer: Proposed, now: tuple[Rule, ...], rules: Rules) -> Mapping[str, RuleState]:
+    """What became of each change of a document, by the id of its rule."""
+    here = {rule.id: rule for rule in active(now)}
+    gone = {rule.id for rule in now} - here.keys()
+    rejected = {rule.id for rule in rules.rejected}
+    found: dict[str, RuleState] = {}
+    for rule in offer.added:
+        undecided: RuleState = "line changed" if spliced(now, offer, {rule.id})[1] else "waits"
+        found[rule.id] = (
+            "adopted"
+            if rule.id in here
+            else "rejected"
+            if rule.id in rejected
+            else "taken out"
+            if rule.id in gone
+            else undecided
+        )
+    for rule in offer.leaving:
+        stays = here.get(rule.id)
+        found[rule.id] = "adopted" if stays is None else "rejected" if stays.ablation else "waits"
+    return found

@@ -1,0 +1,232 @@
+"""What a night proposes: the rules that passed and those that users asked for, beside those that wait already."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from etude.intervals import mean_interval
+from etude.records import Record
+from etude.records.summary import Interval, ShipVerdict
+from etude.sleep.adoption.adopt import kept_rules
+from etude.sleep.adoption.proposal import Proposal, Proposed, stage
+from etude.sleep.adoption.rules import (
+    Answers,
+    Evidence,
+    Rule,
+    Rules,
+    Trial,
+    active,
+    block_of,
+    forgotten,
+    render,
+    revised,
+    said,
+)
+from etude.sleep.adoption.waiting import newest, pending, rules_now
+from etude.sleep.config import SleepConfig
+from etude.sleep.improve.changes import Change, worst
+from etude.sleep.improve.documents import Trained
+from etude.sleep.improve.groups import Group
+from etude.sleep.improve.wishes import Asked, same
+from etude.sleep.limits import Spent
+from etude.sleep.places import LiveDocument, documents_of
+from etude.sleep.report import Diagnosed, DocumentReport, diagnosed
+from etude.sleep.state import SleepState
+from etude.sleep.tasks.mined import MinedTask, Quote
+
+
+class Improved(Record):
+    """What came of the documents."""
+
+    documents: tuple[DocumentReport, ...] = ()
+    idle: tuple[DocumentReport, ...] = ()
+    """Of documents without training tasks."""
+    diagnosed: tuple[Diagnosed, ...] = ()
+    proposal: str = ""
+    """Folder; empty when nothing passed."""
+    rules: tuple[Rule, ...] = ()
+    """Those that the proposal brings."""
+    verdict: ShipVerdict | None = None
+    """Of all proposed documents together: the worst one."""
+    test: Interval | None = None
+    """Mean of the new documents on all test tasks, which decide nothing; None without any."""
+    spent: Spent = Spent()
+    simulated: bool = False
+    notes: tuple[str, ...] = ()
+    inconclusive: tuple[MinedTask, ...] = ()
+    """Tasks of documents whose candidate may be luck and was dropped."""
+
+
+def waiting_rules(config: SleepConfig, state: SleepState, number: int) -> Mapping[str, Proposed]:
+    """The documents for which rules of nights before this one wait, as they are now, by their real paths."""
+    night = newest(state, before=number)
+    if night is None:
+        return {}
+    named = [Path(path) for path in config.sleep.named_paths]
+    found = pending(state, kept_rules(state.folder), night, Path(config.sleep.project), named)
+    return {one.live.real: one for one in found.documents}
+
+
+def propose(
+    config: SleepConfig,
+    state: SleepState,
+    number: int,
+    waiting: Mapping[str, Proposed],
+    trained: Trained,
+    wanted: Asked = Asked(),
+) -> Improved:
+    """Stage what passes the gate, and the rules that users asked for besides, with what waits. What a person has
+    rejected is left out. Where the night adds nothing to what waits there is no proposal."""
+    changes, kept, night = trained.changes, kept_rules(state.folder), f"{number:04d}"
+    offers = {real: _heard(one, wanted) for real, one in waiting.items()}
+    for group, change in changes:
+        if change.proposed:
+            live = group.live(change.place)
+            base = offers.get(live.real) or _unchanged(live, kept)
+            offers[live.real] = _wanted(_changed(base, group, change, wanted, night), base, kept.rejected)
+    if wanted.wishes:
+        live = _place_of_wishes(config)
+        base = offers.get(live.real) or _unchanged(live, kept)
+        offers[live.real] = _wanted(_with_wishes(base, wanted.wishes, night), base, kept.rejected)
+    reports = tuple(
+        diagnosed(group.title(change.place), group.live(change.place).path, change, group.tasks)
+        for group, change in changes
+    )
+    unsettled = {group.name: group.tasks for group, change in changes if change.status == "inconclusive"}
+    improved = Improved(
+        documents=tuple(one.report for one in reports),
+        diagnosed=reports,
+        inconclusive=tuple(task for those in unsettled.values() for task in those),
+        spent=trained.spent,
+        test=mean_interval(list(trained.scores.values())) if trained.scores else None,
+        simulated=any(change.simulated for _, change in changes),
+        notes=(*trained.notes, *wanted.notes),
+        idle=trained.idle,
+    )
+    documents = tuple(one for one in offers.values() if one.added or one.removed)
+    if not documents or offers == waiting:
+        return improved
+    measured = [change for _, change in changes if change.proposed]
+    verdict = worst(measured) if measured else None
+    project = str(Path(config.sleep.project).absolute())
+    folder = stage(state.night(number), Proposal(night=night, project=project, documents=documents, verdict=verdict))
+    new = tuple(rule for one in documents for rule in one.added if rule.night == night)
+    return improved.model_copy(update={"proposal": str(folder), "rules": new, "verdict": verdict})
+
+
+def _heard(offer: Proposed, wanted: Asked) -> Proposed:
+    """The rules that wait, with what users said about them since."""
+    mine = {rule.id for rule in offer.added}
+
+    def one(rule: Rule) -> Rule:
+        quotes = wanted.by_rule.get(said(rule.text), ()) if rule.id in mine else ()
+        more = Evidence(quotes=quotes, sessions=_sessions(quotes))
+        return rule.model_copy(update={"evidence": rule.evidence.joined(more)}) if quotes else rule
+
+    return offer.model_copy(update={"rules": tuple(map(one, offer.rules))})
+
+
+def _changed(base: Proposed, group: Group, change: Change, wanted: Asked, night: str) -> Proposed:
+    """What waits, and on top of it what the night changed in the document."""
+    block = group.as_in_file(change.place, block_of(change.after.text))
+    known = {rule.id: rule for rule in base.rules}
+    tasks = {task.id: task for task in group.tasks}
+    there = {rule.id for rule in active(base.rules)}
+
+    def one(rule: Rule) -> Rule:
+        if rule.id in there:
+            return rule.model_copy(update={"ablation": change.retired.get(rule.id, rule.ablation)})
+        if rule.id in known:
+            return rule
+        rule = _measured(rule, tasks, change, wanted.by_rule.get(said(rule.text), ()))
+        instead = known.get(rule.replaces)
+        if instead is None or instead.id not in {each.id for each in base.added}:
+            return rule
+        # It says in other words what waits: that rests on what both rest on.
+        both = instead.evidence.joined(rule.evidence).model_copy(update={"note": rule.evidence.note})
+        return rule.model_copy(update={"evidence": both})
+
+    rules = map(one, revised(base.rules, block, night, _evidence(group, change)))
+    return base.model_copy(update={"rules": tuple(rules)})
+
+
+def _wanted(offer: Proposed, base: Proposed, rejected: Sequence[Rule]) -> Proposed:
+    """Without new rules that say what a person has rejected."""
+    known = {rule.id for rule in base.rules}
+    again = {
+        rule.id
+        for rule in active(offer.rules)
+        if rule.id not in known and any(same(rule.text, one.text) for one in rejected)
+    }
+    return offer.model_copy(update={"rules": forgotten(offer.rules, again)}) if again else offer
+
+
+def _measured(rule: Rule, tasks: Mapping[str, MinedTask], change: Change, quotes: tuple[Quote, ...]) -> Rule:
+    """A new rule with what was measured of it on its own, and the words that ask for it."""
+    behind, trial = rule.evidence, change.alone.get(said(rule.text))
+    if trial is not None:
+        own = [tasks[name] for name in trial.missed if name in tasks]
+        sessions = dict.fromkeys(f"{one.source}:{one.id}" for task in own for one in task.sessions)
+        found = Evidence(tasks=tuple(dict.fromkeys(task.id for task in own)), sessions=tuple(sessions))
+        # What a rewrite cites stands behind all of its rules: what misses this one is its own.
+        behind = behind.joined(found) if len(change.alone) == 1 else found.joined(Evidence(note=behind.note))
+        measured = {"example": _example(trial, tasks, change), "verdict": change.verdict}
+        behind = behind.model_copy(update={"trial": trial.model_copy(update=measured)})
+    return rule.model_copy(update={"evidence": behind.model_copy(update={"quotes": quotes})})
+
+
+def _example(trial: Trial, tasks: Mapping[str, MinedTask], change: Change) -> Answers | None:
+    """Answers to the first held-out task that does worse without a rule."""
+    before, after = (
+        {one.task: one.response for one in seen} for seen in (change.held_out.initial, change.held_out.candidate)
+    )
+    for name in trial.missed:
+        if name in before and name in after and name in tasks:
+            return Answers(asked=tasks[name].intent, before=before[name], after=after[name])
+    return None
+
+
+def _place_of_wishes(config: SleepConfig) -> LiveDocument:
+    """The memory file, which is read in every session; the skill where that is not to be changed."""
+    skill, memory = documents_of(config.sleep)
+    return memory if config.sleep.memory else skill
+
+
+def _unchanged(live: LiveDocument, known: Rules) -> Proposed:
+    rules = rules_now(known, live)
+    return Proposed(live=live, rules=rules, before=rules)
+
+
+def _with_wishes(proposed: Proposed, wishes: Mapping[str, tuple[Quote, ...]], night: str) -> Proposed:
+    """With a rule for each wish behind the others."""
+    behind = {
+        f"- {text}": Evidence(quotes=quotes, sessions=_sessions(quotes), note="asked for outright")
+        for text, quotes in wishes.items()
+    }
+    block = render(proposed.rules)
+    block += ("" if not block or block.endswith("\n") else "\n") + "".join(f"{text}\n" for text in behind)
+    known = {rule.id: rule for rule in proposed.rules}
+    rules = revised(proposed.rules, block, night, behind)
+    return proposed.model_copy(update={"rules": tuple(known.get(rule.id, rule) for rule in rules)})
+
+
+def _sessions(quotes: Sequence[Quote]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(f"{one.session.source}:{one.session.id}" for one in quotes))
+
+
+def _evidence(group: Group, change: Change) -> Mapping[str, Evidence]:
+    """By the text of each accepted edit: the attempts behind it, their tasks, and the sessions of these."""
+    by_id = {task.id: task for task in group.tasks}
+    found: dict[str, Evidence] = {}
+    for edit in [entry.edit for entry in change.held_out.ledger if entry.accepted]:
+        tried = change.held_out.cited
+        cited = [name for name in edit.cites if name in tried]
+        tasks = [by_id[tried[name]] for name in cited]
+        sessions = [f"{one.source}:{one.id}" for task in tasks for one in task.sessions]
+        behind = Evidence(
+            sessions=tuple(dict.fromkeys(sessions)),
+            tasks=tuple(dict.fromkeys(task.id for task in tasks)),
+            attempts=tuple(cited),
+            note=edit.reason,
+        )
+        found[edit.content] = found.get(edit.content, Evidence()).joined(behind)
+    return found

@@ -1,0 +1,133 @@
+"""Nights that nobody looks at: one proposal, no doubles, and each rule is taken, left and taken back on its own."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rapidfuzz import fuzz
+from small_night import Small
+
+from etude.prompts import Prompts
+from etude.records import ChatRequest
+from etude.sleep.adoption.adopt import adopt, kept_rules, reject
+from etude.sleep.adoption.proposal import Proposed, read_proposal
+from etude.sleep.adoption.revert import revert_rule
+from etude.sleep.adoption.rules import Rule, active
+from etude.sleep.report import NightReport
+from etude.testing import ScriptedModel
+from etude.workbench import Given
+
+WORDS = {"yes": "Say yes.", "LOUD": "Say it loudly.", "EUR": "Name EUR.", "bye": "End with bye."}
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Small:
+    return Small(tmp_path, n=0)
+
+
+def tasks(small: Small, night: int, *words: str) -> dict[str, Any]:
+    def task(number: int, split: str) -> dict[str, Any]:
+        word = words[number % len(words)]
+        intent = f"Question {split} {night} {number} about {word}."
+        checks = [{"op": "contains", "arg": word}]
+        return {"id": f"{split}{night}-{number}", "intent": intent, "split": split, "checks": checks}
+
+    rows = [task(number, split) for split in ("train", "val") for number in range(4)]
+    path = small.root / f"tasks{night}.json"
+    path.write_text(json.dumps({"format": "etude.tasks", "reviewed": True, "tasks": rows}))
+    return {"tasks": str(path), "skill": False, "memory": True, "confirm_trials": 2}
+
+
+def given(said: Mapping[str, str]) -> Given:
+    """A target that says a word for each of these rules that it reads, and an optimizer that writes the rule of each
+    check that failed, in its own words, below what is there."""
+
+    def answer(request: ChatRequest) -> str:
+        read = request.messages[0].text.lower()
+        return " ".join(["Well:", *(word for word, rule in WORDS.items() if rule.rstrip(".").lower() in read)])
+
+    def improve(request: ChatRequest) -> str:
+        asked, shown = request.messages[0].text, request.messages[-1].text
+        new = [rule for word, rule in said.items() if f"about {word}." in shown]
+        if Prompts()["return_document"] in asked:
+            there = shown.partition("begin learned -->")[2].partition("<!-- etude:end")[0].strip()
+            document = "\n".join(filter(None, [there, *new]))
+            return json.dumps({"reasoning": "r", "document": document, "cites": cited(shown)})
+        edit = {"op": "append", "target": "", "content": "\n".join(new), "reason": "r", "cites": cited(shown)}
+        return json.dumps({"reasoning": "r", "edits": [edit] if new else []})
+
+    return Given(target=ScriptedModel(answer, name="x:target"), optimizer=ScriptedModel(improve, name="x:optimizer"))
+
+
+def cited(shown: str) -> list[str]:
+    return [part.partition('"')[0] for part in shown.split('<attempt id="')[1:]]
+
+
+def offered(report: NightReport) -> Proposed:
+    (found,) = read_proposal(Path(report.proposal)).documents
+    return found
+
+
+def night(small: Small, number: int, word: str, rule: str) -> NightReport:
+    return small.night(tasks(small, number, word), given=given({word: rule}))
+
+
+def test_six_unread_nights_are_one_proposal_of_which_each_rule_is_taken_on_its_own(small: Small) -> None:
+    memory = small.project / "CLAUDE.md"
+    text = memory.read_bytes()
+    reports = [night(small, at, word, f"- {rule}") for at, (word, rule) in enumerate(WORDS.items(), 1)]
+    # Two more nights see old needs again, and would put them in other words.
+    reports += [night(small, 5, "yes", "- Always say yes."), night(small, 6, "EUR", "- Please name EUR.")]
+    assert [one.status for one in reports] == ["proposed"] * 4 + ["no change"] * 2
+    added = offered(reports[3]).added
+    assert [rule.text for rule in added] == [f"- {rule}" for rule in WORDS.values()]
+    assert [rule.night for rule in added] == ["0001", "0002", "0003", "0004"]
+    assert not [1 for a in added for b in added if a.id < b.id and fuzz.token_sort_ratio(a.text, b.text) > 80]
+    assert all(rule.evidence.trial for rule in added)
+    assert memory.read_bytes() == text
+
+    folder, place = Path(reports[3].proposal), (small.project, small.state.folder)
+    memory.write_bytes(text + b"By hand.\n")
+    for rule in reversed(added):  # in any order
+        adopt(folder, *place, rules=[rule.id])
+    block = [line for line in memory.read_text().splitlines() if line.startswith("- ")]
+    assert block == [rule.text for rule in added]
+    revert_rule(added[1].id, small.state.folder)
+    block = [line for line in memory.read_text().splitlines() if line.startswith("- ")]
+    assert block == [rule.text for at, rule in enumerate(added) if at != 1]
+    assert b"By hand." in memory.read_bytes()
+
+
+def test_a_rule_in_better_words_takes_the_place_of_the_one_that_waits(small: Small) -> None:
+    night(small, 1, "yes", "- Say yes.")
+    found = night(small, 2, "LOUD", "- Say it loudly.")
+    first, _ = offered(found).added
+
+    def reword(request: ChatRequest) -> str:
+        cites, better = cited(request.messages[-1].text), "- Say yes. Name EUR."
+        if Prompts()["return_document"] in request.messages[0].text:
+            document = f"{better}\n- Say it loudly.\n"
+            return json.dumps({"reasoning": "r", "document": document, "cites": cites})
+        edit = {"op": "replace", "target": "- Say yes.", "content": better, "reason": "r", "cites": cites}
+        return json.dumps({"reasoning": "r", "edits": [edit]})
+
+    models = Given(optimizer=ScriptedModel(reword, name="x:optimizer"))
+    report = small.night(tasks(small, 3, "EUR"), given={**given({}), **models})
+    assert report.status == "proposed"
+    added = offered(report).added
+    assert [rule.text for rule in added] == ["- Say yes. Name EUR.", "- Say it loudly."]
+    assert added[0].replaces == first.id
+    adopt(Path(report.proposal), small.project, small.state.folder)
+    kept = active(kept_rules(small.state.folder).documents[str(small.project / "CLAUDE.md")])
+    assert [rule.text for rule in kept] == [rule.text for rule in added]
+
+
+def test_what_was_turned_down_is_not_proposed_again_in_nearly_the_same_words(small: Small) -> None:
+    report = night(small, 1, "yes", "- Say yes.")
+    (rule,) = offered(report).added
+    reject(Path(report.proposal), small.state.folder, [rule.id])
+    assert night(small, 2, "yes", "- say YES").status == "no change"
+    rules: tuple[Rule, ...] = kept_rules(small.state.folder).rejected
+    assert [one.id for one in rules] == [rule.id]
