@@ -38,12 +38,12 @@ def test_answers_in_files_that_cannot_be_used_are_mended_or_asked_again(tmp_path
     assert isinstance(night(), HandoffStop)
 
 
-def test_tasks_that_a_gullible_judge_passes_are_dropped_and_what_to_do_is_said(
+def test_what_to_do_about_a_judge_that_passes_hollow_answers_is_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     small = Small(tmp_path)
     gullible = Gullible(MODELS["optimizer"], lambda request: None)
-    assert small.night(given={"optimizer": gullible}).dropped == {"its judge passes a hollow answer": 5}
+    assert len(small.night(given={"optimizer": gullible}).doubts) == 5
     assert main(["sleep", "explain", "1", "--project", str(small.project), "--state", str(small.base)]) == 0
     said = capsys.readouterr().out
     assert "  hint: name another `judge`: it grades the words of a rubric, not the work\n" in said

@@ -6,14 +6,16 @@ from pathlib import Path
 import pytest
 from small_night import MODELS, Counted, Gullible, Small
 
+from etude.cli.main import main
 from etude.concurrency import run_to_end
 from etude.errors import BudgetStop, OutageStop, RejectedRequest, RejectedRole, UnusableReply
 from etude.protocols import Environment
 from etude.records import ChatRequest, Reply, Score, Task, Trajectory
 from etude.sleep.night import read_report
 from etude.sleep.tasks.mined import MinedTask
-from etude.sleep.tasks.probe import HOLLOW, hollow_answer, probe
+from etude.sleep.tasks.probe import GAMEABLE, HOLLOW, UNJUDGED, hollow_answer, probe
 
+WORD = {"op": "contains", "arg": "Recommendation:"}
 RUBRIC = "It gives a clear recommendation.\nIt names real risks; each with its weight."
 
 
@@ -68,21 +70,41 @@ def test_a_hollow_answer_says_all_that_is_asked_and_claims_to_have_done_it() -> 
 def test_a_task_whose_judge_takes_a_hollow_answer_is_dropped_and_named() -> None:
     env = Judged(0.9)
     found = run_to_end(probe([task(rubric=RUBRIC), task("m2", exact=("5",))], env))
-    assert [(doubt.task, doubt.why) for doubt in found] == [("m1", HOLLOW)]
+    assert [(doubt.task, doubt.why) for doubt in found.doubts] == [("m1", HOLLOW)]
+    assert [one.id for one in found.tasks] == ["m2"]
     ((asked, answer),) = env.shown
     assert (asked.gold, answer) == ({"rubric": RUBRIC}, hollow_answer(task(rubric=RUBRIC)))
 
 
-def test_checks_beside_a_rubric_are_not_shown_to_the_judge_and_do_not_save_it() -> None:
-    env = Judged(1.0)
-    check = {"op": "contains", "arg": "Recommendation:"}
-    assert len(run_to_end(probe([task(rubric=RUBRIC, checks=[check])], env))) == 1
+def test_checks_beside_a_rubric_are_not_shown_to_the_judge_and_count_without_it() -> None:
+    env, pattern = Judged(1.0), {"op": "regex", "arg": "[Rr]isk.{20,}", "requirement": "says more of the risk"}
+    (kept,), doubts = run_to_end(probe([task(rubric=RUBRIC, checks=[WORD, pattern])], env))
+    assert (kept.rubric, len(kept.checks), kept.gameable) == ("", 2, False)
+    assert [doubt.why for doubt in doubts] == [UNJUDGED]
     assert env.shown[0][0].gold == {"rubric": RUBRIC}
+
+
+def test_checks_of_plain_words_stay_with_a_mark() -> None:
+    tasks = [
+        task("m1", checks=[WORD]),
+        task("m2", checks=[WORD], rubric=RUBRIC),
+        task("m3", exact=("5",), checks=[WORD]),
+    ]
+    found = run_to_end(probe(tasks, Judged(0.0)))
+    assert [(one.id, one.gameable) for one in found.tasks] == [("m1", True), ("m2", False), ("m3", False)]
+    assert [(doubt.task, doubt.why) for doubt in found.doubts] == [("m1", GAMEABLE)]
+    fooled = run_to_end(probe(tasks, Judged(1.0)))
+    assert [one.gameable for one in fooled.tasks] == [True, True, False]
+    assert [(doubt.task, doubt.why) for doubt in fooled.doubts if doubt.task == "m2"] == [
+        ("m2", UNJUDGED),
+        ("m2", GAMEABLE),
+    ]
+    assert run_to_end(probe(tasks, None)).tasks == found.tasks
 
 
 @pytest.mark.parametrize("grade", [0.79, UnusableReply("no grade"), RejectedRequest("too long")])
 def test_a_judge_that_is_not_fooled_or_has_no_grade_costs_no_task(grade: float | Exception) -> None:
-    assert run_to_end(probe([task(rubric=RUBRIC)], Judged(grade))) == ()
+    assert run_to_end(probe([task(rubric=RUBRIC)], Judged(grade))).doubts == ()
 
 
 def test_what_stops_a_judge_stops_the_night() -> None:
@@ -92,18 +114,42 @@ def test_what_stops_a_judge_stops_the_night() -> None:
 
 def test_the_judge_is_not_asked_about_checks() -> None:
     env = Judged(1.0)
-    check = {"op": "min_chars", "arg": 10}
-    assert run_to_end(probe([task(checks=[check])], env)) == ()
+    run_to_end(probe([task(checks=[WORD])], env))
     assert env.shown == []
 
 
-def test_a_night_drops_what_its_judge_cannot_judge(tmp_path: Path) -> None:
+class PlainWords(Gullible):
+    """An optimizer that also asks for words alone: the way in which a hurried person writes checks."""
+
+    async def complete(self, request: ChatRequest) -> Reply:
+        reply = await super().complete(request)
+        if "# Conversation" not in request.messages[-1].text:
+            return reply
+        mined = json.loads(reply.text)
+        for one in mined["tasks"]:
+            one["checks"] = [{"op": "contains", "arg": "Key Risks", "requirement": "has key risks"}]
+        return reply.model_copy(update={"text": json.dumps(mined)})
+
+
+def test_a_night_whose_judge_is_fooled_goes_by_the_checks(tmp_path: Path) -> None:
     small = Small(tmp_path)
-    gullible = Gullible(MODELS["optimizer"], lambda request: None)
-    report = small.night(given={"optimizer": gullible})
-    assert (report.status, report.dropped) == ("nothing to do", {HOLLOW: 5})
-    assert [doubt.why for doubt in report.doubts] == [HOLLOW] * 5
-    assert set(small.ledger().values()) == {"used"}
+    report = small.night(given={"optimizer": Gullible(MODELS["optimizer"], lambda request: None)})
+    assert (report.status, report.dropped) == ("proposed", {})
+    assert [doubt.why for doubt in report.doubts] == [UNJUDGED] * 5
+
+
+def test_a_night_with_checks_of_plain_words_alone_learns_from_them_and_says_what_they_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = Small(tmp_path)
+    report = small.night(given={"optimizer": PlainWords(MODELS["optimizer"], lambda request: None)})
+    assert (report.status, report.tasks) == ("proposed", {"train": 3, "val": 2})
+    assert f"2 of 2 held-out tasks are {GAMEABLE}" in report.notes
+    args = ["--project", str(small.project), "--state", str(small.base)]
+    assert main(["sleep", "tasks", *args]) == main(["sleep", "explain", "--details", *args]) == 0
+    said = capsys.readouterr().out
+    assert said.count("1 checks, gameable") == 5
+    assert said.count(f"  {GAMEABLE}: ") == 5
 
 
 def test_a_night_with_a_judge_that_reads_asks_it_once_for_each_task(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from etude.sleep.limits import Spent
 from etude.sleep.page import document_lines
 from etude.sleep.report import Command, NightReport
 from etude.sleep.tasks.mined import MinedTask
-from etude.sleep.tasks.probe import HOLLOW
+from etude.sleep.tasks.probe import HOLLOW, UNJUDGED
 from etude.sleep.transcripts.harvest import Harvest
 
 _RULE_FIELDS = {"id", "text", "status", "evidence", "replaces", "ablation"}
@@ -66,7 +66,7 @@ def print_report(
         *harvest_rows(report.sessions, report.waiting, report),
         ("tasks      ", counts(report.tasks)),
         ("dropped    ", counts(report.dropped) if report.dropped else ""),
-        ("  hint: ", _JUDGE if report.dropped.get(HOLLOW) else ""),
+        ("  hint: ", _JUDGE if any(one.why in (HOLLOW, UNJUDGED) for one in report.doubts) else ""),
         *(("note       ", note) for note in report.notes),
         *(
             (text, None)

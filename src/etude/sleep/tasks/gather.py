@@ -22,7 +22,7 @@ from etude.sleep.tasks.dreams import dream, recall, recalled
 from etude.sleep.tasks.files import replay
 from etude.sleep.tasks.mined import MinedTask, SessionRef, Wish
 from etude.sleep.tasks.mining import mine
-from etude.sleep.tasks.probe import Doubt, probe
+from etude.sleep.tasks.probe import GAMEABLE, HOLLOW, Doubt, probe
 from etude.sleep.transcripts.harvest import Asked, Harvest, harvest
 from etude.sleep.transcripts.ledger import Entry, Ledger
 from etude.sleep.transcripts.sources import Source, sources_named
@@ -61,7 +61,7 @@ class Gathered(Record):
     problems: tuple[str, ...] = ()
     dropped: dict[str, int] = Field(default_factory=dict[str, int])
     doubts: tuple[Doubt, ...] = ()
-    """Tasks whose criteria do not hold what they promise."""
+    """Tasks whose criteria decide little, or nothing."""
     notes: tuple[str, ...] = ()
     settings: dict[str, str] = Field(default_factory=dict[str, str])
     """Digests of the settings that the tasks, or what is done with them, depend on."""
@@ -192,9 +192,7 @@ async def from_transcripts(
     known, _ = _doable(known, tools=tools)
     judge = bench.models.get("judge")
     asks = judge is not None and not judge.answered_by_hand
-    doubts = await probe(doable, bench.rollout.env) if asks else ()
-    fooled = {doubt.task for doubt in doubts}
-    usable = [task for task in doable if task.id not in fooled]
+    usable, doubts = await probe(doable, bench.rollout.env if asks else None)
     gathered = await asyncio.to_thread(divided, config, usable, known)
     tasks = gathered.tasks
     taken = {task.derived_from for task in tasks}
@@ -203,7 +201,7 @@ async def from_transcripts(
     dreamt = await dream(tasks, config.sleep.dream, optimizer)
     dropped = Counter((*mined.dropped, *dreamt.dropped))
     dropped.update({**undoable, **gathered.dropped})
-    dropped.update(doubt.why for doubt in doubts)
+    dropped.update(doubt.why for doubt in doubts if doubt.why == HOLLOW)
     failures = (
         f"{each.session.source}: session {each.session.id!r} could not be mined: {each.reason} "
         + ("(the next night tries it again)" if each.session in again else "(it was the second try, and the last)")
@@ -221,9 +219,16 @@ async def from_transcripts(
             "unmined": again,
             "entries": found.entries,
             "doubts": doubts,
+            "notes": (*gathered.notes, *_marked(tasks)),
             "dropped": dict(sorted(dropped.items())),
         }
     )
+
+
+def _marked(tasks: Sequence[MinedTask]) -> list[str]:
+    """How many of the held-out tasks prove little."""
+    held = [task.gameable for task in tasks if task.split == "val"]
+    return [f"{sum(held)} of {len(held)} held-out tasks are {GAMEABLE}"] if any(held) else []
 
 
 def divided(config: SleepConfig, tasks: Sequence[MinedTask], known: Sequence[MinedTask]) -> Gathered:

@@ -89,6 +89,8 @@ class MinedTask(Record):
     """The night in which it was mined; None for a task that a person wrote."""
     feedback: Feedback = "unknown"
     """Whether the user was content with what the agent did."""
+    gameable: bool = False
+    """An answer that only says the right words passes: nothing but plain words decides."""
     skill: str = ""
     """Name of the only skill that the sessions loaded; empty when there was none, or several."""
 

@@ -1,10 +1,10 @@
-"""The probe of rubrics: a judge must not pass an answer without content. One that does grades words, not work, and a
-night would learn to say the words."""
+"""The probe of criteria: a judge must not pass an answer without content. One that does grades words, not work, and a
+night would learn to say the words. So its rubric does not count; checks of plain words do, and are marked."""
 
 import asyncio
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from etude.concurrency import together
 from etude.errors import EtudeError, OutageStop, RejectedRequest, StopRun, UnusableReply
@@ -13,26 +13,54 @@ from etude.records import Record, Trajectory
 from etude.sleep.tasks.mined import MinedTask
 
 HOLLOW = "its judge passes a hollow answer"
+UNJUDGED = f"{HOLLOW}, so that only its checks count"
+GAMEABLE = "gameable: an answer that only says the right words passes"
 SLOW = "a pattern of its checks takes too long"
+_WORDS = frozenset(
+    ("contains", "not_contains", "section_present", "section_contains", "max_chars", "min_chars", "no_refusal")
+)
+"""Operators that an answer without content can meet."""
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 
 
 class Doubt(Record):
-    """A task that was dropped for its criteria."""
+    """A task whose criteria decide little, or that was dropped for them."""
 
     task: str
     intent: str
-    why: str = HOLLOW
+    why: str
 
 
-async def probe(tasks: Sequence[MinedTask], env: Environment) -> tuple[Doubt, ...]:
-    """The tasks whose rubric fails: the judge of the night (in `env`, a `NightEnvironment`) is asked one question
-    about each. Raises StopRun: a call failed. Answers are cached: the same call resumes."""
-    judged = [task for task in tasks if task.rubric.strip()]
-    passed = await together(_judge_passes(task, env) for task in judged)
-    return tuple(
-        Doubt(task=task.id, intent=task.intent) for task, fooled in zip(judged, passed, strict=True) if fooled
-    )
+class Probed(NamedTuple):
+    """Tasks with the criteria that count."""
+
+    tasks: tuple[MinedTask, ...] = ()
+    """Those that any are left of, `gameable` where these are plain words."""
+    doubts: tuple[Doubt, ...] = ()
+    """Tasks with `HOLLOW` were dropped."""
+
+
+async def probe(tasks: Sequence[MinedTask], env: Environment | None) -> Probed:
+    """Look at the criteria of tasks: the judge of the night (in `env`, a `NightEnvironment`) is asked one question
+    about each rubric; None where it is a person. Raises StopRun: a call failed. Answers are cached: the same call
+    resumes."""
+    judged = [task for task in tasks if task.rubric.strip()] if env is not None else []
+    passed = await together(_judge_passes(task, env) for task in judged if env is not None)
+    fooled = {task.id for task, hollow in zip(judged, passed, strict=True) if hollow}
+    kept: list[MinedTask] = []
+    doubts: list[Doubt] = []
+    for task in tasks:
+        left = task.model_copy(update={"rubric": ""}) if task.id in fooled else task
+        left = left.model_copy(update={"gameable": _says_words_only(left)})
+        whys = [UNJUDGED if left.criteria else HOLLOW] if task.id in fooled else []
+        whys += [GAMEABLE] if left.gameable else []
+        kept += [left] if left.criteria else []
+        doubts += [Doubt(task=task.id, intent=task.intent, why=why) for why in whys]
+    return Probed(tuple(kept), tuple(doubts))
+
+
+def _says_words_only(task: MinedTask) -> bool:
+    return set(task.criteria) == {"checks"} and all(check.op in _WORDS for check in task.checks)
 
 
 def hollow_answer(task: MinedTask) -> str:
