@@ -103,9 +103,11 @@ class BudgetStop(StopRun):
 class OutageStop(StopRun):
     """A model endpoint cannot be used. Resumes once it answers, or with the right name of the model (`no_model`)."""
 
-    def __init__(self, message: str, *, hint: str = "", no_model: bool = False) -> None:
+    def __init__(self, message: str, *, hint: str = "", no_model: bool = False, silent: bool = False) -> None:
         super().__init__(message, hint=hint)
         self.no_model = no_model
+        self.silent = silent
+        """It does not answer, or only that it is busy: the same may work later."""
 
 
 class VoidStop(StopRun):

@@ -3,7 +3,6 @@ owner only; locks on files."""
 
 import os
 import secrets
-from collections.abc import Mapping
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -43,13 +42,6 @@ def private_folder(folder: Path) -> None:
 def private_file(path: str | Path, flags: int = os.O_WRONLY | os.O_APPEND | os.O_CREAT) -> int:
     """Open a file, one that is made for its owner only: an `opener` of `open`."""
     return os.open(path, flags, 0o600)
-
-
-def user_state(environ: Mapping[str, str], home: Path) -> Path:
-    """Where etude keeps what it knows of a user: `etude` in `$XDG_STATE_HOME` where that is an absolute path, else in
-    `~/.local/state`."""
-    given = environ.get("XDG_STATE_HOME", "")
-    return (Path(given) if os.path.isabs(given) else home / ".local" / "state") / "etude"
 
 
 def unwritable(path: Path, error: Exception) -> StopRun:

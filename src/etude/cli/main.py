@@ -8,6 +8,7 @@ from importlib import import_module
 
 from etude import __version__
 from etude.cli.parsing.parser import GROUPS, overview, read_verb
+from etude.cli.terminal.news import show_news
 from etude.cli.terminal.output import json_error, line, program, tell
 from etude.cli.terminal.streams import all_written, prepare_streams, result_alone
 from etude.errors import EtudeError, Interrupted
@@ -21,6 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if argv is None else argv)
     prepare_streams()
+    show_news(words)
     try:
         code = _run(words)
         all_written(sys.stdout)

@@ -54,6 +54,9 @@ async def _check(config: TrainConfig, live: bool, found: Findings) -> None:
     await check_agent(config, found)
     if live:
         await check_live(config, found)
+    elif isinstance(config, SleepConfig):
+        text = "no model was asked whether it answers, and which tasks the transcripts hold only a night finds out"
+        found.note("not asked", text, "`etude doctor --live` asks each model one short question")
 
 
 def _config(args: argparse.Namespace, found: Findings) -> TrainConfig | None:

@@ -5,9 +5,10 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from etude.files import private_folder, user_state, write_atomically
+from etude.files import private_folder, write_atomically
 from etude.programs.base import Program
 from etude.programs.installed import Installed
+from etude.user_state import user_state
 
 
 def known_version(program: Program, there: Installed) -> str:

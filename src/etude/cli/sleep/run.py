@@ -5,9 +5,10 @@ import os
 
 from etude.cli.sleep.settings import read_config
 from etude.cli.sleep.text import elsewhere, pause_line, print_report, proposal_of, result
+from etude.cli.sleep.unattended import patiently, tell_of
 from etude.cli.terminal import output
 from etude.cli.watch import watch
-from etude.errors import StopRun
+from etude.errors import EtudeError, StopRun
 from etude.redaction.redactor import Redactor
 from etude.sleep.night import arun_night
 from etude.sleep.page import page
@@ -19,6 +20,16 @@ from etude.sleep.tasks.gather import Surroundings, state_of
 def run(args: argparse.Namespace) -> int:
     """Work through a night and say what came of it; one that stops early says why and how to resume it. In a pause
     nothing is asked, read or written."""
+    args.command = args.command.replace(" --unattended", "")  # a person who goes on with it is there
+    try:
+        return _run(args)
+    except EtudeError:
+        if args.unattended:
+            tell_of(None, args)
+        raise
+
+
+def _run(args: argparse.Namespace) -> int:
     config = read_config(args)
     around = Surroundings(command=Command(text=Redactor(os.environ).redact(args.command), folder=os.getcwd()))
     state = state_of(config, around)
@@ -26,14 +37,22 @@ def run(args: argparse.Namespace) -> int:
     since = paused(state)
     if since is not None:
         return result(args, {"status": "paused", "paused": since.isoformat()}, [pause_line(since, args)])
+
+    def work() -> NightReport:
+        return watch(lambda given: arun_night(config, around, given=given), args.command)
+
     try:
-        report = watch(lambda given: arun_night(config, around, given=given), args.command)
+        report = patiently(work) if args.unattended else work()
     except StopRun as stop:
+        if args.unattended:
+            tell_of(None, args)
         if args.json:
             found = stop.summary.model_dump(mode="json") if isinstance(stop.summary, NightReport) else {}
             output.json_result({**found, "error": stop.message, "hint": stop.hint, "exit_code": stop.exit_code})
         output.tell(stop)
         return stop.exit_code
+    if args.unattended:
+        tell_of(report, args)
     if args.json:
         output.json_result(report.model_dump(mode="json"))
     else:

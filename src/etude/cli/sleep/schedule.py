@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     flags += ["--unsafe-no-sandbox"] if args.unsafe_no_sandbox else []
     flags += ["--auto-adopt"] if args.auto_adopt else []
     name, log = job_name(project), str(state.folder.absolute() / "nights.log")
-    argv = (sys.executable, "-P", "-m", "etude", "sleep", "run", str(path), *flags)
+    argv = (sys.executable, "-P", "-m", "etude", "sleep", "run", str(path), "--unattended", *flags)
     command = command_of(argv, os.getcwd(), log)
     line = line_of(name, args.at, command)
     if not args.show:

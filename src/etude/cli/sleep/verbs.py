@@ -41,6 +41,16 @@ def _settings(parser: Arguments) -> None:
     unsafe_no_sandbox(parser)
 
 
+def _run(parser: Arguments) -> None:
+    _settings(parser)
+    about = (
+        "nobody is there, as for a scheduler: wait up to six hours for models that cannot be reached, and tell of "
+    )
+    parser.add_argument(
+        "--unattended", action="store_true", help=f"{about}the end on the desktop and at the next command"
+    )
+
+
 def _place(parser: Arguments) -> None:
     parser.add_argument(
         "--config", metavar="FILE", help=f"settings of the nights (default: {DEFAULT_SLEEP_CONFIG}, if there is one)"
@@ -133,7 +143,7 @@ _VERBS: tuple[tuple[str, str, Callable[[Arguments], None], tuple[str, ...]], ...
     (
         "run",
         "work through a night: harvest, mine, improve, stage a proposal",
-        _settings,
+        _run,
         ("run sleep.yaml", "run sleep.yaml --sleep.lookback_hours 24 --limits.usd 2"),
     ),
     (
@@ -183,7 +193,7 @@ SLEEP: tuple[Verb, ...] = tuple(
         about,
         [f"etude sleep {one}" for one in examples],
         arguments,
-        dotted=arguments in (_settings, _schedule),
+        dotted=arguments in (_run, _settings, _schedule),
         sections=_of_a_night,
     )
     for name, about, arguments, examples in _VERBS

@@ -138,7 +138,7 @@ class Retrying(Wrapper):
         tries = _Tries(answers=self._health.answers)
         while True:
             if (stop := self._health.stop) is not None:
-                raise OutageStop(stop.message, hint=stop.hint, no_model=stop.no_model)
+                raise OutageStop(stop.message, hint=stop.hint, no_model=stop.no_model, silent=stop.silent)
             if (outage := self._health.outage) is not None:
                 reply = await self._take_turn(request, outage)
                 if reply is not None:
@@ -219,15 +219,15 @@ class Retrying(Wrapper):
         silent = self._clock() - outage.since
         if silent >= self._patience() and not outage.over.is_set():
             hint = "run the same command again once it answers"
-            raise self._stop(f"has not answered for {silent:.0f} seconds: {outage.cause.message}", hint)
+            raise self._stop(f"has not answered for {silent:.0f} seconds: {outage.cause.message}", hint, silent=True)
 
     def _patience(self) -> float:
         return self._outage_seconds if self._health.alive else min(STARTUP_SECONDS, self._outage_seconds)
 
-    def _stop(self, what: str, hint: str, *, no_model: bool = False) -> OutageStop:
+    def _stop(self, what: str, hint: str, *, no_model: bool = False, silent: bool = False) -> OutageStop:
         where = f" at {self.endpoint}" if self.endpoint else ""
         text = f"{self._role} model {self.name!r}{where} {what}"
-        self._health.stop = OutageStop(text, hint=hint, no_model=no_model)
+        self._health.stop = OutageStop(text, hint=hint, no_model=no_model, silent=silent)
         return self._health.stop
 
     def _delay(self, failures: int, retry_after: float | None = None) -> float:
