@@ -156,7 +156,7 @@ def test_a_review_takes_leaves_edits_and_turns_down_each_rule(
     text = place.memory.read_text()
     assert text.endswith("learned -->\n- Take.\n- Edited.\n<!-- etude:end learned -->\n")
     states = {text: state for text, (_, state) in rules(capsys).items()}
-    assert states == {"- Take.": "adopted", "- Edit.": "adopted", "- Leave.": "waits", "- Never.": "rejected"}
+    assert states == {"- Take.": "adopted", "- Edited.": "adopted", "- Leave.": "waits", "- Never.": "rejected"}
     answers(monkeypatch, "q")
     assert said(capsys, "review")[-1] == "taken: 0, rejected: 0, wait: 1"
     said(capsys, "revert", "1")

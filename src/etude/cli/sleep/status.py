@@ -99,6 +99,7 @@ def _rules(nights: Nights) -> list[dict[str, str]]:
     number = newest(nights.state)
     with suppress(InputError):
         for item in () if number is None else nights.pending(number).items:
-            if not item.leaving or item.state == "waits":
+            kept_as_it_is = item.leaving and item.state == "rejected"
+            if item.state != "adopted" and not kept_as_it_is:  # what is adopted may stand in the words of a person
                 add(item.rule, "to be taken out" if item.leaving else item.state, item.document.live.path)
     return list(found.values())
