@@ -28,6 +28,7 @@ from etude.models.wrappers.pictured import Pictured
 from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel, Environment, Executor, Sink
 from etude.records import SPLITS, Message, Role, Skill, Split, Task, digest
+from etude.records.doubts import Doubt
 from etude.redaction import Redactor, check_keys
 from etude.registry import find
 from etude.safe_yaml import load_yaml
@@ -35,6 +36,7 @@ from etude.searches import Policy, policy_of
 from etude.skill import Document, load_skill
 from etude.stages.shared.rollout import Rollout
 from etude.store import RunFolder, SqliteSpend
+from etude.store.views import STOP
 from etude.workbench import Given, Observer, Past, StopSwitch, Watched, Workbench, check_given
 
 M = TypeVar("M", bound=BaseModel)
@@ -137,6 +139,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
     opened = RunFolder.open(config.run, fork=given.get("fork"), redactor=redactor)
     with opened as folder, shown(given.get("progress", False)) as display:
         folder.journal.sealed = given.get("offline", False)
+        switch.watch(folder.path / STOP)
         sinks: list[Sink] = [folder.events, *given.get("sinks", ()), *display]
 
         def emit(event: Event) -> None:
@@ -165,8 +168,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
         run = (config.limits, emit, switch.check, threads, bill, lambda: judged is not None and judged.simulated)
         rollout = Rollout(agent, env, executor, folder.journal, *run)
         try:
-            told = [_warning(doubt.text, "") for doubt in doubts]
-            for notice in (*map(_warning, warnings), *parts.warnings(), *told):
+            for notice in (*map(_warning, warnings), *parts.warnings(), *map(_doubtful, doubts)):
                 emit(notice)
             yield Workbench(
                 config=config,
@@ -192,6 +194,10 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
             for used, what in (("agent", agent), *parts.providers.items()):
                 if used not in given:
                     await what.aclose()
+
+
+def _doubtful(doubt: Doubt) -> Notice:
+    return _warning(doubt.text, "")
 
 
 def _warning(text: str, hint: str = "training continues anyway; `etude doctor` checks data and skill") -> Notice:

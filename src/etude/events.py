@@ -68,7 +68,12 @@ class AttemptFinished(Record):
     split: Split
     outcome: str
     hard: float | None
+    soft: float | None = None
     reason: str = ""
+    skill: str = ""
+    """The hash of the skill."""
+    facts: tuple[str, ...] = ()
+    """The names of what the journal holds of it."""
 
 
 class CallFinished(Record):
@@ -110,6 +115,8 @@ class Decided(Record):
     """Training tasks that were seen to fail."""
     fixed: int = 0
     """How many of these were solved when they were last attempted."""
+    batch: float | None = None
+    """Mean score of the training attempts of the step, made with the skill before it."""
 
 
 class Notice(Record):

@@ -131,6 +131,7 @@ class RunLog:
                 current=val,
                 best=self.mean(after.best_val),
                 skill_tokens=token_count(after.current.text),
+                batch=self._batch if candidate.origin == "step" else None,
                 failed=len(self._failed),
                 fixed=sum(task in after.earlier and after.earlier[task].solved for task in self._failed),
             )

@@ -28,14 +28,20 @@ class StopSwitch:
 
     def __init__(self) -> None:
         self.requested = False
+        self._file: Path | None = None
 
     def stop(self) -> None:
         """Ask."""
         self.requested = True
 
+    def watch(self, file: Path) -> None:
+        """A file of this name, made from now on, asks as well: so another process can."""
+        file.unlink(missing_ok=True)
+        self._file = file
+
     def check(self) -> None:
         """Raise Interrupted once asked."""
-        if self.requested:
+        if self.requested or (self._file is not None and self._file.exists()):
             raise Interrupted("interrupted", hint="run the same command again to resume")
 
 

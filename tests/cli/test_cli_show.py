@@ -10,7 +10,7 @@ from etude.cli.main import main
 from etude.config import RunSection
 from etude.events import RunStarted
 from etude.store import RunFolder
-from etude.store.projections import read_cost
+from etude.store.projections.cost import read_cost
 
 Captured = pytest.CaptureFixture[str]
 RUN = "demo/runs/demo"

@@ -318,7 +318,14 @@ async def test_a_batch_comes_back_in_the_order_of_its_tasks() -> None:
     finished = [event for event in events if isinstance(event, AttemptFinished)]
     assert {event.task for event in finished} == {"t0", "t1", "t2", "t3"}
     assert finished[-1] == AttemptFinished(
-        attempt=attempts[0].id, task="t0", split="train", outcome="completed", hard=1.0
+        attempt=attempts[0].id,
+        task="t0",
+        split="train",
+        outcome="completed",
+        hard=1.0,
+        soft=1.0,
+        skill=SKILL.hash,
+        facts=finished[-1].facts,
     )
 
 

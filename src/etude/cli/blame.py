@@ -10,21 +10,15 @@ from etude.cli.terminal import output
 from etude.cli.terminal.tables import text_lines
 from etude.errors import DataError
 from etude.progress import counted
-from etude.records.provenance import Line, Provenance, ProvenEdit
-from etude.skill.folder import PROVENANCE
-from etude.store.provenance import read_provenance
+from etude.records.provenance import Provenance
+from etude.store.projections.skills import blamed, edits_of, provenance_of
 
 
 def run(args: argparse.Namespace) -> int:
     """Print where each line of the best skill comes from, or all that is known about one line."""
     name, line = _asked(args)
     view = find_run(name)
-    provenance = read_provenance(Path(view.path) / PROVENANCE)
-    if provenance is None:
-        raise DataError(
-            f"run {view.name!r} has no {PROVENANCE} yet",
-            hint="it is written when the run ends or stops; run `train` again with the same settings",
-        )
+    provenance = provenance_of(view)
     if line is not None and not 1 <= line <= len(provenance.lines):
         raise DataError(f"the skill has no line {line}", hint=f"it has {counted(len(provenance.lines), 'line')}")
     if args.json:
@@ -46,24 +40,13 @@ def _asked(args: argparse.Namespace) -> tuple[str, int | None]:
     return args.run, line
 
 
-def _edits(provenance: Provenance, line: Line) -> tuple[ProvenEdit, ...]:
-    return () if line.change is None else tuple(provenance.changes[line.change].edits[n] for n in line.edits)
-
-
 def _data(provenance: Provenance, number: int) -> dict[str, Any]:
     line = provenance.lines[number - 1]
-    data = line.model_dump(mode="json") | {"edits": [one.model_dump(mode="json") for one in _edits(provenance, line)]}
+    data = line.model_dump(mode="json") | {
+        "edits": [one.model_dump(mode="json") for one in edits_of(provenance, line)]
+    }
     change = None if line.change is None else provenance.changes[line.change]
     return data | {"change": change and change.model_dump(mode="json", exclude={"edits"})}
-
-
-def _source(provenance: Provenance, line: Line) -> str:
-    if line.change is None:
-        return line.origin
-    place = provenance.changes[line.change].place
-    folder, _, number = place.partition("/")
-    kind = {"tidy": "tidy, step", "slow_update": "slow update"}.get(line.origin, "step")
-    return f"{kind} {int(number)}" if number else folder or kind
 
 
 def _table(provenance: Provenance) -> Iterator[str]:
@@ -72,16 +55,11 @@ def _table(provenance: Provenance) -> Iterator[str]:
     yield f"run {provenance.run}: {whole}; {own} lines of the initial skill"
     rows: list[tuple[str, ...]] = [("line", "from", "cites", "solved", "needed", "attempts", "tokens", "text")]
     for number, line in enumerate(provenance.lines, start=1):
-        edits = _edits(provenance, line)
-        counts = ("", "", "", "")
-        if edits:
-            cited = {name for edit in edits for name in edit.failures}
-            solved = {name for edit in edits for name in edit.solved}
-            needed = {name for edit in edits for name in edit.needed}
-            sizes = len(cited), len(solved), len(needed), sum(edit.attempts for edit in edits)
-            counts = tuple(map(str, sizes))
+        found = blamed(provenance, number)
+        known = found.evidence
+        counts = ("", "", "", "") if known is None else (known.cites, known.solved, known.needed, known.attempts)
         tokens = str(line.tokens) if line.tokens else ""
-        rows.append((str(number), _source(provenance, line), *counts, tokens, line.text))
+        rows.append((str(number), found.source, *map(str, counts), tokens, line.text))
     yield from text_lines(rows)
     yield "solved: cited tasks that did better with the edit; needed: tasks that did worse without it"
 
@@ -89,12 +67,12 @@ def _table(provenance: Provenance) -> Iterator[str]:
 def _details(provenance: Provenance, number: int) -> Iterator[str]:
     line = provenance.lines[number - 1]
     yield f"line {number}: {line.text}"
-    yield f"from      {_source(provenance, line)}"
+    yield f"from      {blamed(provenance, number).source}"
     yield f"tokens    {line.tokens}, with every attempt"
     if line.change is None:
         return
     yield f"accepted  {provenance.changes[line.change].reason}"
-    for edit in _edits(provenance, line):
+    for edit in edits_of(provenance, line):
         yield ""
         yield f"edit      {edit.edit.op}" + (f" at {edit.edit.target!r}" if edit.edit.target else "")
         if edit.edit.reason:

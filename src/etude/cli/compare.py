@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from etude.cli.lookup import find_arm, here, objects_of
+from etude.cli.lookup import find_arm, here
 from etude.cli.settings import read_settings, with_options
 from etude.cli.terminal import output
 from etude.cli.terminal.summary_text import score, seen_before, settle_lines
@@ -15,6 +15,7 @@ from etude.errors import DataError
 from etude.measure.compare import acompare_skills
 from etude.records.summary import Comparison, Flip, ShipVerdict
 from etude.store import RunView
+from etude.store.projections.runs import objects_of
 from etude.workbench import Given
 
 SHOWN = 20

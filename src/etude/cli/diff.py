@@ -3,10 +3,11 @@
 import argparse
 from collections.abc import Iterator
 
-from etude.cli.lookup import Decision, NamedSkill, decisions, find_run, skill_of
+from etude.cli.lookup import NamedSkill, find_run, skill_of
 from etude.cli.terminal import output
 from etude.skill.diff import unified_diff
 from etude.store import RunView
+from etude.store.projections.runs import Decision, decisions
 
 
 def run(args: argparse.Namespace) -> int:

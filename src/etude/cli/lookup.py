@@ -2,30 +2,23 @@
 
 import json
 import os
-import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
-
-from pydantic import ValidationError
+from typing import NamedTuple
 
 from etude.cli.parsing.arguments import RUNS_FOLDER
 from etude.cli.terminal import output
-from etude.config import TrainConfig, load_config
-from etude.config.sections import AgentSection
+from etude.config import load_config
 from etude.errors import ConfigError, DataError, SkillError
 from etude.records import Skill
-from etude.records.summary import Summary
 from etude.skill import load_skill
 from etude.skill.folder import DOCUMENT, read_folder
-from etude.store import RunView, SqliteJournal, StepView, read_events, read_run, run_names
+from etude.store import RunView, read_run, run_names
+from etude.store.projections.runs import decisions, reached_limit
 from etude.store.views import JOURNAL, runs_in
 
 RUNS = Path(RUNS_FOLDER)
 NONE = "none"
 """What is typed for no skill."""
-
-_LIMIT = re.compile(r"limits\.(calls|tokens|usd) = \S+ is reached")
 
 
 class NamedSkill(NamedTuple):
@@ -37,18 +30,6 @@ class NamedSkill(NamedTuple):
     step: int | None = None
     """After which step of its run it was the skill; 0 for the initial one, None for a path."""
     run: RunView | None = None
-
-
-class Decision(NamedTuple):
-    """A step or slow update of a run."""
-
-    name: str
-    """As in `3` or `slow update 1`."""
-    step: int
-    """The step it belongs to: its own number, or that of the last step before it."""
-    place: str
-    """Its folder within that of the run."""
-    view: StepView
 
 
 def is_run(path: Path) -> bool:
@@ -145,85 +126,10 @@ def here(run: RunView) -> list[tuple[str, str]]:
     return [("run.folder", json.dumps(str(path.parent))), ("run.name", json.dumps(path.name))]
 
 
-def planned(run: RunView) -> int | None:
-    """Steps of the whole run; None when that depends on what happens, or was not said yet."""
-    for event in read_events(run.path, "run_started"):
-        steps = event.get("steps")
-        return steps if isinstance(steps, int) and steps > 0 else None
-    return None
-
-
-def decisions(run: RunView) -> Iterator[Decision]:
-    """Steps, each with the slow updates that were made after it."""
-    updates = {step.number: step for step in run.epochs if step.action is not None}
-    starts = read_events(run.path, "stage_started")
-    after = {event.get("epoch"): event.get("step") for event in starts if event.get("stage") == "slow_update"}
-
-    def slow_update(epoch: int, step: int) -> Decision:
-        return Decision(f"slow update {epoch}", step, f"epochs/{epoch:02d}", updates.pop(epoch))
-
-    for step in run.steps:
-        yield Decision(str(step.number), step.number, f"steps/{step.number:04d}", step)
-        for epoch in [epoch for epoch in updates if after.get(epoch) == step.number]:
-            yield slow_update(epoch, step.number)
-    for epoch in [*updates]:
-        yield slow_update(epoch, len(run.steps))
-
-
-def resume_command(run: RunView) -> str | None:
-    """The command that resumes a run; None when the run folder does not say it, or it is not needed."""
-    if not run.resumable:
-        return None
-    path = Path(run.path) / "config.yaml"
-    try:
-        config = load_config(path)
-    except ConfigError:
-        return None
-    if objects_of(run, config):
-        return None
-    named = Path(config.run.folder) / config.run.name
-    return f"{output.program()} train {path}" if os.path.realpath(named) == os.path.realpath(run.path) else None
-
-
-def objects_of(run: RunView, config: TrainConfig) -> str:
-    """What a run was given as objects of Python, so that its settings do not say it: `tasks`, `agent` or nothing."""
-    if config.env.name != "dataset":
-        return ""
-    journal = SqliteJournal(Path(run.path, JOURNAL), read_only=True)
-    try:
-        identity: Any = journal.identity or {}
-    finally:
-        journal.close()
-    if not config.env.model_extra or identity.get("env", {}).get("name", "dataset") != "dataset":
-        return "tasks"
-    agent = identity.get("agent", {}).get("name", config.agent.name)
-    return "agent" if config.agent == AgentSection() and agent != config.agent.name else ""
-
-
-def reached_limit(stopped: str | None) -> str:
-    """The setting to raise before resuming, as in `limits.calls`, by the reason of a stop as in a summary or a
-    `StopRun`; empty when the run did not stop because of one."""
-    found = _LIMIT.match(stopped or "")
-    return f"limits.{found[1]}" if found else ""
-
-
 def larger(stopped: str | None) -> str:
     """What to say between `resume` and a command that repeats a limit: nothing, or which one to raise."""
     limit = reached_limit(stopped)
     return f" (with a larger --{limit})" if limit else ""
-
-
-def summary_of(run: RunView) -> Summary | None:
-    """The summary of a run; None before it has written one. Raises DataError: it is damaged."""
-    if run.summary is None:
-        return None
-    try:
-        return Summary.model_validate(run.summary)
-    except ValidationError as error:
-        raise DataError(
-            f"{str(Path(run.path) / 'summary.json')!r} is damaged: {error.errors()[0]['msg']}",
-            hint="run `train` again with the same settings: it writes the file again, all answers are cached",
-        ) from None
 
 
 def _place(name: str) -> Path:

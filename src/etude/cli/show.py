@@ -3,22 +3,9 @@
 import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import cast
 
-from pydantic import BaseModel
-
-from etude.cli.lookup import (
-    decisions,
-    find_run,
-    here,
-    known_skills,
-    larger,
-    last_run,
-    planned,
-    reached_limit,
-    resume_command,
-    summary_of,
-)
+from etude.cli.lookup import find_run, here, known_skills, larger, last_run
 from etude.cli.settings import with_options
 from etude.cli.terminal import output
 from etude.cli.terminal.attempt_text import HEADS, attempt_lines
@@ -30,10 +17,11 @@ from etude.errors import DataError
 from etude.progress import counted
 from etude.records import Attempt, Edit, Split, Tested
 from etude.records.summary import Summary
-from etude.store import GateView, RunView, SelectedView, StepView, UpdateView, read_events
-from etude.store.projections import find_attempt, read_cost
-
-V = TypeVar("V", bound=BaseModel)
+from etude.store import RunView, StepView, read_events
+from etude.store.projections.attempts import find_attempt
+from etude.store.projections.cost import read_cost
+from etude.store.projections.runs import decisions, planned, reached_limit, resume_command, summary_of
+from etude.store.projections.steps import step_page
 
 _FILES = {
     "summary.json": "the summary",
@@ -70,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     summary = summary_of(view)
     if args.json:
         limit = reached_limit(None if summary is None or view.outdated else summary.stopped)
-        resume = {"resume": resume_command(view), "raise_limit": limit or None}
+        resume = {"resume": resume_command(view, output.program()), "raise_limit": limit or None}
         output.json_result({**view.model_dump(mode="json"), **resume})
         return 0
     _print_state(view, summary)
@@ -99,7 +87,9 @@ def _print_state(view: RunView, summary: Summary | None) -> None:
     elif view.resumable:
         limit = "" if summary is None or view.outdated else larger(summary.stopped)
         output.line(f"run {view.name}: not finished{steps}")
-        output.line(f"resume{limit}: {resume_command(view) or 'run the command that started it again'}")
+        output.line(
+            f"resume{limit}: {resume_command(view, output.program()) or 'run the command that started it again'}"
+        )
     else:
         output.line(f"run {view.name}: finished")
 
@@ -148,36 +138,27 @@ def _show_step(view: RunView, number: int, as_json: bool) -> None:
     if step is None:
         there = f"it has {counted(len(view.steps), 'step')} so far" if view.steps else "it has none yet"
         raise DataError(f"run {view.name!r} has no step {number}", hint=there)
-    folder = Path(view.path) / "steps" / f"{number:04d}"
-    update = _read(folder / "update.json", UpdateView)
-    gate, selected = _read(folder / "gate.json", GateView), _read(folder / "selected.json", SelectedView)
-    edits = () if update is None else update.edits
-    tasks = () if gate is None or gate.verdict is None else gate.verdict.tasks
-    untested = () if selected is None else selected.left_out
-    diff = _text(folder / "candidate.diff") or ""
+    page = step_page(view, f"steps/{number:04d}")
     if as_json:
-        details = {
-            "details": [edit.model_dump(mode="json") for edit in edits],
-            "untested": [edit.model_dump(mode="json") for edit in untested],
-            "tasks": [task.model_dump(mode="json") for task in tasks],
-            "diff": diff,
-        }
-        output.json_result({**step.model_dump(mode="json"), **details})
+        details = page.model_dump(mode="json", include={"edits", "left_out", "tasks", "diff"})
+        names = {"details": "edits", "untested": "left_out", "tasks": "tasks", "diff": "diff"}
+        told = {name: details[field] for name, field in names.items()}
+        output.json_result({**step.model_dump(mode="json"), **told})
         return
     output.line(f"step {number} of run {view.name}: {step.action or 'under way'}")
     if step.reason:
         output.line(f"reason: {step.reason}")
-    output.lines(_task_lines(tasks))
-    for place, applied in enumerate(edits, 1):
+    output.lines(_task_lines(page.tasks))
+    for place, applied in enumerate(page.edits, 1):
         detail = f", {applied.detail}" if applied.detail else ""
         _print_edit(f"edit {place} ({applied.edit.op}): {applied.fate}{detail}", applied.edit)
-    for one in untested:
+    for one in page.left_out:
         _print_edit(f"not tested ({one.edit.op}): {one.why}", one.edit)
-    if diff:
+    if page.diff:
         output.line()
-        output.diff(diff)
+        output.diff(page.diff)
     output.line()
-    output.line(f"files: {folder}")
+    output.line(f"files: {Path(view.path) / page.place}")
 
 
 def _show_attempt(view: RunView, args: argparse.Namespace) -> None:
@@ -233,15 +214,6 @@ def _task_lines(tasks: Sequence[Tested]) -> Iterator[str]:
     for how, texts in changed.items():
         yield from (f"  {how:<7} {text}" for text in texts)
     yield from (f"  {'same':<7} {scores}  {', '.join(names)}" for scores, names in same.items())
-
-
-def _text(path: Path) -> str | None:
-    return path.read_text(encoding="utf-8") if path.exists() else None
-
-
-def _read(path: Path, view: type[V]) -> V | None:
-    text = _text(path)
-    return None if text is None else view.model_validate_json(text)
 
 
 def _print_edit(head: str, edit: Edit) -> None:

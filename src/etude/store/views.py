@@ -17,6 +17,8 @@ JOURNAL = "journal.db"
 LOCK = "journal.db.lock"
 EVENTS = "events.jsonl"
 SUMMARY = "summary.json"
+STOP = "stop"
+"""A file of this name asks the run of the folder to stop."""
 
 _TRAINED = ("config.yaml", "skills")
 """What a run writes at once. Evaluations and comparisons only borrow its folder."""

@@ -9,6 +9,7 @@ from etude.programs.places import PLACES
 DEFAULT_CONFIG = "etude.yaml"
 DEMO_FOLDER = "runs/demo-project"
 RUNS_FOLDER = "runs"
+VIEW_PORT = 8321
 FORMATS = ("text", "csv", "markdown")
 _MOST_SEEDS = 1000
 _RUN = "a run folder, or the name of one in ./runs"
@@ -246,6 +247,31 @@ def export(parser: Arguments) -> None:
     parser.add_argument("--prompt", action="store_true", help="print the plain text for a prompt and write nothing")
     parser.add_argument(
         "--force", action="store_true", help="replace an existing skill, unless it has files that the new one lacks"
+    )
+
+
+def view(parser: Arguments) -> None:
+    parser.add_argument(
+        "runs",
+        nargs="*",
+        metavar="RUN",
+        help=f"{_RUN}; or a folder of runs, also of those that start later (default: {RUNS_FOLDER})",
+    )
+    parser.add_argument(
+        "--port",
+        type=number(int, "a port from 0 to 65535", below=65536),
+        help=f"port to listen on (default: {VIEW_PORT}, or any free one where that is taken)",
+    )
+    parser.add_argument("--no-open", action="store_true", help="print the link and open no browser")
+    parser.add_argument(
+        "--export", metavar="FILE", help="write the page with its data as one HTML file, and serve nothing"
+    )
+    parser.add_argument(
+        "--exclude",
+        action="append",
+        default=[],
+        choices=("attempts", "gold"),
+        help="leave attempts, or gold answers and feedback, out of the file; repeatable",
     )
 
 

@@ -96,6 +96,13 @@ VERBS: tuple[Verb, ...] = (
         arguments.verify,
         dotted=False,
     ),
+    Verb(
+        "view",
+        "show runs in a browser, live, or write that page as one file",
+        ("etude view", "etude view first --export report.html"),
+        arguments.view,
+        dotted=False,
+    ),
     Verb("runs", "list runs and how to resume them", ("etude runs",), arguments.runs, dotted=False),
     Verb(
         "simulate",

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from etude.cli.terminal.tables import text_lines
 from etude.progress import short
 from etude.records import Usage
-from etude.store.projections import RunCost
+from etude.store.projections.cost import RunCost
 
 _COLUMNS = ("role", "stage", "calls", "failed", "tokens in", "cached", "out", "cost")
 

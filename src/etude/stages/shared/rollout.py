@@ -77,7 +77,10 @@ class Rollout:
                     split=split,
                     outcome=attempt.outcome,
                     hard=attempt.score.hard if attempt.score else None,
+                    soft=attempt.score.soft if attempt.score else None,
                     reason=attempt.reason,
+                    skill=attempt.skill_hash,
+                    facts=tuple(attempt.facts),
                 )
             )
             return attempt

@@ -1,0 +1,177 @@
+"""One attempt: what was said in it, what came of it, and what the journal holds of it."""
+
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import from_json
+
+from etude.errors import DataError
+from etude.records import Attempt, Message, Record, Split, Usage
+from etude.store.database import Database
+from etude.store.projections.log import Log, Seen
+from etude.store.views import JOURNAL
+
+_ATTEMPTS = TypeAdapter(tuple[Attempt, ...])
+_MESSAGES = TypeAdapter(tuple[Message, ...])
+
+
+class FactRow(Record):
+    """A fact of the journal that an attempt rests on."""
+
+    name: str
+    """As in `reply 46a061c00cc631cf`."""
+    seconds: float
+    """How long the work took."""
+    created: str
+    usage: Usage | None
+    """Of a reply."""
+    said: str
+    """The text of a reply."""
+    asked: tuple[Message, ...]
+    """What the reply answers; none where the journal keeps only its hash."""
+
+
+class AttemptLine(Record):
+    """Another attempt at the same task."""
+
+    attempt: str
+    skill: str
+    outcome: str
+    hard: float | None
+
+
+class AttemptPage(Record):
+    """One attempt."""
+
+    run: str
+    name: str
+    task: str
+    split: Split
+    outcome: str
+    hard: float | None
+    soft: float | None
+    reason: str
+    skill: str
+    """The hash of its skill."""
+    attempt: Attempt | None
+    """All of it, where a step kept it."""
+    facts: tuple[FactRow, ...]
+    others: tuple[AttemptLine, ...]
+
+
+def find_attempt(path: Path | str, name: str) -> Attempt | None:
+    """The attempt of that id, as the last step that used it wrote it down; None when no step kept it.
+    Raises DataError: a file is damaged."""
+    for file in sorted(Path(path).glob("steps/*/rollout.json"), reverse=True):
+        text = file.read_bytes()
+        if f'"{name}"'.encode() not in text:
+            continue
+        for attempt in read_attempts(file):
+            if attempt.id == name:
+                return attempt
+    return None
+
+
+def read_attempts(file: Path) -> tuple[Attempt, ...]:
+    """The attempts of a step; none where it has none yet. Raises DataError: the file is damaged."""
+    try:
+        return _ATTEMPTS.validate_json(file.read_bytes())
+    except FileNotFoundError:
+        return ()
+    except ValidationError as error:
+        hint = "run the same command again: it is written again"
+        raise DataError(f"{str(file)!r} is damaged: {error.errors()[0]['msg']}", hint=hint) from None
+
+
+def attempt_page(log: Log, name: str) -> AttemptPage:
+    """An attempt of a run. Raises DataError: there is none of that id, or a file is damaged."""
+    seen = next((each for each in reversed(log.attempts) if each.attempt == name), None)
+    if seen is None:
+        raise DataError(
+            f"run {log.path.name!r} has no attempt {name!r}",
+            hint=f"the edits of a step cite attempts: `etude show {log.path} --step 1`",
+        )
+    others = {each.attempt: each for each in log.attempts if each.task == seen.task}
+    with _journal(log.path) as database:
+        return _page(log.path, seen, find_attempt(log.path, name), others.values(), database)
+
+
+def attempt_pages(log: Log, names: Sequence[str]) -> Iterator[AttemptPage]:
+    """Many of them, in this order as far as they are there; each file is read once for attempts that follow each
+    other. Raises as `attempt_page`."""
+    seen = {each.attempt: each for each in log.attempts}
+    tasks: dict[str, dict[str, Seen]] = {}
+    for each in log.attempts:
+        tasks.setdefault(each.task, {})[each.attempt] = each
+    steps = {each: file for file in sorted(log.path.glob("steps/*/rollout.json")) for each in _names(file)}
+    last: tuple[Path | None, dict[str, Attempt]] = None, {}
+    with _journal(log.path) as database:
+        for name in names:
+            file = steps.get(name)
+            if file is not None and file != last[0]:
+                last = file, {attempt.id: attempt for attempt in read_attempts(file)}
+            attempt = None if file is None else last[1].get(name)
+            if name in seen:
+                yield _page(log.path, seen[name], attempt, tasks[seen[name].task].values(), database)
+
+
+def _names(file: Path) -> tuple[str, ...]:
+    return tuple(attempt.id for attempt in read_attempts(file))
+
+
+@contextmanager
+def _journal(path: Path) -> Generator[Database]:
+    database = Database(path / JOURNAL, read_only=True)
+    try:
+        yield database
+    finally:
+        database.close()
+
+
+def _page(path: Path, seen: Seen, attempt: Attempt | None, same: Iterable[Seen], database: Database) -> AttemptPage:
+    return AttemptPage(
+        run=path.resolve().name,
+        name=seen.attempt,
+        task=seen.task,
+        split=seen.split,
+        outcome=seen.outcome,
+        hard=seen.hard,
+        soft=seen.soft,
+        reason=seen.reason,
+        skill=seen.skill,
+        attempt=attempt,
+        facts=_facts(database, seen),
+        others=tuple(
+            AttemptLine(attempt=each.attempt, skill=each.skill, outcome=each.outcome, hard=each.hard)
+            for each in same
+            if each.attempt != seen.attempt
+        ),
+    )
+
+
+def _facts(database: Database, seen: Seen) -> tuple[FactRow, ...]:
+    found: list[FactRow] = []
+    for name in seen.facts:
+        kind, _, start = name.partition(" ")
+        rows = database.rows(
+            "SELECT key, value, seconds, created FROM facts WHERE kind = ? AND key_hash BETWEEN ? AND ?",
+            (kind, start, f"{start}g"),
+        )
+        found += [_fact(name, *row) for row in rows]
+    return tuple(sorted(found, key=lambda fact: fact.created))
+
+
+def _fact(name: str, key: str | None, value: str, seconds: float, created: str) -> FactRow:
+    reply: Any = from_json(value) if name.startswith("reply ") else {}
+    request: Any = from_json(key) if key and reply else {}
+    return FactRow(
+        name=name,
+        seconds=seconds,
+        created=created,
+        usage=Usage(**reply["usage"]) if reply else None,
+        said=reply.get("text", ""),
+        asked=_MESSAGES.validate_python(request["request"]["messages"]) if request else (),
+    )

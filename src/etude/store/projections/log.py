@@ -1,0 +1,223 @@
+"""What `events.jsonl` tells, read on as the file grows. Much of what a person asks is an answer from here."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from pydantic_core import from_json
+
+from etude.records import Role, Split, Usage
+from etude.records.attempts import Outcome
+from etude.store.views import EVENTS
+
+OUTSIDE = "-"
+"""Stands for the stage of calls that no event tells of: requests that a killed process had under way."""
+
+_ASKING_OPTIMIZER = ("reflect", "aggregate", "select", "update", "slow_update", "meta_skill", "tidy")
+_WITHOUT_ATTEMPTS = ("reflect", "aggregate", "select", "update", "meta_skill")
+_KEPT_SECONDS = 3_600
+
+
+class Seen(NamedTuple):
+    """An attempt that came back, from the agent or from the journal."""
+
+    attempt: str
+    task: str
+    split: Split
+    outcome: Outcome
+    hard: float | None
+    soft: float | None
+    skill: str
+    """The hash of the skill; empty in logs of older versions."""
+    reason: str
+    facts: tuple[str, ...]
+    """The names of what the journal holds of it."""
+
+
+class Mark(NamedTuple):
+    """A decision, and what had been sent by then."""
+
+    step: int
+    origin: str
+    action: str
+    reason: str
+    batch: float | None
+    """Mean score of the training attempts of the step, made with the skill before it."""
+    val: float | None
+    """Mean validation score of the skill after it."""
+    failed: int
+    fixed: int
+    target_calls: int
+    calls: int
+    tokens: int
+    usd: float | None
+
+
+@dataclass
+class Sum:
+    """What a role used in a stage."""
+
+    calls: int = 0
+    failed: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    usd: float | None = 0.0
+
+    @property
+    def usage(self) -> Usage:
+        """Its tokens."""
+        return Usage(
+            input_tokens=self.input_tokens, output_tokens=self.output_tokens, cached_tokens=self.cached_tokens
+        )
+
+
+class Log:
+    """The events of a run folder so far. `read` goes on where it stopped."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self.attempts: list[Seen] = []
+        self.marks: list[Mark] = []
+        self.costs: dict[tuple[Role, str], Sum] = {}
+        self.warnings: dict[str, str] = {}
+        """What the run warned of, each with what to do about it."""
+        self.rates: dict[int, list[int]] = {}
+        """By second since 1970: calls that ended, and those of them that were told to slow down."""
+        self.last: dict[str, dict[str, Any]] = {}
+        """The last event of each kind that there are few of."""
+        self.slow_updates: dict[int, int] = {}
+        """After which step the slow update of an epoch was made."""
+        self.finished: bool = False
+        """The process that worked on the run last came to an end of it; one that is killed does not say so."""
+        self._under_way: list[tuple[str, int]] = []
+        self._offset = 0
+        self._names: dict[str, str] = {}
+
+    def read(self) -> bool:
+        """Take what is new; says whether there was anything. A file that became shorter is read from the start."""
+        file = self.path / EVENTS
+        size = file.stat().st_size if file.exists() else 0
+        if size < self._offset:
+            self.__init__(self.path)
+        if size == self._offset:
+            return False
+        with file.open("rb") as stream:
+            stream.seek(self._offset)
+            for line in stream:
+                if not line.endswith(b"\n"):
+                    break  # it is being written, or a killed process left it so
+                self._offset += len(line)
+                try:
+                    event = from_json(line)
+                except ValueError:
+                    continue
+                if isinstance(event, dict):
+                    self._take(cast("dict[str, Any]", event))
+        return True
+
+    @property
+    def calls(self) -> dict[Role, int]:
+        """Requests that were told of, by role."""
+        found: dict[Role, int] = {}
+        for (role, _), used in self.costs.items():
+            found[role] = found.get(role, 0) + used.calls
+        return found
+
+    @property
+    def stage(self) -> tuple[str, int] | None:
+        """The stage that began last of those under way, and its step."""
+        return self._under_way[-1] if self._under_way else None
+
+    def _take(self, event: dict[str, Any]) -> None:
+        kind = str(event.get("kind"))
+        match kind:
+            case "attempt_finished":
+                self._attempt(event)
+            case "call_finished":
+                self._call(event)
+            case "stage_started":
+                self._under_way.append((str(event["stage"]), int(event["step"])))
+                if event["stage"] == "slow_update":
+                    self.slow_updates[int(event["epoch"])] = int(event["step"])
+            case "stage_finished":
+                stage = str(event["stage"]), int(event["step"])
+                if stage in self._under_way:
+                    self._under_way.remove(stage)
+            case "decided":
+                self._mark(event)
+            case "notice":
+                if event["level"] == "warning":
+                    self.warnings[str(event["text"])] = str(event.get("hint", ""))
+            case "run_started" | "run_finished":
+                self.finished = kind == "run_finished"
+                self._under_way.clear()  # what a killed process left open is over
+            case _:
+                pass
+        if kind not in ("attempt_finished", "call_finished"):
+            self.last[kind] = event
+
+    def _attempt(self, event: dict[str, Any]) -> None:
+        keep = self._names.setdefault
+        task, skill = str(event["task"]), str(event.get("skill", ""))
+        self.attempts.append(
+            Seen(
+                attempt=str(event["attempt"]),
+                task=keep(task, task),
+                split=cast(Split, event["split"]),
+                outcome=cast(Outcome, event["outcome"]),
+                hard=event["hard"],
+                soft=event.get("soft"),
+                skill=keep(skill, skill),
+                reason=str(event.get("reason", "")),
+                facts=tuple(event.get("facts", ())),
+            )
+        )
+
+    def _call(self, event: dict[str, Any]) -> None:
+        role = cast(Role, event["role"])
+        used = self.costs.setdefault((role, self._stage_of(role)), Sum())
+        error = str(event.get("error", ""))
+        used.calls += 1
+        used.failed += bool(error)
+        tokens = event.get("usage", {})
+        used.input_tokens += tokens.get("input_tokens", 0)
+        used.output_tokens += tokens.get("output_tokens", 0)
+        used.cached_tokens += tokens.get("cached_tokens", 0)
+        usd = cast("float | None", event.get("usd"))
+        used.usd = None if used.usd is None or usd is None else used.usd + usd
+        count = self.rates.setdefault(int(datetime.fromisoformat(event["at"]).timestamp()), [0, 0])
+        count[0] += 1
+        count[1] += "429" in error
+        while len(self.rates) > _KEPT_SECONDS:
+            del self.rates[next(iter(self.rates))]
+
+    def _stage_of(self, role: Role) -> str:
+        stages = [stage for stage, _ in self._under_way]
+        fitting = [
+            stage
+            for stage in stages
+            if (stage in _ASKING_OPTIMIZER if role == "optimizer" else stage not in _WITHOUT_ATTEMPTS)
+        ]
+        return (fitting or stages or [OUTSIDE])[-1]
+
+    def _mark(self, event: dict[str, Any]) -> None:
+        used = list(self.costs.values())
+        prices = [one.usd for one in used]
+        self.marks.append(
+            Mark(
+                step=int(event["step"]),
+                origin=str(event["origin"]),
+                action=str(event["action"]),
+                reason=str(event["reason"]),
+                batch=event.get("batch"),
+                val=event["current"],
+                failed=int(event.get("failed", 0)),
+                fixed=int(event.get("fixed", 0)),
+                target_calls=self.calls.get("target", 0),
+                calls=sum(one.calls for one in used),
+                tokens=sum(one.input_tokens + one.output_tokens for one in used),
+                usd=None if None in prices else sum(price for price in prices if price is not None),
+            )
+        )

@@ -1,0 +1,122 @@
+"""The skill of a run, line by line: which edit put each line there. And how it came to be, step by step."""
+
+from pathlib import Path
+
+from etude.errors import DataError
+from etude.records import Record
+from etude.records.provenance import Line, Provenance, ProvenEdit
+from etude.skill.diff import unified_diff
+from etude.skill.folder import PROVENANCE
+from etude.store.provenance import read_provenance
+from etude.store.views import RunView
+
+
+class Evidence(Record):
+    """What a line rests on: numbers of its edits taken together."""
+
+    cites: int
+    """Failed attempts that they cite."""
+    solved: int
+    """Cited tasks that did better with them."""
+    needed: int
+    """Tasks that did worse without them, as far as that was tried."""
+    attempts: int
+    """Attempts that this rests on."""
+
+
+class BlamedLine(Record):
+    """A line of the skill and where it comes from."""
+
+    number: int
+    line: Line
+    source: str
+    """As in `initial`, `step 3` or `tidy, step 19`."""
+    place: str
+    """The folder of the step, as in `steps/0003`; empty for a line of no step."""
+    evidence: Evidence | None
+    """None for lines that no edit put there."""
+
+
+class SkillPage(Record):
+    """The skill that a run hands out, or has so far."""
+
+    run: str
+    provenance: Provenance
+    lines: tuple[BlamedLine, ...]
+    versions: tuple[int, ...]
+    """Steps after which a skill was written down; 0 is the initial one."""
+
+
+class Version(Record):
+    """The skill after a step."""
+
+    run: str
+    step: int
+    text: str
+    diff: str
+    """Against the one before; empty when nothing changed."""
+
+
+def provenance_of(run: RunView) -> Provenance:
+    """Why each line is there. Raises DataError: the run has not written it yet, or it is damaged."""
+    provenance = read_provenance(Path(run.path) / PROVENANCE)
+    if provenance is None:
+        raise DataError(
+            f"run {run.name!r} has no {PROVENANCE} yet",
+            hint="it is written when the run ends or stops; run `train` again with the same settings",
+        )
+    return provenance
+
+
+def skill_page(run: RunView) -> SkillPage:
+    """The skill with its blame. Raises DataError: there is none yet, or it is damaged."""
+    provenance = provenance_of(run)
+    return SkillPage(
+        run=run.name,
+        provenance=provenance,
+        lines=tuple(blamed(provenance, number) for number in range(1, len(provenance.lines) + 1)),
+        versions=tuple(int(Path(name).stem) for name in run.skills),
+    )
+
+
+def version(run: RunView, step: int) -> Version:
+    """The skill after a step. Raises DataError: there is none of that number."""
+    steps = [int(Path(name).stem) for name in run.skills]
+    if step not in steps:
+        raise DataError(f"run {run.name!r} has no skill of step {step}", hint=f"it has {len(steps)} skills so far")
+    text, at = _text(run, step), steps.index(step)
+    before = text if at == 0 else _text(run, steps[at - 1])
+    return Version(run=run.name, step=step, text=text, diff=unified_diff(before, text, "before", "after"))
+
+
+def edits_of(provenance: Provenance, line: Line) -> tuple[ProvenEdit, ...]:
+    """The edits that a line comes from."""
+    return () if line.change is None else tuple(provenance.changes[line.change].edits[n] for n in line.edits)
+
+
+def blamed(provenance: Provenance, number: int) -> BlamedLine:
+    """A line, counted from 1, with its source and evidence."""
+    line = provenance.lines[number - 1]
+    edits = edits_of(provenance, line)
+    evidence = None
+    if edits:
+        evidence = Evidence(
+            cites=len({name for edit in edits for name in edit.failures}),
+            solved=len({name for edit in edits for name in edit.solved}),
+            needed=len({name for edit in edits for name in edit.needed}),
+            attempts=sum(edit.attempts for edit in edits),
+        )
+    place = "" if line.change is None else provenance.changes[line.change].place
+    return BlamedLine(number=number, line=line, source=_source(line, place), place=place, evidence=evidence)
+
+
+def _source(line: Line, place: str) -> str:
+    if line.change is None:
+        return line.origin
+    folder, _, number = place.partition("/")
+    kind = {"tidy": "tidy, step", "slow_update": "slow update"}.get(line.origin, "step")
+    return f"{kind} {int(number)}" if number else folder or kind
+
+
+def _text(run: RunView, step: int) -> str:
+    return (Path(run.path) / f"skills/{step:04d}.md").read_bytes().decode(errors="replace")

@@ -1,0 +1,130 @@
+"""A step: what failed, what each reading proposed, what became of each edit, and why."""
+
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from etude.errors import DataError
+from etude.records import Edit, Patch, Proof, Record, Tested
+from etude.records.base import Lenient
+from etude.store.projections.attempts import read_attempts
+from etude.store.projections.runs import decisions
+from etude.store.views import GateView, RunView, SelectedView, StepView, UntestedView, UpdateView
+
+T = TypeVar("T")
+
+
+class Reading(Lenient):
+    """What one optimizer call that read attempts came to: an entry of `patches.json`."""
+
+    source: str = ""
+    attempts: tuple[str, ...] = ()
+    patch: Patch = Patch()
+    dropped: tuple[Edit, ...] = ()
+    unusable: str = ""
+
+
+class Tried(Record):
+    """An attempt at a training task in the batch of a step."""
+
+    attempt: str
+    task: str
+    outcome: str
+    hard: float | None
+    reason: str
+    feedback: str
+
+
+class EditRow(Record):
+    """An edit, what became of it and what the tests say about it."""
+
+    edit: Edit
+    fate: str
+    detail: str
+    tasks: tuple[str, ...]
+    """Those of the attempts that it cites."""
+    fixes: tuple[str, ...] = ()
+    needed: tuple[str, ...] = ()
+
+
+class StepPage(Record):
+    """A step or a slow update."""
+
+    run: str
+    place: str
+    name: str
+    view: StepView
+    attempts: tuple[Tried, ...]
+    readings: tuple[Reading, ...]
+    edits: tuple[EditRow, ...]
+    left_out: tuple[UntestedView, ...]
+    """Edits that were not tried, each with why."""
+    tasks: tuple[Tested, ...]
+    """Those that decided."""
+    tested: bool
+    """The edits were tested one by one, so that edits against failures are a matrix."""
+    diff: str
+
+
+def step_page(run: RunView, place: str) -> StepPage:
+    """A step of a run, as far as it has come; `place` as in `steps/0003`. Raises DataError: there is none of that
+    name, or one of its files is damaged."""
+    decision = next((each for each in decisions(run) if each.place == place), None)
+    if decision is None:
+        raise DataError(f"run {run.name!r} has no {place!r}", hint=f"it has {len(run.steps)} steps so far")
+    folder = Path(run.path) / place
+    attempts = read_attempts(folder / "rollout.json")
+    tasks = {attempt.id: attempt.task.id for attempt in attempts}
+    update, gate = _read(folder / "update.json", UpdateView), _read(folder / "gate.json", GateView)
+    selected, proof = _read(folder / "selected.json", SelectedView), _read(folder / "proof.json", Proof)
+    evidence = {} if proof is None else {each.edit.id: each for each in proof.edits}
+    rows: list[EditRow] = []
+    for applied in () if update is None else update.edits:
+        found = evidence.get(applied.edit.id)
+        cited = dict.fromkeys(tasks[name] for name in applied.edit.cites if name in tasks)
+        row = EditRow(edit=applied.edit, fate=applied.fate, detail=applied.detail, tasks=tuple(cited))
+        rows.append(row if found is None else row.model_copy(update={"fixes": found.fixes, "needed": found.needed}))
+    return StepPage(
+        run=run.name,
+        place=place,
+        name=decision.name,
+        view=decision.view,
+        attempts=tuple(
+            Tried(
+                attempt=attempt.id,
+                task=attempt.task.id,
+                outcome=attempt.outcome,
+                hard=None if attempt.score is None else attempt.score.hard,
+                reason=attempt.reason,
+                feedback="" if attempt.score is None else attempt.score.feedback,
+            )
+            for attempt in attempts
+        ),
+        readings=_read_as(folder / "patches.json", TypeAdapter(tuple[Reading, ...])) or (),
+        edits=tuple(rows),
+        left_out=() if selected is None else selected.left_out,
+        tasks=() if gate is None or gate.verdict is None else gate.verdict.tasks,
+        tested=proof is not None,
+        diff=_text(folder / "candidate.diff") or "",
+    )
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_bytes().decode(errors="replace")
+    except FileNotFoundError:
+        return None
+
+
+def _read(path: Path, kind: type[T]) -> T | None:
+    return _read_as(path, TypeAdapter(kind))
+
+
+def _read_as(path: Path, adapter: TypeAdapter[T]) -> T | None:
+    text = _text(path)
+    try:
+        return None if text is None else adapter.validate_json(text)
+    except ValidationError as error:
+        hint = "run the same command again: it is written again"
+        raise DataError(f"{str(path)!r} is damaged: {error.errors()[0]['msg']}", hint=hint) from None

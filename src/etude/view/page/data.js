@@ -1,0 +1,144 @@
+// Where documents come from: the server that this page was loaded from, or the file that it is.
+
+import { useEffect, useState } from "./vendor/hooks.js";
+
+const inside = document.getElementById("documents");
+const file = inside && JSON.parse(inside.textContent);
+
+/** Whether the page is a file: nothing changes, nothing can be stopped. */
+export const still = file !== null;
+/** What a file leaves out, and why, in sentences. */
+export const leftOut = file?.left_out ?? [];
+
+const listeners = new Set();
+let stamps = {};
+let connected = true;
+
+export class Refused extends Error {
+  constructor(message, hint) {
+    super(message);
+    this.hint = hint;
+  }
+}
+
+/** A document by its name, as in `runs/first/steps/0003`. */
+export async function load(name) {
+  if (still) return found(name);
+  let answer;
+  try {
+    answer = await fetch(`data/${name.split("/").map(encodeURIComponent).join("/")}`);
+  } catch {
+    throw new Refused("the server does not answer", "start `etude view` again; this page goes on by itself");
+  }
+  const body = await answer.json().catch(() => ({ error: `the server answered ${answer.status}` }));
+  if (!answer.ok) throw new Refused(body.error, body.hint ?? "");
+  return body;
+}
+
+async function found(name) {
+  if (name in file.documents) return file.documents[name];
+  const shard = file.shards?.[name];
+  if (shard === undefined) throw new Refused("this file does not have it", leftOut.join("; "));
+  const all = await unpacked(shard);
+  return all[name];
+}
+
+const shards = new Map();
+
+/** The documents of a shard: gzip in base64 in a script element of its own. */
+function unpacked(number) {
+  if (!shards.has(number)) {
+    const text = document.getElementById(`shard-${number}`).textContent;
+    const bytes = Uint8Array.from(atob(text.trim()), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    shards.set(number, new Response(stream).json());
+  }
+  return shards.get(number);
+}
+
+/** The document of that name, read again when its run changes: `{data, error}`, both null at first. */
+export function useDocument(name) {
+  const [state, set] = useState({ name: null, data: null, error: null });
+  useEffect(() => {
+    let current = true;
+    let waiting = null;
+    let loading = false;
+    const read = () => {
+      if (loading) {
+        waiting = true;
+        return;
+      }
+      loading = true;
+      load(name)
+        .then(
+          (data) => current && set({ name, data, error: null }),
+          (error) => current && set((old) => ({ name, data: old.name === name ? old.data : null, error })),
+        )
+        .finally(() => {
+          loading = false;
+          if (current && waiting) {
+            waiting = null;
+            read();
+          }
+        });
+    };
+    const run = name.split("/")[1];
+    const listen = (changed) => {
+      if (run === undefined || changed.has(run)) read();
+    };
+    read();
+    listeners.add(listen);
+    return () => {
+      current = false;
+      listeners.delete(listen);
+    };
+  }, [name]);
+  return state.name === name ? state : { name, data: null, error: null };
+}
+
+/** Whether the server can be reached. */
+export function useConnected() {
+  const [value, set] = useState(connected);
+  useEffect(() => {
+    const listen = () => set(connected);
+    listeners.add(listen);
+    return () => listeners.delete(listen);
+  }, []);
+  return value;
+}
+
+/** Ask the server to do something: the only requests that change anything. */
+export async function act(name, body = {}) {
+  const token = location.pathname.split("/")[1];
+  const answer = await fetch(`act/${name.split("/").map(encodeURIComponent).join("/")}`, {
+    method: "POST",
+    headers: { "x-etude-token": token, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  const told = await answer.json().catch(() => ({ error: `the server answered ${answer.status}` }));
+  if (!answer.ok) throw new Refused(told.error, told.hint ?? "");
+  return told;
+}
+
+function tell(changed) {
+  for (const listener of [...listeners]) listener(changed);
+}
+
+function listen() {
+  const events = new EventSource("events");
+  events.onmessage = (event) => {
+    const now = JSON.parse(event.data);
+    const names = new Set([...Object.keys(now), ...Object.keys(stamps)]);
+    const changed = new Set([...names].filter((name) => !connected || now[name] !== stamps[name]));
+    stamps = now;
+    connected = true;
+    tell(changed);
+  };
+  events.onerror = () => {
+    connected = false;
+    tell(new Set());
+    if (events.readyState === EventSource.CLOSED) setTimeout(listen, 1_000);
+  };
+}
+
+if (!still) listen();

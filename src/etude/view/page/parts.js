@@ -1,0 +1,72 @@
+// Small pieces that several screens use.
+
+import { count, html, score, signed } from "./html.js";
+
+export function Trouble({ error }) {
+  return html`<div class="trouble" role="alert">
+    <p most=${2000}>${error.message}</p>
+    ${error.hint ? html`<p class="soft" most=${2000}>${error.hint}</p>` : null}
+  </div>`;
+}
+
+/** Draws what a document holds; until it is there says so, and when it cannot be had says why. */
+export function Loaded({ state, children }) {
+  if (state.data === null) return state.error ? html`<${Trouble} error=${state.error} />` : html`<p class="wait">loading ...</p>`;
+  return html`${state.error ? html`<${Trouble} error=${state.error} />` : null}${children(state.data)}`;
+}
+
+/** Scores with their 95% intervals on a line from 0 to 1. */
+export function Intervals({ rows, label }) {
+  const known = rows.filter((row) => row.interval);
+  const high = 22;
+  const at = (value) => 2 + 196 * Math.max(0, Math.min(1, value));
+  return html`<svg class="intervals" viewBox="0 0 200 ${known.length * high + 14}" role="img" aria-label=${label}>
+    ${[0, 0.5, 1].map(
+      (value) => html`<g>
+        <line class="grid" x1=${at(value)} x2=${at(value)} y1="0" y2=${known.length * high} />
+        <text class="scale" x=${at(value)} y=${known.length * high + 11} text-anchor=${value === 0 ? "start" : value === 1 ? "end" : "middle"}>${value}</text>
+      </g>`,
+    )}
+    ${known.map((row, number) => {
+      const y = number * high + high / 2;
+      const { low, high: top, mean } = row.interval;
+      return html`<g class=${row.kind}>
+        <line class="span" x1=${at(low)} x2=${at(top)} y1=${y} y2=${y} />
+        <circle cx=${at(mean)} cy=${y} r="5" />
+      </g>`;
+    })}
+  </svg>`;
+}
+
+export function Interval({ value }) {
+  if (!value) return html`<span class="soft">not measured</span>`;
+  return html`<span class="number"><b>${score(value.mean)}</b> <span class="soft">[${score(value.low)}, ${score(value.high)}]</span></span>`;
+}
+
+export function Change({ value }) {
+  return html`<span class="number"><b>${signed(value.mean)}</b> <span class="soft">[${signed(value.low)}, ${signed(value.high)}]</span></span>`;
+}
+
+export function Chip({ kind, children }) {
+  return html`<span class="chip ${kind.replace(/\W/g, "-")}">${children}</span>`;
+}
+
+export function Diff({ text }) {
+  const lines = text.replace(/\n$/, "").split("\n");
+  if (!text) return html`<p class="soft">nothing changed</p>`;
+  return html`<pre class="diff" tabindex="0" aria-label="what changed">
+${lines.map((line) => {
+      const kind = /^(---|\+\+\+) /.test(line) ? "head" : { "+": "plus", "-": "minus", "@": "at" }[line[0]];
+      return html`<span class=${kind ?? ""}>${line + "\n"}</span>`;
+    })}</pre>`;
+}
+
+/** A bar for a number against a range that was expected, both from 0. */
+export function Against({ value, span, label }) {
+  const top = Math.max(span.high, value) * 1.05 || 1;
+  const share = (number) => `${(100 * number) / top}%`;
+  return html`<div class="against" role="img" aria-label="${label}: ${count(value)}, forecast ${count(span.low)} to ${count(span.high)}">
+    <i class="span" style=${{ left: share(span.low), width: share(span.high - span.low) }}></i>
+    <i class="value" style=${{ width: share(value) }}></i>
+  </div>`;
+}

@@ -1,0 +1,91 @@
+// A run at a glance: its curve, and its steps.
+
+import { Curves } from "./curve.js";
+import { useDocument } from "./data.js";
+import { count, html, money, score, short } from "./html.js";
+import { Loaded } from "./parts.js";
+import { StepsTable } from "./steps.js";
+
+export function RunScreen({ run }) {
+  const state = useDocument(`runs/${run}`);
+  const curve = useDocument(`runs/${run}/curve`);
+  return html`
+    <h1 class="unseen">Run ${run}</h1>
+    <section>
+      <h2>Scores over calls</h2>
+      <${Loaded} state=${curve}>${(data) => html`<${Curve} curve=${data} />`}<//>
+    </section>
+    <${Loaded} state=${state}>
+      ${(page) => html`
+        ${page.warnings.length
+          ? html`<section>
+              <h2>Look at this first</h2>
+              <ul class="warnings">
+                ${page.warnings.map((text) => html`<li most=${2000}>${text}</li>`)}
+              </ul>
+            </section>`
+          : null}
+        <${Worth} page=${page} />
+        <section>
+          <h2>Steps</h2>
+          <${StepsTable} run=${run} decisions=${page.decisions} />
+        </section>
+      `}
+    <//>
+  `;
+}
+
+/** What is drawn of a run: `[series]`. Only what was measured is there. */
+export function seriesOf(points) {
+  const found = [];
+  const steps = points.filter((point) => point.batch !== null);
+  if (steps.length) found.push({ name: "training batch", kind: "line", colour: "--blue", points: steps.map((point) => [point.calls, point.batch, point.action]) });
+  const measured = points.filter((point) => point.val !== null);
+  if (measured.length) found.push({ name: "validation", kind: "line", colour: "--green", points: measured.map((point) => [point.calls, point.val]) });
+  const proven = points.filter((point) => point.solved !== null);
+  if (proven.length) found.push({ name: "failures solved", kind: "line", colour: "--orange", points: proven.map((point) => [point.calls, point.solved]) });
+  return found;
+}
+
+function Curve({ curve }) {
+  const { points } = curve;
+  if (!points.length) return html`<p class="soft">nothing was decided yet</p>`;
+  const spend = { name: "tokens", kind: "spend", points: points.map((point) => [point.calls, point.tokens]) };
+  return html`
+    <${Curves} series=${[...seriesOf(points), spend]} spend="tokens" label="scores over the calls of the target; the same as a table below" />
+    <p class="legend soft">● accepted ○ rejected · skipped. Training batch: mean score of its tasks with the skill before the step. Failures solved: of the training tasks seen to fail so far.</p>
+    <details>
+      <summary>the same as a table</summary>
+      <div class="scroll" tabindex="0" role="region" aria-label="curve as a table">
+        <table class="figures">
+          <thead>
+            <tr><th>step</th><th>decision</th><th>target calls</th><th>tokens</th><th>cost</th><th>training batch</th><th>validation</th><th>failures solved</th></tr>
+          </thead>
+          <tbody>
+            ${points.map(
+              (point) => html`<tr>
+                <td>${point.step}</td><td>${point.action}</td><td>${count(point.calls)}</td><td>${short(point.tokens)}</td><td>${money(point.usd)}</td>
+                <td>${score(point.batch)}</td><td>${score(point.val)}</td><td>${score(point.solved)}</td>
+              </tr>`,
+            )}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  `;
+}
+
+function Worth({ page }) {
+  const worth = page.no_skill;
+  if (!worth && !page.withheld) return null;
+  return html`<section>
+    <h2>What the skill is worth</h2>
+    ${worth
+      ? html`<p>
+          Without any skill the test tasks score <b>${score(worth.score.mean)}</b>; with the best skill ${score(worth.score.mean + worth.gain.mean)}.
+          ${worth.gain.low <= 0 ? " The test does not show that the skill helps." : ""}
+        </p>`
+      : null}
+    ${page.withheld ? html`<p>Validation does not show that the skill of the search is better, so the initial one is handed out. The other: <code>${page.withheld}</code></p>` : null}
+  </section>`;
+}

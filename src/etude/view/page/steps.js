@@ -1,0 +1,171 @@
+// The steps of a run, and one of them: what failed, what was proposed, what became of each edit and why.
+
+import { useDocument } from "./data.js";
+import { html, score, several, stateOf } from "./html.js";
+import { Chip, Diff, Loaded } from "./parts.js";
+import { to } from "./place.js";
+
+const FATES = {
+  applied: "applied",
+  repaired: "applied, its anchor was repaired",
+  missed: "missed: its anchor was not found",
+  protected: "not done: the place is protected",
+  no_change: "not done: it would change nothing",
+  dropped: "left out again",
+};
+
+const PLACES = { insert_after: "after", replace: "in place of", delete: "removes" };
+
+export function StepsScreen({ run }) {
+  const state = useDocument(`runs/${run}`);
+  return html`<h1>Steps</h1><${Loaded} state=${state}>${(page) => html`<${StepsTable} run=${run} decisions=${page.decisions} />`}<//>`;
+}
+
+export function StepsTable({ run, decisions }) {
+  if (!decisions.length) return html`<p class="soft">no step has begun yet</p>`;
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="steps">
+    <table>
+      <thead><tr><th>step</th><th>decision</th><th>edits</th><th class="figure">tokens</th><th class="wide">reason</th></tr></thead>
+      <tbody>
+        ${decisions.map(
+          (row) => html`<tr>
+            <td><a data-row href=${to(["runs", run, ...row.place.split("/")])}>${row.name}</a></td>
+            <td><${Chip} kind=${row.action ?? "none"}>${row.action ?? "under way"}<//>${row.best ? html` <span title="became the best skill" aria-label="became the best skill">★</span>` : null}</td>
+            <td class="soft">${Object.entries(row.edits).map(([fate, number]) => `${number} ${fate.replace("_", " ")}`).join(", ")}</td>
+            <td class="figure">${row.skill_tokens ?? ""}</td>
+            <td class="wide" most=${400}>${row.reason}</td>
+          </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+export function StepScreen({ run, kind, rest }) {
+  const state = useDocument(`runs/${run}/${kind}/${rest[0]}`);
+  return html`<${Loaded} state=${state}>${(step) => html`<${Step} run=${run} step=${step} />`}<//>`;
+}
+
+function Step({ run, step }) {
+  const failed = step.attempts.filter((attempt) => attempt.hard === null || attempt.hard < 1);
+  const number = step.view.number;
+  const near = (at) => to(["runs", run, "steps", String(at).padStart(4, "0")]);
+  const isStep = step.place.startsWith("steps/");
+  return html`
+    <h1>${isStep ? `Step ${step.name}` : step.name} <${Chip} kind=${step.view.action ?? "none"}>${step.view.action ?? "under way"}<//></h1>
+    <p most=${1000}>${step.view.reason}</p>
+    ${isStep
+      ? html`<nav class="near" aria-label="other steps">
+          ${number > 1 ? html`<a href=${near(number - 1)}>← step ${number - 1}</a>` : null} <a href=${near(number + 1)}>step ${number + 1} →</a>
+        </nav>`
+      : null}
+    <section>
+      <h2>What failed</h2>
+      ${step.attempts.length
+        ? html`<p>${failed.length} of ${several(step.attempts.length, "attempt")} failed. Mean score of the batch: ${score(mean(step.attempts))}.</p>
+            <ul class="attempts">
+              ${failed.map(
+                (attempt) => html`<li>
+                  <i class="cell ${stateOf(attempt.hard)}"></i>
+                  <a data-row href=${to(["runs", run, "attempts", attempt.attempt])} most=${60}>${attempt.task}</a>
+                  <span class="soft" most=${300}>${attempt.feedback || attempt.reason}</span>
+                </li>`,
+              )}
+            </ul>`
+        : html`<p class="soft">no attempts were kept of this step</p>`}
+    </section>
+    <section>
+      <h2>What was proposed</h2>
+      ${step.readings.length ? null : html`<p class="soft">nothing</p>`}
+      ${step.readings.map(
+        (reading, at) => html`<div class="reading">
+          <p><b>Reading ${at + 1}</b> of ${several(reading.attempts.length, "attempt")}: ${several(reading.patch.edits.length, "edit")}${reading.dropped.length ? `, ${reading.dropped.length} dropped because they cite nothing that was shown` : ""}</p>
+          <p class="soft" most=${3000}>${reading.unusable || reading.patch.reasoning}</p>
+        </div>`,
+      )}
+    </section>
+    <section>
+      <h2>What became of each edit</h2>
+      ${step.edits.length ? null : html`<p class="soft">no edit was made</p>`}
+      ${step.edits.map((row, at) => html`<${Edit} run=${run} edit=${row.edit} fate=${row.fate} number=${at + 1} detail=${row.detail} tasks=${row.tasks} />`)}
+      ${step.left_out.map((row) => html`<${Edit} run=${run} edit=${row.edit} fate="untested" detail=${row.why} tasks=${[]} />`)}
+    </section>
+    ${step.tested ? html`<${Proof} step=${step} />` : html`<${Tested} tasks=${step.tasks} />`}
+    <section>
+      <h2>What the candidate changes</h2>
+      <${Diff} text=${step.diff} />
+    </section>
+  `;
+}
+
+function mean(attempts) {
+  const known = attempts.filter((attempt) => attempt.hard !== null);
+  return known.length ? known.reduce((sum, attempt) => sum + attempt.hard, 0) / known.length : null;
+}
+
+function Edit({ run, edit, fate, number, detail, tasks }) {
+  const made = fate === "applied" || fate === "repaired";
+  return html`<article class="edit ${made ? "made" : "unmade"}">
+    <p>
+      ${number ? html`<b>edit ${number}</b>` : null} <code>${edit.op}</code>
+      <${Chip} kind=${made ? "accepted" : fate === "untested" ? "skipped" : "rejected"}>${FATES[fate] ?? "not tested"}<//>
+      <span class="soft" most=${400}>${detail}</span>
+    </p>
+    ${edit.target ? html`<h3>${PLACES[edit.op] ?? "about"}</h3><pre class="anchor" most=${4000}>${edit.target}</pre>` : null}
+    ${edit.content ? html`${edit.target ? html`<h3>${edit.op === "replace" ? "with" : "this text"}</h3>` : null}<pre class="content" most=${8000}>${edit.content}</pre>` : null}
+    <p class="soft">
+      <span most=${600}>${edit.reason}</span>
+      ${edit.cites.length ? " cites " : " cites no attempt"}${edit.cites.map((name, at) => html`${at ? ", " : ""}<a href=${to(["runs", run, "attempts", name])} title=${tasks[at] ?? ""}>${name}</a>`)}
+    </p>
+  </article>`;
+}
+
+/** Edits against the failures they were tried on. */
+function Proof({ step }) {
+  const { edits, tasks } = step;
+  if (!edits.length || !tasks.length) return null;
+  return html`<section>
+    <h2>Proof: edits against failures</h2>
+    <p class="soft">
+      <i class="cell needed"></i> fails again without it <i class="cell fixed"></i> mended with all edits, as good without it
+      <i class="cell cited"></i> cited, not mended <i class="cell none"></i> another edit's failure
+    </p>
+    <div class="scroll" tabindex="0" role="region" aria-label="edits against failures">
+      <table class="matrix">
+        <thead>
+          <tr><th>failure</th>${edits.map((_, at) => html`<th class="figure">${at + 1}</th>`)}<th>before</th><th>with what was kept</th></tr>
+        </thead>
+        <tbody>
+          ${tasks.map(
+            (task) => html`<tr>
+              <th scope="row" title=${task.task} most=${48}>${task.task}</th>
+              ${edits.map((row) => {
+                const kind = row.needed.includes(task.task) ? "needed" : row.fixes.includes(task.task) ? "fixed" : row.tasks.includes(task.task) ? "cited" : "none";
+                return html`<td><i class="cell ${kind}" role="img" aria-label=${kind}></i></td>`;
+              })}
+              <td class="figure">${score(task.before)}</td>
+              <td class="figure">${score(task.after)}</td>
+            </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+  </section>`;
+}
+
+function Tested({ tasks }) {
+  if (!tasks.length) return null;
+  const changed = tasks.filter((task) => task.before !== task.after);
+  return html`<section>
+    <h2>The tasks that decided</h2>
+    <p>${changed.length} of ${several(tasks.length, "task")} changed.</p>
+    <div class="scroll" tabindex="0" role="region" aria-label="tasks that decided">
+      <table>
+        <thead><tr><th>task</th><th class="figure">before</th><th class="figure">with the candidate</th></tr></thead>
+        <tbody>
+          ${changed.map((task) => html`<tr><td most=${60}>${task.task}</td><td class="figure">${score(task.before)}</td><td class="figure">${score(task.after)}</td></tr>`)}
+        </tbody>
+      </table>
+    </div>
+  </section>`;
+}

@@ -1,0 +1,114 @@
+// Tasks against steps: what was solved when. Only the rows that can be seen are drawn.
+
+import { useEffect, useMemo, useRef, useState } from "./vendor/hooks.js";
+import { useDocument } from "./data.js";
+import { html, score, several, stateOf } from "./html.js";
+import { Loaded } from "./parts.js";
+import { go, to } from "./place.js";
+
+const HIGH = 24;
+
+export function TasksScreen({ run, query }) {
+  const state = useDocument(`runs/${run}/tasks`);
+  return html`<h1>Tasks</h1>
+    <${Loaded} state=${state}>${(matrix) => html`<${Matrix} run=${run} matrix=${matrix} query=${query} />`}<//>`;
+}
+
+function Matrix({ run, matrix, query }) {
+  const splits = [...new Set(matrix.rows.map((row) => row.split))];
+  const types = [...new Set(matrix.rows.map((row) => row.type))].filter(Boolean).sort();
+  const chosen = { split: query.get("split") ?? splits[0] ?? "", type: query.get("type") ?? "", changed: query.get("changed") ?? "", find: query.get("find") ?? "", task: query.get("task") ?? "" };
+  const set = (more) => go(to(["runs", run, "tasks"], { ...chosen, ...more }), true);
+  const rows = useMemo(
+    () =>
+      matrix.rows.filter(
+        (row) =>
+          row.split === chosen.split &&
+          (!chosen.type || row.type === chosen.type) &&
+          (!chosen.find || row.task.includes(chosen.find)) &&
+          (!chosen.changed || new Set(row.cells.flatMap(([, value, after]) => [value, after].filter((one) => one !== null))).size > 1),
+      ),
+    [matrix, chosen.split, chosen.type, chosen.find, chosen.changed],
+  );
+  const columns = useMemo(() => {
+    const used = new Set(rows.flatMap((row) => row.cells.map(([column]) => column)));
+    return matrix.columns.map((column, number) => ({ ...column, number })).filter((column) => used.has(column.number));
+  }, [matrix, rows]);
+  const open = rows.find((row) => row.task === chosen.task);
+  if (!matrix.rows.length) return html`<p class="soft">no task was attempted yet</p>`;
+  return html`
+    <form class="filters" onSubmit=${(event) => event.preventDefault()}>
+      <label>split <select value=${chosen.split} onChange=${(event) => set({ split: event.target.value, type: "", task: "" })}>${splits.map((name) => html`<option value=${name}>${name}</option>`)}</select></label>
+      ${chosen.split === "train" && types.length > 1
+        ? html`<label>type <select value=${chosen.type} onChange=${(event) => set({ type: event.target.value })}><option value="">all</option>${types.map((name) => html`<option value=${name} most=${60}>${name}</option>`)}</select></label>`
+        : null}
+      <label>find <input type="search" value=${chosen.find} onInput=${(event) => set({ find: event.target.value })} /></label>
+      <label><input type="checkbox" checked=${chosen.changed !== ""} onChange=${(event) => set({ changed: event.target.checked ? "1" : "" })} /> changed only</label>
+      <output>${several(rows.length, "task")}</output>
+    </form>
+    <p class="soft legendline">
+      <i class="cell solved"></i> solved <i class="cell partly"></i> partly <i class="cell failed"></i> failed <i class="cell void"></i> errored
+      <i class="cell none"></i> not attempted <i class="cell failed mended"></i> solved with the candidate of the step
+    </p>
+    <${Rows} run=${run} rows=${rows} columns=${columns} chosen=${chosen.task} choose=${(task) => set({ task: task === chosen.task ? "" : task })} />
+    ${open ? html`<${Attempts} run=${run} row=${open} columns=${matrix.columns} />` : null}
+  `;
+}
+
+function Rows({ run, rows, columns, chosen, choose }) {
+  const box = useRef(null);
+  const [view, set] = useState({ top: 0, high: 600 });
+  useEffect(() => {
+    const read = () => set({ top: box.current.scrollTop, high: box.current.clientHeight });
+    read();
+    const resized = new ResizeObserver(read);
+    resized.observe(box.current);
+    return () => resized.disconnect();
+  }, []);
+  const first = Math.max(0, Math.floor(view.top / HIGH) - 20);
+  const last = Math.min(rows.length, Math.ceil((view.top + view.high) / HIGH) + 20);
+  return html`<div class="heat scroll" ref=${box} tabindex="0" role="region" aria-label="tasks against steps" onScroll=${(event) => set({ top: event.target.scrollTop, high: event.target.clientHeight })}>
+    <table aria-rowcount=${rows.length + 1}>
+      <thead>
+        <tr aria-rowindex="1"><th>task</th>${columns.map((column) => html`<th class=${column.key.startsWith("steps/") ? "" : "whole"}>${column.key.startsWith("steps/") ? html`<a href=${to(["runs", run, ...column.key.split("/")])} aria-label="step ${column.label}">${column.label}</a>` : column.label}</th>`)}</tr>
+      </thead>
+      <tbody>
+        ${first > 0 ? html`<tr aria-hidden="true" style=${{ height: `${first * HIGH}px` }}></tr>` : null}
+        ${rows.slice(first, last).map((row, at) => html`<${Row} key=${row.split + row.task} row=${row} columns=${columns} index=${first + at + 2} chosen=${row.task === chosen} choose=${choose} />`)}
+        ${last < rows.length ? html`<tr aria-hidden="true" style=${{ height: `${(rows.length - last) * HIGH}px` }}></tr>` : null}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+function Row({ row, columns, index, chosen, choose }) {
+  const cells = new Map(row.cells.map((cell) => [cell[0], cell]));
+  return html`<tr aria-rowindex=${index} class=${chosen ? "chosen" : ""}>
+    <th scope="row"><button type="button" class="plain" data-row aria-expanded=${chosen} title=${row.task} onClick=${() => choose(row.task)} most=${60}>${row.task}</button></th>
+    ${columns.map((column) => {
+      const cell = cells.get(column.number);
+      if (!cell) return html`<td></td>`;
+      const [, value, after] = cell;
+      const mended = after !== null && value !== null && after > value;
+      const words = `${column.label}: ${stateOf(value)}${after === null ? "" : `, with the candidate ${score(after)}`}`;
+      return html`<td><i class="cell ${stateOf(value)} ${mended ? "mended" : ""}" role="img" aria-label=${words} title=${words}></i></td>`;
+    })}
+  </tr>`;
+}
+
+/** The attempts at a task, those of the initial and the best skill first. */
+function Attempts({ run, row, columns }) {
+  const weight = { initial: 0, best: 1, none: 2 };
+  const cells = [...row.cells].sort((a, b) => (weight[columns[a[0]].key] ?? 3 + a[0]) - (weight[columns[b[0]].key] ?? 3 + b[0]));
+  return html`<aside class="wide" aria-label="attempts at ${row.task}">
+    <h2 most=${80}>${row.task}</h2>
+    <ul class="attempts">
+      ${cells.map(
+        ([column, value, after, attempts]) => html`<li>
+          <i class="cell ${stateOf(value)}"></i> ${columns[column].key.startsWith("steps/") ? `step ${columns[column].label}` : columns[column].label}: <b>${score(value)}</b>
+          ${after === null ? null : html` → ${score(after)}`} ${attempts.map((name) => html`<a href=${to(["runs", run, "attempts", name])}>${name}</a> `)}
+        </li>`,
+      )}
+    </ul>
+  </aside>`;
+}

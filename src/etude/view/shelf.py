@@ -1,0 +1,124 @@
+"""The runs that a page is about, and each of its documents by name. The server and the file give out the same."""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from etude.errors import DataError
+from etude.records import Record
+from etude.store.projections.attempts import attempt_page, attempt_pages
+from etude.store.projections.cost import cost_page
+from etude.store.projections.curve import curve
+from etude.store.projections.log import Log
+from etude.store.projections.runs import RunLine, read_line, run_page, summary_of
+from etude.store.projections.skills import skill_page, version
+from etude.store.projections.steps import step_page
+from etude.store.projections.tasks import Rollouts, TaskMatrix, task_matrix
+from etude.store.views import EVENTS, SUMMARY, is_running, read_run, run_names
+
+_LINES = TypeAdapter(tuple[RunLine, ...])
+
+
+class Shelf:
+    """Runs by name: those that were given, and all of a folder, also those that start later. May be asked by several
+    threads."""
+
+    def __init__(self, runs: Sequence[Path], folder: Path | None, program: str = "etude") -> None:
+        self._given = {path.resolve().name: path for path in runs}
+        self._folder = folder
+        self._program = program
+        self._logs: dict[Path, Log] = {}
+        self._rollouts = Rollouts()
+        self._lock = threading.Lock()
+
+    def runs(self) -> Mapping[str, Path]:
+        """The runs there are now, by name."""
+        if self._folder is None:
+            return self._given
+        return {**{name: self._folder / name for name in run_names(self._folder)}, **self._given}
+
+    def path(self, name: str) -> Path:
+        """The folder of a run. Raises DataError: there is none of that name."""
+        try:
+            return self.runs()[name]
+        except KeyError:
+            raise DataError(f"there is no run {name!r} here", hint=f"runs: {', '.join(self.runs())}") from None
+
+    def document(self, name: str) -> str:
+        """A document as JSON, by its name: `runs`, or what follows `runs/NAME`: nothing, `curve`, `skill`, `skill/3`,
+        `steps/0003`, `epochs/02`, `tasks`, `attempts/ID`, `cost`. Raises DataError: there is none of that name, or
+        what it is made from cannot be read."""
+        if name == "runs":
+            lines = [read_line(path, self._program) for path in self.runs().values()]
+            return _LINES.dump_json(tuple(sorted(lines, key=lambda line: -line.changed))).decode()
+        head, _, rest = name.partition("/")
+        run, _, part = rest.partition("/")
+        kind, _, key = part.partition("/")
+        makers = self._makers(run, key)
+        if head != "runs" or kind not in makers:
+            raise DataError(f"there is no document {name!r}", hint="the page asks for what it needs")
+        with self._lock:
+            return makers[kind]().model_dump_json()
+
+    def documents(self, run: str) -> Iterator[str]:
+        """The names of all documents of a run but its attempts."""
+        view = read_run(self.path(run))
+        yield from (f"runs/{run}{part}" for part in ("", "/curve", "/skill", "/tasks", "/cost"))
+        yield from (f"runs/{run}/steps/{step.number:04d}" for step in view.steps)
+        yield from (f"runs/{run}/epochs/{step.number:02d}" for step in view.epochs)
+        yield from (f"runs/{run}/skill/{int(Path(name).stem)}" for name in view.skills)
+
+    def attempts(self, run: str) -> tuple[str, ...]:
+        """The ids of all attempts of a run."""
+        with self._lock:
+            return tuple(dict.fromkeys(seen.attempt for seen in self._log(run).attempts))
+
+    def many(self, run: str, attempts: Sequence[str]) -> Iterator[str]:
+        """These attempts of a run, as `document` gives each."""
+        with self._lock:
+            log = self._log(run)
+        return (page.model_dump_json() for page in attempt_pages(log, attempts))
+
+    def stamps(self) -> dict[str, str]:
+        """For each run something that changes when it does."""
+        return {name: _stamp(path) for name, path in self.runs().items()}
+
+    def _makers(self, run: str, key: str) -> Mapping[str, Callable[[], Record]]:
+        return {
+            "": lambda: run_page(self._log(run), self._program),
+            "curve": lambda: curve(self._log(run)),
+            "skill": lambda: (
+                version(read_run(self.path(run)), _number(key)) if key else skill_page(read_run(self.path(run)))
+            ),
+            "steps": lambda: step_page(read_run(self.path(run)), f"steps/{key}"),
+            "epochs": lambda: step_page(read_run(self.path(run)), f"epochs/{key}"),
+            "tasks": lambda: self._tasks(run),
+            "attempts": lambda: attempt_page(self._log(run), key),
+            "cost": lambda: cost_page(self._log(run)),
+        }
+
+    def _tasks(self, run: str) -> TaskMatrix:
+        log = self._log(run)
+        summary = summary_of(read_run(log.path))
+        first = log.attempts[0].skill if log.attempts else ""
+        initial, best = (first, "") if summary is None else (summary.initial.hash, summary.best.hash)
+        return task_matrix(log, initial, best, self._rollouts)
+
+    def _log(self, run: str) -> Log:
+        path = self.path(run)
+        log = self._logs.setdefault(path, Log(path))
+        log.read()
+        return log
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal():
+        raise DataError(f"{text!r} is not the number of a step", hint="0 is the initial skill")
+    return int(text)
+
+
+def _stamp(path: Path) -> str:
+    sizes = [file.stat().st_mtime_ns if file.exists() else 0 for file in (path / EVENTS, path / SUMMARY)]
+    return f"{sizes[0]:x}-{sizes[1]:x}-{is_running(path):d}"

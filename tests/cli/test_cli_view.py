@@ -1,0 +1,52 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from etude.cli.main import main
+
+Captured = pytest.CaptureFixture[str]
+RUN = "demo/runs/demo"
+
+
+def test_the_page_is_served_until_it_is_interrupted_and_keeps_its_link(demo_project: Path) -> None:
+    command = [sys.executable, "-m", "etude", "view", RUN, "--no-open", "--json", "--port", "0"]
+    environ = {**os.environ, "XDG_STATE_HOME": str(Path("state").absolute())}
+    tokens: list[str] = []
+    for _ in range(2):
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environ) as server:
+            assert server.stdout is not None
+            told = "".join(iter(server.stdout.readline, "}\n")) + "}"
+            url = json.loads(told)["url"]
+            with urllib.request.urlopen(f"{url}data/runs", timeout=30) as answer:
+                assert [run["name"] for run in json.load(answer)] == ["demo"]
+            server.send_signal(signal.SIGINT)
+            assert server.wait(30) == 0
+        tokens.append(url.rstrip("/").rpartition("/")[2])
+    assert tokens[0] == tokens[1]
+    assert Path("state/etude/view-token").stat().st_mode & 0o77 == 0
+
+
+def test_the_page_is_written_as_one_file(demo_project: Path, capsys: Captured) -> None:
+    assert main(["view", RUN, "--export", "report.html", "--exclude", "gold", "--json"]) == 0
+    written = json.loads(capsys.readouterr().out)
+    assert written == {"file": "report.html", "bytes": Path("report.html").stat().st_size}
+    assert Path("report.html").read_text().startswith("<!doctype html>")
+    assert main(["view", "demo/runs", "--export", "all.html"]) == 0
+
+
+def test_what_cannot_be_shown_is_an_error(demo_project: Path, capsys: Captured) -> None:
+    for words, told in (
+        (["nowhere"], "there is no run in"),
+        (["--export", "a.html"], "there is no run to write"),
+        ([RUN, "--exclude", "gold"], "--exclude is about a file"),
+        ([RUN, "--export", "no/folder.html"], "cannot be written"),
+        ([RUN, "--port", "70000"], "is not a port"),
+    ):
+        assert main(["view", *words]) == 2
+        assert told in capsys.readouterr().err

@@ -1,0 +1,209 @@
+"""What the page shows, against what the files and the journal say when they are asked in another way."""
+
+import json
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from view_runs import train
+
+from etude.errors import DataError, Interrupted
+from etude.events import AttemptFinished, Event
+from etude.store.projections.cost import cost_page
+from etude.store.projections.curve import curve
+from etude.store.projections.log import Log
+from etude.view.shelf import Shelf
+
+
+def asked(run: Path, sql: str) -> list[tuple[Any, ...]]:
+    """What the journal says."""
+    with closing(sqlite3.connect(f"file:{run / 'journal.db'}?mode=ro", uri=True)) as database:
+        return database.execute(sql).fetchall()
+
+
+def events(run: Path, kind: str) -> list[dict[str, Any]]:
+    lines = map(json.loads, (run / "events.jsonl").read_text().splitlines())
+    return [event for event in lines if event["kind"] == kind]
+
+
+def document(run: Path, name: str = "") -> Any:
+    return json.loads(Shelf([run], None).document(f"runs/{run.name}{name}"))
+
+
+@pytest.fixture(params=["finished", "published"])
+def run(request: pytest.FixtureRequest) -> Path:
+    return request.getfixturevalue(request.param)
+
+
+def test_the_band_has_the_numbers_of_the_summary_and_of_the_account(run: Path) -> None:
+    page, summary = document(run), json.loads((run / "summary.json").read_text())
+    for name in ("verdict", "initial", "best", "test_gain", "no_skill", "settle", "forecast"):
+        assert page[name] == summary[name]
+    calls, tokens = asked(run, "SELECT COUNT(*), SUM(input_tokens) + SUM(output_tokens) FROM spend")[0]
+    assert (page["calls"], page["tokens"], page["state"]) == (calls, tokens, "finished")
+    assert [row["action"] for row in page["decisions"]] == [event["action"] for event in events(run, "decided")]
+
+
+def test_the_curve_is_over_the_calls_of_the_target(run: Path) -> None:
+    points, summary = document(run, "/curve")["points"], json.loads((run / "summary.json").read_text())
+    known = {step["step"]: step for step in summary["curve"]}
+    for point in points:
+        if point["origin"] == "step":
+            assert (point["batch"], point["val"]) == (known[point["step"]]["batch"], known[point["step"]]["val"])
+    calls = [point["calls"] for point in points]
+    ((sent,),) = asked(run, "SELECT COUNT(*) FROM spend WHERE role = 'target'")
+    assert calls == sorted(calls)
+    assert calls[0] > 0
+    assert calls[-1] <= sent
+
+
+def test_the_cost_is_that_of_the_account_by_role(run: Path) -> None:
+    cost = document(run, "/cost")
+    counts = asked(run, "SELECT role, COUNT(*), SUM(input_tokens), SUM(output_tokens) FROM spend GROUP BY role")
+    for role, *known in counts:
+        stages = [stage for stage in cost["stages"] if stage["role"] == role]
+        sums = [sum(stage["calls"] for stage in stages)]
+        sums += [sum(stage["usage"][name] for stage in stages) for name in ("input_tokens", "output_tokens")]
+        assert sums == known
+    assert cost["facts"] == dict(asked(run, "SELECT kind, COUNT(*) FROM facts GROUP BY kind"))
+    # The target of this world makes one call for each attempt that the journal does not know.
+    ((answers,),) = asked(run, "SELECT COUNT(*) FROM spend WHERE role = 'target'")
+    assert cost["attempts"] - cost["known"] == answers
+    assert sum(calls for _, calls, _ in cost["rates"]) == cost["calls"]
+
+
+def test_each_attempt_stands_in_its_place_among_tasks_and_steps(run: Path) -> None:
+    matrix = document(run, "/tasks")
+    keys = [column["key"] for column in matrix["columns"]]
+    cells = {
+        (row["split"], row["task"], keys[column]): (score, after, attempts)
+        for row in matrix["rows"]
+        for column, score, after, attempts in row["cells"]
+    }
+    for folder in sorted((run / "steps").iterdir()):
+        rollout = folder / "rollout.json"
+        for attempt in json.loads(rollout.read_text()) if rollout.exists() else ():
+            score, _, attempts = cells["train", attempt["task"]["id"], f"steps/{folder.name}"]
+            assert (score, attempts) == (attempt["score"]["hard"], [attempt["id"]])
+    ship = json.loads((run / "ship.json").read_text())
+    for task in ship["tried"]:
+        assert cells["test", task["task"], "initial"][0] == task["a"][0]
+        assert cells["test", task["task"], "best"][0] == task["b"][0]
+    for event in events(run, "attempt_finished"):
+        if event["split"] == "test":
+            assert any(event["attempt"] in cells.get(("test", event["task"], key), ("", "", ()))[2] for key in keys)
+
+
+def test_an_attempt_rests_on_what_the_journal_holds_of_it(run: Path) -> None:
+    for event in events(run, "attempt_finished")[::7]:
+        page = document(run, f"/attempts/{event['attempt']}")
+        assert (page["task"], page["hard"], page["split"]) == (event["task"], event["hard"], event["split"])
+        assert [fact["name"] for fact in page["facts"]] == event["facts"]
+        for fact in page["facts"]:
+            kind, _, start = fact["name"].partition(" ")
+            ((value, seconds),) = asked(
+                run, f"SELECT value, seconds FROM facts WHERE kind = '{kind}' AND key_hash LIKE '{start}%'"
+            )
+            assert (fact["said"], fact["seconds"]) == (json.loads(value)["text"], seconds)
+        if page["attempt"] is not None:
+            assert page["attempt"]["trajectory"]["usage"] == page["facts"][0]["usage"]
+
+
+def test_a_step_tells_the_fate_of_each_edit_and_its_proof(finished: Path) -> None:
+    for folder in sorted((finished / "steps").iterdir()):
+        step, update = document(finished, f"/steps/{folder.name}"), json.loads((folder / "update.json").read_text())
+        assert [(row["edit"], row["fate"], row["detail"]) for row in step["edits"]] == [
+            (each["edit"], each["fate"], each["detail"]) for each in update["edits"]
+        ]
+        if step["tested"]:
+            proof = json.loads((folder / "proof.json").read_text())["edits"]
+            known = {json.dumps(each["edit"], sort_keys=True): each for each in proof}
+            for row in step["edits"]:
+                each = known[json.dumps(row["edit"], sort_keys=True)]
+                assert (row["fixes"], row["needed"]) == (each["fixes"], each["needed"])
+
+
+def test_a_line_of_the_skill_leads_to_its_step_and_evidence(finished: Path) -> None:
+    page, provenance = document(finished, "/skill"), json.loads((finished / "provenance.json").read_text())
+    assert [each["line"] for each in page["lines"]] == provenance["lines"]
+    for each in page["lines"]:
+        change = each["line"]["change"]
+        assert each["place"] == ("" if change is None else provenance["changes"][change]["place"])
+        if each["evidence"]:
+            edits = [provenance["changes"][change]["edits"][number] for number in each["line"]["edits"]]
+            assert each["evidence"]["cites"] == len({name for edit in edits for name in edit["failures"]})
+    for number in page["versions"]:
+        text = (finished / "skills" / f"{number:04d}.md").read_text()
+        assert document(finished, f"/skill/{number}")["text"] == text
+
+
+def test_a_log_is_read_on_as_it_grows_and_comes_to_the_same(run: Path, tmp_path: Path) -> None:
+    shutil.copytree(run, tmp_path / run.name)
+    whole = (run / "events.jsonl").read_bytes()
+    file = tmp_path / run.name / "events.jsonl"
+    log = Log(tmp_path / run.name)
+    for end in (*range(0, len(whole), 9_973), len(whole)):
+        file.write_bytes(whole[:end])  # also in the middle of a line
+        log.read()
+    known = Log(run)
+    known.read()
+    assert (log.attempts, log.marks, curve(log).points) == (known.attempts, known.marks, curve(known).points)
+    assert cost_page(log) == cost_page(known)
+    assert not log.read()
+    file.write_bytes(whole[:-1])
+    assert log.read()
+
+
+def test_a_run_that_has_just_begun_has_a_page(tmp_path: Path, finished: Path) -> None:
+    young = tmp_path / "young"
+    young.mkdir()
+    shutil.copy(finished / "journal.db", young)
+    (young / "events.jsonl").write_bytes(
+        b"".join((finished / "events.jsonl").read_bytes().splitlines(keepends=True)[:20])
+    )
+    assert document(young)["verdict"] is None
+    assert document(young, "/curve")["points"] == []
+    assert document(young, "/tasks")["rows"] == []
+    with pytest.raises(DataError, match="has no provenance"):
+        document(young, "/skill")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "x",
+        "runs/first/nothing",
+        "runs/none",
+        "runs/first/steps/99",
+        "runs/first/attempts/a",
+        "runs/first/skill/x",
+    ],
+)
+def test_a_document_that_is_not_there_is_an_error(finished: Path, name: str) -> None:
+    with pytest.raises(DataError):
+        Shelf([finished], None).document(name)
+
+
+def test_runs_that_start_later_in_a_folder_are_found(finished: Path, tmp_path: Path) -> None:
+    shelf = Shelf([], tmp_path)
+    assert json.loads(shelf.document("runs")) == []
+    shutil.copytree(finished, tmp_path / "later")
+    assert [line["name"] for line in json.loads(shelf.document("runs"))] == ["later"]
+    assert json.loads(shelf.document("runs/later"))["name"] == "later"
+
+
+def test_a_file_in_its_folder_stops_a_run_which_then_goes_on(tmp_path: Path) -> None:
+    class Stopping:
+        def emit(self, event: Event) -> None:
+            if isinstance(event, AttemptFinished):
+                (tmp_path / "run" / "stop").touch()
+
+    with pytest.raises(Interrupted):
+        train(tmp_path, "run", sinks=[Stopping()])
+    page = document(tmp_path / "run")
+    assert (page["state"], page["why"]) == ("stopped", "interrupted")
+    assert document(train(tmp_path, "run"))["state"] == "finished"
