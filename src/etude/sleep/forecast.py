@@ -25,15 +25,15 @@ _FEWEST_OF_A_SESSION = 0.5
 _TURNS_OF_A_TASK = 3
 _ANSWER = 400
 """Tokens of an answer, where there is no transcript to see it from."""
-_LONGER = (0.6, 1.1)
+_LONGER = (0.6, 1.0)
 """How much longer than in the transcripts answers may be: the low end and the high one, as in all pairs below."""
-_RULES = 3
+_RULES = 4
 """That a candidate brings at most, for the trial of each alone."""
-_GRADED = (0.25, 0.4)
+_GRADED = (0.25, 0.45)
 """Share of attempts that a judge sees: those at tasks with a rubric that pass the checks."""
-_ATTEMPT, _ANALYSIS, _SHOWN, _GRADE, _MINE, _PING = 150, 900, 550, 300, 1_000, 60
+_ATTEMPT, _ANALYSIS, _SHOWN, _GRADE, _MINE, _PING = 150, 900, 450, 300, 1_000, 60
 """Tokens of a call besides documents, questions and answers; `_SHOWN` for each attempt that an analysis is shown."""
-_ANALYSED, _GRADED_OUT, _MINED = (60, 400), (12, 120), (80, 400)
+_ANALYSED, _GRADED_OUT, _MINED = (60, 300), (12, 100), (80, 300)
 """Output tokens."""
 
 
@@ -131,7 +131,7 @@ def _end(
     attempts, rounds = _training(config, train, val, bound)
     analyses = rounds * (parts(train, config.reflect.minibatch_size) + 1 + bound)
     dreams = config.sleep.dream * count * bound if tasks is None else 0
-    probes, wishes = (count, 1) if tasks is None else (0, 0)
+    probes, wishes = (count, bound) if tasks is None else (0, 0)
     grades = probes + round(attempts * _GRADED[bound])
     question, answer = sizes.question, sizes.answer * _LONGER[bound]
     read = analyses * (_ANALYSIS + sizes.document) + rounds * train * (question + answer + _SHOWN)

@@ -56,7 +56,7 @@ def test_a_project_that_is_in_order_is_all_fine(fresh_project: Path, capsys: Cap
 def test_without_a_config_the_installation_is_checked(here: Path, capsys: Captured) -> None:
     found = checks(capsys)
     assert found["extras"][0]["text"].startswith("installed: serve, agents, ")
-    assert found["config"][0]["fix"] == "`etude init DATA` makes one"
+    assert found["config"][0]["fix"] == "`etude init DATA` makes one; `etude sleep init` for nights"
     assert "data" not in found
 
 

@@ -68,6 +68,21 @@ def test_the_model_with_a_key_is_taken_where_no_agent_is_logged_in(
     assert told["settings"]["target"] == told["settings"]["optimizer"] == {"model": "openai:gpt-5.5"}
 
 
+def test_the_subscription_of_the_agent_comes_before_a_key(
+    machine: Small, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = machine.root / "bin" / "claude"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho '2.1.328 (Claude Code)'\n")
+    program.chmod(0o755)
+    (machine.home / ".claude" / ".credentials.json").write_text('{"claudeAiOauth": {"accessToken": "invented"}}')
+    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-invented-for-this-test")
+    shown = said(capsys, "init")
+    assert "models     agent:claude-code" in shown
+    assert "cost       counts against your subscription" in shown
+
+
 def test_settings_that_are_there_stay_unless_they_are_to_go(machine: Small, capsys: Captured) -> None:
     Path("sleep.yaml").write_text("mine")
     assert "'sleep.yaml' exists already" in refused(capsys, *NAMED)

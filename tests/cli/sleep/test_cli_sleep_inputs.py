@@ -46,8 +46,7 @@ def test_the_verbs_are_listed(words: list[str], capsys: Captured) -> None:
 @pytest.mark.parametrize("verb", ["run", "dry-run", "schedule"])
 def test_without_settings_it_is_said_what_to_write(verb: str, here: Path, capsys: Captured) -> None:
     assert refused(capsys, verb) == (
-        "error: no CONFIG was given and there is no 'sleep.yaml' here\n"
-        "hint: write one, as in docs/guides/sleep.md: 'target: {model: agent:codex}', 'optimizer: {model: ...}'\n"
+        "error: no CONFIG was given and there is no 'sleep.yaml' here\nhint: `etude sleep init` makes one\n"
     )
     assert refused(capsys, verb, "other.yaml") == (
         "error: config file 'other.yaml' does not exist\nhint: give the settings of a night\n"

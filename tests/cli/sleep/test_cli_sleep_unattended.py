@@ -82,6 +82,19 @@ def test_only_a_model_that_cannot_be_reached_is_worth_waiting_for(
     assert small.ledger() == {}
 
 
+def test_the_night_that_waited_is_the_one_that_ends(tmp_path: Path) -> None:
+    small, down = Small(tmp_path, n=3), [True]
+
+    def fail(request: ChatRequest) -> None:
+        if down:
+            raise TransientError("no route", unreachable=True)
+
+    small.before = fail
+    report = patiently(lambda: small.night(limits={"outage_seconds": 0.1}), lambda seconds: down.clear())
+    assert (report.night, report.starts, report.status) == (1, 2, "proposed")
+    assert set(small.ledger().values()) == {"used"}
+
+
 def test_a_proposal_is_told_of_on_the_desktop_and_once_at_the_next_command(
     sleeper: Small, desktop: Path, capsys: Captured
 ) -> None:
@@ -102,11 +115,11 @@ def test_a_night_that_failed_is_told_of_without_a_word_of_why(
     sleeper: Small, desktop: Path, capsys: Captured
 ) -> None:
     said(capsys, "run", "--unattended", "--limits.calls", "5", code=3)
-    assert "A night could not be carried out. See: etude sleep status>" in desktop.read_text()
+    assert "A night stopped before its end. See: etude sleep status>" in desktop.read_text()
     Path("sleep.yaml").write_text("secret: words")
     assert main(["sleep", "run", "--unattended"]) == 2
     (news,) = news_folder().iterdir()
-    assert news.read_text() == f"A night could not be carried out. See: cd {sleeper.project} && etude sleep status"
+    assert news.read_text() == f"A night stopped before its end. See: cd {sleeper.project} && etude sleep status"
     assert news.stat().st_mode & 0o777 == 0o600
 
 

@@ -65,7 +65,7 @@ def _config(args: argparse.Namespace, found: Findings) -> TrainConfig | None:
     path = next((path for path in map(Path, names) if args.config is not None or path.exists()), None)
     if path is None:
         text = f"no CONFIG was given and there is no {DEFAULT_CONFIG!r} here: only the installation is checked"
-        found.note("config", text, "`etude init DATA` makes one")
+        found.note("config", text, "`etude init DATA` makes one; `etude sleep init` for nights")
         return None
 
     def made(data: Mapping[str, Any], *, where: str) -> TrainConfig:

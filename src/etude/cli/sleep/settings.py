@@ -155,8 +155,7 @@ def read_config(args: argparse.Namespace) -> SleepConfig:
     path = Path(DEFAULT_SLEEP_CONFIG if args.config is None else args.config)
     if args.config is None and not path.exists():
         raise UsageError(
-            f"no CONFIG was given and there is no {DEFAULT_SLEEP_CONFIG!r} here",
-            hint="write one, as in docs/guides/sleep.md: 'target: {model: agent:codex}', 'optimizer: {model: ...}'",
+            f"no CONFIG was given and there is no {DEFAULT_SLEEP_CONFIG!r} here", hint="`etude sleep init` makes one"
         )
     own = [("sleep.auto_adopt", "true")] if args.auto_adopt else []
     return with_options(lambda flags: load_sleep_config(path, flags=[*flags, *own]), args)

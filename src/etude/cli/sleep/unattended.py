@@ -50,7 +50,7 @@ def tell_of(report: NightReport | None, args: argparse.Namespace) -> None:
     """Tell a person of a night that brought something, or of one that failed (None). Never fails, and quotes nothing
     that a transcript says."""
     if report is None:
-        text, verb = "A night could not be carried out.", "status"
+        text, verb = "A night stopped before its end.", "status"
     elif report.status == "proposed":
         text, verb = page(report, proposal_of(report))[0], "explain"
     elif report.status == "adopted":
