@@ -1,9 +1,11 @@
 """From a machine with transcripts to the first report."""
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from briefs_sessions import write_claude
 from cli_said import Captured, data, said
 from small_night import MODELS, Small, tree
 
@@ -56,6 +58,15 @@ def test_the_settings_are_short_and_no_night_of_usual_size_meets_their_limit(
     assert config.limits.calls is not None
     assert config.limits.calls >= told["forecast"]["calls"]["high"] * 8  # 40 sessions, where these are five
     assert told["next"] == ["etude sleep run"]
+
+
+def test_it_looks_back_no_further_than_to_find_enough_sessions(machine: Small, capsys: Captured) -> None:
+    start = datetime.now(UTC) - timedelta(days=12)
+    write_claude(machine.home, machine.turns[:12], str(machine.project), start)
+    told = data(capsys, "init", *NAMED)
+    assert told["settings"]["sleep"]["lookback_hours"] == 720
+    assert (told["sessions"], told["forecast"]["sessions"]) == ({"claude-code": 12}, 12)
+    assert data(capsys, "dry-run")["forecast"]["calls"] == told["forecast"]["calls"]
 
 
 def test_the_model_with_a_key_is_taken_where_no_agent_is_logged_in(

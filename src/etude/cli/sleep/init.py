@@ -5,6 +5,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from math import ceil
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from etude.sleep.improve.groups import opened_chars
 from etude.sleep.places import documents_of
 from etude.sleep.tasks.gather import Surroundings
 from etude.sleep.transcripts.harvest import Asked, Harvest, harvest
+from etude.sleep.transcripts.sessions import Session
 from etude.sleep.transcripts.sources import sources_named
 
 _LOOKBACKS = (72, 720, None)
@@ -56,14 +58,12 @@ def run(args: argparse.Namespace) -> int:
     if path.exists() and not args.force:
         hint = f"`{output.program()} sleep dry-run` says what a night would do; --force overwrites the file"
         raise ConfigError(f"{str(path)!r} exists already", hint=hint)
-    found, hours = _sessions(Surroundings())
-    used = {one.source: one.taken + one.beyond for one in found.sources if one.taken}
-    agents = sorted(used, key=lambda name: -used[name])
-    agent = args.agent or _one_of("Whose skill and memory file are to be improved?", agents, args)
+    found, sessions, hours = _sessions(Surroundings())
+    used = dict(Counter(session.source for session in sessions).most_common())
+    agent = args.agent or _one_of("Whose skill and memory file are to be improved?", list(used), args)
     target, optimizer = _models(agent, args)
     values = {"target": target, "optimizer": optimizer, "agent": agent, "hours": hours}
     config = make_sleep_config(yaml.safe_load(_text(values)))
-    sessions = [each.session for each in found.sessions]
     forecast = forecast_night(config, sessions, None, opened_chars(config))
     # Of the largest night there can be: a limit that nights reach would stop each of them.
     most = forecast.calls.high / len(sessions) * config.sleep.max_tasks
@@ -94,17 +94,17 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _sessions(around: Surroundings) -> tuple[Harvest, int | None]:
-    """The sessions of the current folder, and how far back they go. Raises DataError: there is none."""
+def _sessions(around: Surroundings) -> tuple[Harvest, list[Session], int | None]:
+    """What is found in the current folder, the sessions of the first night, and how far back they go. Raises
+    DataError: there is none."""
     sources, scope, most = sources_named(()), os.path.realpath(os.curdir), SleepSection().max_tasks
-    found, hours = Harvest(), None
-    for hours in _LOOKBACKS:
-        asked = Asked(now=around.now(), scope=scope, hours=hours, limit=most)
-        found = harvest(sources, None, asked, home=around.home, environ=around.environ)
-        if len(found.sessions) >= _ENOUGH:
-            break
-    if found.sessions:
-        return found, hours
+    asked = Asked(now=around.now(), scope=scope, limit=most, newest=True)
+    found = harvest(sources, None, asked, home=around.home, environ=around.environ)
+    for hours in _LOOKBACKS if found.sessions else ():
+        since = None if hours is None else around.now() - timedelta(hours=hours)
+        sessions = [each.session for each in found.sessions if since is None or _ended(each.session, since)]
+        if hours is None or len(sessions) >= _ENOUGH:
+            return found, sessions, hours
     asked = Asked(now=around.now(), limit=most, newest=True)
     there = harvest(sources, None, asked, home=around.home, environ=around.environ).sessions
     if not there:
@@ -119,6 +119,10 @@ def _sessions(around: Surroundings) -> tuple[Harvest, int | None]:
         f"no agent has worked in {scope!r} or below it; the newest sessions are of {shown or 'no folder'}",
         hint="run this in the folder of a project that an agent has worked in",
     )
+
+
+def _ended(session: Session, since: datetime) -> bool:
+    return session.ended is None or session.ended >= since
 
 
 def _models(agent: str, args: argparse.Namespace) -> tuple[str, str]:
