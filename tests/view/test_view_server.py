@@ -6,6 +6,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+from view_asking import ask
 
 from etude.view.server import ViewServer, page_files, serving
 from etude.view.shelf import Shelf
@@ -15,18 +16,6 @@ from etude.view.shelf import Shelf
 def server(finished: Path) -> Generator[ViewServer]:
     with serving(Shelf([finished], None)) as server:
         yield server
-
-
-def ask(server: ViewServer, path: str, method: str = "GET", **headers: str) -> tuple[int, dict[str, str], bytes]:
-    """Ask for a path below the link, or for one that begins with `/` as it is."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
-    whole = path if path.startswith("/") else f"/{server.token}/{path}"
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    connection.request(method, whole, headers={"Host": f"127.0.0.1:{server.port}", **named})
-    answer = connection.getresponse()
-    found = answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
-    connection.close()
-    return found
 
 
 def test_who_has_the_link_gets_the_page_and_its_data(server: ViewServer) -> None:

@@ -11,9 +11,12 @@ from pathlib import Path
 from etude.cli.lookup import RUNS, find_run, is_run
 from etude.cli.parsing.arguments import VIEW_PORT
 from etude.cli.parsing.usage import UsageError
+from etude.cli.sleep.settings import find_project, settings_in
 from etude.cli.terminal import output
 from etude.errors import ConfigError, DataError
 from etude.files import private_file, private_folder, write_atomically
+from etude.sleep.review import Reviews
+from etude.sleep.tasks.gather import Surroundings, state_in
 from etude.store.views import runs_in
 from etude.user_state import user_state
 from etude.view.export import export_page
@@ -77,11 +80,21 @@ def _token(environ: Mapping[str, str], home: Path) -> str:
         return secrets.token_urlsafe(24)
 
 
+def _reviews() -> Reviews | None:
+    """The nights of the project here; None where there were none yet."""
+    sleep = settings_in(None)
+    project = find_project(None, sleep)
+    state = state_in(project, None if sleep is None else sleep.state, Surroundings())
+    named = () if sleep is None else tuple(Path(path) for path in sleep.named_paths)
+    return Reviews(project, state, named) if state.numbers() else None
+
+
 def _shelf(names: list[str]) -> Shelf:
-    """The runs of these names, or those of a folder. Raises DataError: there are none of that name."""
+    """The runs of these names, or those of a folder; those here and the nights of the project, unless names are
+    given. Raises DataError: there are none of that name."""
     program = output.program()
     if not names:
-        return Shelf([], RUNS, program)
+        return Shelf([], RUNS, program, _reviews())
     if len(names) == 1 and Path(names[0]).is_dir() and not is_run(Path(names[0])) and not is_run(RUNS / names[0]):
         return Shelf([], Path(names[0]), program)
     paths = [Path(find_run(name).path) for name in names]

@@ -15,7 +15,11 @@ from contextlib import contextmanager
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from etude.errors import EtudeError, not_installed
+from pydantic import Field, ValidationError
+
+from etude.errors import DataError, EtudeError, not_installed
+from etude.records import Record
+from etude.sleep.review import Decision
 from etude.store.views import STOP
 from etude.view.shelf import Shelf
 
@@ -39,6 +43,15 @@ _HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cache-control": "no-store",
 }
+
+
+class _Decision(Record):
+    """What a person decided on rules of a night."""
+
+    what: Decision
+    rules: tuple[str, ...] = Field(min_length=1)
+    words: dict[str, str] = Field(default_factory=dict[str, str])
+    """Other texts, by id."""
 
 
 def page_files() -> dict[str, bytes]:
@@ -79,6 +92,20 @@ def make_app(shelf: Shelf, token: str, port: int) -> "ASGIApp":
             return Response(json.dumps({"error": str(error)}), status_code=404, media_type="application/json")
         return Response("{}", media_type="application/json")
 
+    async def decide(request: "Request") -> Response:
+        try:
+            asked = _Decision.model_validate_json(await request.body())
+            if shelf.reviews is None:
+                raise DataError("this page shows no nights", hint="start it where `etude sleep status` shows some")
+            number = request.path_params["night"]
+            await asyncio.to_thread(shelf.reviews.decide, number, asked.rules, asked.what, asked.words)
+        except EtudeError as error:
+            told = json.dumps({"error": error.message, "hint": error.hint})
+            return Response(told, status_code=409, media_type="application/json")
+        except ValidationError:
+            return Response('{"error": "this is not a decision"}', status_code=400, media_type="application/json")
+        return Response("{}", media_type="application/json")
+
     def events(request: "Request") -> Response:
         return StreamingResponse(_news(shelf), media_type="text/event-stream")
 
@@ -87,6 +114,7 @@ def make_app(shelf: Shelf, token: str, port: int) -> "ASGIApp":
             Route("/data/{name:path}", document),
             Route("/events", events),
             Route("/act/stop/{run}", stop, methods=["POST"]),
+            Route("/act/nights/{night:int}", decide, methods=["POST"]),
             Route("/{file:path}", static),
         ]
     )

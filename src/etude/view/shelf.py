@@ -8,16 +8,18 @@ from pydantic import TypeAdapter
 
 from etude.errors import DataError
 from etude.records import Record
+from etude.sleep.review import NightLine, Reviews
 from etude.store.projections.attempts import attempt_page, attempt_pages
 from etude.store.projections.cost import cost_page
 from etude.store.projections.curve import curve
 from etude.store.projections.log import Log
 from etude.store.projections.runs import RunLine, read_line, run_page, summary_of
-from etude.store.projections.skills import skill_page, version
+from etude.store.projections.skills import SkillPage, Version, skill_page, version
 from etude.store.projections.steps import step_page
 from etude.store.projections.tasks import Rollouts, TaskMatrix, task_matrix
 from etude.store.views import EVENTS, SUMMARY, is_running, read_run, run_names
 
+_NIGHTS = TypeAdapter(tuple[NightLine, ...])
 _LINES = TypeAdapter(tuple[RunLine, ...])
 
 
@@ -25,7 +27,11 @@ class Shelf:
     """Runs by name: those that were given, and all of a folder, also those that start later. May be asked by several
     threads."""
 
-    def __init__(self, runs: Sequence[Path], folder: Path | None, program: str = "etude") -> None:
+    def __init__(
+        self, runs: Sequence[Path], folder: Path | None, program: str = "etude", reviews: Reviews | None = None
+    ) -> None:
+        self.reviews = reviews
+        """The nights of a project; None where the page is about runs only."""
         self._given = {path.resolve().name: path for path in runs}
         self._folder = folder
         self._program = program
@@ -47,13 +53,17 @@ class Shelf:
             raise DataError(f"there is no run {name!r} here", hint=f"runs: {', '.join(self.runs())}") from None
 
     def document(self, name: str) -> str:
-        """A document as JSON, by its name: `runs`, or what follows `runs/NAME`: nothing, `curve`, `skill`, `skill/3`,
-        `steps/0003`, `epochs/02`, `tasks`, `attempts/ID`, `cost`. Raises DataError: there is none of that name, or
-        what it is made from cannot be read."""
+        """A document as JSON, by its name: `runs`, `nights`, `nights/3`, `runs/NAME`, or that followed by `curve`,
+        `skill`, `skill/3`, `steps/0003`, `epochs/02`, `tasks`, `attempts/ID` or `cost`. Raises DataError: there is
+        none of that name, or what it is made from cannot be read."""
         if name == "runs":
             lines = [read_line(path, self._program) for path in self.runs().values()]
             return _LINES.dump_json(tuple(sorted(lines, key=lambda line: -line.changed))).decode()
         head, _, rest = name.partition("/")
+        if head == "nights" and self.reviews is not None:
+            if rest:
+                return self.reviews.night(_number(rest, "a night")).model_dump_json()
+            return _NIGHTS.dump_json(self.reviews.nights()).decode()
         run, _, part = rest.partition("/")
         kind, _, key = part.partition("/")
         makers = self._makers(run, key)
@@ -82,22 +92,25 @@ class Shelf:
         return (page.model_dump_json() for page in attempt_pages(log, attempts))
 
     def stamps(self) -> dict[str, str]:
-        """For each run something that changes when it does."""
-        return {name: _stamp(path) for name, path in self.runs().items()}
+        """For each run something that changes when it does; `/nights` stands for those."""
+        nights = {} if self.reviews is None else {"/nights": self.reviews.stamp()}
+        return {name: _stamp(path) for name, path in self.runs().items()} | nights
 
     def _makers(self, run: str, key: str) -> Mapping[str, Callable[[], Record]]:
         return {
             "": lambda: run_page(self._log(run), self._program),
             "curve": lambda: curve(self._log(run)),
-            "skill": lambda: (
-                version(read_run(self.path(run)), _number(key)) if key else skill_page(read_run(self.path(run)))
-            ),
+            "skill": lambda: self._skill(run, key),
             "steps": lambda: step_page(read_run(self.path(run)), f"steps/{key}"),
             "epochs": lambda: step_page(read_run(self.path(run)), f"epochs/{key}"),
             "tasks": lambda: self._tasks(run),
             "attempts": lambda: attempt_page(self._log(run), key),
             "cost": lambda: cost_page(self._log(run)),
         }
+
+    def _skill(self, run: str, step: str) -> SkillPage | Version:
+        view = read_run(self.path(run))
+        return version(view, _number(step, "a step")) if step else skill_page(view)
 
     def _tasks(self, run: str) -> TaskMatrix:
         log = self._log(run)
@@ -113,9 +126,9 @@ class Shelf:
         return log
 
 
-def _number(text: str) -> int:
+def _number(text: str, what: str) -> int:
     if not text.isdecimal():
-        raise DataError(f"{text!r} is not the number of a step", hint="0 is the initial skill")
+        raise DataError(f"{text!r} is not the number of {what}", hint="it is a whole number")
     return int(text)
 
 

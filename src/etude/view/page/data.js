@@ -82,9 +82,9 @@ export function useDocument(name) {
           }
         });
     };
-    const run = name.split("/")[1];
+    const [head, run] = name.split("/");
     const listen = (changed) => {
-      if (run === undefined || changed.has(run)) read();
+      if (head === "nights" ? changed.has("/nights") : run === undefined || changed.has(run)) read();
     };
     read();
     listeners.add(listen);

@@ -8,6 +8,7 @@ import { CostScreen } from "./cost.js";
 import { html } from "./html.js";
 import { leftOut, still, useConnected, useDocument } from "./data.js";
 import { Loaded } from "./parts.js";
+import { NightScreen, NightsScreen } from "./nights.js";
 import { go, to, usePlace } from "./place.js";
 import { RunScreen } from "./run.js";
 import { RunsScreen } from "./runs.js";
@@ -32,7 +33,9 @@ function screenOf(kind, rest) {
 function App() {
   const place = usePlace();
   const state = useDocument("runs");
-  const [head, run, kind = "", ...rest] = place.parts;
+  const nights = useDocument("nights");
+  const [head, second, kind = "", ...rest] = place.parts;
+  const run = head === "runs" ? second : undefined;
   useKeys(place);
   useEffect(() => {
     document.title = run ? `${run} – etude` : "etude";
@@ -41,6 +44,7 @@ function App() {
     <a class="skip" href="#content" onClick=${skip}>to the content</a>
     <header>
       <a class="brand" href=${to(["runs"])}>etude</a>
+      ${nights.data?.length ? html`<a class="runname" href=${to(["nights"])}>nights</a>` : null}
       ${run ? html`<a class="runname" href=${to(["runs", run])} title=${run} most=${80}>${run}</a>` : null}
       ${run
         ? html`<nav aria-label="screens of the run">
@@ -55,7 +59,11 @@ function App() {
     ${run ? html`<${Band} run=${run} />` : null}
     <main id="content" tabindex="-1">
       ${leftOut.map((text) => html`<p class="note">${text}</p>`)}
-      ${head === "runs" && run
+      ${head === "nights"
+        ? second
+          ? html`<${NightScreen} key=${second} night=${second} />`
+          : html`<${NightsScreen} />`
+        : run
         ? h(screenOf(kind, rest), { key: [run, kind, ...rest].join("/"), run, kind, rest, query: place.query })
         : html`<${Loaded} state=${state}>${(runs) => html`<${RunsScreen} runs=${runs} query=${place.query} />`}<//>`}
     </main>

@@ -1,0 +1,139 @@
+"""What a person decides on after a night, rule by rule, as records that a page draws. The words are those of the
+report, so that page and `report.md` agree."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal
+
+from etude.errors import DataError
+from etude.records import Record
+from etude.skill import token_count
+from etude.sleep.adoption.adopt import adopt, kept_rules, reject
+from etude.sleep.adoption.proposal import FOLDER, PROPOSAL
+from etude.sleep.adoption.rules import Answers
+from etude.sleep.adoption.waiting import Item, RuleState, newest, pending
+from etude.sleep.night import read_report
+from etude.sleep.page import document_lines, item_lines
+from etude.sleep.places import without_secrets
+from etude.sleep.state import SleepState
+
+Decision = Literal["take", "reject"]
+
+
+class NightLine(Record):
+    """A night in a list."""
+
+    night: int
+    status: str
+    """As its report has it; empty where there is none that can be read."""
+    proposal: bool
+    newest: bool
+    """Only the newest proposal waits for a person."""
+
+
+class ReviewedRule(Record):
+    """A change of one rule."""
+
+    id: str
+    text: str
+    document: str
+    state: RuleState
+    leaving: bool
+    """The rule is to be taken out."""
+    lines: tuple[str, ...]
+    """What it rests on, what it does and what it costs, as in the report."""
+    tasks: int | None
+    """Tasks that were attempted with it and without it; None where it was not tested."""
+    without: int | None
+    """Those of them that came out right without it."""
+    with_it: int | None
+    example: Answers | None
+    tokens: int
+
+
+class NightPage(Record):
+    """A night with what it proposes."""
+
+    night: int
+    status: str
+    newest: bool
+    rules: tuple[ReviewedRule, ...]
+    statistics: tuple[str, ...]
+    """What was measured of each document as a whole."""
+
+
+class Reviews:
+    """The nights of a project, and what a person decides on them."""
+
+    def __init__(self, project: Path, state: SleepState, named: Sequence[Path] = ()) -> None:
+        self._project = project
+        self._state = state
+        self._named = tuple(named)
+
+    def nights(self) -> tuple[NightLine, ...]:
+        """All nights, the last one first."""
+        last = newest(self._state)
+        return tuple(
+            NightLine(
+                night=number, status=self._status(number), proposal=self._has_proposal(number), newest=number == last
+            )
+            for number in reversed(self._state.numbers())
+        )
+
+    def night(self, number: int) -> NightPage:
+        """A night as it stands now. Raises DataError: there is none of that number, or it cannot be read."""
+        if number not in self._state.numbers():
+            raise DataError(f"there is no night {number}", hint="`etude sleep status` shows the nights")
+        items: tuple[Item, ...] = ()
+        if self._has_proposal(number):
+            items = pending(self._state, kept_rules(self._state.folder), number, self._project, self._named).items
+        report = read_report(self._state, number)
+        measured = () if report is None else report.documents
+        return NightPage(
+            night=number,
+            status=self._status(number),
+            newest=number == newest(self._state),
+            rules=tuple(self._reviewed(item) for item in items),
+            statistics=tuple(line for document in measured for line in document_lines(document)),
+        )
+
+    def decide(
+        self, number: int, rules: Sequence[str], what: Decision, words: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        """Take these rules, in other words where `words` has some by id, or turn them down. Raises as `adopt` and
+        `reject`."""
+        folder = self._state.night(number) / FOLDER
+        if what == "reject":
+            reject(folder, self._state.folder, rules)
+        else:
+            adopt(folder, self._project, self._state.folder, rules=rules, words=words, allow=self._named)
+
+    def stamp(self) -> str:
+        """Changes when a night or a decision does."""
+        files = (self._state.folder / "rules.json", self._state.nights, *self._state.nights.glob("*/night.json"))
+        return "-".join(f"{file.stat().st_mtime_ns:x}" for file in files if file.exists())
+
+    def _reviewed(self, item: Item) -> ReviewedRule:
+        rule, trial = item.rule, item.rule.evidence.trial
+        path, root = item.document.live.path, f"{self._project.absolute()}/"
+        return ReviewedRule(
+            id=rule.id,
+            text=without_secrets(rule.text)[0],
+            document=path.removeprefix(root),
+            state=item.state,
+            leaving=item.leaving,
+            lines=tuple(line.strip() for line in item_lines(item, "", self._project)[1:]),
+            tasks=None if trial is None else trial.tasks,
+            without=None if trial is None else trial.without,
+            with_it=None if trial is None else trial.with_it,
+            example=None if trial is None else trial.example,
+            tokens=token_count(rule.text),
+        )
+
+    def _status(self, number: int) -> str:
+        report = read_report(self._state, number)
+        return "" if report is None else report.status
+
+    def _has_proposal(self, number: int) -> bool:
+        return (self._state.night(number) / FOLDER / PROPOSAL).exists()

@@ -1,0 +1,431 @@
+"""The page in a real Chromium: watched live, as a file, with hostile content, by keyboard, audited."""
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import WHY_NOT, browser, sized, there, told
+from sleep_proposals import offer
+from sleep_proposals import project as made_project
+
+from etude.cli.demo import make_project
+from etude.simulation.endpoint import running_endpoint
+from etude.sleep.review import Reviews
+from etude.sleep.state import SleepState
+from etude.view.export import export_page
+from etude.view.server import ViewServer, serving
+from etude.view.shelf import Shelf
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not there(), reason=WHY_NOT)]
+
+SCREENS = ("", "/skill", "/skill?line=9", "/skill/1", "/steps", "/steps/0001", "/tasks", "/tasks?split=test", "/cost")
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo with a finished run of two epochs by each search."""
+    folder = tmp_path_factory.mktemp("view") / "project"
+    folder.mkdir()
+    make_project(folder)
+    for name, policy in (("demo", "evidence"), ("paper", "paper")):
+        words = ["train", "etude.yaml", "--name", name, "--search.policy", policy, "--train.epochs", "2"]
+        subprocess.run([sys.executable, "-m", "etude", *words], cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Generator[Any]:
+    with browser() as driver:
+        yield driver
+
+
+@pytest.fixture(scope="module")
+def server(project: Path) -> Generator[ViewServer]:
+    with serving(Shelf([], project / "runs")) as server:
+        yield server
+
+
+def opened(driver: Any, url: str) -> None:
+    """Load a page, also when only what stands after `#` is another."""
+    driver.get("about:blank")
+    driver.get(url)
+    until(lambda: driver.find_elements("css selector", "main h1") and not waiting(driver))
+
+
+def waiting(driver: Any) -> bool:
+    return bool(driver.find_elements("css selector", ".wait"))
+
+
+def until(what: Callable[[], Any], seconds: float = 30) -> Any:
+    """What it gives once that is true."""
+    end = time.monotonic() + seconds
+    while not (found := what()):
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.05)
+    return found
+
+
+def shown(driver: Any, selector: str) -> str:
+    return str(driver.execute_script("return document.querySelector(arguments[0])?.innerText ?? ''", selector))
+
+
+def cells(driver: Any, rows: str, *columns: int) -> list[list[str]]:
+    """What stands in these columns of the rows that a selector finds."""
+    script = (
+        "const [rows, columns] = arguments;"
+        "return [...document.querySelectorAll(rows)].map((row) => columns.map((at) => row.cells[at].textContent))"
+    )
+    return driver.execute_script(script, rows, columns)
+
+
+def etude(*words: str, folder: Path | None = None, **environ: str) -> "subprocess.Popen[str]":
+    """The command, in a process of its own."""
+    command = [sys.executable, "-m", "etude", *words]
+    everything = {**os.environ, **environ}
+    return subprocess.Popen(
+        command, cwd=folder, env=everything, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+def asked(run: Path, sql: str) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(f"file:{run / 'journal.db'}?mode=ro", uri=True)) as database:
+        return database.execute(sql).fetchall()
+
+
+def figures_agree(driver: Any, url: str, run: Path) -> None:
+    """Each screen of a finished run says what journal and files say."""
+    name = run.name
+    summary = json.loads((run / "summary.json").read_text())
+    calls, tokens = asked(run, "SELECT COUNT(*), SUM(input_tokens + output_tokens) FROM spend")[0]
+    opened(driver, f"{url}#/runs/{name}")
+    band = shown(driver, ".band")
+    assert f"{calls:,} calls" in band
+    assert f"{tokens / 1000:.0f}k tokens" in band
+    for skill in ("initial", "best"):
+        assert f"{summary[skill]['test']['mean']:.2f}" in band
+    assert summary["verdict"] in band
+    rows = cells(driver, ".figures tbody tr", 1, 5)
+    steps = [row for row in rows if row[1] != "–"]
+    assert [row[1] for row in steps] == [f"{step['batch']:.2f}" for step in summary["curve"]]
+    assert [row[0] for row in steps] == [step["action"] for step in summary["curve"]]
+
+    opened(driver, f"{url}#/runs/{name}/cost")
+    total = cells(driver, "tfoot tr", 1)[0]
+    assert total[0] == f"{calls:,}"
+    by_role = cells(driver, "tbody tr", 0, 2)
+    for role, count in asked(run, "SELECT role, COUNT(*) FROM spend GROUP BY role"):
+        assert sum(int(number.replace(",", "")) for of, number in by_role if of == role) == count
+
+    provenance = json.loads((run / "provenance.json").read_text())
+    opened(driver, f"{url}#/runs/{name}/skill")
+    lines = cells(driver, ".blame tbody tr", 6, 2)
+    assert [text for text, _ in lines] == [line["text"] for line in provenance["lines"]]
+    for (_, cites), line in zip(lines, provenance["lines"], strict=True):
+        edits = [provenance["changes"][line["change"]]["edits"][at] for at in line["edits"]] if line["edits"] else []
+        assert cites == (str(len({each for edit in edits for each in edit["failures"]})) if edits else "")
+
+    rollout = json.loads((run / "steps/0001/rollout.json").read_text())
+    opened(driver, f"{url}#/runs/{name}/steps/0001")
+    failed = [each for each in rollout if each["score"]["hard"] < 1]
+    assert f"{len(failed)} of {len(rollout)} attempts failed" in shown(driver, "main")
+    opened(driver, f"{url}#/runs/{name}/attempts/{failed[0]['id']}")
+    text = shown(driver, "main")
+    assert failed[0]["task"]["input"] in text
+    assert failed[0]["score"]["feedback"] in text
+    opened(driver, f"{url}#/runs/{name}/tasks?split=train")
+    scores = {each["task"]["id"]: each["score"]["hard"] for each in rollout}
+    for task, hard in list(scores.items())[:5]:
+        words = driver.execute_script(
+            "const rows = [...document.querySelectorAll('.heat tbody tr')];"
+            "const row = rows.find((row) => row.cells[0]?.textContent === arguments[0]);"
+            "return row?.cells[1].querySelector('.cell')?.getAttribute('aria-label')",
+            task,
+        )
+        if words is not None:
+            assert words.startswith(f"1: {'solved' if hard == 1 else 'failed'}")
+
+
+@pytest.mark.parametrize("name", ["demo", "paper"])
+def test_every_screen_says_what_journal_and_files_say(
+    chromium: Any, server: ViewServer, project: Path, name: str
+) -> None:
+    figures_agree(chromium, server.url, project / "runs" / name)
+    assert told(chromium) == []
+
+
+@pytest.mark.parametrize("name", ["demo", "paper"])
+def test_the_same_as_a_file_that_is_opened_from_disk(chromium: Any, project: Path, tmp_path: Path, name: str) -> None:
+    run = project / "runs" / name
+    file = tmp_path / "report.html"
+    file.write_text(export_page(Shelf([run], None)))
+    figures_agree(chromium, file.as_uri(), run)
+    assert told(chromium) == []
+    asked_for = "return performance.getEntriesByType('resource').map((each) => each.name)"
+    loaded = chromium.execute_script(asked_for)
+    assert [name for name in loaded if not name.startswith(("data:", "file:"))] == []
+
+
+def test_a_run_is_watched_from_its_first_to_its_last_event_over_a_restart_of_the_server(
+    chromium: Any, project: Path, tmp_path: Path
+) -> None:
+    folder, token = tmp_path / "project", "a" * 32
+    shutil.copytree(project, folder, ignore=shutil.ignore_patterns("runs"))
+    (folder / "runs").mkdir()
+    run, shelf = folder / "runs" / "live", Shelf([], folder / "runs")
+
+    def calls() -> int:
+        found = shown(chromium, ".band .spend b").replace(",", "")
+        return int(found) if found.isdecimal() else 0
+
+    with running_endpoint(latency=0.15) as endpoint:
+        words = ["--train.epochs", "1", "--limits.concurrency", "4"]
+        for role in ("target", "optimizer"):
+            words += [f"--{role}.model", f"openai:{role}", f"--{role}.base_url", endpoint.url]
+        server = ViewServer(shelf, 0, token)
+        server.start()
+        opened(chromium, f"{server.url}#/runs")
+        assert "no run has begun yet" in shown(chromium, "main")
+        with etude("train", "etude.yaml", "--name", "live", *words, folder=folder, OPENAI_API_KEY="none") as training:
+            until(lambda: "live" in shown(chromium, "main table"))
+            chromium.execute_script("location.hash = '#/runs/live'")
+            until(lambda: "running" in shown(chromium, ".band"))
+            counts = [0]
+            for _ in range(3):
+                counts.append(until(lambda: calls() > counts[-1] and calls()))
+            until(lambda: "accepted" in shown(chromium, "main") or "rejected" in shown(chromium, "main"))
+            server.stop()
+            until(lambda: "does not answer" in shown(chromium, ".connection"))
+            server = ViewServer(shelf, server.port, token)
+            server.start()
+            until(lambda: shown(chromium, ".connection") == "")
+            until(lambda: calls() > counts[-1])
+            told_by, _ = training.communicate(timeout=240)
+        assert training.returncode == 0, told_by
+    ((sent,),) = asked(run, "SELECT COUNT(*) FROM spend")
+    until(lambda: "finished" in shown(chromium, ".band .state") and calls() == sent)
+    figures_agree(chromium, server.url, run)
+    server.stop()
+    told(chromium)  # that the server was gone
+
+
+def test_rules_of_a_night_are_decided_on_one_by_one(chromium: Any, tmp_path: Path) -> None:
+    place = made_project(tmp_path)
+    offer(place, [(place.memory, "- Take me.\n- Change me.\n- Turn me down.\n- Leave me.\n")], night="0001")
+    reviews = Reviews(place.root, SleepState(place.state))
+    with serving(Shelf([], tmp_path / "none", reviews=reviews)) as server:
+        opened(chromium, f"{server.url}#/nights/1")
+
+        def press(rule: str, button: str) -> None:
+            chromium.execute_script(
+                "const rules = [...document.querySelectorAll('.rule')];"
+                "const rule = rules.find((each) => each.innerText.includes(arguments[0]));"
+                "[...rule.querySelectorAll('button')].find((each) => each.textContent === arguments[1]).click()",
+                rule,
+                button,
+            )
+
+        press("Take me.", "take")
+        until(lambda: "Take me." in place.memory.read_text())
+        until(lambda: shown(chromium, "main").count("adopted") == 1)
+        press("Change me.", "take in other words")
+        field = until(lambda: chromium.find_elements("css selector", "textarea"))[0]
+        field.clear()
+        field.send_keys("- Changed.")
+        press("Change me.", "take these words")
+        until(lambda: "Changed." in place.memory.read_text())
+        press("Turn me down.", "turn down")
+        until(lambda: "rejected" in shown(chromium, "main"))
+        states = {rule.text: rule.state for rule in reviews.night(1).rules}
+        assert [states["- Take me."], states["- Turn me down."], states["- Leave me."]] == [
+            "adopted",
+            "rejected",
+            "waits",
+        ]
+        assert place.memory.read_text().count("me.") == 1
+    told(chromium)
+
+
+def test_a_run_is_stopped_from_the_page(chromium: Any, project: Path, tmp_path: Path) -> None:
+    words = ["--run.folder", str(tmp_path), "--name", "long", "--train.epochs", "200", "--limits.concurrency", "1"]
+    with (
+        serving(Shelf([], tmp_path)) as server,
+        etude("train", str(project / "etude.yaml"), *words, "--search.policy", "paper") as training,
+    ):
+        until(lambda: (tmp_path / "long" / "events.jsonl").exists())
+        opened(chromium, f"{server.url}#/runs/long")
+        until(lambda: chromium.find_elements("css selector", ".band button"))[0].click()
+        assert training.communicate(timeout=60)[0]
+        assert training.returncode == 130
+        until(lambda: "stopped" in shown(chromium, ".band .state"))
+
+
+ATTACKS = (
+    "<script>window.hit=1</script>",
+    "<img src=x onerror=window.hit=1>",
+    "</script><script>window.hit=1</script>",
+    "<!-- ",
+    "-->",
+    "<svg onload=window.hit=1>",
+    "{{constructor.constructor('window.hit=1')()}}",
+    "${window.hit=1}",
+    "`",
+    "javascript:window.hit=1",
+    "\u202ereversed\u2066",
+    "\x1b[31m\x07\x00\x08",
+    "<iframe srcdoc='<script>parent.hit=1</script>'>",
+    "&lt;b&gt;",
+    "a\u0301" * 50,
+    "__proto__",
+    "constructor",
+    "%2e%2e/%00",
+    "' onmouseover='window.hit=1",
+    '" autofocus onfocus="window.hit=1',
+)
+WRITTEN = {"input", "gold", "text", "answer", "feedback", "reason", "content", "target", "detail", "reasoning", "why"}
+"""Where a model, a task or a tool can write."""
+
+
+def spoiled(value: Any, number: list[int], key: str = "") -> Any:
+    """The same with a hostile string wherever somebody can write one; `number` counts them."""
+    if isinstance(value, dict):
+        return {name: spoiled(each, number, name) for name, each in value.items()}
+    if isinstance(value, list):
+        return [spoiled(each, number, key) for each in value]
+    if not isinstance(value, str) or key not in WRITTEN:
+        return value
+    number[0] += 1
+    return f"{ATTACKS[number[0] % len(ATTACKS)]} {number[0]}"
+
+
+@pytest.fixture(scope="module")
+def hostile(project: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
+    """A run whose texts are hostile, and how many there are."""
+    run = tmp_path_factory.mktemp("hostile") / "<img src=x onerror=window.hit=1>"
+    shutil.copytree(project / "runs" / "demo", run)
+    number = [0]
+    for file in sorted(run.rglob("*.json")):
+        data = json.loads(file.read_text())
+        file.write_text(json.dumps(spoiled(data, number)))
+    first = run / "steps" / "0001" / "rollout.json"
+    attempts = json.loads(first.read_text())
+    attempts[0]["trajectory"]["answer"] = attempts[0]["score"]["feedback"] = "x" * 1_000_000
+    attempts[0]["task"]["id"] = "y" * 1_000_000
+    template = json.dumps(attempts[1])
+    for at in range(10_000 - min(number[0], 10_000)):
+        extra = json.loads(template)
+        extra["id"], extra["task"]["id"] = f"a-{at:08x}", f"{ATTACKS[at % len(ATTACKS)]} {at}"
+        extra["score"]["feedback"] = f"{ATTACKS[at % len(ATTACKS)]} {at}"
+        attempts.append(extra)
+        number[0] += 2
+    first.write_text(json.dumps(attempts))
+    for file in (*run.glob("skills/*.md"), *run.rglob("candidate.*")):
+        file.write_text("\n".join((*ATTACKS, file.read_text())))
+    lines = (run / "events.jsonl").read_text().splitlines()
+    events = [spoiled(json.loads(line), number) for line in lines]
+    events += [
+        {"at": events[-1]["at"], "kind": "notice", "level": "warning", "text": text, "hint": ""} for text in ATTACKS
+    ]
+    (run / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
+    return run, number[0]
+
+
+def test_ten_thousand_hostile_strings_execute_nothing_and_break_no_layout(
+    chromium: Any, hostile: tuple[Path, int], tmp_path: Path
+) -> None:
+    run, number = hostile
+    assert number >= 10_000
+    shelf = Shelf([run], None)
+    file = tmp_path / "report.html"
+    file.write_text(export_page(shelf))
+    attempt = json.loads((run / "steps/0001/rollout.json").read_text())[0]["id"]
+    name = chromium.execute_script("return encodeURIComponent(arguments[0])", run.name)
+    with serving(shelf) as server:
+        for url in (server.url, file.as_uri()):
+            for wide in (360, 1280):
+                sized(chromium, wide, 800)
+                for screen in (*SCREENS, f"/attempts/{attempt}"):
+                    opened(chromium, f"{url}#/runs/{name}{screen}")
+                    found = chromium.execute_script(
+                        "const strange = document.querySelectorAll('main img, main iframe, main script').length;"
+                        "return {hit: window.hit ?? 0, wide: document.documentElement.scrollWidth, strange}"
+                    )
+                    assert found == {"hit": 0, "wide": wide, "strange": 0}, screen
+    sized(chromium, 1280, 900)
+    assert [text for text in told(chromium) if "favicon" not in text and "404" not in text] == []
+
+
+def axe() -> Path | None:
+    """The audit's script, where it was installed."""
+    path = Path(
+        os.environ.get("ETUDE_AXE", Path(__file__).parents[2] / ".tools/axe/node_modules/axe-core/axe.min.js")
+    )
+    return path if path.exists() else None
+
+
+@pytest.mark.skipif(axe() is None, reason="needs axe-core: npm install --prefix .tools/axe axe-core")
+@pytest.mark.parametrize("dark", [False, True])
+def test_an_audit_finds_nothing_serious(project: Path, tmp_path: Path, dark: bool) -> None:
+    script = axe()
+    assert script is not None
+    file = tmp_path / "report.html"
+    file.write_text(export_page(Shelf([project / "runs" / "demo", project / "runs" / "paper"], None)))
+    attempt = json.loads((project / "runs/demo/steps/0001/rollout.json").read_text())[0]["id"]
+    with browser(dark=dark) as driver:
+        for wide in (360, 1280):
+            sized(driver, wide, 900, dark=dark)
+            for screen in ("runs", *(f"runs/demo{screen}" for screen in (*SCREENS, f"/attempts/{attempt}"))):
+                opened(driver, f"{file.as_uri()}#/{screen}")
+                # The audit runs by way of the driver, so no policy of the page has to be opened for it.
+                driver.execute_script(script.read_text())
+                found = driver.execute_async_script("axe.run().then(arguments[arguments.length - 1])")
+                assert [
+                    (each["id"], [node["html"][:200] for node in each["nodes"][:3]])
+                    for each in found["violations"]
+                    if each["impact"] in ("serious", "critical")
+                ] == [], (screen, wide)
+
+
+def test_everything_can_be_reached_by_keyboard(chromium: Any, server: ViewServer) -> None:
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    def press(*keys: str) -> None:
+        for key in keys:
+            ActionChains(chromium).send_keys(key).perform()
+
+    def at() -> str:
+        return str(chromium.execute_script("return location.hash"))
+
+    opened(chromium, f"{server.url}#/runs")
+    press("j")
+    focused = chromium.execute_script("return document.activeElement.textContent")
+    press(Keys.ENTER)
+    until(lambda: at() == f"#/runs/{focused}")
+    opened(chromium, f"{server.url}#/runs/demo")
+    for key, screen in (("2", "skill"), ("3", "steps"), ("4", "tasks"), ("5", "cost"), ("1", "")):
+        press(key)
+        until(lambda screen=screen: at() == f"#/runs/demo{'/' if screen else ''}{screen}")
+    opened(chromium, f"{server.url}#/runs/demo/steps")
+    press("j", "j", "k", "j", Keys.ENTER)
+    until(lambda: at() == "#/runs/demo/steps/0002")
+    opened(chromium, f"{server.url}#/runs/demo/skill")
+    press("j", "j", Keys.ENTER)
+    until(lambda: shown(chromium, "aside h2") == "Line 2")
+    opened(chromium, f"{server.url}#/runs/demo/tasks")
+    press("/", "d", "a", "t", "e", "s")
+    until(lambda: "find=dates" in at())
+    opened(chromium, f"{server.url}#/runs/demo")
+    reached: set[str] = set()
+    for _ in range(60):
+        press(Keys.TAB)
+        reached.add(chromium.execute_script("return document.activeElement.textContent.trim()"))
+    assert {"etude", "Run", "Skill", "Steps", "Tasks", "Cost", "the same as a table", "1", "2", "3"} <= reached
