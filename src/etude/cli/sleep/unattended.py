@@ -52,7 +52,8 @@ def tell_of(report: NightReport | None, args: argparse.Namespace) -> None:
     if report is None:
         text, verb = "A night stopped before its end.", "status"
     elif report.status == "proposed":
-        text, verb = page(report, proposal_of(report))[0], "explain"
+        about = page(report, proposal_of(report)) or [f"Night {report.night} proposes a change."]
+        text, verb = about[0], "explain"
     elif report.status == "adopted":
         text, verb = f"Night {report.night} changed what your agent reads.", "explain"
     else:
