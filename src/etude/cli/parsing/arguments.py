@@ -37,6 +37,7 @@ def number(kind: type[int | float], what: str, least: float = 0, below: float = 
 
 
 _COUNT = number(int, "a whole number from 1 on", 1)
+_MOST = number(int, "a whole number from 0 on", 0)
 
 
 def _seeds(text: str) -> tuple[int, ...]:
@@ -314,3 +315,10 @@ def simulate(parser: Arguments) -> None:
     )
     parser.add_argument("--key", metavar="KEY", help="refuse requests without this key")
     parser.add_argument("--outage-after", type=_COUNT, metavar="N", help="stop answering after N requests")
+
+
+def mcp(parser: Arguments) -> None:
+    usd = number(float, "a number of dollars above 0", 1e-9)
+    parser.add_argument("--usd", type=usd, metavar="N", help="most US dollars, over all that agents start here")
+    parser.add_argument("--tokens", type=_MOST, metavar="N", help="most tokens")
+    parser.add_argument("--calls", type=_MOST, metavar="N", help="most model requests")

@@ -111,6 +111,13 @@ VERBS: tuple[Verb, ...] = (
         arguments.simulate,
         dotted=False,
     ),
+    Verb(
+        "mcp",
+        "serve tools for agents: plan, train within a cap, explain; nothing is adopted by them",
+        ("etude mcp --usd 5", "claude mcp add etude -- etude mcp --usd 5"),
+        arguments.mcp,
+        dotted=False,
+    ),
     *SLEEP,
 )
 

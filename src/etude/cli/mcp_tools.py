@@ -1,0 +1,198 @@
+"""What an agent may do with etude: run its verbs, and train within a cap that a person has set.
+
+Each tool is a verb of the command line in a process of its own, so that an agent gets what a person gets. No tool
+adopts, trusts or raises a limit.
+"""
+
+import asyncio
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from etude.config import load_config
+from etude.errors import EtudeError
+from etude.store.projections.cost import read_cost
+from etude.store.views import JOURNAL, read_events
+
+_BEGUN_SECONDS = 60.0
+"""Longest that is waited for a training to begin or to be refused."""
+_POLL_SECONDS = 0.1
+_LAST = 2_000
+"""Characters of what a training that failed has said last."""
+_ASK = "the person who uses you decides that; ask for it"
+
+
+class Refused(EtudeError):
+    """A tool does not do what it was asked for."""
+
+
+class Cap(NamedTuple):
+    """The most that a server may spend, over all that it starts; None for no limit of that kind."""
+
+    usd: float | None = None
+    tokens: int | None = None
+    calls: int | None = None
+
+
+class _Training(NamedTuple):
+    name: str
+    folder: Path
+    process: subprocess.Popen[bytes]
+    log: Path
+    """What the process prints."""
+
+    @property
+    def ended(self) -> bool:
+        return self.process.poll() is not None
+
+
+class Desk:
+    """Carries out what an agent asks for, one training at a time.
+
+    Args:
+        cap: set by the person who registers the server. Without one nothing is trained or compared.
+    """
+
+    def __init__(self, cap: Cap = Cap()) -> None:
+        self._cap = cap
+        self._before: dict[Path, Cap] = {}
+        """What each run folder had used when it was first touched."""
+        self._training: _Training | None = None
+
+    async def verb(self, name: str, *given: str, **options: object) -> Any:
+        """The result of a verb as data. Raises Refused: the verb failed; with its error and hint."""
+        words = _words(name, *given, **options)
+        process = await asyncio.create_subprocess_exec(
+            *words,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        out, _ = await process.communicate()
+        found: Any = json.loads(out) if out.strip() else {}
+        if process.returncode:
+            raise Refused(**_why(found))
+        return found
+
+    async def train(self, config: str, name: str) -> dict[str, Any]:
+        """Begin a training in the background, or resume it; returns when it has begun."""
+        if self._training is not None and not self._training.ended:
+            name = self._training.name
+            raise Refused(f"the training {name!r} is under way", hint="ask for its status, and wait for it")
+        folder = self._run_folder(config, name)
+        limits = self._limits(config, folder)
+        words = _words("train", config, **{"run.name": name, **limits})
+        before = _starts(folder)
+        self._training = one = _started(name, folder, words)
+        for _ in range(round(_BEGUN_SECONDS / _POLL_SECONDS)):
+            if one.ended or _starts(folder) > before:
+                break
+            await asyncio.sleep(_POLL_SECONDS)
+        if one.process.returncode:
+            raise Refused(**_failure(one))
+        return {"run": str(folder), "state": "under way", "limits": limits}
+
+    async def compare(self, a: str, b: str, config: str, name: str) -> Any:
+        """Score two skills on the same tasks, within the cap, over the facts of a run."""
+        folder = self._run_folder(config, name)
+        return await self.verb("compare", a, b, config, **{"run.name": name, **self._limits(config, folder)})
+
+    async def status(self) -> dict[str, Any]:
+        """All runs, how the training of this server stands, and what is left of the cap."""
+        one, found = self._training, dict[str, Any]()
+        if one is not None:
+            found = {"name": one.name, "run": str(one.folder), "state": "under way"}
+            if one.ended:
+                found["state"] = "failed or stopped" if one.process.returncode else "ended"
+                found |= _failure(one) if one.process.returncode else {}
+        left = {what: most for what, most in self._left()._asdict().items() if most is not None}
+        return {"training": found, "left": left, "runs": await self._runs()}
+
+    async def _runs(self) -> Any:
+        try:
+            return await self.verb("runs")
+        except Refused:  # there is no folder of runs yet
+            return []
+
+    def _run_folder(self, config: str, name: str) -> Path:
+        settings = load_config(config, flags=[("run.name", json.dumps(name))])
+        return Path(settings.run.folder) / settings.run.name
+
+    def _limits(self, config: str, folder: Path) -> dict[str, float]:
+        """Settings for what is left of the cap; where the file allows less, that holds."""
+        if all(most is None for most in self._cap):
+            raise Refused(
+                "no cap is set, so nothing that costs money is started", hint=f"`etude mcp --usd N`: {_ASK}"
+            )
+        self._before.setdefault(folder, _used(folder))
+        used, own = _used(folder), load_config(config).limits
+        limits = dict[str, float]()
+        for what, left in self._left()._asdict().items():
+            if left is None:
+                continue
+            if left <= 0:
+                raise Refused(
+                    f"the cap of {getattr(self._cap, what)} {what} is used up", hint=f"a higher one: {_ASK}"
+                )
+            most = left + (getattr(used, what) or 0)  # limits hold for a run over all its processes
+            allowed = getattr(own, what)
+            limits[f"limits.{what}"] = most if allowed is None else min(most, allowed)
+        return limits
+
+    def _left(self) -> Cap:
+        spent = [(_used(folder), before) for folder, before in self._before.items()]
+        left = dict[str, Any]()
+        for what, most in self._cap._asdict().items():
+            used = sum((getattr(now, what) or 0) - (getattr(before, what) or 0) for now, before in spent)
+            left[what] = None if most is None else most - used
+        return Cap(**left)
+
+
+def _started(name: str, folder: Path, words: list[str]) -> _Training:
+    """A training in a session of its own: it goes on when the agent ends, and can be resumed by anybody."""
+    with tempfile.NamedTemporaryFile("wb", prefix="etude-", suffix=".json", delete=False) as log:
+        process = subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.DEVNULL, start_new_session=True
+        )
+    return _Training(name, folder, process, Path(log.name))
+
+
+def _failure(one: _Training) -> dict[str, str]:
+    text = one.log.read_text(errors="replace")
+    try:
+        return _why(json.loads(text))
+    except json.JSONDecodeError:
+        return {"message": text[-_LAST:] or "the training ended without a word", "hint": ""}
+
+
+def _why(found: Any) -> dict[str, str]:
+    """Message and hint of a verb that failed, from what it has printed."""
+    error = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+    message = error.get("error") or error.get("stopped") or "the command failed"
+    return {"message": str(message), "hint": str(error.get("hint", ""))}
+
+
+def _words(name: str, *given: str, **options: object) -> list[str]:
+    """The command line of a verb. What an agent gives is never an option of its own."""
+    for word in given:
+        if word.startswith("-"):
+            raise Refused(
+                f"{word!r} begins with a dash", hint="give a name, a number or a path; tools take no options"
+            )
+    flags = [f"--{key}={value}" for key, value in options.items() if value is not None]
+    return [sys.executable, "-m", "etude", *name.split(), *given, *flags, "--json"]
+
+
+def _starts(folder: Path) -> int:
+    """How often a run was started."""
+    return len(list(read_events(folder, "run_started"))) if folder.exists() else 0
+
+
+def _used(folder: Path) -> Cap:
+    if not (folder / JOURNAL).exists():
+        return Cap(usd=0.0, tokens=0, calls=0)
+    cost = read_cost(folder)
+    return Cap(usd=cost.usd, tokens=cost.usage.total, calls=cost.calls)

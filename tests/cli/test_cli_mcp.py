@@ -1,0 +1,98 @@
+"""The tools that an agent gets, asked for by a real client."""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp")
+
+from mcp import Client, StdioServerParameters
+
+from etude.cli.main import main
+from etude.cli.mcp_server import server_of
+from etude.cli.mcp_tools import Cap, Desk
+
+TOOLS = {"plan", "train", "status", "show", "blame", "diff", "compare", "night_status", "night_explain", "night_diff"}
+SMALL = ("epochs: 2", "epochs: 1")
+
+
+async def ask(client: Client, tool: str, **given: Any) -> Any:
+    """The result of a tool as data, or the text of its error."""
+    result = await client.call_tool(tool, given)
+    text = "\n".join(part.text for part in result.content if part.type == "text")
+    return text if result.is_error else json.loads(text)
+
+
+async def until_ended(client: Client) -> dict[str, Any]:
+    for _ in range(600):
+        found = await ask(client, "status")
+        if found["training"]["state"] != "under way":
+            return found
+        await asyncio.sleep(0.1)
+    raise AssertionError("the training does not end")
+
+
+async def test_an_agent_plans_trains_and_explains_within_the_cap(fresh_project: Path) -> None:
+    settings = fresh_project / "etude.yaml"
+    settings.write_text(settings.read_text().replace(*SMALL))
+    config = str(settings)
+    words = ["-m", "etude", "mcp", "--calls", "5000", "--tokens", "5000000"]
+    async with Client(StdioServerParameters(command=sys.executable, args=words)) as client:
+        assert {tool.name for tool in (await client.list_tools()).tools} == TOOLS
+        assert (await ask(client, "plan", config=config))["forecast"]["target_calls"]
+        begun = await ask(client, "train", name="first", config=config)
+        assert begun["limits"] == {"limits.calls": 5000, "limits.tokens": 5000000}
+        assert "the training 'first' is under way" in await ask(client, "train", name="first", config=config)
+        found = await until_ended(client)
+        assert found["training"]["state"] == "ended"
+        run = found["training"]["run"]
+        shown = await ask(client, "show", run=run)
+        cost = shown["summary"]["cost"]
+        used = sum(cost[f"{role}_calls"] for role in ("target", "optimizer", "judge"))
+        assert found["left"]["calls"] == 5000 - used
+        assert await ask(client, "blame", run=run)
+        assert "begins with a dash" in await ask(client, "show", run="--cost")
+
+
+def desk(*, calls: int | None = None) -> Client:
+    return Client(server_of(Desk(Cap(calls=calls))))
+
+
+async def test_nothing_that_costs_money_starts_without_a_cap(fresh_project: Path) -> None:
+    async with desk() as client:
+        for tool, given in (("train", {}), ("compare", {"a": "none", "b": "none"})):
+            said = await ask(client, tool, name="first", config=str(fresh_project / "etude.yaml"), **given)
+            assert "no cap is set" in said
+            assert "the person who uses you decides that" in said
+    assert not (fresh_project / "runs").exists()
+
+
+async def test_a_cap_holds_over_trainings_and_settings_cannot_raise_it(fresh_project: Path) -> None:
+    settings = fresh_project / "etude.yaml"
+    settings.write_text(settings.read_text() + "\nlimits: {calls: 100000}\n")
+    async with desk(calls=40) as client:
+        begun = await ask(client, "train", name="first", config=str(settings))
+        assert begun["limits"] == {"limits.calls": 40}
+        found = await until_ended(client)
+        assert found["training"]["state"] == "failed or stopped"
+        assert "limits.calls" in found["training"]["message"]
+        assert found["left"] == {"calls": 0}
+        for name in ("first", "second"):
+            assert "the cap of 40 calls is used up" in await ask(client, "train", name=name, config=str(settings))
+
+
+async def test_what_is_wrong_is_told_with_its_hint(here: Path) -> None:
+    async with desk(calls=10) as client:
+        assert "'etude.yaml' does not exist" in await ask(client, "train", name="first")
+        assert "hint: " in await ask(client, "plan")
+        assert (await ask(client, "status"))["runs"] == []
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setitem(sys.modules, "etude.cli.mcp_server", None)
+    assert main(["mcp"]) == 2
+    assert "pip install 'etude[mcp]'" in capsys.readouterr().err
