@@ -244,6 +244,7 @@ class _Night:
             async with self._bench("wishes", trained.spent) as bench:
                 wanted = await asked(bench.optimizer(), rules, texts, heard, rejected)
             trained = trained._replace(spent=trained.spent + spent_in(self._folder / "runs" / "wishes"))
+        wanted = wanted._replace(overheard=gathered.overheard)
         return propose(config, self._state, self._number, waiting, trained, wanted)
 
     def _without(self, gathered: Gathered, slow: str) -> Gathered:

@@ -17,6 +17,7 @@ _BEFORE = 30
 """Characters that are shown of what two answers have in common, where they begin alike."""
 _MOST_QUOTES = 2
 UNTESTED = "Not tested: no task shows yet whether it helps."
+OVERHEARD = "No words of yours ask for all of it, but a tool, a page or a file name does. Read it with care"
 NO_WORDS = "No words of yours ask for this rule: it may come from a page or a tool. Read it with care."
 
 
@@ -60,7 +61,9 @@ def rule_lines(rule: Rule, document: str, sessions: int) -> Iterator[str]:
     """What a rule rests on, what it does, what it costs: at most six lines."""
     behind = rule.evidence
     asked = {(quote.session.source, quote.session.id) for quote in behind.quotes}
-    if asked:
+    if behind.overheard is not None:
+        yield f'{OVERHEARD}: "{plain(behind.overheard.text, _ANSWER)}"'
+    elif asked:
         words = list(dict.fromkeys(plain(quote.text, _ANSWER) for quote in behind.quotes))[:_MOST_QUOTES]
         often = f"in {len(asked)} of {sessions} sessions" if sessions >= len(asked) else f"in {len(asked)} sessions"
         yield f"You asked for it {often}: " + ", ".join(f'"{text}"' for text in words)

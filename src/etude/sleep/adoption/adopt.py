@@ -221,6 +221,8 @@ def doubtful(rule: Rule) -> tuple[str, ...]:
         reasons.append(f"may be luck: {said}, and only 'ship' is adopted without a person")
     if not rule.evidence.quotes:
         reasons.append("rests on no words of a user")
+    if rule.evidence.overheard is not None:
+        reasons.append("has words of a tool, a page or a file name that no user said")
     return (*reasons, *doubts(rule.text))
 
 

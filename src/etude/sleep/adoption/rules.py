@@ -55,6 +55,8 @@ class Evidence(Record):
 
     quotes: tuple[Quote, ...] = ()
     """Words of users that ask for this rule."""
+    overheard: Quote | None = None
+    """What a tool, a page or the name of a file says that the rule has words of, where no user said them."""
     trial: Trial | None = None
     """None for a rule that was not tried on its own."""
 
@@ -71,6 +73,7 @@ class Evidence(Record):
         notes = dict.fromkeys(note for note in (self.note, other.note) if note)
         return Evidence(
             quotes=tuple(dict.fromkeys(self.quotes + other.quotes)),
+            overheard=self.overheard or other.overheard,
             trial=other.trial or self.trial,
             sessions=tuple(dict.fromkeys(self.sessions + other.sessions)),
             tasks=tuple(dict.fromkeys(self.tasks + other.tasks)),

@@ -32,6 +32,7 @@ from etude.sleep.places import LiveDocument, documents_of
 from etude.sleep.report import Diagnosed, DocumentReport, diagnosed
 from etude.sleep.state import SleepState
 from etude.sleep.tasks.mined import MinedTask, Quote
+from etude.sleep.tasks.overheard import says_the_same
 
 
 class Improved(Record):
@@ -87,6 +88,7 @@ def propose(
         live = _place_of_wishes(config)
         base = offers.get(live.real) or _unchanged(live, kept)
         offers[live.real] = _wanted(_with_wishes(base, wanted.wishes, night), base, kept.rejected)
+    offers = {real: _marked(one, wanted.overheard) for real, one in offers.items()}
     reports = tuple(
         diagnosed(group.title(change.place), group.live(change.place).path, change, group.tasks)
         for group, change in changes
@@ -121,6 +123,23 @@ def _heard(offer: Proposed, wanted: Asked) -> Proposed:
         quotes = wanted.by_rule.get(said(rule.text), ()) if rule.id in mine else ()
         more = Evidence(quotes=quotes, sessions=_sessions(quotes))
         return rule.model_copy(update={"evidence": rule.evidence.joined(more)}) if quotes else rule
+
+    return offer.model_copy(update={"rules": tuple(map(one, offer.rules))})
+
+
+def _marked(offer: Proposed, overheard: Sequence[Quote]) -> Proposed:
+    """With a mark on each new rule that has words of what users did not say, whichever quotes are said to ask for
+    it: a model that believes a page believes that, too."""
+    mine = {rule.id for rule in offer.added}
+
+    def one(rule: Rule) -> Rule:
+        behind = rule.evidence
+        pieces = [*overheard, *filter(None, [behind.overheard])] if rule.id in mine else []
+        own = [quote.text for quote in behind.quotes]
+        found = next((piece for piece in pieces if says_the_same(said(rule.text), piece.text, own)), None)
+        if found == behind.overheard:
+            return rule
+        return rule.model_copy(update={"evidence": behind.model_copy(update={"overheard": found})})
 
     return offer.model_copy(update={"rules": tuple(map(one, offer.rules))})
 

@@ -42,6 +42,8 @@ class Asked(NamedTuple):
     wishes: Mapping[str, tuple[Quote, ...]] = {}
     """By the text of the rule that is asked for besides."""
     notes: tuple[str, ...] = ()
+    overheard: tuple[Quote, ...] = ()
+    """What no user said, and tasks or wishes have words of."""
 
 
 async def asked(

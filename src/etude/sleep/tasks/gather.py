@@ -20,7 +20,7 @@ from etude.sleep.state import SleepState, state_folder, why_unreadable
 from etude.sleep.tasks.clusters import alike, by_recurrence, divide, near
 from etude.sleep.tasks.dreams import dream, recall, recalled
 from etude.sleep.tasks.files import replay
-from etude.sleep.tasks.mined import MinedTask, SessionRef, Wish
+from etude.sleep.tasks.mined import MinedTask, Quote, SessionRef, Wish
 from etude.sleep.tasks.mining import mine
 from etude.sleep.tasks.probe import GAMEABLE, HOLLOW, Doubt, probe
 from etude.sleep.transcripts.harvest import Asked, Harvest, harvest
@@ -53,6 +53,8 @@ class Gathered(Record):
     """With their sides; rewordings and tasks of earlier nights among them."""
     wishes: tuple[Wish, ...] = ()
     """What users said outright that they want in later work."""
+    overheard: tuple[Quote, ...] = ()
+    """What users did not say and tasks or wishes have words of: results of tools, pages, names of files."""
     sessions: dict[str, int] = Field(default_factory=dict[str, int])
     """Sessions that were read for them, by source."""
     skipped: dict[str, int] = Field(default_factory=dict[str, int])
@@ -211,6 +213,7 @@ async def from_transcripts(
         update={
             "tasks": (*tasks, *dreamt.tasks),
             "wishes": mined.wishes,
+            "overheard": mined.overheard,
             "sessions": dict(sorted(Counter(session.source for session in sessions).items())),
             "skipped": found.skipped,
             "redacted": found.redacted,

@@ -1,7 +1,8 @@
 """Mining: the optimizer reads each session and says what its user is likely to ask for again."""
 
+import asyncio
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, Self
 
 from pydantic import ValidationError, model_validator
@@ -13,6 +14,7 @@ from etude.errors import UnusableReply, in_plain_words
 from etude.prompts.cuts import cut_middle
 from etude.records import Record
 from etude.sleep.tasks.mined import LONGEST_QUOTE, Feedback, MinedTask, Quote, SessionRef, Wish, merged, task_id
+from etude.sleep.tasks.overheard import overheard
 from etude.sleep.tasks.quoted import in_own_words
 from etude.sleep.transcripts.sessions import Session, ToolUse, Turn
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
@@ -30,6 +32,7 @@ _SAID_CHARS = 3_000
 _TOOL_CHARS = 300
 _MOST_TOOLS = 12
 _KIND_CHARS = 60
+_SPEAKER = re.compile(r"^\s*\[(?=\s*(?:user|agent|result|stopped)\b)", re.MULTILINE | re.IGNORECASE)
 _LARGEST = 100_000
 """A number in a check: no answer has more characters, nor as many sources."""
 _FEEDBACK: Mapping[str, Feedback] = {"yes": "satisfied", "no": "unsatisfied", "unknown": "unknown"}
@@ -138,6 +141,8 @@ class Mined(Record):
     """What users said outright, in the order of the sessions."""
     dropped: tuple[str, ...] = ()
     """Why tasks were left out, one reason for each."""
+    overheard: tuple[Quote, ...] = ()
+    """What users did not say and tasks or wishes have words of."""
     failed: tuple[FailedSession, ...] = ()
     """They are still to be mined: nothing is known about them."""
 
@@ -172,12 +177,14 @@ def all_of(parts: Sequence[Mined]) -> Mined:
         tasks=tuple(task for part in parts for task in part.tasks),
         wishes=tuple(wish for part in parts for wish in part.wishes),
         dropped=tuple(reason for part in parts for reason in part.dropped),
+        overheard=tuple(quote for part in parts for quote in part.overheard),
         failed=tuple(failed for part in parts for failed in part.failed),
     )
 
 
 async def _read(session: Session, optimizer: Optimizer, night: int | None, seen: int) -> Mined:
-    transcript = fence("conversation", _without_tags(session_text(session, seen=seen)))
+    shown = session_text(session, seen=seen)
+    transcript = fence("conversation", _without_tags(shown))
     try:
         reply = await optimizer.ask("sleep_mine", ["# Conversation", transcript], _MinedReply)
     except UnusableReply as error:
@@ -191,8 +198,16 @@ async def _read(session: Session, optimizer: Optimizer, night: int | None, seen:
             dropped.append(reason)
         else:
             tasks.append(task.model_copy(update={"quotes": _quotes(row.said, session)}))
-    wishes = [_wish(wish, session, seen) for wish in reply.wishes[:MOST_WISHES]]
-    return Mined(tasks=tuple(tasks), wishes=tuple(filter(None, wishes)), dropped=tuple(dropped))
+    wishes = tuple(filter(None, (_wish(wish, session, seen) for wish in reply.wishes[:MOST_WISHES])))
+    texts = [text for task in tasks for text in _texts(task)] + [wish.rule for wish in wishes]
+    heard = await asyncio.to_thread(overheard, session, texts, shown, _TOOL_CHARS)
+    return Mined(tasks=tuple(tasks), wishes=wishes, dropped=tuple(dropped), overheard=heard)
+
+
+def _texts(task: MinedTask) -> Iterator[str]:
+    """What an optimizer may make a rule of."""
+    yield from (task.intent, task.context, task.rubric)
+    yield from (text for check in task.checks for text in (str(check.arg), check.requirement))
 
 
 def _quotes(said: Sequence[str], session: Session) -> tuple[Quote, ...]:
@@ -236,21 +251,28 @@ def session_text(session: Session, *, seen: int = 0, limit: int = SESSION_CHARS)
 
 
 def _turn_lines(turn: Turn) -> list[str]:
-    lines = [f"[user] {cut_middle(turn.prompt, _SAID_CHARS)}"]
+    lines = [f"[user] {_one(cut_middle(turn.prompt, _SAID_CHARS))}"]
     lines += [_tool_line(tool) for tool in turn.tools[:_MOST_TOOLS]]
     if len(turn.tools) > _MOST_TOOLS:
         lines.append(f"[{len(turn.tools) - _MOST_TOOLS} more tool calls]")
     if turn.answer.strip():
-        lines.append(f"[agent] {cut_middle(turn.answer, _SAID_CHARS)}")
+        lines.append(f"[agent] {_one(cut_middle(turn.answer, _SAID_CHARS))}")
     if turn.interrupted:
         lines.append("[stopped before it was done]")
     return lines
 
 
 def _tool_line(tool: ToolUse) -> str:
-    result = cut_middle(tool.result, _TOOL_CHARS)
+    name, arguments, result = (
+        _one(cut_middle(text, _TOOL_CHARS)) for text in (tool.name, tool.arguments, tool.result)
+    )
     failed = ", which failed" if tool.failed else ""
-    return f"[agent calls {tool.name}{failed}] {cut_middle(tool.arguments, _TOOL_CHARS)}\n[result] {result}"
+    return f"[agent calls {name}{failed}] {arguments}\n[result] {result}"
+
+
+def _one(text: str) -> str:
+    """The text of one speaker: no line of it begins as if another one spoke."""
+    return _SPEAKER.sub("\u2039", text)
 
 
 def _without_tags(text: str) -> str:

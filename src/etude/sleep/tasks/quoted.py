@@ -22,7 +22,17 @@ def in_own_words(quote: str, turns: Iterable[Turn]) -> bool:
     lines and what stands between tags were pasted."""
     wanted = _folded(quote)
     width = sum(1 + (east_asian_width(sign) in "FW") for sign in wanted)
-    return width >= _SHORTEST and any(wanted in _folded(_PASTED.sub("\n", turn.prompt)) for turn in turns)
+    return width >= _SHORTEST and any(wanted in _folded(own_words(turn)) for turn in turns)
+
+
+def own_words(turn: Turn) -> str:
+    """What the user typed, without what was pasted."""
+    return _PASTED.sub("\n", turn.prompt)
+
+
+def pasted(turn: Turn) -> tuple[str, ...]:
+    """What was pasted."""
+    return tuple(found[0] for found in _PASTED.finditer(turn.prompt))
 
 
 def _folded(text: str) -> str:

@@ -1,0 +1,77 @@
+"""What a session holds that its user did not say: results of tools, names of files, pasted pages. A rule with words
+from there may be what a stranger asks for, whatever a model says of it."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from unicodedata import east_asian_width
+
+from etude.envs.splits import fold
+from etude.prompts.cuts import cut_middle
+from etude.sleep.tasks.clusters import likeness
+from etude.sleep.tasks.mined import LONGEST_QUOTE, Quote, SessionRef
+from etude.sleep.tasks.quoted import own_words, pasted
+from etude.sleep.transcripts.sessions import Session
+
+_RUN = 24
+"""Columns of a terminal: texts that share as long a run of signs have it from one another."""
+_SHORTEST = 12
+_NEAR = 0.5
+"""Likeness from which a text says what another one says, in other words."""
+_PIECE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？])\s*|(?:\\n|[\n\r\t<>{}\"])+")
+
+
+def overheard(session: Session, texts: Iterable[str], shown: str, most: int) -> tuple[Quote, ...]:
+    """Pieces of what the user did not say, of which one of the texts has its words.
+
+    Args:
+        texts: what was made of the session.
+        shown: the session as it was shown to whoever made them.
+        most: characters that were shown at most of what a tool was called with or gave back.
+    """
+    typed = [own_words(turn) for turn in session.turns]
+    own = _Said([*typed, *(sentence for text in typed for sentence in _split(text))])
+    parts = {part: _runs(part) for text in texts for part in _split(text)}
+    pieces = dict.fromkeys(piece for piece in _pieces(session, most) if piece.lstrip("[") in shown)
+    found = (piece for piece in pieces if any(_same(part, runs, piece, own) for part, runs in parts.items()))
+    ref = SessionRef(source=session.source, id=session.id)
+    return tuple(Quote(session=ref, text=piece[:LONGEST_QUOTE]) for piece in found)
+
+
+def says_the_same(text: str, piece: str, own: Sequence[str]) -> bool:
+    """Whether a text has words of the piece that stand in nothing the user said (`own`)."""
+    return _same(text, _runs(text), piece, _Said(own))
+
+
+class _Said:
+    """What a user said."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.texts = texts
+        self.runs = frozenset[str]().union(*map(_runs, texts))
+
+
+def _same(text: str, runs: frozenset[str], piece: str, own: _Said) -> bool:
+    if (runs & _runs(piece)) - own.runs:
+        return True
+    near = likeness(text, piece)
+    return near >= _NEAR and near > max((likeness(text, said) for said in own.texts), default=0.0)
+
+
+def _pieces(session: Session, most: int) -> Iterator[str]:
+    for turn in session.turns:
+        for tool in turn.tools:
+            for text in (tool.name, tool.arguments, tool.result):
+                yield from _split(cut_middle(text, most))
+        for text in pasted(turn):
+            yield from _split(text)
+
+
+def _split(text: str) -> list[str]:
+    return [part for part in map(str.strip, _PIECE.split(text)) if len(part) >= _SHORTEST]
+
+
+@lru_cache(maxsize=1024)
+def _runs(text: str) -> frozenset[str]:
+    wide = "".join(sign + "\0" * (east_asian_width(sign) in "FW") for sign in fold(text))
+    return frozenset(wide[at : at + _RUN] for at in range(len(wide) - _RUN + 1))
