@@ -175,6 +175,7 @@ def config_page() -> str:
         "programs and servers: [what a project can do](../concepts/trust.md).\n\n"
         "`preset` is `default` or `paper`: values that lie below all others. `paper` has the published schedule "
         "and makes fresh attempts in each epoch.\n\n"
+        "`report_to` † is a list of [trackers](../guides/trackers.md), as in `[trackio]`; none by default.\n\n"
         "What is marked † may change when a run is resumed.\n"
     )
     for name, field in TrainConfig.model_fields.items():

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from etude.agents.chat import ChatAgent
 from etude.concurrency import Threads
 from etude.config import ModelSection, Price, TrainConfig, file_data
+from etude.connect import Tracker, telling
 from etude.display import shown
 from etude.envs.doubts import doubts_about
 from etude.envs.gold import check_gold, check_varied
@@ -26,7 +27,7 @@ from etude.models.keys import key_variable, secrets_of, used_key_variable
 from etude.models.wrappers.metered import cost
 from etude.models.wrappers.pictured import Pictured
 from etude.prompts import Prompts
-from etude.protocols import Agent, ChatModel, Environment, Executor, Sink
+from etude.protocols import Agent, ChatModel, Environment, Executor
 from etude.records import SPLITS, Message, Role, Skill, Split, Task, digest
 from etude.records.doubts import Doubt
 from etude.redaction import Redactor, check_keys
@@ -120,6 +121,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
     paid for."""
     check_given(given)
     parts = _Parts(config, given)
+    trackers = trackers_of(config, given) if claim and not given.get("offline") else ()
     switch, observer = given.get("switch") or StopSwitch(), given.get("observer") or Observer()
     # The environment is checked before the folder exists, with a judge that is wired once it does.
     judge = _Judge(parts.prompts["rubric"], parts.providers.get("judge"))
@@ -136,16 +138,9 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
 
     redactor = redactor_of(config, given)
     redactor.secrets += [model.secrets for model in parts.providers.values() if model.secrets is not None]
-    opened = RunFolder.open(config.run, fork=given.get("fork"), redactor=redactor)
-    with opened as folder, shown(given.get("progress", False)) as display:
+    async with _opened(config, given, redactor, trackers) as (folder, emit):
         folder.journal.sealed = given.get("offline", False)
         switch.watch(folder.path / STOP)
-        sinks: list[Sink] = [folder.events, *given.get("sinks", ()), *display]
-
-        def emit(event: Event) -> None:
-            for sink in sinks:
-                sink.emit(event)
-
         spend = SqliteSpend(folder.journal, config.limits)
         models: dict[Role, Watched] = {}
         for role in parts.providers:
@@ -198,6 +193,32 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
 
 def _doubtful(doubt: Doubt) -> Notice:
     return _warning(doubt.text, "")
+
+
+@asynccontextmanager
+async def _opened(
+    config: TrainConfig, given: Given, redactor: Redactor, trackers: Sequence[Tracker]
+) -> AsyncGenerator[tuple[RunFolder, Callable[[Event], None]], None]:
+    """The run folder, and what tells everybody of an event."""
+    opened = RunFolder.open(config.run, fork=given.get("fork"), redactor=redactor)
+    with opened as folder, shown(given.get("progress", False)) as display:
+        async with telling([folder.events, *given.get("sinks", ()), *trackers, *display]) as emit:
+            yield folder, emit
+
+
+def trackers_of(config: TrainConfig, given: Given) -> list[Tracker]:
+    """The trackers of the settings. Raises ConfigError: nothing has that name, or a package is missing that one of
+    them needs, or one that was given."""
+    found: list[Tracker] = []
+    for name in dict.fromkeys(config.report_to):
+        tracker = find("trackers", name)()
+        if not isinstance(tracker, Tracker):
+            raise ConfigError(f"tracker {name!r} is not an etude.connect.Tracker", hint="derive its class from it")
+        found.append(tracker)
+    for sink in (*found, *given.get("sinks", ())):
+        if isinstance(sink, Tracker):
+            sink.check()
+    return found
 
 
 def _warning(text: str, hint: str = "training continues anyway; `etude doctor` checks data and skill") -> Notice:

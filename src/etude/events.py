@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal
 
+from pydantic import Field
+
 from etude.records import Record, Role, Split, Usage
 
 Stage = Literal[
@@ -37,6 +39,8 @@ class RunStarted(Record):
     simulated: bool
     calls: int = 0
     """Model requests that it is expected to make in all, 0 when unknown."""
+    models: dict[Role, str] = Field(default_factory=dict[Role, str])
+    """What answers in each role, as in `openai:gpt-5.5`."""
 
 
 class StageStarted(Record):

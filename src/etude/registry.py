@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 from etude.errors import ConfigError, did_you_mean
 
-Family = Literal["environments", "agents", "models", "scorers", "executors", "searches", "sources"]
+Family = Literal["environments", "agents", "models", "scorers", "executors", "searches", "sources", "trackers"]
 
 BUILT_IN: dict[Family, dict[str, str]] = {
     "environments": {
@@ -70,6 +70,12 @@ BUILT_IN: dict[Family, dict[str, str]] = {
         "qwen-code": "etude.sleep.transcripts.sources.qwen:QwenCode",
         "vscode-copilot": "etude.sleep.transcripts.sources.vscode_copilot:VSCodeCopilot",
     },
+    "trackers": {
+        "mlflow": "etude.connect.mlflow:MLflow",
+        "opentelemetry": "etude.connect.opentelemetry:OpenTelemetry",
+        "trackio": "etude.connect.trackio:Trackio",
+        "wandb": "etude.connect.wandb:Wandb",
+    },
 }
 
 
@@ -105,6 +111,7 @@ _CONTRACTS: Mapping[Family, _Contract] = {
     "executors": _Contract("from_options(options, *, concurrency, where)", ("stream", "drain", "cancel")),
     "searches": _Contract("(bench, options)", ("epoch", "finish", "forecast", "check")),
     "sources": _Contract("()", ("find", "read")),
+    "trackers": _Contract("()", ("begin", "point", "end")),
 }
 
 

@@ -48,6 +48,7 @@ class RunLog:
                 resumed=bench.resumed,
                 simulated=bench.simulated,
                 calls=calls,
+                models={role: model.name for role, model in bench.models.items()},
             )
         )
         bench.folder.write_skill(0, bench.skill.text)

@@ -172,6 +172,8 @@ def _parts(config: TrainConfig) -> Iterator[Foreign]:
     scorer = options.get("scorer")
     yield from _import("scorers", "env.scorer", scorer)
     yield from _import("scorers", "env.scorer.name", _mapping(scorer).get("name"))
+    for name in config.report_to:
+        yield from _import("trackers", "report_to", name)
     for name in config.sleep.sources if isinstance(config, SleepConfig) else ():
         yield from () if is_path(name) else _import("sources", "sleep.sources", name)
 

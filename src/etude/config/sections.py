@@ -233,7 +233,7 @@ class RunSection(Section):
 class TrainConfig(Section):
     """All settings of a training run."""
 
-    free: ClassVar[frozenset[str]] = frozenset({"limits", "executor", "run", "prices"})
+    free: ClassVar[frozenset[str]] = frozenset({"limits", "executor", "run", "prices", "report_to"})
 
     preset: Literal["default", "paper"] = "default"
     """`paper` sets the published schedule and acceptance rule; other settings go on top of it."""
@@ -279,6 +279,9 @@ class TrainConfig(Section):
     """Prompt name to the path of a Markdown file that replaces it."""
     run: RunSection = RunSection()
     """Where results go."""
+    report_to: tuple[str, ...] = ()
+    """Trackers that training is reported to while it happens: `trackio`, `wandb`, `mlflow`, `opentelemetry`, or names
+    or import paths of others."""
 
     def __repr__(self) -> str:
         models = ", ".join(f"{role} {brief(section.model, 30)}" for role, section in self.models.items())

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from etude.testing.scorer import ScorerContract
     from etude.testing.search import SearchContract
     from etude.testing.source import SourceContract
+    from etude.testing.tracker import TrackerContract
 
 __all__ = [
     "AgentContract",
@@ -27,6 +28,7 @@ __all__ = [
     "ScriptedModel",
     "SearchContract",
     "SourceContract",
+    "TrackerContract",
 ]
 
 

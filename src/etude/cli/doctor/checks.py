@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from etude import __version__
 from etude.agents.program import ProgramAgent
-from etude.build import redactor_of
+from etude.build import redactor_of, trackers_of
 from etude.cli.doctor.findings import Findings
 from etude.cli.doctor.versions import known_version
 from etude.config import ModelSection, TrainConfig
@@ -107,6 +107,10 @@ def check_parts(config: TrainConfig, found: Findings) -> None:
             executor, options = find("executors", config.executor.name), dict(config.executor.model_extra or {})
             executor.from_options(options, concurrency=config.limits.concurrency, where="executor")
             found.ok("executor", f"{config.executor.name}: {executor.__module__}:{executor.__qualname__}")
+    if config.report_to:
+        with found.checking("report_to"):
+            trackers_of(config, Given())
+            found.ok("report_to", ", ".join(config.report_to))
     caps = config.limits.model_dump(include={"usd", "tokens", "calls", "minutes"}, exclude_none=True)
     if caps:
         found.ok("limits", ", ".join(f"{name} {value:,g}" for name, value in caps.items()))

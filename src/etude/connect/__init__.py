@@ -1,0 +1,11 @@
+"""Trackers: where runs are reported to while they happen.
+
+One file for each service, found by name, import path or entry point (`etude.trackers`). `report_to` in the settings
+names them; `Trainer(..., sinks=[...])` takes them as objects.
+"""
+
+from etude.connect.base import Tracker, telling
+from etude.connect.curve import Point
+from etude.connect.run_folder import Ending, TrackedRun
+
+__all__ = ["Ending", "Point", "TrackedRun", "Tracker", "telling"]

@@ -1,0 +1,153 @@
+"""A tracker: what it has to do, and how it hears of a run without being able to harm it."""
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from time import time_ns
+from typing import ClassVar
+
+from etude.connect.curve import Curve, Point
+from etude.connect.run_folder import Ending, TrackedRun, accepted_skill, earlier_points, ending_of, tracked_run
+from etude.connect.worker import Worker
+from etude.errors import not_installed
+from etude.events import CallFinished, Event, Notice, RunFinished, RunStarted
+from etude.protocols import Sink
+
+
+class Tracker(ABC):
+    """A sink that reports runs to a service. Subclasses have `begin`, `point` and `end`, and can be made without
+    arguments.
+
+    These three are called in a thread of their own, one after the other. They may take their time and may raise:
+    the run does not wait for them, and what goes wrong is told once, as a warning.
+    """
+
+    name: ClassVar[str]
+    """As `report_to` has it."""
+    needs: tuple[str, ...] = ()
+    """Modules that have to be installed."""
+    extra: str = ""
+    """The extra of etude that brings them."""
+    hears_calls: ClassVar[bool] = False
+    """`call` is wanted."""
+    patience: float = 15.0
+    """Most seconds that the end of a run waits for it."""
+
+    @abstractmethod
+    def begin(self, run: TrackedRun) -> bool:
+        """A run begins or is resumed. Returns whether it goes on with the record of an earlier process; else all
+        points of the run so far are told again."""
+
+    @abstractmethod
+    def point(self, point: Point) -> None:
+        """The next point of the curves."""
+
+    @abstractmethod
+    def end(self, ending: Ending) -> None:
+        """The run is over: finish what `begin` began."""
+
+    def call(self, call: CallFinished, at: int) -> None:  # noqa: B027 - most trackers do not want it
+        """A model request came back, at so many nanoseconds since 1970."""
+
+    def check(self) -> None:
+        """Raises ConfigError: a package that it needs is missing. Nothing is imported but packages around it."""
+        for module in self.needs:
+            found = None
+            with suppress(ModuleNotFoundError):  # the package around it is missing as well
+                found = find_spec(module)
+            if found is None:
+                raise not_installed(f"tracker {self.name!r}", f"the package of {module!r}", self.extra)
+
+    _worker: Worker | None = None
+    _ended = True
+    _tell: Callable[[str, str], None] | None = None
+
+    def emit(self, event: Event) -> None:
+        """Take one event. Returns at once."""
+        match event:
+            case RunStarted():
+                self._start(event)
+            case RunFinished():
+                self._finish(partial(ending_of, Path(event.summary)))
+            case _ if not self._ended and self._worker is not None:
+                if self.hears_calls and isinstance(event, CallFinished):
+                    self._worker.put(partial(self.call, event, time_ns()))
+                point = self._curve.take(event)
+                if point is not None:
+                    self._take(point)
+            case _:
+                pass
+
+    def attach(self, tell: Callable[[str, str], None] | None) -> None:
+        """Whom to tell what goes wrong and what that means; called in any thread. None for nobody any more."""
+        self._tell = tell
+
+    def close(self) -> None:
+        """Wait for what is left to do, `patience` seconds at most. A run that has not ended by now has failed."""
+        self._finish(lambda: Ending("failed"))
+        if self._worker is not None:
+            self._worker.wait(self.patience)
+
+    def _start(self, event: RunStarted) -> None:
+        if self._worker is not None and self._worker.under_way:
+            self._told(f"tracker {self.name!r} is still busy with an earlier run", "the run continues without it")
+            return
+        self._curve, self._folder, self._ended = Curve(), Path(event.folder), False
+        self._worker = Worker(self.name, partial(self._begin, event), self._told)
+
+    def _begin(self, event: RunStarted) -> None:
+        self._before, known = earlier_points(self._folder) if event.resumed else (0, [])
+        self._known = {point.key for point in known}
+        if not self.begin(tracked_run(event)):
+            for point in known:
+                self.point(point)
+
+    def _take(self, point: Point) -> None:
+        assert self._worker is not None
+        try:  # the next decision may be on the same step, and write the skill again
+            point = accepted_skill(self._folder, point)
+        except OSError as error:
+            self._told(f"tracker {self.name!r} gets no skill: {error}", "")
+        self._worker.put(partial(self._point, point))
+
+    def _point(self, point: Point) -> None:
+        if point.key not in self._known:
+            self.point(point._replace(target_calls=point.target_calls + self._before))
+
+    def _finish(self, ending: Callable[[], Ending]) -> None:
+        if not self._ended and self._worker is not None:
+            self._worker.finish(lambda: self.end(ending()))
+        self._ended = True
+
+    def _told(self, what: str, otherwise: str) -> None:
+        if self._tell is not None:
+            self._tell(what, otherwise)
+
+
+@asynccontextmanager
+async def telling(sinks: Sequence[Sink]) -> AsyncGenerator[Callable[[Event], None]]:
+    """What tells all sinks of an event. Trackers among them tell all of their troubles; they are waited for at the
+    end, each for its `patience`."""
+    loop, trackers = asyncio.get_running_loop(), [sink for sink in sinks if isinstance(sink, Tracker)]
+
+    def emit(event: Event) -> None:
+        for sink in sinks:
+            sink.emit(event)
+
+    def tell(what: str, otherwise: str) -> None:
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(emit, Notice(level="warning", text=what, hint=otherwise))
+
+    for tracker in trackers:
+        tracker.attach(tell)
+    try:
+        yield emit
+    finally:
+        await asyncio.gather(*(asyncio.to_thread(tracker.close) for tracker in trackers))
+        await asyncio.sleep(0)  # for what they told last
+        for tracker in trackers:
+            tracker.attach(None)

@@ -1,0 +1,125 @@
+"""What trackers are told of a run that is text. It is read from the run folder, where no key is written, and loses
+what merely looks like one as well: it may leave the machine."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Literal, NamedTuple, cast
+
+from pydantic import JsonValue
+
+from etude.connect.curve import Curve, Point
+from etude.events import CallFinished, Decided, Event, RunStarted, SpendChanged
+from etude.records import Role, digest
+from etude.records.summary import Interval, Summary
+from etude.redaction import Redactor
+from etude.safe_yaml import load_yaml
+from etude.store.views import EVENTS, read_events
+
+
+class TrackedRun(NamedTuple):
+    """A run, as a tracker is told of it."""
+
+    id: str
+    """Eight letters and digits; the same whenever the run is resumed, and of no other run."""
+    name: str
+    config: Mapping[str, JsonValue]
+    """All settings, section by section."""
+    models: Mapping[Role, str]
+    """As in `openai:gpt-5.5`, by role."""
+    simulated: bool
+    """The models are simulated: scores say nothing about a real one."""
+
+    @property
+    def flat(self) -> dict[str, str | int | float | bool]:
+        """The settings by their dotted names, as in `train.epochs`; lists as JSON."""
+        return dict(_flat(self.config))
+
+
+def _flat(values: Mapping[str, JsonValue], before: str = "") -> Iterator[tuple[str, str | int | float | bool]]:
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{before}{name}.")
+        elif isinstance(value, str | int | float):
+            yield f"{before}{name}", value
+        else:
+            yield f"{before}{name}", json.dumps(value, ensure_ascii=False)
+
+
+class Ending(NamedTuple):
+    """How a run ended."""
+
+    state: Literal["finished", "stopped", "failed"]
+    """`stopped` early, and can be resumed; `failed` where an error ended it."""
+    verdict: str = ""
+    """`ship`, `do not ship` or `inconclusive`; empty where that was not asked."""
+    values: Mapping[str, float] = {}
+    """As in `final/test_best`. Scores are in [0, 1], a gain in [-1, 1], `final/usd` is in US dollars."""
+    why: str = ""
+    """What stopped it."""
+
+
+def tracked_run(event: RunStarted) -> TrackedRun:
+    """The run that an event tells of. Raises OSError: its folder cannot be read."""
+    folder, redactor = Path(event.folder), Redactor()
+    with (folder / EVENTS).open("rb") as file:
+        first = file.readline().decode(errors="replace")  # it has the time
+    data = cast(JsonValue, load_yaml((folder / "config.yaml").read_text(encoding="utf-8")))
+    config = cast("dict[str, JsonValue]", redactor.redact_value(data))
+    models: dict[Role, str] = {role: redactor.redact(name) for role, name in event.models.items()}
+    name, id = redactor.redact(folder.name), digest([folder.name, first])[:8]
+    return TrackedRun(id, name, config, models, event.simulated)
+
+
+def accepted_skill(folder: Path, point: Point) -> Point:
+    """The point with the text of the skill, if one was accepted. Raises OSError: it cannot be read."""
+    if point.action != "accepted":
+        return point
+    text = (folder / f"skills/{point.step:04d}.md").read_bytes().decode(errors="replace")
+    return point._replace(skill=Redactor().redact(text))
+
+
+def earlier_points(folder: Path) -> tuple[int, list[Point]]:
+    """Target calls and points of the processes that worked on the run before this one. Raises OSError: the folder
+    cannot be read."""
+    curve, points = Curve(), dict[str, Point]()
+    for event in _earlier_events(folder):
+        point = curve.take(event)
+        if point is not None and point.key not in points:
+            points[point.key] = accepted_skill(folder, point)
+    return curve.target_calls, list(points.values())
+
+
+def ending_of(path: Path) -> Ending:
+    """How a run ended, from its `summary.json`. Raises OSError, ValueError: it cannot be read."""
+    summary = Summary.model_validate_json(path.read_bytes())
+    means = {
+        "test_initial": summary.initial.test,
+        "test_best": summary.best.test,
+        "test_gain": summary.test_gain,
+        "validation_initial": summary.initial.val,
+        "validation_best": summary.best.val,
+    }
+    values = {f"final/{name}": found.mean for name, found in means.items() if found is not None}
+    values |= {} if summary.test_gain is None else _bounds(summary.test_gain)
+    values["final/target_calls"] = float(summary.cost.target_calls)
+    if summary.cost.usd is not None:
+        values["final/usd"] = summary.cost.usd
+    why = Redactor().redact(summary.stopped or "")
+    return Ending("finished" if summary.stopped is None else "stopped", summary.verdict or "", values, why)
+
+
+def _bounds(gain: Interval) -> dict[str, float]:
+    return {"final/test_gain_low": gain.low, "final/test_gain_high": gain.high}
+
+
+def _earlier_events(folder: Path) -> Iterator[Event]:
+    """Those before the last start."""
+    kinds = {kind.model_fields["kind"].default: kind for kind in (RunStarted, CallFinished, Decided, SpendChanged)}
+    kept: list[Event] = []
+    for data in read_events(folder, *kinds):
+        event = kinds[data.pop("kind")].model_validate({name: data[name] for name in data if name != "at"})
+        if isinstance(event, RunStarted):
+            yield from kept
+            kept.clear()
+        kept.append(event)
