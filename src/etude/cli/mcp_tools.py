@@ -125,7 +125,7 @@ class Desk:
         """Settings for what is left of the cap; where the file allows less, that holds."""
         if all(most is None for most in self._cap):
             raise Refused(
-                "no cap is set, so nothing that costs money is started", hint=f"`etude mcp --usd N`: {_ASK}"
+                "no cap is set, so nothing that costs money is started", hint=f"`etude mcp --usd 5` sets one: {_ASK}"
             )
         self._before.setdefault(folder, _used(folder))
         used, own = _used(folder), load_config(config).limits

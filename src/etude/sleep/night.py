@@ -240,7 +240,7 @@ class _Night:
         if heard and (rules or gathered.wishes):
             documents = documents_of(config.sleep)
             texts = [without_secrets(live.text)[0] for live in documents if getattr(config.sleep, live.kind)]
-            rejected = kept_rules(self._state.folder).rejected
+            rejected = kept_rules(self._state.folder).turned_down
             async with self._bench("wishes", trained.spent) as bench:
                 wanted = await asked(bench.optimizer(), rules, texts, heard, rejected)
             trained = trained._replace(spent=trained.spent + spent_in(self._folder / "runs" / "wishes"))

@@ -29,10 +29,10 @@ def page(
         return []
     night = f"{report.night:04d}"
     added = [(one, rule) for one in proposal.documents for rule in one.added]
-    gone = [(one, rule) for one in proposal.documents for rule in one.leaving if rule.ablation]
+    gone = [(one, rule) for one in proposal.documents for rule in one.leaving]
     new, older = ([pair for pair in added if (pair[1].night == night) is own] for own in (True, False))
     parts = [f"{len(new)} new rule{'' if len(new) == 1 else 's'}"] if new or not gone else []
-    parts += [f"to take out {len(gone)} that nothing misses"] if gone else []
+    parts += [f"to take out {len(gone)}"] if gone else []
     lines = [f"Night {report.night} proposes {' and '.join(parts)}. Nothing changes before you say so."]
     if older:
         lines.append(f"{len(older)} of earlier nights wait{'s' if len(older) == 1 else ''} as well.")
@@ -42,7 +42,7 @@ def page(
         state = ", ".join([*since, *filter(None, [states.get(rule.id, "")])])
         lines += ["", f"{at}. {plain(_said(rule), _LINE)}  [{rule.id}]{f' ({state})' if state else ''}"]
         often = sessions if rule.night == night else 0
-        lines += [f"   {line}" for line in rule_lines(rule, proposal.name(one), often)]
+        lines += [f"   {line}" for line in rule_lines(rule, proposal.name(one), often, one.instead(rule))]
     for one, rule in gone:
         lines += ["", *_leaving(rule, proposal.name(one))]
     return lines
@@ -54,12 +54,14 @@ def item_lines(item: Item, which: str, project: Path) -> list[str]:
     if item.leaving:
         return [f"{which}: {line}" if at == 0 else line for at, line in enumerate(_leaving(item.rule, name))]
     first = f"{which}: {plain(_said(item.rule), _LINE)}  [{item.rule.id}]"
-    return [first, *(f"   {line}" for line in rule_lines(item.rule, name, 0))]
+    return [first, *(f"   {line}" for line in rule_lines(item.rule, name, 0, item.document.instead(item.rule)))]
 
 
-def rule_lines(rule: Rule, document: str, sessions: int) -> Iterator[str]:
-    """What a rule rests on, what it does, what it costs: at most six lines."""
+def rule_lines(rule: Rule, document: str, sessions: int, instead: Rule | None = None) -> Iterator[str]:
+    """What a rule rests on, what it does, what it costs: at most seven lines. It takes the place of `instead`."""
     behind = rule.evidence
+    if instead is not None:
+        yield f"In place of: {plain(_said(instead), _LINE)}"
     asked = {(quote.session.source, quote.session.id) for quote in behind.quotes}
     if behind.overheard is not None:
         yield f'{OVERHEARD}: "{plain(behind.overheard.text, _ANSWER)}"'

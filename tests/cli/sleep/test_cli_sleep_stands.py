@@ -248,15 +248,12 @@ def test_an_adopted_night_stays_adopted_whatever_becomes_of_its_report(two: Proj
     assert two.files() == before
 
 
-def test_rules_can_be_taken_from_an_earlier_proposal_too(two: Project, capsys: Captured) -> None:
+def test_what_waits_of_an_earlier_night_is_part_of_the_newest_proposal(two: Project, capsys: Captured) -> None:
     offered(two, 2, "- Second.")
     assert [row["status"] for row in status(capsys)] == ["in night 2", "proposed"]
+    assert refused(capsys, "adopt", "1")[0] == "error: what waits of night 1 is part of what night 2 proposes"
     said(capsys, "adopt")
     assert "- Learned." not in two.memory.read_text()
-    said(capsys, "adopt", "1")
-    assert two.memory.read_text().endswith("learned -->\n- Second.\n- Learned.\n<!-- etude:end learned -->\n")
-    said(capsys, "revert", "2")
-    assert two.memory.read_text().endswith("learned -->\n- Learned.\n<!-- etude:end learned -->\n")
 
 
 def test_a_document_that_was_changed_by_hand_takes_the_rules_that_wait(two: Project, capsys: Captured) -> None:

@@ -7,6 +7,7 @@ from etude.cli.sleep.settings import Nights, find_nights
 from etude.cli.sleep.text import elsewhere, result, rules_data
 from etude.cli.terminal import output
 from etude.sleep.adoption.adopt import adopt
+from etude.sleep.adoption.waiting import newest
 
 
 def run(args: argparse.Namespace) -> int:
@@ -15,6 +16,10 @@ def run(args: argparse.Namespace) -> int:
     if nights.recovered(args, named=args.night is not None or bool(args.rule)):
         return 0
     number = nights.proposed(args.night)
+    last = newest(nights.state)
+    if number != last:
+        what = f"what waits of night {number} is part of what night {last} proposes"
+        raise UsageError(what, hint="`etude sleep adopt` takes all that waits, `--rule ID` one of it")
     chosen = args.rule or _undecided(nights, number, again=args.night is not None)
     receipt = adopt(nights.folder(number), nights.project, nights.state.folder, rules=chosen, allow=nights.named)
     documents = [

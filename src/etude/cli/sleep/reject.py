@@ -2,7 +2,6 @@
 
 import argparse
 
-from etude.cli.parsing.usage import UsageError
 from etude.cli.sleep.settings import find_nights
 from etude.cli.sleep.text import result
 from etude.sleep.adoption.adopt import reject
@@ -15,10 +14,6 @@ def run(args: argparse.Namespace) -> int:
     if nights.recovered(args, named=True):
         return 0
     number = nights.proposed(None)
-    for item in nights.pending(number).items:
-        if item.rule.id in args.rule and item.state == "adopted" and not item.leaving:
-            hint = f"`etude sleep revert --rule {item.rule.id}` takes it out; then it can be rejected"
-            raise UsageError(f"rule {item.rule.id} is adopted", hint=hint)
     rules = reject(nights.folder(number), nights.state.folder, args.rule)
     lines = (f"rejected  {rule.id}  {plain(rule.text, 120)}" for rule in rules)
     return result(args, {"rejected": [{"id": rule.id, "text": rule.text} for rule in rules]}, lines)

@@ -28,13 +28,17 @@ def run(args: argparse.Namespace) -> int:
         hint = "`etude sleep adopt --rule ID` and `etude sleep reject --rule ID` need no answer"
         raise UsageError("a review asks questions, and nobody can answer here", hint=hint)
     taken = rejected = 0
+    decided = set[str]()  # the same rule may be meant for two documents
     for at, item in enumerate(waiting, 1):
+        if item.rule.id in decided:
+            continue
         output.line("")
         for line in item_lines(item, f"{at} of {len(waiting)}", nights.project):
             output.line(line)
         answer = _ask()
         if answer == "q":
             break
+        decided.add(item.rule.id)
         if answer == "n":
             reject(nights.folder(number), nights.state.folder, [item.rule.id])
             rejected += 1
@@ -73,9 +77,10 @@ def _take(nights: Nights, number: int, item: Item, *, edit: bool) -> bool:
 def _ask() -> str:
     question = ", ".join(f"[{key}] {what}" for key, what in _CHOICES.items())
     while True:
-        answer = _input(question, at_end="q").strip().lower()[:1]
-        if answer in _CHOICES:
-            return answer
+        answer = _input(question, at_end="q").strip().lower()
+        for key, what in _CHOICES.items():
+            if answer in (key, what):
+                return key
         output.line(f"please answer with one of {', '.join(_CHOICES)}")
 
 

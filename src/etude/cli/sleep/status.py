@@ -19,6 +19,7 @@ from etude.sleep.pause import paused
 from etude.sleep.transcripts.ledger import Ledger
 
 _LINE = 120
+_LEAVING = "to take out"
 
 
 def run(args: argparse.Namespace) -> int:
@@ -68,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
         output.line("\nrules")
     for rule in rules:
         output.line(f"  {rule['id']}  {rule['state']:<12}  {plain(rule['text'], _LINE)}")
-    waits = sum(rule["state"] == "waits" for rule in rules)
+    waits = sum(rule["state"] in ("waits", _LEAVING) for rule in rules)
     if waits:
         sleep = f"{output.program()} sleep"
         which = "1 rule waits" if waits == 1 else f"{waits} rules wait"
@@ -101,5 +102,5 @@ def _rules(nights: Nights) -> list[dict[str, str]]:
         for item in () if number is None else nights.pending(number).items:
             kept_as_it_is = item.leaving and item.state == "rejected"
             if item.state != "adopted" and not kept_as_it_is:  # what is adopted may stand in the words of a person
-                add(item.rule, "to be taken out" if item.leaving else item.state, item.document.live.path)
+                add(item.rule, _LEAVING if item.leaving else item.state, item.document.live.path)
     return list(found.values())

@@ -11,8 +11,9 @@ from pydantic import AwareDatetime
 
 from etude.errors import EtudeError, InputError, SkillError, did_you_mean
 from etude.records import Record
+from etude.skill.anchors import LIST_MARK
 from etude.sleep.adoption.proposal import Proposed, again, read_proposal
-from etude.sleep.adoption.rules import BY_HAND, Rule, Rules, active, render
+from etude.sleep.adoption.rules import BY_HAND, Rule, Rules, active, render, revised
 from etude.sleep.adoption.splice import spliced
 from etude.sleep.adoption.structure import doubts
 from etude.sleep.adoption.transaction import (
@@ -87,6 +88,8 @@ def adopt(
         documents: list[Proposed] = []
         allowed = tuple(allow)
         for one in offers:
+            if rules and not {rule.id for rule in (*one.added, *one.leaving)} & set(rules):
+                continue
             live = _live(offered.night, one.live, project, allowed)
             now = rules_now(kept, live)
             states = standing(one, now, kept)
@@ -129,7 +132,7 @@ def reject(proposal: Path, state: Path, rules: Collection[str]) -> tuple[Rule, .
     and propose none like them. Adopting one ends that.
 
     Raises:
-        InputError: the proposal cannot be read or has no such rule.
+        InputError: the proposal cannot be read or has no such rule; a rule is adopted.
         LockedError: another process adopts or reverts.
     """
     with locked(state):
@@ -141,14 +144,14 @@ def reject(proposal: Path, state: Path, rules: Collection[str]) -> tuple[Rule, .
                 night = offered.night.lstrip("0") or offered.night
                 raise InputError(f"night {night} proposes no rule {name!r}", hint=did_you_mean(name, there))
         chosen = tuple(there[name] for name in dict.fromkeys(rules))
-        leaving = {rule.id: rule.ablation or "a person keeps it" for rule in chosen if rule.status == "retired"}
-        documents = {
-            real: tuple(rule.model_copy(update={"ablation": leaving.get(rule.id, rule.ablation)}) for rule in those)
-            for real, those in kept.documents.items()
-        }
+        known = {rule.id for those in kept.documents.values() for rule in active(those)}
+        adopted = next((rule for rule in active(chosen) if rule.id in known), None)
+        if adopted is not None:
+            hint = f"`etude sleep revert --rule {adopted.id}` takes it out; then it can be rejected"
+            raise InputError(f"rule {adopted.id} is adopted", hint=hint)
         before = tuple(rule for rule in kept.rejected if rule.id not in rules)
-        new = tuple(rule for rule in chosen if rule.id not in leaving)
-        carry_out(state, [record(state / RULES, Rules(documents=documents, rejected=(*before, *new)))])
+        after = kept.model_copy(update={"rejected": (*before, *chosen)})
+        carry_out(state, [record(state / RULES, after)])
         return chosen
 
 
@@ -227,10 +230,20 @@ def doubtful(rule: Rule) -> tuple[str, ...]:
 
 
 def _worded(offer: Proposed, words: Mapping[str, str]) -> Proposed:
-    """The changes of a document, with rules in other words."""
-    mine = {rule.id for rule in offer.added} & words.keys()
-    rules = (rule.model_copy(update={"text": words[rule.id]}) if rule.id in mine else rule for rule in offer.rules)
-    return offer.model_copy(update={"rules": tuple(rules)}) if mine else offer
+    """The changes of a document, with rules in other words: nothing was measured of those."""
+
+    def one(rule: Rule) -> Rule:
+        if rule.id not in words or rule.status == "retired":
+            return rule
+        mark, text = LIST_MARK.match(rule.text), words[rule.id].strip()
+        text = f"{mark[0]}{text}" if mark and not LIST_MARK.match(text) else text
+        found = active(revised((), render([rule.model_copy(update={"text": text})]), BY_HAND))
+        if len(found) != 1 or not text:
+            raise InputError(f"{text!r} is not one rule", hint="write one line, or a paragraph without a blank line")
+        behind = rule.evidence.model_copy(update={"trial": None})
+        return rule.model_copy(update={"text": found[0].text, "evidence": behind})
+
+    return offer.model_copy(update={"rules": tuple(map(one, offer.rules))})
 
 
 def _live(night: str, was: LiveDocument, project: Path, allow: Iterable[Path]) -> LiveDocument:

@@ -66,6 +66,11 @@ class Proposed(Record):
         replaced = {one.id for rule in active(self.rules) for one in lineage(rule, self.rules)[1:]}
         return tuple(rule for rule in self.removed if rule.id not in replaced)
 
+    def instead(self, rule: Rule) -> Rule | None:
+        """The rule of the document whose place a new one takes."""
+        there = {one.id for one in active(self.before)}
+        return next((one for one in lineage(rule, self.rules)[1:] if one.id in there), None)
+
 
 class Proposal(Record):
     """What a night has to offer, with the rules of earlier nights that waited when it ended."""

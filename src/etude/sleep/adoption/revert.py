@@ -80,8 +80,9 @@ def revert_rule(rule: str, state: Path) -> Reverted:
         found = [
             (work.adopted[real], one)
             for real, those in work.rules.items()
-            for one in active(those)
-            if one.id == rule and real in work.adopted
+            if real in work.adopted and any(one.id == rule for one in those)
+            for one in {one.id: one for one in (*active(those), *active(work.block(work.adopted[real])))}.values()
+            if one.id == rule
         ]
         if not found:
             hint = "`etude sleep explain` shows the ids, and which rule a later one rewords"
@@ -117,6 +118,8 @@ class _Work:
         standing = [one for one in self.receipts if not one.reverted and one.night != night]
         self._dead = _brought(self.receipts) - _brought(standing)
         """Ids of rules that were adopted and all taken back: they stay away."""
+        self._gone = _brought(self.receipts) - _brought([one for one in self.receipts if not one.reverted])
+        """Those of them that were taken back before."""
 
     def written(self, night: str, known: Collection[str]) -> dict[str, list[Rule]]:
         """The adopted rules that a night wrote, without those of the ids `known`, by the real path of their
@@ -127,10 +130,14 @@ class _Work:
         }
         return {real: those for real, those in found.items() if those and real in self.adopted}
 
+    def block(self, document: Proposed) -> tuple[Rule, ...]:
+        """The rules of a document as it is now."""
+        return revised(self.rules.get(document.live.real, ()), block_of(self._now(document.live).text), BY_HAND)
+
     def take_back(self, document: Proposed) -> None:
         """Put the old file back where nothing else happened to the document; else cut the rules."""
         now, real = self._now(document.live), document.live.real
-        dead = {rule.text for rule in active(document.before) if rule.id in self._dead}
+        dead = {rule.text for rule in active(document.before) if rule.id in self._gone}
         known = self.rules.get(real, ())
         if now.data == document.text.encode() and not dead:
             why = {rule.id: rule.ablation for rule in document.rules}
@@ -150,7 +157,7 @@ class _Work:
         """Take rules of these texts out, each of them once, and put the texts that they replaced back. The block goes
         too if an adoption brought it and nothing is left in it; so does the file."""
         now, real = self._now(document.live), document.live.real
-        block = revised(self.rules.get(real, ()), block_of(now.text), BY_HAND)
+        block = self.block(document)
         left, found = list(texts), list[str]()
         for rule in active(block):
             if rule.text in left:

@@ -99,7 +99,7 @@ class Rule(Record):
     """What was measured without it, where nothing missed it: it was taken out, and a person may have put it back."""
     replaces: str = ""
     """Id of the rule whose text this one has in other words, in its place; empty for a rule that is new."""
-    after: str = "\n"
+    after: str = Field(default="\n", pattern=r"^\s*$")
     """The line end after the rule, and the blank lines below it."""
 
 
@@ -110,7 +110,12 @@ class Rules(Record):
     documents: Mapping[str, tuple[Rule, ...]] = Field(default_factory=dict[str, tuple[Rule, ...]])
     """By the real path of the document."""
     rejected: tuple[Rule, ...] = ()
-    """Changes that a person does not want, of all documents: none like them is proposed again."""
+    """Changes that a person does not want, of all documents: new rules, and rules that are to stay."""
+
+    @property
+    def turned_down(self) -> tuple[Rule, ...]:
+        """The new rules among them: none like them is proposed again."""
+        return active(self.rejected)
 
 
 def said(text: str) -> str:
@@ -124,11 +129,12 @@ def revised(
     """The rules after a night, or after a person's changes (`BY_HAND`): those of `block` in their order, then the
     retired ones, which are no longer in it.
 
-    A rule whose text is as before keeps its id, night and evidence. Any other is new and gets the evidence of the
-    texts that it is or holds; where it is like a rule that is gone, it says which one it replaces.
+    A rule whose text is as before keeps its id, night and evidence, also where a person has put it back. Any other is
+    new and gets the evidence of the texts that it is or holds; where it is like a rule that is gone, it names that.
     """
     left: dict[str, list[Rule]] = {}
-    for rule in active(before):
+    gone = [rule for rule in before if rule.status == "retired" and night == BY_HAND]
+    for rule in (*active(before), *gone):
         left.setdefault(said(rule.text), []).append(rule)
     found: list[Rule] = []
     ids = {rule.id for rule in before}
@@ -136,7 +142,8 @@ def revised(
     for text, below in _pieces(block):
         known = left.get(said(text), [])
         if known:
-            rule = known.pop(0).model_copy(update={"text": text, "after": below})
+            back = {"status": "active", "retired": ""}
+            rule = known.pop(0).model_copy(update={"text": text, "after": below, **back})
         else:
             name = _free_id(text, night, ids)
             behind = _evidence(said(text), by_text)
@@ -186,11 +193,14 @@ def without(rules: Sequence[Rule], gone: Collection[str], night: str = BY_HAND) 
     """The rules with those of the ids in `gone` retired. The blank lines below such a rule then stand below the one
     before it, as if the rule had never been put there."""
     kept: list[Rule] = []
+    before = {rule.id: rule.after for rule in rules}
     for rule in active(rules):
-        if rule.id not in gone:
-            kept.append(rule)
-        elif kept:
-            kept[-1] = kept[-1].model_copy(update={"after": rule.after})
+        if rule.id in gone:
+            kept[-1:] = [one.model_copy(update={"after": rule.after}) for one in kept[-1:]]
+            continue
+        if kept and kept[-1].after != before.get(kept[-1].id):
+            kept[-1] = apart(kept[-1], rule)
+        kept.append(rule)
     return (*kept, *(retired_by(rule, night) for rule in rules if rule.status == "retired" or rule.id in gone))
 
 

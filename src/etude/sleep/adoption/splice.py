@@ -4,7 +4,7 @@ refused only where the line that it changes is no longer there."""
 from collections.abc import Collection, Sequence
 
 from etude.sleep.adoption.proposal import Proposed
-from etude.sleep.adoption.rules import Rule, active, apart, lineage, render, retired_by
+from etude.sleep.adoption.rules import Rule, active, apart, lineage, render, said
 
 
 def spliced(now: Sequence[Rule], offer: Proposed, chosen: Collection[str]) -> tuple[tuple[Rule, ...], frozenset[str]]:
@@ -17,31 +17,44 @@ def spliced(now: Sequence[Rule], offer: Proposed, chosen: Collection[str]) -> tu
     here = active(now)
     changes = {rule.id for rule in (*offer.added, *offer.leaving)}
     if changes <= set(chosen) and render(here) == render(offer.before):
-        return offer.rules, frozenset()  # byte for byte what the night tried
-    placed, gone, refused = list(here), [rule for rule in now if rule.status == "retired"], set[str]()
+        return _settled(active(offer.rules), now, offer), frozenset()  # byte for byte what the night tried
+    placed, refused, texts = list(here), set[str](), {said(rule.text) for rule in here}
     for rule in offer.leaving:
         at = _place(placed, rule.id)
         if rule.id not in chosen or at is None:
             continue
         out = placed.pop(at)
-        gone.append(rule)
         if at:
             placed[at - 1] = placed[at - 1].model_copy(update={"after": out.after})
+        if 0 < at < len(placed):
+            placed[at - 1] = apart(placed[at - 1], placed[at])
     order, was = active(offer.rules), {rule.id for rule in active(offer.before)}
     for number, rule in enumerate(order):
-        if rule.id not in chosen or rule.id in was or _place(placed, rule.id) is not None:
+        if rule.id not in chosen or rule.id in was or _place(placed, rule.id) is not None or said(rule.text) in texts:
             continue
         earlier = {one.id for one in lineage(rule, offer.rules)[1:]}
         at = next((at for at, one in enumerate(placed) if one.id in earlier), None)
         if at is not None:
-            gone.append(retired_by(placed[at], rule.night))
             placed[at] = rule.model_copy(update={"after": placed[at].after})
         elif earlier & was:
             refused.add(rule.id)
         else:
             _insert(placed, order, number)
-    there = {rule.id for rule in placed}
-    return (*placed, *(rule for rule in gone if rule.id not in there)), frozenset(refused)
+    return _settled(placed, now, offer), frozenset(refused)
+
+
+def _settled(placed: Sequence[Rule], now: Sequence[Rule], offer: Proposed) -> tuple[Rule, ...]:
+    """The rules that stand after a change, then the retired ones. Each new one names the rule whose place it took in
+    the document: what was only proposed never stood there, and must not come back when a rule is taken out."""
+    there, stood = {rule.id for rule in placed}, {rule.id for rule in active(now)}
+    offered = {rule.id: rule for rule in offer.rules}
+
+    def settled(rule: Rule) -> Rule:
+        took = (one.id for one in lineage(rule, offer.rules)[1:] if one.id in stood - there)
+        return rule if rule.id in stood else rule.model_copy(update={"replaces": next(took, "")})
+
+    gone = (rule if rule.status == "retired" else offered.get(rule.id, rule) for rule in now if rule.id not in there)
+    return (*map(settled, placed), *gone)
 
 
 def _insert(placed: list[Rule], order: Sequence[Rule], number: int) -> None:

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from etude.errors import SkillError
 from etude.sleep.adoption.proposal import FOLDER, PROPOSAL, Proposal, Proposed, opened, read_proposal
-from etude.sleep.adoption.rules import BY_HAND, Rule, Rules, active, block_of, revised
+from etude.sleep.adoption.rules import BY_HAND, Rule, Rules, active, block_of, lineage, revised, said
 from etude.sleep.adoption.splice import spliced
 from etude.sleep.places import LiveDocument, read_document
 from etude.sleep.state import SleepState
@@ -81,23 +81,28 @@ def rules_now(rules: Rules, live: LiveDocument) -> tuple[Rule, ...]:
 
 
 def standing(offer: Proposed, now: tuple[Rule, ...], rules: Rules) -> Mapping[str, RuleState]:
-    """What became of each change of a document, by the id of its rule."""
-    here = {rule.id: rule for rule in active(now)}
-    gone = {rule.id for rule in now} - here.keys()
+    """What became of each change of a document, by the id of its rule. A rule that a person has put into other words
+    counts as adopted, and so does one that a person wrote."""
+    here = {rule.id for rule in active(now)}
+    texts = {said(rule.text) for rule in active(now)}
+    reworded = {one.id for rule in active(now) for one in lineage(rule, now)[1:]}
+    gone = {rule.id for rule in now} - here
     rejected = {rule.id for rule in rules.rejected}
-    found: dict[str, RuleState] = {}
-    for rule in offer.added:
-        undecided: RuleState = "line changed" if spliced(now, offer, {rule.id})[1] else "waits"
-        found[rule.id] = (
-            "adopted"
-            if rule.id in here
-            else "rejected"
-            if rule.id in rejected
-            else "taken out"
-            if rule.id in gone
-            else undecided
-        )
-    for rule in offer.leaving:
-        stays = here.get(rule.id)
-        found[rule.id] = "adopted" if stays is None else "rejected" if stays.ablation else "waits"
+
+    def became(rule: Rule) -> RuleState:
+        if rule.id in here | reworded or said(rule.text) in texts:
+            return "adopted"
+        if rule.id in rejected:
+            return "rejected"
+        if rule.id in gone:
+            return "taken out"
+        return "line changed" if spliced(now, offer, {rule.id})[1] else "waits"
+
+    def left(rule: Rule) -> RuleState:
+        if rule.id not in here:
+            return "line changed" if rule.id in reworded else "adopted"
+        return "rejected" if rule.id in rejected else "waits"
+
+    found: dict[str, RuleState] = {rule.id: became(rule) for rule in offer.added}
+    found.update({rule.id: left(rule) for rule in offer.leaving})
     return found

@@ -79,10 +79,11 @@ async def improve(
         after = sum((change.spent for change in result.changes), spent)
         result = await each_alone(within(config, after), group, result, given)
         if config.sleep.retire:
-            kept, known = kept_rules(state.folder).documents, dict[Place, Standing]()
+            rules, known = kept_rules(state.folder), dict[Place, Standing]()
+            kept, wanted = rules.documents, frozenset(rule.id for rule in rules.rejected)
             for place in PLACES:
                 real = group.live(place).real
-                known[place] = Standing(kept.get(real, ()), memory.trials.get(real, {}), earlier)
+                known[place] = Standing(kept.get(real, ()), memory.trials.get(real, {}), earlier, wanted)
             after = sum((change.spent for change in result.changes), spent)
             result = await pruned(within(config, after), group, result, known, given)
         changes += [(group, change) for change in result.changes]
@@ -102,9 +103,11 @@ async def _tested(config: SleepConfig, group: Group, documents: Documents, given
 
 def _with_rejected(config: SleepConfig, rules: Rules) -> SleepConfig:
     """The settings that tell the optimizer what a person does not want."""
-    if not rules.rejected:
+    if not rules.turned_down:
         return config
-    texts = "\n".join(f"- {plain(rule.text.lstrip('-*+ '), _LONGEST)}" for rule in rules.rejected[-_MOST_REJECTED:])
+    texts = "\n".join(
+        f"- {plain(rule.text.lstrip('-*+ '), _LONGEST)}" for rule in rules.turned_down[-_MOST_REJECTED:]
+    )
     told = f"The user has turned down these rules. Write none of them, in no other words either:\n\n{texts}"
     preferences = "\n\n".join(filter(None, [config.reflect.preferences.strip(), told]))
     return config.model_copy(update={"reflect": config.reflect.model_copy(update={"preferences": preferences})})

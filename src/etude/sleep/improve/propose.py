@@ -83,11 +83,11 @@ def propose(
         if change.proposed:
             live = group.live(change.place)
             base = offers.get(live.real) or _unchanged(live, kept)
-            offers[live.real] = _wanted(_changed(base, group, change, wanted, night), base, kept.rejected)
+            offers[live.real] = _wanted(_changed(base, group, change, wanted, night), base, kept.turned_down)
     if wanted.wishes:
         live = _place_of_wishes(config)
         base = offers.get(live.real) or _unchanged(live, kept)
-        offers[live.real] = _wanted(_with_wishes(base, wanted.wishes, night), base, kept.rejected)
+        offers[live.real] = _wanted(_with_wishes(base, wanted.wishes, night), base, kept.turned_down)
     offers = {real: _marked(one, wanted.overheard) for real, one in offers.items()}
     reports = tuple(
         diagnosed(group.title(change.place), group.live(change.place).path, change, group.tasks)
@@ -111,7 +111,8 @@ def propose(
     verdict = worst(measured) if measured else None
     project = str(Path(config.sleep.project).absolute())
     folder = stage(state.night(number), Proposal(night=night, project=project, documents=documents, verdict=verdict))
-    new = tuple(rule for one in documents for rule in one.added if rule.night == night)
+    waited = {rule.id for one in waiting.values() for rule in one.added}
+    new = tuple(rule for one in documents for rule in one.added if rule.id not in waited)
     return improved.model_copy(update={"proposal": str(folder), "rules": new, "verdict": verdict})
 
 

@@ -34,6 +34,8 @@ class Standing(NamedTuple):
     """The night of the last trial of each, by id."""
     tasks: Sequence[MinedTask] = ()
     """Of earlier nights."""
+    wanted: frozenset[str] = frozenset()
+    """Ids of rules that a person wants to keep."""
 
 
 async def pruned(
@@ -66,7 +68,7 @@ def due(known: Standing) -> tuple[Rule, ...]:
     ours = [
         rule
         for rule in active(known.rules)
-        if all(one.night != BY_HAND and not one.ablation for one in past[rule.id])
+        if rule.id not in known.wanted and all(one.night != BY_HAND and not one.ablation for one in past[rule.id])
     ]
 
     def order(rule: Rule) -> tuple[int, str]:

@@ -4,10 +4,9 @@ A wish that is said needs no proof by held-out tasks. It is proposed with the us
 a person to take or leave.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
-
-from rapidfuzz import fuzz
 
 from etude.envs.splits import fold
 from etude.errors import UnusableReply
@@ -20,8 +19,9 @@ MOST_QUOTES = 60
 MOST_WISHES = 5
 """Rules that are proposed in one night because somebody asked for them."""
 LONGEST_RULE = 300
-_SAME = 90
-"""Likeness, of 100, from which two rules say the same."""
+_WORD = re.compile(r"\w+")
+_IDLE = frozenset(("please", "always", "a", "an", "the"))
+"""Words that may be there or not."""
 
 
 class _AskedReply(ReplyForm):
@@ -105,8 +105,10 @@ def what_was_said(wishes: Sequence[Wish], tasks: Sequence[MinedTask]) -> list[tu
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two rules say the same in nearly the same words."""
-    return fuzz.token_sort_ratio(fold(said(one).lstrip("-* ")), fold(said(other).lstrip("-* "))) >= _SAME
+    """Whether two rules say the same, words apart that change nothing. The order of words counts: tabs instead of
+    spaces is not spaces instead of tabs."""
+    a, b = ([word for word in _WORD.findall(fold(said(text))) if word not in _IDLE] for text in (one, other))
+    return a == b
 
 
 def _numbered(heard: Sequence[tuple[str, Quote]]) -> dict[str, tuple[str, list[Quote]]]:
