@@ -68,7 +68,6 @@ class TestATrackerOfOnesOwn(TrackerContract):
 
 
 class TestOpenTelemetry(TrackerContract):
-    curves = ("score/validation", "score/best", "score/fixed", "steps/accepted", "skill/tokens")
     tells_earlier = False
     provider: TracerProvider
 

@@ -1,5 +1,5 @@
-"""What trackers are told of a run that is text. It is read from the run folder, where no key is written, and loses
-what merely looks like one as well: it may leave the machine."""
+"""What trackers are told of a run that is text. It is read from the run folder, where no key is written. A skill also
+loses what merely looks like a key: it may leave the machine."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -61,14 +61,11 @@ class Ending(NamedTuple):
 
 def tracked_run(event: RunStarted) -> TrackedRun:
     """The run that an event tells of. Raises OSError: its folder cannot be read."""
-    folder, redactor = Path(event.folder), Redactor()
+    folder = Path(event.folder)
     with (folder / EVENTS).open("rb") as file:
         first = file.readline().decode(errors="replace")  # it has the time
-    data = cast(JsonValue, load_yaml((folder / "config.yaml").read_text(encoding="utf-8")))
-    config = cast("dict[str, JsonValue]", redactor.redact_value(data))
-    models: dict[Role, str] = {role: redactor.redact(name) for role, name in event.models.items()}
-    name, id = redactor.redact(folder.name), digest([folder.name, first])[:8]
-    return TrackedRun(id, name, config, models, event.simulated)
+    config = cast("dict[str, JsonValue]", load_yaml((folder / "config.yaml").read_text(encoding="utf-8")))
+    return TrackedRun(digest([folder.name, first])[:8], folder.name, config, event.models, event.simulated)
 
 
 def accepted_skill(folder: Path, point: Point) -> Point:
@@ -105,8 +102,8 @@ def ending_of(path: Path) -> Ending:
     values["final/target_calls"] = float(summary.cost.target_calls)
     if summary.cost.usd is not None:
         values["final/usd"] = summary.cost.usd
-    why = Redactor().redact(summary.stopped or "")
-    return Ending("finished" if summary.stopped is None else "stopped", summary.verdict or "", values, why)
+    state = "finished" if summary.stopped is None else "stopped"
+    return Ending(state, summary.verdict or "", values, summary.stopped or "")
 
 
 def _bounds(gain: Interval) -> dict[str, float]:

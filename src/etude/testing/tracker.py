@@ -45,7 +45,7 @@ class TrackerContract:
             return Kept(...)
     """
 
-    curves: Sequence[str] = ("score/validation", "score/best", "score/fixed", "steps/accepted", "skill/tokens")
+    curves: Sequence[str] = ("score/validation", "score/best", "score/fixed", "steps/rejected", "skill/tokens")
     """Values that it keeps as curves."""
     tells_earlier: bool = True
     """It keeps what happened in a run before it was tracked."""
@@ -87,14 +87,15 @@ class TrackerContract:
         }
         assert kept.verdict == summary.verdict
 
-    def test_a_run_that_is_tracked_from_its_second_process_on_has_all_points(self, tmp_path: Path) -> None:
+    def test_a_run_that_is_tracked_from_its_third_process_on_has_all_points(self, tmp_path: Path) -> None:
         """Unless its service can only keep what happens now."""
-        with pytest.raises(BudgetStop):
-            self._train(tmp_path, calls=60, tracked=False)
-        before = len(_curves(tmp_path / "tracked")["steps/accepted"])
+        for calls in (40, 60):
+            with pytest.raises(BudgetStop):
+                self._train(tmp_path, calls=calls, tracked=False)
+        before = len(_curves(tmp_path / "tracked")["steps/rejected"])
         summary = self._train(tmp_path)
-        expected = _curves(Path(summary.folder))["steps/accepted"]
-        assert list(self.kept().curves["steps/accepted"]) == expected[0 if self.tells_earlier else before :]
+        expected = _curves(Path(summary.folder))["steps/rejected"]
+        assert list(self.kept().curves["steps/rejected"]) == expected[0 if self.tells_earlier else before :]
 
     def _train(self, folder: Path, *, calls: int | None = None, tracked: bool = True) -> Summary:
         tasks = make_tasks("counting", 40, seed=1)
@@ -123,7 +124,9 @@ def _curves(folder: Path) -> dict[str, list[tuple[int, float]]]:
         seen.add(event["step"])
         counts[event["action"]] += 1
         found = {"score/validation": event["current"], "score/best": event["best"]}
-        found |= {"steps/accepted": counts["accepted"], "skill/tokens": event["skill_tokens"]}
+        found |= {f"steps/{action}": count for action, count in counts.items()} | {
+            "skill/tokens": event["skill_tokens"]
+        }
         found |= {"score/fixed": event["fixed"] / event["failed"]} if event["failed"] else {}
         for name, value in found.items():
             curves.setdefault(name, []).append((calls, value))
