@@ -48,6 +48,31 @@ def test_progress_goes_to_stderr_one_line_for_a_stage_and_one_for_a_decision(
     assert stages[-1] == "test"
 
 
+TRACKER = """from etude.connect import Tracker
+
+
+class Mine(Tracker):
+    name = "mine"
+
+    def begin(self, run):
+        return False
+
+    def point(self, point):
+        pass
+
+    def end(self, ending):
+        raise OSError(f"no disk for {ending.state}")
+"""
+
+
+def test_trackers_can_be_named_on_the_command_line(fresh_project: Path, capsys: Captured) -> None:
+    assert main(["train", CONFIG, *QUICK, "--report-to", "trackio,trakio"]) == 2
+    assert "unknown tracker 'trakio'" in capsys.readouterr().err
+    Path("tracker_for_train.py").write_text(TRACKER)
+    assert main(["train", CONFIG, *PAPER, *QUICK, "--report-to", "tracker_for_train:Mine"]) == 0
+    assert "warning: tracker 'mine' failed: 'OSError: no disk for finished'" in capsys.readouterr().err
+
+
 def test_json_is_the_summary_and_nothing_else_on_stdout(fresh_project: Path, capsys: Captured) -> None:
     assert main(["train", CONFIG, "--json", *QUICK]) == 0
     summary = json.loads(capsys.readouterr().out)

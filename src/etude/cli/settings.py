@@ -36,7 +36,8 @@ def with_options(load: Callable[[Flags], C], args: argparse.Namespace, before: S
     """Settings that `load` gives with flags: those of `before`, then what the command line sets. The user trusts what
     they name. Raises ConfigError: a setting is unknown or out of range; UntrustedError."""
     # As JSON, which is YAML, so that a name like 7 stays text.
-    named = {"preset": getattr(args, "preset", None), "run.name": getattr(args, "name", None)}
+    options = {"preset": "preset", "run.name": "name", "report_to": "report_to"}
+    named = {key: getattr(args, option, None) for key, option in options.items()}
     flags = [*before, *((key, json.dumps(value)) for key, value in named.items() if value is not None), *args.flags]
     config = trusted(load(flags), args)
     for section in config.models.values():  # the command line is repeated in hints

@@ -81,7 +81,7 @@ def trusted(config: C, args: argparse.Namespace, typed: Collection[str] = ()) ->
     """The settings, once the user trusts what they name. What the command line sets is the user's own word, and so
     are the `typed` settings; variables may come from a file of the project. Raises UntrustedError."""
     found = foreign(config)
-    own = {*typed, *(key for key, _ in args.flags)}
+    own = {*typed, *(key for key, _ in args.flags), *(["report_to"] if getattr(args, "report_to", None) else [])}
     own |= {f"{name}.unsafe_no_sandbox" for name in ("agent", "env") if getattr(args, "unsafe_no_sandbox", False)}
     asked = [each for each in found if not own.issuperset(each.settings)]
     if asked and not (_record(asked).is_file() or _record(found).is_file()):

@@ -249,5 +249,6 @@ def _table(rows: Iterable[Sequence[str]]) -> str:
         style = f"text-align:left;padding:.15em 1.2em .15em 0;border-bottom:{_LINE};overflow-wrap:anywhere"
         cells = "".join(f'<{tag} style="{style}">{safe(cell)}</{tag}>' for cell in row)
         lines.append(f'<tr style="background:none">{cells}</tr>')
-    style = "border-collapse:collapse;margin:.5em 0;font-variant-numeric:tabular-nums"
+    # A page without a document type gives tables a color of their own.
+    style = "color:inherit;font-size:inherit;border-collapse:collapse;margin:.5em 0;font-variant-numeric:tabular-nums"
     return f'<table style="{style}">{"".join(lines)}</table>'

@@ -404,15 +404,14 @@ def test_plugins_that_share_a_name_are_all_named(
     assert found["scorer"][0]["text"] == "anls accepts all gold answers"
 
 
-def test_the_chosen_agent_executor_and_trackers_are_looked_at(
-    fresh_project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ETUDE_REPORT_TO", "[trakio]")
+def test_the_chosen_agent_executor_and_trackers_are_looked_at(fresh_project: Path, capsys: Captured) -> None:
+    settings = Path(CONFIG).read_text()
+    Path(CONFIG).write_text(f"{settings}report_to: [trakio]\n")
     flags = ["--agent.name", "chatt", "--executor.name", "local", "--executor.workers", "3"]
     found = wrong(checks(capsys, CONFIG, *flags, code=1))
     assert found["agent"][0] == "unknown agent 'chatt'"
     assert found["executor"][0] == "executor: unknown key 'workers'"
     assert found["report_to"][0] == "unknown tracker 'trakio'"
-    monkeypatch.delenv("ETUDE_REPORT_TO")
+    Path(CONFIG).write_text(settings)
     flags = ["--agent.answer_pattern", "(.*)"]
     assert checks(capsys, CONFIG, *flags)["agent"][0]["text"] == "chat: etude.agents.chat:ChatAgent"

@@ -145,6 +145,12 @@ def plan(parser: Arguments) -> None:
 
 def train(parser: Arguments) -> None:
     _config(parser)
+    parser.add_argument(
+        "--report-to",
+        metavar="NAME[,NAME]",
+        type=lambda text: text.split(","),
+        help="trackers to report to: trackio, wandb, mlflow, opentelemetry",
+    )
     parser.add_argument("--name", metavar="RUN", help="name of the run, the same as --run.name")
     parser.add_argument("--fork", metavar="RUN", help="start a new run that reuses the cached answers of this one")
     parser.add_argument(
