@@ -1,11 +1,14 @@
 """Trackers against the packages themselves, offline: what each has stored is read back and compared with the run.
 
-`scripts/test --slow` installs the packages. The fast tests have OpenTelemetry.
+`scripts/test --slow` installs the packages. The fast tests have OpenTelemetry without its exporter.
 """
 
+import gzip
 import json
 import struct
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,7 @@ import pytest
 
 from etude.connect import Tracker
 from etude.connect.mlflow import MLflow
+from etude.connect.opentelemetry import OpenTelemetry
 from etude.connect.trackio import Trackio
 from etude.connect.wandb import Wandb
 from etude.testing import TrackerContract
@@ -174,3 +178,59 @@ class TestMLflow(TrackerContract):
             verdict=run.data.tags["verdict"],
             everything=everything_in(self.folder),
         )
+
+
+class TestOpenTelemetryOverHTTP(TrackerContract):
+    """As it sends spans where the program has set nothing to make them."""
+
+    tells_earlier = False
+
+    @pytest.fixture(autouse=True)
+    def collector(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+        service = pytest.importorskip(
+            "opentelemetry.proto.collector.trace.v1.trace_service_pb2", reason="the exporter is not installed"
+        )
+        pytest.importorskip("opentelemetry.exporter.otlp.proto.http", reason="the exporter is not installed")
+        spans: list[Any] = []
+        self.spans = spans
+
+        class Collector(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                body = gzip.decompress(body) if self.headers.get("Content-Encoding") == "gzip" else body
+                request = service.ExportTraceServiceRequest.FromString(body)
+                spans.extend(
+                    span for one in request.resource_spans for each in one.scope_spans for span in each.spans
+                )
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None: ...
+
+        with HTTPServer(("127.0.0.1", 0), Collector) as server:
+            thread = threading.Thread(target=server.serve_forever)
+            thread.start()
+            monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
+            yield
+            server.shutdown()
+            thread.join()
+
+    def make_tracker(self) -> Tracker:
+        return OpenTelemetry()
+
+    def kept(self) -> Kept:
+        found = sorted(self.spans, key=lambda span: span.end_time_unix_nano)
+        run = told(found[-1])
+        steps = [told(span) for span in found if "etude.action" in told(span)]
+        rows = [{name.removeprefix("etude.").replace(".", "/"): step[name] for name in step} for step in steps]
+        return Kept(
+            config={name.removeprefix("etude.config."): value for name, value in run.items()},
+            curves=gathered(rows, "target_calls", tuple(self.curves)),
+            skills=[step["etude.skill.text"] for step in steps if "etude.skill.text" in step],
+            verdict=run["etude.verdict"],
+            everything=str(self.spans),
+        )
+
+
+def told(span: Any) -> dict[str, Any]:
+    return {each.key: getattr(each.value, each.value.WhichOneof("value")) for each in span.attributes}

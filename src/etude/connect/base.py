@@ -35,7 +35,7 @@ class Tracker(ABC):
     hears_calls: ClassVar[bool] = False
     """`call` is wanted."""
     patience: float = 15.0
-    """Most seconds that the end of a run waits for it."""
+    """Most seconds that the end of a run waits for it; where an error or a person ended the run at once, a fifth."""
 
     @abstractmethod
     def begin(self, run: TrackedRun) -> bool:
@@ -88,9 +88,10 @@ class Tracker(ABC):
 
     def close(self) -> None:
         """Wait for what is left to do, `patience` seconds at most. A run that has not ended by now has failed."""
+        seconds = self.patience if self._ended else self.patience / 5
         self._finish(lambda: Ending("failed"))
         if self._worker is not None:
-            self._worker.wait(self.patience)
+            self._worker.wait(seconds)
 
     def _start(self, event: RunStarted) -> None:
         if self._worker is not None and self._worker.under_way:
