@@ -6,10 +6,9 @@ from typing import NamedTuple
 
 from etude.events import RunFinished
 from etude.intervals import mean_interval
-from etude.records import Evaluation, TrainState, digest
+from etude.records import Evaluation, TrainState
 from etude.records.doubts import Doubt
 from etude.records.summary import Comparison, Cost, Forecast, Interval, NoSkill, SkillScores, Step, Summary
-from etude.skill.folder import PROVENANCE
 from etude.store.provenance import Changes
 from etude.store.views import SUMMARY
 from etude.workbench import Workbench
@@ -45,9 +44,7 @@ def report(
         bench.folder.write_json("ship.json", ship)
     simulated = bench.simulated or any(each is not None and each.simulated for each in (ship, none))
     if measured.changes is not None:
-        identity = digest(bench.folder.journal.identity)[:16]
-        provenance = measured.changes.of(state.best, bench.config.run.name, identity, simulated=simulated)
-        bench.folder.write_json(PROVENANCE, provenance)
+        measured.changes.write(bench.folder, state.best, simulated=simulated)
     summary = Summary(
         name=bench.config.run.name,
         folder=str(bench.folder.path),

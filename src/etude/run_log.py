@@ -52,6 +52,7 @@ class RunLog:
             )
         )
         bench.folder.write_skill(0, bench.skill.text)
+        self.changes.write(bench.folder, bench.skill, simulated=bench.simulated)
 
     def begin(self, stage: Stage, step: int, epoch: int, total: int = 0) -> None:
         """A stage begins."""
@@ -118,6 +119,8 @@ class RunLog:
         )
         self.changes.decided(place, states, candidate, reason, self._bench.answers)
         self._bench.answers.clear()
+        if after.current.hash != before.current.hash:
+            self.changes.write(self._bench.folder, after.current, simulated=self._bench.simulated)
         val = self.mean(after.current_val)
         if candidate.origin == "step":
             self.curve.append(Step(step=after.step, action=action, batch=self._batch, val=val))

@@ -7,9 +7,12 @@ from pydantic import ValidationError
 
 from etude.errors import DataError
 from etude.records import AppliedEdit, Attempt, Candidate, Edit, EditEvidence, Proof, Skill, TrainState
+from etude.records.base import digest
 from etude.records.provenance import Change, Line, Provenance, ProvenEdit
 from etude.skill import token_count
 from etude.skill.blame import INITIAL, Origin, blame, carried, texts_of
+from etude.skill.folder import PROVENANCE
+from etude.store.run import RunFolder
 
 _UNSAID = "the search policy did not report this change"
 
@@ -67,6 +70,11 @@ class Changes:
             lines=tuple(map(self._line, texts_of(skill.text), origins)),
             changes=tuple(self._changes),
         )
+
+    def write(self, folder: RunFolder, skill: Skill, *, simulated: bool) -> None:
+        """Write `provenance.json` for the skill that a run has now, or hands out."""
+        identity = digest(folder.journal.identity)[:16]
+        folder.write_json(PROVENANCE, self.of(skill, folder.name, identity, simulated=simulated))
 
     def _origins(self, skill: Skill) -> list[Origin]:
         if skill.hash not in self._known:

@@ -36,8 +36,10 @@ class Shelf:
         self._folder = folder
         self._program = program
         self._logs: dict[Path, Log] = {}
+        self._short: dict[Path, Log] = {}
+        """Without attempts and calls, so that the first thing a person sees is there at once."""
         self._rollouts = Rollouts()
-        self._lock = threading.Lock()
+        self._lock, self._short_lock = threading.Lock(), threading.Lock()
 
     def runs(self) -> Mapping[str, Path]:
         """The runs there are now, by name."""
@@ -69,7 +71,7 @@ class Shelf:
         makers = self._makers(run, key)
         if head != "runs" or kind not in makers:
             raise DataError(f"there is no document {name!r}", hint="the page asks for what it needs")
-        with self._lock:
+        with self._lock if kind else self._short_lock:
             return makers[kind]().model_dump_json()
 
     def documents(self, run: str) -> Iterator[str]:
@@ -98,7 +100,7 @@ class Shelf:
 
     def _makers(self, run: str, key: str) -> Mapping[str, Callable[[], Record]]:
         return {
-            "": lambda: run_page(self._log(run), self._program),
+            "": lambda: run_page(self._log(run, many=False), self._program),
             "curve": lambda: curve(self._log(run)),
             "skill": lambda: self._skill(run, key),
             "steps": lambda: step_page(read_run(self.path(run)), f"steps/{key}"),
@@ -119,9 +121,9 @@ class Shelf:
         initial, best = (first, "") if summary is None else (summary.initial.hash, summary.best.hash)
         return task_matrix(log, initial, best, self._rollouts)
 
-    def _log(self, run: str) -> Log:
-        path = self.path(run)
-        log = self._logs.setdefault(path, Log(path))
+    def _log(self, run: str, *, many: bool = True) -> Log:
+        path, logs = self.path(run), self._logs if many else self._short
+        log = logs.setdefault(path, Log(path, many=many))
         log.read()
         return log
 

@@ -63,7 +63,7 @@ def provenance_of(run: RunView) -> Provenance:
     if provenance is None:
         raise DataError(
             f"run {run.name!r} has no {PROVENANCE} yet",
-            hint="it is written when the run ends or stops; run `train` again with the same settings",
+            hint="it is written when a training run begins; run `train` again with the same settings",
         )
     return provenance
 

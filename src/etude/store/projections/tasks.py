@@ -1,12 +1,14 @@
 """Tasks against steps: what was solved when."""
 
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
-from pydantic_core import from_json
+from pydantic import TypeAdapter
 
 from etude.records import Record, Split, Tested
-from etude.store.projections.log import Log, Seen
+from etude.records.base import Lenient
+from etude.store.projections.log import Log
 from etude.store.views import GateView
 
 _ORDER: tuple[Split, ...] = ("train", "val", "test")
@@ -49,20 +51,55 @@ class TaskMatrix(Record):
     rows: tuple[TaskRow, ...]
 
 
+class _Task(Lenient):
+    id: str
+    type: str
+
+
+class _Score(Lenient):
+    hard: float
+
+
+class _Attempt(Lenient):
+    """What is needed of an attempt. The rest is long, and most of the time would go into it."""
+
+    id: str
+    task: _Task
+    score: _Score | None
+
+
+_ATTEMPTS = TypeAdapter(tuple[_Attempt, ...])
+
+
+class Tried(NamedTuple):
+    """An attempt without what was said in it."""
+
+    attempt: str
+    task: str
+    type: str
+    hard: float | None
+
+
 class Rollouts:
     """The attempts of each step without what was said in them. A file is read again only when it has changed."""
 
     def __init__(self) -> None:
-        self._known: dict[Path, tuple[int, list[tuple[str, Seen]]]] = {}
+        self._known: dict[Path, tuple[int, list[Tried]]] = {}
 
-    def of(self, folder: Path) -> list[tuple[str, Seen]]:
-        """Those of a step, each with the type of its task; none where the step has written none yet."""
+    def of(self, folder: Path) -> list[Tried]:
+        """Those of a step; none where the step has written none yet."""
         file = folder / "rollout.json"
         try:
             stamp = file.stat().st_mtime_ns
             if file not in self._known or self._known[file][0] != stamp:
-                attempts = cast("list[dict[str, Any]]", from_json(file.read_bytes()))
-                self._known[file] = stamp, [(str(each["task"]["type"]), _seen(each)) for each in attempts]
+                attempts = _ATTEMPTS.validate_json(file.read_bytes())
+                self._known[file] = (
+                    stamp,
+                    [
+                        Tried(each.id, each.task.id, each.task.type, None if each.score is None else each.score.hard)
+                        for each in attempts
+                    ],
+                )
         except (OSError, ValueError):
             return []
         return self._known[file][1]
@@ -71,7 +108,8 @@ class Rollouts:
 class _Found(NamedTuple):
     """What there is in a column of a task."""
 
-    attempts: dict[str, Seen]
+    attempts: dict[str, float | None]
+    """The hard score of each, by id."""
     tested: list[tuple[float | None, float | None]]
     """Before and with the candidate."""
 
@@ -82,15 +120,18 @@ def task_matrix(log: Log, initial: str, best: str, rollouts: Rollouts) -> TaskMa
     types: dict[str, str] = {}
 
     def at(split: Split, task: str, key: str) -> _Found:
-        return found.setdefault((split, task), {}).setdefault(key, _Found({}, []))
+        row = found.setdefault((split, task), {})
+        if key not in row:
+            row[key] = _Found({}, [])
+        return row[key]
 
     columns = [Column(key="initial", label="initial")]
     for folder in sorted(log.path.glob("steps/*")):
         key = f"steps/{folder.name}"
         columns.append(Column(key=key, label=folder.name.lstrip("0")))
-        for type, seen in rollouts.of(folder):
-            types[seen.task] = type
-            at("train", seen.task, key).attempts[seen.attempt] = seen
+        for name, task, type, hard in rollouts.of(folder):
+            types[task] = type
+            at("train", task, key).attempts[name] = hard
         for tested in _tested(folder):
             split = "train" if ("train", tested.task) in found else "val"
             at(split, tested.task, key).tested.append((tested.before, tested.after))
@@ -99,7 +140,7 @@ def task_matrix(log: Log, initial: str, best: str, rollouts: Rollouts) -> TaskMa
         if seen.split != "train":
             keys = [key for key, skill in (("initial", initial), ("best", best)) if seen.skill == skill]
             for key in keys or (["none"] if seen.split == "test" and initial else []):
-                at(seen.split, seen.task, key).attempts[seen.attempt] = seen
+                at(seen.split, seen.task, key).attempts[seen.attempt] = seen.hard
     used = {key for row in found.values() for key in row}
     columns = [column for column in columns if column.key in used]
     places = {column.key: number for number, column in enumerate(columns)}
@@ -112,7 +153,7 @@ def task_matrix(log: Log, initial: str, best: str, rollouts: Rollouts) -> TaskMa
                 task=task,
                 split=split,
                 type=types.get(task, ""),
-                cells=tuple(_cell(places[key], row[key]) for key in places if key in row),
+                cells=tuple(sorted((_cell(places[key], each) for key, each in row.items()), key=itemgetter(0))),
             )
             for (split, task), row in rows
         ),
@@ -120,7 +161,7 @@ def task_matrix(log: Log, initial: str, best: str, rollouts: Rollouts) -> TaskMa
 
 
 def _cell(column: int, found: _Found) -> Cell:
-    scores = [seen.hard for seen in found.attempts.values() if seen.hard is not None]
+    scores = [hard for hard in found.attempts.values() if hard is not None]
     scores = scores or [before for before, _ in found.tested if before is not None]
     after = found.tested[-1][1] if found.tested else None
     return Cell(column, sum(scores) / len(scores) if scores else None, after, tuple(found.attempts))
@@ -132,18 +173,3 @@ def _tested(folder: Path) -> tuple[Tested, ...]:
     except (OSError, ValueError):
         return ()
     return () if gate.verdict is None else gate.verdict.tasks
-
-
-def _seen(attempt: dict[str, Any]) -> Seen:
-    score: dict[str, Any] = attempt["score"] or {}
-    return Seen(
-        attempt=attempt["id"],
-        task=attempt["task"]["id"],
-        split="train",
-        outcome=attempt["outcome"],
-        hard=score.get("hard"),
-        soft=score.get("soft"),
-        skill=attempt["skill_hash"],
-        reason=attempt["reason"],
-        facts=(),
-    )

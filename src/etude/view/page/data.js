@@ -62,24 +62,28 @@ export function useDocument(name) {
   useEffect(() => {
     let current = true;
     let waiting = null;
-    let loading = false;
+    let rest = 0;
+    let missed = false;
     const read = () => {
-      if (loading) {
-        waiting = true;
+      if (waiting !== null) {
+        missed = true;
         return;
       }
-      loading = true;
+      waiting = setTimeout(reading, Math.max(0, rest - Date.now()));
+    };
+    // What takes long to make is asked for less often, so that watching a run does not slow it.
+    const reading = () => {
+      const begun = Date.now();
       load(name)
         .then(
           (data) => current && set({ name, data, error: null }),
           (error) => current && set((old) => ({ name, data: old.name === name ? old.data : null, error })),
         )
         .finally(() => {
-          loading = false;
-          if (current && waiting) {
-            waiting = null;
-            read();
-          }
+          rest = Date.now() + 4 * (Date.now() - begun);
+          waiting = null;
+          if (missed && current) read();
+          missed = false;
         });
     };
     const [head, run] = name.split("/");
@@ -90,6 +94,7 @@ export function useDocument(name) {
     listeners.add(listen);
     return () => {
       current = false;
+      clearTimeout(waiting);
       listeners.delete(listen);
     };
   }, [name]);
