@@ -1,12 +1,14 @@
 """`etude train`."""
 
 import argparse
+from contextlib import nullcontext
 
 from etude.cli.parsing.usage import UsageError
 from etude.cli.settings import read_settings
 from etude.cli.terminal import output
 from etude.cli.terminal.seeds_text import print_seeds
 from etude.cli.terminal.summary_text import print_summary
+from etude.cli.view import viewed
 from etude.cli.watch import watch
 from etude.config import TrainConfig
 from etude.errors import StopRun
@@ -35,7 +37,8 @@ def train(
         return await (Trainer(config, **given).atrain() if seeds is None else atrain_seeds(config, seeds, **given))
 
     try:
-        _print(watch(work, args.command), args.json)
+        with viewed(config.run) if getattr(args, "view", False) else nullcontext():
+            _print(watch(work, args.command), args.json)
     except StopRun as stop:
         if not isinstance(stop.summary, Summary):
             raise

@@ -4,15 +4,19 @@ import argparse
 import errno
 import os
 import secrets
+import sys
 import webbrowser
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from urllib.parse import quote
 
 from etude.cli.lookup import RUNS, find_run, is_run
 from etude.cli.parsing.arguments import VIEW_PORT
 from etude.cli.parsing.usage import UsageError
 from etude.cli.sleep.settings import find_project, settings_in
 from etude.cli.terminal import output
+from etude.config import RunSection
 from etude.errors import ConfigError, DataError
 from etude.files import private_file, private_folder, write_atomically
 from etude.sleep.review import Reviews
@@ -31,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
         return _export(shelf, args)
     if args.exclude:
         raise UsageError("--exclude is about a file, and --export was not given", hint="add --export report.html")
-    server = open_server(shelf, args.port)
+    server = _open(shelf, args.port)
     server.start()
     try:
         if args.json:
@@ -50,7 +54,25 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def open_server(shelf: Shelf, port: int | None) -> ViewServer:
+@contextmanager
+def viewed(run: RunSection) -> Generator[None]:
+    """A page about a run of this process, as long as it goes on; in a terminal until Ctrl-C. Raises as `_open`."""
+    server = _open(Shelf([], Path(run.folder), output.program()), None)
+    server.start()
+    link = f"{server.url}#/runs/{quote(run.name, safe='')}"
+    output.note(f"the run in a browser: {link}")
+    webbrowser.open(link)
+    try:
+        yield
+        if sys.stderr.isatty():
+            output.note("the page is served until Ctrl-C")
+            with suppress(KeyboardInterrupt):
+                server.wait()
+    finally:
+        server.stop()
+
+
+def _open(shelf: Shelf, port: int | None) -> ViewServer:
     """A server on `port`; when none is asked for, on the usual one, else on any that is free.
     Raises ConfigError: the port is taken, or starlette or uvicorn is not installed."""
     token = _token(os.environ, Path.home())

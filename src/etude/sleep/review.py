@@ -123,7 +123,7 @@ class Reviews:
             document=path.removeprefix(root),
             state=item.state,
             leaving=item.leaving,
-            lines=tuple(line.strip() for line in item_lines(item, "", self._project)[1:]),
+            lines=tuple(line.removeprefix("   ") for line in item_lines(item, "", self._project)[1:]),
             tasks=None if trial is None else trial.tasks,
             without=None if trial is None else trial.without,
             with_it=None if trial is None else trial.with_it,

@@ -62,10 +62,10 @@ class Shelf:
             lines = [read_line(path, self._program) for path in self.runs().values()]
             return _LINES.dump_json(tuple(sorted(lines, key=lambda line: -line.changed))).decode()
         head, _, rest = name.partition("/")
-        if head == "nights" and self.reviews is not None:
-            if rest:
-                return self.reviews.night(_number(rest, "a night")).model_dump_json()
-            return _NIGHTS.dump_json(self.reviews.nights()).decode()
+        if head == "nights" and rest and self.reviews is not None:
+            return self.reviews.night(_number(rest, "a night")).model_dump_json()
+        if name == "nights":
+            return _NIGHTS.dump_json(() if self.reviews is None else self.reviews.nights()).decode()
         run, _, part = rest.partition("/")
         kind, _, key = part.partition("/")
         makers = self._makers(run, key)

@@ -153,6 +153,7 @@ def train(parser: Arguments) -> None:
     )
     parser.add_argument("--name", metavar="RUN", help="name of the run, the same as --run.name")
     parser.add_argument("--fork", metavar="RUN", help="start a new run that reuses the cached answers of this one")
+    parser.add_argument("--view", action="store_true", help="show the run in a browser while it is under way")
     parser.add_argument(
         "--seeds",
         type=_seeds,

@@ -41,7 +41,7 @@ function Shown({ cost }) {
     <section>
       <h2>Not paid again</h2>
       <p>${count(cost.known)} of ${count(cost.attempts)} attempts were known to the journal already, so they made no call.</p>
-      <p class="soft">The journal holds ${Object.entries(cost.facts).map(([kind, number]) => `${count(number)} ${kind}`).join(", ")}.</p>
+      <p class="soft">The journal holds ${Object.entries(cost.facts).map(([kind, number]) => `${kind} ${count(number)}`).join(", ")} facts.</p>
     </section>
     <section>
       <h2>Requests per second</h2>

@@ -44,7 +44,7 @@ function App() {
     <a class="skip" href="#content" onClick=${skip}>to the content</a>
     <header>
       <a class="brand" href=${to(["runs"])}>etude</a>
-      ${nights.data?.length ? html`<a class="runname" href=${to(["nights"])}>nights</a>` : null}
+      ${!run && nights.data?.length ? html`<a class="runname" href=${to(["nights"])}>nights</a>` : null}
       ${run ? html`<a class="runname" href=${to(["runs", run])} title=${run} most=${80}>${run}</a>` : null}
       ${run
         ? html`<nav aria-label="screens of the run">

@@ -21,7 +21,7 @@ export function RunsScreen({ runs, query }) {
     <div class="scroll" tabindex="0" role="region" aria-label="runs">
       <table>
         <thead>
-          <tr><th>curve</th><th>run</th><th>state</th><th class="figure">steps</th><th class="figure">val</th><th class="figure">test</th><th class="figure">calls</th><th class="figure">cost</th></tr>
+          <tr><th>curve</th><th>run</th><th>state</th><th class="figure minor">steps</th><th class="figure minor">val</th><th class="figure">test</th><th class="figure">calls</th><th class="figure minor">cost</th></tr>
         </thead>
         <tbody>
           ${shown.map(
@@ -32,11 +32,11 @@ export function RunsScreen({ runs, query }) {
               </td>
               <td><a data-row href=${to(["runs", run.name])} title=${run.name} most=${80}>${run.name}</a></td>
               <td><span class="dot ${run.state}"></span> ${run.state}</td>
-              <td class="figure">${run.steps}</td>
-              <td class="figure">${score(run.val)}</td>
+              <td class="figure minor">${run.steps}</td>
+              <td class="figure minor">${score(run.val)}</td>
               <td class="figure">${score(run.test)}</td>
               <td class="figure">${run.calls === null ? "–" : count(run.calls)}</td>
-              <td class="figure">${run.calls === null ? "–" : money(run.usd)}</td>
+              <td class="figure minor">${run.calls === null ? "–" : money(run.usd)}</td>
             </tr>`,
           )}
         </tbody>

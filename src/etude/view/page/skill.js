@@ -50,16 +50,16 @@ function Blamed({ run, page, line }) {
     <div class="skill">
       <div class="scroll" tabindex="0" role="region" aria-label="skill, line by line">
         <table class="blame">
-          <thead><tr><th class="figure">line</th><th>from</th><th title="failed attempts that the edit cites" class="figure">cites</th><th title="cited tasks that did better with the edit" class="figure">solved</th><th title="tasks that did worse without it" class="figure">needed</th><th class="figure">tokens</th><th class="wide">text</th></tr></thead>
+          <thead><tr><th class="figure">line</th><th>from</th><th title="failed attempts that the edit cites" class="figure minor">cites</th><th title="cited tasks that did better with the edit" class="figure minor">solved</th><th title="tasks that did worse without it" class="figure minor">needed</th><th class="figure minor">tokens</th><th class="wide">text</th></tr></thead>
           <tbody>
             ${lines.map(
               (each) => html`<tr class="${each.line.origin} ${each.number === line ? "chosen" : ""}">
                 <td class="figure soft"><button type="button" data-row class="plain" aria-expanded=${each.number === line} aria-label="line ${each.number}" onClick=${() => open(each.number)}>${each.number}</button></td>
                 <td class="source">${each.place ? html`<a href=${to(["runs", run, ...each.place.split("/")])}>${each.source}</a>` : html`<span class="soft">${each.source}</span>`}</td>
-                <td class="figure">${each.evidence?.cites ?? ""}</td>
-                <td class="figure">${each.evidence?.solved ?? ""}</td>
-                <td class="figure">${each.evidence?.needed ?? ""}</td>
-                <td class="figure soft">${each.line.tokens || ""}</td>
+                <td class="figure minor">${each.evidence?.cites ?? ""}</td>
+                <td class="figure minor">${each.evidence?.solved ?? ""}</td>
+                <td class="figure minor">${each.evidence?.needed ?? ""}</td>
+                <td class="figure soft minor">${each.line.tokens || ""}</td>
                 <td class="wide code" onClick=${() => open(each.number)} most=${4000}>${each.line.text}</td>
               </tr>`,
             )}

@@ -25,14 +25,14 @@ export function StepsTable({ run, decisions }) {
   if (!decisions.length) return html`<p class="soft">no step has begun yet</p>`;
   return html`<div class="scroll" tabindex="0" role="region" aria-label="steps">
     <table>
-      <thead><tr><th>step</th><th>decision</th><th>edits</th><th class="figure">tokens</th><th class="wide">reason</th></tr></thead>
+      <thead><tr><th>step</th><th>decision</th><th class="minor">edits</th><th class="figure minor">tokens</th><th class="wide">reason</th></tr></thead>
       <tbody>
         ${decisions.map(
           (row) => html`<tr>
             <td><a data-row href=${to(["runs", run, ...row.place.split("/")])}>${row.name}</a></td>
             <td><${Chip} kind=${row.action ?? "none"}>${row.action ?? "under way"}<//>${row.best ? html` <span title="became the best skill" aria-label="became the best skill">★</span>` : null}</td>
-            <td class="soft">${Object.entries(row.edits).map(([fate, number]) => `${number} ${fate.replace("_", " ")}`).join(", ")}</td>
-            <td class="figure">${row.skill_tokens ?? ""}</td>
+            <td class="soft minor">${Object.entries(row.edits).map(([fate, number]) => `${number} ${fate.replace("_", " ")}`).join(", ")}</td>
+            <td class="figure minor">${row.skill_tokens ?? ""}</td>
             <td class="wide" most=${400}>${row.reason}</td>
           </tr>`,
         )}
