@@ -96,7 +96,7 @@ def scrolled(driver: Any) -> tuple[int, int]:
     return tuple(
         driver.execute_async_script("""
         const done = arguments[0], box = document.querySelector('.heat');
-        const step = Math.max(box.clientHeight, box.scrollHeight / 400);
+        const step = Math.max(box.clientHeight, box.scrollHeight / 150);
         let moves = 0, gaps = 0;
         const next = () => requestAnimationFrame(() => requestAnimationFrame(() => {
           const { top, bottom } = box.getBoundingClientRect();

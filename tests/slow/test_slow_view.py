@@ -218,6 +218,8 @@ def test_a_run_is_watched_from_its_first_to_its_last_event_over_a_restart_of_the
 
 
 def test_rules_of_a_night_are_decided_on_one_by_one(chromium: Any, tmp_path: Path) -> None:
+    from selenium.webdriver.common.keys import Keys
+
     place = made_project(tmp_path)
     offer(place, [(place.memory, "- Take me.\n- Change me.\n- Turn me down.\n- Leave me.\n")], night="0001")
     reviews = Reviews(place.root, SleepState(place.state))
@@ -238,7 +240,7 @@ def test_rules_of_a_night_are_decided_on_one_by_one(chromium: Any, tmp_path: Pat
         until(lambda: shown(chromium, "main").count("adopted") == 1)
         press("Change me.", "take in other words")
         field = until(lambda: chromium.find_elements("css selector", "textarea"))[0]
-        field.clear()
+        field.send_keys(Keys.CONTROL + "a")
         field.send_keys("- Changed.")
         press("Change me.", "take these words")
         until(lambda: "Changed." in place.memory.read_text())

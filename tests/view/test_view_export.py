@@ -9,6 +9,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+from hatchling.builders.wheel import WheelBuilder
+
 from etude.view.export import export_page
 from etude.view.server import page_files
 from etude.view.shelf import Shelf
@@ -142,3 +144,10 @@ def test_attempts_that_find_no_room_are_counted(finished: Path) -> None:
 
 def test_the_shell_is_small() -> None:
     assert sum(map(len, page_files().values())) <= 300_000
+
+
+def test_a_wheel_holds_the_page_and_the_licences_of_its_libraries() -> None:
+    root = Path(__file__).parents[2]
+    there = {file.distribution_path for file in WheelBuilder(str(root)).recurse_included_files()}
+    assert {f"etude/view/page/{name}" for name in page_files()} <= there
+    assert {f"etude/view/page/vendor/{name}.LICENSE" for name in ("preact", "htm", "uplot")} <= there

@@ -15,6 +15,7 @@ from etude.events import AttemptFinished, Event
 from etude.store.projections.cost import cost_page
 from etude.store.projections.curve import curve
 from etude.store.projections.log import Log
+from etude.store.projections.runs import run_page
 from etude.view.shelf import Shelf
 
 
@@ -207,3 +208,10 @@ def test_a_file_in_its_folder_stops_a_run_which_then_goes_on(tmp_path: Path) -> 
     page = document(tmp_path / "run")
     assert (page["state"], page["why"]) == ("stopped", "interrupted")
     assert document(train(tmp_path, "run"))["state"] == "finished"
+
+
+def test_the_band_needs_no_attempts_and_calls(run: Path) -> None:
+    logs = Log(run), Log(run, many=False)
+    assert [log.read() for log in logs] == [True, True]
+    assert run_page(logs[0]) == run_page(logs[1])
+    assert logs[1].attempts == []

@@ -32,8 +32,6 @@ function screenOf(kind, rest) {
 
 function App() {
   const place = usePlace();
-  const state = useDocument("runs");
-  const nights = useDocument("nights");
   const [head, second, kind = "", ...rest] = place.parts;
   const run = head === "runs" ? second : undefined;
   useKeys(place);
@@ -44,7 +42,7 @@ function App() {
     <a class="skip" href="#content" onClick=${skip}>to the content</a>
     <header>
       <a class="brand" href=${to(["runs"])}>etude</a>
-      ${!run && nights.data?.length ? html`<a class="runname" href=${to(["nights"])}>nights</a>` : null}
+      ${run ? null : html`<${NightsLink} />`}
       ${run ? html`<a class="runname" href=${to(["runs", run])} title=${run} most=${80}>${run}</a>` : null}
       ${run
         ? html`<nav aria-label="screens of the run">
@@ -65,10 +63,20 @@ function App() {
           : html`<${NightsScreen} />`
         : run
         ? h(screenOf(kind, rest), { key: [run, kind, ...rest].join("/"), run, kind, rest, query: place.query })
-        : html`<${Loaded} state=${state}>${(runs) => html`<${RunsScreen} runs=${runs} query=${place.query} />`}<//>`}
+        : html`<${AllRuns} query=${place.query} />`}
     </main>
     <footer>${still ? "a file of etude: nothing on this page changes" : "j/k rows, 1–5 screens, / search"}</footer>
   `;
+}
+
+function AllRuns({ query }) {
+  const state = useDocument("runs");
+  return html`<${Loaded} state=${state}>${(runs) => html`<${RunsScreen} runs=${runs} query=${query} />`}<//>`;
+}
+
+function NightsLink() {
+  const { data } = useDocument("nights");
+  return data?.length ? html`<a class="runname" href=${to(["nights"])}>nights</a>` : null;
 }
 
 function skip(event) {

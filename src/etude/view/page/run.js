@@ -8,15 +8,11 @@ import { StepsTable } from "./steps.js";
 
 export function RunScreen({ run }) {
   const state = useDocument(`runs/${run}`);
-  const curve = useDocument(`runs/${run}/curve`);
   return html`
     <h1 class="unseen">Run ${run}</h1>
-    <section>
-      <h2>Scores over calls</h2>
-      <${Loaded} state=${curve}>${(data) => html`<${Curve} curve=${data} />`}<//>
-    </section>
     <${Loaded} state=${state}>
       ${(page) => html`
+        <${CurveSection} run=${run} />
         ${page.warnings.length
           ? html`<section>
               <h2>Look at this first</h2>
@@ -33,6 +29,15 @@ export function RunScreen({ run }) {
       `}
     <//>
   `;
+}
+
+/** Asked for once the rest stands there: it takes all events. */
+function CurveSection({ run }) {
+  const state = useDocument(`runs/${run}/curve`);
+  return html`<section>
+    <h2>Scores over calls</h2>
+    <${Loaded} state=${state}>${(curve) => html`<${Curve} curve=${curve} />`}<//>
+  </section>`;
 }
 
 /** What is drawn of a run: `[series]`. Only what was measured is there. */

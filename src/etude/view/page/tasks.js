@@ -96,6 +96,20 @@ function Row({ row, columns, index, chosen, choose }) {
   </tr>`;
 }
 
+/** What was answered with the initial and with the best skill. */
+function Beside({ run, cells, columns }) {
+  const named = cells.filter(([column, , , attempts]) => ["initial", "best"].includes(columns[column].key) && attempts.length);
+  if (named.length < 2) return null;
+  return html`<div class="answers">${named.map(([column, , , attempts]) => html`<${Answer} key=${attempts[0]} run=${run} name=${attempts[0]} title=${columns[column].label} />`)}</div>`;
+}
+
+function Answer({ run, name, title }) {
+  const state = useDocument(`runs/${run}/attempts/${name}`);
+  return html`<div><h3>${title}</h3><${Loaded} state=${state}>
+    ${(page) => html`<pre class="text" most=${4000}>${page.attempt?.trajectory.answer ?? page.facts.filter((fact) => fact.usage).at(-1)?.said ?? "the run kept only the score"}</pre>`}
+  <//></div>`;
+}
+
 /** The attempts at a task, those of the initial and the best skill first. */
 function Attempts({ run, row, columns }) {
   const weight = { initial: 0, best: 1, none: 2 };
@@ -110,5 +124,6 @@ function Attempts({ run, row, columns }) {
         </li>`,
       )}
     </ul>
+    <${Beside} run=${run} cells=${cells} columns=${columns} />
   </aside>`;
 }
