@@ -1,7 +1,7 @@
 """How a run went, over the calls of its target: what a better skill cost."""
 
 from etude.records import Record
-from etude.store.projections.log import Log
+from etude.store.projections.log import Log, Mark
 
 
 class Point(Record):
@@ -33,7 +33,10 @@ class Curve(Record):
 
 
 def curve(log: Log) -> Curve:
-    """The curve of a run so far."""
+    """The curve of a run so far. What a resumed run decides again, from what it knows, was decided before."""
+    first: dict[tuple[int, str], Mark] = {}
+    for mark in log.marks:
+        first.setdefault((mark.step, mark.origin), mark)
     points = tuple(
         Point(
             calls=mark.target_calls,
@@ -47,6 +50,6 @@ def curve(log: Log) -> Curve:
             tokens=mark.tokens,
             usd=mark.usd,
         )
-        for mark in log.marks
+        for mark in first.values()
     )
     return Curve(name=log.path.resolve().name, points=points)
