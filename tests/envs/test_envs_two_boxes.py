@@ -16,7 +16,7 @@ from etude.sandbox.find import find_bubblewrap, find_landlock
 TEMPLATES = Path(__file__).parents[2] / "examples" / "checks"
 INSTALLED = str(Path(pytest.__file__).parents[1])
 COMMANDS = {
-    "pytest": "python -m pytest -q -p no:cacheprovider pytest_tests",
+    "pytest": "python -m pytest -q -p no:cacheprovider --disable-plugin-autoload pytest_tests",
     "unittest": "python -m unittest discover -s unittest_tests",
     "command": "python command.py",
     "diff": "python diff.py",
