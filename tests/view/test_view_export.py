@@ -121,6 +121,7 @@ def test_what_must_not_leave_the_house_stays_out(finished: Path) -> None:
     data, attempts = contents(export_page(shelf, ["gold"]))
     assert attempts
     for attempt in attempts.values():
+        assert {(fact["said"], *fact["asked"]) for fact in attempt["facts"]} <= {("",)}
         if attempt["attempt"] is not None:
             assert attempt["attempt"]["task"]["gold"] is None
             assert attempt["attempt"]["score"]["feedback"] == ""

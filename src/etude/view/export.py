@@ -12,6 +12,7 @@ import json
 import posixpath
 import re
 from collections.abc import Collection, Iterator
+from itertools import islice
 from typing import Any, Literal
 
 from etude.errors import EtudeError
@@ -21,7 +22,7 @@ from etude.view.shelf import Shelf
 Excluded = Literal["attempts", "gold"]
 
 MOST_BYTES = 20_000_000
-"""Of all attempts, compressed: GitHub takes attachments of up to 25 MB."""
+"""Of a file without its page: GitHub takes attachments of up to 25 MB."""
 _IN_SHARD = 200
 _IMPORT = re.compile(r'(\bfrom ?|\bimport )"(\.[^"]+)"')
 
@@ -34,7 +35,8 @@ def export_page(shelf: Shelf, exclude: Collection[Excluded] = (), most: int = MO
     places: dict[str, int] = {}
     if "gold" in exclude:
         left_out.append(
-            "Gold answers and the feedback of scorers are left out. What the optimizer wrote may still quote them."
+            "Gold answers, feedback of scorers and replies in the journal are left out. "
+            "What the optimizer wrote may still quote them."
         )
     if "attempts" in exclude:
         left_out.append("Attempts are left out.")
@@ -44,25 +46,31 @@ def export_page(shelf: Shelf, exclude: Collection[Excluded] = (), most: int = MO
                 documents[name] = _without(json.loads(shelf.document(name)), name, exclude)
             except EtudeError as error:
                 left_out.append(f"{name}: {error.message}.")
-        if "attempts" not in exclude:
-            left_out += _add_attempts(shelf, run, exclude, most // len(shelf.runs()), (shards, places))
+    if "attempts" not in exclude:
+        room = max(0, most - len(_safe(documents))) // max(1, len(shelf.runs()))
+        for run in shelf.runs():
+            left_out += _add_attempts(shelf, run, exclude, (room, most), (shards, places))
     return _file({"documents": documents, "shards": places, "left_out": left_out}, shards)
 
 
 def _add_attempts(
-    shelf: Shelf, run: str, exclude: Collection[Excluded], most: int, into: tuple[list[str], dict[str, int]]
+    shelf: Shelf,
+    run: str,
+    exclude: Collection[Excluded],
+    sizes: tuple[int, int],
+    into: tuple[list[str], dict[str, int]],
 ) -> Iterator[str]:
     """Add the attempts of a run and say what found no room."""
-    shards, places = into
+    (room, most), (shards, places) = sizes, into
     names = shelf.attempts(run)
     used, kept = 0, 0
-    for start in range(0, len(names), _IN_SHARD):
-        some = names[start : start + _IN_SHARD]
-        pages = {f"runs/{run}/attempts/{page['name']}": page for page in map(json.loads, shelf.many(run, some))}
+    found = map(json.loads, shelf.many(run, names))
+    while some := list(islice(found, _IN_SHARD)):
+        pages = {f"runs/{run}/attempts/{page['name']}": page for page in some}
         data = json.dumps({name: _without(page, name, exclude) for name, page in pages.items()}, ensure_ascii=False)
         shard = base64.b64encode(gzip.compress(data.encode(errors="replace"), mtime=0)).decode()
         used += len(shard)
-        if used > most:
+        if used > room:
             yield (
                 f"{len(names) - kept:,} of {len(names):,} attempts of {run} are left out: with them the file would "
                 f"be larger than {most / 1e6:,.0f} MB."
@@ -79,6 +87,9 @@ def _without(document: Any, name: str, exclude: Collection[Excluded]) -> Any:
     if part == "steps" and exclude:  # feedback quotes answers and gold
         for attempt in document["attempts"]:
             attempt["feedback"] = ""
+    if part == "attempts" and "gold" in exclude:
+        for fact in document["facts"]:  # a judge is shown the gold answer, and quotes it
+            fact.update(said="", asked=[])
     if part == "attempts" and "gold" in exclude and document["attempt"] is not None:
         document["attempt"]["task"]["gold"] = None
         document["attempt"]["task"]["data"] = {}

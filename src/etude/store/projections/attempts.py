@@ -12,6 +12,7 @@ from etude.errors import DataError
 from etude.records import Attempt, Message, Record, Split, Usage
 from etude.store.database import Database
 from etude.store.projections.log import Log, Seen
+from etude.store.projections.tasks import ROLLOUT, Rollouts
 from etude.store.views import JOURNAL
 
 _ATTEMPTS = TypeAdapter(tuple[Attempt, ...])
@@ -106,7 +107,8 @@ def attempt_pages(log: Log, names: Sequence[str]) -> Iterator[AttemptPage]:
     tasks: dict[str, dict[str, Seen]] = {}
     for each in log.attempts:
         tasks.setdefault(each.task, {})[each.attempt] = each
-    steps = {each: file for file in sorted(log.path.glob("steps/*/rollout.json")) for each in _names(file)}
+    rollouts, folders = Rollouts(), sorted(log.path.glob("steps/*"))
+    steps = {tried.attempt: folder / ROLLOUT for folder in folders for tried in rollouts.of(folder)}
     last: tuple[Path | None, dict[str, Attempt]] = None, {}
     with _journal(log.path) as database:
         for name in names:
@@ -116,10 +118,6 @@ def attempt_pages(log: Log, names: Sequence[str]) -> Iterator[AttemptPage]:
             attempt = None if file is None else last[1].get(name)
             if name in seen:
                 yield _page(log.path, seen[name], attempt, tasks[seen[name].task].values(), database)
-
-
-def _names(file: Path) -> tuple[str, ...]:
-    return tuple(attempt.id for attempt in read_attempts(file))
 
 
 @contextmanager

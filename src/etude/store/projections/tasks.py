@@ -11,6 +11,8 @@ from etude.records.base import Lenient
 from etude.store.projections.log import Log
 from etude.store.views import GateView
 
+ROLLOUT = "rollout.json"
+"""The attempts of a step, in its folder."""
 _ORDER: tuple[Split, ...] = ("train", "val", "test")
 
 
@@ -88,7 +90,7 @@ class Rollouts:
 
     def of(self, folder: Path) -> list[Tried]:
         """Those of a step; none where the step has written none yet."""
-        file = folder / "rollout.json"
+        file = folder / ROLLOUT
         try:
             stamp = file.stat().st_mtime_ns
             if file not in self._known or self._known[file][0] != stamp:
