@@ -11,7 +11,7 @@ import etude.testing
 def test_all_suites_and_doubles_can_be_imported_from_one_place() -> None:
     names = etude.testing.__all__
     assert {getattr(etude.testing, name).__name__ for name in names} == set(names)
-    families = {"Agent", "ChatModel", "Environment", "Executor", "Scorer", "Search", "Source"}
+    families = {"Agent", "ChatModel", "Environment", "Executor", "Scorer", "Search", "Source", "Tracker"}
     assert {name.removesuffix("Contract") for name in names if name.endswith("Contract")} == families
 
 

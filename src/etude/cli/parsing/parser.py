@@ -114,7 +114,7 @@ VERBS: tuple[Verb, ...] = (
     Verb(
         "mcp",
         "serve tools for agents: plan, train within a cap, explain; nothing is adopted by them",
-        ("etude mcp --usd 5", "claude mcp add etude -- etude mcp --usd 5"),
+        ("etude mcp --usd 5",),
         arguments.mcp,
         dotted=False,
     ),
