@@ -159,6 +159,7 @@ def test_no_command_touches_a_project_that_names_everything(
         "show": run,
         "diff": run,
         "blame": run,
+        "view": [*run, "--export", "page.html"],
         "export": [skill, "--to", "out", "--description", "Everyday tasks."],
         "verify": [skill, *run],
         "sleep harvest": ["--project", "."],
