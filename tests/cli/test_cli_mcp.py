@@ -47,6 +47,8 @@ async def test_an_agent_plans_trains_and_explains_within_the_cap(fresh_project: 
         begun = await ask(client, "train", name="first", config=config)
         assert begun["limits"] == {"limits.calls": 5000, "limits.tokens": 5000000}
         assert "the training 'first' is under way" in await ask(client, "train", name="first", config=config)
+        second = await ask(client, "compare", a="none", b="none", name="second", config=config)
+        assert "the training 'first' is under way" in second
         found = await until_ended(client)
         assert found["training"]["state"] == "ended"
         run = found["training"]["run"]

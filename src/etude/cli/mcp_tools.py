@@ -61,6 +61,8 @@ class Desk:
         self._before: dict[Path, Cap] = {}
         """What each run folder had used when it was first touched."""
         self._training: _Training | None = None
+        self._paid = asyncio.Lock()
+        """One thing that costs money at a time: what is left of the cap is known before each."""
 
     async def verb(self, name: str, *given: str, **options: object) -> Any:
         """The result of a verb as data. Raises Refused: the verb failed; with its error and hint."""
@@ -79,14 +81,11 @@ class Desk:
 
     async def train(self, config: str, name: str) -> dict[str, Any]:
         """Begin a training in the background, or resume it; returns when it has begun."""
-        if self._training is not None and not self._training.ended:
-            name = self._training.name
-            raise Refused(f"the training {name!r} is under way", hint="ask for its status, and wait for it")
-        folder = self._run_folder(config, name)
-        limits = self._limits(config, folder)
-        words = _words("train", config, **{"run.name": name, **limits})
-        before = _starts(folder)
-        self._training = one = _started(name, folder, words)
+        async with self._paid:
+            limits = self._limits(config, folder := self._run_folder(config, name))
+            words = _words("train", config, **{"run.name": name, **limits})
+            before = _starts(folder)
+            self._training = one = _started(name, folder, words)
         for _ in range(round(_BEGUN_SECONDS / _POLL_SECONDS)):
             if one.ended or _starts(folder) > before:
                 break
@@ -97,8 +96,9 @@ class Desk:
 
     async def compare(self, a: str, b: str, config: str, name: str) -> Any:
         """Score two skills on the same tasks, within the cap, over the facts of a run."""
-        folder = self._run_folder(config, name)
-        return await self.verb("compare", a, b, config, **{"run.name": name, **self._limits(config, folder)})
+        async with self._paid:
+            limits = self._limits(config, self._run_folder(config, name))
+            return await self.verb("compare", a, b, config, **{"run.name": name, **limits})
 
     async def status(self) -> dict[str, Any]:
         """All runs, how the training of this server stands, and what is left of the cap."""
@@ -122,7 +122,11 @@ class Desk:
         return Path(settings.run.folder) / settings.run.name
 
     def _limits(self, config: str, folder: Path) -> dict[str, float]:
-        """Settings for what is left of the cap; where the file allows less, that holds."""
+        """Settings for what is left of the cap; where the file allows less, that holds. Raises Refused: nothing is
+        left, or a training is under way, which may still spend all of it."""
+        if self._training is not None and not self._training.ended:
+            name = self._training.name
+            raise Refused(f"the training {name!r} is under way", hint="ask for its status, and wait for it")
         if all(most is None for most in self._cap):
             raise Refused(
                 "no cap is set, so nothing that costs money is started", hint=f"`etude mcp --usd 5` sets one: {_ASK}"
