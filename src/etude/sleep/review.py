@@ -6,7 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
-from etude.errors import DataError
+from etude.errors import DataError, InputError
 from etude.records import Record
 from etude.skill import token_count
 from etude.sleep.adoption.adopt import adopt, kept_rules, reject
@@ -101,8 +101,12 @@ class Reviews:
     def decide(
         self, number: int, rules: Sequence[str], what: Decision, words: Mapping[str, str] = MappingProxyType({})
     ) -> None:
-        """Take these rules, in other words where `words` has some by id, or turn them down. Raises as `adopt` and
-        `reject`."""
+        """Take these rules, in other words where `words` has some by id, or turn them down. Raises InputError: a
+        newer night proposes what waits; else as `adopt` and `reject`."""
+        last = newest(self._state)
+        if number != last:
+            what = f"what waits of night {number} is part of what night {last} proposes"
+            raise InputError(what, hint=f"decide on the page of night {last}")
         folder = self._state.night(number) / FOLDER
         if what == "reject":
             reject(folder, self._state.folder, rules)
