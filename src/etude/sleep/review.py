@@ -105,8 +105,8 @@ class Reviews:
         newer night proposes what waits; else as `adopt` and `reject`."""
         last = newest(self._state)
         if number != last:
-            what = f"what waits of night {number} is part of what night {last} proposes"
-            raise InputError(what, hint=f"decide on the page of night {last}")
+            hint = f"decide on the page of night {last}"
+            raise InputError(f"what waits of night {number} is part of what night {last} proposes", hint=hint)
         folder = self._state.night(number) / FOLDER
         if what == "reject":
             reject(folder, self._state.folder, rules)
