@@ -43,6 +43,16 @@ def test_results_name_no_folder_and_no_host(path: Path) -> None:
     assert not re.search(r"(?<![\w.])/(?:home|root|work|tmp|usr|opt|Users)/|://|\b\d+\.\d+\.\d+\.\d+\b", text)
 
 
+def test_virtual_time_goes_on_by_one_for_each_request_that_waits_for_another() -> None:
+    plan = {"tasks": 20, "slots": 1, "epochs": 1}
+    alone, wide = (
+        json.loads(run("slots", "--one", json.dumps(plan | slots)).stdout) for slots in ({}, {"slots": 99})
+    )
+    calls = [one["target_calls"] + one["optimizer_calls"] for one in (alone, wide)]
+    assert calls[0] == calls[1]
+    assert wide["rounds"] < alone["rounds"] <= calls[0]
+
+
 @pytest.mark.slow
 def test_a_comparison_measures_our_system_from_outside(tmp_path) -> None:
     out = tmp_path / "peers.json"

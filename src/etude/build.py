@@ -290,7 +290,7 @@ def _paid(parts: _Parts, role: Role, spend: SqliteSpend, emit: Callable[[Event],
     section, provider = _roles(parts.config)[role] or parts.config.target, parts.providers[role]
     model = Metered(provider, role, spend, parts.price(role), emit)
     if not provider.answered_by_hand:  # it has no server to spare: all questions are asked before the first answer
-        model = Limited(model, section.max_concurrency)
+        model = Limited(model, section.max_concurrency or max(64, parts.config.limits.concurrency))
     return Retrying(model, role, parts.config.limits.outage_seconds)
 
 

@@ -51,12 +51,14 @@ class Optimizer(ScriptedModel):
         return json.dumps({"reasoning": "because", "edits": [edit]})
 
 
-def run(folder: Path, solves: Solves | ScriptedModel, *rules: str, **search: Any) -> tuple[Summary, Optimizer]:
+def run(
+    folder: Path, solves: Solves | ScriptedModel, *rules: str, batch: int = 30, **search: Any
+) -> tuple[Summary, Optimizer]:
     """A run whose steps are epochs, unless the search is set to stop at fewer failures."""
     optimizer = Optimizer(*rules)
     summary = Trainer(
         {
-            "train": {"epochs": 6, "batch_size": 30},
+            "train": {"epochs": 6, "batch_size": batch},
             "search": {"failures": 30, **search},
             "reflect": {"minibatch_size": 30},
             "test": {"enabled": False},
@@ -106,6 +108,15 @@ def test_a_further_wave_is_no_shorter_than_the_failures_that_a_step_looks_for(tm
     run(tmp_path / "run", lambda number, _: number not in failing, "Useless.", failures=4)
     # One of eight is missing at 4 in 10: two or three tasks would do, for which four take no longer.
     assert visits(tmp_path / "run")[0] == order[:12]
+
+
+@pytest.mark.parametrize(("fails", "size"), [(5, 10), (18, 30)])
+def test_a_batch_ends_a_step_only_where_something_failed(tmp_path, fails: int, size: int) -> None:
+    run(tmp_path / "order", lambda number, _: True, "Useless.")
+    order = visits(tmp_path / "order")[0]
+    run(tmp_path / "run", lambda number, _: number != order[fails], "Useless.", batch=10, failures=4)
+    # None of ten failed, so four failures may take all that are left.
+    assert visits(tmp_path / "run")[0] == order[:size]
 
 
 def test_known_outcomes_take_no_waves(tmp_path, monkeypatch) -> None:

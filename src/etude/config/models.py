@@ -62,8 +62,9 @@ class ModelSection(Section):
     """Have answers streamed, for servers and proxies that drop long silent connections. The result is the same."""
     timeout: float = Field(default=120.0, gt=0)
     """Seconds until a request without a whole answer is given up and tried again."""
-    max_concurrency: int = Field(default=64, ge=1)
-    """Most requests in flight; fewer are used when the server answers 429."""
+    max_concurrency: int | None = Field(default=None, ge=1)
+    """Most requests in flight; by default as many as `limits.concurrency`, and at least 64. Fewer are used when the
+    server answers 429."""
     price: Price | None = None
     """What the model costs; without one the table `prices` counts, and without that money is shown as unknown."""
 

@@ -102,6 +102,7 @@ class EvidenceSearch(Search):
         super().__init__(bench, options)
         self._options = options
         self._golds = Golds(bench.tasks["train"])
+        self._runs = own_runs(bench.tasks["train"])
 
     @classmethod
     def check(cls, config: TrainConfig) -> None:
@@ -161,7 +162,7 @@ class EvidenceSearch(Search):
         tasks = self._worth_a_visit(state, shuffled)
         while tasks:
             begun = state.model_copy(update={"step": state.step + 1, "epoch": epoch})
-            attempts = await self._collect(begun, tasks[: self._size])
+            attempts = await self._collect(begun, tasks)
             tasks = tasks[len(attempts) :]
             state = await self._step(begun, attempts, seed)
             yield state
@@ -192,7 +193,8 @@ class EvidenceSearch(Search):
         return [task for task in tasks if task.id not in left_out]
 
     async def _collect(self, state: TrainState, tasks: Sequence[Task]) -> list[Attempt]:
-        """Attempt tasks in their order, in waves, until enough have failed; the next step goes on with the others.
+        """Attempt tasks in their order, in waves, until enough have failed, or some of a batch; the next step goes on
+        with the others.
 
         A wave is as long as the failures that are missing make likely (one of two, before anything is seen), so that
         what is attempted depends on outcomes and not on the order in which they came.
@@ -201,10 +203,11 @@ class EvidenceSearch(Search):
         attempts: list[Attempt] = []
         failed = 0
         tried: list[bool] = []
-        self.log.begin("rollout", state.step, state.epoch, len(tasks))
-        while len(attempts) < len(tasks) and failed < wanted:
+        self.log.begin("rollout", state.step, state.epoch, min(len(tasks), self._size))
+        while len(attempts) < len(tasks) and failed < wanted and not (failed and len(attempts) >= self._size):
             rate = (1 + sum(tried)) / (2 + len(tried))
-            wave = self._wave(state, tasks[len(attempts) :], wanted - failed, rate)
+            end = self._size if len(attempts) < self._size else len(tasks)
+            wave = self._wave(state, tasks[len(attempts) : end], wanted - failed, rate)
             known = {task.id: attempt for task in wave if (attempt := self._known(state, task)) is not None}
             found = await self._bench.rollout.batch(
                 wave, state.current, "train", trial=trial, step=state.step, known=known
@@ -217,7 +220,8 @@ class EvidenceSearch(Search):
 
     def _wave(self, state: TrainState, tasks: Sequence[Task], missing: int, rate: float) -> list[Task]:
         """The first tasks, as many as bring the failures that are missing if the others fail at this rate. Those that
-        are attempted are no fewer than a step looks for: a wave takes as long as one attempt, however short it is."""
+        are attempted are no fewer than a step looks for: a wave takes as long as one attempt, however short it is.
+        The number of slots does not count, so a run comes out the same with any."""
         wave: list[Task] = []
         others = 0
         for task in tasks:
@@ -270,7 +274,6 @@ class EvidenceSearch(Search):
         """The edits to test, the most cited ones first, and those that are left out with the reason."""
         proposed = [edit for reflection in reflections for edit in reflection.patch.edits]
         edits = unite([part for edit in proposed for part in single_statements(edit)])
-        runs = own_runs(self._bench.tasks["train"])
         names = [name for attempt in failures for name in (attempt.id, attempt.task.id)]
         kept: list[Edit] = []
         left_out: list[LeftOut] = []
@@ -278,7 +281,7 @@ class EvidenceSearch(Search):
             _, applied = apply_edit(skill.text, edit)
             copied = self._golds.copied(edit.content, skill.text)
             theirs = {attempt.id for attempt in failures if attempt.task.id in copied}
-            why = carries(edit, runs, names)
+            why = carries(edit, self._runs, names)
             if theirs.issuperset(edit.cites):
                 why = why or self._golds.why(edit.content, skill.text)
             # A task whose answer it holds cannot speak for it.
@@ -304,12 +307,12 @@ class EvidenceSearch(Search):
         """Keep the edits where they are seen to fix a failure."""
         bench, log = self._bench, self.log
         log.begin("gate", state.step, state.epoch)
-        solved = self._solved(state, failures)
+        deletes = any(edit.op == "delete" for edit in proposed.edits)
         trial = ProofInput(
             proposed.edits,
             proposed.variant,
             failures,
-            witnesses=solved[:_WITNESSES],
+            witnesses=self._solved(state, failures)[:_WITNESSES] if deletes else (),
             copied={n: self._golds.copied(e.content, state.current.text) for n, e in enumerate(proposed.edits)},
         )
         proved = await prove(bench.rollout, trial, self._config.gate, state.step)

@@ -30,7 +30,8 @@ class Known(NamedTuple):
     @property
     def concurrency(self) -> int:
         """Attempts under way at the same time."""
-        return min(self.config.limits.concurrency, self.config.target.max_concurrency)
+        slots = self.config.limits.concurrency
+        return min(slots, self.config.target.max_concurrency or slots)
 
     @property
     def size(self) -> int:

@@ -116,12 +116,7 @@ class Proving:
                 needed[index] = (*needed[index], *tasks)
             kept = [index for index in everything if needed[index]]
             missed = await self._missed(kept, fixed)
-        # What was needed for tasks that fail after all has nothing to stand on, nor has an answer that was copied.
-        lost = {attempt.task.id for attempt, _ in missed}
-        grounded = [
-            index for index in kept if not lost.union(self.given.copied.get(index, ())).issuperset(needed[index])
-        ]
-        if grounded != kept:
+        while (grounded := self._grounded(kept, needed, missed)) != kept:
             kept = grounded
             missed = await self._missed(kept, fixed)
         evidence = tuple(
@@ -145,6 +140,14 @@ class Proving:
             return await self._deleted(self._ended(proof, f"kept 0 of {len(edits)} edits; {self._passing(0)}"))
         proof = proof.model_copy(update={"fixed": still, "accepted": True})
         return self._ended(proof, f"kept {len(kept)} of {len(edits)} edits; {self._passing(len(still))}"), kept
+
+    def _grounded(
+        self, kept: Sequence[int], needed: Sequence[tuple[str, ...]], missed: Sequence[_Fixed]
+    ) -> Sequence[int]:
+        """Without what was needed only for tasks that fail after all, or whose answer it copies."""
+        lost = {attempt.task.id for attempt, _ in missed}
+        copied = self.given.copied
+        return [index for index in kept if not lost.union(copied.get(index, ())).issuperset(needed[index])]
 
     def _passing(self, fixed: int) -> str:
         better = "pass" if self.gate.metric == "hard" else "score higher"

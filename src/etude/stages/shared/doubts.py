@@ -1,6 +1,7 @@
 """What the attempts of a run say about its setup, as they come in."""
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 from etude.records import Attempt, Candidate, TrainState
@@ -26,8 +27,16 @@ class Doubts:
         self.found: list[Doubt] = []
         self._kinds: set[str] = set()
         self._batches = 0
-        self._outcomes: list[tuple[Attempt, str]] = []
-        """Scored training attempts, and the file that has them."""
+        self._seen: set[str] = set()
+        """Ids of scored training attempts."""
+        self._first: dict[str, tuple[Attempt, str]] = {}
+        """By type of task, the first of them and the file that has it."""
+        self._tried: defaultdict[str, set[str]] = defaultdict(set)
+        """By type, the tasks."""
+        self._passed: set[str] = set()
+        """Types of which a task was solved."""
+        self._scored = self._failed = False
+        """One scored above 0; one was not solved."""
         self._proposed = 0
         self._usable = False
         """There was an edit that could be tried: steps without one are then nothing unusual."""
@@ -36,15 +45,25 @@ class Doubts:
 
     def attempted(self, state: TrainState, scored: Sequence[Attempt], place: str) -> None:
         """A batch of training tasks was attempted and scored."""
-        known = {attempt.id for attempt, _ in self._outcomes}
-        new = [(attempt, place) for attempt in scored if attempt.id not in known]
+        new = [attempt for attempt in scored if attempt.id not in self._seen]
         if not new:
             return
         self._batches += 1
-        self._outcomes += new
-        if len(self._outcomes) >= (_EARLY if self._batches == 1 else _EARLY // 2):
+        self._count(new, place)
+        if len(self._seen) >= (_EARLY if self._batches == 1 else _EARLY // 2):
             self._one_outcome(state)
         self._types(_OF_A_TYPE)
+
+    def _count(self, new: Sequence[Attempt], place: str) -> None:
+        for attempt in new:
+            kind = attempt.task.type
+            self._seen.add(attempt.id)
+            self._first.setdefault(kind, (attempt, place))
+            self._tried[kind].add(attempt.task.id)
+            if attempt.solved:
+                self._passed.add(kind)
+            self._scored = self._scored or (attempt.score is not None and attempt.score.hard > 0)
+            self._failed = self._failed or not attempt.solved
 
     def reflected(self, proposals: int, why: str) -> None:
         """The failures of a step were analysed, with this many edits; `why` there are none."""
@@ -64,29 +83,27 @@ class Doubts:
 
     def ended(self, state: TrainState) -> None:
         """The search is over."""
-        if len(self._outcomes) >= _AT_THE_END:
+        if len(self._seen) >= _AT_THE_END:
             self._one_outcome(state)
-        self._types(_AT_THE_END, tuple(state.earlier.values()))
+        self._passed.update(attempt.task.type for attempt in state.earlier.values() if attempt.solved)
+        self._types(_AT_THE_END)
 
     def _one_outcome(self, state: TrainState) -> None:
-        attempts = [attempt for attempt, _ in self._outcomes]
-        head = f"of the first {len(attempts)} training attempts"
-        if state.accepted == 0 and not any(attempt.score and attempt.score.hard > 0 for attempt in attempts):
+        head = f"of the first {len(self._seen)} training attempts"
+        if state.accepted == 0 and not self._scored:
             what = f"none {head} scored above 0: rarely for want of a skill"
             todo = "check the scorer and the form of the answers on this attempt, or take a stronger target"
             self._find("none", what, self._shown(), todo)
-        elif all(attempt.solved for attempt in attempts):
+        elif not self._failed:
             todo = "take harder tasks, a weaker target, or a scorer that asks for more"
             self._find("all", f"all {head} are solved: a skill has nothing to improve here", self._shown(), todo)
 
-    def _types(self, least: int, later: Sequence[Attempt] = ()) -> None:
+    def _types(self, least: int) -> None:
         """Types of tasks that never pass, where others do."""
-        attempts = [*(attempt for attempt, _ in self._outcomes), *later]
-        passed = {attempt.task.type for attempt in attempts if attempt.solved}
-        if not passed:
+        if not self._passed:
             return
-        for kind in sorted({attempt.task.type for attempt in attempts} - passed):
-            tried = {attempt.task.id for attempt in attempts if attempt.task.type == kind}
+        for kind in sorted(self._tried.keys() - self._passed):
+            tried = self._tried[kind]
             if len(tried) >= least:
                 what = f"no task of type {kind!r} is ever solved ({len(tried)} tried), those of other types are"
                 todo = "check gold answers and scorer of this type, or leave it out of the tasks"
@@ -99,9 +116,7 @@ class Doubts:
             self._find("optimizer", what, f"the last one: {_line(why)}", "take a stronger model as the optimizer")
 
     def _shown(self, kind: str | None = None) -> str:
-        attempt, place = next(
-            (attempt, place) for attempt, place in self._outcomes if kind in (None, attempt.task.type)
-        )
+        attempt, place = next(iter(self._first.values())) if kind is None else self._first[kind]
         task, score = attempt.task, attempt.score
         gold = task.gold if isinstance(task.gold, str) else json.dumps(task.gold, ensure_ascii=False)
         parts = {

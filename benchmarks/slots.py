@@ -1,0 +1,269 @@
+"""What more slots and more tasks come to, in virtual time: calls, rounds, CPU and memory.
+
+    python benchmarks/slots.py              about fifteen minutes on two cores
+    python benchmarks/slots.py --quick      a minute
+    python benchmarks/slots.py --tasks 1000000     adds the largest row: two hours
+
+A clock that jumps to the next event stands in for the clock: every request takes one unit of it, and the work of the
+client takes none. So the wall clock in units is the number of requests that waited for each other, and 10,000 slots
+can be looked at on a small machine. CPU and memory are measured, each run in a process of its own.
+"""
+
+import argparse
+import asyncio
+import json
+import resource
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from harness import machine
+from peers import RESULTS
+
+from etude import ListEnvironment, Skill, Trainer
+from etude.config import ModelSection, merge
+from etude.executors.local import LocalExecutor
+from etude.models.simulated import SimulatedModel
+from etude.records import ChatRequest, Reply, Task
+from etude.simulation import best_attainable, make_tasks, seed_skill, true_score
+
+VAL, TRUTH = 80, 200
+WORLDS = {"many": (None, "target", "optimizer"), "harsh": ("slips", "target-harsh", "optimizer-harsh")}
+SLOTS = (1, 4, 16, 64, 256, 1_000, 10_000)
+TASKS = (1_000, 10_000, 100_000)
+FAILURES = (4, 8, 16, 32)
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """Where nothing can go on before the next timer, its clock is at that timer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._at = 0.0
+        look: Any = self._selector.select  # type: ignore[attr-defined]
+
+        def select(timeout: float | None = None) -> Any:
+            if not timeout or timeout < 0:
+                return look(timeout)
+            found = look(0)
+            if not found:
+                self._at += timeout
+            return found
+
+        self._selector.select = select  # type: ignore[attr-defined]
+
+    def time(self) -> float:
+        return self._at
+
+
+class Timed(SimulatedModel):
+    """A simulated model of which each answer takes one unit of time."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, ModelSection(model=f"simulated:{name}"))
+        self.calls = 0
+
+    async def complete(self, request: ChatRequest) -> Reply:
+        self.calls += 1
+        await asyncio.sleep(1)
+        return await super().complete(request)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One run."""
+
+    world: str = "many"
+    tasks: int = 1_000
+    slots: int = 10_000
+    epochs: int = 1
+    seed: int = 0
+    failures: int = 4
+    """`search.failures`"""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What it came to. `rounds` is the wall clock in units of a request."""
+
+    target_calls: int
+    optimizer_calls: int
+    rounds: int
+    share: float
+    """True score at the end, of the best attainable."""
+    cpu: float
+    """Seconds."""
+    megabytes: int
+
+
+def _tasks(family: str | None, count: int, seed: int) -> list[Task]:
+    """Tasks with different texts and ids of their own: where there are many, those of the world repeat."""
+    found: dict[str, Task] = {}
+    for at, task in enumerate(make_tasks(family, count + count // 10 + 100, seed=1000 + seed)):
+        found.setdefault(task.input, task.model_copy(update={"id": f"t{at}"}))
+    tasks = list(found.values())[:count]
+    assert len(tasks) == count, f"the world has only {len(tasks)} different tasks"
+    return tasks
+
+
+def run(plan: Plan) -> Found:
+    """Train in virtual time."""
+    family, target_name, optimizer_name = WORLDS[plan.world]
+    tasks = _tasks(family, plan.tasks + VAL + TRUTH, plan.seed)
+    train, val, truth = tasks[: plan.tasks], tasks[plan.tasks : plan.tasks + VAL], tasks[-TRUTH:]
+    target, optimizer = Timed(target_name), Timed(optimizer_name)
+    with tempfile.TemporaryDirectory() as folder:
+        config = {
+            "run": {"folder": folder},
+            "target": {"model": target.name, "max_concurrency": plan.slots},
+            "optimizer": {"model": optimizer.name, "max_concurrency": plan.slots},
+            "train": {"seed": plan.seed, "epochs": plan.epochs, "batch_size": max(20, 2 * plan.failures)},
+            "search": {"failures": plan.failures},
+            "test": {"enabled": False},
+        }
+        trainer = Trainer(
+            merge(config, {}),
+            env=ListEnvironment(train, val, scorer="exact"),
+            skill=Skill(name="skill", text=seed_skill(family)),
+            target=target,
+            optimizer=optimizer,
+            executor=LocalExecutor(plan.slots),
+        )
+        loop, began = VirtualLoop(), time.process_time()
+        summary = loop.run_until_complete(trainer.atrain())
+        cpu, rounds = time.process_time() - began, loop.time()
+        loop.close()
+        best = (Path(summary.folder) / summary.best.skill).read_text()
+    return Found(
+        target_calls=target.calls,
+        optimizer_calls=optimizer.calls,
+        rounds=round(rounds),
+        share=true_score(best, truth, target_name) / best_attainable(truth, target_name),
+        cpu=cpu,
+        megabytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+    )
+
+
+def apart(plan: Plan) -> Found:
+    """The same in a process of its own."""
+    words = [sys.executable, __file__, "--one", json.dumps(asdict(plan))]
+    done = subprocess.run(words, stdout=subprocess.PIPE, check=True, text=True)
+    found = Found(**json.loads(done.stdout))
+    sys.stderr.write(f"{plan}\n  {found}\n")
+    return found
+
+
+def more_slots(slots: Sequence[int], seeds: int, tasks: int) -> dict[str, Any]:
+    """The same run with more and more slots."""
+    rows: list[list[Any]] = []
+    for count in slots:
+        found = [apart(Plan(tasks=tasks, slots=count, epochs=4, seed=seed)) for seed in range(seeds)]
+        rows.append(
+            [
+                count,
+                *(
+                    round(statistics.median(getattr(one, name) for one in found))
+                    for name in ("target_calls", "optimizer_calls", "rounds")
+                ),
+            ]
+        )
+    return {
+        "caption": "More slots",
+        "columns": ["slots", "target calls", "optimizer calls", "rounds"],
+        "rows": rows,
+        "note": f"Medians of {seeds} seeds, {tasks:,} training tasks, 4 epochs, the world of many rules. A round is "
+        "the time of one request. A run comes out the same with any number of slots.",
+    }
+
+
+def more_tasks(sizes: Sequence[int]) -> dict[str, Any]:
+    """One epoch over more and more tasks."""
+    rows: list[list[Any]] = []
+    for size in sizes:
+        found = apart(Plan(tasks=size))
+        calls = found.target_calls + found.optimizer_calls
+        rows.append(
+            [
+                size,
+                found.target_calls,
+                found.optimizer_calls,
+                found.rounds,
+                round(1000 * found.cpu / calls, 2),
+                found.megabytes,
+            ]
+        )
+    return {
+        "caption": "More tasks",
+        "columns": ["training tasks", "target calls", "optimizer calls", "rounds", "CPU per call, ms", "memory, MB"],
+        "rows": rows,
+        "note": "One epoch with 10,000 slots, the world of many rules; the simulated models are part of the CPU. "
+        "What ends first is the core of the client: with 10,000 slots and calls of 10 seconds it would have to make "
+        "1,000 calls a second.",
+    }
+
+
+def larger_steps(counts: Sequence[int], seeds: int, tasks: int) -> dict[str, Any]:
+    """What steps lose or gain that collect more failures before an edit is tested."""
+    rows: list[list[Any]] = []
+    for world in WORLDS:
+        for count in counts:
+            plans = [Plan(world, tasks, epochs=4, seed=seed, failures=count) for seed in range(1, seeds + 1)]
+            found = [apart(plan) for plan in plans]
+            shares = [one.share for one in found]
+            rows.append(
+                [
+                    world,
+                    count,
+                    f"{statistics.median(shares):.2f}",
+                    f"{min(shares):.2f}",
+                    round(statistics.median(one.target_calls for one in found)),
+                    round(statistics.median(one.rounds for one in found)),
+                ]
+            )
+    return {
+        "caption": "Larger steps",
+        "columns": ["world", "search.failures", "share of the best, median", "worst", "target calls", "rounds"],
+        "rows": rows,
+        "note": f"{seeds} seeds, {tasks} training tasks, 4 epochs. A step that collects more failures fills more "
+        "slots and takes fewer rounds.",
+    }
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run and write results."""
+    parser = argparse.ArgumentParser(description="Slots and tasks in virtual time.")
+    parser.add_argument("--quick", action="store_true", help="fewer and smaller runs")
+    parser.add_argument("--tasks", type=int, help="a further row with this many training tasks")
+    parser.add_argument("--one", metavar="JSON", help=argparse.SUPPRESS)
+    parser.add_argument("--out", type=Path, default=RESULTS / "slots.json", help="where results go")
+    args = parser.parse_args(words)
+    if args.one:
+        print(json.dumps(asdict(run(Plan(**json.loads(args.one))))))
+        return 0
+    given = ["--quick"] * args.quick + ([] if args.tasks is None else ["--tasks", str(args.tasks)])
+    sizes = (*TASKS[: 1 if args.quick else None], *([] if args.tasks is None else [args.tasks]))
+    tables = [
+        more_slots(SLOTS[2::3] if args.quick else SLOTS, 1 if args.quick else 3, 100 if args.quick else 1_000),
+        more_tasks(sizes),
+        larger_steps(FAILURES[::3] if args.quick else FAILURES, 1 if args.quick else 10, 160),
+    ]
+    results = {
+        "title": "More slots, more tasks",
+        "command": shlex.join(["scripts/benchmark", "slots", *given]),
+        "machine": machine(),
+        "tables": tables,
+    }
+    args.out.parent.mkdir(parents=True, exist_ok=True)
+    args.out.write_text(json.dumps(results, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
