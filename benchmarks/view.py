@@ -1,9 +1,10 @@
-"""How long the page takes to open a run of many attempts, how it scrolls, and what its server holds.
+"""How long the page takes to open a run of many attempts, how it scrolls, what its server holds, and the same as a file.
 
-    python benchmarks/view.py                      100,000 attempts, about two minutes
+    python benchmarks/view.py                      100,000 attempts, about five minutes
     python benchmarks/view.py --attempts 10000
 
-The run is made up from a real one: its first step again and again, under other numbers. Times are those of a real
+The run is made up from a real one: its first step again and again, under other numbers. Each attempt answers in words
+of its own, 150 drawn from 5,000, so that a file of them is about as large as one of real answers. Times are those of a real
 Chromium, from the start of the navigation until the numbers of the screen stand there. Scrolling goes through all
 tasks, and after each move every row that should be seen has to be there two frames later. Results go to
 benchmarks/results/view.json.
@@ -12,6 +13,8 @@ benchmarks/results/view.json.
 import argparse
 import json
 import os
+import random
+import re
 import shutil
 import subprocess
 import sys
@@ -27,6 +30,7 @@ sys.path.insert(0, str(ROOT / "tests" / "slow"))
 RESULT = ROOT / "benchmarks" / "results" / "view.json"
 STEPS = 100
 TASKS = 5_000
+SYLLABLES = [first + vowel for first in "bdfgklmnpr" for vowel in "aeiou"]
 BAND, CHART, CELLS = (
     f"return document.querySelector('{selector}') !== null"
     for selector in (".band .spend b", ".chart canvas", ".heat .cell")
@@ -43,6 +47,8 @@ def make_run(folder: Path, attempts: int) -> Path:
     finished = next(json.loads(line) for line in lines if '"attempt_finished"' in line)
     called = next(line for line in lines if '"call_finished"' in line)
     first, *_, last = (line for line in lines if '"run_' in line)
+    words = [f"{start}{end}" for start in SYLLABLES for middle in SYLLABLES for end in (middle, middle * 2)]
+    drawn = random.Random(1)
     shutil.copytree(run / "steps" / "0001", folder / "step")
     shutil.rmtree(run / "steps")
     with (run / "events.jsonl").open("w") as log:
@@ -57,7 +63,9 @@ def make_run(folder: Path, attempts: int) -> Path:
                 name, task = f"a-{step:03d}{number:05x}", f"task-{(step * 37 + number) % TASKS:05d}"
                 hard = float((number * 7 + step) % 11 > 3)
                 score = {**template["score"], "hard": hard, "soft": hard}
-                rollout.append({**template, "id": name, "score": score, "task": {**template["task"], "id": task}})
+                about = {"id": name, "score": score, "task": {**template["task"], "id": task}}
+                said = " ".join(drawn.choices(words, k=150))
+                rollout.append({**template, **about, "trajectory": {**template["trajectory"], "answer": said}})
                 batch.append(name)
                 told = {**finished, "attempt": name, "task": task, "hard": hard, "soft": hard, "split": "train"}
                 log.write(f"{called}\n{json.dumps(told)}\n")
@@ -140,6 +148,7 @@ def measure(attempts: int) -> dict[str, Any]:
             server.terminate()
             server.wait()
             server.stdout.close()
+        whole = as_file(run, Path(place) / "report.html")
     return {
         "attempts": attempts,
         "first screen, s": first,
@@ -149,6 +158,30 @@ def measure(attempts: int) -> dict[str, Any]:
         "moves": moves,
         "gaps": gaps,
         "server, MB": memory,
+        **whole,
+    }
+
+
+def as_file(run: Path, file: Path) -> dict[str, Any]:
+    """The same run as one file: its size, what writing it took, what it has no room for, and how it opens."""
+    from browser import browser
+
+    begin = time.perf_counter()
+    subprocess.run(
+        [sys.executable, "-m", "etude", "view", str(run), "--export", str(file)], check=True, capture_output=True
+    )
+    written = time.perf_counter() - begin
+    left_out = re.search(r'"left_out":\["([\d,]+) of', file.read_text())
+    with browser() as driver:
+        driver.get("about:blank")
+        first = timed(driver, f"{file.as_uri()}#/runs/demo", BAND)
+        tasks = timed(driver, f"{file.as_uri()}#/runs/demo/tasks", CELLS)
+    return {
+        "file, MB": file.stat().st_size / 1e6,
+        "to write it, s": written,
+        "left out of it": int(left_out[1].replace(",", "")) if left_out else 0,
+        "its first screen, s": first,
+        "its tasks, s": tasks,
     }
 
 

@@ -9,9 +9,11 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hatchling.builders.wheel import WheelBuilder
 
 from etude.view.export import export_page
+from etude.view.gold import HIDDEN, Golds
 from etude.view.server import page_files
 from etude.view.shelf import Shelf
 
@@ -49,28 +51,30 @@ class Page(HTMLParser):
 
 
 def contents(text: str) -> tuple[Any, dict[str, Any]]:
-    """The documents of a file, and its attempts."""
+    """What stands in a file as it is, and the documents that are compressed."""
     page = Page(text)
     data = next(json.loads(body) for known, body in page.scripts if known.get("id") == "documents")
-    attempts: dict[str, Any] = {}
-    for known, body in page.scripts:
-        if (known.get("id") or "").startswith("shard-"):
-            attempts |= json.loads(gzip.decompress(base64.b64decode(body)))
-    return data, attempts
+    shards = [
+        json.loads(gzip.decompress(base64.b64decode(body)))
+        for known, body in page.scripts
+        if (known.get("id") or "").startswith("shard-")
+    ]
+    places = shards[data["index"]]
+    return data, {name: shards[at][name] for name, at in places.items()}
+
+
+def attempts_of(documents: dict[str, Any]) -> dict[str, Any]:
+    return {name: each for name, each in documents.items() if "/attempts/" in name}
 
 
 def test_a_file_has_the_documents_that_the_server_gives(finished: Path) -> None:
     shelf = Shelf([finished], None)
-    data, attempts = contents(export_page(shelf))
-    for name in shelf.documents("first"):
-        assert data["documents"][name] == json.loads(shelf.document(name))
-    assert (
-        attempts.keys()
-        == data["shards"].keys()
-        == {f"runs/first/attempts/{name}" for name in shelf.attempts("first")}
-    )
-    for name, attempt in list(attempts.items())[::5]:
-        assert attempt == json.loads(shelf.document(name))
+    data, packed = contents(export_page(shelf))
+    attempts = [f"runs/first/attempts/{name}" for name in shelf.attempts("first")]
+    assert data["documents"].keys() == {"runs", "runs/first"}
+    assert packed.keys() == {*shelf.documents("first"), *attempts} - {"runs/first"}
+    for name, document in {**packed, "runs/first": data["documents"]["runs/first"]}.items():
+        assert document == json.loads(shelf.document(name))
     assert data["left_out"] == []
 
 
@@ -103,8 +107,8 @@ def test_no_text_ends_a_script_or_begins_a_comment(finished: Path, tmp_path: Pat
         "application/json",
         "application/octet-stream",
     }
-    data, _ = contents(text)
-    edits = [edit for name, each in data["documents"].items() if "/steps/" in name for edit in each["edits"]]
+    _, packed = contents(text)
+    edits = [edit for name, each in packed.items() if "/steps/" in name for edit in each["edits"]]
     assert edits
     assert all(edit["edit"]["reason"] == HOSTILE for edit in edits)
 
@@ -118,29 +122,93 @@ def spoiled(value: Any) -> Any:
 
 def test_what_must_not_leave_the_house_stays_out(finished: Path) -> None:
     shelf = Shelf([finished], None)
-    data, attempts = contents(export_page(shelf, ["gold"]))
+    data, packed = contents(export_page(shelf, ["gold"]))
+    attempts = attempts_of(packed)
     assert attempts
     for attempt in attempts.values():
         assert {(fact["said"], *fact["asked"]) for fact in attempt["facts"]} <= {("",)}
         if attempt["attempt"] is not None:
             assert attempt["attempt"]["task"]["gold"] is None
             assert attempt["attempt"]["score"]["feedback"] == ""
-    steps = [each for name, each in data["documents"].items() if "/steps/" in name]
+    steps = [each for name, each in packed.items() if "/steps/" in name]
     assert {attempt["feedback"] for step in steps for attempt in step["attempts"]} == {""}
-    assert "may still quote" in " ".join(data["left_out"])
-    text = export_page(shelf, ["attempts"])
-    assert contents(text)[1] == {}
+    assert "may still be quoted" in " ".join(data["left_out"])
+    _, packed = contents(export_page(shelf, ["attempts"]))
+    assert attempts_of(packed) == {}
     said = json.loads((finished / "steps" / "0001" / "rollout.json").read_text())[0]["trajectory"]["messages"][-1]
-    assert said["content"][0]["text"].splitlines()[0] not in text
+    assert said["content"][0]["text"].splitlines()[0] not in json.dumps(packed, ensure_ascii=False)
 
 
-def test_attempts_that_find_no_room_are_counted(finished: Path) -> None:
-    data, attempts = contents(export_page(Shelf([finished], None), most=1_000))
-    assert attempts == {}
+GOLD = "Grey Harbour, 1987"
+
+
+def test_a_gold_answer_that_a_model_quotes_stays_out_everywhere(finished: Path, tmp_path: Path) -> None:
+    run = tmp_path / "first"
+    shutil.copytree(finished, run)
+    for file in (*run.glob("steps/*/*.json"), run / "provenance.json", run / "summary.json"):
+        file.write_text(json.dumps(quoting(json.loads(file.read_text()))))
+    for file in (*run.glob("skills/*.md"), *run.glob("steps/*/candidate.*")):
+        file.write_text(f"{file.read_text()}\n+ The answer is **grey   harbour** 1987!\n")
+    shelf = Shelf([run], None)
+    told = re.compile(r"grey\W*harbour", re.IGNORECASE)
+    assert sum(bool(told.search(shelf.document(name))) for name in shelf.documents("first")) > 5
+    data, packed = contents(export_page(shelf, ["gold"]))
+    for name, document in {**data["documents"], **packed}.items():
+        assert not told.search(json.dumps(document, ensure_ascii=False)), name
+    text = packed["runs/first/skill/1"]["text"]
+    assert text.endswith(f"The answer is **{HIDDEN}!\n")
+    skill = (finished / "skills" / "0001.md").read_text()
+    assert text.startswith(skill)  # nothing else is taken out
+    inputs = [each["attempt"]["task"]["input"] for each in attempts_of(packed).values() if each["attempt"]]
+    assert len(set(inputs)) > 1
+
+
+def quoting(value: Any) -> Any:
+    """The same where each gold answer is one, and each text of a model quotes it."""
+    if isinstance(value, dict) and value.get("role") == "user":
+        return value
+    if isinstance(value, dict):
+        texts = ("reason", "reasoning", "content", "answer", "text", "target", "why", "detail")
+        return {
+            name: GOLD
+            if name == "gold"
+            else f"As in {GOLD}: {each}"
+            if name in texts and isinstance(each, str)
+            else quoting(each)
+            for name, each in value.items()
+        }
+    return [quoting(each) for each in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize(
+    ("gold", "text", "shown"),
+    [
+        ("30/03/1987", "on 30/03/1987, not 130/03/1987", f"on {HIDDEN}, not 130/03/1987"),
+        (["Paris", "the city of Paris"], "The City of PARIS. Parish", f"{HIDDEN}. Parish"),
+        ({"total": 1250.5, "unit": "EUR"}, "1250.5 EUR", f"{HIDDEN} EUR"),
+        ("yes", "yes", "yes"),
+        ("東京都庁", "答え: 東京都庁", f"答え: {HIDDEN}"),
+        ("!!!!", "!!!!", "!!!!"),
+    ],
+)
+def test_a_gold_answer_is_found_as_a_whole(gold: Any, text: str, shown: str) -> None:
+    assert Golds([gold, None, True, "another"]).without(text) == shown
+
+
+def test_attempts_that_find_no_room_are_counted_and_solved_ones_go_first(finished: Path) -> None:
+    shelf = Shelf([finished], None)
+    whole = export_page(shelf)
+    data, packed = contents(export_page(shelf, most=1_000))
+    assert attempts_of(packed) == {}
     (told,) = data["left_out"]
-    assert re.fullmatch(
-        r"(\d+) of \1 attempts of first are left out: with them the file would be larger than 0 MB\.", told
-    )
+    assert re.match(r"(\d+) of \1 attempts of first are left out, those that solved their task first", told)
+    room = len(whole) - 2_000
+    assert len(export_page(shelf, most=room)) <= room
+    solved = [
+        json.loads(shelf.document(f"runs/first/attempts/{name}"))["hard"] == 1 for name in shelf.attempts("first")
+    ]
+    assert solved == sorted(solved)
+    assert len(set(solved)) == 2
 
 
 def test_the_shell_is_small() -> None:

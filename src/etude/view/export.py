@@ -1,8 +1,8 @@
 """The page with its data as one file, which opens from disk without a network.
 
-Documents stand in it as JSON that no parser of HTML can take for markup. Attempts are many: they stand compressed in
-shards that the page unpacks when one is asked for. The modules are data addresses in an import map, as a page from
-disk may not load other files; a policy in the file lets nothing else run and nothing be sent.
+What is seen first stands in it as JSON that no parser of HTML can take for markup. All else stands compressed in
+shards, which the page unpacks when a document of one is asked for. The modules are data addresses in an import map,
+as a page from disk may not load other files; a policy in the file lets nothing else run and nothing be sent.
 """
 
 import base64
@@ -11,94 +11,124 @@ import hashlib
 import json
 import posixpath
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
+from types import MappingProxyType
 from typing import Any, Literal
 
 from etude.errors import EtudeError
+from etude.view.gold import HIDDEN, SHORTEST, Golds
 from etude.view.server import page_files
 from etude.view.shelf import Shelf
 
 Excluded = Literal["attempts", "gold"]
 
-MOST_BYTES = 20_000_000
-"""Of a file without its page: GitHub takes attachments of up to 25 MB."""
+MOST_BYTES = 24_500_000
+"""Of a file: GitHub, and most mail, takes attachments of up to 25 MB."""
 _IN_SHARD = 200
+_AROUND, _IN_INDEX = 100, 12
+"""About how many characters a shard takes besides, and a name in the index."""
+_TOLD: Mapping[Excluded, str] = MappingProxyType(
+    {
+        "gold": "Gold answers, feedback of scorers and replies in the journal are left out. Where a text quotes a "
+        f"gold answer of {SHORTEST} characters or more, {HIDDEN} stands there. A shorter one, or one in other words, "
+        "may still be quoted.",
+        "attempts": "Attempts are left out.",
+    }
+)
 _IMPORT = re.compile(r'(\bfrom ?|\bimport )"(\.[^"]+)"')
 
 
 def export_page(shelf: Shelf, exclude: Collection[Excluded] = (), most: int = MOST_BYTES) -> str:
     """The file as text, without what `exclude` names. Raises DataError: a run cannot be read."""
     documents: dict[str, Any] = {"runs": json.loads(shelf.document("runs"))}
-    left_out: list[str] = []
-    shards: list[str] = []
-    places: dict[str, int] = {}
-    if "gold" in exclude:
-        left_out.append(
-            "Gold answers, feedback of scorers and replies in the journal are left out. "
-            "What the optimizer wrote may still quote them."
-        )
-    if "attempts" in exclude:
-        left_out.append("Attempts are left out.")
-    for run in shelf.runs():
+    packed, left_out = _Packed(), [told for name, told in _TOLD.items() if name in exclude]
+    golds = {run: Golds(shelf.golds(run)) if "gold" in exclude else None for run in shelf.runs()}
+    for run, gold in golds.items():
         for name in shelf.documents(run):
             try:
-                documents[name] = _without(json.loads(shelf.document(name)), name, exclude)
+                text = _without(shelf.document(name), name, exclude, gold)
             except EtudeError as error:
                 left_out.append(f"{name}: {error.message}.")
+                continue
+            if name == f"runs/{run}":
+                documents[name] = json.loads(text)  # it is seen first, and so does not have to be unpacked
+            else:
+                packed.add({name: text})
     if "attempts" not in exclude:
-        room = max(0, most - len(_safe(documents))) // max(1, len(shelf.runs()))
-        for run in shelf.runs():
-            left_out += _add_attempts(shelf, run, exclude, (room, most), (shards, places))
-    return _file({"documents": documents, "shards": places, "left_out": left_out}, shards)
+        shell = len(_file(documents, _Packed(), left_out))
+        for number, (run, gold) in enumerate(golds.items()):
+            room = (most - shell - packed.size) // (len(golds) - number)
+            left_out += _add_attempts(shelf, run, (exclude, gold), (room, most), packed)
+    return _file(documents, packed, left_out)
+
+
+class _Packed:
+    """Documents in shards, each compressed for itself, and which shard each document is in."""
+
+    def __init__(self) -> None:
+        self.shards: list[str] = []
+        self.places: dict[str, int] = {}
+        self.size = 0
+        """Characters that they take in the file."""
+
+    def add(self, documents: Mapping[str, str], room: int | None = None) -> bool:
+        """Add a shard with these, if it finds room; says whether it did."""
+        fields = (f"{json.dumps(name)}:{text}" for name, text in documents.items())
+        shard = _compressed("{" + ",".join(fields) + "}")
+        size = len(shard) + _AROUND + _IN_INDEX * len(documents)
+        if room is not None and size > room:
+            return False
+        self.places.update(dict.fromkeys(documents, len(self.shards)))
+        self.shards.append(shard)
+        self.size += size
+        return True
 
 
 def _add_attempts(
     shelf: Shelf,
     run: str,
-    exclude: Collection[Excluded],
+    without: tuple[Collection[Excluded], Golds | None],
     sizes: tuple[int, int],
-    into: tuple[list[str], dict[str, int]],
+    packed: _Packed,
 ) -> Iterator[str]:
     """Add the attempts of a run and say what found no room."""
-    (room, most), (shards, places) = sizes, into
+    room, most = sizes
     names = shelf.attempts(run)
-    used, kept = 0, 0
-    found = map(json.loads, shelf.many(run, names))
+    found, end, kept = zip(names, shelf.many(run, names), strict=True), packed.size + room, 0
     while some := list(islice(found, _IN_SHARD)):
-        pages = {f"runs/{run}/attempts/{page['name']}": page for page in some}
-        data = json.dumps({name: _without(page, name, exclude) for name, page in pages.items()}, ensure_ascii=False)
-        shard = base64.b64encode(gzip.compress(data.encode(errors="replace"), mtime=0)).decode()
-        used += len(shard)
-        if used > room:
+        pages = {f"runs/{run}/attempts/{name}": _without(text, "attempts", *without) for name, text in some}
+        if not packed.add(pages, end - packed.size):
             yield (
-                f"{len(names) - kept:,} of {len(names):,} attempts of {run} are left out: with them the file would "
-                f"be larger than {most / 1e6:,.0f} MB."
+                f"{len(names) - kept:,} of {len(names):,} attempts of {run} are left out, those that solved their "
+                f"task first: with them the file would be larger than {most / 1e6:g} MB."
             )
             return
         kept += len(some)
-        places.update(dict.fromkeys(pages, len(shards)))
-        shards.append(shard)
 
 
-def _without(document: Any, name: str, exclude: Collection[Excluded]) -> Any:
-    """A document without what must not leave the house."""
-    part = name.split("/")[2] if name.count("/") > 1 else ""
-    if part == "steps" and exclude:  # feedback quotes answers and gold
+def _without(text: str, name: str, exclude: Collection[Excluded], gold: Golds | None) -> str:
+    """A document, of that name, without what must not leave the house."""
+    part = name.split("/")[2] if name.count("/") > 1 else name
+    if not exclude or (gold is None and part != "steps"):
+        return text
+    document = json.loads(text)
+    if part == "steps":  # feedback quotes answers and gold
         for attempt in document["attempts"]:
             attempt["feedback"] = ""
-    if part == "attempts" and "gold" in exclude:
+    if part == "attempts":
         for fact in document["facts"]:  # a judge is shown the gold answer, and quotes it
             fact.update(said="", asked=[])
-    if part == "attempts" and "gold" in exclude and document["attempt"] is not None:
-        document["attempt"]["task"]["gold"] = None
-        document["attempt"]["task"]["data"] = {}
-        if document["attempt"]["score"] is not None:
-            document["attempt"]["score"].update(feedback="", criteria=[])
-    return document
+        if document["attempt"] is not None:
+            document["attempt"]["task"].update(gold=None, data={})
+            if document["attempt"]["score"] is not None:
+                document["attempt"]["score"].update(feedback="", criteria=[])
+    return json.dumps(document if gold is None else gold.hidden(document), ensure_ascii=False)
 
 
-def _file(data: Any, shards: list[str]) -> str:
+def _file(documents: Mapping[str, Any], packed: _Packed, left_out: Sequence[str]) -> str:
+    data = {"documents": documents, "index": len(packed.shards), "left_out": left_out}
+    shards = [*packed.shards, _compressed(json.dumps(packed.places))]
     files = {name: text.decode() for name, text in page_files().items()}
     modules = {
         f"etude/{name}": "data:text/javascript;base64," + base64.b64encode(_named(name, text).encode()).decode()
@@ -148,6 +178,10 @@ def _named(name: str, text: str) -> str:
         return f'{found[1]}"etude/{path}"'
 
     return _IMPORT.sub(named, text)
+
+
+def _compressed(text: str) -> str:
+    return base64.b64encode(gzip.compress(text.encode(errors="replace"), mtime=0)).decode()
 
 
 def _safe(data: Any) -> str:

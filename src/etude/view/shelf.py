@@ -4,12 +4,12 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from pydantic import TypeAdapter
+from pydantic import JsonValue, TypeAdapter
 
 from etude.errors import DataError
 from etude.records import Record
 from etude.sleep.review import NightLine, Reviews
-from etude.store.projections.attempts import attempt_page, attempt_pages
+from etude.store.projections.attempts import attempt_page, attempt_pages, golds
 from etude.store.projections.cost import cost_page
 from etude.store.projections.curve import curve
 from etude.store.projections.log import Log
@@ -82,9 +82,14 @@ class Shelf:
         yield from (f"runs/{run}/skill/{int(Path(name).stem)}" for name in view.skills)
 
     def attempts(self, run: str) -> tuple[str, ...]:
-        """The ids of all attempts of a run."""
+        """The ids of all attempts of a run; those that solved their task come last, as few ask for them."""
         with self._lock:
-            return tuple(self._log(run).known)
+            known = self._log(run).known.values()
+            return tuple(seen.attempt for seen in sorted(known, key=lambda seen: seen.hard == 1))
+
+    def golds(self, run: str) -> Iterator[JsonValue]:
+        """The gold answers of the training tasks of a run: of others no text of a model can tell."""
+        return golds(self.path(run))
 
     def many(self, run: str, attempts: Sequence[str]) -> Iterator[str]:
         """These attempts of a run, as `document` gives each."""

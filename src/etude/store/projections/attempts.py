@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
 from etude.errors import DataError
@@ -88,6 +88,13 @@ def read_attempts(file: Path) -> tuple[Attempt, ...]:
         raise DataError(f"{str(file)!r} is damaged: {error.errors()[0]['msg']}", hint=hint) from None
 
 
+def golds(path: Path) -> Iterator[JsonValue]:
+    """The gold answers of the tasks that the steps of a run attempted. Raises DataError: a file is damaged."""
+    for file in sorted(path.glob("steps/*/rollout.json")):
+        for attempt in read_attempts(file):
+            yield attempt.task.gold
+
+
 def attempt_page(log: Log, name: str) -> AttemptPage:
     """An attempt of a run. Raises DataError: there is none of that id, or a file is damaged."""
     seen = log.known.get(name)
@@ -98,7 +105,7 @@ def attempt_page(log: Log, name: str) -> AttemptPage:
         )
     others = [each for each in log.known.values() if each.task == seen.task]
     with _journal(log.path) as database:
-        return _page(log.path, seen, find_attempt(log.path, name), others, database)
+        return _page(log.path.resolve().name, seen, find_attempt(log.path, name), others, database)
 
 
 def attempt_pages(log: Log, names: Sequence[str]) -> Iterator[AttemptPage]:
@@ -107,11 +114,11 @@ def attempt_pages(log: Log, names: Sequence[str]) -> Iterator[AttemptPage]:
     tasks: dict[str, list[Seen]] = {}
     for each in log.known.values():
         tasks.setdefault(each.task, []).append(each)
-    steps = {
-        seen.attempt: log.path / f"steps/{step:04d}/rollout.json"
-        for step, batch in sorted(log.batches.items())
-        for seen in batch
-    }
+    steps: dict[str, Path] = {}
+    for step, batch in sorted(log.batches.items()):
+        file = log.path / f"steps/{step:04d}/rollout.json"
+        steps.update((seen.attempt, file) for seen in batch)
+    run = log.path.resolve().name
     last: tuple[Path | None, dict[str, Attempt]] = None, {}
     with _journal(log.path) as database:
         for name in names:
@@ -121,7 +128,7 @@ def attempt_pages(log: Log, names: Sequence[str]) -> Iterator[AttemptPage]:
             attempt = None if file is None else last[1].get(name)
             seen = log.known.get(name)
             if seen is not None:
-                yield _page(log.path, seen, attempt, tasks[seen.task], database)
+                yield _page(run, seen, attempt, tasks[seen.task], database)
 
 
 @contextmanager
@@ -133,9 +140,9 @@ def _journal(path: Path) -> Generator[Database]:
         database.close()
 
 
-def _page(path: Path, seen: Seen, attempt: Attempt | None, same: Iterable[Seen], database: Database) -> AttemptPage:
+def _page(run: str, seen: Seen, attempt: Attempt | None, same: Iterable[Seen], database: Database) -> AttemptPage:
     return AttemptPage(
-        run=path.resolve().name,
+        run=run,
         name=seen.attempt,
         task=seen.task,
         split=seen.split,

@@ -36,11 +36,10 @@ export async function load(name) {
 }
 
 async function found(name) {
-  if (name in file.documents) return file.documents[name];
-  const shard = file.shards?.[name];
-  if (shard === undefined) throw new Refused("this file does not have it", leftOut.join("; "));
-  const all = await unpacked(shard);
-  return all[name];
+  if (Object.hasOwn(file.documents, name)) return file.documents[name];
+  const places = await unpacked(file.index);
+  if (!Object.hasOwn(places, name)) throw new Refused("this file does not have it", leftOut.join(" "));
+  return (await unpacked(places[name]))[name];
 }
 
 const shards = new Map();
