@@ -48,13 +48,17 @@ def page(
     return lines
 
 
-def item_lines(item: Item, which: str, project: Path) -> list[str]:
-    """One change, for whoever decides on it; `which` says which of how many."""
+def item_lines(item: Item, which: str, project: Path, sessions: int = 0) -> list[str]:
+    """One change, for whoever decides on it; `which` says which of how many. `sessions` is how many the night read
+    that made it, 0 when that is not known."""
     name = item.document.live.path.removeprefix(f"{project.absolute()}/")
     if item.leaving:
         return [f"{which}: {line}" if at == 0 else line for at, line in enumerate(_leaving(item.rule, name))]
     first = f"{which}: {plain(_said(item.rule), _LINE)}  [{item.rule.id}]"
-    return [first, *(f"   {line}" for line in rule_lines(item.rule, name, 0, item.document.instead(item.rule)))]
+    return [
+        first,
+        *(f"   {line}" for line in rule_lines(item.rule, name, sessions, item.document.instead(item.rule))),
+    ]
 
 
 def rule_lines(rule: Rule, document: str, sessions: int, instead: Rule | None = None) -> Iterator[str]:

@@ -11,7 +11,6 @@ from etude.records import Record
 from etude.skill import token_count
 from etude.sleep.adoption.adopt import adopt, kept_rules, reject
 from etude.sleep.adoption.proposal import FOLDER, PROPOSAL
-from etude.sleep.adoption.rules import Answers
 from etude.sleep.adoption.waiting import Item, RuleState, newest, pending
 from etude.sleep.night import read_report
 from etude.sleep.page import document_lines, item_lines
@@ -48,7 +47,8 @@ class ReviewedRule(Record):
     without: int | None
     """Those of them that came out right without it."""
     with_it: int | None
-    example: Answers | None
+    since: int | None
+    """The earlier night that proposed it first."""
     tokens: int
 
 
@@ -57,6 +57,8 @@ class NightPage(Record):
 
     night: int
     status: str
+    reason: str
+    """Why it proposes nothing, where it does not."""
     newest: bool
     rules: tuple[ReviewedRule, ...]
     statistics: tuple[str, ...]
@@ -90,11 +92,13 @@ class Reviews:
             items = pending(self._state, kept_rules(self._state.folder), number, self._project, self._named).items
         report = read_report(self._state, number)
         measured = () if report is None else report.documents
+        sessions = 0 if report is None else sum(report.sessions.values())
         return NightPage(
             night=number,
-            status=self._status(number),
+            status="" if report is None else report.status,
+            reason="" if report is None else report.reason,
             newest=number == newest(self._state),
-            rules=tuple(self._reviewed(item) for item in items),
+            rules=tuple(self._reviewed(item, number, sessions) for item in items),
             statistics=tuple(line for document in measured for line in document_lines(document)),
         )
 
@@ -118,8 +122,10 @@ class Reviews:
         files = (self._state.folder / "rules.json", self._state.nights, *self._state.nights.glob("*/night.json"))
         return "-".join(f"{file.stat().st_mtime_ns:x}" for file in files if file.exists())
 
-    def _reviewed(self, item: Item) -> ReviewedRule:
+    def _reviewed(self, item: Item, night: int, sessions: int) -> ReviewedRule:
         rule, trial = item.rule, item.rule.evidence.trial
+        made = int(rule.night) if rule.night.isdigit() else night
+        often = sessions if made == night else 0
         path, root = item.document.live.path, f"{self._project.absolute()}/"
         return ReviewedRule(
             id=rule.id,
@@ -127,11 +133,11 @@ class Reviews:
             document=path.removeprefix(root),
             state=item.state,
             leaving=item.leaving,
-            lines=tuple(line.removeprefix("   ") for line in item_lines(item, "", self._project)[1:]),
+            lines=tuple(line.removeprefix("   ") for line in item_lines(item, "", self._project, often)[1:]),
             tasks=None if trial is None else trial.tasks,
             without=None if trial is None else trial.without,
             with_it=None if trial is None else trial.with_it,
-            example=None if trial is None else trial.example,
+            since=made if made != night and not item.leaving else None,
             tokens=token_count(rule.text),
         )
 

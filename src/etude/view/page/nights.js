@@ -38,7 +38,7 @@ function Night({ page }) {
   const open = page.newest && !still;
   return html`
     <h1>Night ${page.night}</h1>
-    <p>${page.rules.length ? `${several(waiting.length, "rule")} of ${page.rules.length} wait. Nothing changes before you say so.` : `It proposes nothing${page.status ? `: ${page.status.replaceAll("_", " ")}` : ""}.`}</p>
+    <p>${page.rules.length ? `${several(waiting.length, "rule")} of ${page.rules.length} wait. Nothing changes before you say so.` : `It proposes nothing${page.reason || page.status ? `: ${page.reason || page.status}` : ""}.`}</p>
     ${page.newest || !page.rules.length ? null : html`<p class="soft">A later night has a proposal, and what waited of this one is part of that.</p>`}
     ${page.rules.map((rule) => html`<${Rule} key=${rule.id} night=${page.night} rule=${rule} open=${open} />`)}
     ${page.statistics.length
@@ -65,7 +65,7 @@ function Rule({ night, rule, open }) {
   const undecided = open && (rule.state === "waits" || rule.state === "taken out" || rule.state === "rejected");
   const kind = { adopted: "accepted", rejected: "rejected", waits: "inconclusive" }[rule.state] ?? "skipped";
   return html`<article class="rule" data-row tabindex="-1" aria-label="rule ${rule.id}">
-    <p class="head"><${Chip} kind=${kind}>${rule.state}<//> <span class="soft">${rule.leaving ? "to take out of" : "into"} ${rule.document}, ${several(rule.tokens, "token")} in every session, ${rule.id}</span></p>
+    <p class="head"><${Chip} kind=${kind}>${rule.state}<//> <span class="soft">${rule.leaving ? "to take out of" : "into"} ${rule.document}, ${several(rule.tokens, "token")} in every session, ${rule.id}${rule.since === null ? "" : `, since night ${rule.since}`}</span></p>
     <pre class="content ${rule.leaving ? "leaving" : ""}" most=${4000}>${rule.text}</pre>
     ${rule.tasks === null ? null : html`<${Measured} rule=${rule} />`}
     <ul class="lines">${rule.lines.map((line) => html`<li most=${600}>${line}</li>`)}</ul>
