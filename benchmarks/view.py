@@ -1,12 +1,12 @@
-"""How long the page takes to open a run of many attempts, how it scrolls, what its server holds, and the same as a file.
+"""How long the page takes to open a run of many attempts, how it scrolls, what its server holds, and its file.
 
     python benchmarks/view.py                      100,000 attempts, about five minutes
     python benchmarks/view.py --attempts 10000
 
 The run is made up from a real one: its first step again and again, under other numbers. Each attempt answers in words
-of its own, 150 drawn from 5,000, so that a file of them is about as large as one of real answers. Times are those of a real
-Chromium, from the start of the navigation until the numbers of the screen stand there. Scrolling goes through all
-tasks, and after each move every row that should be seen has to be there two frames later. Results go to
+of its own, 150 drawn from 5,000, so that a file of them is about as large as one of real answers. Times are those of
+a real Chromium, from the start of the navigation until the numbers of the screen stand there. Scrolling goes through
+all tasks, and after each move every row that should be seen has to be there two frames later. Results go to
 benchmarks/results/view.json.
 """
 

@@ -47,8 +47,8 @@ def test_a_night_has_the_words_of_its_report(place: Project) -> None:
 
 
 def told(folder: Path) -> tuple[str, list[tuple[str, str, str, list[str]]], list[str]]:
-    """What `report.md` says: its first line; each rule with its text, its id, what stands in brackets after it and the
-    lines below it; and the statistics."""
+    """What `report.md` says: its first line; each rule with its text, its id, what stands in brackets after it
+    and the lines below it; and the statistics."""
     blocks = re.findall(r"^```text\n(.*?)\n```$", (folder / "report.md").read_text(), re.MULTILINE | re.DOTALL)
     first, *parts = blocks[0].split("\n\n")
     rules: list[tuple[str, str, str, list[str]]] = []
