@@ -32,6 +32,7 @@ BUILT_IN: dict[Family, dict[str, str]] = {
         "command": "etude.agents.program:CommandAgent",
         "opencode": "etude.agents.program:OpenCodeAgent",
         "pi": "etude.agents.program:PiAgent",
+        "qwen-code": "etude.agents.program:QwenCodeAgent",
         "tools": "etude.agents.tools:ToolsAgent",
     },
     "models": {

@@ -25,6 +25,8 @@ QUESTION = ChatRequest(messages=(system("You answer in one word."), user("Which 
 
 TEMPERATURE = """temperature = 0.5 does not reach the model of an agent program
 hint: leave temperature out, or use a model with a key"""
+ALWAYS_TOOLS = """model 'agent:qwen-code/qwen4': agent program 'qwen-code' does nothing without its tools
+hint: name the model behind it, as in 'openai:NAME' with base_url, or set agent.name to the program"""
 real = [
     pytest.mark.programs,
     pytest.mark.skipif(not INSTALLED.is_dir(), reason="no agent programs here: scripts/programs installs them"),
@@ -224,6 +226,7 @@ def test_conversations_and_schemas_are_reported_in_the_prompt() -> None:
     [
         ("codecs", {}, "model 'agent:codecs' names no known agent program\nhint: did you mean 'codex'?"),
         ("codex", {"temperature": 0.5}, TEMPERATURE),
+        ("qwen-code/qwen4", {}, ALWAYS_TOOLS),
     ],
 )
 def test_a_setting_that_would_do_nothing_is_an_error(model: str, settings: dict[str, Any], error: str) -> None:

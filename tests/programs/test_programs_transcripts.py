@@ -10,12 +10,19 @@ from etude.programs.codex import Codex
 from etude.programs.installed import Installed
 from etude.programs.opencode import OpenCode
 from etude.programs.pi import Pi
+from etude.programs.qwen_code import QwenCode
 from etude.records import Skill, Usage
 from etude.sandbox import Finished
 from rows import rows
 
 TRANSCRIPTS = Path(__file__).resolve().parents[2].parent / "shared" / "transcripts"
-PROGRAMS: dict[str, Program] = {"codex": Codex(), "claude": ClaudeCode(), "opencode": OpenCode(), "pi": Pi()}
+PROGRAMS: dict[str, Program] = {
+    "codex": Codex(),
+    "claude": ClaudeCode(),
+    "opencode": OpenCode(),
+    "pi": Pi(),
+    "qwen": QwenCode(),
+}
 
 pytestmark = pytest.mark.skipif(not TRANSCRIPTS.is_dir(), reason="the transcripts are not beside this checkout")
 
@@ -80,6 +87,7 @@ def test_exit_codes_of_commands_are_found(name: str) -> None:
         ("claude", "API Error: 400 stub scripted error 400"),
         ("opencode", "400 stub scripted error 400"),
         ("pi", "400 stub scripted error 400"),
+        ("qwen", "[API Error: 400 stub scripted error 400]"),
     ],
 )
 def test_a_run_that_failed_gives_its_words_as_the_error_and_never_as_the_answer(name: str, words: str) -> None:

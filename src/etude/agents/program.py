@@ -26,6 +26,7 @@ from etude.programs.login import find_login
 from etude.programs.memory import available_mb, room_for
 from etude.programs.opencode import OpenCode
 from etude.programs.pi import Pi
+from etude.programs.qwen_code import QwenCode
 from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel
 from etude.records import Skill, Task, Trajectory, digest, user
@@ -302,6 +303,12 @@ class PiAgent(ProgramAgent):
     """Pi."""
 
     program = Pi()
+
+
+class QwenCodeAgent(ProgramAgent):
+    """Qwen Code."""
+
+    program = QwenCode()
 
 
 class CommandAgent(ProgramAgent):

@@ -40,6 +40,11 @@ class ProgramModel(TextModel):
         known = known_programs()
         if program not in known:
             raise ConfigError(f"model 'agent:{name}' names no known agent program", hint=did_you_mean(program, known))
+        if not known[program].as_model:
+            raise ConfigError(
+                f"model 'agent:{name}': agent program {program!r} does nothing without its tools",
+                hint="name the model behind it, as in 'openai:NAME' with base_url, or set agent.name to the program",
+            )
         refuse_settings(settings, _WHOM)
         super().__init__(f"agent:{name}", settings)
         self._program = known[program]

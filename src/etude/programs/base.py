@@ -110,6 +110,8 @@ class Program(ABC):
     """Environment variables that it takes for a login."""
     counts_steps: ClassVar[bool] = False
     """It takes a limit on its model requests."""
+    as_model: ClassVar[bool] = True
+    """It can answer a question without tools, by instructions in place of its own (`Order.chat`)."""
     silent: ClassVar[bool] = False
     """It may do its work without asking a model."""
 

@@ -7,8 +7,9 @@ from etude.programs.claude_code import ClaudeCode
 from etude.programs.codex import Codex
 from etude.programs.opencode import OpenCode
 from etude.programs.pi import Pi
+from etude.programs.qwen_code import QwenCode
 
 
 def known_programs() -> Mapping[str, Program]:
     """Name, as in `agent.name` and `agent:name`, to program."""
-    return {program.name: program for program in (ClaudeCode(), Codex(), OpenCode(), Pi())}
+    return {program.name: program for program in (ClaudeCode(), Codex(), OpenCode(), Pi(), QwenCode())}

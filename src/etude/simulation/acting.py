@@ -131,7 +131,8 @@ def next_call(request: ChatRequest, scene: Scene, answer: str, query: str) -> To
 
 
 _FAILED = re.compile(
-    r"\b(?:error|errors|failed|denied|invalid|not been read|cannot|not permitted|not allowed)\b", re.I
+    r"\b(?:error|errors|failed|denied|invalid|not been read|cannot|not permitted|not allowed|must be absolute)\b",
+    re.I,
 )
 
 

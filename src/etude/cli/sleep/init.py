@@ -131,7 +131,8 @@ def _models(agent: str, args: argparse.Namespace) -> tuple[str, str]:
     target, optimizer = args.target or args.optimizer, args.optimizer or args.target
     if target is not None:
         return target, optimizer
-    programs = sorted(known_programs(), key=lambda name: name != agent)
+    able = [name for name, program in known_programs().items() if program.as_model]
+    programs = sorted(able, key=lambda name: name != agent)
     usable: list[str] = []
     lacking: list[str] = []
     for name in (*(f"agent:{program}" for program in programs), *_WITH_A_KEY):
