@@ -1,4 +1,4 @@
-"""The real clients of the three formats, each asking the gateway the same things."""
+"""Clients of all formats, each asking the gateway the same things: the real ones, and the requests of Google's."""
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
 import anthropic
+import httpx2
 import openai
 import pytest
 
@@ -88,7 +89,46 @@ async def messages(session: GatewaySession, *, stream: bool = False, tools: bool
     return Heard(text, calls, reply.stop_reason, tokens)
 
 
-WIRES: dict[str, Ask] = {"chat": chat, "responses": responses, "messages": messages}
+class GeminiError(Exception):
+    """A refusal."""
+
+    def __init__(self, status: int, body: str) -> None:
+        super().__init__(body)
+        self.status_code = status
+
+
+async def gemini(session: GatewaySession, *, stream: bool = False, tools: bool = False, retries: int = 0) -> Heard:
+    del retries
+    given: dict[str, Any] = {
+        "systemInstruction": {"parts": [{"text": "Be brief."}]},
+        "contents": [{"role": "user", "parts": [{"text": QUESTION}]}],
+    }
+    if tools:
+        given["tools"] = [{"functionDeclarations": [{"name": "bash", "parametersJsonSchema": SCHEMA}]}]
+    path = f"/v1beta/models/any:{'streamGenerateContent?alt=sse' if stream else 'generateContent'}"
+    async with httpx2.AsyncClient(base_url=session.url, headers={"x-goog-api-key": session.key}) as client:
+        answer = await client.post(path, json=given, timeout=60)
+    if answer.status_code != 200:
+        raise GeminiError(answer.status_code, answer.text)
+    bodies = answer.text.strip().split("\n\n") if stream else [answer.text]
+    chunks: list[Any] = []
+    for body in bodies:
+        if stream and not body.startswith("data: "):
+            raise GeminiError(json.loads(body)["error"]["code"], body)
+        chunks.append(json.loads(body.removeprefix("data: ")))
+    parts = [part for chunk in chunks for each in chunk.get("candidates", ()) for part in each["content"]["parts"]]
+    calls = [part["functionCall"] for part in parts if "functionCall" in part]
+    used = chunks[-1]["usageMetadata"]
+    return Heard(
+        "".join(part.get("text", "") for part in parts),
+        [(call["id"], call["name"], call["args"]) for call in calls],
+        chunks[-1]["candidates"][0]["finishReason"],
+        (used["promptTokenCount"], used["cachedContentTokenCount"], used["candidatesTokenCount"]),
+    )
+
+
+REFUSALS = (openai.BadRequestError, anthropic.BadRequestError, GeminiError)
+WIRES: dict[str, Ask] = {"chat": chat, "responses": responses, "messages": messages, "gemini": gemini}
 every_wire = pytest.mark.parametrize("wire", list(WIRES))
 plain_or_streamed = pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])
 

@@ -27,10 +27,10 @@ LISTING = Reply(
     finish="tool_calls",
     usage=Usage(input_tokens=10, output_tokens=4),
 )
-ENDS = {"chat": "stop", "responses": "completed", "messages": "end_turn"}
-CALLS = {"chat": "tool_calls", "responses": "completed", "messages": "tool_use"}
-CUT = {"chat": "length", "responses": "max_output_tokens", "messages": "max_tokens"}
-REFUSED = {"chat": "content_filter", "responses": "content_filter", "messages": "refusal"}
+ENDS = {"chat": "stop", "responses": "completed", "messages": "end_turn", "gemini": "STOP"}
+CALLS = {"chat": "tool_calls", "responses": "completed", "messages": "tool_use", "gemini": "STOP"}
+CUT = {"chat": "length", "responses": "max_output_tokens", "messages": "max_tokens", "gemini": "MAX_TOKENS"}
+REFUSED = {"chat": "content_filter", "responses": "content_filter", "messages": "refusal", "gemini": "SAFETY"}
 
 
 @every_wire
@@ -103,7 +103,7 @@ async def test_sessions_at_the_same_time_are_told_apart_by_their_keys() -> None:
         async with gateway.session(trial=trial) as session:
             for wire in WIRES.values():
                 assert (await wire(session)).text == f"trial {trial}"
-            assert [exchange.usage.input_tokens for exchange in session.log] == [trial] * 3
+            assert [exchange.usage.input_tokens for exchange in session.log] == [trial] * len(WIRES)
 
     await asyncio.gather(*map(attempt, range(1, 6)))
     await gateway.aclose()
@@ -137,10 +137,13 @@ async def test_what_else_programs_ask_for_is_answered_without_the_model() -> Non
         body = {"model": "m", "messages": [{"role": "user", "content": "x" * 395 + "yyyyy"}]}
         counted = await get(session, "/v1/messages/count_tokens", "POST", json=body)
         assert counted.json() == {"input_tokens": 100}
+        asked = {"contents": [{"parts": [{"text": "x" * 400}]}]}
+        counted = await get(session, "/v1beta/models/m:countTokens", "POST", json=asked)
+        assert counted.json() == {"totalTokens": 100}
         for path, method in (("/v1/models", "GET"), ("/v1/models/x", "GET"), ("/v1/messages/count_tokens", "POST")):
             assert (await get(session, path, method, headers={})).status_code == 401
         assert (await get(session, "/v1/messages/count_tokens", "POST", content=b"[]")).status_code == 400
-        for path, method in (("/", "GET"), ("/v1/embeddings", "POST"), ("/v1/responses/compact", "POST")):
+        for path, method in (("/", "GET"), ("/v1/embeddings", "POST"), ("/v1beta/models/m:embed", "POST")):
             answer = await get(session, path, method)
             assert answer.status_code == 404
             assert answer.json()["error"]["message"] == f"There is nothing at {path!r}."

@@ -50,25 +50,15 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Format:
-    """A format of requests and replies, both ways: a server reads requests and writes replies, a client writes
-    requests and reads replies."""
+class ServedFormat:
+    """A format of requests and replies as servers need it: they read requests and write replies."""
 
-    path: str
-    """Where a server takes requests, below the version of its address."""
-    answer: str
-    """What the body of an answer is called."""
-    write_request: Callable[..., dict[str, Any]]
-    """The body for a model's name, a `ChatRequest` and a `ModelSection`; further arguments have defaults."""
     read_request: Callable[[bytes, int | None], Call]
     """The call of a body; the number is its trial where the body has no seed. Raises BadBody."""
     write_reply: Callable[[Call, Reply], bytes]
     """The body of a plain answer."""
     write_events: Callable[[Call, Reply], Iterator[bytes]]
     """The events of a streamed answer."""
-    read_reply: Callable[[bytes], Reply]
-    """The reply in an answer, plain or streamed. Token counts that are missing stay 0, and what the model thought is
-    left out. Raises ValueError for another body or a stream without an end, ServerError for an error within it."""
     write_error: Callable[[int, str], bytes]
     """The body of an error, from its status and message."""
     write_broken: Callable[[Call, int, str], bytes]
@@ -77,6 +67,21 @@ class Format:
     """An event that says nothing: the answer is still to come."""
     overloaded: int
     """The status of a server that has too much to do."""
+
+
+@dataclass(frozen=True)
+class Format(ServedFormat):
+    """A format both ways: a client writes requests and reads replies."""
+
+    path: str
+    """Where a server takes requests, below the version of its address."""
+    answer: str
+    """What the body of an answer is called."""
+    write_request: Callable[..., dict[str, Any]]
+    """The body for a model's name, a `ChatRequest` and a `ModelSection`; further arguments have defaults."""
+    read_reply: Callable[[bytes], Reply]
+    """The reply in an answer, plain or streamed. Token counts that are missing stay 0, and what the model thought is
+    left out. Raises ValueError for another body or a stream without an end, ServerError for an error within it."""
 
 
 class SchemaForm(BaseModel):

@@ -1,8 +1,8 @@
 """The gateway: a loopback server through which agent programs reach the configured model.
 
-A program speaks Chat Completions, Responses or Anthropic Messages to it, plain or streamed; the model on the other
-side is a `ChatModel` whose wrappers meter, limit, retry and enforce budgets. The program is given the key of its
-session, which is worth nothing elsewhere, and names any model it likes: the configured one answers.
+A program speaks Chat Completions, Responses, Anthropic Messages or Gemini to it, plain or streamed; the model on the
+other side is a `ChatModel` whose wrappers meter, limit, retry and enforce budgets. The program is given the key of
+its session, which is worth nothing elsewhere, and names any model it likes: the configured one answers.
 
     async with gateway.session(trial=0) as session:
         ...start the program with session.url (or session.socket) and session.key...

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from etude.errors import not_installed
-from etude.formats import CHAT, MESSAGES, RESPONSES, BadBody, Call, Format, estimate, with_field
+from etude.formats import CHAT, GEMINI, MESSAGES, RESPONSES, BadBody, Call, Format, ServedFormat, estimate, with_field
 from etude.gateway.session import HUNG_UP, MOST_BYTES, REFUSED, GatewaySession, Turn
 from etude.sandbox.scratch import Scratch
 
@@ -119,6 +119,7 @@ class _Application:
             routes=[
                 *(Route(f"/v1{form.path}", self._answering(form), methods=["POST"]) for form in _FORMATS),
                 Route("/v1/messages/count_tokens", self.count_tokens, methods=["POST"]),
+                Route("/v1beta/models/{name:path}:{method:str}", self.gemini, methods=["POST"]),
                 Route("/v1/models", self.models),
                 Route("/v1/models/{name:path}", self.model),
                 Route("/api/hello", self.hello),
@@ -128,16 +129,26 @@ class _Application:
 
     def _answering(self, form: Format) -> "Callable[[Request], Awaitable[Response]]":
         async def respond(request: "Request") -> "Response":
-            return await self._respond(form, request)
+            return await self._respond(form, request, {})
 
         return respond
 
-    async def _respond(self, form: Format, request: "Request") -> "Response":
+    async def gemini(self, request: "Request") -> "Response":
+        """Its paths say what the bodies of the others do."""
+        name, method = request.path_params["name"], request.path_params["method"]
+        if method == "countTokens":
+            return await self._count(GEMINI, request, "totalTokens", {"model": name})
+        if method not in ("generateContent", "streamGenerateContent"):
+            return await self.nothing(request)
+        return await self._respond(GEMINI, request, {"model": name, "stream": method.startswith("stream")})
+
+    async def _respond(self, form: ServedFormat, request: "Request", more: Mapping[str, object]) -> "Response":
+        """The answer to a request whose body is to have `more` fields."""
         session = self._session(request)
         if session is None:
             return _error(form, 401, NO_SESSION)
         try:
-            body = await _body(request, session)
+            body = _with(await _body(request, session), more)
             call = form.read_request(body, None)
         except BadBody as error:
             session.unreadable(error)
@@ -159,19 +170,24 @@ class _Application:
     def _session(self, request: "Request") -> GatewaySession | None:
         headers = request.headers
         bearer = headers.get("authorization", "").removeprefix("Bearer ").strip()
-        shown = (headers.get("x-api-key", ""), headers.get("api-key", ""), bearer)
+        shown = (*(headers.get(name, "") for name in ("x-api-key", "api-key", "x-goog-api-key")), bearer)
         return next((self._sessions[key] for key in shown if key in self._sessions), None)
 
     async def count_tokens(self, request: "Request") -> "Response":
+        return await self._count(MESSAGES, request, "input_tokens", {"max_tokens": 1})
+
+    async def _count(
+        self, form: ServedFormat, request: "Request", called: str, more: Mapping[str, object]
+    ) -> "Response":
         """An estimate, a token for every four characters: nothing is asked of the model."""
         session = self._session(request)
         if session is None:
-            return _error(MESSAGES, 401, NO_SESSION)
+            return _error(form, 401, NO_SESSION)
         try:
-            asked = MESSAGES.read_request(with_field(await _body(request, session), "max_tokens", 1), None).request
+            asked = form.read_request(_with(await _body(request, session), more), None).request
         except BadBody as error:
-            return _error(MESSAGES, REFUSED, error.message)
-        return _json({"input_tokens": estimate(asked)})
+            return _error(form, REFUSED, error.message)
+        return _json({called: estimate(asked)})
 
     async def models(self, request: "Request") -> "Response":
         """The one model, in the words of both kinds of servers."""
@@ -211,13 +227,20 @@ async def _body(request: "Request", session: GatewaySession) -> bytes:
         session.reading -= len(body)
 
 
+def _with(body: bytes, more: Mapping[str, object]) -> bytes:
+    """The body with further fields. Raises BadBody: it is not a JSON object."""
+    for name, value in more.items():
+        body = with_field(body, name, value)
+    return body
+
+
 async def _left(request: "Request") -> None:
     """Wait until the client is gone."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
 
-def _answer(form: Format, call: Call, turn: Turn) -> "Response":
+def _answer(form: ServedFormat, call: Call, turn: Turn) -> "Response":
     from starlette.responses import Response
 
     if turn.hung_up:
@@ -230,7 +253,7 @@ def _answer(form: Format, call: Call, turn: Turn) -> "Response":
     return Response(form.write_reply(call, reply), media_type="application/json")
 
 
-def _stream(form: Format, call: Call, turn: Turn, keepalive: float) -> "Response":
+def _stream(form: ServedFormat, call: Call, turn: Turn, keepalive: float) -> "Response":
     """An answer that is begun before it is known."""
     from starlette.responses import StreamingResponse
 
@@ -257,7 +280,7 @@ def _json(data: Any, status: int = 200) -> "Response":
     return Response(json.dumps(data), status, media_type="application/json")
 
 
-def _error(form: Format, status: int, message: str) -> "Response":
+def _error(form: ServedFormat, status: int, message: str) -> "Response":
     from starlette.responses import Response
 
     body = form.write_error(status, message)
