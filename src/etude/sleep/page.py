@@ -71,7 +71,8 @@ def rule_lines(rule: Rule, document: str, sessions: int, instead: Rule | None = 
         yield f'{OVERHEARD}: "{plain(behind.overheard.text, _ANSWER)}"'
     elif asked:
         words = list(dict.fromkeys(plain(quote.text, _ANSWER) for quote in behind.quotes))[:_MOST_QUOTES]
-        often = f"in {len(asked)} of {sessions} sessions" if sessions >= len(asked) else f"in {len(asked)} sessions"
+        many = max(sessions, len(asked))
+        often = f"in {f'{len(asked)} of ' if sessions >= len(asked) else ''}{many} session{'s' if many > 1 else ''}"
         yield f"You asked for it {often}: " + ", ".join(f'"{text}"' for text in words)
     else:
         yield NO_WORDS
@@ -86,7 +87,7 @@ def rule_lines(rule: Rule, document: str, sessions: int, instead: Rule | None = 
         if trial.example is not None:
             yield from _example(trial.example)
     yield f"It goes into {document} and costs about {token_count(rule.text)} tokens in every session."
-    yield from (f"Look at this: it {doubt}." for doubt in doubts(rule.text))
+    yield from (f"Look at this: it {doubt.rstrip('.')}." for doubt in doubts(rule.text))
 
 
 def as_file(report: NightReport, proposal: Proposal | None) -> str:

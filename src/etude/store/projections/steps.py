@@ -54,6 +54,8 @@ class StepPage(Record):
     run: str
     place: str
     name: str
+    last: int
+    """The number of the last step of the run so far."""
     view: StepView
     attempts: tuple[Tried, ...]
     readings: tuple[Reading, ...]
@@ -89,6 +91,7 @@ def step_page(run: RunView, place: str) -> StepPage:
         run=run.name,
         place=place,
         name=decision.name,
+        last=run.steps[-1].number if run.steps else 0,
         view=decision.view,
         attempts=tuple(
             Tried(

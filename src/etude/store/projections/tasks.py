@@ -1,6 +1,6 @@
 """Tasks against steps: what was solved when."""
 
-from operator import itemgetter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,70 +48,62 @@ class TaskMatrix(Record):
     rows: tuple[TaskRow, ...]
 
 
-class _Cell:
-    """What there is in a column of a task, so far."""
-
-    __slots__ = ("attempts", "tested")
-
-    def __init__(self) -> None:
-        self.attempts: dict[str, float | None] = {}
-        """The hard score of each, by id."""
-        self.tested: tuple[float | None, float | None] | None = None
-        """Before and with the candidate."""
-
-    def shown(self, column: int) -> Cell:
-        scores = [hard for hard in self.attempts.values() if hard is not None]
-        before, after = self.tested or (None, None)
-        if not scores and before is not None:
-            scores = [before]
-        return Cell(column, sum(scores) / len(scores) if scores else None, after, tuple(self.attempts))
+_Key = tuple[Split, str]
+"""Of a row: a task, and the split that it is part of."""
+_Scores = dict[str, float | None]
+"""Hard scores of attempts, by id."""
 
 
 def task_matrix(log: Log, initial: str, best: str) -> TaskMatrix:
     """Tasks against steps. `initial` and `best` are the hashes of these skills, empty when not known."""
-    found: dict[tuple[Split, str], dict[str, _Cell]] = {}
-    types = {seen.task: seen.type for seen in log.known.values()}
-
-    def at(split: Split, task: str, key: str) -> _Cell:
-        row = found.setdefault((split, task), {})
-        cell = row.get(key)
-        if cell is None:
-            cell = row[key] = _Cell()
-        return cell
-
+    found: dict[_Key, dict[str, _Scores]] = {}
+    """What there is in each column of each task. Nothing but dicts: there may be a hundred thousand of them."""
+    tested: dict[_Key, dict[str, Tested]] = {}
     columns = [Column(key="initial", label="initial")]
     for folder in sorted(log.path.glob("steps/*")):
         key = f"steps/{folder.name}"
         columns.append(Column(key=key, label=folder.name.lstrip("0")))
         for seen in log.batches.get(int(folder.name), ()):
-            at("train", seen.task, key).attempts[seen.attempt] = seen.hard
-        for tested in _tested(folder):
-            split = "train" if ("train", tested.task) in found else "val"
-            at(split, tested.task, key).tested = tested.before, tested.after
+            found.setdefault(("train", seen.task), {}).setdefault(key, {})[seen.attempt] = seen.hard
+        for each in _tested(folder):
+            row: _Key = ("train" if ("train", each.task) in found else "val", each.task)
+            found.setdefault(row, {}).setdefault(key, {})
+            tested.setdefault(row, {})[key] = each
     columns += [Column(key="best", label="best"), Column(key="none", label="no skill")]
     for seen in log.attempts:
         if seen.split != "train":
             keys = [key for key, skill in (("initial", initial), ("best", best)) if seen.skill == skill]
             for key in keys or (["none"] if seen.split == "test" and initial else []):
-                at(seen.split, seen.task, key).attempts[seen.attempt] = seen.hard
-    used = {key for row in found.values() for key in row}
+                found.setdefault((seen.split, seen.task), {}).setdefault(key, {})[seen.attempt] = seen.hard
+    used = {key for cells in found.values() for key in cells}
     columns = [column for column in columns if column.key in used]
     places = {column.key: number for number, column in enumerate(columns)}
-    rows = sorted(found.items(), key=lambda item: (_ORDER.index(item[0][0]), types.get(item[0][1], ""), item[0][1]))
+    types = {seen.task: seen.type for seen in log.known.values()}
+    rows = sorted(found, key=lambda row: (_ORDER.index(row[0]), types.get(row[1], ""), row[1]))
     return TaskMatrix(
         run=log.path.resolve().name,
         columns=tuple(columns),
         rows=tuple(
-            # Not validated: there may be a hundred thousand cells, and they were made here.
+            # Not validated: it was made here.
             TaskRow.model_construct(
-                task=task,
-                split=split,
-                type=types.get(task, ""),
-                cells=tuple(sorted((cell.shown(places[key]) for key, cell in row.items()), key=itemgetter(0))),
+                task=row[1],
+                split=row[0],
+                type=types.get(row[1], ""),
+                cells=tuple(sorted(_cells(found[row], tested.get(row, {}), places))),
             )
-            for (split, task), row in rows
+            for row in rows
         ),
     )
+
+
+def _cells(found: dict[str, _Scores], tested: dict[str, Tested], places: dict[str, int]) -> Iterator[Cell]:
+    for key, attempts in found.items():
+        scores = [hard for hard in attempts.values() if hard is not None]
+        each = tested.get(key)
+        if not scores and each is not None and each.before is not None:
+            scores = [each.before]
+        mean = sum(scores) / len(scores) if scores else None
+        yield Cell(places[key], mean, None if each is None else each.after, tuple(attempts))
 
 
 def _tested(folder: Path) -> tuple[Tested, ...]:

@@ -2,7 +2,7 @@
 
 import { useDocument } from "./data.js";
 import { count, html, money, score, stateOf } from "./html.js";
-import { Chip, Loaded } from "./parts.js";
+import { Cell, Chip, Loaded } from "./parts.js";
 import { to } from "./place.js";
 
 export function AttemptScreen({ run, rest }) {
@@ -42,7 +42,7 @@ function Shown({ run, page }) {
       ? html`<section>
           <h2>Other attempts at this task</h2>
           <ul class="attempts">
-            ${others.map((other) => html`<li><i class="cell ${stateOf(other.hard)}"></i> <a data-row href=${to(["runs", run, "attempts", other.attempt])}>${other.attempt}</a> <b>${score(other.hard)}</b> <span class="soft">skill <span class="code">${other.skill}</span>${other.skill === page.skill ? ", the same" : ""}</span></li>`)}
+            ${others.map((other) => html`<li><${Cell} kind=${stateOf(other.hard)} /> <a data-row href=${to(["runs", run, "attempts", other.attempt])}>${other.attempt}</a> <b>${score(other.hard)}</b> <span class="soft">skill <span class="code">${other.skill}</span>${other.skill === page.skill ? ", the same" : ""}</span></li>`)}
           </ul>
         </section>`
       : null}

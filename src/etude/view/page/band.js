@@ -32,7 +32,7 @@ function Shown({ page }) {
     </div>
     ${initial && best && initial[pair]
       ? html`<div class="scores">
-          <h2>${tested ? "test score" : "validation score"}</h2>
+          <p class="label">${tested ? "test score" : "validation score"}</p>
           <dl>
             <dt class="initial">initial</dt>
             <dd><${Interval} value=${initial[pair]} /></dd>
@@ -55,7 +55,7 @@ function Shown({ page }) {
         </div>`
       : null}
     <div class="spend">
-      <h2>spent</h2>
+      <p class="label">spent</p>
       ${page.calls === null
         ? html`<p class="soft">not known</p>`
         : html`<p class="number"><b>${count(page.calls)}</b> calls, <b>${short(page.tokens)}</b> tokens, ${money(page.usd)}</p>`}
@@ -67,7 +67,7 @@ function Shown({ page }) {
           : null}
     </div>
     <div class="state">
-      <h2>state</h2>
+      <p class="label">state</p>
       <p><span class="dot ${page.state}"></span> ${STATES[page.state]}${page.stage ? html`, ${page.step ? `step ${page.step}: ` : ""}${page.stage.replace("_", " ")}` : null}</p>
       <${Clock} page=${page} />
       ${page.state === "running" && !still ? html`<${Stop} run=${page.name} />` : null}
@@ -96,7 +96,7 @@ function Clock({ page }) {
   if (!page.started) return null;
   const took = ((running ? now : Date.parse(page.at)) - Date.parse(page.started)) / 1_000;
   const left = running && page.expected_calls > page.calls && page.calls > 20 ? (took / page.calls) * (page.expected_calls - page.calls) : null;
-  return html`<p class="soft number">${duration(took)}${left === null ? "" : `, about ${duration(left)} left`}</p>`;
+  return html`<p class="soft number">${running ? `${duration(took)} so far` : `took ${duration(took)}`}${left === null ? "" : `, about ${duration(left)} left`}</p>`;
 }
 
 function Stop({ run }) {

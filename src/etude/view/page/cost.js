@@ -23,7 +23,7 @@ function Shown({ cost }) {
           <tbody>
             ${stages.map(
               (stage) => html`<tr>
-                <td>${stage.role}</td><td>${stage.stage === "-" ? "cut off" : stage.stage.replace("_", " ")}</td>
+                <td class="word">${stage.role}</td><td class="word">${stage.stage === "-" ? "cut off" : stage.stage.replace("_", " ")}</td>
                 <td class="figure">${count(stage.calls)}</td><td class="figure">${count(stage.failed)}</td>
                 <td class="figure">${short(stage.usage.input_tokens)}</td><td class="figure">${short(stage.usage.cached_tokens)}</td><td class="figure">${short(stage.usage.output_tokens)}</td>
                 <td class="figure">${money(stage.usd)}</td>
@@ -41,7 +41,7 @@ function Shown({ cost }) {
     <section>
       <h2>Not paid again</h2>
       <p>${count(cost.known)} of ${count(cost.attempts)} attempts were known to the journal already, so they made no call.</p>
-      <p class="soft">The journal holds ${Object.entries(cost.facts).map(([kind, number]) => `${kind} ${count(number)}`).join(", ")} facts.</p>
+      <p class="soft">Facts in the journal by kind: ${Object.entries(cost.facts).map(([kind, number]) => `${kind} ${count(number)}`).join(", ")}.</p>
     </section>
     <section>
       <h2>Requests per second</h2>
@@ -66,12 +66,13 @@ function Rates({ rates }) {
     bar[1] += slowed;
   }
   const most = Math.max(...bars.map(([calls]) => calls));
+  const slots = Math.max(20, bars.length); // a run of seconds is no wall of three bars
   const slowed = bars.reduce((sum, bar) => sum + bar[1], 0);
   const all = bars.reduce((sum, bar) => sum + bar[0], 0);
   return html`
     <svg class="rates" viewBox="0 0 600 80" preserveAspectRatio="none" role="img" aria-label="requests over time">
       ${bars.map(([calls, slow], at) => {
-        const [x, w] = [(600 * at) / bars.length, 600 / bars.length - 1];
+        const [x, w] = [(600 * at) / slots, 600 / slots - 1];
         return html`<g>
           <rect class="calls" x=${x} width=${w} y=${80 - (78 * calls) / most} height=${(78 * calls) / most} />
           <rect class="slowed" x=${x} width=${w} y=${80 - (78 * slow) / most} height=${(78 * slow) / most} />

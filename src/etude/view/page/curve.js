@@ -10,7 +10,12 @@ function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-/** `series`: `{name, kind, points: [[calls, value, mark]], tokens}`; a mark is `accepted`, `rejected` or `skipped`. */
+/** Pixels of the size of text that the reader has set. */
+function rem() {
+  return parseFloat(getComputedStyle(document.documentElement).fontSize);
+}
+
+/** `series`: `{name, kind, colour, points: [[calls, value, mark]]}`; a kind is `line` or `spend`, a mark `accepted`, `rejected` or `skipped`. */
 export function Curves({ series, label, spend }) {
   const place = useRef(null);
   const chart = useRef(null);
@@ -22,7 +27,7 @@ export function Curves({ series, label, spend }) {
       chart.current = new uPlot(options(series, place.current.clientWidth, spend), data, place.current);
     };
     made();
-    const resized = new ResizeObserver(() => chart.current.setSize({ width: place.current.clientWidth, height: 260 }));
+    const resized = new ResizeObserver(() => chart.current.setSize({ width: place.current.clientWidth, height: 16 * rem() }));
     resized.observe(place.current);
     const dark = matchMedia("(prefers-color-scheme: dark)");
     dark.addEventListener("change", made);
@@ -50,19 +55,19 @@ function joined(series) {
 function options(series, width, spend) {
   const soft = colour("--soft");
   const line = colour("--line");
-  const font = "12px system-ui, sans-serif";
-  const axis = { stroke: soft, font, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 } };
+  const font = `${0.75 * rem()}px system-ui, sans-serif`;
+  const axis = { stroke: soft, font, size: 3 * rem(), labelSize: 1.25 * rem(), labelFont: font, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 } };
   const most = Math.max(1, ...series.filter((one) => one.kind === "spend").flatMap((one) => one.points.map((point) => point[1])));
   return {
     width,
-    height: 260,
+    height: 16 * rem(),
     legend: { live: false },
     cursor: { drag: { x: false, y: false } },
     scales: { x: { time: false }, y: { range: [0, 1.02] }, spend: { range: [0, most * 1.1] } },
     axes: [
-      { ...axis, size: 32, label: "calls of the target", labelFont: font, labelSize: 18, values: (_, ticks) => ticks.map(short) },
-      { ...axis, label: "score", labelFont: font, labelSize: 20 },
-      ...(spend ? [{ ...axis, scale: "spend", side: 1, grid: { show: false }, label: spend, labelFont: font, labelSize: 20, values: (_, ticks) => ticks.map(short) }] : []),
+      { ...axis, size: 2 * rem(), label: "calls of the target", values: (_, ticks) => ticks.map(short) },
+      { ...axis, label: "score" },
+      ...(spend ? [{ ...axis, scale: "spend", side: 1, grid: { show: false }, label: spend, values: (_, ticks) => ticks.map(short) }] : []),
     ],
     series: [{ label: "calls" }, ...series.map(one)],
   };
@@ -76,7 +81,7 @@ function one(each, number) {
   return {
     label: each.name,
     stroke,
-    width: each.kind === "dots" ? 0 : 2,
+    width: 2,
     spanGaps: true,
     points: { show: true, size: 8, stroke, fill: colour("--panel"), width: 2, filter: null },
     ...(marks.some(Boolean) ? { points: marked(each, stroke) } : {}),

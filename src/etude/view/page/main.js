@@ -1,11 +1,11 @@
 // The frame: which run, which screen, the band that always shows how it stands, the keys.
 
 import { h, render } from "./vendor/preact.js";
-import { useEffect } from "./vendor/hooks.js";
+import { useEffect, useRef } from "./vendor/hooks.js";
 import { Band } from "./band.js";
 import { AttemptScreen } from "./attempt.js";
 import { CostScreen } from "./cost.js";
-import { html } from "./html.js";
+import { clean, html } from "./html.js";
 import { leftOut, still, useConnected, useDocument } from "./data.js";
 import { Loaded } from "./parts.js";
 import { NightScreen, NightsScreen } from "./nights.js";
@@ -35,14 +35,24 @@ function App() {
   const [head, second, kind = "", ...rest] = place.parts;
   const run = head === "runs" ? second : undefined;
   useKeys(place);
+  const within = kind === "skill" ? [] : rest; // the slider of the skill goes through its versions on one screen
+  const screen = [head, second, kind, ...within].join("/");
+  const title = titleOf(head, second, kind, rest);
   useEffect(() => {
-    document.title = run ? `${run} – etude` : "etude";
-  }, [run]);
+    document.title = clean(title, 200);
+  }, [title]);
+  const first = useRef(screen);
+  useEffect(() => {
+    if (first.current === screen) return;
+    first.current = null; // from now on whoever reads by ear or by key is taken to what is new
+    scrollTo(0, 0);
+    document.getElementById("content").focus({ preventScroll: true });
+  }, [screen]);
   return html`
     <a class="skip" href="#content" onClick=${skip}>to the content</a>
     <header>
       <a class="brand" href=${to(["runs"])}>etude</a>
-      ${run ? null : html`<${NightsLink} />`}
+      ${run ? null : html`<${Places} head=${head} />`}
       ${run ? html`<a class="runname" href=${to(["runs", run])} title=${run} most=${80}>${run}</a>` : null}
       ${run
         ? html`<nav aria-label="screens of the run">
@@ -62,11 +72,18 @@ function App() {
           ? html`<${NightScreen} key=${second} night=${second} />`
           : html`<${NightsScreen} />`
         : run
-        ? h(screenOf(kind, rest), { key: [run, kind, ...rest].join("/"), run, kind, rest, query: place.query })
+        ? h(screenOf(kind, rest), { key: screen, run, kind, rest, query: place.query })
         : html`<${AllRuns} query=${place.query} />`}
     </main>
     <footer>${still ? "a file of etude: nothing on this page changes" : "j/k rows, 1–5 screens, / search"}</footer>
   `;
+}
+
+function titleOf(head, second, kind, rest) {
+  if (head === "nights") return second ? `Night ${second} – etude` : "Nights – etude";
+  if (!second) return "Runs – etude";
+  const [, title] = SCREENS.find(([name]) => same(kind, name)) ?? SCREENS[0];
+  return `${[title, ...rest].join(" ")} – ${second} – etude`;
 }
 
 function AllRuns({ query }) {
@@ -74,9 +91,14 @@ function AllRuns({ query }) {
   return html`<${Loaded} state=${state}>${(runs) => html`<${RunsScreen} runs=${runs} query=${query} />`}<//>`;
 }
 
-function NightsLink() {
+/** Runs and nights, where there are nights. */
+function Places({ head }) {
   const { data } = useDocument("nights");
-  return data?.length ? html`<a class="runname" href=${to(["nights"])}>nights</a>` : null;
+  if (!data?.length) return null;
+  const at = head === "nights" ? "nights" : "runs";
+  return html`<nav aria-label="runs and nights">
+    ${["runs", "nights"].map((name) => html`<a href=${to([name])} aria-current=${name === at ? "page" : undefined}>${name === "runs" ? "Runs" : "Nights"}</a>`)}
+  </nav>`;
 }
 
 function skip(event) {

@@ -51,6 +51,11 @@ export function Chip({ kind, children }) {
   return html`<span class="chip ${kind.replace(/\W/g, "-")}">${children}</span>`;
 }
 
+/** The colour of a score, or of what became of a failure, with the words for it. */
+export function Cell({ kind, words = kind, more = "" }) {
+  return html`<i class="cell ${kind} ${more}" role="img" aria-label=${words} title=${words}></i>`;
+}
+
 export function Diff({ text }) {
   const lines = text.replace(/\n$/, "").split("\n");
   if (!text) return html`<p class="soft">nothing changed</p>`;

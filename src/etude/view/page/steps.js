@@ -2,7 +2,7 @@
 
 import { useDocument } from "./data.js";
 import { html, score, several, stateOf } from "./html.js";
-import { Chip, Diff, Loaded } from "./parts.js";
+import { Cell, Chip, Diff, Loaded } from "./parts.js";
 import { to } from "./place.js";
 
 const FATES = {
@@ -12,6 +12,13 @@ const FATES = {
   protected: "not done: the place is protected",
   no_change: "not done: it would change nothing",
   dropped: "left out again",
+};
+
+const PROVEN = {
+  needed: "fails again without it",
+  fixed: "mended with all edits, as good without it",
+  cited: "cited, not mended",
+  none: "another edit's failure",
 };
 
 const PLACES = { insert_after: "after", replace: "in place of", delete: "removes" };
@@ -31,7 +38,7 @@ export function StepsTable({ run, decisions }) {
           (row) => html`<tr>
             <td><a data-row href=${to(["runs", run, ...row.place.split("/")])}>${row.name}</a></td>
             <td><${Chip} kind=${row.action ?? "none"}>${row.action ?? "under way"}<//>${row.best ? html` <span title="became the best skill" aria-label="became the best skill">★</span>` : null}</td>
-            <td class="soft minor">${Object.entries(row.edits).map(([fate, number]) => `${number} ${fate.replace("_", " ")}`).join(", ")}</td>
+            <td class="soft minor">${fates(row.edits)}</td>
             <td class="figure minor">${row.skill_tokens ?? ""}</td>
             <td class="wide" most=${400}>${row.reason}</td>
           </tr>`,
@@ -39,6 +46,16 @@ export function StepsTable({ run, decisions }) {
       </tbody>
     </table>
   </div>`;
+}
+
+/** How many edits had which fate, in a word or two, always in the same order. */
+function fates(edits) {
+  const sums = new Map();
+  for (const [fate, words] of Object.entries(FATES)) {
+    const word = words.split(/[:,]/)[0];
+    if (edits[fate]) sums.set(word, (sums.get(word) ?? 0) + edits[fate]);
+  }
+  return [...sums].map(([word, number]) => `${number} ${word}`).join(", ");
 }
 
 export function StepScreen({ run, kind, rest }) {
@@ -56,7 +73,7 @@ function Step({ run, step }) {
     <p most=${1000}>${step.view.reason}</p>
     ${isStep
       ? html`<nav class="near" aria-label="other steps">
-          ${number > 1 ? html`<a href=${near(number - 1)}>← step ${number - 1}</a>` : null} <a href=${near(number + 1)}>step ${number + 1} →</a>
+          ${number > 1 ? html`<a href=${near(number - 1)}>← step ${number - 1}</a>` : null} ${number < step.last ? html`<a href=${near(number + 1)}>step ${number + 1} →</a>` : null}
         </nav>`
       : null}
     <section>
@@ -66,7 +83,7 @@ function Step({ run, step }) {
             <ul class="attempts">
               ${failed.map(
                 (attempt) => html`<li>
-                  <i class="cell ${stateOf(attempt.hard)}"></i>
+                  <${Cell} kind=${stateOf(attempt.hard)} />
                   <a data-row href=${to(["runs", run, "attempts", attempt.attempt])} most=${60}>${attempt.task}</a>
                   <span class="soft" most=${300}>${attempt.feedback || attempt.reason}</span>
                 </li>`,
@@ -127,8 +144,7 @@ function Proof({ step }) {
   return html`<section>
     <h2>Proof: edits against failures</h2>
     <p class="soft">
-      <i class="cell needed"></i> fails again without it <i class="cell fixed"></i> mended with all edits, as good without it
-      <i class="cell cited"></i> cited, not mended <i class="cell none"></i> another edit's failure
+      ${Object.entries(PROVEN).map(([kind, words]) => html`<span class="key"><i class="cell ${kind}"></i> ${words}</span> `)}
     </p>
     <div class="scroll" tabindex="0" role="region" aria-label="edits against failures">
       <table class="matrix">
@@ -141,7 +157,7 @@ function Proof({ step }) {
               <th scope="row" title=${task.task} most=${48}>${task.task}</th>
               ${edits.map((row) => {
                 const kind = row.needed.includes(task.task) ? "needed" : row.fixes.includes(task.task) ? "fixed" : row.tasks.includes(task.task) ? "cited" : "none";
-                return html`<td><i class="cell ${kind}" role="img" aria-label=${kind}></i></td>`;
+                return html`<td><${Cell} kind=${kind} words=${PROVEN[kind]} /></td>`;
               })}
               <td class="figure">${score(task.before)}</td>
               <td class="figure">${score(task.after)}</td>

@@ -3,10 +3,19 @@
 import { useEffect, useMemo, useRef, useState } from "./vendor/hooks.js";
 import { useDocument } from "./data.js";
 import { html, score, several, stateOf } from "./html.js";
-import { Loaded } from "./parts.js";
+import { Cell, Loaded } from "./parts.js";
 import { go, to } from "./place.js";
 
-const HIGH = 24;
+const KEY = [
+  ["solved", "solved"],
+  ["partly", "partly"],
+  ["failed", "failed"],
+  ["void", "errored"],
+  ["none", "not attempted"],
+  ["failed mended", "solved with the candidate of the step"],
+];
+/** Pixels of a row, which grows with the size of the text that the reader has set. */
+const HIGH = 1.5 * parseFloat(getComputedStyle(document.documentElement).fontSize);
 
 export function TasksScreen({ run, query }) {
   const state = useDocument(`runs/${run}/tasks`);
@@ -47,8 +56,7 @@ function Matrix({ run, matrix, query }) {
       <output>${several(rows.length, "task")}</output>
     </form>
     <p class="soft legendline">
-      <i class="cell solved"></i> solved <i class="cell partly"></i> partly <i class="cell failed"></i> failed <i class="cell void"></i> errored
-      <i class="cell none"></i> not attempted <i class="cell failed mended"></i> solved with the candidate of the step
+      ${KEY.map(([kind, words]) => html`<span class="key"><i class="cell ${kind}"></i> ${words}</span> `)}
     </p>
     <${Rows} run=${run} rows=${rows} columns=${columns} chosen=${chosen.task} choose=${(task) => set({ task: task === chosen.task ? "" : task })} />
     ${open ? html`<${Attempts} run=${run} row=${open} columns=${matrix.columns} />` : null}
@@ -91,7 +99,7 @@ function Row({ row, columns, index, chosen, choose }) {
       const [, value, after] = cell;
       const mended = after !== null && value !== null && after > value;
       const words = `${column.label}: ${stateOf(value)}${after === null ? "" : `, with the candidate ${score(after)}`}`;
-      return html`<td><i class="cell ${stateOf(value)} ${mended ? "mended" : ""}" role="img" aria-label=${words} title=${words}></i></td>`;
+      return html`<td><${Cell} kind=${stateOf(value)} words=${words} more=${mended ? "mended" : ""} /></td>`;
     })}
   </tr>`;
 }
@@ -119,7 +127,7 @@ function Attempts({ run, row, columns }) {
     <ul class="attempts">
       ${cells.map(
         ([column, value, after, attempts]) => html`<li>
-          <i class="cell ${stateOf(value)}"></i> ${columns[column].key.startsWith("steps/") ? `step ${columns[column].label}` : columns[column].label}: <b>${score(value)}</b>
+          <${Cell} kind=${stateOf(value)} /> ${columns[column].key.startsWith("steps/") ? `step ${columns[column].label}` : columns[column].label}: <b>${score(value)}</b>
           ${after === null ? null : html` → ${score(after)}`} ${attempts.map((name) => html`<a href=${to(["runs", run, "attempts", name])}>${name}</a> `)}
         </li>`,
       )}
