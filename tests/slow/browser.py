@@ -14,8 +14,8 @@ def there() -> bool:
 
 
 @contextmanager
-def browser(wide: int = 1280, high: int = 900, *, dark: bool = False) -> Generator[Any]:
-    """A browser of that size in pixels."""
+def browser(wide: int = 1280, high: int = 900, *, dark: bool = False, text: int = 16) -> Generator[Any]:
+    """A browser of that size in pixels, whose user has set that size of text."""
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
 
@@ -23,6 +23,7 @@ def browser(wide: int = 1280, high: int = 900, *, dark: bool = False) -> Generat
     options.binary_location = str(shutil.which("chromium"))
     for word in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--hide-scrollbars", "--disable-gpu"):
         options.add_argument(word)
+    options.add_experimental_option("prefs", {"webkit.webprefs.default_font_size": text})
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
     try:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 from browser import WHY_NOT, browser, sized, there, told
+from reading import CONTROLS, LANDMARKS, Heard, layout
 from sleep_proposals import offer
 from sleep_proposals import project as made_project
 
@@ -377,19 +379,28 @@ def axe() -> Path | None:
     return path if path.exists() else None
 
 
+@pytest.fixture(scope="module")
+def site(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Generator[list[str]]:
+    """The address of every screen: those of runs and those of nights."""
+    place = made_project(tmp_path_factory.mktemp("night"))
+    offer(place, [(place.memory, "- Take me.\n- Leave me.\n")], night="0001")
+    attempt = json.loads((project / "runs/demo/steps/0001/rollout.json").read_text())[0]["id"]
+    of_run = [f"runs/demo{screen}" for screen in (*SCREENS, f"/attempts/{attempt}")]
+    reviews = Reviews(place.root, SleepState(place.state))
+    with serving(Shelf([], project / "runs", reviews=reviews)) as server:
+        yield [f"{server.url}#/{screen}" for screen in ("runs", *of_run, "nights", "nights/1")]
+
+
 @pytest.mark.skipif(axe() is None, reason="needs axe-core: npm install --prefix .tools/axe axe-core")
 @pytest.mark.parametrize("dark", [False, True])
-def test_an_audit_finds_nothing_serious(project: Path, tmp_path: Path, dark: bool) -> None:
+def test_an_audit_finds_nothing_serious(site: list[str], dark: bool) -> None:
     script = axe()
     assert script is not None
-    file = tmp_path / "report.html"
-    file.write_text(export_page(Shelf([project / "runs" / "demo", project / "runs" / "paper"], None)))
-    attempt = json.loads((project / "runs/demo/steps/0001/rollout.json").read_text())[0]["id"]
     with browser(dark=dark) as driver:
         for wide in (360, 1280):
             sized(driver, wide, 900, dark=dark)
-            for screen in ("runs", *(f"runs/demo{screen}" for screen in (*SCREENS, f"/attempts/{attempt}"))):
-                opened(driver, f"{file.as_uri()}#/{screen}")
+            for url in site:
+                opened(driver, url)
                 # The audit runs by way of the driver, so no policy of the page has to be opened for it.
                 driver.execute_script(script.read_text())
                 found = driver.execute_async_script("axe.run().then(arguments[arguments.length - 1])")
@@ -397,10 +408,65 @@ def test_an_audit_finds_nothing_serious(project: Path, tmp_path: Path, dark: boo
                     (each["id"], [node["html"][:200] for node in each["nodes"][:3]])
                     for each in found["violations"]
                     if each["impact"] in ("serious", "critical")
-                ] == [], (screen, wide)
+                ] == [], (url, wide)
 
 
-def test_everything_can_be_reached_by_keyboard(chromium: Any, server: ViewServer) -> None:
+@pytest.mark.parametrize(("wide", "high", "scale"), [(640, 450, 2), (320, 640, 1)])
+def test_a_window_at_double_zoom_or_of_320_pixels_has_all_text_and_scrolls_one_way(
+    chromium: Any, site: list[str], wide: int, high: int, scale: int
+) -> None:
+    sized(chromium, wide, high, scale=scale)
+    for url in site:
+        opened(chromium, url)
+        found = layout(chromium)
+        assert (found["wide"], found["cut"], found["over"]) == (0, [], []), url
+    sized(chromium, 1280, 900)
+
+
+def test_text_of_double_size_is_twice_as_large_everywhere_and_none_is_hidden(chromium: Any, site: list[str]) -> None:
+    with browser(text=32) as driver:
+        for url in site:
+            opened(chromium, url)
+            opened(driver, url)
+            usual, double = layout(chromium), layout(driver)
+            assert (double["wide"], double["cut"], double["over"]) == (0, [], []), url
+            assert {size / 2 for size in double["sizes"]} <= {*usual["sizes"]}, url
+
+
+def test_each_screen_can_be_heard(chromium: Any, site: list[str]) -> None:
+    titles: set[str] = set()
+    for url in site:
+        opened(chromium, url)
+        heard = Heard(chromium)
+        assert all(heard.names(*CONTROLS, "image", "region", "navigation")), url
+        assert all(map(all, heard.headers())), url
+        assert all(heard.headers()), url
+        first, *levels = heard.levels()
+        assert first == 1, url
+        assert 1 not in levels, url
+        assert all(after <= before + 1 for before, after in zip([first, *levels], levels, strict=False)), url
+        assert [len(heard.names(role)) for role in LANDMARKS] == [1, 1, 1], url
+        assert heard.names("status"), url
+        titles.add(*heard.names("RootWebArea"))
+        if url.endswith("/tasks"):
+            assert any(re.match(r"\d+: (solved|failed)", name) for name in heard.names("image"))
+    assert len(titles) >= len(site) - 4  # a chosen line or split is the same screen
+
+
+def test_what_goes_wrong_is_said_to_who_listens(chromium: Any, project: Path) -> None:
+    server = ViewServer(Shelf([], project / "runs"), 0)
+    server.start()
+    opened(chromium, f"{server.url}#/runs/demo")
+    chromium.execute_script("location.hash = '#/runs/none/cost'")
+    until(lambda: "there is no run 'none'" in Heard(chromium).text("alert"))
+    assert "does not answer" not in Heard(chromium).text("status")
+    server.stop()
+    until(lambda: "does not answer" in Heard(chromium).text("status"))
+    chromium.get("about:blank")
+    told(chromium)
+
+
+def test_everything_can_be_reached_by_keyboard(chromium: Any, server: ViewServer, project: Path) -> None:
     from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.common.keys import Keys
 
@@ -423,9 +489,15 @@ def test_everything_can_be_reached_by_keyboard(chromium: Any, server: ViewServer
     opened(chromium, f"{server.url}#/runs/demo/steps")
     press("j", "j", "k", "j", Keys.ENTER)
     until(lambda: at() == "#/runs/demo/steps/0002")
+    until(lambda: chromium.execute_script("return document.activeElement.id") == "content")
     opened(chromium, f"{server.url}#/runs/demo/skill")
     press("j", "j", Keys.ENTER)
     until(lambda: shown(chromium, "aside h2") == "Line 2")
+    opened(chromium, f"{server.url}#/runs/demo/skill")
+    chromium.execute_script("document.querySelector('input[type=range]').focus()")
+    press(Keys.ARROW_LEFT, Keys.ARROW_LEFT, Keys.ARROW_LEFT)
+    *_, third, _, _ = sorted(int(file.stem) for file in (project / "runs/demo/skills").glob("*.md"))
+    until(lambda: at() == f"#/runs/demo/skill/{third}")
     opened(chromium, f"{server.url}#/runs/demo/tasks")
     press("/", "d", "a", "t", "e", "s")
     until(lambda: "find=dates" in at())

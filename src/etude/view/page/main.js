@@ -83,7 +83,8 @@ function titleOf(head, second, kind, rest) {
   if (head === "nights") return second ? `Night ${second} – etude` : "Nights – etude";
   if (!second) return "Runs – etude";
   const [, title] = SCREENS.find(([name]) => same(kind, name)) ?? SCREENS[0];
-  return `${[title, ...rest].join(" ")} – ${second} – etude`;
+  const one = { steps: "Step", epochs: "Slow update", attempts: "Attempt", skill: "Skill after step" }[kind];
+  return `${rest.length && one ? `${one} ${rest[0].replace(/^0+(?=\d)/, "")}` : title} – ${second} – etude`;
 }
 
 function AllRuns({ query }) {

@@ -37,7 +37,7 @@ export function StepsTable({ run, decisions }) {
         ${decisions.map(
           (row) => html`<tr>
             <td><a data-row href=${to(["runs", run, ...row.place.split("/")])}>${row.name}</a></td>
-            <td><${Chip} kind=${row.action ?? "none"}>${row.action ?? "under way"}<//>${row.best ? html` <span title="became the best skill" aria-label="became the best skill">★</span>` : null}</td>
+            <td class="word"><${Chip} kind=${row.action ?? "none"}>${row.action ?? "under way"}<//>${row.best ? html` <span title="became the best skill" aria-label="became the best skill">★</span>` : null}</td>
             <td class="soft minor">${fates(row.edits)}</td>
             <td class="figure minor">${row.skill_tokens ?? ""}</td>
             <td class="wide" most=${400}>${row.reason}</td>
