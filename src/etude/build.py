@@ -11,23 +11,24 @@ from typing import Any, TypeVar, cast
 import yaml
 from pydantic import BaseModel
 
-from etude.agents.chat import ChatAgent
 from etude.concurrency import Threads
 from etude.config import ModelSection, Price, TrainConfig, file_data
 from etude.connect import Tracker, telling
 from etude.display import shown
+from etude.elsewhere import BUILDER, Answers, RunJudge, make_agent, make_environment, order_of
 from etude.envs.doubts import doubts_about
 from etude.envs.gold import check_gold, check_varied
 from etude.envs.splits import check_tasks
 from etude.errors import ConfigError, StopRun
 from etude.events import Event, Notice
+from etude.executors.local import LocalExecutor
 from etude.models import Journaled, Limited, Metered, Retrying, Structured, build_model, price_of
 from etude.models.keys import key_variable, secrets_of, used_key_variable
 from etude.models.wrappers.metered import cost
 from etude.models.wrappers.pictured import Pictured
 from etude.prompts import Prompts
-from etude.protocols import Agent, ChatModel, Environment, Executor
-from etude.records import SPLITS, Message, Role, Skill, Split, Task, Usage, digest
+from etude.protocols import Agent, ChatModel, Environment, Executor, Here, Recipe
+from etude.records import SPLITS, Role, Skill, Split, Task, Usage, digest
 from etude.records.doubts import Doubt
 from etude.redaction import Redactor, check_keys
 from etude.registry import find
@@ -123,8 +124,8 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
     trackers = trackers_of(config, given) if claim and not given.get("offline") else ()
     switch, observer = given.get("switch") or StopSwitch(), given.get("observer") or Observer()
     # The environment is checked before the folder exists, with a judge that is wired once it does.
-    judge = _Judge(parts.prompts["rubric"], parts.providers.get("judge"))
-    env = given.get("env") or _environment(config, judge)
+    judge = RunJudge(parts.prompts["rubric"], parts.providers.get("judge"))
+    env = given.get("env") or make_environment(config.env, judge)
     env = env if isinstance(env, Environment) else env(judge)
     tasks: dict[Split, Sequence[Task]] = {split: tuple(env.tasks(split)) for split in SPLITS}
     warnings = check_tasks(env, tasks, need_test=config.test.enabled)
@@ -133,7 +134,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
     if claim and not config.env.allow_constant_gold:
         await check_varied(env, tasks)
     doubts = await doubts_about(env, tasks, config.target.max_output_tokens)
-    executor = given.get("executor") or _executor(config)
+    executor = _executor(config, given)
 
     redactor = redactor_of(config, given)
     redactor.secrets += [model.secrets for model in parts.providers.values() if model.secrets is not None]
@@ -159,35 +160,47 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
             folder.write_text("config.yaml", yaml.safe_dump(settings, sort_keys=False, allow_unicode=True))
         judged = models.get("judge")
         bill, threads = _bill(parts.price("target")), Threads(config.limits.concurrency)
-        run = (config.limits, emit, switch.check, threads, bill, lambda: judged is not None and judged.simulated)
-        rollout = Rollout(agent, env, executor, folder.journal, *run)
-        try:
-            for notice in (*map(_warning, warnings), *parts.warnings(), *map(_doubtful, doubts)):
-                emit(notice)
-            yield Workbench(
-                config=config,
-                skill=parts.skill,
-                tasks=tasks,
-                rollout=rollout,
-                structured=_structured(models["optimizer"], config.optimizer, folder, emit),
-                prompts=parts.prompts,
-                folder=folder,
-                spend=spend,
-                emit=emit,
-                models=models,
-                resumed=resumed,
-                doubts=doubts,
-                past=given.get("past", Past()),
-                observer=observer,
+        run = (config.limits, emit, switch.check, bill, lambda: judged is not None and judged.simulated)
+
+        def recipe() -> Recipe:
+            return Recipe(
+                builder=BUILDER,
+                order=order_of(config.env, config.agent, parts.prompts, models),
+                answer=Answers(models["target"], judge.model).answer,
+                fingerprints=(agent.fingerprint(), env.fingerprint()),
+                secret_variables=_key_variables(config),
+                notice=lambda text: emit(Notice(level="info", text=text)),
             )
-        except StopRun:
-            await executor.drain()
-            raise
-        finally:
-            await executor.cancel()
-            for used, what in (("agent", agent), *parts.providers.items()):
-                if used not in given:
-                    await what.aclose()
+
+        async with executor.placed(Here(agent, env, threads), recipe) as place:
+            rollout = Rollout(agent, env, executor, folder.journal, *run, place=place)
+            try:
+                for notice in (*map(_warning, warnings), *parts.warnings(), *map(_doubtful, doubts)):
+                    emit(notice)
+                yield Workbench(
+                    config=config,
+                    skill=parts.skill,
+                    tasks=tasks,
+                    rollout=rollout,
+                    structured=_structured(models["optimizer"], config.optimizer, folder, emit),
+                    prompts=parts.prompts,
+                    folder=folder,
+                    spend=spend,
+                    emit=emit,
+                    models=models,
+                    resumed=resumed,
+                    doubts=doubts,
+                    past=given.get("past", Past()),
+                    observer=observer,
+                )
+            except StopRun:
+                await executor.drain()
+                raise
+            finally:
+                await executor.cancel()
+                for used, what in (("agent", agent), *parts.providers.items()):
+                    if used not in given:
+                        await what.aclose()
 
 
 def _doubtful(doubt: Doubt) -> Notice:
@@ -224,6 +237,11 @@ def _warning(text: str, hint: str = "training continues anyway; `etude doctor` c
     return Notice(level="warning", text=text, hint=hint)
 
 
+def _key_variables(config: TrainConfig) -> list[str]:
+    found = [named(section) for section in config.models.values() for named in (key_variable, used_key_variable)]
+    return [name for name in found if name is not None]
+
+
 def redactor_of(config: TrainConfig, given: Given) -> Redactor:
     """What keeps the keys of all roles out of the run folder. Raises ConfigError: a key is a word of the settings,
     or was taken out of them."""
@@ -247,35 +265,22 @@ def redactor_of(config: TrainConfig, given: Given) -> Redactor:
     return redactor
 
 
-class _Judge:
-    """The judge of the rubric scorer: known by its settings at first, wired to the journal once there is one."""
-
-    def __init__(self, instructions: str, provider: ChatModel | None) -> None:
-        self.instructions = instructions
-        self.model = None if provider is None else Structured(provider)
-
-    def __call__(self) -> "_Judge":
-        if self.model is None:
-            raise ConfigError("the rubric scorer needs a judge", hint="set judge.model")
-        return self
-
-    async def ask(self, messages: Sequence[Message], reply_type: type[M]) -> M:
-        """As `Structured.ask`."""
-        assert self.model is not None
-        return await self.model.ask(messages, reply_type)
-
-    def fingerprint(self) -> str:
-        """Of the judge's model."""
-        return "" if self.model is None else self.model.fingerprint()
+def _executor(config: TrainConfig, given: Given) -> Executor:
+    """The executor. Raises ConfigError: nothing has that name, or it builds elsewhere what was given as an object."""
+    if given.get("offline"):  # nothing is attempted, only read
+        return LocalExecutor(config.limits.concurrency)
+    executor = given.get("executor") or _named_executor(config)
+    for name in ("env", "agent"):
+        if executor.builds_elsewhere and name in given:
+            raise ConfigError(
+                f"{name} was given as an object, and executor {config.executor.name!r} makes attempts in other "
+                "processes, which build it from the settings",
+                hint=f"name its class in the settings, {name}.name: 'package.module:Class', with its options",
+            )
+    return executor
 
 
-def _environment(config: TrainConfig, judge: _Judge) -> Environment:
-    cls = find("environments", config.env.name)
-    asked = None if judge.model is None else judge
-    return cls.from_options(dict(config.env.model_extra or {}), where="env", judge=asked)
-
-
-def _executor(config: TrainConfig) -> Executor:
+def _named_executor(config: TrainConfig) -> Executor:
     cls = find("executors", config.executor.name)
     options = dict(config.executor.model_extra or {})
     return cls.from_options(options, concurrency=config.limits.concurrency, where="executor")
@@ -305,20 +310,10 @@ def _structured(
 
 def _agent(parts: _Parts, env: Environment, target: ChatModel, tasks: Sequence[Task]) -> Agent:
     """The agent that was given, that of the environment, or that of the settings; it can attempt the tasks."""
-    agent = parts.given.get("agent") or env.agent(target, parts.prompts) or _named_agent(parts, target)
-    # Without tools of its own, an environment leaves attempts independent of how they are scored.
-    if env.has_tools:
-        agent = agent.with_tools(env.tools, env.fingerprint())
+    agent = make_agent(parts.config.agent, env, target, parts.prompts, parts.given.get("agent"))
     for task in tasks:
         agent.check_task(task)
     return agent
-
-
-def _named_agent(parts: _Parts, target: ChatModel) -> Agent:
-    section = parts.config.agent
-    options = dict(section.model_extra or {})
-    make = ChatAgent if section.name == ChatAgent.name else find("agents", section.name)
-    return make.from_options(options, target, parts.prompts, where="agent")
 
 
 def _identity(

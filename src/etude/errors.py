@@ -18,6 +18,7 @@
     │   ├── RejectedRequest         this request will never pass (400, 413, 422)
     │   └── RejectedRole            no request of this role will pass (401, 403, 404)
     ├── UnusableReply               the structured-output ladder has no rung left
+    ├── LostWorker                  the process that made an attempt is gone; it is made again
     └── BoundaryError               an agent, environment or scorer failed; names whose fault it is
 
 Every message says what is wrong with the value, what is allowed, and on a line of its own `hint:` what to do.
@@ -170,6 +171,10 @@ class RejectedRole(ModelError):
 
 class UnusableReply(EtudeError):
     """Answers came, none had the required structure."""
+
+
+class LostWorker(EtudeError):
+    """The process in which an attempt was made or scored is gone. That says nothing about the attempt."""
 
 
 class BoundaryError(EtudeError):

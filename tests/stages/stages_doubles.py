@@ -11,7 +11,7 @@ from etude.events import Event, Notice
 from etude.executors.local import LocalExecutor
 from etude.models.wrappers.structured import Structured
 from etude.prompts import Prompts
-from etude.protocols import Agent, Environment, Journal
+from etude.protocols import Agent, Environment, Here, Journal
 from etude.records import (
     Attempt,
     ChatRequest,
@@ -108,15 +108,16 @@ def make_rollout(
     threads: Threads | None = None,
     **limits: Any,
 ) -> Rollout:
+    env = env or AnswersEnv()
     return Rollout(
         agent=agent,
-        env=env or AnswersEnv(),
+        env=env,
         executor=LocalExecutor(concurrency),
         journal=journal or MemoryJournal(),
         limits=LimitsSection(**limits),
         emit=[].append if events is None else events.append,
         go_on=go_on,
-        threads=threads or Threads(16),
+        place=Here(agent, env, threads or Threads(16)),
     )
 
 

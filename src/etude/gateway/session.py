@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+from contextvars import copy_context
 from pathlib import Path
 
 from etude.errors import BoundaryError, EtudeError, InputError, RejectedRequest
@@ -87,6 +88,7 @@ class GatewaySession:
         """An answer came from the simulated world."""
         self.conversation: tuple[Message, ...] = ()
         """The longest request, the later one of equals, and the reply to it."""
+        self._context = copy_context()
         self._model = model
         self._calls = calls
         self._begun = 0
@@ -137,7 +139,9 @@ class GatewaySession:
         """Send a request to the model. Only when `refusal` is empty and the session has not ended."""
         request = request.model_copy(update={"seed": self.trial})
         self._begun += 1
-        turn = Turn(asyncio.create_task(self._model.complete(request)), size)
+        # In the context of the attempt: the server's is that of whichever attempt began first.
+        asked = asyncio.create_task(self._model.complete(request), context=self._context.copy())
+        turn = Turn(asked, size)
         self._turns.add(turn)
 
         def done(task: asyncio.Task[Reply]) -> None:

@@ -1,7 +1,7 @@
 """Frozen records that travel between the parts. They compare by content and turn into JSON and back without loss."""
 
 from etude.records.attempts import Attempt, Role, Trajectory
-from etude.records.base import Record, brief, canonical, digest
+from etude.records.base import Record, as_text, brief, canonical, digest
 from etude.records.decisions import EditEvidence, Evaluation, LedgerEntry, Proof, Tested, TrainState, Verdict
 from etude.records.edits import AppliedEdit, Candidate, Edit, EditFate, Patch, PatchOp, SuggestionOp
 from etude.records.messages import (
@@ -58,6 +58,7 @@ __all__ = [
     "Trajectory",
     "Usage",
     "Verdict",
+    "as_text",
     "assistant",
     "brief",
     "canonical",

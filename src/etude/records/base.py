@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
+from pydantic_core import PydanticSerializationError
 
 
 def canonical(value: Any) -> str:
@@ -27,6 +28,15 @@ class Lenient(BaseModel):
     """Base of what others write: fields that are not known are passed over."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+def as_text(value: BaseModel) -> str:
+    """JSON, with U+FFFD where a text holds half of a surrogate pair, which JSON in UTF-8 cannot."""
+    try:
+        return value.model_dump_json()
+    except PydanticSerializationError:
+        text = json.dumps(value.model_dump(mode="json"), ensure_ascii=False, separators=(",", ":"))
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 class Record(BaseModel):

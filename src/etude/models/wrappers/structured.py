@@ -40,8 +40,8 @@ def advice(model: ChatModel, rung: Rung = "prompt", cut_off: bool = False) -> st
 
 
 @dataclass(frozen=True)
-class _Form:
-    """The shape of a reply type, computed once."""
+class Form:
+    """The shape of a reply type."""
 
     name: str
     schema: Schema
@@ -70,7 +70,7 @@ class Structured(Wrapper):
         self._taken: set[Rung] = set()
         self._attempts = attempts
         self._notice = notice
-        self._forms: dict[type[BaseModel], _Form] = {}
+        self._forms: dict[type[BaseModel], Form] = {}
 
     @property
     def rung(self) -> Rung:
@@ -85,7 +85,7 @@ class Structured(Wrapper):
         corrections: list[Message] = []
         problem, cut_off = "", False
         for _ in range(self._attempts):
-            reply = await self._send(messages, corrections, form, seed)
+            reply = await self.send(messages, corrections, form, seed)
             try:
                 return _read(reply, reply_type, form)
             except ValueError as error:
@@ -99,9 +99,11 @@ class Structured(Wrapper):
             hint=advice(self, self._rung, cut_off),
         )
 
-    async def _send(
-        self, messages: Sequence[Message], corrections: Sequence[Message], form: _Form, seed: int | None
+    async def send(
+        self, messages: Sequence[Message], corrections: Sequence[Message], form: Form, seed: int | None
     ) -> Reply:
+        """One reply, on the highest rung that is taken. `corrections` follow the messages: unusable replies, and what
+        is wrong with each."""
         entered = self._rung = self._known_rung()
         said = ""
         for rung in _RUNGS[_RUNGS.index(entered) : -1]:
@@ -144,16 +146,16 @@ class Structured(Wrapper):
     def _key(self, entered: Rung) -> list[str]:
         return ["structured", self.fingerprint(), entered]
 
-    def _form(self, reply_type: type[BaseModel]) -> _Form:
+    def _form(self, reply_type: type[BaseModel]) -> Form:
         if reply_type not in self._forms:
             schema = strict_schema(reply_type)
             name = re.sub(r"[^A-Za-z0-9_-]", "_", reply_type.__name__)[:64]
-            self._forms[reply_type] = _Form(name, schema, skeleton(schema))
+            self._forms[reply_type] = Form(name, schema, skeleton(schema))
         return self._forms[reply_type]
 
 
 def _request(
-    rung: Rung, messages: Sequence[Message], corrections: Sequence[Message], form: _Form, seed: int | None
+    rung: Rung, messages: Sequence[Message], corrections: Sequence[Message], form: Form, seed: int | None
 ) -> ChatRequest:
     if rung == "json_schema":
         schema = ResponseSchema(name=form.name, body=form.schema)
@@ -164,7 +166,7 @@ def _request(
     return ChatRequest(messages=(*_with_skeleton(messages, form), *corrections), seed=seed)
 
 
-def _with_skeleton(messages: Sequence[Message], form: _Form) -> list[Message]:
+def _with_skeleton(messages: Sequence[Message], form: Form) -> list[Message]:
     shown = f"Reply with one JSON object of this form and nothing else:\n{form.skeleton}"
     result = list(messages)
     for at in reversed(range(len(result))):
@@ -175,14 +177,14 @@ def _with_skeleton(messages: Sequence[Message], form: _Form) -> list[Message]:
     return [*result, user(shown)]
 
 
-def _correction(reply: Reply, problem: str, form: _Form) -> tuple[Message, Message]:
+def _correction(reply: Reply, problem: str, form: Form) -> tuple[Message, Message]:
     """The unusable answer as plain text, so that it needs no tool result, and what is wrong with it."""
     wanted = f"Reply again, in whole and with nothing around it, as one JSON object of this form:\n{form.skeleton}"
     echo = shorten(_written(reply, form), LONGEST_ECHO) or "(nothing)"
     return assistant(echo), user(f"That reply cannot be used: {problem}.\n{wanted}")
 
 
-def _read(reply: Reply, reply_type: type[T], form: _Form) -> T:
+def _read(reply: Reply, reply_type: type[T], form: Form) -> T:
     """The reply as a `reply_type`; ValueError says why it is none."""
     if reply.finish == "refusal":
         raise ValueError(f"the model refused: {reply.text.strip() or 'it gave no reason'}")
@@ -197,7 +199,7 @@ def _read(reply: Reply, reply_type: type[T], form: _Form) -> T:
     return reply_type.model_validate(found)
 
 
-def _written(reply: Reply, form: _Form) -> str:
+def _written(reply: Reply, form: Form) -> str:
     calls = sorted(reply.tool_calls, key=lambda call: call.name != form.name)
     return calls[0].arguments if calls else reply.text
 

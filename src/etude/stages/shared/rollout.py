@@ -1,25 +1,29 @@
 """Rollout: attempt tasks with a skill, score what comes back, and never take a failed call for a score."""
 
 import asyncio
-import inspect
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from etude.concurrency import Threads
 from etude.config import LimitsSection
-from etude.errors import BoundaryError, EtudeError, StopRun, VoidStop
+from etude.errors import BoundaryError, EtudeError, LostWorker, StopRun, VoidStop
 from etude.events import AttemptFinished, Event
-from etude.protocols import Agent, Environment, Executor, Journal
+from etude.protocols import Agent, Environment, Executor, Here, Journal, Place
 from etude.records import Attempt, Score, Skill, Split, Task, Trajectory, Usage, digest
 from etude.sandbox.process import seconds_in_boxes
 from etude.store.journal import facts_noted
 
 VoidLimit = Literal["max_void", "max_void_eval"]
 """The setting in `limits` that says how many attempts may be void."""
+
+
+MOST_LOST = 5
+"""Times that an attempt is made whose process ends: it may be the attempt that ends it."""
 
 
 class PlannedAttempt(NamedTuple):
@@ -42,13 +46,13 @@ class Rollout:
     emit: Callable[[Event], None]
     go_on: Callable[[], None] = lambda: None
     """Called before each attempt; raises StopRun when the run was asked to stop."""
-    threads: Threads = field(default_factory=lambda: Threads(16))
-    """Where scoring functions that are not async run. One that hangs keeps its thread; its attempt is void."""
     cost: Callable[[Usage, bool], float | None] = lambda usage, simulated: None
     """What the target bills for this many tokens, in US dollars, and for simulated ones; None when the price is
     unknown."""
     judge_simulated: Callable[[], bool] = lambda: False
     """Whether the judge answered from the simulated world."""
+    place: Place | None = None
+    """Where attempts are made; in this process when not given."""
 
     async def stream(
         self, tasks: Sequence[Task], skill: Skill, split: Split, trial: int = 0
@@ -184,10 +188,15 @@ class Rollout:
     async def attempt(self, task: Task, skill: Skill, trial: int) -> Attempt:
         """One attempt. Failures of machinery become a void attempt; only `StopRun` is raised."""
         name = attempt_id(task.id, skill, trial)
+        void = Attempt(id=name, task=task, skill_hash=skill.hash, trial=trial, outcome="void")
+        made = void
         with facts_noted() as facts:
-            made = await self._attempt(
-                Attempt(id=name, task=task, skill_hash=skill.hash, trial=trial, outcome="void"), skill
-            )
+            for _ in range(MOST_LOST):
+                try:
+                    made = await self._attempt(void, skill)
+                    break
+                except LostWorker as error:  # what was answered is a fact and not paid for again
+                    made = void.model_copy(update={"reason": f"{error.message}, {MOST_LOST} times in a row"})
         return made.model_copy(update={"facts": facts})
 
     async def _attempt(self, attempt: Attempt, skill: Skill) -> Attempt:
@@ -196,12 +205,12 @@ class Rollout:
         try:
             self.go_on()
             async with AsyncExitStack() as room, deadline:
-                await room.enter_async_context(self.agent.room())
+                await room.enter_async_context(self._place.room())
                 trajectory = await self._trajectory(task, skill, trial)
                 await room.aclose()  # scoring needs none of it, and may take long
                 deadline.reschedule(asyncio.get_running_loop().time() + self.limits.attempt_seconds)
                 score = await self._score(task, trajectory)
-        except StopRun:
+        except (StopRun, LostWorker):
             raise
         except asyncio.CancelledError as error:
             task_under_way = asyncio.current_task()
@@ -224,6 +233,10 @@ class Rollout:
             }
         )
 
+    @cached_property
+    def _place(self) -> Place:
+        return self.place or Here(self.agent, self.env, Threads(16))
+
     @property
     def _late(self) -> str:
         return f"no result within limits.attempt_seconds = {self.limits.attempt_seconds:g}"
@@ -234,7 +247,7 @@ class Rollout:
             spent = seconds_in_boxes()
             try:
                 async with late:
-                    trajectory = await self.agent.attempt(task, skill, trial)
+                    trajectory = await self._place.attempt(task, skill, trial)
             except EtudeError:
                 raise
             except TimeoutError as error:
@@ -261,7 +274,7 @@ class Rollout:
 
         async def work() -> Score:
             try:
-                score = await self._call(task, trajectory)
+                score = await self._place.score(task, trajectory)
                 return score.model_copy(update={"simulated": True}) if self.judge_simulated() else score
             except EtudeError:
                 raise
@@ -273,18 +286,6 @@ class Rollout:
         done = digest(trajectory.model_dump(mode="json", exclude={"seconds", "usd"}))
         key = [self.env.fingerprint(), task.model_dump(mode="json"), done]
         return await self.journal.once("score", key, Score, work)
-
-    async def _call(self, task: Task, trajectory: Trajectory) -> Score:
-        if inspect.iscoroutinefunction(self.env.score):
-            result = await self.env.score(task, trajectory)
-        else:
-            result = await self.threads.run(self.env.score, task, trajectory)
-            if inspect.isawaitable(result):
-                result = await result
-        if isinstance(result, Score):
-            return result
-        number = float(result)
-        return Score(hard=number, soft=number)
 
 
 def attempt_id(task: str, skill: Skill, trial: int) -> str:

@@ -1,0 +1,175 @@
+"""Calls in both directions over one connection between two processes. What travels is JSON; code never does."""
+
+import asyncio
+import itertools
+import json
+import struct
+from collections.abc import Awaitable, Callable
+from contextvars import Context, ContextVar, copy_context
+from dataclasses import dataclass
+from typing import Any
+
+from etude.errors import LostWorker
+from etude.executors.travelling import read_error, write_error
+
+STOP_SECONDS = 5.0
+"""How long a call that was cancelled is waited for."""
+GONE = "the process of the attempt, or the way to it, is gone"
+_LENGTH = struct.Struct(">I")
+_WITHIN: ContextVar[int] = ContextVar("within", default=0)
+"""The number of the call that is being answered."""
+
+Answer = Callable[[str, list[str]], Awaitable[list[str]]]
+"""Answers a call: its name and its texts. Whatever it raises is raised in the process that called."""
+
+
+async def read_frame(reader: asyncio.StreamReader, most: int = 2**32 - 1) -> Any:
+    """The next frame. Raises ConnectionError: there is none, or it is longer than `most` bytes."""
+    try:
+        (length,) = _LENGTH.unpack(await reader.readexactly(_LENGTH.size))
+        if length > most:
+            raise ConnectionError(f"a frame of {length} bytes")
+        return json.loads(await reader.readexactly(length))
+    except (asyncio.IncompleteReadError, OSError, ValueError) as error:
+        raise ConnectionError(str(error)) from error
+
+
+def write_frame(writer: asyncio.StreamWriter, frame: Any) -> None:
+    """Send a frame, unless the connection is closing."""
+    if not writer.is_closing():
+        data = json.dumps(frame).encode()
+        writer.write(_LENGTH.pack(len(data)) + data)
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A call that was sent."""
+
+    context: Context
+    """Of whoever called: what the other side asks meanwhile is answered in a copy of it."""
+    outcome: asyncio.Future[tuple[list[str] | None, Any]]
+    """What came back: texts, or an error. None and None when nothing did."""
+
+
+class Peer:
+    """One end of a connection.
+
+    A call that is cancelled is cancelled on the other side as well, and so is what that side asked meanwhile. `noted`
+    hears notes: each belongs to the call in which it was sent, and runs in the context of its caller. `caught_up` is
+    called when a late call has ended.
+    """
+
+    def __init__(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        answer: Answer,
+        noted: Callable[[str], None] = lambda text: None,
+        caught_up: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.gone = False
+        """The connection has ended."""
+        self.late: set[int] = set()
+        """Calls that were cancelled and have not ended on the other side, which does not get to it."""
+        self.answering: dict[int, tuple[int, asyncio.Task[None]]] = {}
+        """What the other side asks, by number: within which call, and who answers."""
+        self._reader = reader
+        self._writer = writer
+        self._answer = answer
+        self._noted = noted
+        self._caught_up = caught_up
+        self._numbers = itertools.count(1)
+        self._calls: dict[int, _Call] = {}
+
+    async def run(self) -> None:
+        """Serve until the connection ends. What is being answered by then runs on, and nobody hears of it."""
+        try:
+            while True:
+                kind, number, *rest = await read_frame(self._reader)
+                self._take(kind, number, rest)
+        except ConnectionError:
+            pass
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """End the connection. Calls under way raise LostWorker."""
+        self.gone = True
+        self._writer.close()
+        for call in self._calls.values():
+            if not call.outcome.done():
+                call.outcome.set_result((None, None))
+
+    async def call(self, name: str, *texts: str) -> list[str]:
+        """What the other side answers. Raises LostWorker: the connection ended before it did; and whatever answering
+        it raised."""
+        if self.gone:
+            raise LostWorker(GONE)
+        number = next(self._numbers)
+        call = self._calls[number] = _Call(copy_context(), asyncio.get_running_loop().create_future())
+        self._send("call", number, _WITHIN.get(), name, list(texts))
+        try:
+            await asyncio.wait({call.outcome})
+        except asyncio.CancelledError:
+            await self._stop(number, call)
+            raise
+        finally:
+            if number not in self.late:
+                self._calls.pop(number, None)
+        result, error = call.outcome.result()
+        if result is not None:
+            return result
+        raise LostWorker(GONE) if error is None else read_error(error)
+
+    def tell(self, name: str, *texts: str) -> None:
+        """Call, and do not wait for the answer."""
+        self._send("call", next(self._numbers), 0, name, list(texts))
+
+    def note(self, text: str) -> None:
+        """Tell the other side something about the call that is being answered."""
+        self._send("note", _WITHIN.get(), text)
+
+    async def _stop(self, number: int, call: _Call) -> None:
+        for within, task in self.answering.values():
+            if within == number:
+                task.cancel()
+        if call.outcome.done():
+            return
+        self._send("stop", number)
+        self.late.add(number)
+        await asyncio.wait({call.outcome}, timeout=STOP_SECONDS)
+
+    def _send(self, *frame: Any) -> None:
+        write_frame(self._writer, frame)
+
+    def _take(self, kind: str, number: int, rest: list[Any]) -> None:
+        if kind == "call":
+            within, name, texts = rest
+            known = self._calls.get(within)
+            context = copy_context() if known is None else known.context.copy()
+            answering = asyncio.create_task(self._respond(number, name, texts), context=context)
+            self.answering[number] = (within, answering)
+            answering.add_done_callback(lambda _: self.answering.pop(number))
+            if within in self.late:
+                answering.cancel()
+        elif kind == "stop":
+            if number in self.answering:
+                self.answering[number][1].cancel()
+        elif kind == "note":
+            if number in self._calls:
+                self._calls[number].context.copy().run(self._noted, rest[0])
+        elif number in self._calls:
+            call = self._calls[number]
+            if not call.outcome.done():
+                call.outcome.set_result((rest[0], None) if kind == "done" else (None, rest[0]))
+            if number in self.late:
+                self.late.discard(number)
+                self._calls.pop(number)
+                self._caught_up()
+
+    async def _respond(self, number: int, name: str, texts: list[str]) -> None:
+        _WITHIN.set(number)
+        try:
+            self._send("done", number, await self._answer(name, texts))
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - the boundary: it is the caller's
+            self._send("failed", number, write_error(error))
