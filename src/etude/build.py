@@ -1,5 +1,6 @@
 """From settings to a workbench: the one module that knows every family."""
 
+import asyncio
 import os
 import re
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
@@ -15,7 +16,7 @@ from etude.concurrency import Threads
 from etude.config import ModelSection, Price, TrainConfig, file_data
 from etude.connect import Tracker, telling
 from etude.display import shown
-from etude.elsewhere import BUILDER, Answers, RunJudge, make_agent, make_environment, order_of
+from etude.elsewhere import RunJudge, make_agent, make_environment, recipe_of
 from etude.envs.doubts import doubts_about
 from etude.envs.gold import check_gold, check_varied
 from etude.envs.splits import check_tasks
@@ -135,6 +136,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
         await check_varied(env, tasks)
     doubts = await doubts_about(env, tasks, config.target.max_output_tokens)
     executor = _executor(config, given)
+    await asyncio.to_thread(executor.check)
 
     redactor = redactor_of(config, given)
     redactor.secrets += [model.secrets for model in parts.providers.values() if model.secrets is not None]
@@ -163,14 +165,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
         run = (config.limits, emit, switch.check, bill, lambda: judged is not None and judged.simulated)
 
         def recipe() -> Recipe:
-            return Recipe(
-                builder=BUILDER,
-                order=order_of(config.env, config.agent, parts.prompts, models),
-                answer=Answers(models["target"], judge.model).answer,
-                fingerprints=(agent.fingerprint(), env.fingerprint()),
-                secret_variables=_key_variables(config),
-                notice=lambda text: emit(Notice(level="info", text=text)),
-            )
+            return recipe_of(config, parts.prompts, models, judge.model, (agent, env), emit)
 
         async with executor.placed(Here(agent, env, threads), recipe) as place:
             rollout = Rollout(agent, env, executor, folder.journal, *run, place=place)
@@ -235,11 +230,6 @@ def trackers_of(config: TrainConfig, given: Given) -> list[Tracker]:
 
 def _warning(text: str, hint: str = "training continues anyway; `etude doctor` checks data and skill") -> Notice:
     return Notice(level="warning", text=text, hint=hint)
-
-
-def _key_variables(config: TrainConfig) -> list[str]:
-    found = [named(section) for section in config.models.values() for named in (key_variable, used_key_variable)]
-    return [name for name in found if name is not None]
 
 
 def redactor_of(config: TrainConfig, given: Given) -> Redactor:

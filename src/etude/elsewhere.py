@@ -4,23 +4,24 @@ Workers build both with `build`, an import string in the `Recipe` of the run. Th
 question goes to the process that holds the run, whose models answer with all their wrappers.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from pydantic import BaseModel, JsonValue
 
 from etude.agents.chat import ChatAgent
+from etude.config import TrainConfig
 from etude.config.sections import AgentSection, EnvSection
 from etude.errors import ConfigError
+from etude.events import Event, Notice
+from etude.models.keys import key_variable, used_key_variable
 from etude.models.wrappers.structured import Form, Structured
 from etude.prompts import Prompts, prompt_names
-from etude.protocols import Agent, Ask, ChatModel, Environment
+from etude.protocols import Agent, Ask, ChatModel, Environment, Recipe
 from etude.records import SPLITS, ChatRequest, Message, Record, Reply, Role, as_text
 from etude.registry import find
 
 M = TypeVar("M", bound=BaseModel)
-
-BUILDER = f"{__name__}:build"
 
 
 class RunJudge:
@@ -98,17 +99,32 @@ class _Question(Record):
     seed: int | None
 
 
-def order_of(env: EnvSection, agent: AgentSection, prompts: Prompts, models: Mapping[Role, ChatModel]) -> str:
-    """What `build` is told."""
-    judge = models.get("judge")
+def recipe_of(
+    config: TrainConfig,
+    prompts: Prompts,
+    models: Mapping[Role, ChatModel],
+    judge: Structured | None,
+    made: tuple[Agent, Environment],
+    emit: Callable[[Event], None],
+) -> Recipe:
+    """How a worker makes agent and environment of a run, which are `made` here from the same settings."""
+    judged = models.get("judge")
     order = _Order(
-        env=env.model_dump(mode="json"),
-        agent=agent.model_dump(mode="json"),
+        env=config.env.model_dump(mode="json"),
+        agent=config.agent.model_dump(mode="json"),
         prompts={name: prompts[name] for name in prompt_names()},
         target=_known(models["target"]),
-        judge=None if judge is None else _known(judge),
+        judge=None if judged is None else _known(judged),
     )
-    return as_text(order)
+    variables = [named(section) for section in config.models.values() for named in (key_variable, used_key_variable)]
+    return Recipe(
+        builder=f"{__name__}:build",
+        order=as_text(order),
+        answer=_Answers(models["target"], judge).answer,
+        fingerprints=[one.fingerprint() for one in made],
+        secret_variables=[name for name in variables if name is not None],
+        notice=lambda text: emit(Notice(level="info", text=text)),
+    )
 
 
 def _known(model: ChatModel) -> _Model:
@@ -116,7 +132,7 @@ def _known(model: ChatModel) -> _Model:
     return _Model(fingerprint=model.fingerprint(), **facts)
 
 
-class Answers:
+class _Answers:
     """Answers what workers ask: the target's requests and the judge's."""
 
     def __init__(self, target: ChatModel, judge: Structured | None) -> None:
@@ -134,7 +150,7 @@ class Answers:
 
 
 def build(order: str, ask: Ask) -> tuple[Agent, Environment]:
-    """Agent and environment in a worker. `ask` is `Answers.answer` of the process that holds the run. Raises
+    """Agent and environment in a worker. `ask` is `_Answers.answer` of the process that holds the run. Raises
     InputError: one of them cannot be made here."""
     told = _Order.model_validate_json(order)
     prompts = Prompts(told.prompts)

@@ -191,13 +191,13 @@ class _Pool(Place):
             turn: asyncio.Future[None] = loop.create_future()
             self._waiting.append(turn)
             try:
-                await asyncio.wait_for(turn, START_SECONDS)
-            except TimeoutError:
-                pass
+                await asyncio.wait({turn}, timeout=START_SECONDS)
             except asyncio.CancelledError:
-                if turn.done() and not turn.cancelled():
+                if turn.done():
                     self._wake(1)
                 raise
+            finally:
+                turn.cancel()
 
     def _wake(self, most: int) -> None:
         while self._waiting and most > 0:

@@ -8,7 +8,9 @@ from typing import Any, cast
 
 import pytest
 
-from etude.protocols import Executor
+from etude.concurrency import Threads
+from etude.protocols import Agent, Ask, Environment, Executor, Here, Recipe
+from etude.records import Score, Skill, Split, Task, Trajectory
 
 
 class ExecutorContract:
@@ -113,6 +115,82 @@ class ExecutorContract:
         await first_of(executor, work, 2)
         await asyncio.wait_for(executor.cancel(), 60)
         assert ended == [1]
+
+    async def test_attempts_where_it_places_them_are_those_of_this_process(self) -> None:
+        asked: list[str] = []
+
+        async def answer(name: str, text: str) -> str:
+            asked.append(f"{name} {text}")
+            if text == "wait for ever":
+                waits.set()
+                await asyncio.Event().wait()
+            return f"{text}!"
+
+        waits, (agent, env) = asyncio.Event(), _build("", answer)
+        recipe = Recipe(
+            builder=f"{__name__}:_build",
+            order="",
+            answer=answer,
+            fingerprints=(agent.fingerprint(), env.fingerprint()),
+            secret_variables=(),
+        )
+        skill, executor = Skill(text="be brief"), self.make_executor(4)
+
+        async with executor.placed(Here(agent, env, Threads(1)), lambda: recipe) as place:
+
+            async def made(text: str) -> tuple[str, float]:
+                task = Task(id="a", input=text, gold="")
+                async with place.room():
+                    trajectory = await place.attempt(task, skill, 3)
+                return trajectory.answer, (await place.score(task, trajectory)).hard
+
+            assert await asyncio.gather(made("one"), made("two")) == [
+                ("one, be brief, 3!", 0.17),
+                ("two, be brief, 3!", 0.17),
+            ]
+            with pytest.raises(Exception, match="it is broken") as broken:
+                await made("broken")
+            assert type(broken.value).__name__ == "ValueError"
+            race = asyncio.create_task(made("for ever"))
+            await asyncio.wait_for(waits.wait(), 60)
+            race.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await race
+            assert await made("three") == ("three, be brief, 3!", 0.19)
+        assert sorted(asked) == [
+            "target one, be brief, 3", "target three, be brief, 3", "target two, be brief, 3", "target wait for ever",
+        ]  # fmt: skip
+
+
+class _Asks(Agent):
+    name = "asks"
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+
+    async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:
+        if task.input == "broken":
+            raise ValueError("it is broken")
+        words = "wait for ever" if task.input == "for ever" else f"{task.input}, {skill.text}, {trial}"
+        return Trajectory(answer=await self._ask("target", words))
+
+
+class _Lengths(Environment):
+    name = "lengths"
+
+    def tasks(self, split: Split) -> tuple[Task, ...]:
+        del split
+        return ()
+
+    def score(self, task: Task, trajectory: Trajectory) -> Score:
+        del task
+        return Score(hard=len(trajectory.answer) / 100, soft=0)
+
+
+def _build(order: str, ask: Ask) -> tuple[Agent, Environment]:
+    """Agent and environment in whatever process makes the attempts."""
+    del order
+    return _Asks(ask), _Lengths()
 
 
 async def first_of(executor: Executor, work: Any, items: int) -> None:

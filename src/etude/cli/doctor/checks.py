@@ -105,7 +105,8 @@ def check_parts(config: TrainConfig, found: Findings) -> None:
     if config.executor != ExecutorSection():
         with found.checking("executor"):
             executor, options = find("executors", config.executor.name), dict(config.executor.model_extra or {})
-            executor.from_options(options, concurrency=config.limits.concurrency, where="executor")
+            made = executor.from_options(options, concurrency=config.limits.concurrency, where="executor")
+            made.check()
             found.ok("executor", f"{config.executor.name}: {executor.__module__}:{executor.__qualname__}")
     if config.report_to:
         with found.checking("report_to"):

@@ -1,0 +1,46 @@
+"""Whole runs with an executor of other processes."""
+
+from pathlib import Path
+
+import pytest
+from far_parts import Obedient, Simple
+from far_runs import EXACT, JUDGED, asked_twice, facts, train, unanswered
+from small_run import tree
+
+from etude import Trainer
+from etude.errors import ConfigError
+
+FAR = {"name": "far_parts:ProcessExecutor", "workers": 2}
+
+
+def without_settings(folder: Path) -> dict[str, bytes]:
+    """The run folder. Its settings name the executor."""
+    found = tree(folder)
+    del found["config.yaml"]
+    return found
+
+
+@pytest.mark.parametrize("settings", [EXACT, JUDGED], ids=["chat", "tools and judge"])
+def test_run_folder_and_journal_are_those_of_a_local_run(tmp_path, settings) -> None:
+    here, far = tmp_path / "here" / "x", tmp_path / "far" / "x"
+    train(str(here), {"name": "local"}, settings)
+    train(str(far), FAR, settings)
+    assert without_settings(far) == without_settings(here)
+    assert facts(far) == facts(here)
+    assert len(facts(far)) > 30
+    for folder in (here, far):
+        assert (asked_twice(folder), unanswered(folder)) == (0, 0)
+
+
+@pytest.mark.parametrize("given", ["env", "agent"])
+def test_what_was_given_as_an_object_is_refused_before_the_run_folder_exists(tmp_path, given: str) -> None:
+    settings = {"executor": FAR, "run": {"folder": str(tmp_path)}, "test": {"enabled": False}}
+    objects = {"env": Simple()} if given == "env" else {"agent": Obedient(str)}
+    (tmp_path / "tasks.jsonl").write_text(
+        "".join(f'{{"input": "What is {n}?", "answer": "{n}"}}\n' for n in range(9))
+    )
+    settings["env"] = {"allow_constant_gold": True, "path": str(tmp_path / "tasks.jsonl")}
+    with pytest.raises(ConfigError, match=f"{given} was given as an object") as refused:
+        Trainer(settings, **objects).train()
+    assert f"{given}.name" in refused.value.hint
+    assert not (tmp_path / "run").exists()
