@@ -219,6 +219,22 @@ def test_a_run_is_watched_from_its_first_to_its_last_event_over_a_restart_of_the
     told(chromium)  # that the server was gone
 
 
+def test_scores_of_a_run_that_was_continued_are_said_to_be_old(chromium: Any, project: Path, tmp_path: Path) -> None:
+    run = tmp_path / "demo"
+    shutil.copytree(project / "runs" / "demo", run)
+    summary = json.loads((run / "summary.json").read_text())
+    (run / "summary.json").write_text(json.dumps({**summary, "stopped": "limits.calls = 900 is reached"}))
+    with serving(Shelf([run], None)) as server:
+        opened(chromium, f"{server.url}#/runs/demo")
+        assert "continued since" not in shown(chromium, ".band")
+        with (run / "events.jsonl").open("a") as log:
+            started = next(
+                line for line in (run / "events.jsonl").read_text().splitlines() if '"run_started"' in line
+            )
+            log.write(f"{started}\n")
+        until(lambda: "continued since" in shown(chromium, ".band"))
+
+
 def test_rules_of_a_night_are_decided_on_one_by_one(chromium: Any, tmp_path: Path) -> None:
     from selenium.webdriver.common.keys import Keys
 

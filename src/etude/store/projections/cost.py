@@ -38,8 +38,6 @@ class RunCost(Record):
 class CostPage(RunCost):
     """The same, and how it went."""
 
-    roles: Mapping[Role, int]
-    """Calls by role."""
     attempts: int
     """Attempts that came back, by any way."""
     known: int
@@ -83,7 +81,6 @@ def cost_page(log: Log) -> CostPage:
             paid.add(seen.attempt)
     return CostPage(
         **_cost(log, totals).model_dump(),
-        roles=totals.calls,
         attempts=len(log.attempts),
         known=known,
         facts=facts,

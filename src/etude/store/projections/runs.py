@@ -27,8 +27,8 @@ State = Literal["finished", "stopped", "running", "unfinished", "evaluations", "
 folder, no run was trained."""
 
 
-class RunLine(Record):
-    """What a list says about a run. What could not be read, or is not known yet, is None."""
+class RunState(Record):
+    """How a run stands. What could not be read, or is not known yet, is None."""
 
     name: str
     path: str
@@ -48,14 +48,19 @@ class RunLine(Record):
     """Model requests sent, over all processes."""
     usd: float | None = None
     """US dollars billed; None when a price is unknown."""
-    bytes: int
-    """Disk use."""
     changed: float
     """When something happened in it last, in seconds since 1970."""
     resume: str | None = None
     """The command that resumes it."""
     raise_limit: str | None = None
     """The setting that `resume` needs a larger value of, as in `limits.calls`."""
+
+
+class RunLine(RunState):
+    """What a list says about a run."""
+
+    bytes: int
+    """Disk use."""
 
 
 class DecisionRow(Record):
@@ -75,7 +80,7 @@ class DecisionRow(Record):
     skill_tokens: int | None
 
 
-class RunPage(RunLine):
+class RunPage(RunState):
     """A run with its verdict and what it used."""
 
     verdict: ShipVerdict | None = None
@@ -132,7 +137,7 @@ def run_page(log: Log, program: str = "etude") -> RunPage:
     """A run as a page shows it. Raises DataError: there is no run, or one of its files is damaged."""
     view = read_run(log.path)
     summary = summary_of(view)
-    known = {"name": view.name, "path": view.path, "bytes": 0, "changed": _changed(log.path)}
+    known = {"name": view.name, "path": view.path, "changed": _changed(log.path)}
     found: dict[str, Any] = known | _told(view, summary, program)
     if summary is not None:
         same = ("verdict", "metric", "initial", "best", "test_gain", "no_skill", "settle", "withheld", "forecast")

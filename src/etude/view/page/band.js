@@ -28,11 +28,12 @@ function Shown({ page }) {
   return html`
     <div class="verdict">
       <${Verdict} page=${page} same=${same} />
+      ${page.outdated ? html`<span class="warning">as it was when the run last stopped; it was continued since</span>` : null}
       ${page.simulated ? html`<span class="warning">simulated models: the scores say nothing about a real model</span>` : null}
     </div>
     ${initial && best && initial[pair]
       ? html`<div class="scores">
-          <p class="label">${tested ? "test score" : "validation score"}</p>
+          <p class="label">${page.metric === "hard" ? "" : `${page.metric} `}${tested ? "test score" : "validation score"}</p>
           <dl>
             <dt class="initial">initial</dt>
             <dd><${Interval} value=${initial[pair]} /></dd>

@@ -14,7 +14,7 @@ const listeners = new Set();
 let stamps = {};
 let connected = true;
 
-export class Refused extends Error {
+class Refused extends Error {
   constructor(message, hint) {
     super(message);
     this.hint = hint;

@@ -41,7 +41,7 @@ function CurveSection({ run }) {
 }
 
 /** What is drawn of a run: `[series]`. Only what was measured is there. */
-export function seriesOf(points) {
+function seriesOf(points) {
   const found = [];
   const steps = points.filter((point) => point.batch !== null);
   if (steps.length) found.push({ name: "training batch", kind: "line", colour: "--blue", points: steps.map((point) => [point.calls, point.batch, point.action]) });
