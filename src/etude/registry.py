@@ -30,6 +30,7 @@ BUILT_IN: dict[Family, dict[str, str]] = {
         "claude-code": "etude.agents.program:ClaudeCodeAgent",
         "codex": "etude.agents.program:CodexAgent",
         "command": "etude.agents.program:CommandAgent",
+        "gemini-cli": "etude.agents.program:GeminiCliAgent",
         "opencode": "etude.agents.program:OpenCodeAgent",
         "pi": "etude.agents.program:PiAgent",
         "qwen-code": "etude.agents.program:QwenCodeAgent",

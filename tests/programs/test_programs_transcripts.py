@@ -7,6 +7,7 @@ import pytest
 from etude.programs.base import Order, Program, Report
 from etude.programs.claude_code import ClaudeCode
 from etude.programs.codex import Codex
+from etude.programs.gemini_cli import GeminiCli
 from etude.programs.installed import Installed
 from etude.programs.opencode import OpenCode
 from etude.programs.pi import Pi
@@ -19,10 +20,12 @@ TRANSCRIPTS = Path(__file__).resolve().parents[2].parent / "shared" / "transcrip
 PROGRAMS: dict[str, Program] = {
     "codex": Codex(),
     "claude": ClaudeCode(),
+    "gemini": GeminiCli(),
     "opencode": OpenCode(),
     "pi": Pi(),
     "qwen": QwenCode(),
 }
+GEMINI_ERROR = '[API Error: {"error":{"code":400,"message":"stub scripted error 400","status":"INVALID_ARGUMENT"}}]'
 
 pytestmark = pytest.mark.skipif(not TRANSCRIPTS.is_dir(), reason="the transcripts are not beside this checkout")
 
@@ -87,6 +90,7 @@ def test_exit_codes_of_commands_are_found(name: str) -> None:
         ("claude", "API Error: 400 stub scripted error 400"),
         ("opencode", "400 stub scripted error 400"),
         ("pi", "400 stub scripted error 400"),
+        ("gemini", GEMINI_ERROR),
         ("qwen", "[API Error: 400 stub scripted error 400]"),
     ],
 )

@@ -22,6 +22,7 @@ from etude.programs.base import Delivery, Order, Program, Report, read_without
 from etude.programs.claude_code import ClaudeCode
 from etude.programs.codex import Codex
 from etude.programs.command import Command
+from etude.programs.gemini_cli import GeminiCli
 from etude.programs.login import find_login
 from etude.programs.memory import available_mb, room_for
 from etude.programs.opencode import OpenCode
@@ -291,6 +292,12 @@ class CodexAgent(ProgramAgent):
     """Codex."""
 
     program = Codex()
+
+
+class GeminiCliAgent(ProgramAgent):
+    """Gemini CLI."""
+
+    program = GeminiCli()
 
 
 class OpenCodeAgent(ProgramAgent):

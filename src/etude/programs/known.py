@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from etude.programs.base import Program
 from etude.programs.claude_code import ClaudeCode
 from etude.programs.codex import Codex
+from etude.programs.gemini_cli import GeminiCli
 from etude.programs.opencode import OpenCode
 from etude.programs.pi import Pi
 from etude.programs.qwen_code import QwenCode
@@ -12,4 +13,5 @@ from etude.programs.qwen_code import QwenCode
 
 def known_programs() -> Mapping[str, Program]:
     """Name, as in `agent.name` and `agent:name`, to program."""
-    return {program.name: program for program in (ClaudeCode(), Codex(), OpenCode(), Pi(), QwenCode())}
+    programs = (ClaudeCode(), Codex(), GeminiCli(), OpenCode(), Pi(), QwenCode())
+    return {program.name: program for program in programs}

@@ -1,0 +1,173 @@
+"""Gemini CLI."""
+
+import json
+import re
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from pydantic import Field, JsonValue
+
+from etude.programs.base import (
+    Launch,
+    Order,
+    Program,
+    Report,
+    chat_file,
+    environment,
+    install_skill,
+    put,
+    read_files,
+    read_lines,
+    skill_instructions,
+)
+from etude.programs.telling import Call, Telling
+from etude.records import Usage
+from etude.records.base import Lenient
+from etude.sandbox import Finished
+
+_SHELL = "run_shell_command"
+_EXITED = re.compile(r"^Exit Code: (-?\d+)$", re.MULTILINE)
+_GROUP = re.compile(r"^Process Group PGID: \d+\n", re.MULTILINE)
+"""A number that differs from run to run, in what a command printed."""
+_SILENT = "an empty response"
+
+
+class _Response(Lenient):
+    output: str = ""
+    error: str = ""
+
+
+class _Answered(Lenient):
+    response: _Response = _Response()
+
+
+class _Part(Lenient):
+    answer: _Answered = Field(default=_Answered(), alias="functionResponse")
+
+
+class _Called(Lenient):
+    id: str = ""
+    name: str = ""
+    args: JsonValue = None
+    result: list[_Part] | None = None
+    status: str = ""
+
+
+class _Record(Lenient):
+    """A line of a session's file: a message, or a later state of one."""
+
+    id: str = ""
+    type: str = ""
+    content: JsonValue = None
+    calls: list[_Called] = Field(default_factory=list[_Called], alias="toolCalls")
+
+
+class _Stats(Lenient):
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached: int = 0
+
+
+class _Error(Lenient):
+    message: str = ""
+
+
+class _Line(Lenient):
+    """A line of standard output."""
+
+    type: str = ""
+    status: str = ""
+    message: str = ""
+    error: _Error = _Error()
+    stats: _Stats = _Stats()
+
+
+class GeminiCli(Program):
+    """Google's agent program, over the Gemini wire."""
+
+    name: ClassVar[str] = "gemini-cli"
+    command: ClassVar[str] = "gemini"
+    install: ClassVar[str] = "npm install -g @google/gemini-cli"
+    tested: ClassVar[str] = "0.61.0"
+    prompt_tokens: ClassVar[int] = 12_000
+    login_files: ClassVar[tuple[str, ...]] = (".gemini/oauth_creds.json",)
+    login_variables: ClassVar[tuple[str, ...]] = ("GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL")
+
+    def launch(self, order: Order) -> Launch:
+        folder = order.home / ".gemini"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "settings.json").write_text(json.dumps(_settings(order)), encoding="utf-8")
+        argv = [*order.installed.argv, "--yolo", "--skip-trust", "--output-format", "stream-json"]
+        if order.model:
+            argv += ["--model", order.model]
+        env = environment(order)
+        if chat := chat_file(order):
+            env["GEMINI_SYSTEM_MD"] = str(chat)
+        if skill := skill_instructions(order):
+            put(folder / "GEMINI.md", skill)
+        if order.delivery == "install":
+            install_skill(order.skill, folder / "skills")
+        if order.url:
+            env |= {"GOOGLE_GEMINI_BASE_URL": order.url, "GEMINI_API_KEY": order.key}
+        # At the very start a slash is a command to the program, not a task.
+        prompt = f" {order.prompt}" if order.prompt.startswith("/") else order.prompt
+        return Launch((*argv, *order.arguments), env, prompt.encode())
+
+    def read(self, finished: Finished, order: Order) -> Report:
+        telling = _read_session(read_files(order.home, ".gemini/tmp/*/chats/session-*.jsonl"))
+        lines = list(read_lines(finished.stdout, _Line))
+        end = next((line for line in lines if line.type == "result"), None)
+        report = telling.report(ended=end is not None)
+        if end is None:
+            return report
+        used = end.stats
+        usage = Usage(input_tokens=used.input_tokens, output_tokens=used.output_tokens, cached_tokens=used.cached)
+        if end.status == "success":
+            return replace(report, usage=usage, answer=telling.last_text)
+        words = end.error.message or next((line.message for line in lines if line.type == "error"), "an error")
+        # It takes a model that says nothing for an error.
+        return replace(report, usage=usage, error="" if _SILENT in words else words)
+
+
+def _read_session(session: bytes) -> Telling:
+    records: dict[str, _Record] = {}
+    for record in read_lines(session, _Record):
+        if record.type == "gemini":
+            records[record.id] = record  # the last state of a message stays at its place
+    telling = Telling()
+    for record in records.values():
+        text = record.content if isinstance(record.content, str) else ""
+        telling.says(text, [Call(call.id, call.name, json.dumps(call.args)) for call in record.calls])
+        for call in record.calls:
+            if call.result is not None:
+                said = "\n".join(part.answer.response.output or part.answer.response.error for part in call.result)
+                telling.result(call.id, _GROUP.sub("", said), _exit_code(call, said))
+    return telling
+
+
+def _exit_code(call: _Called, said: str) -> int | None:
+    """A command that ended well has no code."""
+    if call.name != _SHELL:
+        return None
+    ending = _EXITED.search(said)
+    return int(ending[1]) if ending is not None else 0 if call.status == "success" else None
+
+
+def _settings(order: Order) -> dict[str, Any]:
+    login = "gemini-api-key" if order.url or "GEMINI_API_KEY" in order.login else "oauth-personal"
+    limit = {"generateContentConfig": {"maxOutputTokens": order.max_output_tokens}}
+    settings: dict[str, Any] = {
+        "security": {"auth": {"selectedType": login}, "folderTrust": {"enabled": False}},
+        # Temporary errors were tried again behind the gateway already.
+        "general": {"enableAutoUpdate": False, "maxAttempts": 1},
+        "privacy": {"usageStatisticsEnabled": False},
+        "telemetry": {"enabled": False},
+        # The other form replaces words with an @ in a skill by what files hold.
+        "context": {"importFormat": "flat"},
+        "modelConfigs": {"customOverrides": [{"match": {"model": order.model}, "modelConfig": limit}]},
+        # What it brings itself stands next to the skill in every listing.
+        "skills": {"disabled": ["antigravity-support", "skill-creator"]},
+    }
+    if order.chat is not None:
+        settings["tools"] = {"core": ["none"]}
+    return settings
