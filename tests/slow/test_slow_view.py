@@ -120,6 +120,11 @@ def figures_agree(driver: Any, url: str, run: Path) -> None:
     assert [row[1] for row in steps] == [f"{step['batch']:.2f}" for step in summary["curve"]]
     assert [row[0] for row in steps] == [step["action"] for step in summary["curve"]]
 
+    opened(driver, f"{url}#/runs")
+    (row,) = (row for row in cells(driver, ".scroll tbody tr", 1, 3, 4, 5, 6) if row[0] == name)
+    means = [f"{summary['best'][split]['mean']:.2f}" for split in ("val", "test")]
+    assert row == [name, str(len(list(run.glob("steps/*")))), *means, f"{calls:,}"]
+
     opened(driver, f"{url}#/runs/{name}/cost")
     total = cells(driver, "tfoot tr", 1)[0]
     assert total[0] == f"{calls:,}"
@@ -134,6 +139,11 @@ def figures_agree(driver: Any, url: str, run: Path) -> None:
     for (_, cites), line in zip(lines, provenance["lines"], strict=True):
         edits = [provenance["changes"][line["change"]]["edits"][at] for at in line["edits"]] if line["edits"] else []
         assert cites == (str(len({each for edit in edits for each in edit["failures"]})) if edits else "")
+
+    latest = max((run / "skills").glob("*.md"))
+    opened(driver, f"{url}#/runs/{name}/skill/{int(latest.stem)}")
+    texts = driver.execute_script("return [...document.querySelectorAll('pre.text')].map((each) => each.textContent)")
+    assert texts == [latest.read_text()]
 
     rollout = json.loads((run / "steps/0001/rollout.json").read_text())
     opened(driver, f"{url}#/runs/{name}/steps/0001")
@@ -154,6 +164,14 @@ def figures_agree(driver: Any, url: str, run: Path) -> None:
         )
         if words is not None:
             assert words.startswith(f"1: {'solved' if hard == 1 else 'failed'}")
+    sized(driver, 1280, 9000)  # rows that cannot be seen are not drawn
+    opened(driver, f"{url}#/runs/{name}/tasks?split=test")
+    for skill in ("initial", "best"):
+        selector = f".heat .cell[aria-label^='{skill}: '], .heat .cell[aria-label^='{skill}: solved']"
+        every, solved = (len(driver.find_elements("css selector", each)) for each in selector.split(", "))
+        assert every == summary[skill]["test"]["n"]
+        assert solved / every == pytest.approx(summary[skill]["test"]["mean"])
+    sized(driver, 1280, 900)
 
 
 @pytest.mark.parametrize("name", ["demo", "paper"])
