@@ -25,7 +25,9 @@ from etude.config import ModelSection, Section, TrainConfig
 from etude.envs.command import CommandConfig
 from etude.envs.dataset import DatasetConfig
 from etude.envs.foreign.harbor.environment import HarborConfig
+from etude.envs.foreign.inspect import InspectConfig
 from etude.envs.foreign.textworld.environment import TextWorldConfig
+from etude.envs.foreign.verifiers import VerifiersConfig
 from etude.envs.scorers.rubric import Grade, RubricOptions
 from etude.envs.spreadsheet.environment import SpreadsheetConfig
 from etude.events import Event, Stage
@@ -120,6 +122,8 @@ FURTHER: dict[str, list[tuple[str, str, type[Section]]]] = {
             "env.",
             TextWorldConfig,
         ),
+        ("Those of [`inspect`](../guides/foreign-environments.md#inspect):", "env.", InspectConfig),
+        ("Those of [`verifiers`](../guides/foreign-environments.md#verifiers):", "env.", VerifiersConfig),
     ],
     "search": [("Further keys are options of the policy. Those of `evidence`:", "search.", EvidenceOptions)],
     "agent": [

@@ -22,8 +22,10 @@ BUILT_IN: dict[Family, dict[str, str]] = {
         "command": "etude.envs.command:CommandEnvironment",
         "dataset": "etude.envs.dataset:DatasetEnvironment",
         "harbor": "etude.envs.foreign.harbor.environment:HarborEnvironment",
-        "textworld": "etude.envs.foreign.textworld.environment:TextWorldEnvironment",
+        "inspect": "etude.envs.foreign.inspect:InspectEnvironment",
         "spreadsheet": "etude.envs.spreadsheet.environment:SpreadsheetEnvironment",
+        "textworld": "etude.envs.foreign.textworld.environment:TextWorldEnvironment",
+        "verifiers": "etude.envs.foreign.verifiers:VerifiersEnvironment",
     },
     "agents": {
         "chat": "etude.agents.chat:ChatAgent",

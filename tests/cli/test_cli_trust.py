@@ -273,6 +273,19 @@ def test_folders_of_tasks_with_programs_of_their_own_are_asked_about(here: Path)
     assert trust_hash(foreign(config)) != before
 
 
+@pytest.mark.parametrize("name", ["inspect", "verifiers"])
+def test_task_files_of_other_packages_are_asked_about_with_the_code_next_to_them(here: Path, name: str) -> None:
+    (here / "tasks").mkdir()
+    (here / "tasks" / "sums.py").write_text("import helper")
+    (here / "tasks" / "helper.py").write_text("")
+    config = make_config({**MODELS, "env": {"name": name, "task": "tasks/sums.py"}})
+    (asked,) = found = foreign(config)
+    assert asked.settings == ("env.task",)
+    before = trust_hash(found)
+    (here / "tasks" / "helper.py").write_text("# changed")
+    assert trust_hash(foreign(config)) != before
+
+
 def test_an_answer_holds_for_these_contents_in_this_folder(stranger: Stranger, tmp_path: Path) -> None:
     stranger.settle({"env": {"name": "canary:Env"}})
     trust(folder=stranger.folder)

@@ -38,7 +38,10 @@ _RUN = ("env.check", "env.grader", "env.python", "agent.arguments", "agent.comma
 """Options with words of a command line: the files that they name count with their content."""
 _PROGRAMS = dict.fromkeys(("harbor", "textworld"), ("path", "train", "val", "test"))
 """Options of built-in environments that name folders with programs in them."""
-_OPEN = re.compile(r"(agent|env)\.(network|readable|unsafe_no_sandbox)|agent\.(env|login|renew_login)")
+_OPEN = re.compile(
+    r"(agent|env)\.(network|readable|unsafe_no_sandbox)|agent\.(env|login|renew_login)"
+    r"|env\.(agent|args|own_sandbox|split_args)"
+)
 """Options of built-in environments and agents that open what is closed."""
 _LOOPBACK = re.compile(r"https?://(127\.0\.0\.1|localhost|\[::1\])(:\d+)?(/[\w./-]*)?")
 _OWN_SERVER = re.compile(r"(openai:\S+ https://api\.openai|anthropic:\S+ https://api\.anthropic)\.com(/v1)?/?")
@@ -166,6 +169,8 @@ def _parts(config: TrainConfig) -> Iterator[Foreign]:
         programs = _PROGRAMS.get(getattr(given, named), ()) if section == "env" else ()
         for key, value in _mapping(given.model_extra).items():
             name = f"{section}.{key}"
+            if name == "env.task" and built_in:
+                yield Foreign(f"run {value!r}", (name,), _task_files(str(value)))
             if key in programs and value:
                 yield Foreign(f"run what is in {value!r}", (name,), _files([value], folders))
             usual = type(value) in (int, float) or (section == "env" and key in DatasetConfig.model_fields)
@@ -221,6 +226,13 @@ def _files(value: object, folders: Sequence[Path]) -> tuple[tuple[str, str], ...
             inside = sorted(each for each in path.rglob("*") if each.is_file())
             found[word] = digest([[str(each.relative_to(path)), _content(each)] for each in inside])
     return tuple(found.items())
+
+
+def _task_files(task: str) -> tuple[tuple[str, str], ...]:
+    """The file of a task of another maker, and those next to it, which it may import; none for a name."""
+    path = Path(task.partition("@")[0])
+    beside = sorted(path.parent.glob("*.py")) if path.suffix == ".py" else []
+    return tuple((str(file), _content(file)) for file in beside)
 
 
 def _content(path: Path) -> str:

@@ -50,6 +50,8 @@ def _renamed(message: Message, rename: Callable[[str], str], ids: Mapping[str, s
 def _renaming(folders: Mapping[Path, str]) -> Callable[[str], str]:
     names = {str(path): name for path, name in folders.items()}
     names |= {str(path.resolve()): name for path, name in folders.items()}
+    if not names:
+        return lambda text: text
     longest_first = sorted(names, key=len, reverse=True)
     pattern = re.compile("(?:" + "|".join(map(re.escape, longest_first)) + r")(?![\w-])")
     return lambda text: pattern.sub(lambda found: names[found[0]], text)

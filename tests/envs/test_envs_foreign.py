@@ -1,0 +1,255 @@
+"""Environments of other makers, with a maker whose package is a script: tasks, attempts, scores, and what is void."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import JsonValue
+
+from etude.envs.carried import returned_score, with_score
+from etude.envs.foreign.agent import ForeignAgent, ForeignFailed
+from etude.envs.foreign.environment import ForeignConfig, ForeignEnvironment
+from etude.envs.foreign.inspect import InspectConfig, InspectEnvironment
+from etude.envs.foreign.runner import RUNNERS, RunnerDied
+from etude.envs.foreign.verifiers import VerifiersEnvironment
+from etude.errors import BoundaryError, ConfigError, DataError, TransientError
+from etude.prompts import Prompts
+from etude.protocols import Agent, ChatModel
+from etude.records import SPLITS, ChatRequest, File, Reply, Score, Skill, Task, Trajectory
+from etude.registry import find
+from etude.sandbox import find_sandbox
+from etude.sandbox.sandbox import Unsafe
+from etude.testing import AgentContract, EnvironmentContract, ScriptedModel
+
+HERE = Path(__file__).parent
+SKILL = Skill(text="Answer with one word.")
+
+
+class ColourConfig(ForeignConfig):
+    def for_runner(self) -> dict[str, JsonValue]:
+        return super().for_runner() | {"wire": str(RUNNERS)}
+
+
+class Colours(ForeignEnvironment):
+    name = "colours"
+    options_type = ColourConfig
+    package = "colours"
+    script = str(HERE / "foreign_runner.py")
+
+
+def colours(**options: Any) -> Colours:
+    return Colours({"task": "colours", "ratio": [1, 1, 1], "readable": [str(HERE)], **options})
+
+
+@pytest.fixture(scope="module")
+def env() -> Colours:
+    return colours()
+
+
+def attempt(env: ForeignEnvironment, *lines: Any, skill: Skill = SKILL) -> Trajectory:
+    """One attempt at the first task, with a model that says this."""
+
+    async def once() -> Trajectory:
+        said = iter(lines)
+        agent = env.agent(ScriptedModel(lambda request: next(said)), Prompts())
+        try:
+            return await agent.attempt(env.tasks("train")[0], skill, 0)
+        finally:
+            await agent.aclose()
+
+    return asyncio.run(once())
+
+
+class TestEnvironment(EnvironmentContract):
+    def make_environment(self) -> Colours:
+        return colours()
+
+    def trajectories(self, task: Task) -> list[Trajectory]:
+        return [with_score(Trajectory(), Score(hard=hard, soft=hard)) for hard in (0, 1)]
+
+
+class AnyTask(ForeignAgent):
+    """The runner does not look tasks up. Closed after each attempt, as nobody else would."""
+
+    async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:
+        data: Mapping[str, JsonValue] = {"variant": 0, "task": task.input}
+        try:
+            return await super().attempt(task.model_copy(update={"data": data}), skill, trial)
+        finally:
+            await self.aclose()
+
+
+class TestAgent(AgentContract):
+    @pytest.fixture(autouse=True)
+    def _environment(self, env: Colours) -> None:
+        self.env = env
+
+    def make_agent(self, target: ChatModel) -> Agent:
+        agent = self.env.agent(target, Prompts())
+        agent.__class__ = AnyTask
+        return agent
+
+    def reply(self, answer: str) -> str:
+        return answer
+
+    def test_attempts_at_the_same_time_do_not_mix(self) -> None:
+        """Below: here one attempt would close the runner of the others."""
+
+
+def test_attempts_at_the_same_time_share_a_process_and_do_not_mix() -> None:
+    env = colours(limit=2)
+    tasks = [task for split in SPLITS for task in env.tasks(split)]
+
+    async def answer(request: ChatRequest) -> str:
+        number = next(n for n, task in enumerate(tasks) if task.input == request.messages[-1].text)
+        await asyncio.sleep((6 - number) / 100)
+        return f"colour {number}"
+
+    async def all_of_them() -> Sequence[Trajectory]:
+        agent = env.agent(ScriptedModel(answer), Prompts())
+        try:
+            return await asyncio.gather(*(agent.attempt(task, SKILL, 0) for task in tasks))
+        finally:
+            await agent.aclose()
+
+    assert [made.answer for made in asyncio.run(all_of_them())] == [f"colour {number}" for number in range(6)]
+
+
+def test_settings_find_both_by_name() -> None:
+    assert find("environments", "inspect") is InspectEnvironment
+    assert find("environments", "verifiers") is VerifiersEnvironment
+
+
+def test_the_score_comes_with_the_attempt(env: Colours) -> None:
+    task = env.tasks("train")[0]
+    right = task.input.split()[-1].removesuffix(".")
+    made = attempt(env, right)
+    assert (made.answer, env.score(task, made)) == (right, Score(hard=1, soft=1, feedback="correct"))
+    wrong = attempt(env, "mauve")
+    assert env.score(task, wrong) == Score(hard=0, soft=0, feedback="match: mauve")
+    with pytest.raises(BoundaryError, match="not made by its own agent"):
+        env.score(task, Trajectory(answer=right))
+
+
+def test_what_goes_wrong_in_the_package_has_no_score_and_a_limit_is_a_failure(env: Colours) -> None:
+    with pytest.raises(ForeignFailed, match="RuntimeError: the sandbox did not start"):
+        attempt(env, "break")
+    with pytest.raises(ForeignFailed, match=r"the score 3 is more than full marks, 1"):
+        attempt(env, "score 3")
+    with pytest.raises(TransientError):
+        attempt(env, TransientError("503"))
+    assert attempt(env, "limit").failure == "the message limit was reached"
+
+
+def test_scores_are_divided_by_full_marks_and_those_below_0_count_as_0() -> None:
+    env = colours(full_marks=4)
+    halves = [returned_score(attempt(env, line)) for line in ("score 3", "score -1")]
+    assert [(score.hard, score.soft) for score in halves if score is not None] == [(0.75, 0.75), (0, 0)]
+
+
+def test_a_process_that_dies_costs_nothing_but_a_second_try(env: Colours) -> None:
+    assert attempt(env, "die", "score 1").answer == "score 1"
+    with pytest.raises(RunnerDied, match=r"foreign_runner.py ended with exit code 3"):
+        attempt(env, "die", "die")
+
+
+def test_attempts_see_neither_keys_nor_files_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if isinstance(find_sandbox(unsafe=True), Unsafe):
+        pytest.skip("no sandbox works here")
+    secret = tmp_path / "secret"
+    secret.write_text("private")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-private")
+    names, seen = json.loads(attempt(colours(args={"secret": str(secret)}), "peek").answer)
+    assert "OPENAI_API_KEY" not in names
+    assert seen == "nothing"
+    env = colours(args={"secret": str(secret)}, readable=[str(HERE), str(secret)])
+    assert json.loads(attempt(env, "peek").answer)[1] == "private"
+
+
+def test_the_skill_can_be_a_folder_with_its_files() -> None:
+    skill = Skill(name="colours", text="Answer with one word.", files={"more/list.txt": File(data=b"red")})
+    made = attempt(colours(skill="folder"), "files", skill=skill)
+    assert made.answer == "colours,SKILL.md,more/list.txt"
+    assert made.read_skill is False
+
+
+def test_splits_of_the_task_are_loaded_with_arguments_of_their_own() -> None:
+    env = Colours(
+        {
+            "task": "colours",
+            "readable": [str(HERE)],
+            "split_args": {"train": {"say": "Name"}, "val": {"say": "Spell"}},
+            "limit": 2,
+        }
+    )
+    assert [[task.input for task in env.tasks(split)] for split in SPLITS] == [
+        ["Name the colour red.", "Name the colour green."],
+        ["Spell the colour red.", "Spell the colour green."],
+        [],
+    ]
+    with pytest.raises(ConfigError, match="split_args has no 'val'"):
+        colours(split_args={"train": {}})
+
+
+def test_tasks_that_cannot_be_loaded_are_an_error_before_anything_is_paid() -> None:
+    with pytest.raises(DataError, match="the data are gone"):
+        colours(args={"broken": True})
+    with pytest.raises(ConfigError, match=r"there is no such file"):
+        colours(task="missing.py@sums")
+    with pytest.raises(ConfigError, match="is not a program"):
+        colours(python="no/such/python")
+
+
+@pytest.mark.parametrize(("kind", "name"), [(InspectEnvironment, "inspect"), (VerifiersEnvironment, "verifiers")])
+def test_a_missing_package_says_how_to_make_a_place_for_it(kind: type[ForeignEnvironment], name: str) -> None:
+    with pytest.raises(ConfigError, match="cannot import what the environment") as error:
+        kind({"task": "sums", "python": "/usr/bin/python3" if Path("/usr/bin/python3").exists() else sys.executable})
+    assert f"python3 -m venv .venv-{name} && .venv-{name}/bin/pip install {kind.package}" in error.value.hint
+
+
+class Scored(InspectEnvironment):
+    """inspect's settings, and a runner that says what the arguments say."""
+
+    class Config(InspectConfig):
+        def for_runner(self) -> dict[str, JsonValue]:
+            return super().for_runner() | {"wire": str(RUNNERS)}
+
+    options_type = Config
+    script = Colours.script
+
+
+def scored(args: Mapping[str, Any], **options: Any) -> Scored:
+    return Scored({"task": "any/task", "readable": [str(HERE)], "args": args, **options})
+
+
+def test_one_of_several_scores_has_to_be_named_and_a_sandbox_needs_a_place() -> None:
+    assert scored({"scores": ["one", "two"]}, score="two").tasks("train")
+    with pytest.raises(ConfigError, match="several scorers: one, two"):
+        scored({"scores": ["one", "two"]})
+    with pytest.raises(ConfigError, match="score = 'three': the task has one, two"):
+        scored({"scores": ["one", "two"]}, score="three")
+    with pytest.raises(DataError, match="no scorer"):
+        scored({"scores": []})
+    with pytest.raises(ConfigError, match="brings the sandbox 'docker'") as error:
+        scored({"sandboxes": ["docker", "local"]})
+    assert "own_sandbox: true" in error.value.hint
+    assert scored({"sandboxes": ["docker"]}, own_sandbox=True).tasks("train")
+
+
+def test_the_fingerprint_changes_with_arguments_and_the_code_next_to_the_task(tmp_path: Path) -> None:
+    task = tmp_path / "task.py"
+    task.write_text("")
+    before = colours(task=str(task)).fingerprint()
+    assert colours(task=str(task)).fingerprint() == before
+    assert colours(task=str(task), args={"more": 1}).fingerprint() != before
+    (tmp_path / "helper.py").write_text("SCORE = 1\n")
+    assert colours(task=str(task)).fingerprint() != before
+
+
+def test_replies_of_the_model_that_say_nothing_fail_the_attempt_with_the_reason(env: Colours) -> None:
+    assert attempt(env, Reply(text="no", finish="refusal")).failure == "the model refused"
+    assert attempt(env, Reply(text="", finish="length")).failure.startswith("the reply was cut off")
