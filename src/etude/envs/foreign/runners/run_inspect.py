@@ -3,12 +3,12 @@
 and takes further samples while it runs."""
 
 import asyncio
+import itertools
 import json
 import math
 import os
 import sys
 import tempfile
-from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ try:
     from inspect_ai.model import ChatMessageSystem, GenerateConfig, ModelAPI, get_model, modelapi
     from inspect_ai.scorer import value_to_float
     from inspect_ai.solver import solver, use_tools
+    from inspect_ai.solver._task_state import sample_state
     from inspect_ai.tool import skill
     from inspect_ai.util import registry_create, registry_info
 except ImportError as problem:
@@ -53,7 +54,14 @@ class Attempt:
         return get_model(service, base_url=self.order["url"], api_key=key, memoize=False).api
 
 
-CURRENT: ContextVar[Attempt] = ContextVar("attempt")
+UNDER_WAY: dict[int, Attempt] = {}
+"""Attempts by the number that tells them apart: that of the epoch, as inspect calls it."""
+NUMBERS = itertools.count(1)
+
+
+def current() -> Attempt:
+    """The attempt whose solver or scorer is running."""
+    return UNDER_WAY[sample_state().epoch]
 
 
 if not MISSING:
@@ -73,7 +81,7 @@ if not MISSING:
             super().__init__(model_name, base_url, api_key, [], config or GenerateConfig())
 
         async def generate(self, input: Any, tools: Any, tool_choice: Any, config: Any) -> Any:
-            attempt = CURRENT.get()
+            attempt = current()
             if self.model_name == "other" or attempt.scoring:
                 return await attempt.other.generate(input, tools, tool_choice, config)
             text = attempt.order["text"]
@@ -89,17 +97,15 @@ if not MISSING:
         """From here on it is not the agent that asks."""
 
         async def on_sample_scoring(self, data: Any) -> None:
-            CURRENT.get().scoring = True
+            current().scoring = True
 
     class Source(SampleSource):  # pyright: ignore[reportPossiblyUnboundVariable]
         """The samples of one variant, as they are ordered."""
 
         def __init__(self) -> None:
             self.waiting: asyncio.Queue[tuple[Any, Attempt]] = asyncio.Queue()
-            self.under_way: dict[int, Attempt] = {}
             self._ordered = asyncio.Event()
             self._passing: asyncio.Task[None] | None = None
-            self._count = 0
 
         async def next_samples(self) -> list[Any]:
             if self._passing is None:  # in here, since only what the evaluation starts can add samples to it
@@ -111,26 +117,25 @@ if not MISSING:
         async def _pass_on(self) -> None:
             while True:
                 sample, attempt = await self.waiting.get()
-                self._count += 1
-                self.under_way[self._count] = attempt
-                enqueue_sample(sample, epoch=self._count)  # the number of the epoch tells attempts apart
+                number = next(NUMBERS)
+                UNDER_WAY[number] = attempt
+                enqueue_sample(sample, epoch=number)
                 self._ordered.set()
 
         async def sample_complete(self, sample: Any) -> None:
-            attempt = self.under_way.pop(sample.epoch)
+            attempt = UNDER_WAY.pop(sample.epoch)
             if not attempt.done.done():
                 attempt.done.set_result(sample)
 
         async def sample_abandoned(self, sample: Any, epoch: int) -> None:
-            self.under_way.pop(epoch).done.set_exception(RuntimeError("the sample was abandoned"))
+            UNDER_WAY.pop(epoch).done.set_exception(RuntimeError("the sample was abandoned"))
 
     @solver  # pyright: ignore[reportPossiblyUnboundVariable]
-    def begin(source: Any) -> Any:
+    def begin() -> Any:
         """Comes before the setup and the solver of the task."""
 
         async def solve(state: Any, generate: Any) -> Any:
-            attempt = source.under_way[state.epoch]
-            CURRENT.set(attempt)
+            attempt = UNDER_WAY[state.epoch]
             if attempt.order["files"]:
                 folder = Path(tempfile.mkdtemp(), attempt.order["name"])
                 write_skill(folder, attempt.order["files"])
@@ -160,7 +165,7 @@ class Variant:
     def running(self) -> Any:
         """The task that takes samples from the source."""
         setup = self.task.setup or []
-        before = [begin(self.source), *(setup if isinstance(setup, list) else [setup])]
+        before = [begin(), *(setup if isinstance(setup, list) else [setup])]
         change: dict[str, Any] = {
             "dataset": self.source,
             "setup": before,
