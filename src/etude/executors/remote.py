@@ -247,7 +247,9 @@ class _Pool(Place):
                 self._stillborn += 1
                 if self._stillborn >= MOST_STILLBORN:
                     why = f": {ended}" if isinstance(ended, Exception) else ""
-                    self._fail(StopRun(f"worker processes end before they can work{why}"))
+                    text = f"{MOST_STILLBORN} worker processes in a row ended before they could work{why}"
+                    hint = "see what they printed; the same command goes on from here"
+                    self._fail(StopRun(text, hint=hint))
             if not self._closing:
                 await asyncio.sleep(_PAUSE_SECONDS * self._stillborn)
 
