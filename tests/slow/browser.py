@@ -1,7 +1,8 @@
 """A real browser: Debian's chromium with its driver."""
 
 import shutil
-from collections.abc import Generator
+import time
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -45,3 +46,26 @@ def sized(driver: Any, wide: int, high: int, *, dark: bool = False, scale: float
 def told(driver: Any) -> list[str]:
     """What the browser's console has said: errors of scripts, files that are missing, what a policy has blocked."""
     return [entry["message"] for entry in driver.get_log("browser")]
+
+
+def opened(driver: Any, url: str) -> None:
+    """Load a page, also when only what stands after `#` is another."""
+    driver.get("about:blank")
+    driver.get(url)
+    until(
+        lambda: driver.find_elements("css selector", "main h1") and not driver.find_elements("css selector", ".wait")
+    )
+
+
+def until(what: Callable[[], Any], seconds: float = 30) -> Any:
+    """What it gives once that is true."""
+    end = time.monotonic() + seconds
+    while not (found := what()):
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.05)
+    return found
+
+
+def shown(driver: Any, selector: str) -> str:
+    """The text that can be seen in the first element of these; empty where there is none."""
+    return str(driver.execute_script("return document.querySelector(arguments[0])?.innerText ?? ''", selector))

@@ -4,25 +4,26 @@ import json
 import os
 import re
 import shutil
-import sqlite3
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Generator
-from contextlib import closing
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import WHY_NOT, browser, sized, there, told
+from browser import WHY_NOT, browser, opened, shown, sized, there, told, until
+from figures import Run, figures_agree
 from reading import CONTROLS, LANDMARKS, Heard, layout
 from sleep_proposals import offer
 from sleep_proposals import project as made_project
+from small_night import Small
 
 from etude.cli.demo import make_project
 from etude.simulation.endpoint import running_endpoint
+from etude.sleep.adoption.rules import Answers, Evidence, Trial
 from etude.sleep.review import Reviews
 from etude.sleep.state import SleepState
+from etude.sleep.tasks.mined import Quote
 from etude.view.export import export_page
 from etude.view.server import ViewServer, serving
 from etude.view.shelf import Shelf
@@ -40,6 +41,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make_project(folder)
     for name, policy in (("demo", "evidence"), ("paper", "paper")):
         words = ["train", "etude.yaml", "--name", name, "--search.policy", policy, "--train.epochs", "2"]
+        for role, dollars in (("target", "3"), ("optimizer", "15")):
+            words += [f"--{role}.price.input", dollars, f"--{role}.price.output", dollars]
         subprocess.run([sys.executable, "-m", "etude", *words], cwd=folder, check=True, capture_output=True)
     return folder
 
@@ -56,39 +59,6 @@ def server(project: Path) -> Generator[ViewServer]:
         yield server
 
 
-def opened(driver: Any, url: str) -> None:
-    """Load a page, also when only what stands after `#` is another."""
-    driver.get("about:blank")
-    driver.get(url)
-    until(lambda: driver.find_elements("css selector", "main h1") and not waiting(driver))
-
-
-def waiting(driver: Any) -> bool:
-    return bool(driver.find_elements("css selector", ".wait"))
-
-
-def until(what: Callable[[], Any], seconds: float = 30) -> Any:
-    """What it gives once that is true."""
-    end = time.monotonic() + seconds
-    while not (found := what()):
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.05)
-    return found
-
-
-def shown(driver: Any, selector: str) -> str:
-    return str(driver.execute_script("return document.querySelector(arguments[0])?.innerText ?? ''", selector))
-
-
-def cells(driver: Any, rows: str, *columns: int) -> list[list[str]]:
-    """What stands in these columns of the rows that a selector finds."""
-    script = (
-        "const [rows, columns] = arguments;"
-        "return [...document.querySelectorAll(rows)].map((row) => columns.map((at) => row.cells[at].textContent))"
-    )
-    return driver.execute_script(script, rows, columns)
-
-
 def etude(*words: str, folder: Path | None = None, **environ: str) -> "subprocess.Popen[str]":
     """The command, in a process of its own."""
     command = [sys.executable, "-m", "etude", *words]
@@ -96,82 +66,6 @@ def etude(*words: str, folder: Path | None = None, **environ: str) -> "subproces
     return subprocess.Popen(
         command, cwd=folder, env=everything, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
-
-
-def asked(run: Path, sql: str) -> list[tuple[Any, ...]]:
-    with closing(sqlite3.connect(f"file:{run / 'journal.db'}?mode=ro", uri=True)) as database:
-        return database.execute(sql).fetchall()
-
-
-def figures_agree(driver: Any, url: str, run: Path) -> None:
-    """Each screen of a finished run says what journal and files say."""
-    name = run.name
-    summary = json.loads((run / "summary.json").read_text())
-    calls, tokens = asked(run, "SELECT COUNT(*), SUM(input_tokens + output_tokens) FROM spend")[0]
-    opened(driver, f"{url}#/runs/{name}")
-    band = shown(driver, ".band")
-    assert f"{calls:,} calls" in band
-    assert f"{tokens / 1000:.0f}k tokens" in band
-    for skill in ("initial", "best"):
-        assert f"{summary[skill]['test']['mean']:.2f}" in band
-    assert summary["verdict"] in band
-    rows = cells(driver, ".figures tbody tr", 1, 5)
-    steps = [row for row in rows if row[1] != "–"]
-    assert [row[1] for row in steps] == [f"{step['batch']:.2f}" for step in summary["curve"]]
-    assert [row[0] for row in steps] == [step["action"] for step in summary["curve"]]
-
-    opened(driver, f"{url}#/runs")
-    (row,) = (row for row in cells(driver, ".scroll tbody tr", 1, 3, 4, 5, 6) if row[0] == name)
-    means = [f"{summary['best'][split]['mean']:.2f}" for split in ("val", "test")]
-    assert row == [name, str(len(list(run.glob("steps/*")))), *means, f"{calls:,}"]
-
-    opened(driver, f"{url}#/runs/{name}/cost")
-    total = cells(driver, "tfoot tr", 1)[0]
-    assert total[0] == f"{calls:,}"
-    by_role = cells(driver, "tbody tr", 0, 2)
-    for role, count in asked(run, "SELECT role, COUNT(*) FROM spend GROUP BY role"):
-        assert sum(int(number.replace(",", "")) for of, number in by_role if of == role) == count
-
-    provenance = json.loads((run / "provenance.json").read_text())
-    opened(driver, f"{url}#/runs/{name}/skill")
-    lines = cells(driver, ".blame tbody tr", 6, 2)
-    assert [text for text, _ in lines] == [line["text"] for line in provenance["lines"]]
-    for (_, cites), line in zip(lines, provenance["lines"], strict=True):
-        edits = [provenance["changes"][line["change"]]["edits"][at] for at in line["edits"]] if line["edits"] else []
-        assert cites == (str(len({each for edit in edits for each in edit["failures"]})) if edits else "")
-
-    latest = max((run / "skills").glob("*.md"))
-    opened(driver, f"{url}#/runs/{name}/skill/{int(latest.stem)}")
-    texts = driver.execute_script("return [...document.querySelectorAll('pre.text')].map((each) => each.textContent)")
-    assert texts == [latest.read_text()]
-
-    rollout = json.loads((run / "steps/0001/rollout.json").read_text())
-    opened(driver, f"{url}#/runs/{name}/steps/0001")
-    failed = [each for each in rollout if each["score"]["hard"] < 1]
-    assert f"{len(failed)} of {len(rollout)} attempts failed" in shown(driver, "main")
-    opened(driver, f"{url}#/runs/{name}/attempts/{failed[0]['id']}")
-    text = shown(driver, "main")
-    assert failed[0]["task"]["input"] in text
-    assert failed[0]["score"]["feedback"] in text
-    opened(driver, f"{url}#/runs/{name}/tasks?split=train")
-    scores = {each["task"]["id"]: each["score"]["hard"] for each in rollout}
-    for task, hard in list(scores.items())[:5]:
-        words = driver.execute_script(
-            "const rows = [...document.querySelectorAll('.heat tbody tr')];"
-            "const row = rows.find((row) => row.cells[0]?.textContent === arguments[0]);"
-            "return row?.cells[1].querySelector('.cell')?.getAttribute('aria-label')",
-            task,
-        )
-        if words is not None:
-            assert words.startswith(f"1: {'solved' if hard == 1 else 'failed'}")
-    sized(driver, 1280, 9000)  # rows that cannot be seen are not drawn
-    opened(driver, f"{url}#/runs/{name}/tasks?split=test")
-    for skill in ("initial", "best"):
-        selector = f".heat .cell[aria-label^='{skill}: '], .heat .cell[aria-label^='{skill}: solved']"
-        every, solved = (len(driver.find_elements("css selector", each)) for each in selector.split(", "))
-        assert every == summary[skill]["test"]["n"]
-        assert solved / every == pytest.approx(summary[skill]["test"]["mean"])
-    sized(driver, 1280, 900)
 
 
 @pytest.mark.parametrize("name", ["demo", "paper"])
@@ -230,7 +124,7 @@ def test_a_run_is_watched_from_its_first_to_its_last_event_over_a_restart_of_the
             until(lambda: calls() > counts[-1])
             told_by, _ = training.communicate(timeout=240)
         assert training.returncode == 0, told_by
-    ((sent,),) = asked(run, "SELECT COUNT(*) FROM spend")
+    ((sent,),) = Run(run).asked("SELECT COUNT(*) FROM spend")
     until(lambda: "finished" in shown(chromium, ".band .state") and calls() == sent)
     figures_agree(chromium, server.url, run)
     server.stop()
@@ -290,6 +184,25 @@ def test_rules_of_a_night_are_decided_on_one_by_one(chromium: Any, tmp_path: Pat
         ]
         assert place.memory.read_text().count("me.") == 1
     told(chromium)
+
+
+def test_the_screen_of_a_night_says_what_its_report_says(chromium: Any, tmp_path: Path) -> None:
+    small = Small(tmp_path, n=8)
+    for _ in range(2):  # one finds a rule, one leaves it waiting
+        small.night({"max_tasks": 4, "memory": True})
+    with serving(Shelf([], tmp_path / "none", reviews=Reviews(small.project, small.state))) as server:
+        for night in small.state.numbers():
+            report = (small.state.night(night) / "report.md").read_text()
+            rules = re.findall(r"^\d+\. (.*)  \[(\w+)\]", report, re.MULTILINE)
+            lines = re.findall(r"^   (.*)$", report.partition("<details>")[0], re.MULTILINE)
+            statistics = report.partition("```text")[2].partition("```text")[2].partition("```")[0].split("\n")
+            opened(chromium, f"{server.url}#/nights/{night}")
+            text = str(chromium.execute_script("return document.querySelector('main').textContent"))
+            assert rules, night
+            assert statistics, night
+            for words in (*(part for rule in rules for part in rule), *lines, *statistics):
+                assert words in text, words
+            assert f"{len(rules)} of {len(rules)} rule" in text
 
 
 def test_a_run_is_stopped_from_the_page(chromium: Any, project: Path, tmp_path: Path) -> None:
@@ -378,6 +291,19 @@ def hostile(project: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pa
     return run, number[0]
 
 
+def hostile_night(folder: Path) -> Reviews:
+    """A night with a rule for each attack, which rests on more of the same."""
+    place = made_project(folder)
+    rules = {f"- Rule {number} {text}": text for number, text in enumerate(ATTACKS)}
+    found: dict[str, Evidence] = {}
+    for rule, text in rules.items():
+        example = Answers(asked=text, before=f"{text} a", after=f"{text} b")
+        quote = Quote.model_validate({"session": {"source": text, "id": text}, "text": text})
+        found[rule] = Evidence(trial=Trial(tasks=4, without=1, with_it=4, example=example), quotes=(quote,))
+    offer(place, [(place.memory, "".join(f"{rule}\n" for rule in rules))], night="0001", evidence=found)
+    return Reviews(place.root, SleepState(place.state))
+
+
 def test_ten_thousand_hostile_strings_execute_nothing_and_break_no_layout(
     chromium: Any, hostile: tuple[Path, int], tmp_path: Path
 ) -> None:
@@ -385,17 +311,19 @@ def test_ten_thousand_hostile_strings_execute_nothing_and_break_no_layout(
     assert number >= 10_000
     chromium.get("about:blank")  # the page of an earlier test still asks for its server
     told(chromium)
-    shelf = Shelf([run], None)
+    shelf = Shelf([run], None, reviews=hostile_night(tmp_path))
     file = tmp_path / "report.html"
     file.write_text(export_page(shelf))
-    attempt = json.loads((run / "steps/0001/rollout.json").read_text())[0]["id"]
+    huge, other, *_ = json.loads((run / "steps/0001/rollout.json").read_text())
     name = chromium.execute_script("return encodeURIComponent(arguments[0])", run.name)
+    of_run = (*SCREENS, *(f"/attempts/{each['id']}" for each in (huge, other)))
+    screens = ["runs", *(f"runs/{name}{screen}" for screen in of_run)]
     with serving(shelf) as server:
-        for url in (server.url, file.as_uri()):
+        for url, more in ((server.url, ["nights", "nights/1"]), (file.as_uri(), [])):
             for wide in (360, 1280):
                 sized(chromium, wide, 800)
-                for screen in (*SCREENS, f"/attempts/{attempt}"):
-                    opened(chromium, f"{url}#/runs/{name}{screen}")
+                for screen in (*screens, *more, f"runs/{name}/{name}/{name}"):
+                    opened(chromium, f"{url}#/{screen}")
                     found = chromium.execute_script(
                         "const strange = document.querySelectorAll('main img, main iframe, main script').length;"
                         "return {hit: window.hit ?? 0, wide: document.documentElement.scrollWidth, strange}"

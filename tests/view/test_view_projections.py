@@ -101,10 +101,12 @@ def test_each_attempt_stands_in_its_place_among_tasks_and_steps(run: Path) -> No
 
 
 def test_an_attempt_rests_on_what_the_journal_holds_of_it(run: Path) -> None:
+    initial = json.loads((run / "summary.json").read_text())["initial"]["hash"]
     for event in events(run, "attempt_finished")[::7]:
         page = document(run, f"/attempts/{event['attempt']}")
         assert (page["task"], page["hard"], page["split"]) == (event["task"], event["hard"], event["split"])
         assert [fact["name"] for fact in page["facts"]] == event["facts"]
+        assert (page["skill"] == "initial") == (event["skill"] == initial)
         assert page["usd"] == 0  # of the simulated world
         for fact in page["facts"]:
             kind, _, start = fact["name"].partition(" ")

@@ -12,6 +12,7 @@ from etude.errors import DataError
 from etude.records import Attempt, Message, Record, Split, Usage
 from etude.store.database import Database
 from etude.store.projections.log import Log, Seen
+from etude.store.projections.skills import skill_names
 from etude.store.views import JOURNAL
 
 _ATTEMPTS = TypeAdapter(tuple[Attempt, ...])
@@ -39,14 +40,13 @@ class AttemptLine(Record):
 
     attempt: str
     skill: str
-    outcome: str
+    """As `initial` or `after step 3`; of one that was tried only, its hash."""
     hard: float | None
 
 
 class AttemptPage(Record):
     """One attempt."""
 
-    run: str
     name: str
     task: str
     split: Split
@@ -55,7 +55,7 @@ class AttemptPage(Record):
     soft: float | None
     reason: str
     skill: str
-    """The hash of its skill."""
+    """As `initial` or `after step 3`; of one that was tried only, its hash."""
     usd: float | None
     """What the calls of its agent cost, in US dollars; None when that is unknown."""
     attempt: Attempt | None
@@ -103,9 +103,9 @@ def attempt_page(log: Log, name: str) -> AttemptPage:
             f"run {log.path.name!r} has no attempt {name!r}",
             hint=f"the edits of a step cite attempts: `etude show {log.path} --step 1`",
         )
-    others = [each for each in log.known.values() if each.task == seen.task]
+    same = [each for each in log.known.values() if each.task == seen.task]
     with _journal(log.path) as database:
-        return _page(log.path.resolve().name, seen, find_attempt(log.path, name), others, database)
+        return _Maker(log, database).page(seen, find_attempt(log.path, name), same)
 
 
 def attempt_pages(log: Log, names: Sequence[str]) -> Iterator[AttemptPage]:
@@ -118,9 +118,9 @@ def attempt_pages(log: Log, names: Sequence[str]) -> Iterator[AttemptPage]:
     for step, batch in sorted(log.batches.items()):
         file = log.path / f"steps/{step:04d}/rollout.json"
         steps.update((seen.attempt, file) for seen in batch)
-    run = log.path.resolve().name
     last: tuple[Path | None, dict[str, Attempt]] = None, {}
     with _journal(log.path) as database:
+        maker = _Maker(log, database)
         for name in names:
             file = steps.get(name)
             if file is not None and file != last[0]:
@@ -128,7 +128,7 @@ def attempt_pages(log: Log, names: Sequence[str]) -> Iterator[AttemptPage]:
             attempt = None if file is None else last[1].get(name)
             seen = log.known.get(name)
             if seen is not None:
-                yield _page(run, seen, attempt, tasks[seen.task], database)
+                yield maker.page(seen, attempt, tasks[seen.task])
 
 
 @contextmanager
@@ -140,26 +140,36 @@ def _journal(path: Path) -> Generator[Database]:
         database.close()
 
 
-def _page(run: str, seen: Seen, attempt: Attempt | None, same: Iterable[Seen], database: Database) -> AttemptPage:
-    return AttemptPage(
-        run=run,
-        name=seen.attempt,
-        task=seen.task,
-        split=seen.split,
-        outcome=seen.outcome,
-        hard=seen.hard,
-        soft=seen.soft,
-        reason=seen.reason,
-        skill=seen.skill,
-        usd=seen.usd,
-        attempt=attempt,
-        facts=_facts(database, seen),
-        others=tuple(
-            AttemptLine(attempt=each.attempt, skill=each.skill, outcome=each.outcome, hard=each.hard)
-            for each in same
-            if each.attempt != seen.attempt
-        ),
-    )
+class _Maker:
+    """Makes pages of attempts of one run."""
+
+    def __init__(self, log: Log, database: Database) -> None:
+        self._skills = skill_names(log.path)
+        self._database = database
+
+    def page(self, seen: Seen, attempt: Attempt | None, same: Iterable[Seen]) -> AttemptPage:
+        """That of an attempt; `same` are those at its task."""
+        return AttemptPage(
+            name=seen.attempt,
+            task=seen.task,
+            split=seen.split,
+            outcome=seen.outcome,
+            hard=seen.hard,
+            soft=seen.soft,
+            reason=seen.reason,
+            skill=self._skill(seen),
+            usd=seen.usd,
+            attempt=attempt,
+            facts=_facts(self._database, seen),
+            others=tuple(
+                AttemptLine(attempt=each.attempt, skill=self._skill(each), hard=each.hard)
+                for each in same
+                if each.attempt != seen.attempt
+            ),
+        )
+
+    def _skill(self, seen: Seen) -> str:
+        return self._skills.get(seen.skill, f"tried only, {seen.skill}")
 
 
 def _facts(database: Database, seen: Seen) -> tuple[FactRow, ...]:

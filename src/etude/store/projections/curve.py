@@ -12,7 +12,6 @@ class Point(Record):
     step: int
     origin: str
     action: str
-    reason: str
     batch: float | None
     """Mean score of the training attempts of its step, made with the skill before it."""
     val: float | None
@@ -28,7 +27,6 @@ class Point(Record):
 class Curve(Record):
     """A run over the calls of its target."""
 
-    name: str
     points: tuple[Point, ...]
 
 
@@ -43,7 +41,6 @@ def curve(log: Log) -> Curve:
             step=mark.step,
             origin=mark.origin,
             action=mark.action,
-            reason=mark.reason,
             batch=mark.batch,
             val=mark.val,
             solved=mark.fixed / mark.failed if mark.failed else None,
@@ -52,4 +49,4 @@ def curve(log: Log) -> Curve:
         )
         for mark in first.values()
     )
-    return Curve(name=log.path.resolve().name, points=points)
+    return Curve(points=points)

@@ -48,7 +48,6 @@ class Mark(NamedTuple):
     step: int
     origin: str
     action: str
-    reason: str
     batch: float | None
     """Mean score of the training attempts of the step, made with the skill before it."""
     val: float | None
@@ -56,7 +55,6 @@ class Mark(NamedTuple):
     failed: int
     fixed: int
     target_calls: int
-    calls: int
     tokens: int
     usd: float | None
 
@@ -241,13 +239,11 @@ class Log:
                 step=int(event["step"]),
                 origin=str(event["origin"]),
                 action=str(event["action"]),
-                reason=str(event["reason"]),
                 batch=event.get("batch"),
                 val=event["current"],
                 failed=int(event.get("failed", 0)),
                 fixed=int(event.get("fixed", 0)),
                 target_calls=self.calls.get("target", 0),
-                calls=sum(one.calls for one in used),
                 tokens=sum(one.input_tokens + one.output_tokens for one in used),
                 usd=None if None in prices else sum(price for price in prices if price is not None),
             )

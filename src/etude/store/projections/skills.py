@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from etude.errors import DataError
-from etude.records import Record
+from etude.records import Record, Skill
 from etude.records.provenance import Line, Provenance, ProvenEdit
 from etude.skill.diff import unified_diff
 from etude.skill.folder import PROVENANCE
@@ -40,7 +40,6 @@ class BlamedLine(Record):
 class SkillPage(Record):
     """The skill that a run hands out, or has so far."""
 
-    run: str
     provenance: Provenance
     lines: tuple[BlamedLine, ...]
     versions: tuple[int, ...]
@@ -50,7 +49,6 @@ class SkillPage(Record):
 class Version(Record):
     """The skill after a step."""
 
-    run: str
     step: int
     text: str
     diff: str
@@ -72,7 +70,6 @@ def skill_page(run: RunView) -> SkillPage:
     """The skill with its blame. Raises DataError: there is none yet, or it is damaged."""
     provenance = provenance_of(run)
     return SkillPage(
-        run=run.name,
         provenance=provenance,
         lines=tuple(blamed(provenance, number) for number in range(1, len(provenance.lines) + 1)),
         versions=tuple(int(Path(name).stem) for name in run.skills),
@@ -86,7 +83,19 @@ def version(run: RunView, step: int) -> Version:
         raise DataError(f"run {run.name!r} has no skill of step {step}", hint=f"it has {len(steps)} skills so far")
     text, at = _text(run, step), steps.index(step)
     before = text if at == 0 else _text(run, steps[at - 1])
-    return Version(run=run.name, step=step, text=text, diff=unified_diff(before, text, "before", "after"))
+    return Version(step=step, text=text, diff=unified_diff(before, text, "before", "after"))
+
+
+def skill_names(path: Path) -> dict[str, str]:
+    """What the skills of a run are called, by their hashes. One with files is not told by its text alone."""
+    found = {Skill(text="").hash: "no skill"}
+    for file in (*sorted(path.glob("skills/*.md")), *sorted(path.glob("steps/*/candidate.md"))):
+        if file.name == "candidate.md":
+            name = f"candidate of step {int(file.parent.name)}"
+        else:
+            name = f"after step {int(file.stem)}" if int(file.stem) else "initial"
+        found.setdefault(Skill(text=file.read_bytes().decode(errors="replace")).hash, name)
+    return found
 
 
 def edits_of(provenance: Provenance, line: Line) -> tuple[ProvenEdit, ...]:

@@ -30,7 +30,6 @@ class Tried(Record):
 
     attempt: str
     task: str
-    outcome: str
     hard: float | None
     reason: str
     feedback: str
@@ -51,7 +50,6 @@ class EditRow(Record):
 class StepPage(Record):
     """A step or a slow update."""
 
-    run: str
     place: str
     name: str
     last: int
@@ -88,7 +86,6 @@ def step_page(run: RunView, place: str) -> StepPage:
         row = EditRow(edit=applied.edit, fate=applied.fate, detail=applied.detail, tasks=tuple(cited))
         rows.append(row if found is None else row.model_copy(update={"fixes": found.fixes, "needed": found.needed}))
     return StepPage(
-        run=run.name,
         place=place,
         name=decision.name,
         last=run.steps[-1].number if run.steps else 0,
@@ -97,7 +94,6 @@ def step_page(run: RunView, place: str) -> StepPage:
             Tried(
                 attempt=attempt.id,
                 task=attempt.task.id,
-                outcome=attempt.outcome,
                 hard=None if attempt.score is None else attempt.score.hard,
                 reason=attempt.reason,
                 feedback="" if attempt.score is None else attempt.score.feedback,

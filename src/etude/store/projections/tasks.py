@@ -43,7 +43,6 @@ class Column(Record):
 class TaskMatrix(Record):
     """All tasks that were attempted."""
 
-    run: str
     columns: tuple[Column, ...]
     rows: tuple[TaskRow, ...]
 
@@ -81,7 +80,6 @@ def task_matrix(log: Log, initial: str, best: str) -> TaskMatrix:
     types = {seen.task: seen.type for seen in log.known.values()}
     rows = sorted(found, key=lambda row: (_ORDER.index(row[0]), types.get(row[1], ""), row[1]))
     return TaskMatrix(
-        run=log.path.resolve().name,
         columns=tuple(columns),
         rows=tuple(
             # Not validated: it was made here.

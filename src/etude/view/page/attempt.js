@@ -21,7 +21,7 @@ function Shown({ run, page }) {
     <dl class="facts">
       <dt>task</dt><dd><a href=${to(["runs", run, "tasks"], { split: page.split, task: page.task })} most=${200}>${page.task}</a> <span class="soft">${page.split}</span></dd>
       <dt>score</dt><dd>${score(page.hard)}${page.soft !== null && page.soft !== page.hard ? html` <span class="soft">soft ${score(page.soft)}</span>` : null} ${page.reason}</dd>
-      <dt>skill</dt><dd class="code">${page.skill}</dd>
+      <dt>skill</dt><dd>${page.skill}</dd>
       ${usage ? html`<dt>tokens</dt><dd class="number">${count(usage.input_tokens)} in${usage.cached_tokens ? ` (${count(usage.cached_tokens)} cached)` : ""}, ${count(usage.output_tokens)} out</dd>` : null}
       <dt>cost</dt><dd class="number">${page.usd === null ? "unknown" : page.usd === 0 ? "nothing" : money(page.usd)}</dd>
       ${facts.length ? html`<dt>time</dt><dd class="number">${seconds.toFixed(2)} s of work</dd>` : null}
@@ -42,7 +42,7 @@ function Shown({ run, page }) {
       ? html`<section>
           <h2>Other attempts at this task</h2>
           <ul class="attempts">
-            ${others.map((other) => html`<li><${Cell} kind=${stateOf(other.hard)} /> <a data-row href=${to(["runs", run, "attempts", other.attempt])}>${other.attempt}</a> <b>${score(other.hard)}</b> <span class="soft">skill <span class="code">${other.skill}</span>${other.skill === page.skill ? ", the same" : ""}</span></li>`)}
+            ${others.map((other) => html`<li><${Cell} kind=${stateOf(other.hard)} /> <a data-row href=${to(["runs", run, "attempts", other.attempt])}>${other.attempt}</a> <b>${score(other.hard)}</b> <span class="soft">skill: ${other.skill}${other.skill === page.skill ? ", the same" : ""}</span></li>`)}
           </ul>
         </section>`
       : null}
@@ -109,11 +109,12 @@ function Waterfall({ facts }) {
   return html`<ol class="waterfall">
     ${facts.map((fact, at) => {
       const left = Math.max(0, (100 * (ends[at] - fact.seconds - begin)) / all);
-      return html`<li>
-        <span class="code">${fact.name}</span>
-        <span class="bar"><i style=${{ left: `${left}%`, width: `${Math.min(100 - left, Math.max(1, (100 * fact.seconds) / all))}%` }}></i></span>
-        <span class="number soft">${fact.seconds.toFixed(2)} s${fact.usage ? `, ${count(fact.usage.output_tokens)} tokens out` : ""}</span>
-      </li>`;
+      const wide = Math.min(100 - left, Math.max(1, (100 * fact.seconds) / all));
+      const row = html`<span class="code">${fact.name}</span>
+        <span class="bar"><i style=${{ left: `${left}%`, width: `${wide}%` }}></i></span>
+        <span class="number soft">${fact.seconds.toFixed(2)} s${fact.usage ? `, ${count(fact.usage.output_tokens)} tokens out` : ""}</span>`;
+      if (!fact.said) return html`<li class="row">${row}</li>`;
+      return html`<li><details><summary class="row">${row}</summary><pre class="text" most=${40_000}>${fact.said}</pre></details></li>`;
     })}
   </ol>`;
 }

@@ -43,7 +43,7 @@ function Shown({ page }) {
                   <dd><${Interval} value=${best[pair]} /></dd>`}
             ${tested && page.test_gain && !same
               ? html`<dt>gain</dt>
-                  <dd><${Change} value=${page.test_gain} /> <span class="soft">n=${page.test_gain.n}</span></dd>`
+                  <dd><${Change} value=${page.test_gain} /> <span class="soft">${count(page.test_gain.n)} tasks</span></dd>`
               : null}
           </dl>
           <${Intervals}

@@ -19,21 +19,21 @@ function Shown({ cost }) {
       <h2>By role and stage</h2>
       <div class="scroll" tabindex="0" role="region" aria-label="cost by role and stage">
         <table>
-          <thead><tr><th>role</th><th>stage</th><th class="figure">calls</th><th class="figure">failed</th><th class="figure">tokens in</th><th class="figure">cached</th><th class="figure">out</th><th class="figure">cost</th><th>share of tokens</th></tr></thead>
+          <thead><tr><th>role</th><th>stage</th><th class="figure">calls</th><th class="figure minor">failed</th><th class="figure">tokens in</th><th class="figure minor">cached</th><th class="figure">out</th><th class="figure">cost</th><th class="minor">tokens</th></tr></thead>
           <tbody>
             ${stages.map(
               (stage) => html`<tr>
                 <td class="word">${stage.role}</td><td class="word">${stage.stage === "-" ? "cut off" : stage.stage.replace("_", " ")}</td>
-                <td class="figure">${count(stage.calls)}</td><td class="figure">${count(stage.failed)}</td>
-                <td class="figure">${short(stage.usage.input_tokens)}</td><td class="figure">${short(stage.usage.cached_tokens)}</td><td class="figure">${short(stage.usage.output_tokens)}</td>
+                <td class="figure">${count(stage.calls)}</td><td class="figure minor">${count(stage.failed)}</td>
+                <td class="figure">${short(stage.usage.input_tokens)}</td><td class="figure minor">${short(stage.usage.cached_tokens)}</td><td class="figure">${short(stage.usage.output_tokens)}</td>
                 <td class="figure">${money(stage.usd)}</td>
-                <td class="barcell"><i class="bar ${stage.role}" style=${{ width: `${(100 * tokens(stage)) / most}%` }}></i></td>
+                <td class="barcell minor"><i class="bar ${stage.role}" style=${{ width: `${(100 * tokens(stage)) / most}%` }}></i></td>
               </tr>`,
             )}
           </tbody>
           <tfoot>
-            <tr><th scope="row" colspan="2">total</th><td class="figure">${count(cost.calls)}</td><td class="figure">${count(failed)}</td>
-              <td class="figure">${short(cost.usage.input_tokens)}</td><td class="figure">${short(cost.usage.cached_tokens)}</td><td class="figure">${short(cost.usage.output_tokens)}</td><td class="figure">${money(cost.usd)}</td><td></td></tr>
+            <tr><th scope="row" colspan="2">total</th><td class="figure">${count(cost.calls)}</td><td class="figure minor">${count(failed)}</td>
+              <td class="figure">${short(cost.usage.input_tokens)}</td><td class="figure minor">${short(cost.usage.cached_tokens)}</td><td class="figure">${short(cost.usage.output_tokens)}</td><td class="figure">${money(cost.usd)}</td><td class="minor"></td></tr>
           </tfoot>
         </table>
       </div>

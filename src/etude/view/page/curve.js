@@ -15,6 +15,9 @@ function rem() {
   return parseFloat(getComputedStyle(document.documentElement).fontSize);
 }
 
+/** What the marks stand for. */
+export const MARKS = "● accepted ○ rejected · skipped.";
+
 /** `series`: `{name, kind, colour, points: [[calls, value, mark]]}`; a kind is `line` or `spend`, a mark `accepted`, `rejected` or `skipped`. */
 export function Curves({ series, label, spend }) {
   const place = useRef(null);
@@ -77,15 +80,7 @@ function one(each, number) {
   if (each.kind === "spend")
     return { label: each.name, scale: "spend", stroke: colour("--soft"), dash: [3, 3], width: 1, spanGaps: true, points: { show: false } };
   const stroke = colour(each.colour ?? COLOURS[number % COLOURS.length]);
-  const marks = each.points.map((point) => point[2]);
-  return {
-    label: each.name,
-    stroke,
-    width: 2,
-    spanGaps: true,
-    points: { show: true, size: 8, stroke, fill: colour("--panel"), width: 2, filter: null },
-    ...(marks.some(Boolean) ? { points: marked(each, stroke) } : {}),
-  };
+  return { label: each.name, stroke, width: 2, spanGaps: true, points: marked(each, stroke) };
 }
 
 /** Points by what was decided: full for accepted, hollow for rejected, small for skipped. */

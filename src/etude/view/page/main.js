@@ -75,7 +75,7 @@ function App() {
         ? h(screenOf(kind, rest), { key: screen, run, kind, rest, query: place.query })
         : html`<${AllRuns} query=${place.query} />`}
     </main>
-    <footer>${still ? "a file of etude: nothing on this page changes" : "j/k rows, 1–5 screens, / search"}</footer>
+    <footer>${still ? "A file of etude: nothing on this page changes. " : ""}Keys: j/k rows, 1–5 screens, / search</footer>
   `;
 }
 

@@ -38,7 +38,9 @@ function Night({ page }) {
   const open = page.newest && !still;
   return html`
     <h1>Night ${page.night}</h1>
-    <p>${page.rules.length ? `${several(waiting.length, "rule")} of ${page.rules.length} wait. Nothing changes before you say so.` : `It proposes nothing${page.reason || page.status ? `: ${page.reason || page.status}` : ""}.`}</p>
+    <p>${page.rules.length ? waiting.length
+      ? `${waiting.length} of ${several(page.rules.length, "rule")} ${waiting.length === 1 ? "waits" : "wait"}. Nothing changes before you say so.`
+      : "Each rule is decided on." : `It proposes nothing${page.reason || page.status ? `: ${page.reason || page.status}` : ""}.`}</p>
     ${page.newest || !page.rules.length ? null : html`<p class="soft">A later night has a proposal, and what waited of this one is part of that.</p>`}
     ${page.rules.map((rule) => html`<${Rule} key=${rule.id} night=${page.night} rule=${rule} open=${open} />`)}
     ${page.statistics.length

@@ -1,6 +1,14 @@
 // Small pieces that several screens use.
 
+import { useEffect, useRef } from "./vendor/hooks.js";
 import { count, html, score, signed } from "./html.js";
+
+/** A ref for what somebody has just asked for: it comes into view. */
+export function useInView() {
+  const box = useRef(null);
+  useEffect(() => box.current.scrollIntoView({ block: "nearest" }), []);
+  return box;
+}
 
 export function Trouble({ error }) {
   return html`<div class="trouble" role="alert">
@@ -9,10 +17,11 @@ export function Trouble({ error }) {
   </div>`;
 }
 
-/** Draws what a document holds; until it is there says so, and when it cannot be had says why. */
-export function Loaded({ state, children }) {
-  if (state.data === null) return state.error ? html`<${Trouble} error=${state.error} />` : html`<p class="wait">loading ...</p>`;
-  return html`${state.error ? html`<${Trouble} error=${state.error} />` : null}${children(state.data)}`;
+/** Draws what a document holds; until it is there says so, and when it cannot be had says why, unless the band does. */
+export function Loaded({ state, banded = false, children }) {
+  const trouble = state.error && !banded ? html`<${Trouble} error=${state.error} />` : null;
+  if (state.data === null) return state.error ? trouble : html`<p class="wait">loading ...</p>`;
+  return html`${trouble}${children(state.data)}`;
 }
 
 /** Scores with their 95% intervals on a line from 0 to 1. */

@@ -1,6 +1,6 @@
 // A run at a glance: its curve, and its steps.
 
-import { Curves } from "./curve.js";
+import { Curves, MARKS } from "./curve.js";
 import { useDocument } from "./data.js";
 import { count, html, money, score, short } from "./html.js";
 import { Loaded } from "./parts.js";
@@ -10,7 +10,7 @@ export function RunScreen({ run }) {
   const state = useDocument(`runs/${run}`);
   return html`
     <h1 class="unseen">Run ${run}</h1>
-    <${Loaded} state=${state}>
+    <${Loaded} banded state=${state}>
       ${(page) => html`
         <${CurveSection} run=${run} />
         ${page.warnings.length
@@ -46,9 +46,9 @@ function seriesOf(points) {
   const steps = points.filter((point) => point.batch !== null);
   if (steps.length) found.push({ name: "training batch", kind: "line", colour: "--blue", points: steps.map((point) => [point.calls, point.batch, point.action]) });
   const measured = points.filter((point) => point.val !== null);
-  if (measured.length) found.push({ name: "validation", kind: "line", colour: "--green", points: measured.map((point) => [point.calls, point.val]) });
+  if (measured.length) found.push({ name: "validation", kind: "line", colour: "--green", points: measured.map((point) => [point.calls, point.val, point.action]) });
   const proven = points.filter((point) => point.solved !== null);
-  if (proven.length) found.push({ name: "failures solved", kind: "line", colour: "--orange", points: proven.map((point) => [point.calls, point.solved]) });
+  if (proven.length) found.push({ name: "failures solved", kind: "line", colour: "--orange", points: proven.map((point) => [point.calls, point.solved, point.action]) });
   return found;
 }
 
@@ -58,7 +58,7 @@ function Curve({ curve }) {
   const spend = { name: "tokens", kind: "spend", points: points.map((point) => [point.calls, point.tokens]) };
   return html`
     <${Curves} series=${[...seriesOf(points), spend]} spend="tokens" label="scores over the calls of the target; the same as a table below" />
-    <p class="legend soft">● accepted ○ rejected · skipped. Training batch: mean score of its tasks with the skill before the step. Failures solved: of the training tasks seen to fail so far.</p>
+    <p class="legend soft">${MARKS} Training batch: mean score of its tasks with the skill before the step. Failures solved: of the training tasks seen to fail so far.</p>
     <details>
       <summary>the same as a table</summary>
       <div class="scroll" tabindex="0" role="region" aria-label="curve as a table">

@@ -1,7 +1,7 @@
 // Runs side by side.
 
 import { useEffect, useState } from "./vendor/hooks.js";
-import { Curves } from "./curve.js";
+import { Curves, MARKS } from "./curve.js";
 import { load } from "./data.js";
 import { count, html, money, score } from "./html.js";
 import { go, to } from "./place.js";
@@ -21,7 +21,7 @@ export function RunsScreen({ runs, query }) {
     <div class="scroll" tabindex="0" role="region" aria-label="runs">
       <table>
         <thead>
-          <tr><th>curve</th><th>run</th><th>state</th><th class="figure minor">steps</th><th class="figure minor">val</th><th class="figure">test</th><th class="figure">calls</th><th class="figure minor">cost</th></tr>
+          <tr><th>curve</th><th>run</th><th>state</th><th class="figure minor">steps</th><th class="figure minor">validation</th><th class="figure">test</th><th class="figure">calls</th><th class="figure minor">cost</th></tr>
         </thead>
         <tbody>
           ${shown.map(
@@ -63,9 +63,9 @@ function Overlay({ names, runs }) {
     .map((name) => {
       const { points } = curves[name];
       const value = points.some((point) => point.val !== null) ? "val" : "solved";
-      return { name: `${name.slice(0, 40)}: ${value === "val" ? "validation" : "failures solved"}`, kind: "line", points: points.filter((point) => point[value] !== null).map((point) => [point.calls, point[value]]) };
+      return { name: `${name.slice(0, 40)}: ${value === "val" ? "validation" : "failures solved"}`, kind: "line", points: points.filter((point) => point[value] !== null).map((point) => [point.calls, point[value], point.action]) };
     })
     .filter((one) => one.points.length);
   if (!series.length) return null;
-  return html`<section><h2>Scores over calls</h2><${Curves} series=${series} label="scores of several runs over the calls of the target" /></section>`;
+  return html`<section><h2>Scores over calls</h2><${Curves} series=${series} label="scores of several runs over the calls of the target" /><p class="legend soft">${MARKS} Failures solved: of the training tasks seen to fail so far, where a search measures no validation score on its way.</p></section>`;
 }

@@ -2,7 +2,7 @@
 
 import { useDocument } from "./data.js";
 import { html, several } from "./html.js";
-import { Diff, Loaded } from "./parts.js";
+import { Diff, Loaded, useInView } from "./parts.js";
 import { go, to } from "./place.js";
 
 export function SkillScreen({ run, rest, query }) {
@@ -46,11 +46,11 @@ function Blamed({ run, page, line }) {
   const own = lines.filter((each) => each.line.origin === "initial").length;
   const open = (number) => go(to(["runs", run, "skill"], { line: number === line ? null : number }), true);
   return html`
-    <p class="soft">${several(lines.length, "line")}, ${several(provenance.tokens, "token")} with every attempt; ${own} lines of the initial skill. Choose a line to see what it rests on.</p>
+    <p class="soft">${several(lines.length, "line")}, ${several(provenance.tokens, "token")} with every attempt; ${own} lines of the initial skill. Choose a line to see what it rests on. <span class="minor">Cites: failed attempts that its edit answers. Solved: tasks of these that did better with it. Needed: tasks that did worse without it.</span></p>
     <div class="skill">
       <div class="scroll" tabindex="0" role="region" aria-label="skill, line by line">
         <table class="blame">
-          <thead><tr><th class="figure">line</th><th>from</th><th title="failed attempts that the edit cites" class="figure minor">cites</th><th title="cited tasks that did better with the edit" class="figure minor">solved</th><th title="tasks that did worse without it" class="figure minor">needed</th><th class="figure minor">tokens</th><th class="wide">text</th></tr></thead>
+          <thead><tr><th class="figure">line</th><th>from</th><th class="figure minor">cites</th><th class="figure minor">solved</th><th class="figure minor">needed</th><th class="figure minor">tokens</th><th class="wide">text</th></tr></thead>
           <tbody>
             ${lines.map(
               (each) => html`<tr class="${each.line.origin} ${each.number === line ? "chosen" : ""}">
@@ -66,14 +66,15 @@ function Blamed({ run, page, line }) {
           </tbody>
         </table>
       </div>
-      ${chosen ? html`<${Reasons} run=${run} provenance=${provenance} each=${chosen} />` : null}
+      ${chosen ? html`<${Reasons} key=${line} run=${run} provenance=${provenance} each=${chosen} />` : null}
     </div>
   `;
 }
 
 function Reasons({ run, provenance, each }) {
   const change = each.line.change === null ? null : provenance.changes[each.line.change];
-  return html`<aside aria-label="why line ${each.number} is there">
+  const box = useInView();
+  return html`<aside ref=${box} aria-label="why line ${each.number} is there">
     <h2>Line ${each.number}</h2>
     ${change === null
       ? html`<p>It stood in the initial skill.</p>`
@@ -88,7 +89,7 @@ function Reasons({ run, provenance, each }) {
 function Edit({ run, proven }) {
   const { edit, failures, solved, needed } = proven;
   return html`<div class="edit">
-    <p><code>${edit.op}</code> <span class="soft" most=${600}>${edit.reason}</span></p>
+    <p><code>${edit.op.replace("_", " ")}</code> <span class="soft" most=${600}>${edit.reason}</span></p>
     <dl>
       <dt>cites</dt>
       <dd>${Object.entries(failures).map(([attempt, task]) => html`<a href=${to(["runs", run, "attempts", attempt])} title=${attempt} most=${60}>${task}</a> `)}${Object.keys(failures).length ? "" : "no attempt"}</dd>

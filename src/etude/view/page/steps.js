@@ -11,7 +11,7 @@ const FATES = {
   missed: "missed: its anchor was not found",
   protected: "not done: the place is protected",
   no_change: "not done: it would change nothing",
-  dropped: "left out again",
+  dropped: "dropped",
 };
 
 const PROVEN = {
@@ -25,19 +25,19 @@ const PLACES = { insert_after: "after", replace: "in place of", delete: "removes
 
 export function StepsScreen({ run }) {
   const state = useDocument(`runs/${run}`);
-  return html`<h1>Steps</h1><${Loaded} state=${state}>${(page) => html`<${StepsTable} run=${run} decisions=${page.decisions} />`}<//>`;
+  return html`<h1>Steps</h1><${Loaded} banded state=${state}>${(page) => html`<${StepsTable} run=${run} decisions=${page.decisions} />`}<//>`;
 }
 
 export function StepsTable({ run, decisions }) {
   if (!decisions.length) return html`<p class="soft">no step has begun yet</p>`;
   return html`<div class="scroll" tabindex="0" role="region" aria-label="steps">
     <table>
-      <thead><tr><th>step</th><th>decision</th><th class="minor">edits</th><th class="figure minor">tokens</th><th class="wide">reason</th></tr></thead>
+      <thead><tr><th>step</th><th>decision</th><th class="minor">edits</th><th class="figure minor">skill tokens</th><th class="wide">reason</th></tr></thead>
       <tbody>
         ${decisions.map(
           (row) => html`<tr>
             <td><a data-row href=${to(["runs", run, ...row.place.split("/")])}>${row.name}</a></td>
-            <td class="word"><${Chip} kind=${row.action ?? "none"}>${row.action ?? "under way"}<//>${row.best ? html` <span title="became the best skill" aria-label="became the best skill">★</span>` : null}</td>
+            <td class="word"><${Chip} kind=${row.action ?? "none"}>${row.action ?? "under way"}<//>${row.best ? html` <span role="img" title="became the best skill" aria-label="became the best skill">★</span>` : null}</td>
             <td class="soft minor">${fates(row.edits)}</td>
             <td class="figure minor">${row.skill_tokens ?? ""}</td>
             <td class="wide" most=${400}>${row.reason}</td>
@@ -45,7 +45,8 @@ export function StepsTable({ run, decisions }) {
         )}
       </tbody>
     </table>
-  </div>`;
+  </div>
+  <p class="legend soft">★ became the best skill. Dropped: an edit that was made in tests only, as no task needs it or the step was rejected.</p>`;
 }
 
 /** How many edits had which fate, in a word or two, always in the same order. */
@@ -96,7 +97,7 @@ function Step({ run, step }) {
       ${step.readings.length ? null : html`<p class="soft">nothing</p>`}
       ${step.readings.map(
         (reading, at) => html`<div class="reading">
-          <p><b>Reading ${at + 1}</b> of ${several(reading.attempts.length, "attempt")}: ${several(reading.patch.edits.length, "edit")}${reading.dropped.length ? `, ${reading.dropped.length} dropped because they cite nothing that was shown` : ""}</p>
+          <p><b>Reading ${at + 1}</b>, of ${several(reading.attempts.length, "attempt")}: ${several(reading.patch.edits.length, "edit")}${reading.dropped.length ? `, ${reading.dropped.length} dropped because they cite nothing that was shown` : ""}</p>
           <p class="soft" most=${3000}>${reading.unusable || reading.patch.reasoning}</p>
         </div>`,
       )}
@@ -124,9 +125,7 @@ function Edit({ run, edit, fate, number, detail, tasks }) {
   const made = fate === "applied" || fate === "repaired";
   return html`<article class="edit ${made ? "made" : "unmade"}">
     <p>
-      ${number ? html`<b>edit ${number}</b>` : null} <code>${edit.op}</code>
-      <${Chip} kind=${made ? "accepted" : fate === "untested" ? "skipped" : "rejected"}>${FATES[fate] ?? "not tested"}<//>
-      <span class="soft" most=${400}>${detail}</span>
+      ${number ? html`<b>edit ${number}</b> ` : null}<code>${edit.op.replace("_", " ")}</code> <${Chip} kind=${made ? "accepted" : fate === "untested" ? "skipped" : "rejected"}>${FATES[fate] ?? "not tested"}<//> <span class="soft" most=${400}>${detail}</span>
     </p>
     ${edit.target ? html`<h3>${PLACES[edit.op] ?? "about"}</h3><pre class="anchor" most=${4000}>${edit.target}</pre>` : null}
     ${edit.content ? html`${edit.target ? html`<h3>${edit.op === "replace" ? "with" : "this text"}</h3>` : null}<pre class="content" most=${8000}>${edit.content}</pre>` : null}
@@ -146,10 +145,11 @@ function Proof({ step }) {
     <p class="soft">
       ${Object.entries(PROVEN).map(([kind, words]) => html`<span class="key"><i class="cell ${kind}"></i> ${words}</span> `)}
     </p>
+    <p class="soft">Columns: the edits by number, and the score of the task before the step and with the edits that were kept.</p>
     <div class="scroll" tabindex="0" role="region" aria-label="edits against failures">
       <table class="matrix">
         <thead>
-          <tr><th>failure</th>${edits.map((_, at) => html`<th class="figure">${at + 1}</th>`)}<th>before</th><th>with what was kept</th></tr>
+          <tr><th>failure</th>${edits.map((_, at) => html`<th class="figure" aria-label="edit ${at + 1}">${at + 1}</th>`)}<th class="figure">before</th><th class="figure">after</th></tr>
         </thead>
         <tbody>
           ${tasks.map(

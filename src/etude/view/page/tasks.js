@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from "./vendor/hooks.js";
 import { useDocument } from "./data.js";
 import { html, score, several, stateOf } from "./html.js";
-import { Cell, Loaded } from "./parts.js";
+import { Cell, Loaded, useInView } from "./parts.js";
 import { go, to } from "./place.js";
 
 const KEY = [
@@ -59,7 +59,7 @@ function Matrix({ run, matrix, query }) {
       ${KEY.map(([kind, words]) => html`<span class="key"><i class="cell ${kind}"></i> ${words}</span> `)}
     </p>
     <${Rows} run=${run} rows=${rows} columns=${columns} chosen=${chosen.task} choose=${(task) => set({ task: task === chosen.task ? "" : task })} />
-    ${open ? html`<${Attempts} run=${run} row=${open} columns=${matrix.columns} />` : null}
+    ${open ? html`<${Attempts} key=${open.task} run=${run} row=${open} columns=${matrix.columns} />` : null}
   `;
 }
 
@@ -68,6 +68,8 @@ function Rows({ run, rows, columns, chosen, choose }) {
   const [view, set] = useState({ top: 0, high: 600 });
   useEffect(() => {
     const read = () => set({ top: box.current.scrollTop, high: box.current.clientHeight });
+    const at = rows.findIndex((row) => row.task === chosen);
+    if (at >= 0) box.current.scrollTop = at * HIGH - box.current.clientHeight / 2;
     read();
     const resized = new ResizeObserver(read);
     resized.observe(box.current);
@@ -78,7 +80,7 @@ function Rows({ run, rows, columns, chosen, choose }) {
   return html`<div class="heat scroll" ref=${box} tabindex="0" role="region" aria-label="tasks against steps" onScroll=${(event) => set({ top: event.target.scrollTop, high: event.target.clientHeight })}>
     <table aria-rowcount=${rows.length + 1}>
       <thead>
-        <tr aria-rowindex="1"><th>task</th>${columns.map((column) => html`<th class=${column.key.startsWith("steps/") ? "" : "whole"}>${column.key.startsWith("steps/") ? html`<a href=${to(["runs", run, ...column.key.split("/")])} aria-label="step ${column.label}">${column.label}</a>` : column.label}</th>`)}</tr>
+        <tr aria-rowindex="1"><th>task, by step</th>${columns.map((column) => html`<th class=${column.key.startsWith("steps/") ? "" : "whole"}>${column.key.startsWith("steps/") ? html`<a href=${to(["runs", run, ...column.key.split("/")])} aria-label="step ${column.label}">${column.label}</a>` : column.label}</th>`)}</tr>
       </thead>
       <tbody>
         ${first > 0 ? html`<tr aria-hidden="true" style=${{ height: `${first * HIGH}px` }}></tr>` : null}
@@ -122,7 +124,8 @@ function Answer({ run, name, title }) {
 function Attempts({ run, row, columns }) {
   const weight = { initial: 0, best: 1, none: 2 };
   const cells = [...row.cells].sort((a, b) => (weight[columns[a[0]].key] ?? 3 + a[0]) - (weight[columns[b[0]].key] ?? 3 + b[0]));
-  return html`<aside class="wide" aria-label="attempts at ${row.task}">
+  const box = useInView();
+  return html`<aside class="wide" ref=${box} aria-label="attempts at ${row.task}">
     <h2 most=${80}>${row.task}</h2>
     <ul class="attempts">
       ${cells.map(
