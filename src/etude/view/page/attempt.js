@@ -23,7 +23,7 @@ function Shown({ run, page }) {
       <dt>score</dt><dd>${score(page.hard)}${page.soft !== null && page.soft !== page.hard ? html` <span class="soft">soft ${score(page.soft)}</span>` : null} ${page.reason}</dd>
       <dt>skill</dt><dd>${page.skill}</dd>
       ${usage ? html`<dt>tokens</dt><dd class="number">${count(usage.input_tokens)} in${usage.cached_tokens ? ` (${count(usage.cached_tokens)} cached)` : ""}, ${count(usage.output_tokens)} out</dd>` : null}
-      <dt>cost</dt><dd class="number">${page.usd === null ? "unknown" : page.usd === 0 ? "nothing" : money(page.usd)}</dd>
+      <dt>cost</dt><dd class="number">${money(page.usd)}</dd>
       ${facts.length ? html`<dt>time</dt><dd class="number">${seconds.toFixed(2)} s of work</dd>` : null}
       ${attempt?.score?.feedback ? html`<dt>feedback</dt><dd class="pre">${attempt.score.feedback}</dd>` : null}
     </dl>
