@@ -12,20 +12,21 @@ from etude.errors import BudgetStop, EtudeError, IdentityError, ModelError, Outa
 from etude.files import private_folder
 from etude.models import build_model, price_of
 from etude.records import SPLITS, ChatRequest, Skill, user
-from etude.sleep.adoption.adopt import adopt, doubtful, kept_rules, recover
-from etude.sleep.adoption.proposal import read_proposal
+from etude.sleep.adoption.adopt import doubtful, kept_rules
+from etude.sleep.adoption.proposal import Proposal
+from etude.sleep.adoption.proposals import Proposals
 from etude.sleep.adoption.rules import said
 from etude.sleep.config import SleepConfig
 from etude.sleep.improve.consolidate import with_judge
 from etude.sleep.improve.documents import Trained, improve
 from etude.sleep.improve.groups import check_tasks, opened_chars
 from etude.sleep.improve.known import remembered
-from etude.sleep.improve.propose import Improved, propose, waiting_rules
+from etude.sleep.improve.propose import propose
 from etude.sleep.improve.wishes import Asked, asked, what_was_said
 from etude.sleep.limits import Deadline, Spent, of_the_night, spent_in, spent_so_far, within
 from etude.sleep.page import as_file
 from etude.sleep.places import documents_of, without_secrets
-from etude.sleep.report import Diagnostics, NightReport, NightStatus
+from etude.sleep.report import Diagnosed, Diagnostics, DocumentReport, NightReport, NightStatus, Read
 from etude.sleep.state import REPORT, SleepState, read_kept
 from etude.sleep.tasks.environment import NightEnvironment, SlowPattern
 from etude.sleep.tasks.gather import (
@@ -84,9 +85,7 @@ async def arun_night(
     found = sources_of(config) if sources is None else sources
     given = given or Given()
     state.check()
-    section = config.sleep
-    named = map(Path, section.named_paths)
-    recovery = recover(state.folder, Path(section.project), named) if state.folder.exists() else None
+    recovery = _proposals(config, state).recover()
     remembered(state)  # what is damaged is reported before anything is paid for
     _check_inputs(config, given)
     state.make()
@@ -108,6 +107,10 @@ def _check_inputs(config: SleepConfig, given: Given) -> None:
     for role, section in (("target", config.target), ("optimizer", config.optimizer), ("judge", config.judge)):
         if section is not None and role not in given:
             build_model(section)
+
+
+def _proposals(config: SleepConfig, state: SleepState) -> Proposals:
+    return Proposals(Path(config.sleep.project), state, tuple(map(Path, config.sleep.named_paths)))
 
 
 def read_report(state: SleepState, number: int) -> NightReport | None:
@@ -138,14 +141,14 @@ def unfinished(state: SleepState) -> int | None:
     return last if report is not None and report.resumes else None
 
 
-def _why_nothing(gathered: Gathered, improved: Improved) -> str:
+def _why_nothing(gathered: Gathered, documents: Sequence[DocumentReport]) -> str:
     """Why there is no proposal though there were tasks."""
     if not any(task.split == "train" for task in gathered.tasks):
         return "there is nothing to train on"
     for status, why in _WHY_NOTHING.items():
-        if any(document.status == status for document in improved.documents):
+        if any(document.status == status for document in documents):
             return why
-    return f"no candidate was made: {improved.documents[0].reason}"
+    return f"no candidate was made: {documents[0].reason}"
 
 
 class _Night:
@@ -162,6 +165,7 @@ class _Night:
     ) -> None:
         self._config, self._around, self._state = config, around, state
         self._ledger, self._sources, self._given = ledger, sources, given
+        self._proposals = _proposals(config, state)
         self._sections = [one for one in (config.target, config.optimizer, config.judge) if one is not None]
 
     async def run(self, number: int, notes: tuple[str, ...]) -> NightReport:
@@ -189,7 +193,7 @@ class _Night:
                     improved = await self._improve(gathered)
                 except SlowPattern as error:
                     gathered = self._without(gathered, error.task)
-            self._end(gathered, improved)
+            self._end(gathered, *improved)
         except BudgetStop as error:
             stop = of_the_night(error, self._config.limits, spent_so_far(self._folder))
             self._fail(stop)
@@ -221,19 +225,18 @@ class _Night:
     def _keep(self, gathered: Gathered) -> Gathered:
         self._state.keep(self._folder / TASKS, gathered)
         splits = [task.split for task in gathered.tasks]
-        same = ("sessions", "skipped", "redacted", "waiting", "problems", "dropped", "doubts")
         self._tell(
-            **{name: getattr(gathered, name) for name in same},
+            **{name: getattr(gathered, name) for name in Read.model_fields},
             tasks={split: splits.count(split) for split in SPLITS if split in splits},
             notes=tuple(dict.fromkeys((*self._report.notes, *gathered.notes))),
             spent=self._spent(),
         )
         return gathered
 
-    async def _improve(self, gathered: Gathered) -> Improved:
+    async def _improve(self, gathered: Gathered) -> tuple[Trained, Proposal | None]:
         """Train on the tasks, look at what users asked for outright, and stage what is to be proposed."""
         config, trained = self._config, Trained(spent=self._spent())
-        waiting = waiting_rules(config, self._state, self._number)
+        waiting = self._proposals.waiting(self._number)
         if gathered.tasks:
             trained = await improve(config, gathered.tasks, self._state, self._number, waiting, self._given)
         wanted, heard = Asked(), what_was_said(gathered.wishes, gathered.tasks)
@@ -247,9 +250,10 @@ class _Night:
             rejected = kept_rules(self._state.folder).turned_down
             async with self._bench("wishes", trained.spent) as bench:
                 wanted = await asked(bench.optimizer(), rules, texts, heard, rejected)
-            trained = trained._replace(spent=trained.spent + spent_in(self._folder / "runs" / "wishes"))
+            spent = trained.spent + spent_in(self._folder / "runs" / "wishes")
+            trained = trained._replace(spent=spent, notes=(*trained.notes, *wanted.notes))
         wanted = wanted._replace(overheard=gathered.overheard)
-        return propose(config, self._state, self._number, waiting, trained, wanted)
+        return trained, propose(config, self._state, self._number, waiting, trained, wanted)
 
     def _without(self, gathered: Gathered, slow: str) -> Gathered:
         """The tasks without one of which a pattern takes too long. A run folder belongs to the tasks it began with,
@@ -298,19 +302,21 @@ class _Night:
         """What was used for mining, and for training that was begun again."""
         return spent_so_far(self._folder / "runs" / "mine")
 
-    def _end(self, gathered: Gathered, improved: Improved) -> None:
+    def _end(self, gathered: Gathered, trained: Trained, proposal: Proposal | None) -> None:
         """Everything went well: what the night knows is kept, and its sessions are used."""
+        documents = trained.diagnosed
+        reports = [one.report for one in documents]
         self._tell(
-            documents=(*improved.documents, *improved.idle),
-            proposal=improved.proposal,
-            test=improved.test,
-            spent=improved.spent,
-            simulated=improved.simulated,
-            notes=(*self._report.notes, *improved.notes),
+            documents=(*reports, *trained.idle),
+            proposal="" if proposal is None else str(self._proposals.folder(self._number)),
+            test=trained.test,
+            spent=trained.spent,
+            simulated=any(change.simulated for _, change in trained.changes),
+            notes=(*self._report.notes, *trained.notes),
             ended=self._around.now(),
         )
         status, reason = "proposed", ""
-        if improved.proposal:
+        if proposal is not None:
             pass
         elif not gathered.tasks:
             status, reason = "nothing to do", "no session has a task in it"
@@ -319,14 +325,13 @@ class _Night:
             elif not gathered.sessions:
                 reason = "there is no session that no night has used"
         else:
-            status, reason = "no change", _why_nothing(gathered, improved)
-        self._diagnose(status, improved)
-        found = read_proposal(Path(improved.proposal)) if improved.proposal else None
+            status, reason = "no change", _why_nothing(gathered, reports)
+        self._diagnose(status, documents)
         ended = self._report.model_copy(update={"status": status, "reason": reason})
-        self._state.write(self._folder / PAGE, as_file(ended, found))
+        self._state.write(self._folder / PAGE, as_file(ended, proposal))
         if self._config.sleep.tasks is None:
             archive(self._state, (*gathered.later, *gathered.tasks))
-            behind = {(one.source, one.id) for task in improved.inconclusive for one in task.sessions}
+            behind = {(one.source, one.id) for task in trained.inconclusive for one in task.sessions}
             behind -= self._ledger.once_more(self._number)
             if behind:
                 note = f"sessions of inconclusive candidates that wait for the next night, once: {len(behind)}"
@@ -334,13 +339,14 @@ class _Night:
             again = {(one.source, one.id) for one in gathered.unmined} | behind
             self._ledger.commit(self._number, gathered.entries, again)
         self._tell(status=status, reason=reason, resumes=False)
-        if status == "proposed" and self._config.sleep.auto_adopt:
-            self._adopt(improved)
+        if proposal is not None and self._config.sleep.auto_adopt:
+            self._adopt(proposal)
 
-    def _adopt(self, improved: Improved) -> None:
+    def _adopt(self, proposal: Proposal) -> None:
         """The last step: killed within it, the night is a proposal, and the next run finishes the adoption."""
-        doubts = {rule.id: doubtful(rule) for rule in improved.rules}
-        leaving = (rule for one in read_proposal(Path(improved.proposal)).documents for rule in one.leaving)
+        added = (rule for one in proposal.documents for rule in one.added)
+        doubts = {rule.id: doubtful(rule) for rule in added if rule.night == proposal.night}
+        leaving = (rule for one in proposal.documents for rule in one.leaving)
         wait = (
             *(f"rule {name} {why}" for name, those in doubts.items() for why in those),
             *(f"rule {rule.id} is to be taken out, which a person decides" for rule in leaving),
@@ -349,10 +355,8 @@ class _Night:
         self._tell(held_back=wait)
         if not ready:
             return
-        named = [Path(path) for path in self._config.sleep.named_paths]
         try:
-            project = Path(self._config.sleep.project)
-            adopt(Path(improved.proposal), project, self._state.folder, rules=ready, allow=named)
+            self._proposals.adopt(self._number, ready)
         except EtudeError as error:  # the night is done and its proposal is there: a person may adopt it
             self._tell(held_back=(*wait, error.message))
             return
@@ -368,13 +372,13 @@ class _Night:
                 resumes=isinstance(error, StopRun),
                 ended=self._around.now(),
             )
-            self._diagnose("error", Improved(), error.message)
+            self._diagnose("error", (), error.message)
             self._tell(spent=spent_so_far(self._folder))
         if isinstance(error, StopRun):
             error.summary = self._report
 
-    def _diagnose(self, status: NightStatus, improved: Improved, error: str = "") -> None:
-        found = Diagnostics(night=self._number, status=status, call_error=error, documents=improved.diagnosed)
+    def _diagnose(self, status: NightStatus, documents: tuple[Diagnosed, ...], error: str = "") -> None:
+        found = Diagnostics(night=self._number, status=status, call_error=error, documents=documents)
         self._state.keep(self._folder / DIAGNOSTICS, found)
 
     def _tell(self, **changes: object) -> None:

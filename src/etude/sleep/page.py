@@ -6,9 +6,9 @@ from types import MappingProxyType
 
 from etude.skill import token_count
 from etude.sleep.adoption.proposal import Proposal
+from etude.sleep.adoption.proposals import Item
 from etude.sleep.adoption.rules import Answers, Rule
 from etude.sleep.adoption.structure import doubts, plain
-from etude.sleep.adoption.waiting import Item
 from etude.sleep.report import DocumentReport, NightReport
 
 _LINE = 200

@@ -62,7 +62,25 @@ class DocumentReport(Record):
     held_out: int = 0
 
 
-class NightReport(Record):
+class Read(Record):
+    """What a night has read for its tasks, and what it left out on the way to them."""
+
+    sessions: dict[str, int] = Field(default_factory=dict[str, int])
+    """Sessions that were read, by source."""
+    skipped: dict[str, int] = Field(default_factory=dict[str, int])
+    """Records, turns and sessions that were left out, by reason."""
+    redacted: dict[str, int] = Field(default_factory=dict[str, int])
+    """What was taken out of the transcripts, by kind."""
+    waiting: int = 0
+    """Sessions beyond the limit, left for the next night."""
+    problems: tuple[str, ...] = ()
+    dropped: dict[str, int] = Field(default_factory=dict[str, int])
+    """Tasks that the miner proposed and that were not taken, by reason."""
+    doubts: tuple[Doubt, ...] = ()
+    """Tasks whose criteria decide little, or that were dropped for them."""
+
+
+class NightReport(Read):
     """A night."""
 
     night: int
@@ -82,21 +100,8 @@ class NightReport(Record):
     ended: datetime | None = None
     target: str
     optimizer: str
-    sessions: dict[str, int] = Field(default_factory=dict[str, int])
-    """Sessions that were used, by source."""
-    skipped: dict[str, int] = Field(default_factory=dict[str, int])
-    """Records, turns and sessions that were left out, by reason."""
-    redacted: dict[str, int] = Field(default_factory=dict[str, int])
-    """What was taken out of the transcripts, by kind."""
-    waiting: int = 0
-    """Sessions beyond the limit, left for the next night."""
-    problems: tuple[str, ...] = ()
     tasks: dict[str, int] = Field(default_factory=dict[str, int])
     """Tasks by split."""
-    dropped: dict[str, int] = Field(default_factory=dict[str, int])
-    """Tasks that the miner proposed and that were not taken, by reason."""
-    doubts: tuple[Doubt, ...] = ()
-    """Tasks that were dropped for their criteria."""
     test: Interval | None = None
     """Mean of the new documents on all test tasks, which decided nothing; None without any."""
     documents: tuple[DocumentReport, ...] = ()

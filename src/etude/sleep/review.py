@@ -2,20 +2,19 @@
 report, so that page and `report.md` agree."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
 from etude.errors import DataError, InputError
 from etude.records import Record
 from etude.skill import token_count
-from etude.sleep.adoption.adopt import adopt, kept_rules, reject
-from etude.sleep.adoption.proposal import FOLDER, PROPOSAL
-from etude.sleep.adoption.waiting import Item, RuleState, newest, pending
+from etude.sleep.adoption.adopt import RULES
+from etude.sleep.adoption.proposals import Item, Proposals
+from etude.sleep.adoption.waiting import RuleState
 from etude.sleep.night import read_report
 from etude.sleep.page import document_lines, item_lines
 from etude.sleep.places import without_secrets
-from etude.sleep.state import SleepState
+from etude.sleep.state import REPORT
 
 Decision = Literal["take", "reject"]
 
@@ -65,39 +64,32 @@ class NightPage(Record):
     """What was measured of each document as a whole."""
 
 
-class Reviews:
+class Reviews(Proposals):
     """The nights of a project, and what a person decides on them."""
-
-    def __init__(self, project: Path, state: SleepState, named: Sequence[Path] = ()) -> None:
-        self._project = project
-        self._state = state
-        self._named = tuple(named)
 
     def nights(self) -> tuple[NightLine, ...]:
         """All nights, the last one first."""
-        last = newest(self._state)
+        last = self.newest()
         return tuple(
             NightLine(
-                night=number, status=self._status(number), proposal=self._has_proposal(number), newest=number == last
+                night=number, status=self._status(number), proposal=self.has_proposal(number), newest=number == last
             )
-            for number in reversed(self._state.numbers())
+            for number in reversed(self.state.numbers())
         )
 
     def night(self, number: int) -> NightPage:
         """A night as it stands now. Raises DataError: there is none of that number, or it cannot be read."""
-        if number not in self._state.numbers():
+        if number not in self.state.numbers():
             raise DataError(f"there is no night {number}", hint="`etude sleep status` shows the nights")
-        items: tuple[Item, ...] = ()
-        if self._has_proposal(number):
-            items = pending(self._state, kept_rules(self._state.folder), number, self._project, self._named).items
-        report = read_report(self._state, number)
+        items = self.pending(number).items if self.has_proposal(number) else ()
+        report = read_report(self.state, number)
         measured = () if report is None else report.documents
         sessions = 0 if report is None else sum(report.sessions.values())
         return NightPage(
             night=number,
             status="" if report is None else report.status,
             reason="" if report is None else report.reason,
-            newest=number == newest(self._state),
+            newest=number == self.newest(),
             rules=tuple(self._reviewed(item, number, sessions) for item in items),
             statistics=tuple(line for document in measured for line in document_lines(document)),
         )
@@ -107,33 +99,32 @@ class Reviews:
     ) -> None:
         """Take these rules, in other words where `words` has some by id, or turn them down. Raises InputError: a
         newer night proposes what waits; else as `adopt` and `reject`."""
-        last = newest(self._state)
+        last = self.newest()
         if number != last:
             hint = f"decide on the page of night {last}"
             raise InputError(f"what waits of night {number} is part of what night {last} proposes", hint=hint)
-        folder = self._state.night(number) / FOLDER
         if what == "reject":
-            reject(folder, self._state.folder, rules)
+            self.reject(number, rules)
         else:
-            adopt(folder, self._project, self._state.folder, rules=rules, words=words, allow=self._named)
+            self.adopt(number, rules, words)
 
     def stamp(self) -> str:
         """Changes when a night or a decision does."""
-        files = (self._state.folder / "rules.json", self._state.nights, *self._state.nights.glob("*/night.json"))
+        files = (self.state.folder / RULES, self.state.nights, *self.state.nights.glob(f"*/{REPORT}"))
         return "-".join(f"{file.stat().st_mtime_ns:x}" for file in files if file.exists())
 
     def _reviewed(self, item: Item, night: int, sessions: int) -> ReviewedRule:
         rule, trial = item.rule, item.rule.evidence.trial
         made = int(rule.night) if rule.night.isdigit() else night
         often = sessions if made == night else 0
-        path, root = item.document.live.path, f"{self._project.absolute()}/"
+        path, root = item.document.live.path, f"{self.project.absolute()}/"
         return ReviewedRule(
             id=rule.id,
             text=without_secrets(rule.text)[0],
             document=path.removeprefix(root),
             state=item.state,
             leaving=item.leaving,
-            lines=tuple(line.removeprefix("   ") for line in item_lines(item, "", self._project, often)[1:]),
+            lines=tuple(line.removeprefix("   ") for line in item_lines(item, "", self.project, often)[1:]),
             tasks=None if trial is None else trial.tasks,
             without=None if trial is None else trial.without,
             with_it=None if trial is None else trial.with_it,
@@ -142,8 +133,5 @@ class Reviews:
         )
 
     def _status(self, number: int) -> str:
-        report = read_report(self._state, number)
+        report = read_report(self.state, number)
         return "" if report is None else report.status
-
-    def _has_proposal(self, number: int) -> bool:
-        return (self._state.night(number) / FOLDER / PROPOSAL).exists()

@@ -6,8 +6,6 @@ from etude.cli.parsing.usage import UsageError
 from etude.cli.sleep.settings import Nights, find_nights
 from etude.cli.sleep.text import elsewhere, result, rules_data
 from etude.cli.terminal import output
-from etude.sleep.adoption.adopt import adopt
-from etude.sleep.adoption.waiting import newest
 
 
 def run(args: argparse.Namespace) -> int:
@@ -16,12 +14,12 @@ def run(args: argparse.Namespace) -> int:
     if nights.recovered(args, named=args.night is not None or bool(args.rule)):
         return 0
     number = nights.proposed(args.night)
-    last = newest(nights.state)
+    last = nights.newest()
     if number != last:
         what = f"what waits of night {number} is part of what night {last} proposes"
         raise UsageError(what, hint="`etude sleep adopt` takes all that waits, `--rule ID` one of it")
     chosen = args.rule or _undecided(nights, number, again=args.night is not None)
-    receipt = adopt(nights.folder(number), nights.project, nights.state.folder, rules=chosen, allow=nights.named)
+    receipt = nights.adopt(number, chosen)
     documents = [
         {"path": one.live.path, **{what: [rule.text for rule in getattr(one, what)] for what in ("added", "removed")}}
         for one in receipt.documents

@@ -4,7 +4,6 @@ import argparse
 
 from etude.cli.sleep.settings import find_nights
 from etude.cli.sleep.text import result
-from etude.sleep.adoption.adopt import reject
 from etude.sleep.adoption.structure import plain
 
 
@@ -14,6 +13,6 @@ def run(args: argparse.Namespace) -> int:
     if nights.recovered(args, named=True):
         return 0
     number = nights.proposed(None)
-    rules = reject(nights.folder(number), nights.state.folder, args.rule)
+    rules = nights.reject(number, args.rule)
     lines = (f"rejected  {rule.id}  {plain(rule.text, 120)}" for rule in rules)
     return result(args, {"rejected": [{"id": rule.id, "text": rule.text} for rule in rules]}, lines)

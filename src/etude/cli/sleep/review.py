@@ -8,8 +8,7 @@ from etude.cli.sleep.settings import Nights, find_nights
 from etude.cli.sleep.text import elsewhere
 from etude.cli.terminal import output
 from etude.errors import InputError
-from etude.sleep.adoption.adopt import adopt, reject
-from etude.sleep.adoption.waiting import Item
+from etude.sleep.adoption.proposals import Item
 from etude.sleep.page import item_lines
 
 _CHOICES = {"t": "take", "l": "leave for later", "e": "edit, then take", "n": "never again", "q": "quit"}
@@ -40,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
             break
         decided.add(item.rule.id)
         if answer == "n":
-            reject(nights.folder(number), nights.state.folder, [item.rule.id])
+            nights.reject(number, [item.rule.id])
             rejected += 1
         elif answer in "te":
             taken += _take(nights, number, item, edit=answer == "e")
@@ -60,14 +59,7 @@ def _take(nights: Nights, number: int, item: Item, *, edit: bool) -> bool:
         mark = "- " if item.rule.text.startswith("- ") and not text.startswith("- ") else ""
         words = {item.rule.id: mark + text}
     try:
-        adopt(
-            nights.folder(number),
-            nights.project,
-            nights.state.folder,
-            rules=[item.rule.id],
-            words=words,
-            allow=nights.named,
-        )
+        nights.adopt(number, [item.rule.id], words)
     except InputError as error:  # the others can still be decided on
         output.tell(error)
         return False

@@ -3,7 +3,6 @@
 import argparse
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -12,15 +11,13 @@ from etude.cli.settings import with_options
 from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG
 from etude.cli.terminal import output
 from etude.errors import InputError
-from etude.sleep.adoption.adopt import Receipt, kept_rules, receipts, recover
-from etude.sleep.adoption.proposal import FOLDER, PROPOSAL
-from etude.sleep.adoption.rules import Rules
-from etude.sleep.adoption.waiting import Pending, newest, pending
+from etude.sleep.adoption.adopt import Receipt, receipts
+from etude.sleep.adoption.proposals import Proposals
 from etude.sleep.config import SleepConfig, SleepSection, load_sleep_config, load_sleep_section
 from etude.sleep.night import read_report
 from etude.sleep.places import located
 from etude.sleep.report import NightReport
-from etude.sleep.state import REPORT, SleepState
+from etude.sleep.state import REPORT
 from etude.sleep.tasks.gather import Surroundings, state_in
 from etude.sleep.transcripts.ledger import under_way
 
@@ -28,14 +25,8 @@ WAITING = ("proposed", "partly adopted")
 """How nights stand of which something waits for a person."""
 
 
-@dataclass(frozen=True)
-class Nights:
-    """A project and its nights."""
-
-    project: Path
-    state: SleepState
-    named: tuple[Path, ...]
-    """Documents outside of the project that the settings name."""
+class Nights(Proposals):
+    """A project and its nights, for people."""
 
     def number(self, asked: int | None) -> int:
         """The night that is meant, the last one unless it is named; a UsageError where there is none."""
@@ -64,17 +55,12 @@ class Nights:
 
     def waits(self, number: int) -> bool:
         """Whether something of a night waits for a person: only the newest proposal does."""
-        return number == newest(self.state) and bool(self.pending(number).waiting)
-
-    def pending(self, number: int) -> Pending:
-        """How the proposal of a night stands, rule by rule."""
-        return pending(self.state, self.rules, number, self.project, self.named)
+        return number == self.newest() and bool(self.pending(number).waiting)
 
     def recovered(self, args: argparse.Namespace, *, named: bool) -> bool:
         """End an adoption or a revert that was interrupted, and say what was done about it. Returns whether that is
         all that the verb does: unless the user named what to adopt or revert, "the last night" may be another now."""
-        folder = self.state.folder
-        recovery = recover(folder, self.project, self.named) if folder.exists() else None
+        recovery = self.recover()
         for text in () if recovery is None else recovery.notes:
             output.note(f"note: {text}")
         if recovery is None or named:
@@ -90,14 +76,6 @@ class Nights:
         project, and would be changed by taking it back."""
         for document in (document for receipt in self._receipts for document in receipt.documents):
             located(Path(document.live.real), self.project, self.named)
-
-    def has_proposal(self, number: int) -> bool:
-        """Whether a night has one."""
-        return (self.folder(number) / PROPOSAL).exists()
-
-    def folder(self, number: int) -> Path:
-        """The folder of the proposal of a night, whether or not there is one."""
-        return self.state.night(number) / FOLDER
 
     def stands(self, number: int) -> str:
         """How a night stands now: as it ended, or what has become of its rules since."""
@@ -120,7 +98,7 @@ class Nights:
         """What became of a proposal. What waits of an earlier one is part of the newest."""
         with suppress(InputError):
             states = {item.state for item in self.pending(number).items}
-            last = newest(self.state)
+            last = self.newest()
             if "waits" in states and number != last:
                 return f"in night {last}"
             if "waits" in states:
@@ -138,11 +116,6 @@ class Nights:
             hint = f"another version of etude wrote it, or it is damaged: {path}"
             raise UsageError(f"the report of night {number} cannot be read", hint=hint)
         raise UsageError(f"night {number} has no report yet", hint="`etude sleep run` continues it")
-
-    @cached_property
-    def rules(self) -> Rules:
-        """The rules of all documents, read once."""
-        return kept_rules(self.state.folder)
 
     @cached_property
     def _receipts(self) -> tuple[Receipt, ...]:

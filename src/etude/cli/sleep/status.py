@@ -1,25 +1,20 @@
 """`etude sleep status`."""
 
 import argparse
-from contextlib import suppress
 from typing import Any
 
-from etude.cli.sleep.settings import Nights, find_nights
+from etude.cli.sleep.settings import find_nights
 from etude.cli.sleep.text import continues, counts, elsewhere, pause_line
 from etude.cli.terminal import output
 from etude.cli.terminal.tables import text_lines
-from etude.errors import InputError
-from etude.sleep.adoption.adopt import taken_out
-from etude.sleep.adoption.rules import BY_HAND, Rule
+from etude.sleep.adoption.proposals import RuleLine
 from etude.sleep.adoption.structure import plain
 from etude.sleep.adoption.transaction import PENDING
-from etude.sleep.adoption.waiting import newest
 from etude.sleep.night import read_report, unfinished
 from etude.sleep.pause import paused
 from etude.sleep.transcripts.ledger import Ledger
 
 _LINE = 120
-_LEAVING = "to take out"
 
 
 def run(args: argparse.Namespace) -> int:
@@ -42,10 +37,10 @@ def run(args: argparse.Namespace) -> int:
         }
         for number, report in reports.items()
     ]
-    since = paused(nights.state)
+    rules, since = [_data(one) for one in nights.rules()], paused(nights.state)
     if args.json:
         pause = since and since.isoformat()
-        found = {"state": str(nights.state.folder), "sessions": sessions, "nights": rows, "rules": _rules(nights)}
+        found = {"state": str(nights.state.folder), "sessions": sessions, "nights": rows, "rules": rules}
         output.json_result({**found, "paused": pause})
         return 0
     output.line(f"state     {nights.state.folder}")
@@ -64,12 +59,11 @@ def run(args: argparse.Namespace) -> int:
     for text in text_lines(table):
         output.line(text)
     *_, (latest, last) = reports.items()
-    rules = _rules(nights)
     if rules:
         output.line("\nrules")
     for rule in rules:
         output.line(f"  {rule['id']}  {rule['state']:<12}  {plain(rule['text'], _LINE)}")
-    waits = sum(rule["state"] in ("waits", _LEAVING) for rule in rules)
+    waits = sum(rule["state"] in ("waits", "to take out") for rule in rules)
     if waits:
         sleep = f"{output.program()} sleep"
         which = "1 rule waits" if waits == 1 else f"{waits} rules wait"
@@ -81,26 +75,6 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _rules(nights: Nights) -> list[dict[str, str]]:
-    """How each rule stands: what nights wrote, and what waits or was rejected."""
-    kept = nights.rules
-    there = [(real, rule) for real, those in kept.documents.items() for rule in those if rule.night != BY_HAND]
-    found: dict[str, dict[str, str]] = {}
-
-    def add(rule: Rule, state: str, document: str) -> None:
-        found[rule.id] = {"id": rule.id, "state": state, "night": rule.night, "document": document, "text": rule.text}
-
-    for rule in kept.rejected:
-        add(rule, "rejected", "")
-    for real, rule in there:
-        if rule.status == "active":
-            add(rule, "adopted", real)
-        elif taken_out(rule):
-            add(rule, "taken out", real)
-    number = newest(nights.state)
-    with suppress(InputError):
-        for item in () if number is None else nights.pending(number).items:
-            kept_as_it_is = item.leaving and item.state == "rejected"
-            if item.state != "adopted" and not kept_as_it_is:  # what is adopted may stand in the words of a person
-                add(item.rule, _LEAVING if item.leaving else item.state, item.document.live.path)
-    return list(found.values())
+def _data(line: RuleLine) -> dict[str, str]:
+    rule = line.rule
+    return {"id": rule.id, "state": line.state, "night": rule.night, "document": line.document, "text": rule.text}

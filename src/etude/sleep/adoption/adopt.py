@@ -9,10 +9,10 @@ from typing import Literal
 
 from pydantic import AwareDatetime
 
-from etude.errors import EtudeError, InputError, SkillError, did_you_mean
+from etude.errors import EtudeError, InputError, SkillError
 from etude.records import Record
 from etude.skill.anchors import LIST_MARK
-from etude.sleep.adoption.proposal import Proposed, again, read_proposal
+from etude.sleep.adoption.proposal import Proposal, Proposed, again, read_proposal
 from etude.sleep.adoption.rules import BY_HAND, Rule, Rules, active, render, revised
 from etude.sleep.adoption.splice import spliced
 from etude.sleep.adoption.structure import doubts
@@ -79,18 +79,13 @@ def adopt(
     with locked(state):
         settle(state)
         offered, kept = read_proposal(proposal), kept_rules(state)
-        night = offered.night.lstrip("0") or offered.night
-        offers = tuple(_worded(one, words) for one in offered.documents)
-        known, there = dict(kept.documents), {rule.id for one in offers for rule in (*one.added, *one.leaving)}
-        for name in rules:
-            if name not in there:
-                raise InputError(f"night {night} proposes no rule {name!r}", hint=did_you_mean(name, there))
+        offered.named(rules)
         documents: list[Proposed] = []
         allowed = tuple(allow)
-        for one in offers:
-            if rules and not {rule.id for rule in (*one.added, *one.leaving)} & set(rules):
+        for one in (_worded(one, words) for one in offered.documents):
+            if rules and not {rule.id for rule in one.changes} & set(rules):
                 continue
-            live = _live(offered.night, one.live, project, allowed)
+            live = _live(offered, one.live, project, allowed)
             now = rules_now(kept, live)
             states = standing(one, now, kept)
             chosen = {
@@ -100,23 +95,22 @@ def adopt(
             }
             after, refused = spliced(now, one, chosen)
             for name in refused:
-                raise InputError(
-                    f"rule {name} changes a line of {live.path!r} that was changed since night {night} read it",
-                    hint=f"change that line yourself, or `etude sleep reject --rule {name}`",
-                )
+                what = f"rule {name} changes a line of {live.path!r} that was changed since night {offered.number}"
+                hint = f"change that line yourself, or `etude sleep reject --rule {name}`"
+                raise InputError(f"{what} read it", hint=hint)
             if render(after) != render(now):
                 made = missing_folders(live.real)
                 documents.append(Proposed(live=live, rules=after, before=now, made=made))
         if not documents:
             what = (
-                f"{', '.join(rules)} of night {night} is adopted already"
+                f"{', '.join(rules)} of night {offered.number} is adopted already"
                 if rules
-                else f"nothing of night {night} is left to adopt"
+                else f"nothing of night {offered.number} is left to adopt"
             )
             raise InputError(what, hint="`etude sleep status` shows how each rule stands")
         number = 1 + max((each.number for each in receipts(state) if each.night == offered.night), default=0)
         receipt = Receipt(night=offered.night, number=number, documents=tuple(documents), at=datetime.now(UTC))
-        known |= {one.live.real: one.rules for one in documents}
+        known = {**kept.documents, **{one.live.real: one.rules for one in documents}}
         rejected = tuple(rule for rule in kept.rejected if rule.id not in rules)
         records = (
             record(receipt.place(state), receipt),
@@ -137,13 +131,7 @@ def reject(proposal: Path, state: Path, rules: Collection[str]) -> tuple[Rule, .
     """
     with locked(state):
         settle(state)
-        offered, kept = read_proposal(proposal), kept_rules(state)
-        there = {rule.id: rule for one in offered.documents for rule in (*one.added, *one.leaving)}
-        for name in rules:
-            if name not in there:
-                night = offered.night.lstrip("0") or offered.night
-                raise InputError(f"night {night} proposes no rule {name!r}", hint=did_you_mean(name, there))
-        chosen = tuple(there[name] for name in dict.fromkeys(rules))
+        chosen, kept = read_proposal(proposal).named(rules), kept_rules(state)
         known = {rule.id for those in kept.documents.values() for rule in active(those)}
         adopted = next((rule for rule in active(chosen) if rule.id in known), None)
         if adopted is not None:
@@ -246,8 +234,10 @@ def _worded(offer: Proposed, words: Mapping[str, str]) -> Proposed:
     return offer.model_copy(update={"rules": tuple(map(one, offer.rules))})
 
 
-def _live(night: str, was: LiveDocument, project: Path, allow: Iterable[Path]) -> LiveDocument:
+def _live(offered: Proposal, was: LiveDocument, project: Path, allow: Iterable[Path]) -> LiveDocument:
     live = read_document(Path(was.path), was.kind, project, allow)
     if live.real != was.real:
-        raise InputError(f"{was.path!r} now leads to {live.real!r}, and not to {was.real!r}", hint=again(night))
+        raise InputError(
+            f"{was.path!r} now leads to {live.real!r}, and not to {was.real!r}", hint=again(offered.number)
+        )
     return live

@@ -5,12 +5,13 @@ there is no proposal.
 """
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
 
-from etude.errors import InputError
+from etude.errors import InputError, did_you_mean
 from etude.files import private_folder
 from etude.records import Record
 from etude.skill import Document
@@ -65,6 +66,11 @@ class Proposed(Record):
         replaced = {one.id for rule in active(self.rules) for one in lineage(rule, self.rules)[1:]}
         return tuple(rule for rule in self.removed if rule.id not in replaced)
 
+    @property
+    def changes(self) -> tuple[Rule, ...]:
+        """All that a person decides on, rule by rule: what is added, and what leaves."""
+        return (*self.added, *self.leaving)
+
     def instead(self, rule: Rule) -> Rule | None:
         """The rule of the document whose place a new one takes."""
         there = {one.id for one in active(self.before)}
@@ -80,6 +86,19 @@ class Proposal(Record):
     project: str
     """Absolute path."""
     documents: tuple[Proposed, ...] = Field(min_length=1)
+
+    @property
+    def number(self) -> str:
+        """The night as people write it."""
+        return self.night.lstrip("0") or self.night
+
+    def named(self, rules: Collection[str]) -> tuple[Rule, ...]:
+        """The changes of these ids, each once. Raises InputError: one is not among them."""
+        there = {rule.id: rule for one in self.documents for rule in one.changes}
+        for name in rules:
+            if name not in there:
+                raise InputError(f"night {self.number} proposes no rule {name!r}", hint=did_you_mean(name, there))
+        return tuple(there[name] for name in dict.fromkeys(rules))
 
     def name(self, document: Proposed) -> str:
         """What it is called on the command line: the path in the project, else the absolute path."""
@@ -105,15 +124,14 @@ def stage(night: Path, proposal: Proposal) -> Path:
 
 def read_proposal(folder: Path) -> Proposal:
     """A proposal that was staged."""
-    found = read_kept(folder / PROPOSAL, Proposal, again(folder.parent.name))
+    found = read_kept(folder / PROPOSAL, Proposal, again(folder.parent.name.lstrip("0")))
     if found is None:
         raise InputError(f"{str(folder)!r} holds no proposal", hint="give the proposal folder of a night")
     return found
 
 
-def again(night: str) -> str:
+def again(number: str) -> str:
     """How there can be another proposal like that of a night, as a hint: its tasks are there, its sessions used."""
-    number = night.lstrip("0") or night
     return (
         f"`etude sleep tasks {number} --to tasks.json`, read that file, set 'reviewed' in it to true, then `etude "
         "sleep run --sleep.tasks tasks.json` proposes again"

@@ -12,11 +12,10 @@ def spliced(now: Sequence[Rule], offer: Proposed, chosen: Collection[str]) -> tu
 
     Args:
         now: the rules of the document as it is now.
-        chosen: ids of `offer.added` and `offer.leaving`; others are passed over.
+        chosen: ids of `offer.changes`; others are passed over.
     """
     here = active(now)
-    changes = {rule.id for rule in (*offer.added, *offer.leaving)}
-    if changes <= set(chosen) and render(here) == render(offer.before):
+    if {rule.id for rule in offer.changes} <= set(chosen) and render(here) == render(offer.before):
         return _settled(active(offer.rules), now, offer), frozenset()  # byte for byte what the night tried
     placed, refused, texts = list(here), set[str](), {said(rule.text) for rule in here}
     for rule in offer.leaving:

@@ -3,8 +3,10 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from etude.intervals import mean_interval
 from etude.measure.evaluate import aevaluate_skill
 from etude.records import Skill
+from etude.records.summary import Interval
 from etude.sleep.adoption.adopt import kept_rules, receipts
 from etude.sleep.adoption.proposal import Proposed, opened
 from etude.sleep.adoption.rules import Rule, Rules
@@ -19,7 +21,7 @@ from etude.sleep.improve.known import Memory, remember, remembered
 from etude.sleep.improve.retire import Standing, pruned
 from etude.sleep.limits import Spent, spent_in, spent_so_far, within
 from etude.sleep.places import LiveDocument
-from etude.sleep.report import DocumentReport, untrained
+from etude.sleep.report import Diagnosed, DocumentReport, diagnosed, untrained
 from etude.sleep.state import SleepState
 from etude.sleep.tasks.gather import archived
 from etude.sleep.tasks.mined import MinedTask
@@ -34,10 +36,30 @@ class Trained(NamedTuple):
 
     changes: Sequence[tuple[Group, Change]] = ()
     idle: tuple[DocumentReport, ...] = ()
+    """On documents whose tasks are all held out."""
     scores: Mapping[str, float] = {}
     """Of the new documents on each test task."""
     spent: Spent = Spent()
     notes: tuple[str, ...] = ()
+
+    @property
+    def diagnosed(self) -> tuple[Diagnosed, ...]:
+        """The reports on the changes."""
+        return tuple(
+            diagnosed(group.title(change.place), group.live(change.place).path, change, group.tasks)
+            for group, change in self.changes
+        )
+
+    @property
+    def test(self) -> Interval | None:
+        """Mean of the new documents on all test tasks, which decide nothing; None without any."""
+        return mean_interval(list(self.scores.values())) if self.scores else None
+
+    @property
+    def inconclusive(self) -> tuple[MinedTask, ...]:
+        """Tasks of documents whose candidate may be luck and was dropped."""
+        unsettled = {group.name: group.tasks for group, change in self.changes if change.status == "inconclusive"}
+        return tuple(task for those in unsettled.values() for task in those)
 
     @property
     def rules(self) -> tuple[Rule, ...]:

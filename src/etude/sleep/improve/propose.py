@@ -3,9 +3,6 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from etude.intervals import mean_interval
-from etude.records import Record
-from etude.records.summary import Interval
 from etude.sleep.adoption.adopt import kept_rules
 from etude.sleep.adoption.proposal import Proposal, Proposed, stage
 from etude.sleep.adoption.rules import (
@@ -21,48 +18,16 @@ from etude.sleep.adoption.rules import (
     revised,
     said,
 )
-from etude.sleep.adoption.waiting import newest, pending, rules_now
+from etude.sleep.adoption.waiting import rules_now
 from etude.sleep.config import SleepConfig
 from etude.sleep.improve.changes import Change
 from etude.sleep.improve.documents import Trained
 from etude.sleep.improve.groups import Group
 from etude.sleep.improve.wishes import Asked, same
-from etude.sleep.limits import Spent
 from etude.sleep.places import LiveDocument, documents_of
-from etude.sleep.report import Diagnosed, DocumentReport, diagnosed
 from etude.sleep.state import SleepState
 from etude.sleep.tasks.mined import MinedTask, Quote
 from etude.sleep.tasks.overheard import says_the_same
-
-
-class Improved(Record):
-    """What came of the documents."""
-
-    documents: tuple[DocumentReport, ...] = ()
-    idle: tuple[DocumentReport, ...] = ()
-    """Of documents without training tasks."""
-    diagnosed: tuple[Diagnosed, ...] = ()
-    proposal: str = ""
-    """Folder; empty when nothing passed."""
-    rules: tuple[Rule, ...] = ()
-    """Those that the proposal brings."""
-    test: Interval | None = None
-    """Mean of the new documents on all test tasks, which decide nothing; None without any."""
-    spent: Spent = Spent()
-    simulated: bool = False
-    notes: tuple[str, ...] = ()
-    inconclusive: tuple[MinedTask, ...] = ()
-    """Tasks of documents whose candidate may be luck and was dropped."""
-
-
-def waiting_rules(config: SleepConfig, state: SleepState, number: int) -> Mapping[str, Proposed]:
-    """The documents for which rules of nights before this one wait, as they are now, by their real paths."""
-    night = newest(state, before=number)
-    if night is None:
-        return {}
-    named = [Path(path) for path in config.sleep.named_paths]
-    found = pending(state, kept_rules(state.folder), night, Path(config.sleep.project), named)
-    return {one.live.real: one for one in found.documents}
 
 
 def propose(
@@ -71,13 +36,13 @@ def propose(
     number: int,
     waiting: Mapping[str, Proposed],
     trained: Trained,
-    wanted: Asked = Asked(),
-) -> Improved:
+    wanted: Asked,
+) -> Proposal | None:
     """Stage what passes the gate, and the rules that users asked for besides, with what waits. What a person has
-    rejected is left out. Where the night adds nothing to what waits there is no proposal."""
-    changes, kept, night = trained.changes, kept_rules(state.folder), f"{number:04d}"
+    rejected is left out. None where the night adds nothing to what waits."""
+    kept, night = kept_rules(state.folder), f"{number:04d}"
     offers = {real: _heard(one, wanted) for real, one in waiting.items()}
-    for group, change in changes:
+    for group, change in trained.changes:
         if change.proposed:
             live = group.live(change.place)
             base = offers.get(live.real) or _unchanged(live, kept)
@@ -87,29 +52,12 @@ def propose(
         base = offers.get(live.real) or _unchanged(live, kept)
         offers[live.real] = _wanted(_with_wishes(base, wanted.wishes, night), base, kept.turned_down)
     offers = {real: _marked(one, wanted.overheard) for real, one in offers.items()}
-    reports = tuple(
-        diagnosed(group.title(change.place), group.live(change.place).path, change, group.tasks)
-        for group, change in changes
-    )
-    unsettled = {group.name: group.tasks for group, change in changes if change.status == "inconclusive"}
-    improved = Improved(
-        documents=tuple(one.report for one in reports),
-        diagnosed=reports,
-        inconclusive=tuple(task for those in unsettled.values() for task in those),
-        spent=trained.spent,
-        test=mean_interval(list(trained.scores.values())) if trained.scores else None,
-        simulated=any(change.simulated for _, change in changes),
-        notes=(*trained.notes, *wanted.notes),
-        idle=trained.idle,
-    )
     documents = tuple(one for one in offers.values() if one.added or one.removed)
     if not documents or offers == waiting:
-        return improved
-    project = str(Path(config.sleep.project).absolute())
-    folder = stage(state.night(number), Proposal(night=night, project=project, documents=documents))
-    waited = {rule.id for one in waiting.values() for rule in one.added}
-    new = tuple(rule for one in documents for rule in one.added if rule.id not in waited)
-    return improved.model_copy(update={"proposal": str(folder), "rules": new})
+        return None
+    found = Proposal(night=night, project=str(Path(config.sleep.project).absolute()), documents=documents)
+    stage(state.night(number), found)
+    return found
 
 
 def _heard(offer: Proposed, wanted: Asked) -> Proposed:

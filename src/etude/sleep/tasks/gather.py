@@ -13,9 +13,9 @@ from pydantic import Field, JsonValue, ValidationError
 from etude.config.loading import is_path
 from etude.errors import ConfigError, DataError, EtudeError
 from etude.models.wrappers.structured import advice
-from etude.records import Record, Split, canonical, digest
+from etude.records import Split, canonical, digest
 from etude.sleep.config import SleepConfig
-from etude.sleep.report import Command
+from etude.sleep.report import Command, Read
 from etude.sleep.state import SleepState, state_folder, why_unreadable
 from etude.sleep.tasks.clusters import alike, by_recurrence, divide, near
 from etude.sleep.tasks.dreams import dream, recall, recalled
@@ -46,7 +46,7 @@ class Surroundings:
     """With which the night is begun or continued: its report keeps it, and nothing depends on it."""
 
 
-class Gathered(Record):
+class Gathered(Read):
     """The tasks of a night and what was left out on the way to them."""
 
     tasks: tuple[MinedTask, ...] = ()
@@ -55,15 +55,6 @@ class Gathered(Record):
     """What users said outright that they want in later work."""
     overheard: tuple[Quote, ...] = ()
     """What users did not say and tasks or wishes have words of: results of tools, pages, names of files."""
-    sessions: dict[str, int] = Field(default_factory=dict[str, int])
-    """Sessions that were read for them, by source."""
-    skipped: dict[str, int] = Field(default_factory=dict[str, int])
-    redacted: dict[str, int] = Field(default_factory=dict[str, int])
-    waiting: int = 0
-    problems: tuple[str, ...] = ()
-    dropped: dict[str, int] = Field(default_factory=dict[str, int])
-    doubts: tuple[Doubt, ...] = ()
-    """Tasks whose criteria decide little, or nothing."""
     notes: tuple[str, ...] = ()
     settings: dict[str, str] = Field(default_factory=dict[str, str])
     """Digests of the settings that the tasks, or what is done with them, depend on."""
