@@ -23,11 +23,11 @@ from etude.sleep.adoption.rules import (
     without,
 )
 from etude.sleep.config import SleepConfig
-from etude.sleep.improve.changes import Change, Place
-from etude.sleep.improve.consolidate import Consolidation, parts_of
+from etude.sleep.improve.changes import Change
+from etude.sleep.improve.consolidate import Consolidation, each_change, parts_of
 from etude.sleep.improve.context import Documents
 from etude.sleep.improve.groups import Group
-from etude.sleep.limits import Spent, spent_in, within
+from etude.sleep.limits import Spent, within
 from etude.sleep.tasks.mined import MinedTask
 from etude.workbench import Given
 
@@ -38,15 +38,13 @@ async def each_alone(config: SleepConfig, group: Group, result: Consolidation, g
     """The accepted documents without the new rules that nothing misses, and what was measured of each rule that
     stays. A rule is tried on the held-out tasks and on those that are trained on, in fresh attempts,
     `sleep.confirm_trials` of each. Where fresh attempts are not asked for, nothing is measured."""
-    documents, changes, used = result.documents, list[Change](), Spent()
-    for change in result.changes:
-        if change.status == "accepted" and change.confirmed is not None:
-            change = await _tried(within(config, used), group, change, documents, given)
-            spent = spent_in(group.run / _name(change.place))
-            used, change = used + spent, change.model_copy(update={"spent": change.spent + spent})
-            documents = documents.with_document(change.place, change.after)
-        changes.append(change)
-    return Consolidation(changes=tuple(changes), documents=documents)
+
+    async def work(change: Change, documents: Documents, used: Spent) -> Change:
+        if change.status != "accepted" or change.confirmed is None:
+            return change
+        return await _tried(within(config, used), group, change, documents, given)
+
+    return await each_change(result, group.run, "alone", work)
 
 
 async def _tried(config: SleepConfig, group: Group, change: Change, documents: Documents, given: Given) -> Change:
@@ -54,11 +52,12 @@ async def _tried(config: SleepConfig, group: Group, change: Change, documents: D
     assert change.confirmed is not None
     if len(rules) < 2:  # the fresh attempts that confirm the candidate are those with and without it
         return change.model_copy(update={"alone": {said(rule.text): trial_of(change.confirmed) for rule in rules}})
-    run, tasks = config.for_run(group.run, _name(change.place)), _tasks(group.tasks)
+    run, tasks = config.for_run(group.run, f"alone-{change.place}"), _tasks(group.tasks)
     document, alone, idle = change.after, dict[str, Trial](), 0
     for rule in rules:
         parts = parts_of(config, tasks, documents.with_document(change.place, document), change.place, given)
-        shorter = _without(document, rule)
+        shorter = left_out(document, rules, rule.id)
+        assert shorter is not None  # it stands there until it is left out
         found = await acompare_skills(run, shorter, document, "val", config.sleep.confirm_trials, **parts)
         trial = trial_of(found)
         if trial.missed or trial.tasks < len(tasks):  # where an attempt errored nothing is known against the rule
@@ -97,17 +96,15 @@ def trial_of(found: Comparison) -> Trial:
     )
 
 
-def _without(document: Skill, rule: Rule) -> Skill:
-    rules = revised((), block_of(document.text), BY_HAND)
-    same = [one.id for one in rules if said(one.text) == said(rule.text)]
-    return document.with_text(with_block(document.text, render(without(rules, same[:1]))))
+def left_out(document: Skill, rules: Sequence[Rule], rule: str) -> Skill | None:
+    """The document without a rule, by its id; None where it does not stand there."""
+    there = active(revised(rules, block_of(document.text), BY_HAND))
+    if all(one.id != rule for one in there):
+        return None
+    return document.with_text(with_block(document.text, render(without(there, [rule]))))
 
 
 def _tasks(tasks: Sequence[MinedTask]) -> tuple[MinedTask, ...]:
     """Those of the night, as held-out tasks; none of the test."""
     real = (task for task in tasks if task.origin == "real" and task.split != "test")
     return tuple(task.model_copy(update={"split": "val"}) for task in real)
-
-
-def _name(place: Place) -> str:
-    return f"alone-{place}"

@@ -1,7 +1,7 @@
 """Consolidation: documents improved on tasks. The skill first, then the memory under the new skill, each by the
 trainer, with what is left of the night's budget."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -93,6 +93,21 @@ async def aconsolidate(
 
 
 consolidate = seen(aconsolidate)
+
+
+async def each_change(
+    result: Consolidation, runs: Path, name: str, work: Callable[[Change, Documents, Spent], Awaitable[Change]]
+) -> Consolidation:
+    """The changes after `work` on each of them, which is told what the others before it have used. Its run folder is
+    `NAME-PLACE` in `runs`."""
+    documents, changes, used = result.documents, list[Change](), Spent()
+    for change in result.changes:
+        found, spent = await work(change, documents, used), spent_in(runs / f"{name}-{change.place}")
+        if found.after != change.after:
+            documents = documents.with_document(change.place, found.after)
+        changes.append(found.model_copy(update={"spent": change.spent + spent}))
+        used += spent
+    return Consolidation(changes=tuple(changes), documents=documents)
 
 
 def tasks_on(tasks: Tasks, split: Split) -> int:

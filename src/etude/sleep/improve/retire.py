@@ -9,15 +9,15 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from etude.measure.compare import acompare_skills
-from etude.records import Skill
-from etude.sleep.adoption.rules import BY_HAND, Rule, active, block_of, lineage, render, revised, with_block, without
+from etude.sleep.adoption.rules import BY_HAND, Rule, Trial, active, block_of, lineage, revised
 from etude.sleep.adoption.structure import plain
 from etude.sleep.config import SleepConfig
+from etude.sleep.improve.alone import left_out, trial_of
 from etude.sleep.improve.changes import Change, Place
-from etude.sleep.improve.consolidate import Consolidation, parts_of
+from etude.sleep.improve.consolidate import Consolidation, each_change, parts_of
 from etude.sleep.improve.context import Documents
 from etude.sleep.improve.groups import Group
-from etude.sleep.limits import Spent, spent_in, within
+from etude.sleep.limits import Spent, within
 from etude.sleep.tasks.mined import MinedTask, original_id
 from etude.workbench import Given
 
@@ -45,18 +45,15 @@ async def pruned(
     other as they are due. The tasks that a rule rests on and all held-out ones are attempted again with and without
     it, `sleep.confirm_trials` times: it goes when each task has a score and none a lower one without it. A document
     with an untried or unsettled candidate is left as it is."""
-    documents, changes, used = result.documents, list[Change](), Spent()
-    for change in result.changes:
-        if change.status not in ("unverified", "inconclusive"):
-            there = known[change.place]
-            there = there._replace(rules=revised(there.rules, block_of(change.before.text), BY_HAND))
-            change = await _tried(within(config, used), group, change, documents, there, given)
-            spent = spent_in(group.run / _name(change.place))
-            used, change = used + spent, change.model_copy(update={"spent": change.spent + spent})
-            if change.retired:
-                documents = documents.with_document(change.place, change.after)
-        changes.append(change)
-    return Consolidation(changes=tuple(changes), documents=documents)
+
+    async def work(change: Change, documents: Documents, used: Spent) -> Change:
+        if change.status in ("unverified", "inconclusive"):
+            return change
+        there = known[change.place]
+        there = there._replace(rules=revised(there.rules, block_of(change.before.text), BY_HAND))
+        return await _tried(within(config, used), group, change, documents, there, given)
+
+    return await each_change(result, group.run, "retire", work)
 
 
 def due(known: Standing) -> tuple[Rule, ...]:
@@ -78,19 +75,11 @@ def due(known: Standing) -> tuple[Rule, ...]:
     return tuple(sorted(ours, key=order))
 
 
-def left_out(document: Skill, rules: Sequence[Rule], rule: str) -> Skill | None:
-    """The document without a rule, by its id; None where it does not stand there."""
-    there = active(revised(rules, block_of(document.text), BY_HAND))
-    if all(one.id != rule for one in there):
-        return None
-    return document.with_text(with_block(document.text, render(without(there, [rule]))))
-
-
 async def _tried(
     config: SleepConfig, group: Group, change: Change, documents: Documents, known: Standing, given: Given
 ) -> Change:
     """The change with what the trials found; its comparison is one of the candidate only."""
-    run, trials = config.for_run(group.run, _name(change.place)), config.sleep.confirm_trials
+    run, trials = config.for_run(group.run, f"retire-{change.place}"), config.sleep.confirm_trials
     document = change.after if change.proposed else change.before
     retired, stays, tried = dict[str, str](), list[str](), list[str]()
     for rule in due(known):
@@ -100,12 +89,10 @@ async def _tried(
         if shorter is None or not tasks:
             continue
         parts = parts_of(config, tasks, documents.with_document(change.place, document), change.place, given)
-        found = await acompare_skills(run, document, shorter, "val", trials, **parts)
-        unscored = len(tasks) - len(found.gained) - len(found.lost) - found.equal
-        missed = tuple(flip.task for flip in found.lost)
+        trial = trial_of(await acompare_skills(run, shorter, document, "val", trials, **parts))
         tried.append(rule.id)
-        if missed or unscored:
-            stays.append(_stays(rule, len(tasks), missed, unscored))
+        if trial.missed or trial.tasks < len(tasks):
+            stays.append(_stays(rule, len(tasks), trial))
         else:
             document = shorter
             retired[rule.id] = (
@@ -120,11 +107,10 @@ async def _tried(
     return change.model_copy(update=update)
 
 
-def _stays(rule: Rule, tasks: int, missed: Sequence[str], unscored: int) -> str:
+def _stays(rule: Rule, tasks: int, trial: Trial) -> str:
     """Why a rule that was left out on trial stays, for people."""
-    why = (
-        f"{len(missed)} of {tasks} tasks do worse without it ({plain(', '.join(missed), _QUOTED)})" if missed else ""
-    )
+    missed, unscored = plain(", ".join(trial.missed), _QUOTED), tasks - trial.tasks
+    why = f"{len(trial.missed)} of {tasks} tasks do worse without it ({missed})" if missed else ""
     void = f"attempts at {unscored} of {tasks} tasks errored" if unscored else ""
     return f"left out on trial: {plain(rule.text, _QUOTED)!r}, {', '.join(filter(None, (why, void)))}: stays"
 
@@ -140,7 +126,3 @@ def _tasks(rule: Rule, group: Group, known: Standing) -> tuple[MinedTask, ...]:
         return ()
     behind |= {task.id: task for task in group.tasks if task.split == "val"}
     return tuple(behind[name].model_copy(update={"split": "val"}) for name in sorted(behind))
-
-
-def _name(place: Place) -> str:
-    return f"retire-{place}"
