@@ -21,12 +21,8 @@ OVERHEARD = "No words of yours ask for all of it, but a tool, a page or a file n
 NO_WORDS = "No words of yours ask for this rule: it may come from a page or a tool. Read it with care."
 
 
-def page(
-    report: NightReport, proposal: Proposal | None, states: Mapping[str, str] = MappingProxyType({})
-) -> list[str]:
+def page(report: NightReport, proposal: Proposal, states: Mapping[str, str] = MappingProxyType({})) -> list[str]:
     """The lines for a person. `states` has what became of rules since, by id, as in `adopted`."""
-    if proposal is None:
-        return []
     night = f"{report.night:04d}"
     added = [(one, rule) for one in proposal.documents for rule in one.added]
     gone = [(one, rule) for one in proposal.documents for rule in one.leaving]
@@ -66,7 +62,7 @@ def rule_lines(rule: Rule, document: str, sessions: int, instead: Rule | None = 
     behind = rule.evidence
     if instead is not None:
         yield f"In place of: {plain(_said(instead), _LINE)}"
-    asked = {(quote.session.source, quote.session.id) for quote in behind.quotes}
+    asked = {quote.session.name for quote in behind.quotes}
     if behind.overheard is not None:
         yield f'{OVERHEARD}: "{plain(behind.overheard.text, _ANSWER)}"'
     elif asked:
@@ -93,10 +89,14 @@ def rule_lines(rule: Rule, document: str, sessions: int, instead: Rule | None = 
 def as_file(report: NightReport, proposal: Proposal | None) -> str:
     """`report.md`: the page, how to decide and to undo, and the statistics folded below. All of it is plain text in
     blocks of code, so that nothing in it is more than text."""
-    first, *rest = page(report, proposal) or [f"Night {report.night} proposes nothing{_because(report)}"]
-    how = [] if proposal is None else [_how(report.night)]
+    if proposal is None:
+        because = f": {plain(report.reason, 500)}" if report.reason else ""
+        lines = [f"Night {report.night} proposes nothing{because}."]
+    else:
+        first, *rest = page(report, proposal)
+        lines = [first, _how(report.night), *rest]
     statistics = [line for document in report.documents for line in document_lines(document)]
-    blocks = [_block([first, *how, *rest])]
+    blocks = [_block(lines)]
     if statistics:
         blocks += ["<details><summary>Statistics</summary>", _block(statistics), "</details>"]
     return f"# Night {report.night}\n\n" + "\n\n".join(blocks) + "\n"
@@ -148,7 +148,3 @@ def _leaving(rule: Rule, document: str) -> list[str]:
 
 def _said(rule: Rule) -> str:
     return rule.text.lstrip("-*+ ")
-
-
-def _because(report: NightReport) -> str:
-    return f": {plain(report.reason, 500)}." if report.reason else "."

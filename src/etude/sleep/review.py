@@ -10,7 +10,7 @@ from etude.records import Record
 from etude.skill import token_count
 from etude.sleep.adoption.adopt import RULES
 from etude.sleep.adoption.proposals import Item, Proposals
-from etude.sleep.adoption.waiting import RuleState
+from etude.sleep.adoption.splice import RuleState
 from etude.sleep.night import read_report
 from etude.sleep.page import document_lines, item_lines
 from etude.sleep.places import without_secrets

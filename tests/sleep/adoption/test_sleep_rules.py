@@ -197,3 +197,9 @@ def test_rules_are_kept_as_json() -> None:
 
 def test_line_ends_and_blanks_at_the_end_of_lines_say_nothing() -> None:
     assert said("- a \r\n  b\r\n\r\n") == "- a\n  b"
+
+
+def test_rules_on_both_sides_of_one_that_is_taken_out_stay_two() -> None:
+    rules = revised((), "One.\n# Between\nOther.\n", "n1")
+    left = without(rules, [rules[1].id])
+    assert [rule.text for rule in active(revised((), render(left), ""))] == ["One.", "Other."]

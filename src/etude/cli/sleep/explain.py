@@ -5,16 +5,15 @@ from contextlib import suppress
 from typing import Any
 
 from etude.cli.sleep.settings import find_nights
-from etude.cli.sleep.text import counts, elsewhere, print_report, print_rows, proposal_of, rules_data
+from etude.cli.sleep.text import counts, elsewhere, page_of, print_report, print_rows, rules_data
 from etude.cli.terminal import output
 from etude.errors import DataError
 from etude.sleep.adoption.proposal import read_proposal
+from etude.sleep.adoption.splice import RuleState
 from etude.sleep.adoption.structure import doubts, plain
-from etude.sleep.adoption.waiting import RuleState
 from etude.sleep.improve.held_out import Shown
 from etude.sleep.limits import spent_so_far
 from etude.sleep.night import DIAGNOSTICS
-from etude.sleep.page import page
 from etude.sleep.report import Diagnosed, Diagnostics
 from etude.sleep.state import read_kept
 
@@ -44,8 +43,7 @@ def run(args: argparse.Namespace) -> int:
         output.json_result({**report.model_dump(mode="json"), **more})
         return 0
     decided = {name: state for name, state in states.items() if state != "waits"}
-    about = page(report, proposal_of(report), decided)
-    print_report(report, about, stands, elsewhere(args), details=args.details)
+    print_report(report, page_of(report, decided), stands, elsewhere(args), details=args.details)
     if not args.details:
         more = f"{output.program()} sleep explain {number}{elsewhere(args)} --details"
         output.line(f"\nstatistics and every answer: {more}")

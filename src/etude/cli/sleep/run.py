@@ -4,14 +4,13 @@ import argparse
 import os
 
 from etude.cli.sleep.settings import read_config
-from etude.cli.sleep.text import elsewhere, pause_line, print_report, proposal_of, result
+from etude.cli.sleep.text import elsewhere, page_of, pause_line, print_report, result
 from etude.cli.sleep.unattended import patiently, tell_of
 from etude.cli.terminal import output
 from etude.cli.watch import watch
 from etude.errors import EtudeError, StopRun
 from etude.redaction.redactor import Redactor
 from etude.sleep.night import arun_night
-from etude.sleep.page import page
 from etude.sleep.pause import paused
 from etude.sleep.report import Command, NightReport
 from etude.sleep.tasks.gather import Surroundings, state_of
@@ -56,5 +55,5 @@ def _run(args: argparse.Namespace) -> int:
     if args.json:
         output.json_result(report.model_dump(mode="json"))
     else:
-        print_report(report, page(report, proposal_of(report)), where=elsewhere(args))
+        print_report(report, page_of(report), where=elsewhere(args))
     return 0

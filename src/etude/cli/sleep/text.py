@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from etude.cli.lookup import larger
@@ -16,11 +17,11 @@ from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG
 from etude.cli.terminal import output
 from etude.cli.terminal.output import LOUD, SIMULATED
 from etude.errors import InputError
-from etude.sleep.adoption.proposal import Proposal, read_proposal
+from etude.sleep.adoption.proposal import read_proposal
 from etude.sleep.adoption.rules import Rule
 from etude.sleep.adoption.structure import plain
 from etude.sleep.limits import Spent
-from etude.sleep.page import document_lines
+from etude.sleep.page import document_lines, page
 from etude.sleep.report import Command, NightReport
 from etude.sleep.tasks.mined import MinedTask
 from etude.sleep.tasks.probe import HOLLOW, UNJUDGED
@@ -80,11 +81,11 @@ def print_report(
     )
 
 
-def proposal_of(report: NightReport) -> Proposal | None:
-    """What a night proposes, where that can still be read."""
+def page_of(report: NightReport, states: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    """What a night proposes, as `page`; nothing where that can no longer be read."""
     with suppress(InputError):
-        return read_proposal(Path(report.proposal)) if report.proposal else None
-    return None
+        return page(report, read_proposal(Path(report.proposal)), states) if report.proposal else []
+    return []
 
 
 def print_rows(*rows: tuple[str, str | None]) -> None:

@@ -12,13 +12,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from etude.cli.sleep.text import elsewhere, proposal_of
+from etude.cli.sleep.text import elsewhere, page_of
 from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG
 from etude.cli.terminal import output
 from etude.cli.terminal.news import news_folder
 from etude.errors import OutageStop
 from etude.files import private_folder, write_atomically
-from etude.sleep.page import page
 from etude.sleep.report import NightReport
 from etude.sleep.schedule import job_name
 
@@ -52,7 +51,7 @@ def tell_of(report: NightReport | None, args: argparse.Namespace) -> None:
     if report is None:
         text, verb = "A night stopped before its end.", "status"
     elif report.status == "proposed":
-        about = page(report, proposal_of(report)) or [f"Night {report.night} proposes a change."]
+        about = page_of(report) or [f"Night {report.night} proposes a change."]
         text, verb = about[0], "explain"
     elif report.status == "adopted":
         text, verb = f"Night {report.night} changed what your agent reads.", "explain"

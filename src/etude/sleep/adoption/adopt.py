@@ -14,7 +14,7 @@ from etude.records import Record
 from etude.skill.anchors import LIST_MARK
 from etude.sleep.adoption.proposal import Proposal, Proposed, again, read_proposal
 from etude.sleep.adoption.rules import BY_HAND, Rule, Rules, active, render, revised
-from etude.sleep.adoption.splice import spliced
+from etude.sleep.adoption.splice import rules_now, spliced, standing
 from etude.sleep.adoption.structure import doubts
 from etude.sleep.adoption.transaction import (
     PENDING,
@@ -26,7 +26,6 @@ from etude.sleep.adoption.transaction import (
     missing_folders,
     settle,
 )
-from etude.sleep.adoption.waiting import rules_now, standing
 from etude.sleep.places import LiveDocument, located, read_document
 from etude.sleep.state import as_json, read_kept
 

@@ -12,9 +12,8 @@ from etude.errors import InputError, SkillError
 from etude.sleep.adoption.adopt import Receipt, adopt, kept_rules, recover, reject, taken_out
 from etude.sleep.adoption.proposal import FOLDER, PROPOSAL, Proposed, read_proposal
 from etude.sleep.adoption.rules import BY_HAND, Rule
-from etude.sleep.adoption.splice import spliced
+from etude.sleep.adoption.splice import RuleState, rules_now, spliced, standing
 from etude.sleep.adoption.transaction import Recovery
-from etude.sleep.adoption.waiting import RuleState, rules_now, standing
 from etude.sleep.places import read_document
 from etude.sleep.state import SleepState
 

@@ -110,7 +110,8 @@ class _Work:
         self._kept = kept_rules(state)
         self.rules = dict(self._kept.documents)
         self._state = state
-        self._report = Reverted()
+        self._said: dict[str, list[str]] = {name: [] for name in Reverted.model_fields}
+        """What to report."""
         self._found: dict[str, LiveDocument] = {}
         self._writes: dict[str, Write] = {}
         self._how: dict[str, str] = {}
@@ -147,11 +148,11 @@ class _Work:
             self.rules[real] = (*before, *out)
             self._put(document, now, document.live.data, document.made)
             return
-        back = self._report.back
+        back = len(self._said["back"])
         gone = {rule.id for rule in known if taken_out(rule)}
         self.cut(document, [rule.text for rule in document.added if rule.id not in gone])
-        there = {*self._report.back[len(back) :], *dead}
-        self._note("not_put_back", *(rule.text for rule in document.removed if rule.text not in there))
+        there = {*self._said["back"][back:], *dead}
+        self._said["not_put_back"] += [rule.text for rule in document.removed if rule.text not in there]
 
     def cut(self, document: Proposed, texts: Sequence[str]) -> None:
         """Take rules of these texts out, each of them once, and put the texts that they replaced back. The block goes
@@ -163,12 +164,12 @@ class _Work:
             if rule.text in left:
                 left.remove(rule.text)
                 found.append(rule.id)
-        self._note("gone", *left)
+        self._said["gone"] += left
         if not found:  # what a person has made of the rules since, the next night reads from the file
             return
         after = taken_back(block, found, self._dead)
         there = {rule.id for rule in active(block)}
-        self._note("back", *(rule.text for rule in active(after) if rule.id not in there))
+        self._said["back"] += [rule.text for rule in active(after) if rule.id not in there]
         self.rules[real] = after
         self._put(document, now, *self._without_block(real, with_block(now.text, render(after))))
 
@@ -179,8 +180,8 @@ class _Work:
         rules = record(self._state / RULES, self._kept.model_copy(update={"documents": self.rules}))
         carry_out(self._state, [*self._writes.values(), *records, rules])
         for path, how in self._how.items():
-            self._note(how, path)
-        return self._report
+            self._said[how].append(path)
+        return Reverted(**{what: tuple(said) for what, said in self._said.items()})
 
     def _now(self, was: LiveDocument) -> LiveDocument:
         """A document as it is now, with what was taken back so far."""
@@ -197,9 +198,6 @@ class _Work:
         self._writes[real] = write
         self._found[real] = now.model_copy(update={"data": after})
         self._how[document.live.path] = "restored" if after == document.live.data else "cut"
-
-    def _note(self, what: str, *texts: str) -> None:
-        self._report = self._report.model_copy(update={what: (*getattr(self._report, what), *texts)})
 
     def _without_block(self, real: str, text: str) -> tuple[bytes | None, tuple[str, ...]]:
         """The new bytes of the document, and folders to remove with it. An empty block that an adoption brought goes,

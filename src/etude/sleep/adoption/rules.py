@@ -193,14 +193,15 @@ def without(rules: Sequence[Rule], gone: Collection[str], night: str = BY_HAND) 
     """The rules with those of the ids in `gone` retired. The blank lines below such a rule then stand below the one
     before it, as if the rule had never been put there."""
     kept: list[Rule] = []
-    before = {rule.id: rule.after for rule in rules}
+    closed_up = False
     for rule in active(rules):
         if rule.id in gone:
             kept[-1:] = [one.model_copy(update={"after": rule.after}) for one in kept[-1:]]
-            continue
-        if kept and kept[-1].after != before.get(kept[-1].id):
-            kept[-1] = apart(kept[-1], rule)
-        kept.append(rule)
+        elif kept and closed_up:
+            kept[-1:] = [apart(kept[-1], rule), rule]
+        else:
+            kept.append(rule)
+        closed_up = rule.id in gone
     return (*kept, *(retired_by(rule, night) for rule in rules if rule.status == "retired" or rule.id in gone))
 
 

@@ -1,10 +1,34 @@
-"""The changes of a proposal, put into a document as it is now. Whatever a person wrote since stays, and a change is
-refused only where the line that it changes is no longer there."""
+"""The changes of a proposal in a document as it is now: how each stands, and what comes of the chosen ones. Whatever
+a person wrote since stays; a change is refused only where the line that it changes is no longer there."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Literal
 
-from etude.sleep.adoption.proposal import Proposed
-from etude.sleep.adoption.rules import Rule, active, apart, lineage, render, said
+from etude.sleep.adoption.proposal import Proposed, opened
+from etude.sleep.adoption.rules import (
+    BY_HAND,
+    Rule,
+    Rules,
+    active,
+    apart,
+    block_of,
+    lineage,
+    render,
+    revised,
+    said,
+    without,
+)
+from etude.sleep.places import LiveDocument
+
+RuleState = Literal["waits", "adopted", "taken out", "rejected", "line changed"]
+"""What became of a change that a night proposes.
+
+waits         nobody has decided
+adopted       it is in the document
+taken out     it was adopted, and is no longer there
+rejected      it is not to be proposed again
+line changed  the line that it changes was changed since, so it cannot be adopted
+"""
 
 
 def spliced(now: Sequence[Rule], offer: Proposed, chosen: Collection[str]) -> tuple[tuple[Rule, ...], frozenset[str]]:
@@ -17,16 +41,8 @@ def spliced(now: Sequence[Rule], offer: Proposed, chosen: Collection[str]) -> tu
     here = active(now)
     if {rule.id for rule in offer.changes} <= set(chosen) and render(here) == render(offer.before):
         return _settled(active(offer.rules), now, offer), frozenset()  # byte for byte what the night tried
-    placed, refused, texts = list(here), set[str](), {said(rule.text) for rule in here}
-    for rule in offer.leaving:
-        at = _place(placed, rule.id)
-        if rule.id not in chosen or at is None:
-            continue
-        out = placed.pop(at)
-        if at:
-            placed[at - 1] = placed[at - 1].model_copy(update={"after": out.after})
-        if 0 < at < len(placed):
-            placed[at - 1] = apart(placed[at - 1], placed[at])
+    leaving = {rule.id for rule in offer.leaving} & set(chosen)
+    placed, refused, texts = list(active(without(here, leaving))), set[str](), {said(rule.text) for rule in here}
     order, was = active(offer.rules), {rule.id for rule in active(offer.before)}
     for number, rule in enumerate(order):
         if rule.id not in chosen or rule.id in was or _place(placed, rule.id) is not None or said(rule.text) in texts:
@@ -40,6 +56,39 @@ def spliced(now: Sequence[Rule], offer: Proposed, chosen: Collection[str]) -> tu
         else:
             _insert(placed, order, number)
     return _settled(placed, now, offer), frozenset(refused)
+
+
+def rules_now(rules: Rules, live: LiveDocument) -> tuple[Rule, ...]:
+    """The rules of a document as it is now, with what is known of each."""
+    return revised(rules.documents.get(live.real, ()), block_of(opened(live).text), BY_HAND)
+
+
+def standing(offer: Proposed, now: tuple[Rule, ...], rules: Rules) -> Mapping[str, RuleState]:
+    """What became of each change of a document, by the id of its rule. A rule that a person has put into other words
+    counts as adopted, and so does one that a person wrote."""
+    here = {rule.id for rule in active(now)}
+    texts = {said(rule.text) for rule in active(now)}
+    reworded = {one.id for rule in active(now) for one in lineage(rule, now)[1:]}
+    gone = {rule.id for rule in now} - here
+    rejected = {rule.id for rule in rules.rejected}
+
+    def became(rule: Rule) -> RuleState:
+        if rule.id in here | reworded or said(rule.text) in texts:
+            return "adopted"
+        if rule.id in rejected:
+            return "rejected"
+        if rule.id in gone:
+            return "taken out"
+        return "line changed" if spliced(now, offer, {rule.id})[1] else "waits"
+
+    def left(rule: Rule) -> RuleState:
+        if rule.id not in here:
+            return "line changed" if rule.id in reworded else "adopted"
+        return "rejected" if rule.id in rejected else "waits"
+
+    found: dict[str, RuleState] = {rule.id: became(rule) for rule in offer.added}
+    found.update({rule.id: left(rule) for rule in offer.leaving})
+    return found
 
 
 def _settled(placed: Sequence[Rule], now: Sequence[Rule], offer: Proposed) -> tuple[Rule, ...]:

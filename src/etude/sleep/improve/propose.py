@@ -18,7 +18,7 @@ from etude.sleep.adoption.rules import (
     revised,
     said,
 )
-from etude.sleep.adoption.waiting import rules_now
+from etude.sleep.adoption.splice import rules_now
 from etude.sleep.config import SleepConfig
 from etude.sleep.improve.changes import Change
 from etude.sleep.improve.documents import Trained
@@ -129,7 +129,7 @@ def _measured(rule: Rule, tasks: Mapping[str, MinedTask], change: Change, quotes
     behind, trial = rule.evidence, change.alone.get(said(rule.text))
     if trial is not None:
         own = [tasks[name] for name in trial.missed if name in tasks]
-        sessions = dict.fromkeys(f"{one.source}:{one.id}" for task in own for one in task.sessions)
+        sessions = dict.fromkeys(one.name for task in own for one in task.sessions)
         found = Evidence(tasks=tuple(dict.fromkeys(task.id for task in own)), sessions=tuple(sessions))
         # What a rewrite cites stands behind all of its rules: what misses this one is its own.
         behind = behind.joined(found) if len(change.alone) == 1 else found.joined(Evidence(note=behind.note))
@@ -174,7 +174,7 @@ def _with_wishes(proposed: Proposed, wishes: Mapping[str, tuple[Quote, ...]], ni
 
 
 def _sessions(quotes: Sequence[Quote]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(f"{one.session.source}:{one.session.id}" for one in quotes))
+    return tuple(dict.fromkeys(one.session.name for one in quotes))
 
 
 def _evidence(group: Group, change: Change) -> Mapping[str, Evidence]:
@@ -185,7 +185,7 @@ def _evidence(group: Group, change: Change) -> Mapping[str, Evidence]:
         tried = change.held_out.cited
         cited = [name for name in edit.cites if name in tried]
         tasks = [by_id[tried[name]] for name in cited]
-        sessions = [f"{one.source}:{one.id}" for task in tasks for one in task.sessions]
+        sessions = [one.name for task in tasks for one in task.sessions]
         behind = Evidence(
             sessions=tuple(dict.fromkeys(sessions)),
             tasks=tuple(dict.fromkeys(task.id for task in tasks)),

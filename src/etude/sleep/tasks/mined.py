@@ -34,6 +34,11 @@ class SessionRef(Record):
     id: str
     """The program's own id of the session."""
 
+    @property
+    def name(self) -> str:
+        """Both in one text."""
+        return f"{self.source}:{self.id}"
+
 
 class Quote(Record):
     """What a user said, letter for letter."""
