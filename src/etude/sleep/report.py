@@ -42,9 +42,9 @@ class DocumentReport(Record):
     path: str
     status: Status
     reason: str
-    baseline: float | None
+    baseline: float | None = None
     """Mean on the held-out tasks before; None when not measured."""
-    candidate: float | None
+    candidate: float | None = None
     """Of the candidate, which selected on these tasks: likely too high."""
     confirmed: Interval | None = None
     """New minus old on fresh attempts at the held-out tasks."""
@@ -163,12 +163,4 @@ def diagnosed(name: str, path: str, change: Change, tasks: Sequence[MinedTask]) 
         after=change.held_out.candidate,
         optimizer_replies=change.held_out.optimizer_replies,
         comparison=confirmed,
-    )
-
-
-def untrained(name: str, path: str, held_out: int) -> DocumentReport:
-    """The report on a document whose tasks are all held out."""
-    reason = "there are no training tasks for it"
-    return DocumentReport(
-        name=name, path=path, status="unchanged", reason=reason, baseline=None, candidate=None, held_out=held_out
     )

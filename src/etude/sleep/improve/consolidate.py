@@ -40,6 +40,11 @@ class Consolidation(Record):
     documents: Documents
     """With every change that is to be proposed."""
 
+    @property
+    def spent(self) -> Spent:
+        """What was used for all of them."""
+        return sum((change.spent for change in self.changes), Spent())
+
     def change(self, place: Place) -> Change | None:
         """Of one document; None when it was not to be improved."""
         return next((change for change in self.changes if change.place == place), None)

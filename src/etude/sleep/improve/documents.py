@@ -21,7 +21,7 @@ from etude.sleep.improve.known import Memory, remember, remembered
 from etude.sleep.improve.retire import Standing, pruned
 from etude.sleep.limits import Spent, spent_in, spent_so_far, within
 from etude.sleep.places import LiveDocument
-from etude.sleep.report import Diagnosed, DocumentReport, diagnosed, untrained
+from etude.sleep.report import Diagnosed, DocumentReport, diagnosed
 from etude.sleep.state import SleepState
 from etude.sleep.tasks.gather import archived
 from etude.sleep.tasks.mined import MinedTask
@@ -90,7 +90,9 @@ async def improve(
     idle: list[DocumentReport] = []
     for group in groups:
         if not tasks_on(group.tasks, "train"):
-            idle.append(untrained(group.name, group.skill.path, tasks_on(group.tasks, "val")))
+            why, held_out = "there are no training tasks for it", tasks_on(group.tasks, "val")
+            path = group.skill.path
+            idle.append(DocumentReport(name=group.name, path=path, status="unchanged", reason=why, held_out=held_out))
             continue
         only = config.sleep.model_copy(update={place: place in group.improves for place in PLACES})
         settings = within(config, spent).model_copy(update={"sleep": only})
@@ -98,21 +100,19 @@ async def improve(
             place: _past(config, state, memory, held, group.live(place), group.title(place)) for place in PLACES
         }
         result = await aconsolidate(group.tasks, group.documents, settings, group.run, past, **given)
-        after = sum((change.spent for change in result.changes), spent)
-        result = await each_alone(within(config, after), group, result, given)
+        result = await each_alone(within(config, spent + result.spent), group, result, given)
         if config.sleep.retire:
             rules, known = kept_rules(state.folder), dict[Place, Standing]()
             kept, wanted = rules.documents, frozenset(rule.id for rule in rules.rejected)
             for place in PLACES:
                 real = group.live(place).real
                 known[place] = Standing(kept.get(real, ()), memory.trials.get(real, {}), earlier, wanted)
-            after = sum((change.spent for change in result.changes), spent)
-            result = await pruned(within(config, after), group, result, known, given)
+            result = await pruned(within(config, spent + result.spent), group, result, known, given)
         changes += [(group, change) for change in result.changes]
-        spent = sum((change.spent for change in result.changes), spent)
+        spent += result.spent
         if tasks_on(group.tasks, "test"):
             scores |= await _tested(within(config, spent), group, result.documents, given)
-            spent = spent + spent_in(group.run / "test")
+            spent += spent_in(group.run / "test")
     remember(state, memory, number, [(group.live(change.place).real, change) for group, change in changes])
     return Trained(changes, tuple(idle), scores, spent, notes)
 

@@ -137,11 +137,10 @@ def divide(
 def by_recurrence(tasks: Sequence[MinedTask]) -> tuple[MinedTask, ...]:
     """The tasks of the clusters that were asked for in most sessions first; of equals those that a user was not
     content with; then by cluster and id."""
-    sessions: dict[str, set[tuple[str, str]]] = {}
+    sessions: dict[str, set[str]] = {}
     complaints: dict[str, int] = {}
     for task in tasks:
-        found = sessions.setdefault(task.cluster, set())
-        found.update((session.source, session.id) for session in task.sessions)
+        sessions.setdefault(task.cluster, set()).update(session.name for session in task.sessions)
         complaints[task.cluster] = complaints.get(task.cluster, 0) + (task.feedback == "unsatisfied")
 
     def rank(task: MinedTask) -> tuple[int, int, str, str]:

@@ -27,10 +27,9 @@ from etude.sleep.transcripts.sources.lines import (
     table,
     text,
 )
-from etude.sleep.transcripts.sources.qwen import answered, command_failed, parts_text, typed
+from etude.sleep.transcripts.sources.qwen import answered, has_failed, parts_text, typed
 
 _PATHS = ("file_path", "absolute_path", "dir_path", "path")
-_FAILED = {"success": False, "error": True, "cancelled": True}
 _ID = re.compile(r'"sessionId"\s*:\s*"([^"\\]+)"')
 _LONG_FILE = 64 * 2**20
 """Bytes. Longer files of one JSON object are not read."""
@@ -152,9 +151,7 @@ def _result(conversation: Conversation, call: dict[str, Any]) -> None:
     responses = [table(table(part).get("functionResponse")) for part in items(call.get("result"))]
     given = [answered(response) for response in responses if response]
     result = given[0] if len(given) == 1 else given or None
-    status = call.get("status")
-    failed = _FAILED.get(status) if isinstance(status, str) else None
-    conversation.result(call.get("id"), result, command_failed(call.get("name"), result) or failed)
+    conversation.result(call.get("id"), result, has_failed(call.get("name"), call.get("status"), result))
 
 
 def _id(path: Path) -> str:

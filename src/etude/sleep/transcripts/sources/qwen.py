@@ -69,9 +69,8 @@ def _tell(conversation: Conversation, record: dict[str, Any]) -> None:
         status = table(record.get("toolCallResult")).get("status")
         for part in items(parts):
             given = table(table(part).get("functionResponse"))
-            failed = _FAILED.get(status) if isinstance(status, str) else None
             result = answered(given)
-            conversation.result(given.get("id"), result, command_failed(given.get("name"), result) or failed)
+            conversation.result(given.get("id"), result, has_failed(given.get("name"), status, result))
 
 
 def _user(conversation: Conversation, record: dict[str, Any], parts: Any, at: Any) -> None:
@@ -95,10 +94,13 @@ def parts_text(parts: Any) -> str:
     return "".join(text(part.get("text")) for part in pieces if part.get("thought") is not True)
 
 
-def command_failed(tool: Any, result: Any) -> bool:
-    """Whether a shell command ended with an error: older versions call it a success whose result names the code."""
+def has_failed(tool: Any, status: Any, result: Any) -> bool | None:
+    """Whether a tool failed; None where it is not said. A shell command that ended with an error is a success to
+    older versions, whose result names the code."""
     codes = _EXIT.findall(result) if tool == "run_shell_command" and isinstance(result, str) else ()
-    return bool(codes) and codes[-1] != "0"
+    if codes and codes[-1] != "0":
+        return True
+    return _FAILED.get(status) if isinstance(status, str) else None
 
 
 def answered(response: dict[str, Any]) -> Any:
