@@ -11,31 +11,14 @@ import sys
 from pathlib import Path
 
 from small_night import Small, tree
-from watched import watched_writes
+from watched import Writes, watched_writes
 
 from etude.errors import EtudeError
 
-EVERY = 15
+EVERY = 60
 """Of the writes to journals."""
-FEW = 4
+FEW = 10
 """Of the other files in run folders, which the trainer's own tests look at."""
-
-
-class Writes:
-    """Counts writes: those of journals, and files that come into their place below `place`."""
-
-    def __init__(self, place: Path, at: int) -> None:
-        self._place, self._at = str(place), at
-        self.names: list[str] = []
-
-    def tell(self, name: str) -> None:
-        self.names.append(name)
-        if len(self.names) == self._at:
-            limit(0)
-
-    def listen(self, event: str, arguments: tuple[object, ...]) -> None:
-        if event == "os.rename" and (path := str(arguments[1])).startswith(self._place):
-            self.tell(path.removeprefix(self._place))
 
 
 def limit(size: int) -> None:
@@ -50,7 +33,7 @@ def listening(writes: list[Writes]) -> None:
 
 def undisturbed(small: Small, counts: list[Writes], at: int = 0) -> tuple[dict[str, object], list[str]]:
     """What came of a night, and the names of its writes."""
-    writes = Writes(small.base, at)
+    writes = Writes(small.base, at, lambda: limit(0))
     counts.append(writes)
     try:
         with watched_writes(lambda moment, number: writes.tell(f"journal {moment} {number}")):

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from small_night import Counted, Small, tree
-from watched import watched_writes
+from watched import Writes, watched_writes
 
 from etude.records import ChatRequest, Reply, digest
 from etude.sleep.transcripts.ledger import Ledger
@@ -40,29 +40,12 @@ class Logged(Counted):
         return reply
 
 
-class Writes:
-    """Counts writes: those of journals, and files that come into their place below `place`."""
-
-    def __init__(self, place: Path, at: int) -> None:
-        self._place, self._at = str(place), at
-        self.names: list[str] = []
-
-    def tell(self, name: str) -> None:
-        self.names.append(name)
-        if len(self.names) == self._at:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    def listen(self, event: str, arguments: tuple[object, ...]) -> None:
-        if event == "os.rename" and (path := str(arguments[1])).startswith(self._place):
-            self.tell(path.removeprefix(self._place))
-
-
 def night(small: Small, log: Path, at: int = 0) -> list[str]:
     """A night in a child, killed at that write; the names of the writes when it was not."""
     said = log.with_name("writes.json")
     child = os.fork()
     if child == 0:
-        writes = Writes(small.base, at)
+        writes = Writes(small.base, at, lambda: os.kill(os.getpid(), signal.SIGKILL))
         sys.addaudithook(writes.listen)
         models = Given(target=Logged(small.target, log), optimizer=Logged(small.optimizer, log))
         with watched_writes(lambda moment, number: writes.tell(f"journal {moment} {number}")):

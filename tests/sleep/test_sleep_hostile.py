@@ -13,13 +13,12 @@ from small_night import MEMORY, Small, run_night, tree
 from strict_source import within_seconds
 
 from etude.cli.main import main
-from etude.errors import DataError, EtudeError
+from etude.errors import EtudeError
 from etude.prompts import Prompts
 from etude.records import ChatRequest
 from etude.registry import names
 from etude.sleep.adoption.proposal import read_proposal
 from etude.sleep.report import NightReport
-from etude.sleep.tasks.files import read
 from etude.testing import ScriptedModel
 from etude.workbench import Given
 
@@ -212,40 +211,6 @@ def test_regex_bombs_in_a_task_file_cost_their_time_limit_and_are_no_score(small
     assert error.exit_code == 1
     assert "1 of 1 val attempts errored" in error.message
     assert "simplify nested or repeated wildcards" in error.message
-
-
-@pytest.mark.parametrize("data", JUNK)
-def test_a_task_file_that_is_none_is_refused_with_its_name(tmp_path: Path, data: bytes) -> None:
-    path = tmp_path / "tasks.json"
-    path.write_bytes(data)
-    with pytest.raises(DataError, match=r"tasks\.json") as error:
-        read(path)
-    assert len(str(error.value)) < 2_000
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"checks": [{"op": "regex", "arg": "("}]}, "regex"),
-        ({"checks": [{"op": "no_such", "arg": "x"}]}, "no_such"),
-        ({"checks": [{"op": "tool_called", "arg": "../../evil"}]}, "evil"),
-        ({"checks": [{"op": "max_chars", "arg": True}]}, "max_chars"),
-        ({"intent": "x" * 100_000}, "intent"),
-        ({"checks": "rm -rf"}, "checks"),
-        ({"origin": "dream"}, "origin"),
-        ({"id": ""}, "id"),
-    ],
-)
-def test_a_task_that_cannot_be_used_is_named_with_what_is_wrong(
-    tmp_path: Path, change: dict[str, Any], words: str
-) -> None:
-    task = {"id": "t1", "intent": "Write a brief on it.", "split": "val", "checks": [{"op": "contains", "arg": "x"}]}
-    path = tmp_path / "tasks.json"
-    path.write_text(json.dumps({"format": "etude.tasks", "reviewed": True, "tasks": [{**task, **change}]}))
-    with pytest.raises(DataError, match=r"tasks\.0") as error:
-        read(path)
-    assert words in error.value.message
-    assert error.value.hint
 
 
 def test_the_state_cannot_be_led_elsewhere(small: Small) -> None:

@@ -56,10 +56,6 @@ def test_a_night_proposes_a_rule_and_changes_nothing_but_its_own_state(small: Sm
     assert report.spent.calls == small.answered
     assert read_report(small.state, 1) == report
     assert (small.project / "CLAUDE.md").read_bytes() == MEMORY.encode()
-
-
-def test_the_state_is_for_its_owner_only(small: Small) -> None:
-    small.night()
     state = small.state
     assert [folder.stat().st_mode & 0o777 for folder in (state.folder, state.nights, state.night(1))] == [0o700] * 3
 
@@ -174,3 +170,4 @@ def test_a_night_that_reads_nothing_says_so(tmp_path: Path) -> None:
     report = small.night()
     assert (report.status, report.sessions, report.tasks, report.documents) == ("nothing to do", {}, {}, ())
     assert report.started > START
+    assert small.answered == 2  # the two probes

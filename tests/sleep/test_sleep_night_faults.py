@@ -62,10 +62,7 @@ def test_an_adoption_that_fails_leaves_a_finished_night_with_a_proposal_that_wai
     assert not small.skill.exists()
 
 
-@pytest.mark.parametrize("text", ["{", '{"tasks": [{"version": 9}]}'])
-def test_tasks_of_an_interrupted_night_that_cannot_be_read_end_it_and_the_next_one_begins(
-    small: Small, text: str
-) -> None:
+def test_tasks_of_an_interrupted_night_that_cannot_be_read_end_it_and_the_next_one_begins(small: Small) -> None:
     def stop(request: ChatRequest) -> None:
         if small.answered == 12:
             raise BudgetStop("enough 7712")
@@ -75,7 +72,7 @@ def test_tasks_of_an_interrupted_night_that_cannot_be_read_end_it_and_the_next_o
         small.night(QUICK)
     small.before = lambda request: None
     assert unfinished(small.state) == 1
-    (small.state.night(1) / TASKS).write_text(text)
+    (small.state.night(1) / TASKS).write_text('{"tasks": [{"version": 9}]}')
     with pytest.raises(DataError, match=r"tasks\.json' cannot be read") as error:
         small.night(QUICK)
     assert error.value.hint == "the next run begins a new night"
@@ -118,8 +115,6 @@ def test_reviewed_tasks_that_no_night_can_use_are_refused_before_there_is_one(
 
 OUT_OF_ORDER = {
     "a link out of the project": lambda path, root: path.symlink_to(root / "outside" / "SKILL.md"),
-    "no UTF-8": lambda path, root: path.write_bytes(b"\xff\xfe"),
-    "a marker alone": lambda path, root: path.write_text("<!-- etude:begin learned -->\n"),
     "too long": lambda path, root: path.write_text("word " * 30_000),
 }
 

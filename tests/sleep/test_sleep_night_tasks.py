@@ -8,14 +8,11 @@ import pytest
 from briefs_sessions import strict_checks, training_checks
 from small_night import MODELS, Counted, Small
 from task_files import mark_reviewed
-from watched import told
 
 from etude.envs.scorers.checks import Check
-from etude.errors import BudgetStop, ConfigError, DataError
+from etude.errors import BudgetStop, DataError
 from etude.records import ChatRequest, Reply
-from etude.sleep.adoption.adopt import adopt, receipts
 from etude.sleep.adoption.proposal import read_proposal
-from etude.sleep.adoption.transaction import PENDING
 from etude.sleep.night import read_report
 from etude.sleep.tasks.files import read, write
 from etude.sleep.tasks.mined import MinedTask
@@ -64,12 +61,6 @@ def test_a_task_file_nobody_has_reviewed_is_refused_and_nothing_is_paid_for(smal
     assert "no person has reviewed these tasks" in error.value.message
     assert small.answered == 0
     assert small.state.numbers() == []
-
-
-def test_a_task_file_that_is_not_there_is_refused(small: Small) -> None:
-    with pytest.raises(DataError, match="cannot be read"):
-        small.night({"tasks": str(small.root / "none.json")})
-    assert small.answered == 0
 
 
 def test_the_tasks_of_a_file_without_sides_are_divided(small: Small) -> None:
@@ -271,38 +262,3 @@ def test_a_rule_of_a_kind_that_a_person_has_to_see_waits(tmp_path: Path) -> None
     assert report.held_back
     assert all(reason.startswith("rule ") for reason in report.held_back)
     assert not small.skill.exists()
-
-
-@pytest.mark.parametrize("role", ["target", "optimizer"])
-def test_settings_that_name_no_model_are_refused(small: Small, role: str) -> None:
-    for section in ({}, {"temperature": 0.5}):
-        with pytest.raises(ConfigError) as error:
-            small.config(**{role: section})
-        assert error.value.message == f"config: no model is named for the {role}"
-
-
-def test_nothing_is_asked_of_a_model_that_a_night_does_not_need(tmp_path: Path) -> None:
-    small = Small(tmp_path, n=0)
-    asked: list[ChatRequest] = []
-    small.before = asked.append
-    small.night({"tasks": None})
-    assert len(asked) == 2
-
-
-class Killed(BaseException):
-    """Stands for the end of the process."""
-
-
-@pytest.mark.parametrize("at", ["text 0", "replace 0", "end"])
-def test_an_adoption_that_was_killed_is_settled_by_the_next_night(small: Small, at: str) -> None:
-    report = small.night()
-
-    def die(name: str) -> None:
-        if name == at:
-            raise Killed
-
-    with pytest.raises(Killed), told(die):
-        adopt(Path(report.proposal), small.project, small.state.folder)
-    assert small.night().status == "nothing to do"
-    assert bool(receipts(small.state.folder)) == small.skill.exists()
-    assert not (small.state.folder / PENDING).exists()

@@ -55,6 +55,24 @@ Database.__init__ = _noted_open  # type: ignore[method-assign]
 Database.write = _told_write  # type: ignore[method-assign]
 
 
+class Writes:
+    """Counts writes: those of journals, and files that come into their place below `place`. Before the one of number
+    `at` something happens."""
+
+    def __init__(self, place: Path, at: int, then: Callable[[], object]) -> None:
+        self._place, self._at, self._then = str(place), at, then
+        self.names: list[str] = []
+
+    def tell(self, name: str) -> None:
+        self.names.append(name)
+        if len(self.names) == self._at:
+            self._then()
+
+    def listen(self, event: str, arguments: tuple[object, ...]) -> None:
+        if event == "os.rename" and (path := str(arguments[1])).startswith(self._place):
+            self.tell(path.removeprefix(self._place))
+
+
 @contextmanager
 def told(listen: Callable[[str], object]) -> Generator[None]:
     """Adoptions and reverts inside tell each step by its name before they make it, once, until the listener raises:

@@ -100,17 +100,6 @@ def test_wrong_input_is_named_and_nothing_is_written(
     assert tree(sleeper.root) == before
 
 
-@pytest.mark.parametrize("role", ["target", "optimizer"])
-def test_settings_without_a_model_are_refused(role: str, here: Path, capsys: Captured) -> None:
-    other = {"target": "optimizer", "optimizer": "target"}[role]
-    Path("sleep.yaml").write_text(f"{other}: {{model: simulated:{other}}}\n")
-    text = refused(capsys, "run")
-    assert text == (
-        f"error: sleep.yaml: no model is named for the {role}\n"
-        f"hint: set {role}.model, as in 'agent:codex' for a subscription or 'openai:gpt-5.5' for an API key\n"
-    )
-
-
 @pytest.mark.parametrize("verb", ["run", "dry-run", "schedule"])
 def test_a_setting_without_its_section_is_found_among_those_of_a_night(
     verb: str, sleeper: Small, capsys: Captured

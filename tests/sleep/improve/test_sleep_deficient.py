@@ -107,9 +107,8 @@ def night(
     return Night(report, project, state_of(config, around).folder)
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_every_skill_goes_from_0_to_1_on_held_out_tasks_in_one_night(tmp_path: Path, seed: int) -> None:
-    found = night(tmp_path, "simulated:optimizer", seed)
+def test_every_skill_goes_from_0_to_1_on_held_out_tasks_in_one_night(tmp_path: Path) -> None:
+    found = night(tmp_path, "simulated:optimizer", 0)
     assert found.report.status == "proposed"
     assert sorted(found.documents) == sorted(GAP_NAMES)
     for document in found.documents.values():
@@ -124,11 +123,9 @@ def test_every_skill_goes_from_0_to_1_on_held_out_tasks_in_one_night(tmp_path: P
     assert len(found.proposed) == len(GAP_NAMES)
 
 
-@pytest.mark.parametrize(
-    ("profile", "seed"), [("optimizer-hacker", 0), ("optimizer-hacker", 1), ("optimizer-useless", 0)]
-)
-def test_gaming_the_checks_and_saying_nothing_stage_nothing(tmp_path: Path, seed: int, profile: str) -> None:
-    found = night(tmp_path, f"simulated:{profile}", seed)
+@pytest.mark.parametrize("profile", ["optimizer-hacker", "optimizer-useless"])
+def test_gaming_the_checks_and_saying_nothing_stage_nothing(tmp_path: Path, profile: str) -> None:
+    found = night(tmp_path, f"simulated:{profile}", 0)
     assert (found.report.status, found.proposed) == ("no change", {})
     assert {(document.status, document.candidate) for document in found.documents.values()} == {("rejected", 0.0)}
 

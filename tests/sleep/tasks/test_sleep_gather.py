@@ -137,6 +137,22 @@ def test_a_reviewed_file_is_divided_only_when_it_says_nothing_of_sides(tmp_path:
     assert [name for name in now if now[name] != before[name]] == ["sleep.tasks"]
 
 
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"reflect": {"preferences": "Say please."}}, "reflect.preferences"),
+        ({"sleep": {"dream": 1}}, "sleep.dream"),
+        ({"sleep": {"skill": "other"}}, "sleep.skill"),
+        ({"sleep": {"val_fraction": 0.2}}, "sleep.val_fraction"),
+        ({"target": {"model": "simulated:other"}}, "target.model"),
+    ],
+)
+def test_a_setting_that_changed_is_named(changed: dict[str, Any], named: str) -> None:
+    models = {role: {"model": f"simulated:{role}"} for role in ("target", "optimizer")}
+    before, now = (settings_of(make_sleep_config({**models, **more})) for more in ({}, changed))
+    assert [name for name in now if now[name] != before.get(name)] == [named]
+
+
 def test_a_file_whose_tasks_are_all_alike_has_nothing_to_hold_out(tmp_path: Path) -> None:
     path = tmp_path / "tasks.json"
     models = {role: {"model": f"simulated:{role}"} for role in ("target", "optimizer")}

@@ -102,6 +102,10 @@ ROW = {"id": "a", "intent": "Sort the names.", "rubric": "All are there."}
         ),
         (own(tasks=[ROW, ROW]), "two tasks have the id 'a'\nhint: correct it, or leave it out"),
         (own(tasks=[{**ROW, "command": "pytest"}]), "tasks.0.command = 'pytest': must be a list"),
+        (own(tasks=[{**ROW, "checks": [{"op": "regex", "arg": "("}]}]), "tasks.0"),
+        (own(tasks=[{**ROW, "checks": [{"op": "tool_called", "arg": "../../evil"}]}]), "evil"),
+        (own(tasks=[{**ROW, "intent": "x" * 100_000}]), "tasks.0.intent"),
+        (own(tasks=[{**ROW, "origin": "dream"}]), "a task of origin 'dream' is for training"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_by_place(tmp_path, data: object, message: str) -> None:
