@@ -83,3 +83,17 @@ def test_a_coroutine_runs_to_its_end_from_synchronous_code() -> None:
 
 async def test_a_coroutine_runs_to_its_end_inside_a_running_loop() -> None:
     assert run_to_end(answer()) == 42
+
+
+def test_too_few_open_files_for_the_slots_are_an_error_before_anything_is_sent() -> None:
+    limit = (
+        "import resource as r; from etude.concurrency import allow_open_files as allow; r.setrlimit(r.RLIMIT_NOFILE,"
+    )
+    code = f"{limit} (100, 1000)); allow(468); print(r.getrlimit(r.RLIMIT_NOFILE)); allow(469)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "(1000, 1000)\n"
+    error, hint = done.stderr.splitlines()[-2:]
+    assert error.endswith(
+        "limits.concurrency = 469: this needs up to 1,002 open files and connections, and this system allows 1,000"
+    )
+    assert hint == "hint: set limits.concurrency: 468, or allow more (`ulimit -n`, as the administrator)"

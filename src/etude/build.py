@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 import yaml
 from pydantic import BaseModel
 
-from etude.concurrency import Threads
+from etude.concurrency import Threads, allow_open_files
 from etude.config import ModelSection, Price, TrainConfig, file_data
 from etude.connect import Tracker, telling
 from etude.display import shown
@@ -256,9 +256,11 @@ def redactor_of(config: TrainConfig, given: Given) -> Redactor:
 
 
 def _executor(config: TrainConfig, given: Given) -> Executor:
-    """The executor. Raises ConfigError: nothing has that name, or it builds elsewhere what was given as an object."""
+    """The executor. Raises ConfigError: nothing has that name, it builds elsewhere what was given as an object, or
+    too few files may be open for so many attempts."""
     if given.get("offline"):  # nothing is attempted, only read
         return LocalExecutor(config.limits.concurrency)
+    allow_open_files(config.limits.concurrency)
     executor = given.get("executor") or _named_executor(config)
     for name in ("env", "agent"):
         if executor.builds_elsewhere and name in given:

@@ -1,15 +1,23 @@
 """Coroutines at the same time, user functions in daemon threads, and one synchronous door."""
 
 import asyncio
+import contextlib
 import contextvars
 import functools
+import math
+import resource
 import threading
 from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ParamSpec, TypeVar, cast
 
+from etude.errors import ConfigError
+
 P = ParamSpec("P")
 R = TypeVar("R")
+_OWN_FILES, _FILES_EACH = 64, 2
+"""What a run has open, and each of its attempts at least."""
+_ENOUGH_FILES = 65_536
 
 
 def run_to_end(coroutine: Coroutine[Any, Any, R]) -> R:
@@ -45,6 +53,28 @@ async def together(work: Iterable[Coroutine[Any, Any, R]]) -> list[R]:
         if isinstance(result, BaseException):
             raise result
     return cast(list[R], results)
+
+
+def allow_open_files(slots: int = 0) -> None:
+    """Let this process open as many files and connections as the system allows it. Raises ConfigError: that is too
+    few for this many attempts at the same time."""
+    allowed, most = map(_number, resource.getrlimit(resource.RLIMIT_NOFILE))
+    if allowed < (wanted := min(most, _ENOUGH_FILES)):
+        with contextlib.suppress(ValueError, OSError):  # macOS may say that there is no limit, and has one
+            resource.setrlimit(resource.RLIMIT_NOFILE, (int(wanted), resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+            allowed = wanted
+    needed = _OWN_FILES + _FILES_EACH * slots
+    if allowed < needed:
+        fit = int(allowed - _OWN_FILES) // _FILES_EACH
+        raise ConfigError(
+            f"limits.concurrency = {slots}: this needs up to {needed:,} open files and connections, and this system "
+            f"allows {allowed:,.0f}",
+            hint=f"set limits.concurrency: {max(1, fit)}, or allow more (`ulimit -n`, as the administrator)",
+        )
+
+
+def _number(limit: int) -> float:
+    return math.inf if limit == resource.RLIM_INFINITY else limit
 
 
 class Threads:

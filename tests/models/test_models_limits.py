@@ -61,19 +61,35 @@ async def test_requests_beyond_the_limit_wait_in_order():
     assert model.in_flight == 0
 
 
-async def test_the_limit_starts_at_16_and_grows_to_the_most_while_it_is_what_holds_requests_back():
-    model = Limited(ScriptedModel(lambda request: Reply(text="x")), 20)
-    assert model.limit == 16
-    await asyncio.gather(*send(model, *map(str, range(10))))
-    assert model.limit == 16
-    desk = Desk()
-    model = Limited(ScriptedModel(desk), 20)
-    tasks = send(model, *map(str, range(60)))
+async def answer_all(desk: Desk, tasks: list[asyncio.Task[Reply]]) -> None:
     while not all(task.done() for task in tasks):
         await settle()
         for text in list(desk.open):
             desk.answer(text)
-    assert model.limit == 20
+
+
+async def test_a_run_begins_with_as_many_requests_as_it_may_have_and_finds_its_limit_after_the_first_429():
+    desk = Desk()
+    model = Limited(ScriptedModel(desk), 100)
+    first = send(model, *map(str, range(100)))
+    await settle()
+    assert len(desk.open) == 100
+    for text in list(desk.open)[10:]:
+        desk.answer(text, BUSY)
+    await settle()
+    assert model.limit == 16
+    await answer_all(desk, first)
+    await answer_all(desk, send(model, *map(str, range(16 + 32))))
+    assert model.limit > 32
+    busy = send(model, *map(str, range(50)))
+    await settle()
+    before = model.limit
+    desk.answer("0", BUSY)
+    await settle()
+    assert model.limit == before // 2
+    await answer_all(desk, busy)
+    assert model.limit <= before // 2 + 2
+    await asyncio.gather(*first, *busy, return_exceptions=True)
 
 
 async def test_a_rate_limit_halves_the_limit_once_for_all_requests_in_flight():

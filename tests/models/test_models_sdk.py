@@ -12,7 +12,7 @@ import pytest
 from etude.config import ModelSection
 from etude.models.anthropic import AnthropicModel
 from etude.models.openai import OpenAIModel
-from etude.models.sdk import SdkModel
+from etude.models.sdk import Clients, SdkModel
 from etude.records import ChatRequest, user
 
 HELLO = ChatRequest(messages=(user("Hello"),))
@@ -94,3 +94,23 @@ async def test_a_request_that_was_cancelled_leaves_nothing_in_the_way_of_the_nex
             await cut_off
         assert (await model.complete(HELLO)).text == "Hi"
         await model.aclose()
+
+
+async def test_the_loop_looks_at_connections_between_the_beginnings_of_requests():
+    turns, begun = [0], list[int]()
+
+    def turn() -> None:
+        turns[0] += 1
+        asyncio.get_running_loop().call_soon(turn)
+
+    async def hold(clients: Clients) -> None:
+        async with clients.one():
+            begun.append(turns[0])
+            await asyncio.sleep(0)
+
+    turn()
+    clients = Clients(object)
+    for _ in range(2):  # also where clients are idle: their connections may have been closed
+        begun.clear()
+        await asyncio.gather(*(hold(clients) for _ in range(50)))
+        assert len(set(begun)) == 50

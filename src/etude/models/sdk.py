@@ -8,8 +8,8 @@ import math
 import re
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from importlib import import_module
@@ -33,7 +33,7 @@ _ABOUT_FORM = re.compile(r"response_format|schema|grammar|tool|function", re.IGN
 """What an error says that is about the form that was asked for."""
 
 
-class _Clients:
+class Clients:
     """Clients for the requests of one event loop: connections cannot move from one loop to another.
 
     Each request in flight has a client of its own, and so a pool with one connection: pools look at every connection
@@ -45,15 +45,19 @@ class _Clients:
         self._make = make
         self._made: list[Any] = []
         self._idle: list[Any] = []
+        self._turn = asyncio.Lock()
 
-    @contextmanager
-    def one(self) -> Generator[Any]:
+    @asynccontextmanager
+    async def one(self) -> AsyncGenerator[Any]:
         """The client that was used last, whose connection is the least likely to be closed; a new one when none is
-        idle."""
-        if not self._idle:
-            self._made.append(self._make())
-            self._idle.append(self._made[-1])
-        client = self._idle.pop()
+        idle. Requests begin one by one, with a look at the connections between them: thousands that are opened at
+        once would wait for each other until their time is over."""
+        async with self._turn:
+            await asyncio.sleep(0)
+            if not self._idle:
+                self._made.append(self._make())
+                self._idle.append(self._made[-1])
+            client = self._idle.pop()
         try:
             yield client
         finally:
@@ -79,7 +83,7 @@ class SdkModel(ProviderModel):
         self._base_url = base_url
         self._key = key
         self._format = form
-        self._clients: _Clients | None = None
+        self._clients: Clients | None = None
         self._forms: Counter[str] = Counter()
         """How often the server failed where it was asked for a form that it has never answered in."""
         self._answered_in: set[str] = set()
@@ -100,12 +104,14 @@ class SdkModel(ProviderModel):
         sdk = cast(Any, self._sdk())
         key = await self._key.renewed()
         try:
-            with self._connected(sdk).one() as client:
+            async with self._connected(sdk).one() as client:
                 client.api_key = key
                 async with asyncio.timeout(self._settings.timeout):
                     body = await self._send(client, request)
-        except (TimeoutError, sdk.APITimeoutError):
-            message = f"no answer within {self._settings.timeout:g} seconds"
+        except (TimeoutError, sdk.APITimeoutError) as error:
+            late = isinstance(error.__cause__, _http_library(sdk).ConnectTimeout)
+            what, limit = ("connection", CONNECT_SECONDS) if late else ("answer", self._settings.timeout)
+            message = f"no {what} within {min(limit, self._settings.timeout):g} seconds"
             raise TransientError(message, unreachable=True) from None
         except sdk.APIConnectionError as error:
             message = f"no connection: {error.__cause__ or error}"
@@ -130,7 +136,7 @@ class SdkModel(ProviderModel):
         if clients is not None and clients.loop is asyncio.get_running_loop():
             await clients.aclose()
 
-    def _connected(self, sdk: Any) -> _Clients:
+    def _connected(self, sdk: Any) -> Clients:
         """The clients of the running loop."""
         if self._clients is not None and self._clients.loop is asyncio.get_running_loop():
             return self._clients
@@ -150,7 +156,7 @@ class SdkModel(ProviderModel):
                 http_client=http,
             )
 
-        self._clients = _Clients(make)
+        self._clients = Clients(make)
         return self._clients
 
     async def _post(self, client: Any, path: str, body: dict[str, Any], headers: dict[str, str]) -> bytes:

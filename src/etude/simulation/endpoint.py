@@ -18,6 +18,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from etude.concurrency import allow_open_files
 from etude.errors import not_installed
 from etude.formats import CHAT, MESSAGES, RESPONSES
 from etude.simulation.faults import Faults
@@ -93,6 +94,7 @@ def serve(
 ) -> None:
     """Serve until interrupted, each answer after `latency` seconds. Clients must send the API key `key`; None accepts
     any. Raises ConfigError: starlette or uvicorn is not installed."""
+    allow_open_files()
     _server(Service(faults, latency, key), host, port).run()
 
 

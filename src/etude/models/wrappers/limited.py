@@ -8,8 +8,8 @@ from etude.errors import TransientError
 from etude.protocols import ChatModel, Wrapper
 from etude.records import ChatRequest, Reply
 
-START = 16
-"""Requests in flight that a run begins with."""
+CAREFUL = 16
+"""Most requests in flight after the first 429."""
 LONGEST_PAUSE = 60.0
 """Seconds; a server that asks for a longer pause is asked again after this one."""
 
@@ -17,16 +17,19 @@ LONGEST_PAUSE = 60.0
 class Limited(Wrapper):
     """Bounds the requests in flight, in the order in which they were asked for.
 
-    The bound goes up by one with each answer until the server first says 429, from then on by one with each round
-    of answers, and only while it is what holds requests back. A 429 halves it, once for all the requests that were
-    in flight together. Where the 429 came with a Retry-After, nothing is sent before that time.
+    The bound is `max_concurrency` until the server first says 429. A 429 halves it, once for all the requests that
+    were in flight together; the first one takes it to 16 where half is more. It goes up by one with each answer in
+    the second case, until the next 429, otherwise by one with each round of answers, and only while it is what holds
+    requests back. Where the 429 came with a Retry-After, nothing is sent before that time.
     """
 
     def __init__(self, model: ChatModel, max_concurrency: int) -> None:
         super().__init__(model)
         self._most = max_concurrency
-        self._window = float(min(max_concurrency, START))
+        self._window = float(max_concurrency)
         self._halvings = 0
+        self._finding = False
+        """How many the server takes is not known: the bound grows fast."""
         self.in_flight = 0
         """Requests under way, those included that wait for the end of a pause."""
         self._waiting: deque[asyncio.Future[None]] = deque()
@@ -50,7 +53,7 @@ class Limited(Wrapper):
                     self._slow_down(error.retry_after, sent_after=halvings)
                 raise
             if self.in_flight >= self.limit:
-                self._window = min(float(self._most), self._window + (1 / self._window if self._halvings else 1))
+                self._window = min(float(self._most), self._window + (1 if self._finding else 1 / self._window))
             return reply
         finally:
             self.in_flight -= 1
@@ -62,6 +65,9 @@ class Limited(Wrapper):
         if sent_after == self._halvings:
             self._halvings += 1
             self._window = max(1.0, self._window / 2)
+            self._finding = self._halvings == 1 and self._window > CAREFUL
+            if self._finding:
+                self._window = float(CAREFUL)
 
     async def _enter(self) -> None:
         turn = asyncio.get_running_loop().create_future()
