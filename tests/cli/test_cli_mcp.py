@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("mcp")
 
 from mcp import Client, StdioServerParameters
+from small_night import Small
 
 from etude.cli.main import main
 from etude.cli.mcp_server import server_of
@@ -49,6 +50,8 @@ async def test_an_agent_plans_trains_and_explains_within_the_cap(fresh_project: 
         assert "the training 'first' is under way" in await ask(client, "train", name="first", config=config)
         second = await ask(client, "compare", a="none", b="none", name="second", config=config)
         assert "the training 'first' is under way" in second
+        async with desk(calls=10) as other:  # a server that did not begin it
+            assert "is in use by another process" in await ask(other, "train", name="first", config=config)
         found = await until_ended(client)
         assert found["training"]["state"] == "ended"
         run = found["training"]["run"]
@@ -85,6 +88,16 @@ async def test_a_cap_holds_over_trainings_and_settings_cannot_raise_it(fresh_pro
         assert found["left"] == {"calls": 0}
         for name in ("first", "second"):
             assert "the cap of 40 calls is used up" in await ask(client, "train", name=name, config=str(settings))
+
+
+async def test_a_night_is_explained_and_nothing_of_it_is_adopted(sleeper: Small) -> None:
+    assert await asyncio.to_thread(main, ["sleep", "run"]) == 0
+    async with desk() as client:
+        (rule,) = (await ask(client, "night_explain"))["rules"]
+        assert rule["state"] == "waits"
+        assert rule["text"] in json.dumps(await ask(client, "night_diff", night=1))
+        assert rule["id"] in json.dumps(await ask(client, "night_status"))
+    assert not sleeper.skill.exists()
 
 
 async def test_what_is_wrong_is_told_with_its_hint(here: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from etude.formats import CHAT, MESSAGES, RESPONSES, BadBody, Format, estimate, with_field
-from etude.records import ImagePart, Message, TextPart, Tool, ToolCall, assistant, system, user
+from etude.records import ImagePart, Message, Reply, TextPart, Tool, ToolCall, assistant, system, user
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"cmd": {"type": "string"}}, "required": ["cmd"]}
 PICTURE = "data:image/png;base64,AA"
@@ -109,6 +109,24 @@ def test_items_of_responses() -> None:
         Tool(name="goal", parameters={}),
     )
     assert call.request.forced_tool is None
+
+
+def test_tools_of_mcp_servers_keep_their_namespace() -> None:
+    function = {"type": "function", "name": "plan", "parameters": SCHEMA}
+    body = {
+        "model": "m",
+        "input": [
+            {"role": "user", "content": "Plan it."},
+            {"type": "function_call", "call_id": "c1", "name": "plan", "namespace": "mcp__etude", "arguments": "{}"},
+        ],
+        "tools": [{"type": "namespace", "name": "mcp__etude", "tools": [function]}],
+    }
+    call = read(RESPONSES, body)
+    assert call.request.tools == (Tool(name="mcp__etude__plan", parameters=SCHEMA),)
+    assert call.request.messages[-1] == calling(("c1", "mcp__etude__plan", "{}"))
+    asked = ToolCall(id="c2", name="mcp__etude__plan", arguments="{}")
+    item = json.loads(RESPONSES.write_reply(call, Reply(tool_calls=(asked,), finish="tool_calls")))["output"][0]
+    assert (item["name"], item["namespace"]) == ("plan", "mcp__etude")
 
 
 MESSAGES_BODY = {

@@ -52,26 +52,38 @@ def env(tmp_path: Path) -> dict[str, str]:
     }
 
 
-async def test_claude_code_takes_the_plugin_and_plans_through_it(tmp_path: Path, env: dict[str, str]) -> None:
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A folder with settings and tasks, and an empty home beside it."""
     (tmp_path / "home").mkdir()
-    project = tmp_path / "project"
-    project.mkdir()
-    (project / "etude.yaml").write_text(SETTINGS)
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "etude.yaml").write_text(SETTINGS)
     rows = [{"id": f"t{at}", "input": f"What is {at} + 1?", "gold": str(at + 1)} for at in range(4)]
-    (project / "tasks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert "Validation passed" in await told("claude", "plugin", "validate", str(PLUGIN), cwd=project, env=env)
-    results: list[str] = []
+    (folder / "tasks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return folder
 
-    def script(request: ChatRequest) -> Reply:
+
+class Asks:
+    """A model that asks for one tool after the other, and keeps what they say."""
+
+    def __init__(self, *tools: str) -> None:
+        self.tools = tools
+        self.results: list[str] = []
+
+    def __call__(self, request: ChatRequest) -> Reply:
         found = [message.text for message in request.messages if message.role == "tool"]
-        names = [tool.name for tool in request.tools if tool.name.endswith("etude__plan")]
-        if found or not names:
-            results.extend(found)
-            return Reply(text="planned", usage=Usage(input_tokens=1, output_tokens=1))
-        call = ToolCall(id="call_1", name=names[0], arguments=json.dumps({"config": "etude.yaml"}))
-        return Reply(tool_calls=(call,), finish="tool_calls", usage=Usage(input_tokens=1, output_tokens=1))
+        used = Usage(input_tokens=1, output_tokens=1)
+        if len(found) == len(self.tools) or not request.tools:
+            self.results = self.results or found
+            return Reply(text="done", usage=used)
+        call = ToolCall(id=f"call_{len(found)}", name=self.tools[len(found)], arguments="{}")
+        return Reply(tool_calls=(call,), finish="tool_calls", usage=used)
 
-    gateway = Gateway(ScriptedModel(script))
+
+async def test_claude_code_takes_the_plugin_and_plans_through_it(project: Path, env: dict[str, str]) -> None:
+    assert "Validation passed" in await told("claude", "plugin", "validate", str(PLUGIN), cwd=project, env=env)
+    gateway = Gateway(ScriptedModel(asks := Asks("mcp__plugin_etude_etude__plan")))
     try:
         async with gateway.session(trial=0) as session:
             more = {"ANTHROPIC_BASE_URL": session.url, "ANTHROPIC_API_KEY": session.key}
@@ -87,4 +99,22 @@ async def test_claude_code_takes_the_plugin_and_plans_through_it(tmp_path: Path,
             await told(*words, cwd=project, env=env | more)
     finally:
         await gateway.aclose()
-    assert any('"target_calls"' in text for text in results), results
+    assert any('"target_calls"' in text for text in asks.results), asks.results
+
+
+async def test_codex_plans_and_asks_for_the_status_through_the_server(project: Path, env: dict[str, str]) -> None:
+    gateway = Gateway(ScriptedModel(asks := Asks("mcp__etude__plan", "mcp__etude__status")))
+    try:
+        async with gateway.session(trial=0) as session:
+            await told("codex", "mcp", "add", "etude", "--", "etude", "mcp", "--calls", "10", cwd=project, env=env)
+            server = {"name": "own", "base_url": f"{session.url}/v1", "env_key": "OWN_KEY", "wire_api": "responses"}
+            given = {"model": "target", "model_provider": "own", "mcp_servers.etude.required": True}
+            given |= {f"model_providers.own.{key}": value for key, value in server.items()}
+            words = [word for key, value in given.items() for word in ("-c", f"{key}={json.dumps(value)}")]
+            way = ["--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"]
+            await told("codex", "exec", *way, *words, "Plan it.", cwd=project, env=env | {"OWN_KEY": session.key})
+    finally:
+        await gateway.aclose()
+    planned, status = asks.results
+    assert '"target_calls"' in planned
+    assert '"calls": 10' in status or '"calls":10' in status

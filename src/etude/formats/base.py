@@ -1,8 +1,8 @@
 """What the formats have in common."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeVar, cast
 
@@ -42,6 +42,8 @@ class Call:
     stream: bool
     stream_usage: bool = True
     """A stream ends with the usage."""
+    spaces: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    """Namespace and name there of each tool that has one."""
 
     @cached_property
     def id(self) -> str:

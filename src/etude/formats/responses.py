@@ -44,6 +44,7 @@ class _Item(BaseModel):
     content: str | list[_Part] | None = None
     call_id: str = ""
     name: str = ""
+    namespace: str | None = None
     arguments: str = ""
     input: Any = ""
     output: Any = None
@@ -57,6 +58,8 @@ class _Tool(BaseModel):
     name: str = ""
     description: str | None = None
     parameters: dict[str, Any] | None = None
+    tools: list["_Tool"] | None = None
+    """Of a namespace."""
 
 
 class _Text(BaseModel):
@@ -137,16 +140,32 @@ def _read_request(body: bytes, trial: int | None) -> Call:
         forced_tool=forced_tool(tools, name, any_tool=data.tool_choice == "required"),
         seed=trial,
     )
-    return Call(named=data.model, request=request, most_tokens=data.max_output_tokens, stream=bool(data.stream))
+    spaces = {_in(space, tool): (space, tool.name) for space, tool in _functions(data) if space}
+    return Call(
+        named=data.model, request=request, most_tokens=data.max_output_tokens, stream=bool(data.stream), spaces=spaces
+    )
+
+
+def _functions(data: _Body) -> Iterator[tuple[str, _Tool]]:
+    """Functions, each with its namespace, and of namespaces those of MCP servers only: what the server would do
+    itself, and what has a grammar instead of a schema, is not offered."""
+    for each in data.tools or ():
+        inside = each.type == "namespace" and each.name.startswith("mcp__")
+        for tool in (each.tools or ()) if inside else (each,):
+            if tool.type == "function" and tool.name:
+                yield (each.name if inside else "", tool)
 
 
 def _read_tools(data: _Body) -> tuple[Tool, ...]:
-    """Functions only: what the server would do itself, and what has a grammar instead of a schema, is not offered."""
     return tuple(
-        Tool(name=tool.name, description=tool.description or "", parameters=tool.parameters or {})
-        for tool in data.tools or ()
-        if tool.type == "function" and tool.name
+        Tool(name=_in(space, tool), description=tool.description or "", parameters=tool.parameters or {})
+        for space, tool in _functions(data)
     )
+
+
+def _in(space: str | None, named: _Tool | _Item) -> str:
+    """The name of a tool as models know it."""
+    return f"{space}__{named.name}" if space else named.name
 
 
 _CALLS = ("function_call", "custom_tool_call")
@@ -157,7 +176,7 @@ def _read_item(item: _Item) -> list[Message]:
     """The message of an item. Thoughts, and calls of the server's own tools, are none."""
     if item.type in _CALLS:
         arguments = item.arguments if item.type == "function_call" else json.dumps({"input": item.input})
-        call = ToolCall(id=item.call_id, name=item.name, arguments=arguments)
+        call = ToolCall(id=item.call_id, name=_in(item.namespace, item), arguments=arguments)
         return [Message(role="assistant", tool_calls=(call,))]
     if item.type in _RESULTS:
         return [Message(role="tool", content=_read_result(item.output), tool_call_id=item.call_id)]
@@ -212,10 +231,15 @@ def _write_output(call: Call, reply: Reply) -> list[dict[str, Any]]:
         message = {"type": "message", "id": f"msg_{call.id}", "role": "assistant", "status": "completed"}
         items.append({**message, "content": [part]})
     items += [
-        {**_write_call(tool), "id": f"fc_{call.id}_{place}", "status": "completed"}
+        {**_write_call(tool), **_place_of(call, tool), "id": f"fc_{call.id}_{place}", "status": "completed"}
         for place, tool in enumerate(reply.tool_calls)
     ]
     return items
+
+
+def _place_of(call: Call, tool: ToolCall) -> dict[str, str]:
+    space, name = call.spaces.get(tool.name, ("", tool.name))
+    return {"name": name, "namespace": space} if space else {}
 
 
 def _head(call: Call, made_by: str) -> dict[str, Any]:
