@@ -200,6 +200,42 @@ async def test_the_skill_can_be_a_folder_that_the_agent_reads(folder: Path) -> N
     assert "skill" in seen
 
 
+READING_HARNESS = """
+
+from verifiers.v1.harnesses.null.harness import NullHarness
+
+
+class Reading(NullHarness):
+    SUPPORTS_SKILLS = True
+
+    async def launch(self, ctx, trace, runtime, endpoint, secret, mcp_urls, data, **more):
+        await self.install_skills(runtime, "skills")
+        told = await runtime.read("skills/everyday-tasks/SKILL.md")
+        data = data.model_copy(update={"system_prompt": "I read: " + told.decode()})
+        return await super().launch(ctx, trace, runtime, endpoint, secret, mcp_urls, data, **more)
+
+
+__all__.append("Reading")
+"""
+
+
+async def test_the_skill_is_mounted_in_a_harness_that_knows_skills_and_refused_by_one_that_does_not(
+    folder: Path,
+) -> None:
+    given = {**options("verifiers", folder), "skill": "folder"}
+    given["agent"] = {"harness": {"id": "null"}}
+    with pytest.raises(DataError, match="has no native skill support"):
+        VerifiersEnvironment(given)
+    path = folder / "dates_set.py"
+    path.write_text(path.read_text() + READING_HARNESS)
+    given["agent"] = {"harness": {"id": "dates_set"}}
+    model = ScriptedModel(["Answer: no"])
+    await attempt(VerifiersEnvironment(given), model)
+    (said,) = [message.text for message in model.requests[0].messages if message.role == "system"]
+    assert said.startswith("I read: ---")
+    assert SEED_SKILL.strip().splitlines()[-1] in said
+
+
 def test_a_taskset_with_a_course_of_its_own_is_refused_by_name(folder: Path) -> None:
     path = folder / "dates_set.py"
     game = "class Game(vf.Env[vf.EnvConfig]):\n    pass\n\n\n__all__ = ["
