@@ -59,7 +59,7 @@ BUILT_IN: dict[Family, dict[str, str]] = {
         "checks": "etude.envs.scorers.checks:Checks",
         "rubric": "etude.envs.scorers.rubric:Rubric",
     },
-    "executors": {"local": "etude.executors.local:LocalExecutor"},
+    "executors": {"local": "etude.executors.local:LocalExecutor", "ray": "etude.executors.ray:RayExecutor"},
     "searches": {
         "evidence": "etude.searches.evidence:EvidenceSearch",
         "paper": "etude.searches.paper:PaperSearch",

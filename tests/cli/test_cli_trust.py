@@ -210,6 +210,8 @@ def test_plain_settings_ask_nothing_and_find_no_module_and_no_plugin_of_the_fold
         ({"agent": {"name": "tools", "network": False, "readable": []}}, 0),
         ({"env": {"name": "command", "path": "t.jsonl", "grader": "python grade.py"}}, 1),
         ({"report_to": ["trackio", "wandb", "canary:Tracker"]}, 1),
+        ({"executor": {"name": "ray", "address": "auto", "workers": 4, "port": 9}}, 0),
+        ({"executor": {"name": "ray", "address": "ray.evil.example:6379"}}, 1),
     ],
 )
 def test_what_is_asked_about(monkeypatch: pytest.MonkeyPatch, settings: dict[str, object], count: int) -> None:

@@ -29,6 +29,12 @@ def todo(*inputs: str) -> list[Task]:
     return [Task(id=f"t{number}", input=text, gold="") for number, text in enumerate(inputs)]
 
 
+def burn(loops: int) -> None:
+    """Keep a CPU busy."""
+    for _ in range(loops):
+        pass
+
+
 class ProcessExecutor(RemoteExecutor):
     """Workers are processes of this machine. Remembers the running ones."""
 
@@ -95,6 +101,12 @@ class Obedient(Agent):
 
     async def do_pid(self, text: str) -> str:
         return str(os.getpid())
+
+    async def do_parent(self, text: str) -> str:
+        return str(os.getppid())
+
+    async def do_burn(self, text: str) -> None:
+        burn(int(text.split()[0]))
 
     async def do_variable(self, text: str) -> str:
         return os.environ.get(text, "nothing")

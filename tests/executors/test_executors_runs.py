@@ -1,7 +1,13 @@
 """Whole runs with an executor of other processes."""
 
+import json
+import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 
+import far_runs
 import pytest
 from far_parts import Obedient, Simple
 from far_runs import EXACT, JUDGED, asked_twice, facts, train, unanswered
@@ -30,6 +36,24 @@ def test_run_folder_and_journal_are_those_of_a_local_run(tmp_path, settings) -> 
     assert len(facts(far)) > 30
     for folder in (here, far):
         assert (asked_twice(folder), unanswered(folder)) == (0, 0)
+
+
+def test_killed_with_its_workers_a_run_goes_on_and_pays_for_nothing_twice(tmp_path) -> None:
+    here, far = tmp_path / "here" / "x", tmp_path / "far" / "x"
+    train(str(here), {"name": "local"}, EXACT)
+    told = {"folder": str(far), "executor": FAR, "settings": EXACT, "latency": 0.1}
+    words = [sys.executable, far_runs.__file__, json.dumps(told)]
+    driver = subprocess.Popen(words, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})
+    asked = far / "asked.txt"
+    while not asked.is_file() or asked.read_text().count("answered") < 15:
+        assert driver.poll() is None
+        time.sleep(0.01)
+    driver.kill()
+    driver.wait()
+    train(str(far), FAR, EXACT)
+    assert without_settings(far) == without_settings(here)
+    assert facts(far) == facts(here)
+    assert asked_twice(far) <= 8  # as many are in flight
 
 
 @pytest.mark.parametrize("given", ["env", "agent"])

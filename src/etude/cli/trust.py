@@ -40,9 +40,11 @@ _PROGRAMS = dict.fromkeys(("harbor", "textworld"), ("path", "train", "val", "tes
 """Options of built-in environments that name folders with programs in them."""
 _OPEN = re.compile(
     r"(agent|env)\.(network|readable|unsafe_no_sandbox)|agent\.(env|login|renew_login)"
-    r"|env\.(agent|args|own_sandbox|split_args)"
+    r"|env\.(agent|args|own_sandbox|split_args)|executor\.address"
 )
-"""Options of built-in environments and agents that open what is closed."""
+"""Options of built-in environments, agents and executors that open what is closed."""
+_CLOSED = (("agent.login", "gateway"), ("executor.address", "auto"))
+"""What they are without the option."""
 _LOOPBACK = re.compile(r"https?://(127\.0\.0\.1|localhost|\[::1\])(:\d+)?(/[\w./-]*)?")
 _OWN_SERVER = re.compile(r"(openai:\S+ https://api\.openai|anthropic:\S+ https://api\.anthropic)\.com(/v1)?/?")
 
@@ -175,7 +177,7 @@ def _parts(config: TrainConfig) -> Iterator[Foreign]:
                 yield Foreign(f"run what is in {value!r}", (name,), _files([value], folders))
             usual = type(value) in (int, float) or (section == "env" and key in DatasetConfig.model_fields)
             asked = name in _RUN or _OPEN.fullmatch(name) if built_in else not usual
-            if value and asked and (name, value) != ("agent.login", "gateway"):
+            if value and asked and (name, value) not in _CLOSED:
                 files = _files(value, folders) if name in _RUN else ()
                 settings = tuple(f"{name}.{each}" for each in _mapping(value)) or (name,)
                 yield Foreign(f"{'run' if name in _RUN else 'set'} {value!r}", settings, files)

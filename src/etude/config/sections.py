@@ -216,7 +216,7 @@ class ExecutorSection(Section):
     model_config = ConfigDict(frozen=True, extra="allow", use_attribute_docstrings=True)
 
     name: str = "local"
-    """`local`, or the name or import path of another executor."""
+    """`local`, `ray`, or the name or import path of another executor."""
 
 
 class RunSection(Section):
