@@ -14,7 +14,7 @@ import pytest
 
 from etude.agents.program import ProgramAgent
 from etude.agents.verdict import ProgramFailed
-from etude.errors import OutageStop
+from etude.errors import ConfigError, OutageStop
 from etude.records import ChatRequest, File, Reply, Skill, Task, ToolCall, Trajectory, Usage
 from etude.testing.doubles import Line, ScriptedModel
 
@@ -76,6 +76,10 @@ class ProgramContract:
             return Reply(tool_calls=(call,), finish="tool_calls", usage=USED)
         raise AssertionError(f"no tool runs commands: {[tool.name for tool in request.tools]}")
 
+    def finish(self, request: ChatRequest, text: str) -> Reply:
+        """A reply with which the program is done, and this as its answer."""
+        return Reply(text=text, usage=USED)
+
     def test_the_last_word_of_the_model_becomes_the_answer(self) -> None:
         trajectory, model = self._answered()
         assert trajectory.failure == ""
@@ -108,6 +112,8 @@ class ProgramContract:
         assert "Colour 8999 is rare." in sent
 
     def test_an_installed_skill_that_was_not_read_is_recorded_as_such(self) -> None:
+        if self._refuses_to_install():
+            return
         trajectory, model = self._attempt(_says(""), delivery="install")
         assert RULE not in _sent(model.requests[0])
         assert "How to name colours." in _sent(model.requests[0])
@@ -115,6 +121,8 @@ class ProgramContract:
         assert "empty" in trajectory.failure
 
     def test_an_installed_skill_that_was_read_is_recorded_as_such_also_when_the_steps_run_out(self) -> None:
+        if self._refuses_to_install():
+            return
         trajectory, model = self._attempt(
             lambda request, results: self.shell(request, "find ~ -name SKILL.md -exec cat {} +"),
             delivery="install",
@@ -191,7 +199,7 @@ class ProgramContract:
             sent = _sent(request)
             number = next(number for number in NUMBERS if f"item {number}?" in sent)
             if any(message.role == "tool" for message in request.messages):
-                return f"colour {number}"
+                return self.finish(request, f"colour {number}")
             return self.shell(request, f"echo {number} > out.txt")
 
         async def attempt_all() -> list[Trajectory]:
@@ -236,15 +244,25 @@ class ProgramContract:
         same = made("a")
         assert made("a") == same
         assert made("a", concurrency_mb=999) == same
-        assert len({same, made("b"), made("a", delivery="install"), made("a", max_steps=7)}) == 4
+        assert len({same, made("b"), made("a", model="b"), made("a", max_steps=7)}) == 4
+
+    def _refuses_to_install(self) -> bool:
+        """Whether the program looks for no skills, and says so."""
+        model = ScriptedModel([])
+        if self.make_agent(model).program.reads_skills:
+            return False
+        with pytest.raises(ConfigError, match="looks for no skills"):
+            self.make_agent(model, delivery="install")
+        return True
 
     def _answered(self) -> "Seen":
         """A long task with a long skill that was answered at once."""
-        reply = Reply(text="<answer>red</answer>", usage=USED, simulated=True)
+
+        def turn(request: ChatRequest, results: int) -> Line:
+            return self.finish(request, "<answer>red</answer>").model_copy(update={"simulated": True})
+
         skill = SKILL.model_copy(update={"text": SKILL.text + LONG_RULES})
-        return self._once(
-            "answered", lambda: self._attempt(lambda request, results: reply, LONG_TASK, skill, trial=3)
-        )
+        return self._once("answered", lambda: self._attempt(turn, LONG_TASK, skill, trial=3))
 
     def _refused(self) -> "Seen":
         """A task like a command, without a skill, which the model refused."""
@@ -264,7 +282,7 @@ class ProgramContract:
         command = f"pwd; echo $HOME; echo 4711; {read}; cp in/a.txt out.txt; rm b.txt; {count}; exit 3"
 
         def turn(request: ChatRequest, results: int) -> Line:
-            return Reply(text="done", usage=USED) if results else self.shell(request, command)
+            return self.finish(request, "done") if results else self.shell(request, command)
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("CONTRACT_SECRET", "secret-8812")

@@ -7,12 +7,12 @@ import pytest
 from program_contract import ProgramContract
 from program_training import training_raises_the_score
 
-from etude.agents.program import GeminiCliAgent, ProgramAgent, QwenCodeAgent
+from etude.agents.program import CopilotCliAgent, GeminiCliAgent, MiniSweAgentAgent, ProgramAgent, QwenCodeAgent
 from etude.config import ModelSection
 from etude.gateway import Gateway
 from etude.models import build_model
 from etude.prompts import Prompts
-from etude.records import ChatRequest, system, user
+from etude.records import ChatRequest, Reply, system, user
 from etude.testing import ScriptedModel
 
 INSTALLED = Path(__file__).resolve().parents[2] / ".tools" / "programs" / "more"
@@ -24,9 +24,24 @@ pytestmark = [
 ]
 
 
+class TestCopilotCli(ProgramContract):
+    def make_agent(self, target: ScriptedModel, **options: Any) -> ProgramAgent:
+        return CopilotCliAgent.from_options(options, target, Prompts(), where="agent")
+
+
 class TestGeminiCli(ProgramContract):
     def make_agent(self, target: ScriptedModel, **options: Any) -> ProgramAgent:
         return GeminiCliAgent.from_options(options, target, Prompts(), where="agent")
+
+
+class TestMiniSweAgent(ProgramContract):
+    start_seconds = 20.0
+
+    def finish(self, request: ChatRequest, text: str) -> Reply:
+        return self.shell(request, f"echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; echo '{text}'")
+
+    def make_agent(self, target: ScriptedModel, **options: Any) -> ProgramAgent:
+        return MiniSweAgentAgent.from_options(options, target, Prompts(), where="agent")
 
 
 class TestQwenCode(ProgramContract):
@@ -36,11 +51,15 @@ class TestQwenCode(ProgramContract):
         return QwenCodeAgent.from_options(options, target, Prompts(), where="agent")
 
 
-@pytest.mark.parametrize("program", ["gemini-cli", "qwen-code"])
+@pytest.mark.parametrize("program", ["copilot-cli", "gemini-cli", "qwen-code"])
 def test_training_through_a_program_that_decides_whether_to_read_the_skill_raises_the_score(
     tmp_path: Path, program: str
 ) -> None:
     training_raises_the_score(tmp_path, program, "install")
+
+
+def test_training_through_a_program_that_looks_for_no_skills_raises_the_score(tmp_path: Path) -> None:
+    training_raises_the_score(tmp_path, "mini-swe-agent", "inline", seed=1)
 
 
 async def test_gemini_cli_is_a_model_that_answers_without_tools(monkeypatch: pytest.MonkeyPatch) -> None:

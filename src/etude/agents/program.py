@@ -22,9 +22,11 @@ from etude.programs.base import Delivery, Order, Program, Report, read_without
 from etude.programs.claude_code import ClaudeCode
 from etude.programs.codex import Codex
 from etude.programs.command import Command
+from etude.programs.copilot_cli import CopilotCli
 from etude.programs.gemini_cli import GeminiCli
 from etude.programs.login import find_login
 from etude.programs.memory import available_mb, room_for
+from etude.programs.mini_swe_agent import MiniSweAgent
 from etude.programs.opencode import OpenCode
 from etude.programs.pi import Pi
 from etude.programs.qwen_code import QwenCode
@@ -126,6 +128,11 @@ class ProgramAgent(Agent):
             raise ConfigError(
                 f"agent {self.name!r} calls tools, and model {target.name!r} takes none",
                 hint="set agent.name to 'chat', use a model with a key, or set agent.login to 'direct'",
+            )
+        if options.delivery == "install" and not program.reads_skills:
+            raise ConfigError(
+                f"agent.delivery = 'install' has no effect: agent {self.name!r} looks for no skills",
+                hint="leave agent.delivery out: the skill is then in the context of every attempt",
             )
         self.installed = program.find(options.path)
         self.limits = options.limits
@@ -294,10 +301,22 @@ class CodexAgent(ProgramAgent):
     program = Codex()
 
 
+class CopilotCliAgent(ProgramAgent):
+    """GitHub Copilot CLI."""
+
+    program = CopilotCli()
+
+
 class GeminiCliAgent(ProgramAgent):
     """Gemini CLI."""
 
     program = GeminiCli()
+
+
+class MiniSweAgentAgent(ProgramAgent):
+    """Mini-SWE-agent."""
+
+    program = MiniSweAgent()
 
 
 class OpenCodeAgent(ProgramAgent):

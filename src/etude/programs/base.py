@@ -30,6 +30,7 @@ L = TypeVar("L", bound=BaseModel)
 VERSION_SECONDS = 60.0
 SKILL_FOLDER = ".skill"
 """Where the files of a skill that is always in context are found in the workspace."""
+_NUMBERED = re.compile(r"\d+(?:\.\d+)+")
 _DASHED = re.compile(r"[^a-z0-9]+")
 _MAX_NAME = 64
 _MAX_DESCRIPTION = 1024
@@ -100,6 +101,7 @@ class Program(ABC):
     """How to get it."""
     tested: ClassVar[str] = ""
     """The version that tests run, which `scripts/programs` installs."""
+    version_argument: ClassVar[str] = "--version"
     memory_mb: ClassVar[int] = 512
     """What one run of it and of the commands it starts commonly needs."""
     prompt_tokens: ClassVar[int] = 0
@@ -112,6 +114,8 @@ class Program(ABC):
     """It takes a limit on its model requests."""
     as_model: ClassVar[bool] = True
     """It can answer a question without tools, by instructions in place of its own (`Order.chat`)."""
+    reads_skills: ClassVar[bool] = True
+    """It looks for skills in a folder of its own."""
     silent: ClassVar[bool] = False
     """It may do its work without asking a model."""
 
@@ -157,7 +161,7 @@ class Program(ABC):
     def version(self, program: Installed) -> str:
         """The version it tells. Raises ConfigError: it does not start."""
         try:
-            return _version(program, program.path.stat().st_mtime_ns)
+            return _version(program, self.version_argument, program.path.stat().st_mtime_ns)
         except (OSError, subprocess.SubprocessError) as error:
             raise ConfigError(
                 f"agent program {str(program.path)!r} does not tell its version: {error}",
@@ -171,24 +175,24 @@ def is_older(version: str, tested: str) -> bool:
     >>> is_older("codex-cli 0.20.0", "0.169.0"), is_older("2.2 (Claude Code)", "2.1.328"), is_older("dev", "1.0")
     (True, False, False)
     """
-    found, other = (re.search(r"\d+(?:\.\d+)+", text) for text in (version, tested))
+    found, other = (_NUMBERED.search(text) for text in (version, tested))
     if found is None or other is None:
         return False
     return [int(part) for part in found[0].split(".")] < [int(part) for part in other[0].split(".")]
 
 
 @lru_cache(maxsize=16)
-def _version(program: Installed, changed: int) -> str:
+def _version(program: Installed, argument: str, changed: int) -> str:
     """Asked once: it takes some programs two seconds. `changed` tells when it has to be asked again."""
     del changed
     # They write into their home even to say this.
     with Scratch() as scratch:
         home = str(scratch.path)
         done = subprocess.run(
-            [*program.argv, "--version"],
+            [*program.argv, argument],
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            env={"HOME": home, "TMPDIR": home, "PATH": search_path(program)},
+            env={"HOME": home, "TMPDIR": home, "PATH": search_path(program), **dict(program.env)},
             cwd=home,
             timeout=VERSION_SECONDS,
             check=False,
@@ -199,7 +203,8 @@ def _version(program: Installed, changed: int) -> str:
         raise subprocess.SubprocessError(f"it ends with code {done.returncode}: {output[-300:]}")
     if not output:
         raise subprocess.SubprocessError("it says nothing")
-    return output.splitlines()[-1].strip()
+    lines = output.splitlines()
+    return next((line for line in lines if _NUMBERED.search(line)), lines[-1]).strip()
 
 
 def search_path(program: Installed) -> str:
@@ -211,7 +216,7 @@ def search_path(program: Installed) -> str:
 def environment(order: Order) -> dict[str, str]:
     """What every program finds in its environment."""
     folders = {"HOME": str(order.home), "TMPDIR": str(order.temporary)}
-    return folders | {"PATH": search_path(order.installed), **order.login}
+    return folders | {"PATH": search_path(order.installed), **dict(order.installed.env), **order.login}
 
 
 def read_lines(data: bytes, type: type[L]) -> Iterator[L]:

@@ -20,6 +20,8 @@ class Installed:
     """How it is called: the program, with its interpreter before it where it needs one."""
     readable: tuple[Path, ...]
     """Files and folders it has to see to run; those that every sandbox has are left out."""
+    env: tuple[tuple[str, str], ...] = ()
+    """Variables without which it does not find what it needs."""
 
 
 def installed(path: Path) -> Installed:

@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from etude.programs.base import Program
 from etude.programs.claude_code import ClaudeCode
 from etude.programs.codex import Codex
+from etude.programs.copilot_cli import CopilotCli
 from etude.programs.gemini_cli import GeminiCli
+from etude.programs.mini_swe_agent import MiniSweAgent
 from etude.programs.opencode import OpenCode
 from etude.programs.pi import Pi
 from etude.programs.qwen_code import QwenCode
@@ -13,5 +15,5 @@ from etude.programs.qwen_code import QwenCode
 
 def known_programs() -> Mapping[str, Program]:
     """Name, as in `agent.name` and `agent:name`, to program."""
-    programs = (ClaudeCode(), Codex(), GeminiCli(), OpenCode(), Pi(), QwenCode())
+    programs = (ClaudeCode(), Codex(), CopilotCli(), GeminiCli(), MiniSweAgent(), OpenCode(), Pi(), QwenCode())
     return {program.name: program for program in programs}

@@ -204,7 +204,7 @@ def _listed(request: ChatRequest) -> list[_Listed]:
     found: list[_Listed] = []
     for message in request.messages:
         for part in message.content if message.role in ("system", "user") else ():
-            if not isinstance(part, TextPart) or not re.search(r"\bskills\b", part.text):
+            if not isinstance(part, TextPart) or not re.search(r"(?:\b|_)skills\b", part.text):
                 continue
             roots = {root["short"]: root["long"] for root in _ROOT.finditer(part.text)}
             for entry in (*_ENTRY.finditer(part.text), *_LINE.finditer(part.text)):
