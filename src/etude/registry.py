@@ -28,6 +28,7 @@ BUILT_IN: dict[Family, dict[str, str]] = {
         "verifiers": "etude.envs.foreign.verifiers:VerifiersEnvironment",
     },
     "agents": {
+        "aider": "etude.agents.program:AiderAgent",
         "chat": "etude.agents.chat:ChatAgent",
         "claude-code": "etude.agents.program:ClaudeCodeAgent",
         "codex": "etude.agents.program:CodexAgent",

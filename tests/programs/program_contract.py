@@ -57,6 +57,8 @@ class ProgramContract:
 
     start_seconds: float = 10.0
     """How long the program may take until it asks the model for the first time, on a busy machine."""
+    runs_commands: bool = True
+    """The model can have the program run a command."""
 
     @abstractmethod
     def make_agent(self, target: ScriptedModel, **options: Any) -> ProgramAgent:
@@ -133,6 +135,7 @@ class ProgramContract:
         assert len(model.requests) == 2
 
     def test_commands_work_in_the_workspace_and_their_files_are_kept(self) -> None:
+        self._needs_commands()
         trajectory, _ = self._worked()
         assert trajectory.failure == ""
         assert trajectory.files.keys() == {"out.txt", "b.txt", "secrets.txt"}
@@ -141,6 +144,7 @@ class ProgramContract:
         assert trajectory.files["secrets.txt"] == File(data=b"0\n")
 
     def test_calls_and_results_are_recorded_without_the_gold_answer(self) -> None:
+        self._needs_commands()
         trajectory, model = self._worked()
         roles = [message.role for message in trajectory.messages]
         assert roles == ["user", "assistant", "tool", "assistant"]
@@ -156,6 +160,7 @@ class ProgramContract:
         assert not trajectory.simulated
 
     def test_a_tool_that_never_ends_is_ended_and_the_fault_of_the_agent(self) -> None:
+        self._needs_commands()
         mark = f"7315.{uuid.uuid4().int % 10**9}"
 
         def turn(request: ChatRequest, results: int) -> Line:
@@ -195,6 +200,8 @@ class ProgramContract:
         assert len(model.requests) == 1
 
     def test_attempts_at_the_same_time_do_not_mix_and_the_same_attempt_is_recorded_alike(self) -> None:
+        self._needs_commands()
+
         def turn(request: ChatRequest) -> Line:
             sent = _sent(request)
             number = next(number for number in NUMBERS if f"item {number}?" in sent)
@@ -245,6 +252,10 @@ class ProgramContract:
         assert made("a") == same
         assert made("a", concurrency_mb=999) == same
         assert len({same, made("b"), made("a", model="b"), made("a", max_steps=7)}) == 4
+
+    def _needs_commands(self) -> None:
+        if not self.runs_commands:
+            pytest.skip("it runs no commands")
 
     def _refuses_to_install(self) -> bool:
         """Whether the program looks for no skills, and says so."""

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from etude.programs.aider import Aider
 from etude.programs.base import Order, Program, Report
 from etude.programs.claude_code import ClaudeCode
 from etude.programs.codex import Codex
@@ -59,7 +60,7 @@ def read(name: str, run: str, stdout: bytes | None = None) -> Report:
         model="",
         seconds=1.0,
     )
-    return PROGRAMS[name].read(finished, order)
+    return (PROGRAMS | {"aider": Aider()})[name].read(finished, order)
 
 
 @rows("name", PROGRAMS)
@@ -128,3 +129,13 @@ def test_what_is_left_out_in_the_middle_does_not_hide_the_end(name: str) -> None
     report = read(name, "ok", b"\n".join([lines[0], b"... 4000 bytes left out ...", *lines[-2:]]))
     assert report.ended
     assert report.answer.startswith("Done")
+
+
+def test_a_program_without_tools_is_read_from_its_log_of_replies() -> None:
+    report = read("aider", "ok")
+    assert report.ended
+    assert report.answer == "Here it is:\n\nnotes.md\n```\n# Notes\nr\u00e9sum\u00e9\n```"
+    assert [message.text for message in report.messages] == [report.answer]
+    failed = read("aider", "error")
+    assert failed.error.endswith("litellm.BadRequestError: OpenAIException - stub scripted error 400")
+    assert failed.answer == ""

@@ -18,6 +18,7 @@ from etude.config import parse
 from etude.errors import ConfigError, DataError, OutageStop
 from etude.gateway import Gateway, GatewaySession
 from etude.programs.account import Account, after_the_prompt, has_read, neutral
+from etude.programs.aider import Aider
 from etude.programs.base import Delivery, Order, Program, Report, read_without
 from etude.programs.claude_code import ClaudeCode
 from etude.programs.codex import Codex
@@ -287,6 +288,13 @@ class ProgramAgent(Agent):
         except (ProgramFailed, OutageStop) as error:
             error.message += self.program.age(self.version, self.installed)
             raise
+
+
+class AiderAgent(ProgramAgent):
+    """Aider."""
+
+    program = Aider()
+    needs_tools = False
 
 
 class ClaudeCodeAgent(ProgramAgent):

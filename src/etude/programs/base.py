@@ -153,6 +153,12 @@ class Program(ABC):
         wrong = f"older than {self.tested}, the version it was tested with"
         return wrong, f"update it ({self.install}), or set agent.path to another one"
 
+    def newer(self, version: str) -> str:
+        """What a version newer than the tested one means; empty for others."""
+        if not is_older(self.tested, version):
+            return ""
+        return f"newer than {self.tested}, the version it was tested with: where attempts are void, try that one"
+
     def age(self, version: str, program: Installed) -> str:
         """The same as the end of an error; empty for a version that is not too old."""
         old = self.too_old(version)

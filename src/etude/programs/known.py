@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from etude.programs.aider import Aider
 from etude.programs.base import Program
 from etude.programs.claude_code import ClaudeCode
 from etude.programs.codex import Codex
@@ -15,5 +16,15 @@ from etude.programs.qwen_code import QwenCode
 
 def known_programs() -> Mapping[str, Program]:
     """Name, as in `agent.name` and `agent:name`, to program."""
-    programs = (ClaudeCode(), Codex(), CopilotCli(), GeminiCli(), MiniSweAgent(), OpenCode(), Pi(), QwenCode())
+    programs = (
+        Aider(),
+        ClaudeCode(),
+        Codex(),
+        CopilotCli(),
+        GeminiCli(),
+        MiniSweAgent(),
+        OpenCode(),
+        Pi(),
+        QwenCode(),
+    )
     return {program.name: program for program in programs}

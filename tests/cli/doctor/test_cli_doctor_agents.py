@@ -68,15 +68,24 @@ def executable(place: Path, script: str) -> None:
 
 
 def test_a_program_is_reported_with_its_version_and_place(place: Path) -> None:
+    executable(place, "echo 0.10.1")
+    check = looked_at(Fake())
+    assert (check.name, check.status, check.text) == ("program fake", "ok", f"0.10.1, {place}")
+
+
+def test_a_version_newer_than_the_tested_one_is_fine_and_what_that_means_is_said(place: Path) -> None:
     executable(place, "echo 1.2.3")
     check = looked_at(Fake())
-    assert (check.name, check.status, check.text) == ("program fake", "ok", f"1.2.3, {place}")
+    assert check.status == "ok"
+    assert check.text == (
+        f"1.2.3, {place}: newer than 0.10.1, the version it was tested with: where attempts are void, try that one"
+    )
 
 
 def test_a_program_is_started_once_for_its_version_until_its_file_changes_or_it_is_too_old(place: Path) -> None:
     count = f"echo x >> {place.parent}/starts;"
-    executable(place, f"{count} echo 1.2.3")
-    assert [looked_at(Fake()).text for _ in range(3)] == [f"1.2.3, {place}"] * 3
+    executable(place, f"{count} echo 0.10.1")
+    assert [looked_at(Fake()).text for _ in range(3)] == [f"0.10.1, {place}"] * 3
     assert (place.parent / "starts").read_text() == "x\n"
     executable(place, f"{count} echo 0.1")
     assert [looked_at(Fake()).status for _ in range(2)] == ["note"] * 2

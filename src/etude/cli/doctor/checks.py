@@ -280,7 +280,8 @@ def _version(name: str, program: Program, version: str, path: Path, found: Findi
     if old := program.too_old(version):
         found.note(name, f"{version}, {path}: {old[0]}", old[1])
     else:
-        found.ok(name, f"{version}, {path}")
+        newer = program.newer(version)
+        found.ok(name, f"{version}, {path}" + (f": {newer}" if newer else ""))
 
 
 async def check_agent(config: TrainConfig, found: Findings) -> None:
