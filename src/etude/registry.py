@@ -35,6 +35,7 @@ BUILT_IN: dict[Family, dict[str, str]] = {
         "command": "etude.agents.program:CommandAgent",
         "copilot-cli": "etude.agents.program:CopilotCliAgent",
         "gemini-cli": "etude.agents.program:GeminiCliAgent",
+        "goose": "etude.agents.program:GooseAgent",
         "mini-swe-agent": "etude.agents.program:MiniSweAgentAgent",
         "opencode": "etude.agents.program:OpenCodeAgent",
         "pi": "etude.agents.program:PiAgent",

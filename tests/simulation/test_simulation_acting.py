@@ -96,6 +96,22 @@ PROGRAMS = {
         ELEMENT.replace("PATH", "/s/everyday-tasks/SKILL.md"),
         ("skill", {"name": "everyday-tasks"}),
     ),
+    "goose": Program(
+        (
+            tool("load_skill", {"name": TEXT}),
+            tool("shell", {"command": TEXT}),
+            tool("write", {"path": TEXT, "content": TEXT}),
+        ),
+        ("write", {"path": "answer.txt", "content": f"{RIGHT}\n"}),
+        "## skills\n\nThese skills:\n\u2022 everyday-tasks - Tasks with words and dates.\n\u2022 guide - Use it: so.",
+        ("load_skill", {"name": "everyday-tasks"}),
+    ),
+    "copilot": Program(
+        (tool("create", {"path": TEXT, "file_text": TEXT}), tool("skill", {"skill": TEXT})),
+        ("create", {"path": "answer.txt", "file_text": f"{RIGHT}\n"}),
+        ELEMENT.partition("\nThe skills")[0].replace("PATH", "user"),
+        ("skill", {"skill": "everyday-tasks"}),
+    ),
     "pi": Program(
         (
             tool("read", {"path": TEXT}, offset={"type": "number"}),
@@ -161,7 +177,11 @@ def test_a_listed_skill_that_fits_is_opened_first_and_then_used(program: Program
 def test_a_listed_skill_that_mentions_the_subject_among_much_else_is_not_opened(program: Program) -> None:
     about = "Reference for models, prices, parameters, tools, agents, caches, errors and moves from one to the next. "
     about += "Read it first whenever a program asks a model to make, sum up, take apart, class or reword a text. " * 2
-    listing = re.sub(r"[^>:]+(?= ?\(file|</desc)|(?<=everyday-tasks: ).*", f"{about} Sort by it.", program.listing)
+    listing = re.sub(
+        r"[^>:]+(?= ?\(file|</desc)|(?<=everyday-tasks: ).*|(?<=everyday-tasks - ).*",
+        f"{about} Sort by it.",
+        program.listing,
+    )
     assert "Sort by it." in listing
     assert called(answer(said_by(program, SKILL, listing))) == program.written
 

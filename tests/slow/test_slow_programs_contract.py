@@ -12,6 +12,7 @@ from etude.agents.program import (
     AiderAgent,
     CopilotCliAgent,
     GeminiCliAgent,
+    GooseAgent,
     MiniSweAgentAgent,
     ProgramAgent,
     QwenCodeAgent,
@@ -74,6 +75,11 @@ class TestGeminiCli(ProgramContract):
         return GeminiCliAgent.from_options(options, target, Prompts(), where="agent")
 
 
+class TestGoose(ProgramContract):
+    def make_agent(self, target: ScriptedModel, **options: Any) -> ProgramAgent:
+        return GooseAgent.from_options(options, target, Prompts(), where="agent")
+
+
 class TestMiniSweAgent(ProgramContract):
     start_seconds = 20.0
 
@@ -91,7 +97,7 @@ class TestQwenCode(ProgramContract):
         return QwenCodeAgent.from_options(options, target, Prompts(), where="agent")
 
 
-@pytest.mark.parametrize("program", ["copilot-cli", "gemini-cli", "qwen-code"])
+@pytest.mark.parametrize("program", ["copilot-cli", "gemini-cli", "goose", "qwen-code"])
 def test_training_through_a_program_that_decides_whether_to_read_the_skill_raises_the_score(
     tmp_path: Path, program: str
 ) -> None:

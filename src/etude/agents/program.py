@@ -25,6 +25,7 @@ from etude.programs.codex import Codex
 from etude.programs.command import Command
 from etude.programs.copilot_cli import CopilotCli
 from etude.programs.gemini_cli import GeminiCli
+from etude.programs.goose import Goose
 from etude.programs.login import find_login
 from etude.programs.memory import available_mb, room_for
 from etude.programs.mini_swe_agent import MiniSweAgent
@@ -319,6 +320,12 @@ class GeminiCliAgent(ProgramAgent):
     """Gemini CLI."""
 
     program = GeminiCli()
+
+
+class GooseAgent(ProgramAgent):
+    """Goose."""
+
+    program = Goose()
 
 
 class MiniSweAgentAgent(ProgramAgent):

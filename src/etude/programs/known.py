@@ -8,6 +8,7 @@ from etude.programs.claude_code import ClaudeCode
 from etude.programs.codex import Codex
 from etude.programs.copilot_cli import CopilotCli
 from etude.programs.gemini_cli import GeminiCli
+from etude.programs.goose import Goose
 from etude.programs.mini_swe_agent import MiniSweAgent
 from etude.programs.opencode import OpenCode
 from etude.programs.pi import Pi
@@ -22,6 +23,7 @@ def known_programs() -> Mapping[str, Program]:
         Codex(),
         CopilotCli(),
         GeminiCli(),
+        Goose(),
         MiniSweAgent(),
         OpenCode(),
         Pi(),

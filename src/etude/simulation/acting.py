@@ -167,7 +167,9 @@ _ENTRY = re.compile(
     r"(?:\s*<location>(?P<path>[^<]*)</location>)?"
 )
 _LINE = re.compile(
-    r"^- (?P<name>[a-z0-9][a-z0-9:-]*): (?P<about>.+?)(?: \(file: (?P<path>[^)\n]+)\))?$", re.MULTILINE
+    r"^(?:-(?= \S+: )|•(?= \S+ - )) (?P<name>[a-z0-9][a-z0-9:-]*?)(?:: | - )(?P<about>.+?)"
+    r"(?: \(file: (?P<path>[^)\n]+)\))?$",
+    re.MULTILINE,
 )
 _ROOT = re.compile(r"^- `(?P<short>[\w-]+)` = `(?P<long>[^`\n]+)`", re.MULTILINE)
 _SUBJECTS = {
