@@ -132,8 +132,8 @@ class RayExecutor(RemoteExecutor):
     def _unanswered(self, why: str) -> ConfigError:
         return ConfigError(
             f"{self._where}.address: no connection to a Ray cluster at {self._options.address!r}: {why}",
-            hint="etude runs on a machine of the cluster: type `ray start --head` on the first one and "
-            "`ray start --address HOST:PORT` on the others",
+            hint="type `ray start --head` on one machine and `ray start --address HOST:PORT` on the others, "
+            "and start the run on one of them",
         )
 
     def _workers(self, cluster: _Cluster) -> int:
