@@ -7,16 +7,16 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import yaml
-from pydantic import BaseModel
 
+from etude.agents.targets import one_of
 from etude.concurrency import Threads, allow_open_files
 from etude.config import ModelSection, Price, TrainConfig, file_data
 from etude.connect import Tracker, telling
 from etude.display import shown
-from etude.elsewhere import RunJudge, make_agent, make_environment, recipe_of
+from etude.elsewhere import RunJudge, make_agents, make_environment, recipe_of, targets_of
 from etude.envs.doubts import doubts_about
 from etude.envs.gold import check_gold, check_varied
 from etude.envs.splits import check_tasks
@@ -29,19 +29,19 @@ from etude.models.wrappers.metered import cost
 from etude.models.wrappers.pictured import Pictured
 from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel, Environment, Executor, Here, Recipe
-from etude.records import SPLITS, Role, Skill, Split, Task, Usage, digest
+from etude.records import SPLITS, Role, Skill, Split, Task, Usage, digest, role_of
 from etude.records.doubts import Doubt
+from etude.records.tasks import for_each_target
 from etude.redaction import Redactor, check_keys
 from etude.registry import find
 from etude.safe_yaml import load_yaml
 from etude.searches import Policy, policy_of
+from etude.secret_values import Secrets
 from etude.skill import Document, load_skill
 from etude.stages.shared.rollout import Rollout
 from etude.store import RunFolder, SqliteSpend
 from etude.store.views import STOP
 from etude.workbench import Given, Observer, Past, StopSwitch, Watched, Workbench, check_given
-
-M = TypeVar("M", bound=BaseModel)
 
 
 @dataclass
@@ -53,7 +53,8 @@ class _Parts:
     prompts: Prompts = field(init=False)
     skill: Skill = field(init=False)
     policy: Policy = field(init=False)
-    providers: dict[Role, ChatModel] = field(default_factory=dict[Role, ChatModel])
+    providers: dict[str, ChatModel] = field(default_factory=dict[str, ChatModel])
+    """By where the settings have them, as `TrainConfig.models`."""
 
     def __post_init__(self) -> None:
         config, given = self.config, self.given
@@ -63,8 +64,15 @@ class _Parts:
         skill = given.get("skill", config.skill.path)
         self.skill = skill if isinstance(skill, Skill) else load_skill(skill)
         Document.parse(self.skill.text)
-        for role, section in _roles(config).items():
-            model = cast(Any, given.get(role))
+        objects = cast(Mapping[str, Any], given)
+        for name in ("target", "agent") if config.targets else ():
+            if name in objects:
+                raise ConfigError(
+                    f"{name} was given as an object, and the settings have several targets",
+                    hint="name the model and the agent of each target in `targets`",
+                )
+        for role in dict.fromkeys((*config.models, "judge")):
+            model, section = objects.get(role), config.models.get(role)
             if model is not None and not isinstance(model, ChatModel):
                 raise ConfigError(
                     f"{role} = {model!r} is not a ChatModel", hint=f"name a model in the settings: {role}.model"
@@ -87,7 +95,7 @@ class _Parts:
         unused = ", ".join(self.policy.unread(config))
         if unused:
             yield _warning(f"search.policy = {config.search.policy!r} does not use {unused}")
-        if section.temperature == 0 and not self.providers["target"].takes_seed:
+        if section.temperature == 0 and not next(iter(self.providers.values())).takes_seed:
             repeats = [f"test.trials = {config.test.trials}"] * (config.test.trials > 1)
             repeats += ["train.fresh_attempts = true"] * train.fresh_attempts
             repeats += [f"train.attempts = {train.attempts}"] * (train.attempts > 1)
@@ -98,9 +106,9 @@ class _Parts:
                     "set target.send_seed: true where the provider takes seeds, or a target.temperature above 0",
                 )
 
-    def price(self, role: Role) -> Price | None:
-        """The price of a role's model; the simulated world costs nothing."""
-        section = _roles(self.config)[role] or ModelSection(model=self.providers[role].name)
+    def price(self, role: str) -> Price | None:
+        """The price of a model; the simulated world costs nothing."""
+        section = self.config.models.get(role) or ModelSection(model=self.providers[role].name)
         return price_of(section, self.config.prices, self.providers[role].name)
 
 
@@ -109,10 +117,6 @@ def _keyless(section: ModelSection) -> ModelSection:
     variable = used_key_variable(section)
     missing = variable is not None and variable not in os.environ
     return section.model_copy(update={"api_key_command": "true"}) if missing else section
-
-
-def _roles(config: TrainConfig) -> dict[Role, ModelSection | None]:
-    return {"target": config.target, "optimizer": config.optimizer, "judge": config.judge}
 
 
 @asynccontextmanager
@@ -135,6 +139,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
     if claim and not config.env.allow_constant_gold:
         await check_varied(env, tasks)
     doubts = await doubts_about(env, tasks, config.target.max_output_tokens)
+    tasks = {split: for_each_target(some, config.agents) for split, some in tasks.items()}
     executor = _executor(config, given)
     await asyncio.to_thread(executor.check)
 
@@ -144,30 +149,29 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
         folder.journal.sealed = given.get("offline", False)
         switch.watch(folder.path / STOP)
         spend = SqliteSpend(folder.journal, config.limits)
-        models: dict[Role, Watched] = {}
+        models: dict[str, Watched] = {}
         for role in parts.providers:
             model = Pictured(_paid(parts, role, spend, emit), env.image)
             hear = observer.replied if role == "optimizer" else Observer().replied
             models[role] = Watched(Journaled(model, folder.journal), switch.check, parts.price(role), hear)
-
         if "judge" in models:
             judge.model = _structured(models["judge"], config.judge or config.target, folder, emit)
-        agent = _agent(parts, env, models["target"], [task for split in SPLITS for task in tasks[split]])
-        redactor.secrets += [] if agent.secrets is None else [agent.secrets]
+        targets = targets_of(config, models)
+        agent, secrets = _agent(parts, env, targets, [task for split in SPLITS for task in tasks[split]])
+        redactor.secrets += secrets
         resumed = folder.journal.identity is not None
         if claim:
             settings = _settings(config, folder)
-            identity = _identity(config, parts, env, agent, tasks)
-            folder.journal.claim_identity(identity, lambda: (_known_settings(folder), settings))
+            known = _identity(config, parts, env, agent, tasks)
+            folder.journal.claim_identity(known, lambda: (_known_settings(folder), settings))
             folder.write_text("config.yaml", yaml.safe_dump(settings, sort_keys=False, allow_unicode=True))
-        judged = models.get("judge")
-        bill, threads = _bill(parts.price("target")), Threads(config.limits.concurrency)
-        run = (config.limits, emit, switch.check, bill, lambda: judged is not None and judged.simulated)
+        judged, prices = models.get("judge"), {name: model.price for name, model in targets.items()}
+        run = (config.limits, emit, switch.check, _bill(prices), lambda: judged is not None and judged.simulated)
 
         def recipe() -> Recipe:
             return recipe_of(config, parts.prompts, models, judge.model, (agent, env), emit)
 
-        async with executor.placed(Here(agent, env, threads), recipe) as place:
+        async with executor.placed(Here(agent, env, Threads(config.limits.concurrency)), recipe) as place:
             rollout = Rollout(agent, env, executor, folder.journal, *run, place=place)
             try:
                 for notice in (*map(_warning, warnings), *parts.warnings(), *map(_doubtful, doubts)):
@@ -249,10 +253,18 @@ def redactor_of(config: TrainConfig, given: Given) -> Redactor:
     redactor.secrets += [secrets_of(section) for section in roles.values()]
     settings = file_data(config, Path(config.run.folder, config.run.name))
     check_keys(settings, ((f"environment variable {name!r}", os.environ.get(name, "")) for name in keys))
-    others: dict[str, Any] = {role: {**settings[role], "headers": None, "base_url": None} for role in roles}
+    for one in _model_settings(settings):
+        one |= {"headers": None, "base_url": None}
     for known in redactor.secrets[1:]:
-        check_keys(settings | others, ((f"{name!r} of a model", key) for key, name in known.values.items()))
+        check_keys(settings, ((f"{name!r} of a model", key) for key, name in known.values.items()))
     return redactor
+
+
+def _model_settings(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Those of all models, in settings as data."""
+    return [settings[role] for role in ("target", "optimizer", "judge") if role in settings] + list(
+        settings.get("targets", ())
+    )
 
 
 def _executor(config: TrainConfig, given: Given) -> Executor:
@@ -278,14 +290,15 @@ def _named_executor(config: TrainConfig) -> Executor:
     return cls.from_options(options, concurrency=config.limits.concurrency, where="executor")
 
 
-def _bill(price: Price | None) -> Callable[[Usage, bool], float | None]:
-    return lambda usage, simulated: cost(usage, price, simulated)
+def _bill(prices: Mapping[str, Price | None]) -> Callable[[str, Usage, bool], float | None]:
+    return lambda target, usage, simulated: cost(usage, prices[target], simulated)
 
 
-def _paid(parts: _Parts, role: Role, spend: SqliteSpend, emit: Callable[[Event], None]) -> ChatModel:
+def _paid(parts: _Parts, place: str, spend: SqliteSpend, emit: Callable[[Event], None]) -> ChatModel:
     """The model of a role within its budget and its server's limits; temporary errors are tried again."""
-    section, provider = _roles(parts.config)[role] or parts.config.target, parts.providers[role]
-    model = Metered(provider, role, spend, parts.price(role), emit)
+    section, provider = parts.config.models.get(place, parts.config.target), parts.providers[place]
+    role = role_of(place)
+    model = Metered(provider, role, spend, parts.price(place), emit)
     if not provider.answered_by_hand:  # it has no server to spare: all questions are asked before the first answer
         model = Limited(model, section.max_concurrency or max(64, parts.config.limits.concurrency))
     return Retrying(model, role, parts.config.limits.outage_seconds)
@@ -300,12 +313,16 @@ def _structured(
     return Structured(model, section.structured, notice=notice, journal=folder.journal)
 
 
-def _agent(parts: _Parts, env: Environment, target: ChatModel, tasks: Sequence[Task]) -> Agent:
-    """The agent that was given, that of the environment, or that of the settings; it can attempt the tasks."""
-    agent = make_agent(parts.config.agent, env, target, parts.prompts, parts.given.get("agent"))
+def _agent(
+    parts: _Parts, env: Environment, targets: Mapping[str, ChatModel], tasks: Sequence[Task]
+) -> tuple[Agent, list[Secrets]]:
+    """The agent that was given, that of the environment, or that of the settings, or those of several targets as one;
+    it can attempt the tasks. With what must not be stored."""
+    agents = make_agents(parts.config.agents, env, targets, parts.prompts, parts.given.get("agent"))
+    agent = agents.get("") or one_of(agents)
     for task in tasks:
         agent.check_task(task)
-    return agent
+    return agent, [one.secrets for one in agents.values() if one.secrets is not None]
 
 
 def _identity(
@@ -320,13 +337,16 @@ def _identity(
     if past.ledger or past.skill is not None:
         known = [entry.model_dump(mode="json") for entry in past.ledger]
         identity["past"] = digest([known, past.skill and past.skill.hash])[:16]
+    models: dict[Role, list[str]] = {}
+    for place, model in parts.providers.items():
+        models.setdefault(role_of(place), []).append(model.fingerprint())
     return identity | {
         "skill": {"hash": parts.skill.hash, "max_tokens": config.skill.max_tokens},
         "data": {split: digest([task.model_dump(mode="json") for task in tasks[split]])[:16] for split in SPLITS},
         "env": {"name": env.name, "fingerprint": digest(env.fingerprint())[:16]},
         "agent": {"name": agent.name, "fingerprint": digest(agent.fingerprint())[:16]},
         "prompts": parts.prompts.fingerprint(),
-        "models": {role: digest(model.fingerprint())[:16] for role, model in parts.providers.items()},
+        "models": {role: digest(prints if len(prints) > 1 else prints[0])[:16] for role, prints in models.items()},
     }
 
 
@@ -334,9 +354,9 @@ def _settings(config: TrainConfig, folder: RunFolder) -> dict[str, Any]:
     """As `config.yaml` holds them."""
     # Redacted before it is YAML: in place of a bare word, a redaction would be read as a list.
     data = file_data(config, folder.path)
-    for role in config.models:  # what a redaction leaves of an address with a login is not an address
-        if "base_url" in data[role]:
-            data[role]["base_url"] = re.sub("//[^/?#]*@", "//", data[role]["base_url"])
+    for one in _model_settings(data):  # what a redaction leaves of an address with a login is not an address
+        if "base_url" in one:
+            one["base_url"] = re.sub("//[^/?#]*@", "//", one["base_url"])
     return cast("dict[str, Any]", folder.redactor.redact_value(data))
 
 

@@ -14,7 +14,18 @@ from etude.errors import DataError
 from etude.events import Notice
 from etude.intervals import difference_interval, mean_interval, tasks_needed
 from etude.records import Attempt, Record, Score, Skill, Split, Task, digest
-from etude.records.summary import Compared, Comparison, Flip, Interval, Loaded, NoSkill, Settle, ShipVerdict, Tried
+from etude.records.summary import (
+    Compared,
+    Comparison,
+    Flip,
+    Interval,
+    Loaded,
+    NoSkill,
+    OfTarget,
+    Settle,
+    ShipVerdict,
+    Tried,
+)
 from etude.skill import Document
 from etude.stages.evaluation import evaluate
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
@@ -108,14 +119,18 @@ async def compare_on(
         raise DataError(
             f"no task of split {split!r} has a score under both skills", hint="lower limits.max_void_eval"
         )
-    before, after = ([fmean(task[side]) for task in values.values()] for side in (0, 1))
+    old, new = ({task: fmean(each[side]) for task, each in values.items()} for side in (0, 1))
+    before, after = _paired_values(old, new, bench.tasks[split])
     decision = decide(before, after, margin)
+    targets = _of_targets(bench, split, old, new)
+    if any(each.verdict == "do not ship" for each in _of_targets(bench, split, old, new, -gate.allow_loss)):
+        decision = decision._replace(verdict="do not ship")
     if skills[0].hash == skills[1].hash:
-        nothing = Interval(mean=0.0, low=0.0, high=0.0, n=len(values))
+        nothing = Interval(mean=0.0, low=0.0, high=0.0, n=len(before))
         decision = Decision("do not ship", nothing, 0.0, 0.0)
     verdict = decision.verdict
     differences = [new - old for old, new in zip(before, after, strict=True)]
-    flips = [Flip(task=task, a=a, b=b) for task, a, b in zip(values, before, after, strict=True) if a != b]
+    flips = [Flip(task=task, a=old[task], b=new[task]) for task in values if old[task] != new[task]]
     flips.sort(key=lambda flip: -abs(flip.b - flip.a))
     return Comparison(
         a=_compared(skills[0], before, paired, 0),
@@ -133,6 +148,7 @@ async def compare_on(
         lost=tuple(flip for flip in flips if flip.b < flip.a),
         equal=len(values) - len(flips),
         tried=tuple(Tried(task=task, a=tuple(each.a), b=tuple(each.b)) for task, each in values.items()),
+        targets=targets,
         voids=len(paired.voids),
         test_openings=openings,
         simulated=bench.simulated or paired.simulated,
@@ -161,12 +177,47 @@ async def worth_of(bench: Workbench, best: Skill, tested: Comparison) -> NoSkill
         found = await evaluate(*asked, trials=tested.trials)
         before = found.values(bench.config.gate.metric, bench.config.gate.mixed_weight)
         voids, simulated = len(found.voids), found.simulated
-    both = [task for task in before if task in after]
-    if not both:
+    scores, with_best = _paired_values(before, after, bench.tasks["test"])
+    if not scores:
         return None
-    scores = [before[task] for task in both]
-    gain = difference_interval(scores, [after[task] for task in both])
-    return NoSkill(score=mean_interval(scores), gain=gain, voids=voids, simulated=simulated)
+    gain, targets = difference_interval(scores, with_best), _of_targets(bench, "test", before, after)
+    return NoSkill(score=mean_interval(scores), gain=gain, targets=targets, voids=voids, simulated=simulated)
+
+
+def _paired_values(
+    old: Mapping[str, float], new: Mapping[str, float], tasks: Sequence[Task]
+) -> tuple[list[float], list[float]]:
+    """The values of the tasks that have both, each the mean over the targets that attempted it: targets are no
+    further tasks."""
+    units: dict[str, list[str]] = {}
+    for task in tasks:
+        if task.id in old and task.id in new:
+            units.setdefault(task.own_id, []).append(task.id)
+    both = ([fmean(values[unit] for unit in some) for some in units.values()] for values in (old, new))
+    return next(both), next(both)
+
+
+def _of_targets(
+    bench: Workbench, split: Split, old: Mapping[str, float], new: Mapping[str, float], margin: float = 0.0
+) -> tuple[OfTarget, ...]:
+    """How each of several targets did, where it has a task with both values."""
+    found: list[OfTarget] = []
+    for target in bench.config.targets:
+        theirs = [task for task in bench.tasks[split] if task.target == target.called]
+        before, after = _paired_values(old, new, theirs)
+        if before:
+            decision = decide(before, after, margin)
+            ends = mean_interval(before), mean_interval(after)
+            found.append(
+                OfTarget(
+                    target=target.called,
+                    a=ends[0],
+                    b=ends[1],
+                    difference=decision.difference,
+                    verdict=decision.verdict,
+                )
+            )
+    return tuple(found)
 
 
 def delivers(skill: Skill) -> bool:

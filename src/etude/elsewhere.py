@@ -10,6 +10,7 @@ from typing import TypeVar
 from pydantic import BaseModel, JsonValue
 
 from etude.agents.chat import ChatAgent
+from etude.agents.targets import one_of
 from etude.config import TrainConfig
 from etude.config.sections import AgentSection, EnvSection
 from etude.errors import ConfigError
@@ -18,10 +19,11 @@ from etude.models.keys import key_variable, used_key_variable
 from etude.models.wrappers.structured import Form, Structured
 from etude.prompts import Prompts, prompt_names
 from etude.protocols import Agent, Ask, ChatModel, Environment, Recipe
-from etude.records import SPLITS, ChatRequest, Message, Record, Reply, Role, as_text
+from etude.records import SPLITS, ChatRequest, Message, Record, Reply, as_text
 from etude.registry import find
 
 M = TypeVar("M", bound=BaseModel)
+T = TypeVar("T")
 
 
 class RunJudge:
@@ -66,6 +68,22 @@ def make_agent(
     return agent.with_tools(env.tools, env.fingerprint()) if env.has_tools else agent
 
 
+def make_agents(
+    sections: Mapping[str, AgentSection],
+    env: Environment,
+    targets: Mapping[str, ChatModel],
+    prompts: Prompts,
+    given: Agent | None = None,
+) -> dict[str, Agent]:
+    """The agents of all targets, by name. Raises InputError: one cannot be made."""
+    return {name: make_agent(sections[name], env, model, prompts, given) for name, model in targets.items()}
+
+
+def targets_of(config: TrainConfig, models: Mapping[str, T]) -> dict[str, T]:
+    """The models of the targets by what these are called, out of those of `TrainConfig.models`."""
+    return dict(zip(config.agents, models.values(), strict=False))  # targets come first
+
+
 class _Model(Record):
     """What agents and scorers know of a model without asking it."""
 
@@ -82,9 +100,10 @@ class _Order(Record):
     """What a worker builds agent and environment from. No part of it has a key."""
 
     env: dict[str, JsonValue]
-    agent: dict[str, JsonValue]
+    agents: dict[str, dict[str, JsonValue]]
+    """By the names of the targets, as the next ones."""
+    targets: dict[str, _Model]
     prompts: dict[str, str]
-    target: _Model
     judge: _Model | None
 
 
@@ -102,25 +121,25 @@ class _Question(Record):
 def recipe_of(
     config: TrainConfig,
     prompts: Prompts,
-    models: Mapping[Role, ChatModel],
+    models: Mapping[str, ChatModel],
     judge: Structured | None,
     made: tuple[Agent, Environment],
     emit: Callable[[Event], None],
 ) -> Recipe:
     """How a worker makes agent and environment of a run, which are `made` here from the same settings."""
-    judged = models.get("judge")
+    judged, targets = models.get("judge"), targets_of(config, models)
     order = _Order(
         env=config.env.model_dump(mode="json"),
-        agent=config.agent.model_dump(mode="json"),
+        agents={name: section.model_dump(mode="json") for name, section in config.agents.items()},
+        targets={name: _known(model) for name, model in targets.items()},
         prompts={name: prompts[name] for name in prompt_names()},
-        target=_known(models["target"]),
         judge=None if judged is None else _known(judged),
     )
     variables = [named(section) for section in config.models.values() for named in (key_variable, used_key_variable)]
     return Recipe(
         builder=f"{__name__}:build",
         order=as_text(order),
-        answer=_Answers(models["target"], judge).answer,
+        answer=_Answers(targets, judge).answer,
         fingerprints=[one.fingerprint() for one in made],
         secret_variables=[name for name in variables if name is not None],
         notice=lambda text: emit(Notice(level="info", text=text)),
@@ -133,16 +152,18 @@ def _known(model: ChatModel) -> _Model:
 
 
 class _Answers:
-    """Answers what workers ask: the target's requests and the judge's."""
+    """Answers what workers ask: requests of the targets and the judge's."""
 
-    def __init__(self, target: ChatModel, judge: Structured | None) -> None:
-        self._target = target
+    def __init__(self, targets: Mapping[str, ChatModel], judge: Structured | None) -> None:
+        self._targets = targets
         self._judge = judge
 
     async def answer(self, name: str, text: str) -> str:
-        """The reply to a `ChatRequest` ("target") or to a question in a given form ("judge"), as JSON text."""
-        if name == "target":
-            return as_text(await self._target.complete(ChatRequest.model_validate_json(text)))
+        """The reply to a question in a given form ("judge") or to a `ChatRequest` ("target:" and the name of one of
+        several), as JSON text."""
+        kind, _, target = name.partition(":")
+        if kind == "target":
+            return as_text(await self._targets[target].complete(ChatRequest.model_validate_json(text)))
         assert self._judge is not None
         asked = _Question.model_validate_json(text)
         form = Form(asked.name, asked.form, asked.skeleton)
@@ -156,26 +177,29 @@ def build(order: str, ask: Ask) -> tuple[Agent, Environment]:
     prompts = Prompts(told.prompts)
     judge = RunJudge(prompts["rubric"], None)
     if told.judge is not None:
-        judge.model = _FarStructured(_FarModel(told.judge, ask), ask)
+        judge.model = _FarStructured(_FarModel(told.judge, ask, "judge"), ask)
     env = make_environment(EnvSection.model_validate(told.env), judge)
     for split in SPLITS:  # an environment may count on it
         env.tasks(split)
-    target = _FarModel(told.target, ask)
-    return make_agent(AgentSection.model_validate(told.agent), env, target, prompts), env
+    targets = {name: _FarModel(model, ask, f"target:{name}") for name, model in told.targets.items()}
+    sections = {name: AgentSection.model_validate(section) for name, section in told.agents.items()}
+    agents = make_agents(sections, env, targets, prompts)
+    return agents.get("") or one_of(agents), env
 
 
 class _FarModel(ChatModel):
     """A model that answers in the process that holds the run."""
 
-    def __init__(self, known: _Model, ask: Ask) -> None:
+    def __init__(self, known: _Model, ask: Ask, asked: str) -> None:
         self.name = known.name
         self.endpoint = known.endpoint
         self.answered_by_hand = known.answered_by_hand
         self._known = known
         self._ask = ask
+        self._asked = asked
 
     async def complete(self, request: ChatRequest) -> Reply:
-        return Reply.model_validate_json(await self._ask("target", as_text(request)))
+        return Reply.model_validate_json(await self._ask(self._asked, as_text(request)))
 
     def fingerprint(self) -> str:
         return self._known.fingerprint

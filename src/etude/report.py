@@ -67,6 +67,7 @@ def report(
         test_gain=None if ship is None else ship.difference,
         verdict=None if ship is None else ship.verdict,
         settle=None if ship is None else ship.settle,
+        targets=() if ship is None else ship.targets,
         no_skill=none,
         test_openings=0 if ship is None else ship.test_openings,
         withheld="" if state.withheld is None else f"skills/{state.step:04d}.md",

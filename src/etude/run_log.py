@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from etude.events import Decided, Notice, RunStarted, Stage, StageFinished, StageStarted
-from etude.records import Attempt, Candidate, Evaluation, TrainState
+from etude.records import Attempt, Candidate, Evaluation, Role, TrainState, role_of
 from etude.records.doubts import Doubt
 from etude.records.summary import Step
 from etude.skill import token_count
@@ -39,6 +39,10 @@ class RunLog:
     def started(self, calls: int = 0) -> None:
         """The run begins or resumes; it is expected to make this many calls."""
         bench = self._bench
+        models: dict[Role, str] = {}
+        for place, model in bench.models.items():
+            role = role_of(place)
+            models[role] = f"{models[role]}, {model.name}" if role in models else model.name
         bench.emit(
             RunStarted(
                 name=bench.config.run.name,
@@ -48,7 +52,7 @@ class RunLog:
                 resumed=bench.resumed,
                 simulated=bench.simulated,
                 calls=calls,
-                models={role: model.name for role, model in bench.models.items()},
+                models=models,
             )
         )
         bench.folder.write_skill(0, bench.skill.text)

@@ -13,7 +13,7 @@ from etude.events import Event, SpendChanged
 from etude.models import Structured
 from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel, Environment, Executor, Sink, Wrapper
-from etude.records import Attempt, Candidate, ChatRequest, LedgerEntry, Reply, Role, Skill, Split, Task, TrainState
+from etude.records import Attempt, Candidate, ChatRequest, LedgerEntry, Reply, Skill, Split, Task, TrainState
 from etude.records.doubts import Doubt
 from etude.stages.gate import GateResult
 from etude.stages.shared.optimizer import Optimizer
@@ -138,7 +138,8 @@ class Workbench:
     folder: RunFolder
     spend: SqliteSpend
     emit: Callable[[Event], None]
-    models: Mapping[Role, "Watched"]
+    models: Mapping[str, "Watched"]
+    """By where the settings have them: `target`, or `targets.0` and so on, `optimizer` and `judge`."""
     resumed: bool
     past: Past
     observer: Observer

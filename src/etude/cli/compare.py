@@ -7,7 +7,7 @@ from pathlib import Path
 from etude.cli.lookup import find_arm, here
 from etude.cli.settings import read_settings, with_options
 from etude.cli.terminal import output
-from etude.cli.terminal.summary_text import score, seen_before, settle_lines
+from etude.cli.terminal.summary_text import score, seen_before, settle_lines, target_lines
 from etude.cli.terminal.tables import text_lines
 from etude.cli.watch import watch
 from etude.config import TrainConfig, load_config
@@ -26,7 +26,7 @@ EXIT_CODES: Mapping[ShipVerdict, int] = {"ship": 0, "inconclusive": 4, "do not s
 def run(args: argparse.Namespace) -> int:
     """Compare two skills on the same tasks and print the verdict, the difference and the tasks behind it."""
     a, b = find_arm(args.a), find_arm(args.b)
-    config = _settings(args, a.run or b.run)
+    config = settings_for(args, a.run or b.run)
 
     async def work(given: Given) -> Comparison:
         margin = args.margin - args.allow_loss  # one of them is 0
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     return EXIT_CODES[result.verdict]
 
 
-def _settings(args: argparse.Namespace, run: RunView | None) -> TrainConfig:
+def settings_for(args: argparse.Namespace, run: RunView | None) -> TrainConfig:
     """From the CONFIG argument; else those of the run that A or B comes from, whose answers are cached."""
     if args.config is not None or run is None:
         return read_settings(args)
@@ -65,6 +65,7 @@ def _lines(result: Comparison, a: str, b: str) -> Iterator[str]:
     if result.settle is not None:
         yield from settle_lines(result.settle)
     yield f"tasks       {len(result.gained)} better, {len(result.lost)} worse, {result.equal} equal"
+    yield from target_lines(result.targets)
     if result.voids:
         yield f"errors      {result.voids} attempts errored; their tasks are compared without them"
     if result.gained or result.lost:

@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json and args.format != "text":
         raise UsageError(f"--json and --format {args.format} cannot be combined", hint="give one of them")
     config = read_settings(args)
-    configs = [_with_target(config, model, args) for model in args.target] if args.target else [config]
+    configs = [with_target(config, model, args) for model in args.target] if args.target else [config]
     own = config.skill.path
     skills = [find_arm(text) for text in args.skill or ()]
     skills = skills or [without_skill() if own is None else NamedSkill(own, load_skill(own))]
@@ -93,10 +93,10 @@ def _print_rows(rows: Rows, args: argparse.Namespace, error: Mapping[str, Any] =
         _print_table(rows, args.format)
 
 
-def _with_target(config: TrainConfig, model: str, args: argparse.Namespace) -> TrainConfig:
+def with_target(config: TrainConfig, model: str, args: argparse.Namespace) -> TrainConfig:
     """The settings with another target at the same endpoint; the price was that of the model in the settings."""
     change = {} if model == config.target.model else {"model": model, "price": None}
-    config = config.model_copy(update={"target": config.target.model_copy(update=change)})
+    config = config.model_copy(update={"target": config.target.model_copy(update=change), "targets": ()})
     return trusted(config, args, ("target.model",))
 
 

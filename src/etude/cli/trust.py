@@ -164,9 +164,13 @@ def _parts(config: TrainConfig) -> Iterator[Foreign]:
     """Classes and their options: some of what is built in, else all but numbers and the usual ones of tasks."""
     options = _mapping(config.env.model_extra)
     folders = [*(Path(str(options[key])).parent for key in ("path", "train") if options.get(key)), Path()]
-    for section, named, family in _PARTS:
-        given: Section = getattr(config, section)
-        yield from _import(family, f"{section}.{named}", getattr(given, named))
+    parts: list[tuple[str, str, Family, Section]] = [(*part, getattr(config, part[0])) for part in _PARTS]
+    for number, target in enumerate(config.targets):
+        if target.agent is not None:
+            parts.append((f"targets.{number}.agent", "name", "agents", target.agent))
+    for where, named, family, given in parts:
+        section = where.rpartition(".")[2]
+        yield from _import(family, f"{where}.{named}", getattr(given, named))
         built_in = getattr(given, named) in BUILT_IN[family]
         programs = _PROGRAMS.get(getattr(given, named), ()) if section == "env" else ()
         for key, value in _mapping(given.model_extra).items():
@@ -179,7 +183,8 @@ def _parts(config: TrainConfig) -> Iterator[Foreign]:
             asked = name in _RUN or _OPEN.fullmatch(name) if built_in else not usual
             if value and asked and (name, value) not in _CLOSED:
                 files = _files(value, folders) if name in _RUN else ()
-                settings = tuple(f"{name}.{each}" for each in _mapping(value)) or (name,)
+                there = f"{where}.{key}"
+                settings = tuple(f"{there}.{each}" for each in _mapping(value)) or (there,)
                 yield Foreign(f"{'run' if name in _RUN else 'set'} {value!r}", settings, files)
     scorer = options.get("scorer")
     yield from _import("scorers", "env.scorer", scorer)

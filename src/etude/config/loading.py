@@ -68,7 +68,7 @@ def _meant(path: list[str], names: list[str], model: type[BaseModel]) -> str:
     word = path[-1]
     if word in ("api_key", "key", "token"):
         return "a key is never written down: name the environment variable that holds it in api_key_env"
-    sections: dict[str, Any] = {name: _section_type(model, name) for name in model.model_fields}
+    sections: dict[str, Any] = {name: _section_type(model, name) for name in model.model_fields if name != "targets"}
     inside = [f"{name}.{word}" for name, kind in sections.items() if word in getattr(kind, "model_fields", ())]
     if len(path) == 1 and inside:
         return f"it belongs into a section: {' or '.join(inside)}"
@@ -226,7 +226,10 @@ def file_data(config: TrainConfig, folder: Path) -> dict[str, Any]:
             return value
         return os.path.relpath(os.path.realpath(value), os.path.realpath(folder))
 
-    return _with_paths(config.model_dump(mode="json", exclude_none=True), type(config), from_folder)
+    data = config.model_dump(mode="json", exclude_none=True)
+    if config.targets:  # which say what the target is
+        del data["target"]
+    return _with_paths(data, type(config), from_folder)
 
 
 def _with_paths(data: dict[str, Any], kind: type[Section], change: Callable[[str], str]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field, model_validator
 from etude.config.base import Section
 from etude.config.models import ModelSection, OptimizerSection, Price
 from etude.errors import ConfigError
-from etude.records import Metric, Role, brief
+from etude.records import Metric, brief
 
 
 class EnvSection(Section):
@@ -33,6 +33,25 @@ class AgentSection(Section):
     name: str = "chat"
     """`chat`, `tools`, `aider`, `claude-code`, `codex`, `copilot-cli`, `gemini-cli`, `goose`, `mini-swe-agent`,
     `opencode`, `pi`, `qwen-code`, `command`, or the name or import path of another agent."""
+
+
+class TargetSection(ModelSection):
+    """One of several targets: a model, as `target` is, with an agent of its own where that differs."""
+
+    name: str = ""
+    """What it is called in reports; by default the model's name."""
+    agent: AgentSection | None = None
+    """What attempts the tasks with this model; by default the section `agent`."""
+
+    @property
+    def called(self) -> str:
+        """The name in reports, and in the ids of tasks."""
+        return self.name or self.model
+
+    @property
+    def alone(self) -> ModelSection:
+        """The model, as the section `target` has it."""
+        return ModelSection(**{name: getattr(self, name) for name in ModelSection.model_fields})
 
 
 class SkillSection(Section):
@@ -146,6 +165,8 @@ class GateSection(Section):
     no_regression: bool = False
     """Reject a candidate that scores lower than the current skill on any validation task, or has no score on one.
     With `gate.racing` the first such task ends its validation."""
+    allow_loss: float = Field(default=0.0, ge=0, le=1)
+    """With several `targets`: what one of them may lose in mean score by an edit or a candidate; 1 for anything."""
     remeasure: bool = False
     """Attempt validation again with a skill that was accepted, and take that as the bar: the score it won with
     was selected on and tends to be too high."""
@@ -233,7 +254,7 @@ class RunSection(Section):
 class TrainConfig(Section):
     """All settings of a training run."""
 
-    free: ClassVar[frozenset[str]] = frozenset({"limits", "executor", "run", "prices", "report_to"})
+    free: ClassVar[frozenset[str]] = frozenset({"limits", "executor", "run", "prices", "report_to", "targets"})
 
     preset: Literal["default", "paper"] = "default"
     """`paper` sets the published schedule and acceptance rule; other settings go on top of it."""
@@ -245,6 +266,9 @@ class TrainConfig(Section):
     """The skill to start from."""
     target: ModelSection = ModelSection(model="simulated:target")
     """The frozen model that attempts tasks."""
+    targets: tuple[TargetSection, ...] = Field(default=(), exclude_if=lambda targets: not targets)
+    """In place of `target`: several models, or agents, for which one skill is trained. What helps one of them and
+    harms another is left out."""
     optimizer: OptimizerSection = OptimizerSection(model="simulated:optimizer")
     """The model that reads trajectories and proposes edits."""
     judge: ModelSection | None = None
@@ -300,10 +324,32 @@ class TrainConfig(Section):
             )
         return self
 
+    @model_validator(mode="after")
+    def _several(self) -> Self:
+        """With several targets, `target` is the first of them."""
+        if not self.targets:
+            return self
+        first, called = self.targets[0].alone, [target.called for target in self.targets]
+        if len(called) == 1:
+            raise ConfigError("targets has one entry", hint="name another one, or set `target` to it")
+        twice = next((name for name in called if called.count(name) > 1), None)
+        if twice is not None:
+            raise ConfigError(f"two targets are called {twice!r}", hint="give one of them another `name`")
+        if "target" in self.model_fields_set and self.target != first:
+            raise ConfigError("target and targets are both set", hint="leave one of them out")
+        object.__setattr__(self, "target", first)
+        return self
+
     @property
-    def models(self) -> dict[Role, ModelSection]:
-        """The settings of the roles that have a model."""
-        roles: dict[Role, ModelSection] = {"target": self.target, "optimizer": self.optimizer}
+    def agents(self) -> dict[str, AgentSection]:
+        """What attempts tasks, by the names of several targets; one target has no name."""
+        return {target.called: target.agent or self.agent for target in self.targets} or {"": self.agent}
+
+    @property
+    def models(self) -> dict[str, ModelSection]:
+        """The settings of all models by where they stand, those of the targets first."""
+        found = {f"targets.{number}": target.alone for number, target in enumerate(self.targets)}
+        found = {**(found or {"target": self.target}), "optimizer": self.optimizer}
         if self.judge is not None:
-            roles["judge"] = self.judge
-        return roles
+            found["judge"] = self.judge
+        return found

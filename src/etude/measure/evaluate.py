@@ -10,7 +10,7 @@ from etude.config import TrainConfig
 from etude.display import seen
 from etude.events import ATTEMPTING, StageFinished, StageStarted
 from etude.intervals import mean_interval
-from etude.records import Attempt, Evaluation, Metric, Record, Split, Task, digest
+from etude.records import Attempt, Evaluation, Metric, Record, Split, Task, digest, role_of
 from etude.records.summary import Interval
 from etude.stages.evaluation import evaluate
 from etude.stages.shared.rollout import attempt_id
@@ -80,7 +80,7 @@ async def aevaluate_skill(
         evaluation = SkillEvaluation(
             skill=bench.skill.name,
             hash=bench.skill.hash,
-            target=given["target"].name if "target" in given else config.target.model,
+            target=", ".join(model.name for place, model in bench.models.items() if role_of(place) == "target"),
             split=split,
             metric=gate.metric,
             trials=trials,

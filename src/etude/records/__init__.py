@@ -1,6 +1,6 @@
 """Frozen records that travel between the parts. They compare by content and turn into JSON and back without loss."""
 
-from etude.records.attempts import Attempt, Role, Trajectory
+from etude.records.attempts import Attempt, Role, Trajectory, role_of
 from etude.records.base import Record, as_text, brief, canonical, digest
 from etude.records.decisions import EditEvidence, Evaluation, LedgerEntry, Proof, Tested, TrainState, Verdict
 from etude.records.edits import AppliedEdit, Candidate, Edit, EditFate, Patch, PatchOp, SuggestionOp
@@ -63,6 +63,7 @@ __all__ = [
     "brief",
     "canonical",
     "digest",
+    "role_of",
     "system",
     "user",
 ]

@@ -14,6 +14,11 @@ Outcome = Literal["completed", "failed", "void"]
 Role = Literal["target", "optimizer", "judge"]
 
 
+def role_of(place: str) -> Role:
+    """The role of the model of these settings: `targets.0` is a target."""
+    return "target" if place.startswith("targets.") else cast(Role, place)
+
+
 class Trajectory(Record):
     """What an agent did in one attempt, before it is scored."""
 

@@ -76,6 +76,18 @@ class Tried(Record):
     b: tuple[float, ...]
 
 
+class OfTarget(Record):
+    """How one of several targets did under two skills, over the tasks that both have a score on."""
+
+    target: str
+    a: Interval
+    b: Interval
+    difference: Interval
+    """B minus A, paired by task."""
+    verdict: ShipVerdict
+    """Of this target alone."""
+
+
 class Comparison(Record):
     """How two skills did on the same tasks, and whether B should take the place of A."""
 
@@ -105,6 +117,9 @@ class Comparison(Record):
     """How many tasks are left."""
     tried: tuple[Tried, ...] = ()
     """All of them, attempt by attempt, in the order of the tasks."""
+    targets: tuple[OfTarget, ...] = Field(default=(), exclude_if=lambda targets: not targets)
+    """Each of several targets. What stands above is about their mean, with a task's value the mean over them; it is
+    not to be shipped where one of them is seen to lose by more than `gate.allow_loss`."""
     voids: int
     """Attempts without a score. A trial that is void under one skill counts for neither."""
     test_openings: int
@@ -128,6 +143,8 @@ class NoSkill(Record):
     """Without any skill."""
     gain: Interval
     """With the best skill minus without, paired."""
+    targets: tuple[OfTarget, ...] = Field(default=(), exclude_if=lambda targets: not targets)
+    """Each of several targets without any skill (A) and with the best one (B)."""
     voids: int = 0
     """Attempts without a skill that errored."""
     simulated: bool = False
@@ -232,6 +249,8 @@ class Summary(Record):
     """Whether to replace the initial skill by the best one. None when that was not asked on the test tasks."""
     settle: Settle | None = None
     """What would settle an inconclusive verdict."""
+    targets: tuple[OfTarget, ...] = Field(default=(), exclude_if=lambda targets: not targets)
+    """Each of several targets on the test tasks, with the initial (A) and the best skill (B)."""
     no_skill: NoSkill | None = None
     """The test tasks without any skill. None where that was not asked, or the best skill is empty."""
     test_openings: int = 0

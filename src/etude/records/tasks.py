@@ -1,5 +1,6 @@
 """Tasks, and how well they were done."""
 
+from collections.abc import Collection, Iterable
 from typing import Literal, get_args
 
 from pydantic import Field, JsonValue
@@ -42,6 +43,8 @@ class Task(Record):
     """Where programs of an attempt find these files, besides the folder they start in."""
     data: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
     """Further fields for environments and scorers."""
+    target: str = Field(default="", exclude_if=lambda target: not target)
+    """Which of several targets attempts it: the id ends in `@` and that name. Hidden from environments and agents."""
 
     def __repr__(self) -> str:
         return f"<Task {brief(self.id, 30)}: {brief(self.input)}>"
@@ -50,6 +53,26 @@ class Task(Record):
     def text(self) -> str:
         """The input, and a line for each picture."""
         return "\n".join((self.input, *(ImagePart(url=image).shown for image in self.images)))
+
+    @property
+    def own_id(self) -> str:
+        """Its id without the target: the same for all that attempt it."""
+        return self.id.removesuffix(f"@{self.target}") if self.target else self.id
+
+    @property
+    def plain(self) -> "Task":
+        """As its environment made it."""
+        return self.model_copy(update={"id": self.own_id, "target": ""}) if self.target else self
+
+
+def for_each_target(tasks: Iterable[Task], targets: Collection[str]) -> tuple[Task, ...]:
+    """Each task once for each of these targets, side by side; one target without a name leaves them as they are."""
+    made = [
+        task.model_copy(update={"id": f"{task.id}@{name}", "target": name}) if name else task
+        for task in tasks
+        for name in targets
+    ]
+    return tuple(made)
 
 
 class Criterion(Record):

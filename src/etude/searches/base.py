@@ -76,8 +76,10 @@ class Search(ABC):
         return state
 
     def _shuffled(self, epoch: int) -> tuple[list[Task], int]:
-        """The training tasks in the order of an epoch, and the seed that gave it."""
+        """The training tasks in the order of an epoch, each for one of several targets, and the seed of the order."""
         tasks, seed = list(self._bench.tasks["train"]), self._config.train.seed + 1000 * epoch
+        several = max(1, len(self._config.targets))  # they take turns
+        tasks = [tasks[first + (first // several + epoch) % several] for first in range(0, len(tasks), several)]
         random.Random(seed).shuffle(tasks)
         return tasks, seed
 

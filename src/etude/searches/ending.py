@@ -9,6 +9,7 @@ from math import fsum
 
 from etude.comparison import FRESH, decide
 from etude.concurrency import together
+from etude.intervals import difference_interval
 from etude.records import AppliedEdit, Candidate, Edit, Evaluation, Task, TrainState, Verdict
 from etude.run_log import RunLog
 from etude.skill import apply_edits
@@ -65,11 +66,11 @@ def _witnesses(edit: Edit, state: TrainState, solved: Sequence[Task], seed: int)
     known = {task.id: task for task in shuffled}
     own = [known[name] for name in cited if name in known][:_WITNESSES]
     others = [task for task in shuffled if task.id not in cited]
-    alike = sorted(others, key=_shared(said, shuffled), reverse=True)[: _WITNESSES if own else 2 * _WITNESSES]
+    alike = sorted(others, key=shared(said, shuffled), reverse=True)[: _WITNESSES if own else 2 * _WITNESSES]
     return [task for pair in zip_longest(own, alike) for task in pair if task is not None]
 
 
-def _shared(line: str, tasks: Sequence[Task]) -> Callable[[Task], float]:
+def shared(line: str, tasks: Sequence[Task]) -> Callable[[Task], float]:
     """How much a task has in common with a line: words in both count by how few tasks have them."""
     words = {task.id: set(_WORD.findall(task.input.lower())) for task in tasks}
     having = Counter(word for some in words.values() for word in some)
@@ -105,7 +106,7 @@ async def _better(bench: Workbench, state: TrainState, before: Evaluation, after
     fresh trial."""
     old, new = _values(bench, before), _values(bench, after)
     both = [task for task in old if task in new]
-    if sum(new[task] for task in both) <= sum(old[task] for task in both):
+    if sum(new[task] for task in both) <= sum(old[task] for task in both) or _loser(bench, old, new):
         return False
     if _shows(old, new):
         return True
@@ -114,6 +115,16 @@ async def _better(bench: Workbench, state: TrainState, before: Evaluation, after
     skills = (bench.skill, state.best)
     more = await together(evaluate(bench.rollout, skill, tasks[:_MORE], "train", first=FRESH) for skill in skills)
     return _shows(old | _values(bench, more[0]), new | _values(bench, more[1]))
+
+
+def _loser(bench: Workbench, old: dict[str, float], new: dict[str, float]) -> str:
+    """The first of several targets that seems to lose by more than is allowed (one-sided, 75%); else empty."""
+    for target in (one.called for one in bench.config.targets):
+        theirs = [t.id for t in bench.tasks["val"] if t.target == target and t.id in old and t.id in new]
+        values = [old[t] for t in theirs], [new[t] for t in theirs]
+        if theirs and difference_interval(*values, confidence=0.5).high < -bench.config.gate.allow_loss:
+            return target
+    return ""
 
 
 def _shows(old: dict[str, float], new: dict[str, float]) -> bool:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from etude.records import Role, Split, Task
+from etude.records import Role, Split, Task, role_of
 from etude.records.summary import Forecast, ForecastStage, Span
 from etude.searches import policy_of
 from etude.searches.forecast import NOTHING, Known, StageWork, attempted, exactly
@@ -71,6 +71,7 @@ def forecast_attempts(bench: Workbench, attempts: int) -> Forecast:
 
 def _known(bench: Workbench, headroom: Headroom | None) -> Known:
     tasks: dict[Split, int] = {split: len(some) for split, some in bench.tasks.items()}
+    tasks["train"] = len({task.own_id for task in bench.tasks["train"]})  # of several targets one attempts it
     kinds = len({task.type for task in bench.tasks["train"]})
     return Known(bench.config, tasks, kinds, None if headroom is None else 1 - headroom.score.mean)
 
@@ -122,7 +123,8 @@ def _judged(bench: Workbench, attempts: Span) -> Span:
 def _sizes(bench: Workbench, growth: int) -> dict[Role, _Size]:
     prompts, skill, reflect = bench.prompts, token_count(bench.skill.text), bench.config.reflect
     replies: dict[Role, _Size] = {"target": _Size(), "optimizer": _Size(), "judge": _Size()}
-    for role, model in bench.models.items():
+    for place, model in bench.models.items():
+        role = role_of(place)
         tokens, seconds = _REPLIES[role, model.simulated]
         most = model.max_output_tokens
         replies[role] = _Size(NOTHING, Span(low=min(tokens.low, most), high=min(tokens.high, most)), seconds)
@@ -152,11 +154,13 @@ def _usd(bench: Workbench, calls: Mapping[Role, Span], sizes: Mapping[Role, _Siz
     for role, some in calls.items():
         if not some.high:
             continue
-        price, size = bench.models[role].price, sizes[role]
-        if price is None:
-            return None
-        low += some.low * (size.input.low * price.input + size.output.low * price.output) / 1e6
-        high += some.high * (size.input.high * price.input + size.output.high * price.output) / 1e6
+        size, models = sizes[role], [model for place, model in bench.models.items() if role_of(place) == role]
+        for price in [model.price for model in models]:  # several targets share the calls
+            if price is None:
+                return None
+            share = 1e6 * len(models)
+            low += some.low * (size.input.low * price.input + size.output.low * price.output) / share
+            high += some.high * (size.input.high * price.input + size.output.high * price.output) / share
     return Span(low=round(low, 4), high=round(high, 4))
 
 

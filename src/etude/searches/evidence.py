@@ -15,6 +15,7 @@ from etude.searches.base import Search, SearchOptions
 from etude.searches.ending import tidied, validated
 from etude.searches.epochs import end_epoch
 from etude.searches.forecast import NOTHING, Known, StageWork, attempted, between_epochs, exactly, final_test, parts
+from etude.searches.several import first_attempts, guards
 from etude.skill import apply_edit, apply_edits, token_count
 from etude.stages.aggregate import unite
 from etude.stages.gate import GateResult
@@ -22,6 +23,7 @@ from etude.stages.proof import ProofInput, Variant, prove
 from etude.stages.reflect import Context, Reflection, after_reflection, is_silent, reflect
 from etude.stages.shared.golds import Golds
 from etude.stages.shared.longitudinal import Pair
+from etude.stages.shared.proposals import folded
 from etude.stages.shared.statements import LeftOut, carries, own_runs, single_statements
 from etude.stages.state import after_proof, after_rollout
 from etude.stages.tidy import MOST_TRIES
@@ -159,6 +161,8 @@ class EvidenceSearch(Search):
 
     async def epoch(self, state: TrainState, epoch: int) -> AsyncGenerator[TrainState, None]:
         shuffled, seed = self._shuffled(epoch)
+        if self._config.targets and not state.earlier:
+            state = await first_attempts(self._bench, self.log, state, self._trial(state))
         tasks = self._worth_a_visit(state, shuffled)
         while tasks:
             begun = state.model_copy(update={"step": state.step + 1, "epoch": epoch})
@@ -246,7 +250,7 @@ class EvidenceSearch(Search):
         if not failures:
             return self._skip(state, place, "no attempt failed")
         reflections = await self._read(state, attempts, seed + 100 * state.step)
-        edits, left_out = self._testable(state.current, reflections, failures)
+        edits, left_out = self._testable(state, reflections, failures)
         unusable = left_out[0].why if left_out and not edits and all(one.faulty for one in left_out) else ""
         state = after_reflection(state, reflections, unusable)
         self.log.write(f"{place}/selected.json", {"edits": edits, "left_out": left_out})
@@ -269,9 +273,11 @@ class EvidenceSearch(Search):
         return list(reflections)
 
     def _testable(
-        self, skill: Skill, reflections: Sequence[Reflection], failures: Sequence[Attempt]
+        self, state: TrainState, reflections: Sequence[Reflection], failures: Sequence[Attempt]
     ) -> tuple[list[Edit], list[LeftOut]]:
         """The edits to test, the most cited ones first, and those that are left out with the reason."""
+        skill = state.current
+        harms = {folded(entry.edit.content): entry for entry in state.ledger if entry.harms}
         proposed = [edit for reflection in reflections for edit in reflection.patch.edits]
         edits = unite([part for edit in proposed for part in single_statements(edit)])
         names = [name for attempt in failures for name in (attempt.id, attempt.task.id)]
@@ -288,8 +294,10 @@ class EvidenceSearch(Search):
             edit = edit.model_copy(update={"cites": tuple(cite for cite in edit.cites if cite not in theirs)})
             if applied.fate != "applied":
                 why = f"{applied.fate}: {applied.detail}"
-            limit = ""
-            if len(kept) == self._options.edits:
+            limit, known = "", harms.get(folded(edit.content))
+            if known is not None:
+                limit = f"{' and '.join(known.harms)} does worse with it, as step {known.step} has shown"
+            elif len(kept) == self._options.edits:
                 limit = f"more than search.edits = {self._options.edits}"
             elif token_count(_revised(skill, [*kept, edit]).text) > self._config.skill.max_tokens:
                 limit = f"the skill would be longer than skill.max_tokens = {self._config.skill.max_tokens}"
@@ -308,12 +316,17 @@ class EvidenceSearch(Search):
         bench, log = self._bench, self.log
         log.begin("gate", state.step, state.epoch)
         deletes = any(edit.op == "delete" for edit in proposed.edits)
+
+        def guarding(numbers: Sequence[int]) -> Sequence[Task]:
+            return guards(bench, state, [proposed.edits[number] for number in numbers])
+
         trial = ProofInput(
             proposed.edits,
             proposed.variant,
             failures,
             witnesses=self._solved(state, failures)[:_WITNESSES] if deletes else (),
             copied={n: self._golds.copied(e.content, state.current.text) for n, e in enumerate(proposed.edits)},
+            guards=guarding,
         )
         proved = await prove(bench.rollout, trial, self._config.gate, state.step)
         log.write(f"{place}/proof.json", proved.proof)

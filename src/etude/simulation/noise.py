@@ -30,7 +30,17 @@ class Target:
     sampled: bool = False
     """Every change of the skill's text draws again what goes wrong, as with a model that is sampled. Else an edit
     that teaches nothing changes no outcome."""
+    contrary: float = 0.0
+    """Share of rules that it does the opposite of when a skill states them, and better without."""
     seed: int = 0
+
+    def takes(self, known: Mapping[str, State]) -> Mapping[str, State]:
+        """What an instruction text does to it, by what that does about each rule."""
+        turned = {State.TAUGHT: State.HARMED, State.HARMED: State.TAUGHT}
+        return {
+            rule: turned.get(state, state) if uniform("contrary", rule) < self.contrary else state
+            for rule, state in known.items()
+        }
 
 
 HARSH = Target(slip=0.022, long_skill=700, per_length=0.03, sampled=True)
@@ -70,7 +80,7 @@ def fault_rate(target: Target, family: Family, rule: Rule, known: Mapping[str, S
 
 def fault_rates(target: Target, family: Family, task: str, instructions: str) -> dict[str, float]:
     """Fault probability of every step that matters in the task, by rule id."""
-    known = states(instructions, family.rules)
+    known = target.takes(states(instructions, family.rules))
     extra = length_rate(target, family, instructions)
     bases = {rule.id: fault_rate(target, family, rule, known) for rule in relevant(family, task)}
     return {rule: base + (1 - base) * extra for rule, base in bases.items()}
@@ -78,7 +88,7 @@ def fault_rates(target: Target, family: Family, task: str, instructions: str) ->
 
 def draw_faults(target: Target, family: Family, task: str, instructions: str, trial: int) -> Faults:
     """The steps that go wrong in one trial."""
-    known = states(instructions, family.rules)
+    known = target.takes(states(instructions, family.rules))
     text = instructions if target.sampled else ",".join(taught(dict(sorted(known.items()))))
     context = ("steady",) if target.steady else (text, trial)
     rates = fault_rates(target, family, task, instructions)

@@ -21,6 +21,7 @@ TARGETS: Mapping[str, Target] = MappingProxyType(
         "target-steady": Target(slip=0.0, harmed=1.0, steady=True),
         "target-noisy": Target(slip=0.05),
         "target-sampled": Target(sampled=True),
+        "target-contrary": Target(contrary=0.25, seed=1),
     }
 )
 OPTIMIZERS: Mapping[str, Profile] = MappingProxyType(

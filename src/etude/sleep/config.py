@@ -132,6 +132,12 @@ class SleepConfig(TrainConfig):
     sleep: SleepSection = SleepSection()
     """The night."""
 
+    @model_validator(mode="after")
+    def _one_target(self) -> Self:
+        if self.targets:
+            raise ConfigError("a night has one target", hint="set `target` in place of `targets`")
+        return self
+
     @property
     def test_fraction(self) -> float:
         """Share of task clusters that are scored once at the end."""

@@ -176,6 +176,9 @@ async def decide(
         fallen = _regressed(tested) if gate.no_regression and (verdict.accepted or race.regressed) else ""
         if fallen:
             verdict = verdict.model_copy(update={"accepted": False, "reason": f"{verdict.reason}, but {fallen}"})
+        loser = _loser(order, tested, gate.allow_loss) if verdict.accepted else ""
+        if loser:
+            verdict = verdict.model_copy(update={"accepted": False, "reason": f"{verdict.reason}, but {loser}"})
         if not gate.enabled:
             verdict = verdict.model_copy(update={"accepted": True, "reason": f"gate off: {verdict.reason}"})
         # A candidate that lost a race before its end was not seen in full, whatever happened to arrive.
@@ -190,7 +193,9 @@ async def decide(
         "candidate": candidate.hash,
         "current": current.model_dump(mode="json"),
         "tasks": digest([task.model_dump(mode="json") for task in tasks]),
-        "rule": [gate.enabled, gate.metric, gate.mixed_weight, gate.racing] + ["no regression"] * gate.no_regression,
+        "rule": [gate.enabled, gate.metric, gate.mixed_weight, gate.racing]
+        + ["no regression"] * gate.no_regression
+        + [gate.allow_loss] * (gate.allow_loss > 0),
     }
     return await rollout.journal.once("decision", key, GateResult, work)
 
@@ -198,6 +203,18 @@ async def decide(
 def _tested(task: Task, bar: Mapping[str, float], attempt: Attempt, gate: GateSection) -> Tested:
     value = None if attempt.score is None else attempt.score.value(gate.metric, gate.mixed_weight)
     return Tested(task=task.id, before=bar.get(task.id), after=value)
+
+
+def _loser(tasks: Sequence[Task], tested: Sequence[Tested], allowed: float) -> str:
+    """Of several targets, one whose mean score is lower than before by more than is allowed; else empty."""
+    losses: dict[str, list[float]] = {}
+    for task, one in zip(tasks, tested, strict=False):
+        if task.target and one.before is not None and one.after is not None:
+            losses.setdefault(task.target, []).append(one.before - one.after)
+    for target, found in losses.items():
+        if (loss := sum(found) / len(found)) > allowed:
+            return f"{target} scores {loss:.4f} lower"
+    return ""
 
 
 def _regressed(tasks: Sequence[Tested]) -> str:

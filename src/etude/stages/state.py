@@ -68,7 +68,7 @@ def after_proof(state: TrainState, proof: Proof, attempts: Sequence[Attempt]) ->
     entries = tuple(
         _entry(state, one.edit, "applied", proof.accepted, needed=one.needed)
         if one.kept
-        else _entry(state, one.edit, "dropped", None)
+        else _entry(state, one.edit, "dropped", None).model_copy(update={"harms": one.harms})
         for one in proof.edits
     )
     known = {attempt.task.id: attempt for attempt in attempts if attempt.score is not None}

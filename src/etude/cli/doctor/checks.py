@@ -28,7 +28,7 @@ from etude.programs.base import Program
 from etude.programs.known import known_programs
 from etude.prompts import Prompts
 from etude.protocols import Environment, Scorer
-from etude.records import SPLITS, ChatRequest, Role, Split, Task, user
+from etude.records import SPLITS, ChatRequest, Split, Task, role_of, user
 from etude.registry import BUILT_IN, find, load, origin, plugins
 from etude.sandbox import find_sandbox
 from etude.sandbox.landlock import Landlock
@@ -177,7 +177,7 @@ def _skill(config: TrainConfig, found: Findings) -> None:
             found.note("skill", text)
 
 
-def _model(role: Role, section: ModelSection, config: TrainConfig, found: Findings) -> None:
+def _model(role: str, section: ModelSection, config: TrainConfig, found: Findings) -> None:
     model, price = build_model(section), price_of(section, config.prices)
     where = f" at {model.endpoint}" if model.endpoint else ""
     found.ok(role, f"{model.name}{where}{_key(role, section, found)}")
@@ -199,7 +199,7 @@ def _model(role: Role, section: ModelSection, config: TrainConfig, found: Findin
         found.note(role, "no price: money will be shown as unknown", fix)
 
 
-def _key(role: Role, section: ModelSection, found: Findings) -> str:
+def _key(role: str, section: ModelSection, found: Findings) -> str:
     if section.model.startswith("adapter:"):
         return ""
     if section.api_key_command is not None:
@@ -285,22 +285,25 @@ def _version(name: str, program: Program, version: str, path: Path, found: Findi
 
 
 async def check_agent(config: TrainConfig, found: Findings) -> None:
-    """The agent of a config, made with its options; nothing where it is the default one."""
-    if config.agent == AgentSection():
-        return
+    """The agents of a config, made with their options; nothing where it is the default one."""
+    for section in {repr(one): one for one in config.agents.values() if one != AgentSection()}.values():
+        await _agent(section, config, found)
+
+
+async def _agent(section: AgentSection, config: TrainConfig, found: Findings) -> None:
     try:
         prompts = Prompts({name: Path(path) for name, path in config.prompts.items()})
         model = build_model(config.target)
     except EtudeError:  # reported where prompts and models are checked
         return
     with found.checking("agent"):
-        kind = find("agents", config.agent.name)
+        kind = find("agents", section.name)
         try:
-            agent = kind.from_options(dict(config.agent.model_extra or {}), model, prompts, where="agent")
+            agent = kind.from_options(dict(section.model_extra or {}), model, prompts, where="agent")
             await agent.aclose()
         finally:
             await model.aclose()
-        found.ok("agent", f"{config.agent.name}: {kind.__module__}:{kind.__qualname__}")
+        found.ok("agent", f"{section.name}: {kind.__module__}:{kind.__qualname__}")
         if isinstance(agent, ProgramAgent):
             _program_agent(agent, config, found)
 
@@ -340,7 +343,7 @@ async def check_live(config: TrainConfig, found: Findings) -> None:
         started = time.monotonic()
         try:
             with found.checking(name):
-                if role == "target":
+                if role_of(role) == "target":
                     await model.complete(ChatRequest(messages=(QUESTION,)))
                 else:
                     await _ask(f"{name} structure", Structured(model, section.structured), found)

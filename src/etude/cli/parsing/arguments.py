@@ -162,7 +162,7 @@ def train(parser: Arguments) -> None:
     )
 
 
-def _split_and_trials(parser: Arguments, trials: int = 1) -> None:
+def _split(parser: Arguments) -> None:
     parser.add_argument(
         "--split",
         choices=("train", "val", "test"),
@@ -170,6 +170,10 @@ def _split_and_trials(parser: Arguments, trials: int = 1) -> None:
         metavar="SPLIT",
         help="train, val or test (default)",
     )
+
+
+def _split_and_trials(parser: Arguments, trials: int = 1) -> None:
+    _split(parser)
     parser.add_argument(
         "--trials", type=_COUNT, default=trials, metavar="N", help=f"attempts at each task (default: {trials})"
     )
@@ -215,6 +219,20 @@ def compare(parser: Arguments) -> None:
         default=0.0,
         metavar="X",
         help="`ship` what is not worse than A by X or more; without it, only what is better than A",
+    )
+
+
+def recheck(parser: Arguments) -> None:
+    parser.add_argument("skill", metavar="SKILL", help=_SKILL)
+    _config(parser, "the settings of the run that SKILL names, else ")
+    parser.add_argument("--target", required=True, metavar="MODEL", help="the model in place of target.model")
+    _split(parser)
+    parser.add_argument(
+        "--margin",
+        type=number(float, "a number from 0 to below 1", below=1),
+        default=0.0,
+        metavar="X",
+        help="the smallest gain over no skill worth having: `does not help` if it is smaller (default: 0)",
     )
 
 

@@ -62,6 +62,12 @@ VERBS: tuple[Verb, ...] = (
         arguments.compare,
     ),
     Verb(
+        "recheck",
+        "say with few calls whether a skill still helps on another model",
+        ("etude recheck first:best --target openai:new", "etude recheck SKILL.md etude.yaml --target openai:new"),
+        arguments.recheck,
+    ),
+    Verb(
         "show",
         "show a run: scores, steps, edits, attempts, costs",
         ("etude show first --step 3", "etude show --attempt a-9ce2a9c5", "etude show --cost"),
@@ -152,7 +158,8 @@ example:
   etude init data.jsonl && etude doctor && etude train
 
 exit codes: 0 done, 1 failed, 2 bad input or usage, 3 stopped by a budget, 130 interrupted;
-            of compare: 4 inconclusive, 5 do not ship; of verify: 1 skill and run do not agree"""
+            of compare: 4 inconclusive, 5 do not ship; of recheck: 4 inconclusive, 5 does not help;
+            of verify: 1 skill and run do not agree"""
 
 
 def read_verb(words: Sequence[str]) -> tuple[Verb, Sequence[str]]:

@@ -1,12 +1,13 @@
 """The result of a run, for people."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from textwrap import wrap
 
 from etude.cli.terminal import output
+from etude.cli.terminal.tables import text_lines
 from etude.progress import duration, money, short
-from etude.records.summary import Cost, Forecast, Interval, Settle, Summary
+from etude.records.summary import Cost, Forecast, Interval, OfTarget, Settle, Summary
 
 _WIDTH = 68
 """Of what stands behind a name, so that nothing wraps at 80 columns."""
@@ -87,6 +88,7 @@ def _scores(summary: Summary) -> Iterator[str]:
     if summary.settle is not None:
         yield from settle_lines(summary.settle)
     yield from _worth(summary)
+    yield from target_lines(summary.targets, () if summary.no_skill is None else summary.no_skill.targets)
     if best.loaded is not None:
         count = f"{best.loaded.attempts} of {best.loaded.of}"
         yield f"{'loaded':<12}the program opened the best skill in {count} test attempts"
@@ -103,6 +105,24 @@ def _worth(summary: Summary) -> Iterator[str]:
     yield f"{'no skill':<12}{both}: {gain.mean:+.2f} [{gain.low:+.2f}, {gain.high:+.2f}]"
     if gain.low <= 0:
         yield f"{'':12}the test does not show that the skill helps"
+
+
+def target_lines(targets: Sequence[OfTarget], no_skill: Sequence[OfTarget] = ()) -> Iterator[str]:
+    """A column for each of several targets."""
+    if not targets:
+        return
+    rows = [
+        ("", *(each.target for each in targets)),
+        ("initial", *(each.a.shown for each in targets)),
+        ("best", *(each.b.shown for each in targets)),
+        ("gain", *(each.difference.shown_change for each in targets)),
+        ("verdict", *(each.verdict for each in targets)),
+    ]
+    if no_skill:
+        rows.insert(1, ("no skill", *(each.a.shown for each in no_skill)))
+        rows.insert(-1, ("over none", *(each.difference.shown_change for each in no_skill)))
+    yield ""
+    yield from text_lines([(f"{row[0]:<10}", *row[1:]) for row in rows])
 
 
 def seen_before(openings: int) -> str:

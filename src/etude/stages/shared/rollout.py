@@ -46,9 +46,9 @@ class Rollout:
     emit: Callable[[Event], None]
     go_on: Callable[[], None] = lambda: None
     """Called before each attempt; raises StopRun when the run was asked to stop."""
-    cost: Callable[[Usage, bool], float | None] = lambda usage, simulated: None
-    """What the target bills for this many tokens, in US dollars, and for simulated ones; None when the price is
-    unknown."""
+    cost: Callable[[str, Usage, bool], float | None] = lambda target, usage, simulated: None
+    """What the target of this name bills for this many tokens, in US dollars, and for simulated ones; None when the
+    price is unknown."""
     judge_simulated: Callable[[], bool] = lambda: False
     """Whether the judge answered from the simulated world."""
     place: Place | None = None
@@ -259,7 +259,7 @@ class Rollout:
                 trajectory = Trajectory(failure=self._late)
             except Exception as error:  # the boundary: whatever an agent raises is its failure
                 raise BoundaryError(f"agent {self.agent.name!r}", error) from error
-            usd = self.cost(trajectory.usage, trajectory.simulated) if self.agent.metered else None
+            usd = self.cost(task.target, trajectory.usage, trajectory.simulated) if self.agent.metered else None
             seconds = round(time.monotonic() - started, 3)
             return trajectory.model_copy(update={"seconds": seconds, "usd": usd})
 
@@ -271,6 +271,7 @@ class Rollout:
     async def _score(self, task: Task, trajectory: Trajectory) -> Score:
         if trajectory.failure:
             return Score(hard=0, soft=0, feedback=trajectory.failure)
+        task = task.plain
 
         async def work() -> Score:
             try:

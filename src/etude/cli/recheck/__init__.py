@@ -1,0 +1,59 @@
+"""`etude recheck`."""
+
+import argparse
+from collections.abc import Iterator, Mapping
+
+from etude.cli.compare import settings_for
+from etude.cli.evaluate import with_target
+from etude.cli.lookup import find_skill
+from etude.cli.terminal import output
+from etude.cli.watch import watch
+from etude.measure.recheck import Help, Recheck, arecheck_skill
+from etude.models import build_model
+from etude.store.projections.runs import summary_of
+from etude.workbench import Given
+
+EXIT_CODES: Mapping[Help, int] = {"still helps": 0, "inconclusive": 4, "does not help": 5}
+
+
+def run(args: argparse.Namespace) -> int:
+    """Say whether a skill still helps on another target, with as few attempts as decide it."""
+    skill = find_skill(args.skill)
+    config = with_target(settings_for(args, skill.run), args.target, args)
+    build_model(config.target)  # a bad name is reported before the first call
+    summary = None if skill.run is None else summary_of(skill.run)
+    known = None if summary is None or summary.no_skill is None else summary.no_skill.gain
+    if summary is not None and skill.skill.hash != summary.best.hash:
+        known = None  # it was measured for the best one
+
+    async def work(given: Given) -> Recheck:
+        given["skill"] = skill.skill
+        return await arecheck_skill(config, args.split, before=known, margin=args.margin, **given)
+
+    result = watch(work, args.command)
+    if args.json:
+        output.json_result(result.model_dump(mode="json"))
+    else:
+        output.lines(_lines(result), simulated=result.simulated)
+    return EXIT_CODES[result.verdict]
+
+
+def _lines(result: Recheck) -> Iterator[str]:
+    yield f"target      {result.target}"
+    yield f"verdict     {result.verdict}: {_why(result)}"
+    gain = result.with_skill - result.without
+    yield f"scores      without {result.without:.2f}, with the skill {result.with_skill:.2f} ({gain:+.2f})"
+    if result.before is not None:
+        yield f"before      {result.before.shown_change} over no skill; now {result.change}"
+    yield f"tasks       {result.tasks} of {result.of} were needed; calls sent {result.calls_sent}"
+    yield f"file        {result.file}"
+
+
+def _why(result: Recheck) -> str:
+    low, high = f"{result.at_least:+.2f}", f"{result.at_most:+.2f}"
+    if result.verdict == "still helps":
+        return f"it gains {low} or more over no skill, with 95% confidence"
+    if result.verdict == "does not help":
+        hurts = "it does harm" if result.at_most < 0 else "it gains nothing worth having"
+        return f"{hurts}, with 95% confidence ({high} at most)"
+    return f"it may help, or not ({low} to {high})"

@@ -1,0 +1,147 @@
+"""Several targets, one skill: each has its column, none loses, and a resumed run is the same."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from etude import Skill, Trainer, make_config
+from etude.cli.terminal.summary_text import summary_lines
+from etude.envs import ListEnvironment
+from etude.errors import BudgetStop, ConfigError
+from etude.intervals import sequential_bounds
+from etude.measure.recheck import arecheck_skill
+from etude.records.summary import Summary
+from etude.records.tasks import for_each_target
+from etude.simulation import make_tasks, true_score
+from etude.simulation.score import best_skill
+
+TASKS = make_tasks("sorting", 130, seed=3)
+TARGETS = [{"model": "simulated:target", "name": "plain"}, {"model": "simulated:target-contrary"}]
+NAMES = ["plain", "simulated:target-contrary"]
+
+
+def settings(folder: Path, **more: Any) -> dict[str, Any]:
+    run = {"folder": str(folder)}
+    return {"targets": TARGETS, "train": {"epochs": 2}, "run": run, **more}
+
+
+def environment() -> ListEnvironment:
+    return ListEnvironment(TASKS[:30], TASKS[30:50], TASKS[50:80], scorer="exact")
+
+
+def train(folder: Path, **more: Any) -> Summary:
+    return Trainer(settings(folder, **more), env=environment(), skill=Skill(text="")).train()
+
+
+def files(folder: Path) -> Mapping[str, bytes]:
+    clocks = {"events.jsonl", "summary.json", "journal.db", "config.yaml"}
+    found = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.name.split("-")[0] not in clocks)
+    return {str(path.relative_to(folder)): path.read_bytes() for path in found}
+
+
+def test_a_skill_for_two_targets_with_contradicting_needs_is_worse_for_neither_than_none(tmp_path: Path) -> None:
+    summary = train(tmp_path)
+
+    text = (Path(summary.folder) / summary.best.skill).read_text()
+    for model in ("target", "target-contrary"):
+        assert true_score(text, TASKS[80:], model) > true_score("", TASKS[80:], model)
+    assert [each.target for each in summary.targets] == NAMES
+    assert summary.test_gain is not None
+    assert summary.test_gain.n == 30
+    assert any(line.split() == ["", *NAMES][1:] for line in summary_lines(summary))
+    assert summary.no_skill is not None
+    assert [each.target for each in summary.no_skill.targets] == NAMES
+
+
+def test_an_interrupted_run_of_two_targets_ends_as_an_undisturbed_one(tmp_path: Path) -> None:
+    whole = train(tmp_path / "whole")
+    with pytest.raises(BudgetStop):
+        train(tmp_path / "cut", limits={"calls": 200})
+
+    resumed = train(tmp_path / "cut")
+
+    assert files(Path(resumed.folder)) == files(Path(whole.folder))
+    assert resumed.cost.target_calls == whole.cost.target_calls
+
+
+def test_the_contrary_target_loses_by_rules_that_help_the_others() -> None:
+    full = best_skill(TASKS)
+
+    assert true_score(full, TASKS, "target") > true_score("", TASKS, "target") + 0.5
+    assert true_score(full, TASKS, "target-contrary") < true_score(full, TASKS, "target") - 0.3
+
+
+def test_environments_and_agents_see_the_task_as_it_was_made() -> None:
+    one, other = for_each_target(TASKS[:1], ["a", "b"])
+
+    assert (one.id, other.id) == (f"{TASKS[0].id}@a", f"{TASKS[0].id}@b")
+    assert one.plain == other.plain == TASKS[0]
+    assert for_each_target(TASKS[:1], [""]) == tuple(TASKS[:1])
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"targets": TARGETS[:1]}, "targets has one entry"),
+        ({"targets": [TARGETS[1], TARGETS[1]]}, "two targets are called 'simulated:target-contrary'"),
+        ({"targets": TARGETS, "target": {"model": "simulated:target-noisy"}}, "target and targets are both set"),
+    ],
+)
+def test_targets_that_do_not_fit_together_are_refused(data: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        make_config(data)
+
+
+def test_an_unknown_agent_of_a_target_is_refused_before_anything_is_paid(tmp_path: Path) -> None:
+    targets = [TARGETS[0], {"model": "simulated:target-noisy", "agent": {"name": "nosuch"}}]
+
+    with pytest.raises(ConfigError, match="unknown agent 'nosuch'"):
+        train(tmp_path, targets=targets)
+
+
+def test_a_model_as_an_object_does_not_go_with_several_targets(tmp_path: Path) -> None:
+    from etude.models import build_model
+
+    model = build_model(make_config({}).target)
+
+    with pytest.raises(ConfigError, match="target was given as an object, and the settings have several targets"):
+        Trainer(settings(tmp_path), env=environment(), target=model).train()
+
+
+async def test_a_recheck_ends_as_soon_as_it_is_decided(tmp_path: Path) -> None:
+    config = make_config({"run": {"folder": str(tmp_path)}})
+    good = Skill(text=best_skill(TASKS))
+
+    found = await arecheck_skill(config, env=environment(), skill=good)
+    again = await arecheck_skill(config, env=environment(), skill=good)
+
+    assert found.verdict == "still helps"
+    assert found.at_least > 0
+    assert found.tasks < found.of
+    assert found.calls_sent < 2 * found.of
+    assert again.calls_sent == 0
+    assert again.tasks == found.tasks
+    assert json.loads(Path(found.file).read_text())["verdict"] == "still helps"
+
+
+async def test_a_recheck_says_that_a_skill_does_harm(tmp_path: Path) -> None:
+    counting = make_tasks("counting", 90, seed=3)
+    env = ListEnvironment(counting[:5], counting[5:10], counting[10:], scorer="exact")
+    config = make_config({"run": {"folder": str(tmp_path)}, "target": {"model": "simulated:target-contrary"}})
+
+    found = await arecheck_skill(config, env=env, skill=Skill(text=best_skill(counting)))
+
+    assert found.verdict == "does not help"
+    assert found.at_most <= 0
+    assert found.tasks < found.of
+
+
+def test_bounds_of_a_sequence_need_seven_wins_in_a_row() -> None:
+    assert sequential_bounds([1.0] * 6)[0] < 0.05
+    assert sequential_bounds([1.0] * 7)[0] > 0.05
+    low, high = sequential_bounds([0.0] * 40)
+    assert -0.15 < low < 0 < high < 0.15
+    assert sequential_bounds([]) == (-1.0, 1.0)
