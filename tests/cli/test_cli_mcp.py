@@ -14,8 +14,8 @@ from mcp import Client, StdioServerParameters
 from small_night import Small
 
 from etude.cli.main import main
-from etude.cli.mcp_server import server_of
-from etude.cli.mcp_tools import Cap, Desk
+from etude.cli.mcp.server import server_of
+from etude.cli.mcp.tools import Cap, Desk
 
 TOOLS = {"plan", "train", "status", "show", "blame", "diff", "compare", "night_status", "night_explain", "night_diff"}
 SMALL = ("epochs: 2", "epochs: 1")
@@ -108,6 +108,6 @@ async def test_what_is_wrong_is_told_with_its_hint(here: Path) -> None:
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setitem(sys.modules, "etude.cli.mcp_server", None)
+    monkeypatch.setitem(sys.modules, "etude.cli.mcp.server", None)
     assert main(["mcp"]) == 2
     assert "pip install 'etude[mcp]'" in capsys.readouterr().err

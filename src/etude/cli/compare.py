@@ -65,7 +65,7 @@ def _lines(result: Comparison, a: str, b: str) -> Iterator[str]:
     if result.settle is not None:
         yield from settle_lines(result.settle)
     yield f"tasks       {len(result.gained)} better, {len(result.lost)} worse, {result.equal} equal"
-    yield from target_lines(result.targets)
+    yield from target_lines(result.targets, skills=("A", "B"))
     if result.voids:
         yield f"errors      {result.voids} attempts errored; their tasks are compared without them"
     if result.gained or result.lost:

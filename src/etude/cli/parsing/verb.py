@@ -140,8 +140,8 @@ def _as_setting(word: str, sections: Mapping[str, "FieldInfo"]) -> str:
     keys: dict[str, list[str]] = {}
     for section, field in sections.items():
         kinds = cast("tuple[Any, ...]", get_args(field.annotation) or (field.annotation,))
-        if get_origin(field.annotation) is dict:
-            kinds = ()  # its keys are names of the user's
+        if get_origin(field.annotation) in (dict, tuple):
+            kinds = ()  # its keys are names of the user's, or it is a list
         keys[section] = [key for kind in kinds for key in getattr(kind, "model_fields", ())]
     if word in _ENV_KEYS:
         keys["env"] = [*keys.get("env", ()), word]

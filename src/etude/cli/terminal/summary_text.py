@@ -107,14 +107,16 @@ def _worth(summary: Summary) -> Iterator[str]:
         yield f"{'':12}the test does not show that the skill helps"
 
 
-def target_lines(targets: Sequence[OfTarget], no_skill: Sequence[OfTarget] = ()) -> Iterator[str]:
+def target_lines(
+    targets: Sequence[OfTarget], no_skill: Sequence[OfTarget] = (), skills: tuple[str, str] = ("initial", "best")
+) -> Iterator[str]:
     """A column for each of several targets."""
     if not targets:
         return
     rows = [
         ("", *(each.target for each in targets)),
-        ("initial", *(each.a.shown for each in targets)),
-        ("best", *(each.b.shown for each in targets)),
+        (skills[0], *(each.a.shown for each in targets)),
+        (skills[1], *(each.b.shown for each in targets)),
         ("gain", *(each.difference.shown_change for each in targets)),
         ("verdict", *(each.verdict for each in targets)),
     ]

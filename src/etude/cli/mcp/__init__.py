@@ -7,10 +7,10 @@ from etude.errors import ConfigError
 
 def run(args: argparse.Namespace) -> int:
     """Serve tools for agents over standard input and output, until the agent ends."""
-    from etude.cli.mcp_tools import Cap, Desk
+    from etude.cli.mcp.tools import Cap, Desk
 
     try:
-        from etude.cli.mcp_server import serve
+        from etude.cli.mcp.server import serve
     except ImportError as error:
         raise ConfigError("the MCP server needs the package 'mcp'", hint="pip install 'etude[mcp]'") from error
     serve(Desk(Cap(usd=args.usd, tokens=args.tokens, calls=args.calls)))

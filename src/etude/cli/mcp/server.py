@@ -8,7 +8,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
-from etude.cli.mcp_tools import Desk
+from etude.cli.mcp.tools import Desk
 from etude.errors import EtudeError
 
 P = ParamSpec("P")
