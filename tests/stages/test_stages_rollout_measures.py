@@ -20,7 +20,7 @@ async def test_a_trajectory_says_how_long_it_took_and_what_it_cost() -> None:
         await asyncio.sleep(0.02)
         return USED
 
-    rollout = replace(make_rollout(ToldAgent(lambda *_: slowly())), cost=lambda usage, _: usage.total / 100)
+    rollout = replace(make_rollout(ToldAgent(lambda *_: slowly())), cost=lambda target, usage, _: usage.total / 100)
     trajectory = (await rollout.attempt(ONE, SKILL, 0)).trajectory
     assert trajectory.usd == 0.42
     assert trajectory.seconds is not None
