@@ -146,7 +146,8 @@ def _plan(bench: Workbench, config: TrainConfig, notices: list[Advice]) -> Plan:
     headroom = known_headroom(bench) or known_headroom(bench, trials=1)
     noise = None if headroom is None else headroom.noise
     forecast = forecast_run(bench)
-    tasks: dict[Split, int] = {split: len(some) for split, some in bench.tasks.items()}
+    # What several targets attempt is one task.
+    tasks: dict[Split, int] = {split: len({task.own_id for task in some}) for split, some in bench.tasks.items()}
     trials: dict[Split, int] = {"val": 1}
     if config.test.enabled:
         trials["test"] = config.test.trials

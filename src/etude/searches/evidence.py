@@ -15,7 +15,7 @@ from etude.searches.base import Search, SearchOptions
 from etude.searches.ending import tidied, validated
 from etude.searches.epochs import end_epoch
 from etude.searches.forecast import NOTHING, Known, StageWork, attempted, between_epochs, exactly, final_test, parts
-from etude.searches.several import first_attempts, guards
+from etude.searches.several import first_attempts, guards, most_added
 from etude.skill import apply_edit, apply_edits, token_count
 from etude.stages.aggregate import unite
 from etude.stages.gate import GateResult
@@ -135,7 +135,7 @@ class EvidenceSearch(Search):
             high=epochs + max(visits / known.size, with_failures),
         )
         left_out = 1.2 * first + 0.5 * (slow - first)
-        tested = max(slow + left_out, idle + 0.25 * _WITNESSES * steps.high)
+        tested = max(slow + left_out, idle + 0.25 * _WITNESSES * steps.high) + most_added(known, steps.high)
         kinds = max(1, known.kinds) if config.reflect.mode == "deep" else 1
         read = [kinds * (1 - (1 - 1 / kinds) ** failures) for failures in (wanted, 1.5 * wanted)]
         # The epochs in which nothing is found have failures too, unless there are hardly any.

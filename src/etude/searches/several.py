@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from etude.records import Edit, Task, TrainState
 from etude.run_log import RunLog
 from etude.searches.ending import shared
+from etude.searches.forecast import Known
 from etude.stages.state import after_rollout
 from etude.workbench import Workbench
 
@@ -39,6 +40,11 @@ def guards(bench: Workbench, state: TrainState, edits: Sequence[Edit]) -> list[T
         words = {task.id: count(task) for count in [shared(said, theirs)] for task in solved}
         found += sorted(solved, key=lambda task: (task.type not in types, -words[task.id]))[:_GUARDS]
     return found
+
+
+def most_added(known: Known, steps: float) -> float:
+    """For the forecast: attempts that several targets add to so many steps, with each set of guards tried twice."""
+    return len(known.config.targets) * (min(_FIRST, known.tasks["train"]) + 2 * _GUARDS * steps)
 
 
 def _several(bench: Workbench) -> Iterator[list[Task]]:
