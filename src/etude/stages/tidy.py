@@ -6,7 +6,6 @@ is tried once more by itself, because the tasks of a line may have failed for wa
 or in doubt, stays.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from math import log
 from typing import NamedTuple
@@ -21,9 +20,9 @@ from etude.stages.shared.rollout import PlannedAttempt, Rollout
 
 _ROUND = 6
 """Attempts for a line in a round."""
-_ALL, _ALONE = range(0, 3 * _ROUND, _ROUND), range(3 * _ROUND, 6 * _ROUND, _ROUND)
+_ALL, _ALONE = range(0, 2 * _ROUND, _ROUND), range(2 * _ROUND, 5 * _ROUND, _ROUND)
 """Numbers of the first attempts of the rounds with all lines, and with each by itself."""
-MOST_TRIES = 6 * _ROUND
+MOST_TRIES = 5 * _ROUND
 """Most attempts for one line."""
 _BELIEVED = 1 / 3
 """Share of the lines that must go at once for the others to be tried again: an optimizer that names needed lines is
@@ -82,7 +81,6 @@ async def unmissed(rollout: Rollout, skill: Skill, removals: Sequence[Removal], 
     Raises:
         VoidStop: too many attempts errored.
     """
-    removals = _sharing(removals)
     sums = await _tested(rollout, skill, removals, step, _ALL, [0.0 for _ in removals])
     gone = [one.edit for one, total in zip(removals, sums, strict=True) if total <= -_SURE]
     if len(gone) < _BELIEVED * len(removals):
@@ -91,14 +89,6 @@ async def unmissed(rollout: Rollout, skill: Skill, removals: Sequence[Removal], 
     shorter = _without(skill, gone)
     alone = await together(_tested(rollout, shorter, [one], step, _ALONE, [doubt]) for one, doubt in rest)
     return (*gone, *(one.edit for (one, _), (total,) in zip(rest, alone, strict=True) if total <= -_SURE))
-
-
-def _sharing(removals: Sequence[Removal]) -> list[Removal]:
-    """With the tasks that tell of most lines first: one attempt counts for all of them."""
-    told = Counter(task.id for removal in removals for task in removal.witnesses)
-    return [
-        Removal(edit, sorted(witnesses, key=lambda task: told[task.id], reverse=True)) for edit, witnesses in removals
-    ]
 
 
 async def _tested(
