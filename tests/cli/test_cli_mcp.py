@@ -16,6 +16,8 @@ from small_night import Small
 from etude.cli.main import main
 from etude.cli.mcp.server import server_of
 from etude.cli.mcp.tools import Cap, Desk
+from etude.config import RunSection
+from etude.store import RunFolder
 
 TOOLS = {"plan", "train", "status", "show", "blame", "diff", "compare", "night_status", "night_explain", "night_diff"}
 SMALL = ("epochs: 2", "epochs: 1")
@@ -50,8 +52,6 @@ async def test_an_agent_plans_trains_and_explains_within_the_cap(fresh_project: 
         assert "the training 'first' is under way" in await ask(client, "train", name="first", config=config)
         second = await ask(client, "compare", a="none", b="none", name="second", config=config)
         assert "the training 'first' is under way" in second
-        async with desk(calls=10) as other:  # a server that did not begin it
-            assert "is in use by another process" in await ask(other, "train", name="first", config=config)
         found = await until_ended(client)
         assert found["training"]["state"] == "ended"
         run = found["training"]["run"]
@@ -61,6 +61,13 @@ async def test_an_agent_plans_trains_and_explains_within_the_cap(fresh_project: 
         assert found["left"]["calls"] == 5000 - used
         assert await ask(client, "blame", run=run)
         assert "begins with a dash" in await ask(client, "show", run="--cost")
+
+
+async def test_a_run_that_another_server_trains_is_refused(fresh_project: Path) -> None:
+    with RunFolder.open(RunSection(folder=str(fresh_project / "runs"), name="first")):
+        async with desk(calls=10) as client:
+            said = await ask(client, "train", name="first", config=str(fresh_project / "etude.yaml"))
+            assert "is in use by another process" in said
 
 
 def desk(*, calls: int | None = None) -> Client:
