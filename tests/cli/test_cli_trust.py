@@ -156,6 +156,7 @@ def test_no_command_touches_a_project_that_names_everything(
         "init": ["tasks.jsonl", "--folder", "new"],
         "evaluate": ["--skill", skill, "--target", "openai:m"],
         "compare": ["demo:initial", skill],
+        "recheck": [skill, "--target", "openai:m"],
         "show": run,
         "diff": run,
         "blame": run,
@@ -172,7 +173,7 @@ def test_no_command_touches_a_project_that_names_everything(
         assert stranger.canaries == [], (verb.name, done)
         settled += [verb.name] if "nothing was imported" in done.stderr else []
         assert "Traceback" not in done.stderr, (verb.name, done)
-    acts = ["demo", "doctor", "plan", "train", "evaluate", "compare", "verify"]
+    acts = ["demo", "doctor", "plan", "train", "evaluate", "compare", "recheck", "verify"]
     assert settled == [*acts, "sleep run", "sleep dry-run", "sleep harvest", "sleep schedule"]
     assert {verb.name for verb in VERBS if verb.dotted} <= set(settled)
 
