@@ -188,10 +188,12 @@ class ViewServer:
         self.token = token or secrets.token_urlsafe(24)
         self.url = f"http://127.0.0.1:{self.port}/{self.token}/"
         self._server = _uvicorn(make_app(shelf, self.token, self.port))
+        self._reading = threading.Thread(target=shelf.read_ahead, daemon=True)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._listener]}, daemon=True)
 
     def start(self) -> None:
         """Answer from now on."""
+        self._reading.start()
         self._thread.start()
 
     def wait(self) -> None:

@@ -17,9 +17,8 @@ OUTSIDE = "-"
 _ASKING_OPTIMIZER = ("reflect", "aggregate", "select", "update", "slow_update", "meta_skill", "tidy")
 _WITHOUT_ATTEMPTS = ("reflect", "aggregate", "select", "update", "meta_skill")
 _KEPT_SECONDS = 3_600
-_MANY = (b'"attempt_finished"', b'"call_finished"')
-_HEAD = 80
-"""Bytes of a line that its kind stands in."""
+_ATTEMPT, _CALL = b'"kind": "attempt_finished"', b'"kind": "call_finished"'
+"""As the log has them. No text in it can: its quotes are escaped."""
 
 
 class Seen(NamedTuple):
@@ -122,7 +121,7 @@ class Log:
                 if not line.endswith(b"\n"):
                     break  # it is being written, or a killed process left it so
                 self._offset += len(line)
-                if not self._many and any(kind in line[:_HEAD] for kind in _MANY):
+                if not self._many and (_CALL in line or _ATTEMPT in line):
                     continue
                 try:
                     event = from_json(line)
