@@ -54,7 +54,11 @@ class EvidenceOptions(SearchOptions):
     """Most edits tested in a step, the most cited ones."""
     revisits: int = Field(default=48, ge=0)
     """This many of the training tasks that were solved when last attempted are attempted again in each later epoch,
-    in addition to all others."""
+    in addition to all others. Of several targets each has its share of them."""
+
+    def again(self, config: TrainConfig) -> int:
+        """Solved tasks that an epoch attempts again: it attempts each task with one of several targets only."""
+        return self.revisits // max(1, len(config.targets))
 
 
 class Proposed(NamedTuple):
@@ -125,10 +129,10 @@ class EvidenceSearch(Search):
         patience, fresh = min(cls.patience or epochs, epochs), config.train.fresh_attempts
         few, first = _QUICK * failing.low * tasks, failing.high * tasks
         visits, slow = _slowly(known, options, first)
-        idle, least = patience * first, tasks
+        idle, least, again = patience * first, tasks, options.again(config)
         if fresh and epochs > 1:
-            least += min(tasks, options.revisits)
-            visits = max(visits, tasks + (patience - 1) * min(tasks, first + options.revisits))
+            least += min(tasks, again)
+            visits = max(visits, tasks + (patience - 1) * min(tasks, first + again))
         with_failures = min(max(slow, idle) / wanted, visits / (2 * wanted))
         steps = Span(
             low=max(parts(tasks, known.size), few / (2 * wanted)),
@@ -191,9 +195,10 @@ class EvidenceSearch(Search):
 
     def _worth_a_visit(self, state: TrainState, tasks: Sequence[Task]) -> list[Task]:
         """What may fail: tasks that nobody has tried or that failed last time, and a sample of those that were
-        solved, which tells when an edit has broken them."""
+        solved, which tells when an edit has broken them. Not what failed and has edits by which a target loses."""
         solved = [task.id for task in tasks if task.id in state.earlier and state.earlier[task.id].solved]
-        left_out = set(solved[self._options.revisits :])
+        harming = {name for entry in state.ledger if entry.harms for name in entry.tasks}
+        left_out = {*solved[self._options.again(self._config) :], *harming.difference(solved)}
         return [task for task in tasks if task.id not in left_out]
 
     async def _collect(self, state: TrainState, tasks: Sequence[Task]) -> list[Attempt]:
@@ -366,7 +371,7 @@ def _slowly(known: Known, options: EvidenceOptions, first: float) -> tuple[float
     visits = failures = 0.0
     unsolved = first
     for epoch in range(known.config.train.epochs):
-        again = min(options.revisits, tasks - unsolved)
+        again = min(options.again(known.config), tasks - unsolved)
         failed = _AGAIN * unsolved + _WAVERING * again if epoch else unsolved
         visits += unsolved + again if epoch else tasks
         failures += failed

@@ -181,7 +181,7 @@ class Proving:
         it does not count."""
         losses = dict.fromkeys((task.target for task in tasks), 0.0)
         for trial in range(1, 1 + _TRIALS):
-            asked = [task for task in tasks if -1 < losses[task.target] < _LOSSES]
+            asked = [task for task in tasks if trial == 1 or 0 < losses[task.target] < _LOSSES]
             values = await self._values([(task, some, trial) for task in asked for some in ((), edits)])
             for task, before, after in zip(asked, values[::2], values[1::2], strict=True):
                 if before is not None and after is not None:

@@ -1,0 +1,112 @@
+"""Two targets with contradicting needs: one skill for both, against a run of its own for each.
+
+    python benchmarks/targets.py            five seeds of two worlds, about three minutes on two cores
+    python benchmarks/targets.py --seeds 1
+
+The second target loses by some of the rules that help the first. True scores are computed, on tasks of no run.
+Results go to benchmarks/results/targets.json.
+"""
+
+import argparse
+import json
+import statistics
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from harness import machine
+
+from etude import ListEnvironment, Skill, Trainer
+from etude.simulation import make_tasks, true_score
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULT = ROOT / "benchmarks" / "results" / "targets.json"
+MODELS = ("target", "target-contrary")
+WORLDS = {"many": None, "harsh": "slips"}
+TRAIN, VAL, TEST, TRUTH = 80, 40, 60, 200
+
+
+class Run(NamedTuple):
+    """One run: of one target, or of both."""
+
+    world: str
+    seed: int
+    models: tuple[str, ...]
+
+
+class Found(NamedTuple):
+    """What it came to."""
+
+    calls: int
+    """Of targets and optimizer, with validation and test."""
+    scores: tuple[float, ...]
+    """True score of the skill for each of `MODELS`."""
+    without: tuple[float, ...]
+    """The same without a skill."""
+
+
+def train(run: Run) -> Found:
+    """Train with default settings."""
+    tasks = make_tasks(WORLDS[run.world], TRAIN + VAL + TEST + TRUTH, seed=1000 + run.seed)
+    truth, named = tasks[-TRUTH:], [{"model": f"simulated:{model}"} for model in run.models]
+    env = ListEnvironment(tasks[:TRAIN], tasks[TRAIN : TRAIN + VAL], tasks[TRAIN + VAL : -TRUTH])
+    with tempfile.TemporaryDirectory() as folder:
+        config: dict[str, Any] = {
+            "optimizer": {"model": "simulated:optimizer"},
+            "train": {"seed": run.seed},
+            "run": {"folder": folder},
+            **({"targets": named} if len(named) > 1 else {"target": named[0]}),
+        }
+        summary = Trainer(config, env=env, skill=Skill(text=""), progress=False).train()
+        text = (Path(summary.folder) / summary.best.skill).read_text()
+    scores, without = ([true_score(one, truth, model) for model in MODELS] for one in (text, ""))
+    return Found(summary.cost.target_calls + summary.cost.optimizer_calls, tuple(scores), tuple(without))
+
+
+def compare(seeds: int) -> dict[str, Any]:
+    """A table with a row for each world and seed."""
+    kinds = [(model,) for model in MODELS] + [MODELS]
+    runs = [Run(world, seed, models) for world in WORLDS for seed in range(1, seeds + 1) for models in kinds]
+    with ProcessPoolExecutor(2) as pool:
+        found = dict(zip(runs, pool.map(train, runs), strict=True))
+    rows: list[list[Any]] = []
+    ratios: list[float] = []
+    for world in WORLDS:
+        for seed in range(1, seeds + 1):
+            one, other, both = (found[Run(world, seed, models)] for models in kinds)
+            ratios.append(both.calls / (one.calls + other.calls))
+            rows.append([world, seed, one.calls + other.calls, both.calls, f"{ratios[-1]:.2f}", *_scores(both)])
+    return {
+        "caption": "Two targets with contradicting needs",
+        "columns": ["world", "seed", "calls of two runs", "of one run", "ratio"]
+        + [f"{model}, without -> with" for model in MODELS],
+        "rows": rows,
+        "note": f"{TRAIN} training, {VAL} validation and {TEST} test tasks for each target. Median ratio "
+        f"{statistics.median(ratios):.2f}, mean {statistics.fmean(ratios):.2f}. Scores are true scores of the skill "
+        "of the one run, for each target.",
+    }
+
+
+def _scores(found: Found) -> list[str]:
+    return [f"{before:.2f} -> {after:.2f}" for before, after in zip(found.without, found.scores, strict=True)]
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run and write results."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--out", type=Path, default=RESULT, help="where results go")
+    args = parser.parse_args(words)
+    table = compare(args.seeds)
+    for row in table["rows"]:
+        print(*row, sep="\t")
+    command = "scripts/benchmark targets" + ("" if args.seeds == 5 else f" --seeds {args.seeds}")
+    result = {"title": "Several targets", "command": command, "machine": machine(), "tables": [table]}
+    args.out.write_text(json.dumps(result, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
