@@ -17,6 +17,7 @@ from etude.records.summary import Summary
 from etude.records.tasks import for_each_target
 from etude.simulation import make_tasks, true_score
 from etude.simulation.score import best_skill
+from etude.view.shelf import Shelf
 
 TASKS = make_tasks("sorting", 130, seed=3)
 TARGETS = [{"model": "simulated:target", "name": "plain"}, {"model": "simulated:target-contrary"}]
@@ -54,6 +55,9 @@ def test_a_skill_for_two_targets_with_contradicting_needs_is_worse_for_neither_t
     assert summary.test_gain is not None
     assert summary.test_gain.n == 30
     assert any(line.split() == ["", *NAMES][1:] for line in summary_lines(summary))
+    assert json.loads(Shelf([Path(summary.folder)], None).document(f"runs/{Path(summary.folder).name}"))[
+        "targets"
+    ] == [each.model_dump(mode="json") for each in summary.targets]
     assert summary.no_skill is not None
     assert [each.target for each in summary.no_skill.targets] == NAMES
 

@@ -13,7 +13,7 @@ def test_one_run_for_two_targets_is_cheaper_than_two_and_harms_neither(monkeypat
     import targets
 
     seeds = (4, 5)  # the settings were chosen on others
-    calls = {models: 0 for models in (("target",), ("target-contrary",), targets.MODELS)}
+    calls = dict.fromkeys((("target",), ("target-contrary",), targets.MODELS), 0)
     for seed in seeds:
         for models in calls:
             found = targets.train(targets.Run("many", seed, models))

@@ -12,7 +12,7 @@ from etude.config import TrainConfig, load_config
 from etude.config.sections import AgentSection
 from etude.errors import ConfigError, DataError, EtudeError
 from etude.records import EditFate, Record
-from etude.records.summary import Forecast, Interval, NoSkill, Settle, ShipVerdict, SkillScores, Summary
+from etude.records.summary import Forecast, Interval, NoSkill, OfTarget, Settle, ShipVerdict, SkillScores, Summary
 from etude.records.tasks import Metric
 from etude.store.journal import SqliteJournal
 from etude.store.projections.cost import read_totals
@@ -89,6 +89,8 @@ class RunPage(RunState):
     """None before the run has written a summary."""
     best: SkillScores | None = None
     test_gain: Interval | None = None
+    targets: tuple[OfTarget, ...] = ()
+    """Each of several targets with the initial (A) and the best skill (B)."""
     no_skill: NoSkill | None = None
     settle: Settle | None = None
     withheld: str = ""
@@ -140,7 +142,18 @@ def run_page(log: Log, program: str = "etude") -> RunPage:
     known = {"name": view.name, "path": view.path, "changed": _changed(log.path)}
     found: dict[str, Any] = known | _told(view, summary, program)
     if summary is not None:
-        same = ("verdict", "metric", "initial", "best", "test_gain", "no_skill", "settle", "withheld", "forecast")
+        same = (
+            "verdict",
+            "metric",
+            "initial",
+            "best",
+            "test_gain",
+            "targets",
+            "no_skill",
+            "settle",
+            "withheld",
+            "forecast",
+        )
         found |= {name: getattr(summary, name) for name in same}
     begun = log.last.get("run_started", {})
     ends = [str(event["at"]) for event in log.last.values() if "at" in event]

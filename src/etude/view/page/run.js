@@ -3,7 +3,7 @@
 import { Curves, MARKS } from "./curve.js";
 import { useDocument } from "./data.js";
 import { count, html, money, score, short } from "./html.js";
-import { Loaded } from "./parts.js";
+import { Change, Chip, Interval, Loaded } from "./parts.js";
 import { StepsTable } from "./steps.js";
 
 export function RunScreen({ run }) {
@@ -22,6 +22,7 @@ export function RunScreen({ run }) {
             </section>`
           : null}
         <${Worth} page=${page} />
+        ${page.targets.length ? html`<${Targets} page=${page} />` : null}
         <section>
           <h2>Steps</h2>
           <${StepsTable} run=${run} decisions=${page.decisions} />
@@ -92,5 +93,32 @@ function Worth({ page }) {
         </p>`
       : null}
     ${page.withheld ? html`<p>Validation does not show that the skill of the search is better, so the initial one is handed out. The other: <code>${page.withheld}</code></p>` : null}
+  </section>`;
+}
+
+/** A column for each of several targets, as the report has them. */
+function Targets({ page }) {
+  const without = page.no_skill?.targets ?? [];
+  const rows = [
+    ["no skill", without.map((each) => html`<${Interval} value=${each.a} />`)],
+    ["initial", page.targets.map((each) => html`<${Interval} value=${each.a} />`)],
+    ["best", page.targets.map((each) => html`<${Interval} value=${each.b} />`)],
+    ["gain", page.targets.map((each) => html`<${Change} value=${each.difference} />`)],
+    ["over no skill", without.map((each) => html`<${Change} value=${each.difference} />`)],
+    ["verdict", page.targets.map((each) => html`<${Chip} kind=${each.verdict}>${each.verdict}<//>`)],
+  ];
+  return html`<section>
+    <h2>Targets</h2>
+    <p class="soft">Test scores of each target with 95% intervals. The verdict above is about their mean.</p>
+    <div class="scroll" tabindex="0" role="region" aria-label="targets">
+      <table class="figures">
+        <thead>
+          <tr><th></th>${page.targets.map((each) => html`<th scope="col" most=${100}>${each.target}</th>`)}</tr>
+        </thead>
+        <tbody>
+          ${rows.filter(([, cells]) => cells.length).map(([name, cells]) => html`<tr><th scope="row">${name}</th>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`)}
+        </tbody>
+      </table>
+    </div>
   </section>`;
 }
