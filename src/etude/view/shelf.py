@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from pydantic import JsonValue, TypeAdapter
@@ -76,7 +77,7 @@ class Shelf:
     def read_ahead(self) -> None:
         """Read the runs that were given before anybody asks: a browser takes about as long to open."""
         for name in self._given:
-            with self._short_lock:
+            with self._short_lock, suppress(Exception):  # what is wrong with it is told to who asks
                 self._log(name, many=False)
 
     def documents(self, run: str) -> Iterator[str]:

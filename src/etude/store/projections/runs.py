@@ -142,19 +142,8 @@ def run_page(log: Log, program: str = "etude") -> RunPage:
     known = {"name": view.name, "path": view.path, "changed": _changed(log.path)}
     found: dict[str, Any] = known | _told(view, summary, program)
     if summary is not None:
-        same = (
-            "verdict",
-            "metric",
-            "initial",
-            "best",
-            "test_gain",
-            "targets",
-            "no_skill",
-            "settle",
-            "withheld",
-            "forecast",
-        )
-        found |= {name: getattr(summary, name) for name in same}
+        same = ("verdict", "metric", "initial", "best", "test_gain", "no_skill", "settle", "withheld", "forecast")
+        found |= {name: getattr(summary, name) for name in (*same, "targets")}
     begun = log.last.get("run_started", {})
     ends = [str(event["at"]) for event in log.last.values() if "at" in event]
     stage, step = (log.stage if view.running else None) or ("", 0)
