@@ -1,7 +1,7 @@
 """What more slots and more tasks come to: many requests in flight over HTTP, then calls, rounds, CPU and memory in
 virtual time.
 
-    python benchmarks/slots.py              about five minutes on two cores
+    python benchmarks/slots.py              about a quarter of an hour on two cores
     python benchmarks/slots.py --quick      a minute
     python benchmarks/slots.py --tasks 1000000     adds a row with so many tasks: an hour for a million
 
@@ -40,7 +40,7 @@ from etude.simulation import best_attainable, make_tasks, seed_skill, true_score
 VAL, TRUTH = 80, 200
 WORLDS = {"many": (None, "target", "optimizer"), "harsh": ("slips", "target-harsh", "optimizer-harsh")}
 SLOTS = (1, 16, 256, 2_000, 10_000)
-TASKS = (1_000, 10_000)
+TASKS = (1_000, 10_000, 100_000)
 IN_FLIGHT = (512,)
 WAVES = 4
 """Tasks for each request in flight."""
@@ -252,8 +252,8 @@ def more_tasks(sizes: Sequence[int]) -> dict[str, Any]:
         "note": "One epoch with 10,000 slots, the world of many rules; the simulated models are part of CPU and "
         "memory. What ends first is the width of the search: a round fills some ten slots on average, so more than a "
         "few hundred are of use to evaluations only. There the core of the client is next: at 3 ms for a call, it "
-        "keeps 3,000 slots busy with calls of 10 seconds. Memory grows by about 12 KB for each task, which would be "
-        "12 GB for a million.",
+        "keeps 3,000 slots busy with calls of 10 seconds. Memory grows by about 11 KB for each task. A million tasks "
+        "would take 11 GB and an hour of CPU; `--tasks 1000000` tries it.",
     }
 
 
