@@ -73,6 +73,29 @@ def test_an_interrupted_run_of_two_targets_ends_as_an_undisturbed_one(tmp_path: 
     assert resumed.cost.target_calls == whole.cost.target_calls
 
 
+@pytest.mark.parametrize("policy", ["paper", "rewrite_first"])
+def test_the_published_loop_trains_for_several_targets_too(tmp_path: Path, policy: str) -> None:
+    summary = train(tmp_path, search={"policy": policy})
+
+    assert [each.target for each in summary.targets] == NAMES
+    assert all(each.b.mean >= each.a.mean for each in summary.targets)
+    assert summary.accepted > 0
+
+
+def test_workers_attempt_the_tasks_of_several_targets_as_this_process_does(tmp_path: Path) -> None:
+    for split, some in {"train": TASKS[:8], "val": TASKS[8:12], "test": TASKS[12:16]}.items():
+        rows = [json.dumps({"id": task.id, "input": task.input, "answer": task.gold}) for task in some]
+        (tmp_path / f"{split}.jsonl").write_text("\n".join(rows))
+    env = {"scorer": "exact", **{split: str(tmp_path / f"{split}.jsonl") for split in ("train", "val", "test")}}
+    runs = [
+        Trainer(settings(tmp_path / name, env=env, executor={"name": executor}), skill=Skill(text="")).train()
+        for name, executor in (("here", "local"), ("far", "far_parts:ProcessExecutor"))
+    ]
+
+    assert files(Path(runs[0].folder)) == files(Path(runs[1].folder))
+    assert runs[0].cost.target_calls == runs[1].cost.target_calls
+
+
 def test_the_contrary_target_loses_by_rules_that_help_the_others() -> None:
     full = best_skill(TASKS)
 
