@@ -19,6 +19,7 @@ from etude.protocols import Agent, ChatModel
 from etude.records import (
     ChatRequest,
     Message,
+    Place,
     Reply,
     Skill,
     Task,
@@ -226,6 +227,11 @@ class TestOptions:
             make(ScriptedModel([])).check_task(task)
         with pytest.raises(DataError, match="task 't' has pictures, and agent 'command' reads text only"):
             asyncio.run(make(ScriptedModel([])).attempt(task, Skill(text=""), 0))
+
+    def test_a_task_in_an_image_is_refused_as_the_program_is_not_there(self) -> None:
+        task = Task(id="t", input="Do it.", place=Place(path="/app", image="picture:1"))
+        with pytest.raises(DataError, match="task 't' runs in an image of its own, where agent 'command' is not"):
+            make(ScriptedModel([])).check_task(task)
 
     def test_programs_wait_until_there_is_memory_for_them(self) -> None:
         under_way, most = 0, 0

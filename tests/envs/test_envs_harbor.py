@@ -36,7 +36,7 @@ class Tasks:
             write_task(folder / f"t{number}", f"What is number {number}?", f"it is {number}")
 
     def env(self, **options: Any) -> HarborEnvironment:
-        return HarborEnvironment({"path": str(self.folder), "ratio": [1, 1, 0], **options})
+        return HarborEnvironment({"path": str(self.folder), "ratio": [1, 1, 0], "docker": False, **options})
 
     def one(self, files: Mapping[str, str], **options: Any) -> tuple[HarborEnvironment, Task]:
         """The environment after the first task was given other files, and that task."""
@@ -189,6 +189,7 @@ UNFIT = {
     },
     "a package": {"environment/Dockerfile": f"{DOCKERFILE}RUN pip install --no-cache-dir numpy\n"},
     "an image of one's own": {"environment/Dockerfile": "FROM ghcr.io/somebody/world:1\nWORKDIR /app\n"},
+    "an image that is made already": {"task.toml": f'{TOML.format(kind="")}docker_image = "somebody/world:1"\n'},
     "two stages": {"environment/Dockerfile": f"FROM debian AS one\n{DOCKERFILE}"},
     "no place": {"environment/Dockerfile": "FROM debian\n"},
     "a place of the system": {"environment/Dockerfile": "FROM debian\nWORKDIR /usr/src/app\n"},
@@ -251,7 +252,7 @@ async def test_solutions_are_tried_before_anything_is_paid_for(tasks: Tasks) -> 
 
 def test_a_sandbox_that_cannot_move_folders_is_refused(tasks: Tasks) -> None:
     with pytest.raises(ConfigError, match="at paths like /app"):
-        HarborEnvironment({"path": str(tasks.folder)}, sandbox=Unsafe())
+        HarborEnvironment({"path": str(tasks.folder), "docker": False}, sandbox=Unsafe())
     assert find_sandbox().moves
 
 
@@ -260,7 +261,7 @@ def test_doctor_tells_what_is_left_out_and_that_solutions_were_tried(
 ) -> None:
     write_task(tasks.folder / "t9", "What is number 9?", "it is 9", **{"environment/Dockerfile": "FROM mine\n"})
     settings = tmp_path / "etude.yaml"
-    env = {"name": "harbor", "path": str(tasks.folder), "ratio": [1, 1, 0], "skip_unfit": True}
+    env = {"name": "harbor", "path": str(tasks.folder), "ratio": [1, 1, 0], "skip_unfit": True, "docker": False}
     models = {role: {"model": f"simulated:{role}"} for role in ("target", "optimizer")}
     settings.write_text(canonical({"env": env, "agent": {"name": "tools"}, "test": {"enabled": False}, **models}))
     trust(settings)

@@ -177,11 +177,17 @@ class ProgramAgent(Agent):
             await self._gateway.aclose()
 
     def check_task(self, task: Task) -> None:
-        """Refuse a task with pictures, as programs read text only, or with a place that the sandbox cannot make."""
+        """Refuse a task with pictures, as programs read text only, or with a place that the sandbox cannot make, such
+        as one in an image, where the program is not."""
         if task.images:
             raise DataError(
                 f"task {task.id!r} has pictures, and agent {self.name!r} reads text only",
                 hint="put pictures into the files of the task, or use the agent 'chat'",
+            )
+        if task.place is not None and task.place.image:
+            raise DataError(
+                f"task {task.id!r} runs in an image of its own, where agent {self.name!r} is not installed",
+                hint="use the agent 'tools', or leave such tasks out (env.docker: false and env.skip_unfit: true)",
             )
         check_place(task, self._sandbox)
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -34,6 +35,7 @@ from etude.records import (
     system,
 )
 from etude.sandbox import Limits, NotKept, Sandbox, Workspace, find_sandbox
+from etude.sandbox.docker import Engine, find_engine, in_image
 from etude.skill import save_skill
 
 _SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -125,8 +127,9 @@ class ToolsAgent(Agent):
                 f"task {task.id!r} has a file {taken[0]!r}; {SKILL_FOLDER!r} is for the files of the skill",
                 hint="give it another name",
             )
-        if self._sandbox is not None:
-            check_place(task, self._sandbox)
+        sandbox = self._sandbox_of(task)
+        if sandbox is not None:
+            check_place(task, sandbox)
 
     async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:
         """Fill a workspace with the files of the task, let the model work in it, and tell what it changed.
@@ -182,15 +185,28 @@ class ToolsAgent(Agent):
         except Exception as error:  # the boundary: whatever an environment raises is its failure
             raise BoundaryError("tools of the environment", error) from error
 
+    def _sandbox_of(self, task: Task) -> Sandbox | None:
+        """What commands of this task run in. Raises ConfigError: its image needs Docker, and that is not there."""
+        if self._sandbox is None or task.place is None or not task.place.image:
+            return self._sandbox
+        return in_image(task.place.image, self._engine)
+
+    @cached_property
+    def _engine(self) -> Engine | str:
+        return find_engine()
+
     def _desk(self, workspace: Workspace, task: Task, skill: Skill) -> Desk:
         self.check_task(task)
         workspace.fill(task.files)
         read_only = _add_skill(skill, workspace)
         network = "host" if self._options.network else "none"
-        box = workspace.box((*self._readable, *read_only), network, place=task.place)
-        env = workspace.env | variables_of(task) | {"PATH": with_programs(self._readable, _SYSTEM_PATH)}
+        sandbox, readable, env = self._sandbox_of(task), read_only, workspace.env | variables_of(task)
+        if sandbox is None or not sandbox.brings:
+            readable += self._readable
+            env |= {"PATH": with_programs(self._readable, _SYSTEM_PATH)}
+        box = workspace.box(readable, network, place=task.place)
         names = {str(path): name for path, name in workspace.names.items()}
-        shell = None if self._sandbox is None else Shell(self._sandbox, box, self._options.limits, env, names)
+        shell = None if sandbox is None else Shell(sandbox, box, self._options.limits, env, names)
         return Desk(FileTools(workspace.work, read_only, task.place.path if task.place else ""), shell)
 
 

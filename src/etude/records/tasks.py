@@ -21,6 +21,9 @@ class Place(Record):
     """Absolute path at which programs of an attempt find the workspace, too."""
     env: dict[str, str] = Field(default_factory=dict[str, str])
     """Environment variables of these programs."""
+    image: str = Field(default="", exclude_if=lambda image: not image)
+    """The image of Docker that brings these programs, by a name that says what it is made of; empty for those of the
+    sandbox."""
 
 
 class Task(Record):

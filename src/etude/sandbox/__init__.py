@@ -11,8 +11,8 @@ async def grade(code: str) -> Finished:
 from etude.sandbox.box import Box, Limits
 from etude.sandbox.find import find_sandbox
 from etude.sandbox.pipes import Lines
-from etude.sandbox.process import Finished, run
-from etude.sandbox.sandbox import Sandbox
+from etude.sandbox.process import run
+from etude.sandbox.sandbox import Finished, Sandbox
 from etude.sandbox.workspace import NotKept, Workspace
 
 __all__ = ["Box", "Finished", "Limits", "Lines", "NotKept", "Sandbox", "Workspace", "find_sandbox", "run"]

@@ -2,7 +2,7 @@
 
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from etude.errors import ConfigError
@@ -10,7 +10,7 @@ from etude.sandbox.box import PROGRAMS, SETTINGS, SETTINGS_FOR_NETWORK, Box, Lim
 from etude.sandbox.launch.descriptors import FILTER, STATUS
 from etude.sandbox.launch.seccomp import ARCHITECTURES, assembled
 from etude.sandbox.launcher import PACKAGE, interpreter_paths, launcher
-from etude.sandbox.sandbox import Sandbox
+from etude.sandbox.sandbox import Sandbox, Wrapped
 
 _OURS = Path(__file__).parent / "etc"
 _SCRATCH_BYTES = 64 * 1024 * 1024
@@ -37,7 +37,7 @@ class Bubblewrap(Sandbox):
         self._nested = nested
         self.filter = assembled("own") if platform.machine() in ARCHITECTURES else b""
 
-    def wrap(self, argv: Sequence[str], box: Box, limits: Limits) -> list[str]:
+    def wrap(self, argv: Sequence[str], box: Box, limits: Limits, env: Mapping[str, str]) -> Wrapped:
         """The command line with bwrap in front."""
         command = [self._program, *self._namespaces(box), *_system(), *_settings(box), *_folders(box)]
         if box.network == "gateway" and box.socket is not None:
@@ -49,7 +49,7 @@ class Bubblewrap(Sandbox):
         # For root outside, /proc holds the settings of the whole machine.
         command += [word for path in ("/proc", "/dev", "/") for word in ("--remount-ro", path)]
         command += ["--json-status-fd", str(STATUS), "--chdir", str(box.workspace)]
-        return [*command, "--", *argv]
+        return Wrapped([*command, "--", *argv], env, limits)
 
     def _namespaces(self, box: Box) -> list[str]:
         result = ["--unshare-all", "--unshare-user", "--uid", _USER, "--gid", _USER, "--hostname", "box"]

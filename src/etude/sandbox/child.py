@@ -30,6 +30,8 @@ class Report(Record):
     """Why the program was ended; empty if it ended by itself."""
     left: int
     """Processes that could not be ended."""
+    said: str
+    """What the command said that came after the program."""
 
 
 class Child:

@@ -3,7 +3,7 @@
 import os
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 
@@ -12,7 +12,7 @@ from etude.sandbox.box import PROGRAMS, SETTINGS, SETTINGS_FOR_NETWORK, Box, Lim
 from etude.sandbox.launch.landlock import version
 from etude.sandbox.launch.seccomp import ARCHITECTURES
 from etude.sandbox.launcher import launcher
-from etude.sandbox.sandbox import Sandbox
+from etude.sandbox.sandbox import Sandbox, Wrapped
 
 LEAST_VERSION = 4
 """The first version of Landlock that knows of TCP (Linux 6.7)."""
@@ -40,7 +40,7 @@ class Landlock(Sandbox):
 
     name = "Landlock"
 
-    def wrap(self, argv: Sequence[str], box: Box, limits: Limits) -> list[str]:
+    def wrap(self, argv: Sequence[str], box: Box, limits: Limits, env: Mapping[str, str]) -> Wrapped:
         """The command line with the process in front that confines itself."""
         settings = (*_SETTINGS, *SETTINGS_FOR_NETWORK) if box.network == "host" else _SETTINGS
         read = [*PROGRAMS, "/proc", *(f"/etc/{name}" for name in settings), *map(str, box.readable)]
@@ -50,7 +50,7 @@ class Landlock(Sandbox):
         orders: dict[str, JsonValue] = {"read": [*read], "write": [*write], "network": box.network}
         gateway = os.path.realpath(box.socket) if box.network == "gateway" and box.socket else ""
         orders |= {"port": box.port, "socket": gateway}
-        return launcher("restrict", orders, argv)
+        return Wrapped(launcher("restrict", orders, argv), env, limits)
 
     def missing(self) -> str:
         """What this machine lacks for it; nothing if it has all."""

@@ -6,17 +6,14 @@ import signal
 import time
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import Literal
 
 from etude.errors import ConfigError
 from etude.sandbox.box import Box, Limits
 from etude.sandbox.child import Child
 from etude.sandbox.launch.group import NoGroup, place
 from etude.sandbox.pipes import Lines
-from etude.sandbox.sandbox import Sandbox
+from etude.sandbox.sandbox import Finished, Sandbox
 
-Over = Literal["", "time limit", "memory limit", "process limit", "disk limit"]
 _LATE_SECONDS = 60.0
 
 
@@ -35,30 +32,6 @@ def spend(seconds: float) -> None:
     spent = _SPENT.get()
     if spent is not None:
         spent.append(seconds)
-
-
-@dataclass(frozen=True)
-class Finished:
-    """How a program ended and what it wrote."""
-
-    code: int | None
-    """Its exit code; None when a signal ended it. 127 when it could not be started in the box, as shells have it."""
-    signal: int | None
-    """The signal that ended it. bubblewrap tells of signals as 128 + their number, so an exit code above 128 is read
-    as one there."""
-    stdout: bytes
-    stderr: bytes
-    cut: bool
-    """The middle of stdout or stderr was left out; a line in it says how much."""
-    over: Over
-    """Which limit ended it; empty if none did."""
-    seconds: float
-    """Wall-clock time."""
-
-    @property
-    def timed_out(self) -> bool:
-        """It was ended at `Limits.seconds`."""
-        return self.over == "time limit"
 
 
 async def run(
@@ -83,19 +56,21 @@ async def run(
     """
     box.check()
     sandbox.check(box)
-    _check_program(argv, box, env)
+    _check_program(argv, box, env, sandbox)
     began = time.monotonic()
+    wrapped = sandbox.wrap(argv, box, limits, env)
     child = Child(
-        sandbox.wrap(argv, box, limits),
+        list(wrapped.argv),
         {
-            **limits.model_dump(),
+            **wrapped.limits.model_dump(),
             "workspace": str(box.workspace),
             "folders": [str(path) for path in (box.workspace, *box.writable)],
             "spare": sandbox.spare,
             "filter": sandbox.filter,
             "group": _group(),
+            "after": list(wrapped.after),
         },
-        env,
+        wrapped.env,
         stdin,
         limits.output_kb * 1024,
     )
@@ -107,7 +82,7 @@ async def run(
     code, number = report.code, report.signal
     if sandbox.spare and code is not None and 128 < code <= 128 + signal.SIGRTMAX:
         code, number = None, code - 128
-    return Finished(
+    found = Finished(
         code=code,
         signal=number,
         stdout=child.stdout.output.text(),
@@ -116,6 +91,7 @@ async def run(
         over="" if report.over == "asked" else report.over,
         seconds=time.monotonic() - began,
     )
+    return sandbox.finished(found, report.said)
 
 
 def _group() -> str:
@@ -125,11 +101,11 @@ def _group() -> str:
         return ""  # what can be seen is counted
 
 
-def _check_program(argv: Sequence[str], box: Box, env: Mapping[str, str]) -> None:
+def _check_program(argv: Sequence[str], box: Box, env: Mapping[str, str], sandbox: Sandbox) -> None:
     """Raises ConfigError when there is no such program on this machine, or it cannot be given these words."""
     name = argv[0]
     path = str(box.workspace / name) if "/" in name else name
-    if shutil.which(path, path=env.get("PATH", os.defpath)) is None:
+    if not sandbox.brings and shutil.which(path, path=env.get("PATH", os.defpath)) is None:
         raise ConfigError(
             f"the program '{name}' does not exist, or is not executable", hint="install it, or correct its path"
         )

@@ -15,6 +15,7 @@ from etude.programs.base import Program
 from etude.programs.pi import Pi
 from etude.sandbox import find_sandbox
 from etude.sandbox.launch import group
+from fake_docker import FakeDocker
 
 Captured = pytest.CaptureFixture[str]
 CONFIG = "demo/etude.yaml"
@@ -25,10 +26,12 @@ def checks(capsys: Captured, *words: str, code: int = 0) -> dict[str, dict[str, 
     return {check["name"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
 
 
-def test_the_sandbox_that_works_here_is_named() -> None:
+def test_the_sandbox_that_works_here_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    FakeDocker(tmp_path / "docker", monkeypatch)
     found = Findings()
     check_sandbox(found)
-    check, limits = found
+    check, limits, docker = found
+    assert (docker.status, docker.text) == ("ok", "version 29.0.1 answers")
     assert check.text.startswith(f"{find_sandbox().name} works")
     assert check.status in ("ok", "note")
     with contextlib.suppress(group.NoGroup):

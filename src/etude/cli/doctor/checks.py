@@ -31,6 +31,7 @@ from etude.protocols import Environment, Scorer
 from etude.records import SPLITS, ChatRequest, Split, Task, role_of, user
 from etude.registry import BUILT_IN, find, load, origin, plugins
 from etude.sandbox import find_sandbox
+from etude.sandbox.docker import find_engine
 from etude.sandbox.landlock import Landlock
 from etude.sandbox.launch.group import NoGroup, place
 from etude.secret_values import SHORTEST_KEY
@@ -255,6 +256,8 @@ def check_sandbox(found: Findings) -> None:
         found.note("memory limit", text, "where systemd runs: systemd-run --user --scope -p Delegate=yes etude ...")
     else:
         found.ok("memory limit", "the kernel keeps the memory limit")
+    engine = find_engine()
+    found.ok("docker", f"not used: {engine}" if isinstance(engine, str) else f"version {engine.version} answers")
 
 
 def check_programs(found: Findings, programs: Sequence[Program] | None = None) -> None:

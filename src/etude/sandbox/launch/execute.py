@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import select
 import signal
+import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +31,28 @@ def become(argv: list[str]) -> NoReturn:
         os.write(2, f"cannot start '{argv[0]}': {os.strerror(problem)}\n".encode())
     finally:
         os._exit(NOT_STARTED)
+
+
+def said_by(argv: list[str], seconds: float) -> str:
+    """Runs another program as a child that is left to the caller, and says what it wrote until it closed its output
+    or this time was over."""
+    read, write = os.pipe()
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # none is to meet our handlers in the child
+    child = os.fork()
+    if not child:
+        os.setsid()
+        os.dup2(write, 1)
+        become(argv)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    os.close(write)
+    said, deadline = b"", time.monotonic() + seconds
+    while select.select([read], [], [], max(0.0, deadline - time.monotonic()))[0]:
+        data = os.read(read, 4096)
+        if not data:
+            break
+        said += data
+    os.close(read)
+    return said.decode("ascii", "replace")
 
 
 def _execute(argv: list[str]) -> int:

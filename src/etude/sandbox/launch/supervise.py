@@ -24,7 +24,7 @@ import time
 
 from .descriptors import hand, started
 from .disk import Disk
-from .execute import NOT_STARTED, become
+from .execute import NOT_STARTED, become, said_by
 from .group import Group
 from .held import Held
 from .processes import Process, below, resident, shared_memory
@@ -37,6 +37,7 @@ _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _TICK = 0.1 if sys.platform.startswith("linux") else 1.0
 _DISK_TICK = 0.5
 _SWEEP_SECONDS = 60
+_AFTER_SECONDS = 40
 _THREADS = 4
 """Threads that count as one process."""
 _OF_SANDBOX = 2
@@ -69,13 +70,14 @@ def main(orders: dict[str, Any], argv: list[str]) -> int:
     supervisor = _Supervisor(child, orders, ear)
     over = supervisor.watch()
     left = supervisor.sweep(adopted)
+    said = supervisor.after(adopted)
     status = supervisor.status
     code = number = "null"
     if status is not None and os.WIFSIGNALED(status):
         number = str(os.WTERMSIG(status))
     elif status is not None:
         code = str(os.WEXITSTATUS(status) if not orders["spare"] or started(report) else NOT_STARTED)
-    report = f'{{"code": {code}, "signal": {number}, "over": "{over}", "left": {left}}}'
+    report = f'{{"code": {code}, "signal": {number}, "over": "{over}", "left": {left}, "said": "{said}"}}'
     os.write(orders["report"], report.encode())
     return 0
 
@@ -92,6 +94,8 @@ def _keep(keeper: _Supervisor, adopted: bool) -> int:
             passed += 1
         keeper.reap()
     keeper.sweep(adopted)
+    if os.WIFSIGNALED(keeper.status) or os.WEXITSTATUS(keeper.status):
+        keeper.after(adopted)
     if os.WIFSIGNALED(keeper.status):
         with contextlib.suppress(OSError):  # SIGKILL has no other handling than the default
             signal.signal(os.WTERMSIG(keeper.status), signal.SIG_DFL)
@@ -253,6 +257,14 @@ class _Supervisor:
             if time.monotonic() > deadline:
                 return left
             self.ear.wait(0.005)
+
+    def after(self, adopted: bool) -> str:
+        """Runs the command that comes when nothing else runs any more: what it said, letters, digits and spaces."""
+        if not self.orders["after"]:
+            return ""
+        said = said_by(self.orders["after"], _AFTER_SECONDS)
+        self.sweep(adopted)
+        return "".join(letter for letter in said if letter.isalnum() or letter == " ")
 
     def reap(self) -> bool:
         """Takes note of children that ended. False when there is none left at all."""

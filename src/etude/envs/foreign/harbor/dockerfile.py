@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
@@ -26,11 +26,10 @@ _IMAGES: Mapping[str, str] = {
 """Images that only bring a usual program, and that program."""
 _GOES_ON = "\\"
 _WITHOUT_EFFECT = frozenset({"CMD", "EXPOSE", "LABEL", "MAINTAINER", "STOPSIGNAL", "USER"})
-_SYSTEMS = frozenset(
-    {"bin", "dev", "etc", "lib", "lib32", "lib64", "logs", "nix", "proc", "run", "sbin", "solution", "sys", "tests"}
-    | {"usr", "var"}
-)
-"""Folders below / that hold something else in the sandbox."""
+OURS = frozenset({"dev", "logs", "proc", "solution", "sys", "tests"})
+"""Folders below / that hold something else wherever a task runs."""
+_SYSTEMS = OURS | {"bin", "etc", "lib", "lib32", "lib64", "nix", "run", "sbin", "usr", "var"}
+"""Those that hold something else in the sandbox."""
 _INSTALLS = re.compile(
     r"\b(?:apt|apt-get|apk|yum|dnf|microdnf|zypper|pacman)\s+(?:-\S+\s+)*(?:install|add|update|upgrade|-S\w*)\b"
 )
@@ -43,6 +42,10 @@ _DOWNLOADS = re.compile(
 
 class Unfit(DataError):
     """A task asks for what a sandbox lacks."""
+
+
+class NeedsImage(Unfit):
+    """A task asks for what a sandbox lacks, and the image that its makers describe has."""
 
 
 @dataclass(frozen=True)
@@ -83,16 +86,20 @@ def needs_more(command: str, *, network: bool) -> bool:
 def read_recipe(text: str, context: Mapping[str, File], where: str, workdir: str = "", *, network: bool) -> Recipe:
     """Read the text of a Dockerfile. `context` is what lies beside it; `workdir` replaces its last WORKDIR.
 
-    Raises Unfit: a line asks for what a sandbox lacks; names `where` and quotes the line."""
+    Raises NeedsImage: a line asks for what a sandbox lacks; names `where` and quotes the line."""
     lines = list(_lines(text, where))
     images = [line for line in lines if line.word == "FROM"]
     if len(images) != 1 or lines[0] != images[0]:
-        raise Unfit(f"{where}: it has {len(images)} stages, a sandbox makes one")
+        raise NeedsImage(f"{where}: it has {len(images)} stages, a sandbox makes one")
     folder, final, env, steps = "/", "/", dict[str, str](), list[Copy | Run]()
     for line in lines:
         final = _inside(final, line) if line.word == "WORKDIR" else final
     final = workdir or final
-    _check_workdir(final, where)
+    if not has_room(final, _SYSTEMS):
+        raise NeedsImage(
+            f"{where}: the working directory is {final!r}, where a sandbox has no place for a workspace; one like "
+            "'/app' would do"
+        )
     for line in lines[1:]:
         if line.word == "WORKDIR":
             folder = _inside(folder, line)
@@ -115,8 +122,8 @@ class _Line:
     word: str
     rest: str
 
-    def unfit(self, why: str) -> Unfit:
-        return Unfit(f"{self.where}: {why}")
+    def unfit(self, why: str) -> NeedsImage:
+        return NeedsImage(f"{self.where}: {why}")
 
 
 def _lines(text: str, where: str) -> Iterator[_Line]:
@@ -147,14 +154,11 @@ def _program(line: _Line) -> str:
     return _IMAGES[name]
 
 
-def _check_workdir(path: str, where: str) -> None:
+def has_room(path: str, taken: Collection[str]) -> bool:
+    """Whether a workspace can be put at this path, which must not hide the temporary files nor any of `taken`."""
     top = PurePosixPath(path).parts[1:2]
     hides = Path(tempfile.gettempdir()).is_relative_to(path)
-    if not path.startswith("/") or not top or top[0] in _SYSTEMS or hides or os.path.normpath(path) != path:
-        raise Unfit(
-            f"{where}: the working directory is {path!r}, where a sandbox has no place for a workspace; one like "
-            "'/app' would do"
-        )
+    return path.startswith("/") and bool(top) and top[0] not in taken and not hides and os.path.normpath(path) == path
 
 
 def _inside(folder: str, line: _Line) -> str:

@@ -9,14 +9,15 @@ from pydantic import Field
 
 from etude.concurrency import run_to_end
 from etude.config import parse
-from etude.envs.foreign.harbor.dockerfile import Unfit
+from etude.envs.foreign.harbor.dockerfile import NeedsImage, Unfit
+from etude.envs.foreign.harbor.image import prepared
 from etude.envs.foreign.harbor.task_folder import TaskFolder, find_folders, read_folder
 from etude.envs.foreign.harbor.verifier import HarborScorer, Machine, place_of, start_files
 from etude.envs.scorers.base import Judge, ScoredEnvironment
 from etude.envs.sources import Sources
 from etude.envs.splits import check_splits
 from etude.errors import ConfigError, DataError
-from etude.records import Split, Task
+from etude.records import File, Split, Task
 from etude.sandbox import Sandbox, find_sandbox
 
 _PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -38,13 +39,15 @@ class HarborConfig(Sources):
     elsewhere. Their `bin` folders are on the PATH. Agents have a setting of the same name."""
     network: bool = False
     """Let the scripts of tasks use the network of this machine."""
+    docker: bool = True
+    """Run the tasks that ask for what a sandbox lacks in images of their own, where Docker is there."""
 
 
 class HarborEnvironment(ScoredEnvironment):
     """Tasks from task folders. Each is read once, at construction.
 
-    Raises ConfigError: a setting is wrong, or there is no bubblewrap; DataError: a folder is missing or broken, a
-    task asks for what a sandbox lacks, or the splits overlap.
+    Raises ConfigError: a setting is wrong, or there is neither bubblewrap nor Docker; DataError: a folder is missing
+    or broken, a task asks for what is not here, or the splits overlap.
     """
 
     name = "harbor"
@@ -90,8 +93,7 @@ class HarborEnvironment(ScoredEnvironment):
             if id in self._folders:
                 raise DataError(f"two tasks are called {id!r}", hint="give one of the folders another name")
             try:
-                folder = read_folder(path, id, network=self.config.network, path=self._machine.path)
-                files = run_to_end(start_files(folder, self._machine))
+                folder, files = self._begin(path, id)
             except Unfit as error:
                 self._unfit.append(error)
                 continue
@@ -99,14 +101,29 @@ class HarborEnvironment(ScoredEnvironment):
             found.append(Task(id=id, input=folder.instruction, type=folder.kind, files=files, place=place_of(folder)))
         return tuple(found)
 
+    def _begin(self, path: Path, id: str) -> tuple[TaskFolder, dict[str, File]]:
+        """One task, and what its workspace holds at first. Raises Unfit."""
+        machine = self._machine
+        try:
+            if not machine.sandbox.moves:
+                raise NeedsImage(f"task {id!r}: {_cannot_move(machine.sandbox)}")
+            folder = read_folder(path, id, network=machine.network, path=machine.path)
+            return folder, run_to_end(start_files(folder, machine))
+        except NeedsImage:
+            if isinstance(machine.engine, str):
+                raise
+        folder = read_folder(path, id, network=machine.network, path=machine.path, image=True)
+        return prepared(folder, path, machine.engine)
+
     def _refused(self) -> DataError:
         shown = "".join(f"\n  {error.message}" for error in self._unfit[:_SHOWN])
         more = f"\n  ... and {len(self._unfit) - _SHOWN} more" if len(self._unfit) > _SHOWN else ""
         share = f"{len(self._unfit)} of {len(self._unfit) + len(self._folders)}"
+        docker = sum(isinstance(error, NeedsImage) for error in self._unfit)
+        answer = f"; Docker could run {docker} of them, but {self._machine.engine}" if docker else ""
         return DataError(
             f"{self._where}: {share} tasks ask for what a sandbox lacks:{shown}{more}",
-            hint="leave them out (env.skip_unfit: true), or write their environments without that; harbor's own "
-            "program runs them in Docker",
+            hint=f"leave them out (env.skip_unfit: true), or write their environments without that{answer}",
         )
 
     def _doubts(self) -> list[str]:
@@ -129,11 +146,19 @@ def _machine(config: HarborConfig, where: str, sandbox: Sandbox | None) -> Machi
         if not folder.is_dir():
             raise ConfigError(f"{where}.readable: {name!r} is not a folder", hint="leave it out, or correct it")
     sandbox = sandbox or find_sandbox()
-    if not sandbox.moves:
-        raise ConfigError(
-            f"{where}: harbor tasks find their files at paths like /app and /tests, where the sandbox "
-            f"{sandbox.name!r} cannot put them",
-            hint="install bubblewrap (on Debian and Ubuntu: apt-get install bubblewrap)",
-        )
     path = os.pathsep.join([*(str(folder / "bin") for folder in readable), _PATH])
-    return Machine(sandbox, readable, path, config.network)
+    machine = Machine(sandbox, readable, path, config.network, config.docker)
+    if not sandbox.moves and isinstance(machine.engine, str):
+        raise ConfigError(
+            f"{where}: {_cannot_move(sandbox)}",
+            hint="install bubblewrap (on Debian and Ubuntu: apt-get install bubblewrap), or start Docker "
+            f"({machine.engine})",
+        )
+    return machine
+
+
+def _cannot_move(sandbox: Sandbox) -> str:
+    return (
+        f"harbor tasks find their files at paths like /app and /tests, where the sandbox {sandbox.name!r} cannot put "
+        "them"
+    )

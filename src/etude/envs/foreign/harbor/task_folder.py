@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import Field, JsonValue, ValidationError, field_validator
 
-from etude.envs.foreign.harbor.dockerfile import Recipe, Unfit, needs_more, read_recipe
+from etude.envs.foreign.harbor.dockerfile import NeedsImage, Recipe, Unfit, needs_more, read_recipe
 from etude.envs.workspaces import TaskFiles
 from etude.errors import DataError
 from etude.records import File
@@ -36,6 +36,7 @@ class _Agent(Lenient):
 
 class _Environment(Lenient):
     docker_image: str | None = None
+    build_timeout_sec: float = Field(default=600, gt=0)
     os: str = "linux"
     gpus: int | None = None
     tpu: JsonValue = None
@@ -90,6 +91,9 @@ class TaskFolder:
     solution_env: Mapping[str, str]
     test_limits: Limits
     solution_limits: Limits
+    build_seconds: float
+    image: str = ""
+    """The image that it runs in; empty for the sandbox."""
 
 
 def find_folders(top: Path, where: str) -> list[Path]:
@@ -103,29 +107,28 @@ def find_folders(top: Path, where: str) -> list[Path]:
     return found
 
 
-def read_folder(folder: Path, id: str, *, network: bool, path: str) -> TaskFolder:
-    """Read one task. `path` is the PATH of what runs in the sandbox.
+def read_folder(folder: Path, id: str, *, network: bool, path: str, image: bool = False) -> TaskFolder:
+    """Read one task. `path` is the PATH of what runs in the sandbox. With `image` it runs in one of its own: `recipe`
+    holds no more than the working directory, if the settings of the task name one, and `image` a published one.
 
-    Raises Unfit: it asks for what a sandbox lacks; DataError: it is not a task folder. Both name the task."""
+    Raises NeedsImage: it asks for what a sandbox lacks and an image has; Unfit: for more; DataError: it is not a task
+    folder. All name the task."""
     where = f"task {id!r}"
     toml = _toml(folder / TOML, where)
     _check_wants(toml, folder, where)
     files = TaskFiles({})
     context = files.read("environment", folder, where) if (folder / "environment").is_dir() else {}
-    if "Dockerfile" not in context:
+    published, workdir = toml.environment.docker_image or "", toml.environment.workdir or ""
+    if "Dockerfile" not in context and not published:
         raise DataError(f"{where}: there is no environment/Dockerfile", hint="add one, as in 'FROM ubuntu:24.04'")
-    text = _text(context["Dockerfile"], f"{where}, environment/Dockerfile")
-    workdir = toml.environment.workdir or ""
-    recipe = read_recipe(text, context, f"{where}, environment/Dockerfile", workdir, network=network)
-    if shutil.which(recipe.program, path=path) is None:
-        raise Unfit(
-            f"{where}: its image brings {recipe.program!r}, which is not on the PATH of the sandbox, {path!r}; "
-            "env.readable and agent.readable can name the folder whose 'bin' has it"
-        )
+    if published and not image:
+        raise NeedsImage(f"{where}: {TOML} asks for the image {published!r}, which a sandbox does not have")
+    recipe = Recipe("", workdir, {}, ()) if image else _recipe(context, where, workdir, network=network, path=path)
     tests = files.read("tests", folder, where) if (folder / "tests").is_dir() else {}
     if TEST not in tests:
         raise DataError(f"{where}: there is no tests/{TEST}", hint="add the script that writes the reward")
-    _check_scripts(tests, where, network=network)
+    if not (image and network):
+        _check_scripts(tests, where, network=network)
     solution = files.read("solution", folder, where) if (folder / "solution" / SOLVE).is_file() else {}
     instruction = folder / "instruction.md"
     if not instruction.is_file():
@@ -147,7 +150,21 @@ def read_folder(folder: Path, id: str, *, network: bool, path: str) -> TaskFolde
         solution_env=toml.solution.env,
         test_limits=Limits(seconds=toml.verifier.timeout_sec, **memory),
         solution_limits=Limits(seconds=toml.agent.timeout_sec or toml.verifier.timeout_sec, **memory),
+        build_seconds=given.build_timeout_sec,
+        image=published,
     )
+
+
+def _recipe(context: Mapping[str, File], where: str, workdir: str, *, network: bool, path: str) -> Recipe:
+    """What the Dockerfile makes in a sandbox. Raises NeedsImage."""
+    text = _text(context["Dockerfile"], f"{where}, environment/Dockerfile")
+    recipe = read_recipe(text, context, f"{where}, environment/Dockerfile", workdir, network=network)
+    if shutil.which(recipe.program, path=path) is None:
+        raise NeedsImage(
+            f"{where}: its image brings {recipe.program!r}, which is not on the PATH of the sandbox, {path!r}; "
+            "env.readable and agent.readable can name the folder whose 'bin' has it"
+        )
+    return recipe
 
 
 def _toml(path: Path, where: str) -> _Toml:
@@ -171,7 +188,6 @@ def _wants(toml: _Toml, folder: Path) -> Iterator[str]:
     given, verifier = toml.environment, toml.verifier
     asked = {
         "several steps ([[steps]])": toml.steps,
-        f"the image {given.docker_image!r}": given.docker_image,
         f"the system {given.os!r}": given.os.lower() != "linux",
         f"{given.gpus} GPUs": given.gpus,
         "a TPU": given.tpu,
@@ -190,12 +206,13 @@ def _wants(toml: _Toml, folder: Path) -> Iterator[str]:
 
 
 def _check_scripts(tests: Mapping[str, File], where: str, *, network: bool) -> None:
-    """Raises Unfit: a script of the tests installs something. It would fail, and every attempt would score 0."""
+    """Raises Unfit: a script of the tests installs something, for which an image is not enough without a network. It
+    would fail, and every attempt would score 0."""
     for name, file in tests.items():
         lines = file.data.decode("utf-8", "replace").splitlines() if name.endswith(_SCRIPTS) else []
         for number, line in enumerate(lines, 1):
             if not line.lstrip().startswith("#") and needs_more(line, network=network):
-                raise Unfit(
+                raise (NeedsImage if network else Unfit)(
                     f"{where}, tests/{name}, line {number}, {line.strip()[:200]!r}: a sandbox installs nothing"
                 )
 

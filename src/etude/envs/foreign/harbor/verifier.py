@@ -4,16 +4,18 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
-from etude.envs.foreign.harbor.dockerfile import Copy, Unfit
+from etude.envs.foreign.harbor.dockerfile import Copy, NeedsImage
 from etude.envs.foreign.harbor.task_folder import SOLVE, TEST, TaskFolder
 from etude.envs.grading import files_afterwards, tail
 from etude.errors import BoundaryError, DataError
 from etude.protocols import Scorer
 from etude.records import File, Place, Score, Task, Trajectory, canonical, digest
 from etude.sandbox import Box, Finished, Limits, NotKept, Sandbox, Workspace, run
+from etude.sandbox.docker import Engine, find_engine, in_image
 
 _MOST_REWARD_BYTES = 1_000_000
 
@@ -37,18 +39,28 @@ class Machine:
     sandbox: Sandbox
     readable: Sequence[Path]
     path: str
-    """Their PATH."""
+    """Their PATH in the sandbox."""
     network: bool
+    docker: bool = True
+    """Whether Docker may be used."""
+
+    @cached_property
+    def engine(self) -> Engine | str:
+        """That of Docker, or why there is none."""
+        return find_engine() if self.docker else "env.docker is false"
 
     async def run(
         self, script: Script, workspace: Workspace, folder: TaskFolder, more: Mapping[str, Path] | None = None
     ) -> Finished:
         """Run a script over the workspace, which is found at the task's own path; so are the folders of `more`."""
         more = more or {}
+        sandbox, readable, path = self.sandbox, self.readable, {"PATH": self.path}
+        if folder.image:  # with its own programs
+            sandbox, readable, path = in_image(folder.image, self.engine), (), {}
         box = Box(
             workspace.work,
             (workspace.home, workspace.tmp, *more.values()),
-            self.readable,
+            readable,
             "host" if self.network else "none",
             places={folder.recipe.workdir: workspace.work, **more},
         )
@@ -57,13 +69,13 @@ class Machine:
             [*enter, *script.argv],
             box=box,
             limits=script.limits,
-            sandbox=self.sandbox,
-            env={**workspace.env, **folder.env, **script.env, "PATH": self.path},
+            sandbox=sandbox,
+            env={**workspace.env, **folder.env, **script.env, **path},
         )
 
 
 async def start_files(folder: TaskFolder, machine: Machine) -> dict[str, File]:
-    """What the workspace holds at first. Raises Unfit: a command of the Dockerfile fails in the sandbox."""
+    """What the workspace holds at first. Raises NeedsImage: a command of the Dockerfile fails in the sandbox."""
     files: dict[str, File] = {}
     with Workspace() as workspace:
         for step in folder.recipe.steps:
@@ -75,7 +87,9 @@ async def start_files(folder: TaskFolder, machine: Machine) -> dict[str, File]:
             script = Script(step.argv, folder.test_limits, start=step.folder)
             done = await machine.run(script, workspace, folder)
             if done.code != 0 or done.over:
-                raise Unfit(f"{step.where}: it fails in a sandbox: {tail(done) or done.over or 'without a word'}")
+                raise NeedsImage(
+                    f"{step.where}: it fails in a sandbox: {tail(done) or done.over or 'without a word'}"
+                )
         for path, file in workspace.changes().items():
             files.pop(path, None)
             files |= {} if file is None else {path: file}
@@ -142,10 +156,15 @@ class HarborScorer(Scorer):
             raise self._unsolved(task, f"it scores {score.hard:g}: {tail(done) or score.feedback}")
 
     def _unsolved(self, task: Task, problem: str) -> DataError:
+        folder = self._folder(task)
+        why = (
+            f"only files in {folder.recipe.workdir!r} are kept for the tests, nothing else can be written"
+            if folder.image
+            else "something of its image is missing on this machine"
+        )
         return DataError(
             f"task {task.id!r}: its own solution does not solve it here: {problem}",
-            hint="something of its image is missing on this machine, or the task is broken: leave it out, or set "
-            "check_solutions: false",
+            hint=f"{why}, or the task is broken: leave it out, or set check_solutions: false",
         )
 
     def _folder(self, task: Task) -> TaskFolder:
@@ -219,4 +238,4 @@ def _put(folder: Path, files: Mapping[str, File]) -> Path:
 
 def place_of(folder: TaskFolder) -> Place:
     """Where agents find the workspace."""
-    return Place(path=folder.recipe.workdir, env=dict(folder.env))
+    return Place(path=folder.recipe.workdir, env=dict(folder.env), image=folder.image)

@@ -1,0 +1,81 @@
+"""The image of a task that asks for more than a sandbox has: made once, tried, called after what it is made of."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from etude.concurrency import run_to_end
+from etude.envs.foreign.harbor.dockerfile import OURS, Recipe, Unfit, has_room
+from etude.envs.foreign.harbor.task_folder import TaskFolder
+from etude.envs.grading import tail
+from etude.records import File, digest
+from etude.sandbox import Box, Limits, NotKept, Workspace, run
+from etude.sandbox.docker import Docker, Engine
+from etude.sandbox.sandbox import SandboxError
+
+_PULL_SECONDS = 3600.0
+_TRIAL = Limits(seconds=60)
+
+
+def prepared(folder: TaskFolder, path: Path, engine: Engine) -> tuple[TaskFolder, dict[str, File]]:
+    """The task in its image, and what its workspace holds at first. The image is built where this engine has none of
+    that name.
+
+    Raises Unfit: it cannot be built, has no bash, or its working directory cannot be a workspace; names the task."""
+    where = f"task {folder.id!r}"
+    name = f"etude-harbor:{digest([folder.image] if folder.image else _content(folder.context))[:32]}"
+    try:
+        if not _there(name, engine):
+            engine.ask("tag", _made(folder, path / "environment", engine), name)
+        workdir = folder.recipe.workdir or engine.ask("image", "inspect", "--format", "{{.Config.WorkingDir}}", name)
+        if not has_room(workdir, OURS):
+            raise Unfit(
+                f"{where}: the working directory of its image is {workdir!r}, which cannot be a workspace; one like "
+                "'/app' would do"
+            )
+        with Workspace() as workspace:
+            engine.copy_out(name, workdir, workspace.work)
+            files = workspace.changes()
+    except (SandboxError, NotKept) as error:
+        raise Unfit(f"{where}: its image cannot be used: {error.message}") from None
+    folder = replace(folder, image=name, recipe=Recipe("", workdir, {}, ()))
+    return folder, {name: file for name, file in files.items() if file is not None}
+
+
+def _content(files: Mapping[str, File]) -> list[list[str | bool]]:
+    return [[path, file.data.hex(), file.executable] for path, file in sorted(files.items())]
+
+
+def _there(image: str, engine: Engine) -> bool:
+    try:
+        engine.ask("image", "inspect", "--format", "{{.Id}}", image)
+    except SandboxError:
+        return False
+    return True
+
+
+def _made(folder: TaskFolder, context: Path, engine: Engine) -> str:
+    """An image that works, by its name or id. Raises SandboxError."""
+    if folder.image:
+        if not _there(folder.image, engine):
+            engine.follow("pull", folder.image, seconds=_PULL_SECONDS)
+        image = folder.image
+    else:
+        with Workspace() as workspace:
+            written = workspace.tmp / "id"
+            engine.follow("build", "--iidfile", str(written), str(context), seconds=folder.build_seconds)
+            image = written.read_text().strip()
+    run_to_end(_try(image, engine))
+    return image
+
+
+async def _try(image: str, engine: Engine) -> None:
+    """Raises SandboxError: the image has no bash, or what runs in it cannot write into a folder of this machine."""
+    with Workspace() as workspace:
+        box = Box(workspace.work, (workspace.home, workspace.tmp))
+        write = ["bash", "-c", "echo written > it"]
+        done = await run(write, box=box, limits=_TRIAL, sandbox=Docker(engine, image), env=workspace.env)
+        if done.code != 0 or not workspace.changes():
+            raise SandboxError(
+                f"bash in it does not write into a folder: {tail(done) or done.over or 'no reason given'}"
+            )
