@@ -59,14 +59,17 @@ async def _check_solutions(scorer: Scorer, tasks: Sequence[Task]) -> None:
     """Raises DataError: solutions of the tasks' authors do not get full marks; names the tasks."""
     places = asyncio.Semaphore(os.cpu_count() or 1)
 
-    async def check(task: Task) -> DataError | None:
+    found: dict[str, DataError] = {}
+
+    async def check(task: Task) -> None:
         async with places:
             try:
-                return await scorer.check_solution(task)
+                await scorer.check_solution(task)
             except DataError as error:
-                return error
+                found[task.id] = error
 
-    problems = [error for error in await together(map(check, tasks)) if error is not None]
+    await together(map(check, tasks))
+    problems = [found[task.id] for task in tasks if task.id in found]
     if problems:
         examples = "".join(f"\n  {shorten(error.message, 600)}" for error in problems[:SHOWN])
         raise DataError(
