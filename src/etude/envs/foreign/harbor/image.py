@@ -63,7 +63,8 @@ def _made(folder: TaskFolder, context: Path, engine: Engine) -> str:
     else:
         with Workspace() as workspace:
             written = workspace.tmp / "id"
-            engine.follow("build", "--iidfile", str(written), str(context), seconds=folder.build_seconds)
+            build = ("build", "--iidfile", str(written), "--force-rm", str(context))
+            engine.follow(*build, seconds=folder.build_seconds)
             image = written.read_text().strip()
     run_to_end(_try(image, engine))
     return image
