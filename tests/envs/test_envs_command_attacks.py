@@ -9,7 +9,7 @@ import pytest
 from etude.envs.grading import Command, CommandScorer
 from etude.errors import BoundaryError
 from etude.records import File, Task, Trajectory
-from etude.sandbox import Limits, Sandbox
+from etude.sandbox import Limits, Sandbox, find_sandbox
 from etude.sandbox.find import find_bubblewrap, find_landlock
 
 TASK = Task(id="t", input="Write add.py.")
@@ -50,8 +50,14 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def sandbox() -> Sandbox:
+    """Most of what is tried here has nothing to do with the kind of sandbox."""
+    return find_sandbox()
+
+
 @pytest.fixture(scope="module", params=[find_bubblewrap, partial(find_landlock, for_root=True)])
-def sandbox(request: pytest.FixtureRequest) -> Sandbox:
+def either(request: pytest.FixtureRequest) -> Sandbox:
     found = request.param()
     return found if isinstance(found, Sandbox) else pytest.skip(found)
 
@@ -109,6 +115,14 @@ async def test_no_module_of_an_attempt_stands_in_for_one_of_the_judge(
     planted = dict.fromkeys(names, "import os; os._exit(0)\n")
     assert await score(scorer(project, check, sandbox), {"add.py": WRONG, **planted}) == 0
     assert await score(scorer(project, check, sandbox), {"add.py": RIGHT, **planted}) == 1
+
+
+async def test_in_either_sandbox_no_module_of_an_attempt_stands_in_for_one_of_the_judge(
+    project: Path, either: Sandbox
+) -> None:
+    planted = dict.fromkeys(("json.py", "wanted.py", "sitecustomize.py"), "import os; os._exit(0)\n")
+    assert await score(scorer(project, "python check.py", either), {"add.py": WRONG, **planted}) == 0
+    assert await score(scorer(project, "python check.py", either), {"add.py": RIGHT, **planted}) == 1
 
 
 async def test_settings_of_pytest_and_plugins_of_an_attempt_are_not_read(project: Path, sandbox: Sandbox) -> None:
@@ -215,33 +229,32 @@ async def test_a_score_in_the_file_counts_whatever_is_printed(project: Path, san
 
 
 async def test_programs_are_not_looked_for_in_the_workspace(
-    project: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+    project: Path, either: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", ".::bin:/usr/bin:/bin")
     (project / "check.sh").write_text("cat add.py | grep -q +\n")
-    for name in ("grep", "cat", "bin/grep", "bin/cat"):
+    for name in ("grep", "bin/cat"):
         fake = {name: File(data=b"#!/bin/sh\nexit 0\n", executable=True), "add.py": File(data=WRONG.encode())}
-        assert (await scorer(project, "sh check.sh", sandbox).score(TASK, Trajectory(files=fake))).hard == 0
+        assert (await scorer(project, "sh check.sh", either).score(TASK, Trajectory(files=fake))).hard == 0
 
 
 @pytest.mark.parametrize(
     ("code", "reason"),
     [
         ("import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\n", "was ended by signal 9"),
-        ("import os, signal\nos.kill(os.getppid(), signal.SIGTERM)\n", "was ended by signal 15"),
-        ("while True:\n    pass\n", "was ended for its time limit"),
+        ("import time\ntime.sleep(60)\n", "was ended for its time limit"),
         ("held = []\nwhile True:\n    held.append(bytes(1 << 22))\n", "was ended for its memory limit"),
         ("raise SystemExit(127)\n", "ended with exit code 127: without a word"),
     ],
 )
 async def test_an_attempt_that_ends_the_check_has_failed(
-    project: Path, sandbox: Sandbox, code: str, reason: str
+    project: Path, either: Sandbox, code: str, reason: str
 ) -> None:
     (project / "start.py").write_text(
         "import os, subprocess, sys\nif os.path.exists('add.py'): sys.exit(subprocess.call(['python3', 'add.py']))\n"
     )
-    limits = Limits(seconds=3, memory_mb=200, grace_seconds=0.5)
-    found = await scorer(project, "python start.py", sandbox, limits).score(TASK, left({"add.py": code}))
+    limits = Limits(seconds=2, memory_mb=200, grace_seconds=0.5)
+    found = await scorer(project, "python start.py", either, limits).score(TASK, left({"add.py": code}))
     assert (found.hard, found.feedback) == (0, f"the check {reason}")
 
 

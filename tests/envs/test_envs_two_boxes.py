@@ -54,7 +54,15 @@ LOST = {"solution.py": WRONG, "main.py": MAIN, "total.txt": "4\n"}
 
 
 @pytest.mark.parametrize("template", COMMANDS)
-async def test_a_template_gives_the_honest_attempt_1_and_a_wrong_one_0(template: str, sandbox: Sandbox) -> None:
+async def test_a_template_gives_the_honest_attempt_1_and_a_wrong_one_0(template: str, best: Sandbox) -> None:
+    await tell_apart(template, best)
+
+
+async def test_a_template_tells_them_apart_in_either_sandbox(sandbox: Sandbox) -> None:
+    await tell_apart("unittest", sandbox)
+
+
+async def tell_apart(template: str, sandbox: Sandbox) -> None:
     scorer = judge(COMMANDS[template], sandbox)
     assert (await scorer.score(TASK, attempt(HONEST))).hard == 1
     score = await scorer.score(TASK, attempt(LOST))
@@ -80,7 +88,6 @@ CHEATS = {
     "exit 0 when called": {"solution.py": "import os\ndef add(a, b):\n    os._exit(0)\n"},
     "prints a score": {"solution.py": "print('{\"score\": 1}', flush=True)\n" + WRONG},
     "reads the judge": {"solution.py": LOOK.format(templates=str(TEMPLATES))},
-    "git monitor": {".git/config": "[core]\n\tfsmonitor = exit 0\n"},
     "conftest.py": {"conftest.py": "import os\nos._exit(0)\n", "pytest/conftest.py": "import os\nos._exit(0)\n"},
     "sitecustomize.py": {"sitecustomize.py": "import os\nos._exit(0)\n"},
     # further ones
@@ -117,19 +124,24 @@ CHEATS = {
 
 
 @pytest.mark.parametrize("cheat", CHEATS)
+async def test_no_cheat_scores_with_unittest(cheat: str, best: Sandbox) -> None:
+    await lose("unittest", cheat, best)
+
+
+@pytest.mark.parametrize("cheat", ["pytest.py", "conftest.py", "exit 0 when called", "raises out of str"])
 async def test_no_cheat_scores_with_pytest(cheat: str, best: Sandbox) -> None:
     await lose("pytest", cheat, best)
 
 
-@pytest.mark.parametrize("cheat", ["unittest.py", "exit 0 when imported", "patches json"])
-@pytest.mark.parametrize("template", ["unittest", "command", "diff"])
+@pytest.mark.parametrize("cheat", ["json.py", "exit 0 when imported"])
+@pytest.mark.parametrize("template", ["command", "diff"])
 async def test_no_cheat_scores_with_the_other_templates(template: str, cheat: str, best: Sandbox) -> None:
     await lose(template, cheat, best)
 
 
-@pytest.mark.parametrize("cheat", ["exit 0 when called", "reads the judge", "writes the score file"])
+@pytest.mark.parametrize("cheat", ["reads the judge", "writes the score file"])
 async def test_no_cheat_scores_with_either_sandbox(cheat: str, sandbox: Sandbox) -> None:
-    await lose("pytest", cheat, sandbox)
+    await lose("unittest", cheat, sandbox)
 
 
 async def lose(template: str, cheat: str, sandbox: Sandbox) -> None:
@@ -160,22 +172,22 @@ async def test_programs_share_their_workspace_and_files_come_back(tmp_path: Path
     assert score.hard == 1, score.feedback
 
 
-async def test_the_code_of_the_guide_runs(tmp_path: Path, sandbox: Sandbox) -> None:
+async def test_the_code_of_the_guide_runs(tmp_path: Path, best: Sandbox) -> None:
     (block,) = blocks(DOCS / "guides" / "command-environment.md", "py")
     (tmp_path / "check.py").write_text(block.text)
     main = "import os\nn = int(input()) ** 2\nprint(n)\nos.mkdir('out')\nopen('out/total.txt', 'w').write(str(n))\n"
-    score = await judge("python check.py", sandbox, tmp_path).score(
+    score = await judge("python check.py", best, tmp_path).score(
         TASK, attempt({"solution.py": RIGHT, "main.py": main})
     )
     assert score.hard == 1, score.feedback
 
 
-async def test_a_shell_script_asks_by_the_command(tmp_path: Path, sandbox: Sandbox) -> None:
+async def test_a_shell_script_asks_by_the_command(tmp_path: Path, best: Sandbox) -> None:
     (tmp_path / "check.sh").write_text('[ "$(echo 4 5 | python3 -m etude_attempt python3 main.py)" = 9 ]\n')
-    assert (await judge("sh check.sh", sandbox, tmp_path).score(TASK, attempt(HONEST))).hard == 1
+    assert (await judge("sh check.sh", best, tmp_path).score(TASK, attempt(HONEST))).hard == 1
 
 
-async def test_state_stays_between_calls_until_the_process_ends(tmp_path: Path, sandbox: Sandbox) -> None:
+async def test_state_stays_between_calls_until_the_process_ends(tmp_path: Path, best: Sandbox) -> None:
     counter = "import os\nn = 0\ndef up(by=1):\n    global n\n    n += by\n    return [n, {'n': None}]\n"
     script = (
         "it = module('counter')\nassert it.up() == [1, {'n': None}] and it.up(by=2)[0] == 3\n"
@@ -183,7 +195,7 @@ async def test_state_stays_between_calls_until_the_process_ends(tmp_path: Path, 
         "assert it.up()[0] == 1\n"
     )
     counter += "def end():\n    os._exit(3)\n"
-    score = await score_of(tmp_path, script, {"counter.py": counter}, sandbox)
+    score = await score_of(tmp_path, script, {"counter.py": counter}, best)
     assert score.hard == 1, score.feedback
 
 
@@ -201,10 +213,10 @@ async def test_endless_code_is_a_failed_attempt_with_the_reason(tmp_path: Path, 
     assert "time limit" in score.feedback
 
 
-async def test_a_program_that_this_machine_lacks_is_not_the_attempts_fault(tmp_path: Path, sandbox: Sandbox) -> None:
+async def test_a_program_that_this_machine_lacks_is_not_the_attempts_fault(tmp_path: Path, best: Sandbox) -> None:
     with pytest.raises(BoundaryError, match="no-such-program"):
-        await score_of(tmp_path, "run(['no-such-program'])\n", {}, sandbox)
-    score = await score_of(tmp_path, "run(['./no-such-program'])\n", {}, sandbox)
+        await score_of(tmp_path, "run(['no-such-program'])\n", {}, best)
+    score = await score_of(tmp_path, "run(['./no-such-program'])\n", {}, best)
     assert score.hard == 0
     assert "no-such-program" in score.feedback
 
