@@ -19,7 +19,7 @@ TELLING = {
     "own_environment": ["gain on test tasks, in words in place: +0."],
     "own_model": ["gain on test tasks: +1.00"],
     "own_scorer": ["gain on test tasks, half of it partial credit: +0."],
-    "spreadsheets": ["gain on test workbooks: +0.2", "best skill: runs/spreadsheets/best/spreadsheets/SKILL.md"],
+    "spreadsheets": ["gain on test workbooks: +0.", "best skill: runs/spreadsheets/best/spreadsheets/SKILL.md"],
     "replace_a_prompt": ["gain on test tasks: +0."],
     "train_from_python": ["gain on 30 test tasks: +0.", "best skill: runs/train-from-python/best/counting/SKILL.md"],
     "watch_events": ["step 1: accepted", "stopped after step", "attempts: {'completed': "],

@@ -1,33 +1,56 @@
+import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from small_night import MODELS, Small
 
 from etude.cli.demo import make_project
 from etude.cli.main import main
 
 
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
+    """A folder `demo` that the first worker of the tests makes and all of them read."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        folder = factory.mktemp(name) / "demo"
+        make(folder)
+        return folder
+    place = factory.getbasetemp().parent / name
+    with FileLock(f"{place}.lock"):
+        if not (place / "made").exists():
+            shutil.rmtree(place, ignore_errors=True)  # of a worker that did not come to the end
+            place.mkdir()
+            make(place / "demo")
+            (place / "made").touch()
+    return place / "demo"
+
+
 @pytest.fixture(scope="session")
 def demo_done(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A demo project of two epochs with its finished run. Look, do not touch: copy it with `demo_project`."""
-    folder = tmp_path_factory.mktemp("cli") / "demo"
-    folder.mkdir()
-    make_project(folder)
-    settings = folder / "etude.yaml"
-    settings.write_text(settings.read_text().replace("epochs: 4", "epochs: 2"))
-    assert main(["demo", "--folder", str(folder)]) == 0
-    return folder
+
+    def make(folder: Path) -> None:
+        folder.mkdir()
+        make_project(folder)
+        settings = folder / "etude.yaml"
+        settings.write_text(settings.read_text().replace("epochs: 4", "epochs: 2"))
+        assert main(["demo", "--folder", str(folder)]) == 0
+
+    return made_once(tmp_path_factory, "cli", make)
 
 
 @pytest.fixture(scope="session")
 def paper_done(demo_done: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The demo project with a finished run of two epochs by the published loop. Look, do not touch."""
-    folder = tmp_path_factory.mktemp("paper") / "demo"
-    shutil.copytree(demo_done, folder, ignore=shutil.ignore_patterns("runs"))
-    words = ["train", str(folder / "etude.yaml"), "--search.policy", "paper", "--train.epochs", "2"]
-    assert main(words) == 0
-    return folder
+
+    def make(folder: Path) -> None:
+        shutil.copytree(demo_done, folder, ignore=shutil.ignore_patterns("runs"))
+        words = ["train", str(folder / "etude.yaml"), "--search.policy", "paper", "--train.epochs", "2"]
+        assert main(words) == 0
+
+    return made_once(tmp_path_factory, "paper", make)
 
 
 @pytest.fixture

@@ -179,7 +179,7 @@ def test_no_command_touches_a_project_that_names_everything(
 
 
 def test_plain_settings_ask_nothing_and_find_no_module_and_no_plugin_of_the_folder(stranger: Stranger) -> None:
-    for words in (["doctor"], ["plan"], ["train"]):
+    for words in (["plan"], ["train"]):
         done = stranger.run(*words)
         assert done.returncode == 0, done
     again = stranger.run("plan", "--target.model", "adapter:google:g")
@@ -366,7 +366,7 @@ def test_a_compiled_file_does_not_stand_in_for_the_source_that_was_trusted(stran
     assert stranger.canaries == ["canary"]
 
 
-@pytest.mark.parametrize(("answer", "canaries"), [("y", ["canary"]), ("n", []), ("", [])])
+@pytest.mark.parametrize(("answer", "canaries"), [("y", ["canary"]), ("", [])])
 def test_at_a_terminal_the_user_is_asked_once(stranger: Stranger, answer: str, canaries: list[str]) -> None:
     stranger.settle({"env": {"name": "canary:Env", "note": "\x1b[2J\nenv.name: nothing"}})
     master, slave = pty.openpty()

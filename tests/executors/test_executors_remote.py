@@ -191,7 +191,7 @@ async def test_workers_have_no_keys_and_work_in_the_folder_of_this_process(tmp_p
     ],
 )
 async def test_a_worker_that_cannot_make_these_attempts_stops_the_run(more: dict[str, str], message: str) -> None:
-    async with rollout_with(ProcessExecutor(), echo, **more) as rollout:
+    async with rollout_with(ProcessExecutor(1, 1), echo, **more) as rollout:
         with pytest.raises(StopRun, match=message):
             await attempts(rollout, "answer x", "answer y")
 
@@ -240,16 +240,16 @@ async def test_killed_at_random_moments_nothing_is_lost(tmp_path) -> None:
         return await journal.once("reply", text, str, work)
 
     async def kill(moments: random.Random) -> None:
-        for _ in range(6):
+        for _ in range(4):
             await asyncio.sleep(moments.uniform(0.1, 0.5))
             if executor.running:
                 os.kill(moments.choice(executor.running).pid, signal.SIGKILL)
 
     async with rollout_with(executor, answer) as rollout:
         killing = asyncio.create_task(kill(random.Random(1)))
-        inputs = [f"ask {number}" for number in range(400)]
+        inputs = [f"ask {number}" for number in range(150)]
         made = await attempts(rollout, *inputs)
         await killing
     journal.close()
-    assert [attempt.trajectory.answer for attempt in made] == [*map(str, range(400))]
+    assert [attempt.trajectory.answer for attempt in made] == [*map(str, range(150))]
     assert len(asked) == len(set(asked))

@@ -28,7 +28,7 @@ def run(capsys, *words: str) -> dict:
 
 def test_the_project_with_a_grader_of_its_own_trains_and_a_second_start_calls_nobody(tmp_path, capsys) -> None:
     words = [str(ROOT / "examples" / "command" / "etude.yaml"), "--run.folder", str(tmp_path)]
-    words += ["--env.limit={train: 14, val: 6, test: 10}", "--env.split_seed", "1", "--train.epochs", "1"]
+    words += ["--env.limit={train: 12, val: 6, test: 6}", "--env.split_seed", "1", "--train.epochs", "1"]
     words += ["--search.policy", "paper"]  # six validation tasks show no gain
     trust(words[0])
     first = run(capsys, *words)
@@ -62,7 +62,7 @@ def test_an_agent_with_tools_learns_from_a_check_of_its_workspace(tmp_path: Path
     (tmp_path / "start" / "notes").mkdir(parents=True)
     (tmp_path / "start" / "notes" / "rules.md").write_text("Be brief.")
     (tmp_path / "checks" / "check.py").write_text(CHECK)
-    tasks = make_tasks("counting", 18, seed=5)
+    tasks = make_tasks("counting", 12, seed=5)
     (tmp_path / "checks" / "expected.json").write_text(json.dumps({task.id: str(task.gold) for task in tasks}))
     rows = [
         {"id": task.id, "input": f"{task.input} Write the answer to answer.txt.", "files": "start"} for task in tasks

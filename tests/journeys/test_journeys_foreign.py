@@ -17,15 +17,16 @@ SKILL = Skill(name="everyday-tasks", text=SEED_SKILL)
 def test_the_agent_with_tools_learns_from_folders_of_harbor(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tasks = make_tasks("dates", 30, seed=3)
-    splits = {"train": tasks[:10], "val": tasks[10:20], "test": tasks[20:30]}
+    tasks = make_tasks("dates", 16, seed=3)
+    splits = {"train": tasks[:8], "val": tasks[8:12], "test": tasks[12:]}
     for split, some in splits.items():
         for task in some:
             write_task(tmp_path / split / task.id, task.input, str(task.gold))
     config = {
         "env": {"name": "harbor", **{split: str(tmp_path / split) for split in splits}},
         "agent": {"name": "tools"},
-        "train": {"epochs": 2, "batch_size": 10},
+        "search": {"policy": "paper"},  # four validation tasks show no gain
+        "train": {"epochs": 1, "batch_size": 10},
         "limits": {"concurrency": 4},
         "run": {"folder": str(tmp_path / "runs"), "name": "folders"},
     }

@@ -57,14 +57,13 @@ def tasks_of(asked: str, cites: list[str]) -> list[str]:
 @pytest.mark.parametrize(
     ("policy", "change", "counted"),
     [
-        ("paper", lambda asked, cites: [], "uncited"),
         ("evidence", lambda asked, cites: [], "uncited"),
         ("evidence", tasks_of, "repaired_cites"),
         ("paper", lambda asked, cites: [cite.removeprefix("a-") for cite in cites], "repaired_cites"),
         ("evidence", lambda asked, cites: ", ".join(cites), ""),
         ("evidence", lambda asked, cites: ["a-99999999", "attempt 12"], "uncited"),
     ],
-    ids=["empty-paper", "empty", "tasks", "prefix-paper", "text", "invented"],
+    ids=["empty", "tasks", "prefix-paper", "text", "invented"],
 )
 def test_a_run_learns_whatever_becomes_of_the_citations(
     tmp_path: Path, policy: str, change: Any, counted: str
@@ -108,8 +107,7 @@ def memorising(cited: bool) -> Spoil:
     return spoil
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("cited", [True, False])
+@pytest.mark.parametrize(("policy", "cited"), [("evidence", True), ("paper", False)])
 def test_a_run_learns_rules_and_keeps_no_answer_that_was_copied(tmp_path: Path, policy: str, cited: bool) -> None:
     _, skill = train(tmp_path, memorising(cited), policy)
     assert true_score(skill, REST) > true_score(SEED_SKILL, REST) + 0.2

@@ -3,7 +3,7 @@ quarter more than they may. Each says what it has written so far."""
 
 import pytest
 from sandbox_boxes import as_user
-from test_sandbox_limits import PAIRS
+from test_sandbox_limits import PAIRS, cases
 
 BEGIN = """
 import os
@@ -45,8 +45,9 @@ with open(name, "wb", 0) as file:
 }
 
 
-@pytest.mark.parametrize("trick", FAST)
-@pytest.mark.parametrize(("sandbox", "user"), PAIRS, indirect=True)
+@pytest.mark.parametrize(
+    ("sandbox", "user", "trick"), cases(FAST, "one file", "deleted files"), indirect=["sandbox", "user"]
+)
 def test_a_fast_writer_is_ended_before_it_has_written_a_quarter_more(sandbox, user, trick) -> None:
     # A quarter of less is written in memory before a busy machine lets anybody look.
     over, _, out, err = as_user(user, sandbox, BEGIN + FAST[trick], {"disk_mb": 400, "file_mb": 2000})

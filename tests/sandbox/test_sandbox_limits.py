@@ -2,7 +2,9 @@
 where 100 are allowed, out of sight, waits, and says so."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sandbox_boxes import as_user, sandbox_named
@@ -38,6 +40,7 @@ time.sleep(20)
 print("held", flush=True)
 """
 
+FIRST_THREAD_GONE = "a process whose first thread is gone"
 MEMORY = {
     "shared memory, touched by children that are gone": """
 kept = mmap.mmap(-1, 300 * MB)
@@ -102,7 +105,7 @@ for number in range(15):
 room = mmap.mmap(-1, 150 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000)
 for at in range(0, 150 << 30, 2 * MB): room[at]
 """,
-    "a process whose first thread is gone": """
+    FIRST_THREAD_GONE: """
 import threading
 def hold():
     kept.append(bytearray(b"x") * (300 * MB))
@@ -165,7 +168,12 @@ os.chmod("hidden", 0o600)
 
 
 PAIRS = [("bubblewrap", "this user"), ("landlock", "another user")]
-"""The other two are in `tests/slow/test_slow_limits.py`."""
+"""All of the tricks meet the first pair, some the second. `tests/slow/test_slow_limits.py` has the rest."""
+
+
+def cases(tricks: Iterable[str], *also: str) -> list[Any]:
+    """Pairs with tricks: each with the first pair, and these also with the second."""
+    return [(*PAIRS[0], trick) for trick in tricks] + [(*PAIRS[1], trick) for trick in also]
 
 
 def played(sandbox: Sandbox, user: int, code: str, **limits: int) -> tuple[str, str]:
@@ -174,8 +182,11 @@ def played(sandbox: Sandbox, user: int, code: str, **limits: int) -> tuple[str, 
     return over or ("refused" if status else f"nothing: {err}"), out
 
 
-@pytest.mark.parametrize("trick", MEMORY)
-@pytest.mark.parametrize(("sandbox", "user"), PAIRS, indirect=True)
+@pytest.mark.parametrize(
+    ("sandbox", "user", "trick"),
+    cases(MEMORY, "memory files in flight", "System V segments that nobody has attached", FIRST_THREAD_GONE),
+    indirect=["sandbox", "user"],
+)
 def test_memory_out_of_sight_is_counted_or_refused(sandbox, user, trick) -> None:
     over, out = played(sandbox, user, MEMORY[trick], memory_mb=100, disk_mb=4000)
     assert (over in ("memory limit", "refused"), out) == (True, ""), over
@@ -221,7 +232,10 @@ def test_files_that_are_written_are_not_memory(group) -> None:
     assert played(sandbox_named("bubblewrap"), os.getuid(), code, memory_mb=100)[1] == "held\n"
 
 
-@pytest.mark.parametrize("trick", DISK)
-@pytest.mark.parametrize(("sandbox", "user"), PAIRS, indirect=True)
+@pytest.mark.parametrize(
+    ("sandbox", "user", "trick"),
+    cases(DISK, "deleted files in flight", "a folder that is not readable"),
+    indirect=["sandbox", "user"],
+)
 def test_files_out_of_sight_are_counted(sandbox, user, trick) -> None:
     assert played(sandbox, user, WRITE + DISK[trick], memory_mb=2000, disk_mb=100) == ("disk limit", "")

@@ -1,4 +1,4 @@
-"""The tricks of `tests/sandbox/test_sandbox_limits.py`, with each sandbox for the user left out there."""
+"""The tricks of `tests/sandbox/test_sandbox_limits.py`, with each sandbox and user left out there."""
 
 import os
 
@@ -6,7 +6,7 @@ import pytest
 from sandbox_boxes import sandbox_named
 from test_sandbox_limits import DISK, MEMORY, WRITE, played
 
-PAIRS = [("bubblewrap", 65534), ("landlock", os.getuid())]
+PAIRS = [("bubblewrap", 65534), ("landlock", os.getuid()), ("landlock", 65534)]
 pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
 
 

@@ -1,0 +1,84 @@
+"""Nights end to end through the command, as in `tests/journeys/test_journeys_sleep.py`: on real transcripts, with a
+linked memory file, with a wrong key, stopped at once."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from small_night import Small
+from test_journeys_sleep import etude, settings, stopped_by_ctrl_c, through_a_night
+
+from etude.simulation.endpoint import Endpoint, running_endpoint
+
+TRANSCRIPTS = Path(__file__).resolve().parents[2].parent / "shared" / "transcripts"
+SEED = 3
+"""With it the summaries of the real transcripts are for training, and some of the briefs are held out."""
+SOURCES = ["claude-code", "codex", "qwen-code", "gemini-cli", "pi", "opencode", "copilot-cli"]
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    with running_endpoint() as found:
+        yield found
+
+
+def test_a_linked_memory_file_gets_its_block_where_it_is_and_loses_it_again(
+    tmp_path: Path, endpoint: Endpoint
+) -> None:
+    small = Small(tmp_path, n=6)
+    memory = small.project / "AGENTS.md"
+    (small.project / "CLAUDE.md").rename(memory)
+    (small.project / "CLAUDE.md").symlink_to("AGENTS.md")
+    memory.chmod(0o640)
+    settings(small, endpoint.url, skill=False)
+    report = through_a_night(small)
+    assert [(one["name"], one["status"]) for one in report["documents"]] == [("memory", "accepted")]
+    assert (small.project / "CLAUDE.md").is_symlink()
+    assert memory.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.skipif(not TRANSCRIPTS.is_dir(), reason="the transcripts are not beside this checkout")
+def test_a_night_on_the_real_transcripts_of_all_programs(tmp_path: Path, endpoint: Endpoint) -> None:
+    small = Small(tmp_path, n=6)
+    for run in sorted(TRANSCRIPTS.glob("*/*/home")):
+        shutil.copytree(run, small.home, dirs_exist_ok=True)
+    skill, memory = small.project / ".claude" / "skills" / "learned" / "SKILL.md", small.project / "CLAUDE.md"
+    everywhere = {"project": "/", "skill": str(skill), "memory": str(memory), "max_tasks": 200}
+    settings(small, endpoint.url, seed=SEED, **everywhere)
+    shown = json.loads(etude(small, "dry-run", "--json"))
+    read = {one["source"]: one["taken"] for one in shown["harvest"]["sources"] if one["taken"]}
+    assert sorted(read) == sorted(SOURCES)
+    report = through_a_night(small)
+    assert report["sessions"] == read
+    assert report["problems"] == shown["harvest"]["problems"]
+    # At the end of a session the user of each program asked for a summary. That is one kind of request, so that the
+    # invented briefs beside it are what is held out.
+    (kept,) = small.base.glob("*/nights/0001/tasks.json")
+    tasks = json.loads(kept.read_text())["tasks"]
+    asked = {task["id"]: task for task in tasks if task["type"] == "summary"}
+    assert {one["source"] for task in asked.values() for one in task["sessions"]} == set(SOURCES)
+    assert {task["split"] for task in asked.values()} == {"train"}
+    rules = json.loads(etude(small, "explain", "--json"))["rules"]
+    (rule,) = (rule for rule in rules if "summar" in rule["text"])
+    assert asked.keys() <= set(rule["evidence"]["tasks"])
+    assert {name.partition(":")[0] for name in rule["evidence"]["sessions"]} == set(SOURCES)
+
+
+def test_a_wrong_key_stops_the_night_and_nothing_is_used(tmp_path: Path) -> None:
+    small = Small(tmp_path, n=4)
+    with running_endpoint(key="right") as endpoint:
+        settings(small, endpoint.url)
+        found = json.loads(etude(small, "run", "--json", code=1))
+    assert "target model" in found["error"]
+    assert "HTTP 401" in found["error"]
+    assert small.ledger() == {}
+    assert (found["status"], found["resumes"], found["exit_code"]) == ("error", True, 1)
+    with running_endpoint() as endpoint:
+        settings(small, endpoint.url)
+        assert json.loads(etude(small, "run", "--json"))["night"] == 1
+
+
+def test_a_second_ctrl_c_stops_a_night_at_once_and_the_next_run_ends_it(tmp_path: Path) -> None:
+    stopped_by_ctrl_c(tmp_path, 2)
