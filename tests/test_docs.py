@@ -74,11 +74,34 @@ def test_every_page_can_be_reached_from_the_index() -> None:
     assert {page for page in PAGES if page.is_relative_to(DOCS)} - seen == set()
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python", "console")], ids=name_of)
-def test_the_code_and_the_sessions_of_a_page_run_in_their_order(tmp_path, monkeypatch, capsys, page: Path) -> None:
+LONG = DOCS / "guides" / "train-a-skill-for-my-agent.md"
+"""Its session trains over checks in sandboxes: `tests/slow/test_slow_docs.py` runs it."""
+RUN = [page for page in PAGES if page != LONG and blocks(page, "python", "console")]
+
+
+@pytest.fixture
+def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody in an empty folder, without settings in the environment."""
     monkeypatch.chdir(tmp_path)
     for name in [name for name in os.environ if name.startswith(("ETUDE_", "OPENAI_"))]:
         monkeypatch.delenv(name)
+
+
+@pytest.mark.parametrize("page", RUN, ids=name_of)
+def test_the_code_and_the_sessions_of_a_page_run_in_their_order(reader, monkeypatch, capsys, page: Path) -> None:
+    runs_in_its_order(page, monkeypatch, capsys)
+
+
+def test_the_code_of_the_longest_page_makes_a_project_that_can_be_trained(reader, capsys) -> None:
+    namespace: dict[str, object] = {"__name__": "page"}
+    for block in blocks(LONG, "python"):
+        exec(compile(block.text, f"<{block.place}>", "exec"), namespace)
+    trust("etude.yaml")
+    assert main(["plan"]) == 0
+    assert "16 train, 12 val" in capsys.readouterr().out
+
+
+def runs_in_its_order(page: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     namespace: dict[str, object] = {"__name__": "page"}
     before = ""
     for block in blocks(page, "python", "console", "text"):

@@ -41,7 +41,7 @@ async def until_ended(client: Client) -> dict[str, Any]:
 
 async def test_an_agent_plans_trains_and_explains_within_the_cap(fresh_project: Path) -> None:
     settings = fresh_project / "etude.yaml"
-    settings.write_text(settings.read_text().replace(*SMALL))
+    settings.write_text(settings.read_text().replace(*SMALL).replace("env:\n", "env:\n  limit: 12\n"))
     config = str(settings)
     words = ["-m", "etude", "mcp", "--calls", "5000", "--tokens", "5000000"]
     async with Client(StdioServerParameters(command=sys.executable, args=words)) as client:

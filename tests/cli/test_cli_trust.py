@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -17,6 +17,7 @@ import yaml
 
 from etude.agents.program import CommandOptions
 from etude.agents.tools import ToolsOptions
+from etude.cli.main import main
 from etude.cli.parsing.parser import VERBS
 from etude.cli.trust import foreign, trust_hash
 from etude.config import make_config
@@ -85,6 +86,23 @@ def stranger(tmp_path: Path) -> Stranger:
 
 
 @pytest.fixture
+def refused(
+    stranger: Stranger, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., str]:
+    """What a command says that refuses the project: as `run`, in this process, since nothing of it is imported."""
+    monkeypatch.chdir(stranger.folder)
+    monkeypatch.setenv("SECRET", "s3cret-of-the-user")
+    monkeypatch.setenv("OPENAI_API_KEY", "k3y-of-the-user")
+
+    def run(*words: str) -> str:
+        assert main([*words]) == 2
+        assert stranger.canaries == []
+        return capsys.readouterr().err
+
+    return run
+
+
+@pytest.fixture
 def listener(stranger: Stranger) -> Iterator[str]:
     """The address of a server that leaves a file for each request."""
 
@@ -127,22 +145,37 @@ THINGS = {
 @pytest.mark.slow
 @pytest.mark.parametrize(("settings", "canary", "verb"), THINGS.values(), ids=THINGS)
 def test_nothing_is_touched_before_it_is_trusted(
-    stranger: Stranger, listener: str, settings: dict[str, object], canary: str, verb: str
+    stranger: Stranger,
+    listener: str,
+    refused: Callable[..., str],
+    settings: dict[str, object],
+    canary: str,
+    verb: str,
 ) -> None:
     stranger.settle(yaml.safe_load(yaml.safe_dump(settings).replace("URL", listener)))
-    refused = stranger.run("plan")
-    assert refused.returncode == 2, refused
-    assert "nothing was imported, run or sent" in refused.stderr
-    assert stranger.canaries == []
-    (given,) = re.findall("--trust ([0-9a-f]{64})$", refused.stderr.strip())
+    said = refused("plan")
+    assert "nothing was imported, run or sent" in said
+    (given,) = re.findall("--trust ([0-9a-f]{64})$", said.strip())
     stranger.run(*verb.split(), "--trust", given)
     assert canary in stranger.canaries
 
 
+READING = ["demo", "doctor", "plan", "train", "evaluate", "compare", "recheck", "verify"]
+NIGHTS = ["sleep run", "sleep dry-run", "sleep harvest", "sleep schedule"]
+
+
 @pytest.mark.slow
-def test_no_command_touches_a_project_that_names_everything(
+def test_commands_that_read_settings_touch_no_project_that_names_everything(
     stranger: Stranger, demo_done: Path, listener: str
 ) -> None:
+    """The others are in `tests/slow/test_slow_trust.py`."""
+    names_everything(stranger, demo_done, listener)
+    tried = {*READING, *NIGHTS}
+    assert {verb.name for verb in VERBS if verb.dotted} <= tried
+    assert refusing(stranger, [verb.name for verb in VERBS if verb.name in tried]) == [*READING, *NIGHTS]
+
+
+def names_everything(stranger: Stranger, demo_done: Path, listener: str) -> None:
     shutil.copytree(demo_done / "runs" / "demo", stranger.folder / "runs" / "demo")
     shutil.copytree(stranger.folder, stranger.folder / "demo", ignore=shutil.ignore_patterns("runs", "demo"))
     whole: dict[str, object] = {}
@@ -150,6 +183,10 @@ def test_no_command_touches_a_project_that_names_everything(
         whole |= yaml.safe_load(yaml.safe_dump(settings).replace("URL", listener))
     stranger.settle(whole)
     shutil.copy(stranger.folder / "etude.yaml", stranger.folder / "demo")
+
+
+def refusing(stranger: Stranger, verbs: list[str]) -> list[str]:
+    """Which of these commands refuse the project. None of them touches it."""
     skill, run, settled = "demo:best", ["demo"], []
     words: dict[str, list[str]] = {
         "demo": ["--folder", "demo"],
@@ -166,16 +203,12 @@ def test_no_command_touches_a_project_that_names_everything(
         "sleep harvest": ["--project", "."],
         "sleep schedule": ["--print"],
     }
-    for verb in VERBS:
-        if verb.name == "simulate":
-            continue  # serves until it is ended, and reads no file
-        done = stranger.run(*verb.name.split(), *words.get(verb.name, []))
-        assert stranger.canaries == [], (verb.name, done)
-        settled += [verb.name] if "nothing was imported" in done.stderr else []
-        assert "Traceback" not in done.stderr, (verb.name, done)
-    acts = ["demo", "doctor", "plan", "train", "evaluate", "compare", "recheck", "verify"]
-    assert settled == [*acts, "sleep run", "sleep dry-run", "sleep harvest", "sleep schedule"]
-    assert {verb.name for verb in VERBS if verb.dotted} <= set(settled)
+    for verb in verbs:
+        done = stranger.run(*verb.split(), *words.get(verb, []))
+        assert stranger.canaries == [], (verb, done)
+        settled += [verb] if "nothing was imported" in done.stderr else []
+        assert "Traceback" not in done.stderr, (verb, done)
+    return settled
 
 
 def test_plain_settings_ask_nothing_and_find_no_module_and_no_plugin_of_the_folder(stranger: Stranger) -> None:
@@ -305,16 +338,14 @@ def test_an_answer_holds_for_these_contents_in_this_folder(stranger: Stranger, t
 
 
 def test_an_old_hash_is_refused_and_what_is_kept_is_for_its_owner_only(
-    stranger: Stranger, monkeypatch: pytest.MonkeyPatch
+    stranger: Stranger, refused: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(stranger.folder / "kept"))
     stranger.settle({"env": {"name": "canary:Env"}})
-    refused = stranger.run("plan", "--trust", "0" * 64)
-    assert refused.returncode == 2
-    assert "the list of --trust was another one, or a file has changed" in refused.stderr
-    assert stranger.canaries == []
+    said = refused("plan", "--trust", "0" * 64)
+    assert "the list of --trust was another one, or a file has changed" in said
     assert not (stranger.folder / "kept").exists()
-    (given,) = re.findall("--trust ([0-9a-f]{64})$", refused.stderr.strip())
+    (given,) = re.findall("--trust ([0-9a-f]{64})$", said.strip())
     stranger.run("plan", "--trust", given)
     (kept,) = (stranger.folder / "kept" / "etude" / "trusted").iterdir()
     assert (kept.stat().st_mode & 0o777, kept.parent.stat().st_mode & 0o777) == (0o600, 0o700)
@@ -327,28 +358,26 @@ def test_what_the_command_line_sets_is_the_word_of_the_user(stranger: Stranger) 
 
 
 def test_words_of_the_user_do_not_vouch_for_the_rest_of_the_file(
-    stranger: Stranger, monkeypatch: pytest.MonkeyPatch
+    stranger: Stranger, refused: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scorer = {"name": "canary:Scorer"}
     stranger.settle({"env": {**DATA, "scorer": scorer}, "agent": {"name": "claude-code", "env": {"A": "b"}}})
     typed = ["--env.scorer={strict: true}", "--agent.env={C: d}", "--agent.name", "chat"]
-    refused = stranger.run("plan", *typed)
-    assert "env.scorer.name: import 'canary:Scorer'" in refused.stderr
-    assert "agent.env.A, agent.env.C: set" in refused.stderr
+    said = refused("plan", *typed)
+    assert "env.scorer.name: import 'canary:Scorer'" in said
+    assert "agent.env.A, agent.env.C: set" in said
     stranger.settle({})
     monkeypatch.setenv("ETUDE_ENV__NAME", "canary:Env")  # a project can bring variables in an .env file
-    assert "env.name: import 'canary:Env'" in stranger.run("plan").stderr
-    assert stranger.canaries == []
+    assert "env.name: import 'canary:Env'" in refused("plan")
 
 
-def test_another_target_does_not_open_an_address_of_the_file(stranger: Stranger, listener: str) -> None:
+def test_another_target_does_not_open_an_address_of_the_file(
+    stranger: Stranger, refused: Callable[..., str], listener: str
+) -> None:
     stranger.settle({"target": {"model": "simulated:target", "base_url": listener}})
     assert stranger.run("plan").returncode == 0  # nothing is sent to it
     for words in (["evaluate", "--target", "openai:m"], ["doctor", "--live", "--target.model", "openai:m"]):
-        refused = stranger.run(*words)
-        assert refused.returncode == 2, refused
-        assert "send 'OPENAI_API_KEY' to 'http://127.0.0.1" in refused.stderr
-    assert stranger.canaries == []
+        assert "send 'OPENAI_API_KEY' to 'http://127.0.0.1" in refused(*words)
 
 
 def test_a_compiled_file_does_not_stand_in_for_the_source_that_was_trusted(stranger: Stranger) -> None:
@@ -384,11 +413,12 @@ def test_at_a_terminal_the_user_is_asked_once(stranger: Stranger, answer: str, c
     assert ("nothing was imported" in stranger.run("plan").stderr) == (not canaries)
 
 
-def test_a_night_has_the_trust_that_was_given_when_it_was_set_up(stranger: Stranger) -> None:
-    refused = stranger.run("sleep", "run")
-    assert refused.returncode == 2
-    assert "sleep.sources: import 'canary:Source'" in refused.stderr
-    assert "sleep.tasks: run ['./program.sh']" in refused.stderr
+def test_a_night_has_the_trust_that_was_given_when_it_was_set_up(
+    stranger: Stranger, refused: Callable[..., str]
+) -> None:
+    said = refused("sleep", "run")
+    assert "sleep.sources: import 'canary:Source'" in said
+    assert "sleep.tasks: run ['./program.sh']" in said
     trust("sleep.yaml", stranger.folder)
     command = json.loads(stranger.run("sleep", "schedule", "--print", "--json").stdout)["command"]
     done = subprocess.run(command, cwd=stranger.folder, capture_output=True, text=True, check=False)

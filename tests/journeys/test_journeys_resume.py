@@ -31,14 +31,19 @@ def undisturbed(tmp_path_factory, request) -> Whole:
 
 
 @pytest.mark.slow
-def test_a_run_killed_before_or_after_any_write_ends_as_an_undisturbed_one(tmp_path, undisturbed) -> None:
+def test_a_run_killed_before_or_after_a_write_ends_as_an_undisturbed_one(tmp_path, undisturbed) -> None:
+    ends_alike_when_killed(undisturbed, tmp_path, every=3)
+
+
+def ends_alike_when_killed(undisturbed: Whole, tmp_path: Path, every: int = 1) -> None:
+    """Kill it before and after writes, one of `every`: `tests/slow/test_slow_resume.py` takes each."""
     folder, world, search, size = undisturbed
     assert facts(folder) <= 80
     wanted, place, first = tree(folder), tmp_path / "killed", World()
     moments = killed_at_writes(
-        lambda: train(place, first, settings(place, search), size=size), place, first, tmp_path / "left"
+        lambda: train(place, first, settings(place, search), size=size), place, first, tmp_path / "left", every
     )
-    assert len(moments) > facts(folder)
+    assert len(moments) > facts(folder) / every
     for left, answered, lost in moments:
         again = World()
         train(left, again, settings(left, search), size=size)

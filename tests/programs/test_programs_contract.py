@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from program_contract import ProgramContract
 
-from etude.agents.program import ClaudeCodeAgent, CodexAgent, OpenCodeAgent, PiAgent, ProgramAgent
+from etude.agents.program import ClaudeCodeAgent, CodexAgent, PiAgent, ProgramAgent
 from etude.prompts import Prompts
 from etude.testing import ScriptedModel
 
@@ -28,13 +28,6 @@ class TestCodex(ProgramContract):
 class TestClaudeCode(ProgramContract):
     def make_agent(self, target: ScriptedModel, **options: Any) -> ProgramAgent:
         return ClaudeCodeAgent.from_options(options, target, Prompts(), where="agent")
-
-
-class TestOpenCode(ProgramContract):
-    start_seconds = 20.0
-
-    def make_agent(self, target: ScriptedModel, **options: Any) -> ProgramAgent:
-        return OpenCodeAgent.from_options(options, target, Prompts(), where="agent")
 
 
 class TestPi(ProgramContract):

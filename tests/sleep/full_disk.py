@@ -15,9 +15,9 @@ from watched import Writes, watched_writes
 
 from etude.errors import EtudeError
 
-EVERY = 60
+EVERY = 150
 """Of the writes to journals."""
-FEW = 10
+FEW = 25
 """Of the other files in run folders, which the trainer's own tests look at."""
 
 

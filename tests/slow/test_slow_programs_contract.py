@@ -14,6 +14,7 @@ from etude.agents.program import (
     GeminiCliAgent,
     GooseAgent,
     MiniSweAgentAgent,
+    OpenCodeAgent,
     ProgramAgent,
     QwenCodeAgent,
 )
@@ -88,6 +89,13 @@ class TestMiniSweAgent(ProgramContract):
 
     def make_agent(self, target: ScriptedModel, **options: Any) -> ProgramAgent:
         return MiniSweAgentAgent.from_options(options, target, Prompts(), where="agent")
+
+
+class TestOpenCode(ProgramContract):
+    start_seconds = 20.0
+
+    def make_agent(self, target: ScriptedModel, **options: Any) -> ProgramAgent:
+        return OpenCodeAgent.from_options(options, target, Prompts(), where="agent")
 
 
 class TestQwenCode(ProgramContract):
