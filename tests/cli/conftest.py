@@ -1,30 +1,12 @@
-import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 from small_night import MODELS, Small
 
 from etude.cli.demo import make_project
 from etude.cli.main import main
-
-
-def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
-    """A folder `demo` that the first worker of the tests makes and all of them read."""
-    if "PYTEST_XDIST_WORKER" not in os.environ:
-        folder = factory.mktemp(name) / "demo"
-        make(folder)
-        return folder
-    place = factory.getbasetemp().parent / name
-    with FileLock(f"{place}.lock"):
-        if not (place / "made").exists():
-            shutil.rmtree(place, ignore_errors=True)  # of a worker that did not come to the end
-            place.mkdir()
-            make(place / "demo")
-            (place / "made").touch()
-    return place / "demo"
+from made_once import made_once
 
 
 @pytest.fixture(scope="session")

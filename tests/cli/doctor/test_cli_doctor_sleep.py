@@ -9,6 +9,7 @@ import pytest
 
 from etude.cli.main import main
 from etude.sleep.schedule import job_name
+from made_once import remember
 
 Captured = pytest.CaptureFixture[str]
 CONFIG = "demo/etude.yaml"
@@ -42,9 +43,10 @@ def said(found: dict[str, list[dict[str, Any]]], name: str) -> list[tuple[str, s
 
 
 @pytest.fixture
-def night(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project with a sleep.yaml as the current folder, a home without anything in it, and no crontab."""
+def night(here: Path, versions: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with a sleep.yaml as the current folder, a home with nothing but versions in it, and no crontab."""
     (here / "home").mkdir()
+    remember(versions, here / "home" / ".local" / "state")
     (here / "bin").mkdir()
     crontab(here, "echo 'no crontab for you' >&2; exit 1")
     monkeypatch.setenv("PATH", f"{here / 'bin'}:/usr/bin:/bin")

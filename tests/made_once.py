@@ -1,0 +1,32 @@
+"""Folders that take long to make and that all workers of the tests read."""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
+    """The folder `demo` of that name: the first worker of the tests makes it, the others wait for it."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        folder = factory.mktemp(name) / "demo"
+        make(folder)
+        return folder
+    place = factory.getbasetemp().parent / name
+    with FileLock(f"{place}.lock"):
+        if not (place / "made").exists():
+            shutil.rmtree(place, ignore_errors=True)  # of a worker that did not come to the end
+            place.mkdir()
+            make(place / "demo")
+            (place / "made").touch()
+    return place / "demo"
+
+
+def remember(versions: Path, state: Path) -> None:
+    """In this state folder, as if `doctor` had been called before."""
+    if versions.is_file():
+        (state / "etude").mkdir(parents=True, exist_ok=True)
+        shutil.copy(versions, state / "etude")
