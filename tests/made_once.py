@@ -10,7 +10,7 @@ from filelock import FileLock
 
 
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
-    """The folder `demo` of that name: the first worker of the tests makes it, the others wait for it."""
+    """A folder that goes by this name: the first worker of the tests makes it, and the others wait for it."""
     if "PYTEST_XDIST_WORKER" not in os.environ:
         folder = factory.mktemp(name) / "demo"
         make(folder)
