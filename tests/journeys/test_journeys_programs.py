@@ -37,8 +37,8 @@ pytestmark = [
 
 @pytest.mark.parametrize(
     ("program", "delivery"),
-    # OpenCode takes a minute: tests/slow.
-    [("claude-code", "inline"), ("codex", "inline"), ("pi", "install")],
+    # Others are in tests/slow.
+    [("claude-code", "inline"), ("codex", "install")],
 )
 def test_training_through_a_real_program_raises_the_score(tmp_path: Path, program: str, delivery: str) -> None:
     training_raises_the_score(tmp_path, program, delivery)

@@ -32,7 +32,7 @@ def undisturbed(tmp_path_factory, request) -> Whole:
 
 @pytest.mark.slow
 def test_a_run_killed_before_or_after_a_write_ends_as_an_undisturbed_one(tmp_path, undisturbed) -> None:
-    ends_alike_when_killed(undisturbed, tmp_path, every=3)
+    ends_alike_when_killed(undisturbed, tmp_path, every=5)
 
 
 def ends_alike_when_killed(undisturbed: Whole, tmp_path: Path, every: int = 1) -> None:

@@ -20,7 +20,8 @@ from etude.testing import ChatModelContract
 from memory_doubles import FreeSpend
 
 INSTALLED = Path(__file__).resolve().parents[2] / ".tools" / "programs" / "bin"
-PROGRAMS = ["claude-code", "codex", "opencode", "pi"]
+PROGRAMS = ["claude-code", "codex"]
+"""Others are in `tests/slow/test_slow_programs_more.py`."""
 QUESTION = ChatRequest(messages=(system("You answer in one word."), user("Which colour has the sky?")))
 
 TEMPERATURE = """temperature = 0.5 does not reach the model of an agent program
@@ -126,10 +127,7 @@ TOO_LONG = ("400 Bad Request", "prompt is too long: 7712", RejectedRequest)
 @programs
 @pytest.mark.parametrize(
     ("program", "status", "message", "error"),
-    [
-        *((name, *answer) for name in PROGRAMS for answer in (WRONG_KEY, TOO_LONG)),
-        *((name, *NO_MODEL) for name in ("claude-code", "codex")),
-    ],
+    [(name, *answer) for name in PROGRAMS for answer in (WRONG_KEY, TOO_LONG, NO_MODEL)],
 )
 def test_what_will_never_pass_is_reported_at_once_and_is_no_answer(
     program: str, status: str, message: str, error: type[Exception]

@@ -1,4 +1,4 @@
-"""The real programs keep the contract of program agents."""
+"""Two real programs keep the contract of program agents; the others are in tests/slow."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from program_contract import ProgramContract
 
-from etude.agents.program import ClaudeCodeAgent, CodexAgent, PiAgent, ProgramAgent
+from etude.agents.program import ClaudeCodeAgent, CodexAgent, ProgramAgent
 from etude.prompts import Prompts
 from etude.testing import ScriptedModel
 
@@ -28,8 +28,3 @@ class TestCodex(ProgramContract):
 class TestClaudeCode(ProgramContract):
     def make_agent(self, target: ScriptedModel, **options: Any) -> ProgramAgent:
         return ClaudeCodeAgent.from_options(options, target, Prompts(), where="agent")
-
-
-class TestPi(ProgramContract):
-    def make_agent(self, target: ScriptedModel, **options: Any) -> ProgramAgent:
-        return PiAgent.from_options(options, target, Prompts(), where="agent")

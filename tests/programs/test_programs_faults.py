@@ -31,7 +31,8 @@ real = [
     pytest.mark.programs,
     pytest.mark.skipif(not INSTALLED.is_dir(), reason="no agent programs here: scripts/programs installs them"),
 ]
-REAL = ("claude-code", "codex", "opencode", "pi")
+REAL = ("claude-code", "codex")
+"""Others are in `tests/slow/test_slow_programs_more.py`."""
 (TASK,) = make_tasks("counting", 1, seed=1)
 
 

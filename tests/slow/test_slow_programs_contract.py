@@ -15,6 +15,7 @@ from etude.agents.program import (
     GooseAgent,
     MiniSweAgentAgent,
     OpenCodeAgent,
+    PiAgent,
     ProgramAgent,
     QwenCodeAgent,
 )
@@ -96,6 +97,11 @@ class TestOpenCode(ProgramContract):
 
     def make_agent(self, target: ScriptedModel, **options: Any) -> ProgramAgent:
         return OpenCodeAgent.from_options(options, target, Prompts(), where="agent")
+
+
+class TestPi(ProgramContract):
+    def make_agent(self, target: ScriptedModel, **options: Any) -> ProgramAgent:
+        return PiAgent.from_options(options, target, Prompts(), where="agent")
 
 
 class TestQwenCode(ProgramContract):

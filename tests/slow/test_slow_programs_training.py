@@ -1,4 +1,4 @@
-"""Training with an agent program that is slow to start."""
+"""Training with further agent programs."""
 
 from pathlib import Path
 
@@ -14,5 +14,6 @@ pytestmark = [
 ]
 
 
-def test_training_through_opencode_raises_the_score(tmp_path: Path) -> None:
-    training_raises_the_score(tmp_path, "opencode", "install")
+@pytest.mark.parametrize(("program", "delivery"), [("opencode", "install"), ("pi", "install"), ("codex", "inline")])
+def test_training_through_a_real_program_raises_the_score(tmp_path: Path, program: str, delivery: str) -> None:
+    training_raises_the_score(tmp_path, program, delivery)
