@@ -18,6 +18,7 @@ import pytest
 from http_run import make_project
 
 from etude.cli.main import main
+from etude.view.shelf import Shelf
 from trusting import trust
 
 # None has the shape of a credential: they are known by the place where they are.
@@ -117,6 +118,11 @@ def check(folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
     assert {path: leaks(path.read_bytes()) for path in below if path.is_file() and leaks(path.read_bytes())} == {}
     modes = {(path.is_dir(), stat.S_IMODE(path.stat().st_mode)) for path in below}
     assert modes == {(True, 0o700), (False, 0o600)}
+    shelf = Shelf([folder / "run"], None)  # what the page shows, and its file holds
+    attempts = shelf.attempts("run")
+    assert attempts
+    for name in (*shelf.documents("run"), *(f"runs/run/attempts/{one}" for one in attempts)):
+        assert leaks(shelf.document(name).encode()) == [], name
     return printed
 
 
