@@ -7,6 +7,7 @@ CONTROLS = {"button", "link", "textbox", "searchbox", "combobox", "slider", "che
 LANDMARKS = ("banner", "main", "contentinfo")
 
 _TEXTS = """
+scrollTo(0, 0); // what stays in view lies over what has been scrolled
 const seen = [], cut = [], sizes = new Set(), range = document.createRange();
 const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
 while (walker.nextNode()) {
