@@ -62,6 +62,18 @@ def test_a_skill_for_two_targets_with_contradicting_needs_is_worse_for_neither_t
     assert [each.target for each in summary.no_skill.targets] == NAMES
 
 
+def test_a_failed_task_is_not_attempted_again_once_its_edit_did_harm_to_the_other_target(tmp_path: Path) -> None:
+    folder = Path(train(tmp_path, train={"epochs": 4}).folder)
+    left_alone = set[str]()
+    for step in sorted((folder / "steps").iterdir()):
+        tasks = {each["id"]: each["task"]["id"] for each in json.loads((step / "rollout.json").read_text())}
+        assert not left_alone.intersection(tasks.values())
+        edits = json.loads((step / "proof.json").read_text())["edits"] if (step / "proof.json").exists() else []
+        left_alone |= {tasks[cite] for each in edits if each.get("harms") for cite in each["edit"]["cites"]}
+
+    assert left_alone
+
+
 def test_an_interrupted_run_of_two_targets_ends_as_an_undisturbed_one(tmp_path: Path) -> None:
     whole = train(tmp_path / "whole")
     with pytest.raises(BudgetStop):

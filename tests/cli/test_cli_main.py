@@ -88,6 +88,11 @@ def test_the_help_of_train_tells_of_dotted_flags_and_where_the_settings_are(caps
             "a setting has a section and a key, as in --prices.NAME VALUE",
         ),
         (
+            ["train", "--report_to", "x"],
+            "unknown option '--report_to'",
+            "it is a list, and stands in the settings file, as in `report_to: [...]`",
+        ),
+        (
             ["runs", "--temperature"],
             "unknown option '--temperature'",
             "allowed: --folder, --help, --json, -h; see `etude runs --help`",

@@ -56,7 +56,7 @@ class EvidenceOptions(SearchOptions):
     """This many of the training tasks that were solved when last attempted are attempted again in each later epoch,
     in addition to all others. Of several targets each has its share of them."""
 
-    def again(self, config: TrainConfig) -> int:
+    def revisits_of(self, config: TrainConfig) -> int:
         """Solved tasks that an epoch attempts again: it attempts each task with one of several targets only."""
         return self.revisits // max(1, len(config.targets))
 
@@ -129,7 +129,7 @@ class EvidenceSearch(Search):
         patience, fresh = min(cls.patience or epochs, epochs), config.train.fresh_attempts
         few, first = _QUICK * failing.low * tasks, failing.high * tasks
         visits, slow = _slowly(known, options, first)
-        idle, least, again = patience * first, tasks, options.again(config)
+        idle, least, again = patience * first, tasks, options.revisits_of(config)
         if fresh and epochs > 1:
             least += min(tasks, again)
             visits = max(visits, tasks + (patience - 1) * min(tasks, first + again))
@@ -195,10 +195,11 @@ class EvidenceSearch(Search):
 
     def _worth_a_visit(self, state: TrainState, tasks: Sequence[Task]) -> list[Task]:
         """What may fail: tasks that nobody has tried or that failed last time, and a sample of those that were
-        solved, which tells when an edit has broken them. Not what failed and has edits by which a target loses."""
+        solved, which tells when an edit has broken them. A failed task is left out where the edits for it do
+        harm to another target."""
         solved = [task.id for task in tasks if task.id in state.earlier and state.earlier[task.id].solved]
         harming = {name for entry in state.ledger if entry.harms for name in entry.tasks}
-        left_out = {*solved[self._options.again(self._config) :], *harming.difference(solved)}
+        left_out = {*solved[self._options.revisits_of(self._config) :], *harming.difference(solved)}
         return [task for task in tasks if task.id not in left_out]
 
     async def _collect(self, state: TrainState, tasks: Sequence[Task]) -> list[Attempt]:
@@ -371,7 +372,7 @@ def _slowly(known: Known, options: EvidenceOptions, first: float) -> tuple[float
     visits = failures = 0.0
     unsolved = first
     for epoch in range(known.config.train.epochs):
-        again = min(options.again(known.config), tasks - unsolved)
+        again = min(options.revisits_of(known.config), tasks - unsolved)
         failed = _AGAIN * unsolved + _WAVERING * again if epoch else unsolved
         visits += unsolved + again if epoch else tasks
         failures += failed

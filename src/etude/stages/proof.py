@@ -178,7 +178,7 @@ class Proving:
 
     async def _losers(self, tasks: Sequence[Task], edits: Sequence[int]) -> set[str]:
         """The targets that do worse at these tasks with the edits than with none. Trial 0 raised the question, so
-        it does not count."""
+        it does not count; one more that shows no loss answers it."""
         losses = dict.fromkeys((task.target for task in tasks), 0.0)
         for trial in range(1, 1 + _TRIALS):
             asked = [task for task in tasks if trial == 1 or 0 < losses[task.target] < _LOSSES]

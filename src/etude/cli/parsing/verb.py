@@ -145,6 +145,8 @@ def _as_setting(word: str, sections: Mapping[str, "FieldInfo"]) -> str:
         keys[section] = [key for kind in kinds for key in getattr(kind, "model_fields", ())]
     if word in _ENV_KEYS:
         keys["env"] = [*keys.get("env", ()), word]
+    if word in keys and get_origin(sections[word].annotation) is tuple:
+        return f"it is a list, and stands in the settings file, as in `{word}: [...]`"
     if word in keys:
         return f"a setting has a section and a key, as in --{word}.{next(iter(keys[word]), 'NAME')} VALUE"
     found = [repr(f"--{section}.{word}") for section, known in keys.items() if word in known]
