@@ -92,13 +92,28 @@ def test_a_step_goes_on_where_the_last_one_ended(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("solves", "sizes"),
     [
-        (lambda number, skill: False, [8, 8, 8, 6]),  # eight tasks at one of two
+        (lambda number, skill: False, [8, 8, 14]),  # eight tasks at one of two, then twice as many, or what is left
         (lambda number, skill: True, [30]),  # none of eight: as many more as there are
     ],
 )
 def test_a_wave_is_as_long_as_the_missing_failures_make_likely(tmp_path, solves: Solves, sizes: list[int]) -> None:
     run(tmp_path, solves, "Useless.", failures=4, revisits=0)
     assert [len(step) for step in visits(tmp_path)][: len(sizes)] == sizes
+
+
+def test_steps_that_change_nothing_grow_until_one_changes_the_skill(tmp_path) -> None:
+    """With 2 failures looked for, a step attempts 4 tasks that all fail."""
+
+    def solves(number: int, skill: str) -> bool:
+        return "Rule." in skill and number in learnable
+
+    learnable: set[int] = set()
+    run(tmp_path / "none", solves, "Rule.", failures=2, revisits=0)
+    sizes = [len(step) for step in visits(tmp_path / "none")]
+    assert sizes[:4] == [4, 4, 8, 14]
+    learnable = {visits(tmp_path / "none")[2][0]}
+    run(tmp_path / "third", solves, "Rule.", failures=2, revisits=0)
+    assert [len(step) for step in visits(tmp_path / "third")][:5] == [4, 4, 8, 4, 4]
 
 
 def test_a_further_wave_is_no_shorter_than_the_failures_that_a_step_looks_for(tmp_path) -> None:

@@ -49,7 +49,8 @@ class EvidenceOptions(SearchOptions):
 
     failures: int = Field(default=4, ge=1)
     """Failed attempts that a step looks for, among at most a batch. The next step continues with the tasks that are
-    left of the epoch."""
+    left of the epoch. After two steps in a row that change nothing, each is twice as large as the one before, until
+    one changes the skill."""
     edits: int = Field(default=12, ge=1)
     """Most edits tested in a step, the most cited ones."""
     revisits: int = Field(default=48, ge=0)
@@ -135,7 +136,7 @@ class EvidenceSearch(Search):
             visits = max(visits, tasks + (patience - 1) * min(tasks, first + again))
         with_failures = min(max(slow, idle) / wanted, visits / (2 * wanted))
         steps = Span(
-            low=max(parts(tasks, known.size), few / (2 * wanted)),
+            low=_fewest(max(parts(tasks, known.size), few / (2 * wanted))),
             high=epochs + max(visits / known.size, with_failures),
         )
         left_out = 1.2 * first + 0.5 * (slow - first)
@@ -143,7 +144,8 @@ class EvidenceSearch(Search):
         kinds = max(1, known.kinds) if config.reflect.mode == "deep" else 1
         read = [kinds * (1 - (1 - 1 / kinds) ** failures) for failures in (wanted, 1.5 * wanted)]
         # The epochs in which nothing is found have failures too, unless there are hardly any.
-        least_read = few / wanted * read[0] + min(patience, epochs - 1) * min(1.0, few / 5)
+        least_read = min(few / wanted * read[0], 2 * read[0] + few / config.reflect.minibatch_size)
+        least_read += min(patience, epochs - 1) * min(1.0, few / 5)
         most_read = math.ceil((1 + with_failures) * (read[1] + wanted / config.reflect.minibatch_size))
         analyses = Span(low=int(least_read), high=most_read)
         return (
@@ -168,11 +170,17 @@ class EvidenceSearch(Search):
         if self._config.targets and not state.earlier:
             state = await first_attempts(self._bench, self.log, state, self._trial(state))
         tasks = self._worth_a_visit(state, shuffled)
+        unchanged = 0
         while tasks:
             begun = state.model_copy(update={"step": state.step + 1, "epoch": epoch})
-            attempts = await self._collect(begun, tasks)
+            # Steps only have to wait for each other where one changes the skill.
+            attempts = await self._collect(begun, tasks, times=2 ** max(0, unchanged - 1))
             tasks = tasks[len(attempts) :]
             state = await self._step(begun, attempts, seed)
+            if state.current.hash != begun.current.hash:
+                unchanged = 0
+            elif not state.silent_steps:  # an optimizer without usable answers is to be found out early
+                unchanged += 1
             yield state
 
         async def proved(state: TrainState, candidate: Candidate, pairs: Sequence[Pair]) -> TrainState:
@@ -202,22 +210,22 @@ class EvidenceSearch(Search):
         left_out = {*solved[self._options.revisits_of(self._config) :], *harming.difference(solved)}
         return [task for task in tasks if task.id not in left_out]
 
-    async def _collect(self, state: TrainState, tasks: Sequence[Task]) -> list[Attempt]:
+    async def _collect(self, state: TrainState, tasks: Sequence[Task], times: int) -> list[Attempt]:
         """Attempt tasks in their order, in waves, until enough have failed, or some of a batch; the next step goes on
-        with the others.
+        with the others. A step may be several times as large as the first.
 
         A wave is as long as the failures that are missing make likely (one of two, before anything is seen), so that
         what is attempted depends on outcomes and not on the order in which they came.
         """
-        wanted, trial = self._options.failures, self._trial(state)
+        wanted, size, trial = times * self._options.failures, times * self._size, self._trial(state)
         attempts: list[Attempt] = []
         failed = 0
         tried: list[bool] = []
-        self.log.begin("rollout", state.step, state.epoch, min(len(tasks), self._size))
-        while len(attempts) < len(tasks) and failed < wanted and not (failed and len(attempts) >= self._size):
+        self.log.begin("rollout", state.step, state.epoch, min(len(tasks), size))
+        while len(attempts) < len(tasks) and failed < wanted and not (failed and len(attempts) >= size):
             rate = (1 + sum(tried)) / (2 + len(tried))
-            end = self._size if len(attempts) < self._size else len(tasks)
-            wave = self._wave(state, tasks[len(attempts) : end], wanted - failed, rate)
+            end = size if len(attempts) < size else len(tasks)
+            wave = self._wave(state, tasks[len(attempts) : end], wanted, wanted - failed, rate)
             known = {task.id: attempt for task in wave if (attempt := self._known(state, task)) is not None}
             found = await self._bench.rollout.batch(
                 wave, state.current, "train", trial=trial, step=state.step, known=known
@@ -228,9 +236,9 @@ class EvidenceSearch(Search):
         self.log.attempted(state, attempts, f"{failed} of {len(attempts)} failed")
         return attempts
 
-    def _wave(self, state: TrainState, tasks: Sequence[Task], missing: int, rate: float) -> list[Task]:
+    def _wave(self, state: TrainState, tasks: Sequence[Task], wanted: int, missing: int, rate: float) -> list[Task]:
         """The first tasks, as many as bring the failures that are missing if the others fail at this rate. Those that
-        are attempted are no fewer than a step looks for: a wave takes as long as one attempt, however short it is.
+        are attempted are no fewer than the failures wanted: a wave takes as long as one attempt, however short it is.
         The number of slots does not count, so a run comes out the same with any."""
         wave: list[Task] = []
         others = 0
@@ -239,7 +247,7 @@ class EvidenceSearch(Search):
             known = self._known(state, task)
             others += known is None
             missing -= known is not None and _failed(known)
-            if missing <= 0 or others >= max(self._options.failures, round(missing / rate)):
+            if missing <= 0 or others >= max(wanted, round(missing / rate)):
                 break
         return wave
 
@@ -378,6 +386,11 @@ def _slowly(known: Known, options: EvidenceOptions, first: float) -> tuple[float
         failures += failed
         unsolved = _UNFIXED * failed
     return visits, failures
+
+
+def _fewest(steps: float) -> float:
+    """Steps that see as much as so many of the first size, where none changes the skill."""
+    return steps if steps < 2 else 1 + math.log2(steps)
 
 
 def _failed(attempt: Attempt) -> bool:

@@ -12,7 +12,7 @@ from etude.workbench import Workbench
 
 _FIRST = 20
 """Tasks that each target attempts before the first step."""
-_GUARDS = 4
+_GUARDS = 6
 """Tasks that a target has solved, which tell whether it loses by edits."""
 
 
