@@ -214,7 +214,7 @@ def more_slots(slots: Sequence[int], tasks: int) -> dict[str, Any]:
         "columns": ["slots", "target calls", "optimizer calls", "rounds"],
         "rows": [[count, one.target_calls, one.optimizer_calls, one.rounds] for count, one in found],
         "note": f"One run with {tasks:,} training tasks and 2 epochs in the world of many rules. A round is the "
-        "time of one request. The skill is the same with any number of slots, as how many tasks are attempted at once "
+        "time of one request. The skill is the same with any number of slots: how many tasks are attempted at once "
         "follows from what they came to. More slots than the widest wave are of use to evaluations only.",
     }
 

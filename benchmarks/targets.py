@@ -1,6 +1,6 @@
 """Two targets with contradicting needs: one skill for both, against a run of its own for each.
 
-    python benchmarks/targets.py            five seeds of two worlds, about three minutes on two cores
+    python benchmarks/targets.py            ten seeds of two worlds, about three minutes on two cores
     python benchmarks/targets.py --seeds 1
 
 The second target loses by some of the rules that help the first. True scores are computed, on tasks of no run.
@@ -26,6 +26,8 @@ RESULT = ROOT / "benchmarks" / "results" / "targets.json"
 MODELS = ("target", "target-contrary")
 WORLDS = {"many": None, "harsh": "slips"}
 TRAIN, VAL, TEST, TRUTH = 80, 40, 60, 200
+FIRST = 21
+"""First seed: settings were chosen on those before."""
 
 
 class Run(NamedTuple):
@@ -68,13 +70,13 @@ def train(run: Run) -> Found:
 def compare(seeds: int) -> dict[str, Any]:
     """A table with a row for each world and seed."""
     kinds = [(model,) for model in MODELS] + [MODELS]
-    runs = [Run(world, seed, models) for world in WORLDS for seed in range(1, seeds + 1) for models in kinds]
+    runs = [Run(world, seed, models) for world in WORLDS for seed in range(FIRST, FIRST + seeds) for models in kinds]
     with ProcessPoolExecutor(2) as pool:
         found = dict(zip(runs, pool.map(train, runs), strict=True))
     rows: list[list[Any]] = []
     ratios: list[float] = []
     for world in WORLDS:
-        for seed in range(1, seeds + 1):
+        for seed in range(FIRST, FIRST + seeds):
             one, other, both = (found[Run(world, seed, models)] for models in kinds)
             ratios.append(both.calls / (one.calls + other.calls))
             rows.append([world, seed, one.calls + other.calls, both.calls, f"{ratios[-1]:.2f}", *_scores(both)])
@@ -96,13 +98,13 @@ def _scores(found: Found) -> list[str]:
 def main(words: Sequence[str] | None = None) -> int:
     """Run and write results."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--out", type=Path, default=RESULT, help="where results go")
     args = parser.parse_args(words)
     table = compare(args.seeds)
     for row in table["rows"]:
         print(*row, sep="\t")
-    command = "scripts/benchmark targets" + ("" if args.seeds == 5 else f" --seeds {args.seeds}")
+    command = "scripts/benchmark targets" + ("" if args.seeds == 10 else f" --seeds {args.seeds}")
     result = {"title": "Several targets", "command": command, "machine": machine(), "tables": [table]}
     args.out.write_text(json.dumps(result, indent=1) + "\n")
     return 0

@@ -177,10 +177,9 @@ class EvidenceSearch(Search):
             attempts = await self._collect(begun, tasks, times=2 ** max(0, unchanged - 1))
             tasks = tasks[len(attempts) :]
             state = await self._step(begun, attempts, seed)
-            if state.current.hash != begun.current.hash:
-                unchanged = 0
-            elif not state.silent_steps:  # an optimizer without usable answers is to be found out early
-                unchanged += 1
+            changed = state.current.hash != begun.current.hash
+            # Steps do not grow where the optimizer gives no usable answers: that is to be found out early.
+            unchanged = 0 if changed else unchanged + (not state.silent_steps)
             yield state
 
         async def proved(state: TrainState, candidate: Candidate, pairs: Sequence[Pair]) -> TrainState:
