@@ -31,6 +31,8 @@ from etude.workbench import Workbench
 
 _PROPOSED = 6
 """Most edits that one analysis may propose."""
+_LARGEST = 64
+"""Times the size of the first step, at most: of the edits of a step only `search.edits` are tested."""
 _WITNESSES = 8
 """Solved training tasks that have to stay solved for a deletion that fixes nothing itself."""
 _AGAIN, _WAVERING, _UNFIXED = 0.7, 0.25, 0.75
@@ -49,8 +51,8 @@ class EvidenceOptions(SearchOptions):
 
     failures: int = Field(default=4, ge=1)
     """Failed attempts that a step looks for, among at most a batch. The next step continues with the tasks that are
-    left of the epoch. After two steps in a row that change nothing, each is twice as large as the one before, until
-    one changes the skill."""
+    left of the epoch. After two steps in a row that change nothing, each is twice as large as the one before, up to
+    64 times, until one changes the skill."""
     edits: int = Field(default=12, ge=1)
     """Most edits tested in a step, the most cited ones."""
     revisits: int = Field(default=48, ge=0)
@@ -174,7 +176,7 @@ class EvidenceSearch(Search):
         while tasks:
             begun = state.model_copy(update={"step": state.step + 1, "epoch": epoch})
             # Steps only have to wait for each other where one changes the skill.
-            attempts = await self._collect(begun, tasks, times=2 ** max(0, unchanged - 1))
+            attempts = await self._collect(begun, tasks, times=min(_LARGEST, 2 ** max(0, unchanged - 1)))
             tasks = tasks[len(attempts) :]
             state = await self._step(begun, attempts, seed)
             changed = state.current.hash != begun.current.hash
@@ -315,9 +317,8 @@ class EvidenceSearch(Search):
             elif token_count(_revised(skill, [*kept, edit]).text) > self._config.skill.max_tokens:
                 limit = f"the skill would be longer than skill.max_tokens = {self._config.skill.max_tokens}"
             if why or limit:
-                left_out.append(
-                    LeftOut(edit=edit, why=why or limit, faulty=bool(why) and applied.fate != "no_change")
-                )
+                faulty = bool(why) and applied.fate != "no_change"
+                left_out.append(LeftOut(edit=edit, why=why or limit, faulty=faulty))
             else:
                 kept.append(edit)
         return kept, left_out
@@ -326,12 +327,12 @@ class EvidenceSearch(Search):
         self, state: TrainState, place: str, proposed: Proposed, failures: Sequence[Attempt]
     ) -> TrainState:
         """Keep the edits where they are seen to fix a failure."""
-        bench, log = self._bench, self.log
+        bench, log, before = self._bench, self.log, state
         log.begin("gate", state.step, state.epoch)
         deletes = any(edit.op == "delete" for edit in proposed.edits)
 
         def guarding(numbers: Sequence[int]) -> Sequence[Task]:
-            return guards(bench, state, [proposed.edits[number] for number in numbers])
+            return guards(bench, before, [proposed.edits[number] for number in numbers])
 
         trial = ProofInput(
             proposed.edits,
@@ -346,7 +347,7 @@ class EvidenceSearch(Search):
         log.end("gate", state.step, proved.proof.reason)
         candidate = proposed.candidate(proved.kept, proved.proof.edits)
         log.made(place, state, candidate, "")
-        before, state = state, after_proof(state, proved.proof, proved.attempts)
+        state = after_proof(state, proved.proof, proved.attempts)
         if proved.proof.accepted:
             state = state.model_copy(update={"current": candidate.skill, "best": candidate.skill})
         verdict = Verdict(accepted=proved.proof.accepted, reason=proved.proof.reason, tasks=proved.tasks)
@@ -376,8 +377,7 @@ class EvidenceSearch(Search):
 def _slowly(known: Known, options: EvidenceOptions, first: float) -> tuple[float, float]:
     """Visits and failures of a search that learns slowly, over all epochs."""
     tasks = known.tasks["train"]
-    visits = failures = 0.0
-    unsolved = first
+    visits, failures, unsolved = 0.0, 0.0, first
     for epoch in range(known.config.train.epochs):
         again = min(options.revisits_of(known.config), tasks - unsolved)
         failed = _AGAIN * unsolved + _WAVERING * again if epoch else unsolved

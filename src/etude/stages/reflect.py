@@ -170,10 +170,11 @@ def deep_groups(
         passes = [attempt for attempt in same if attempt.solved]
         random.Random(seed).shuffle(failures)
         random.Random(seed + 1).shuffle(passes)
+        gained = _gained_first(passes, earlier)[:_CONTRASTS]
         for part in _chunks(failures, settings.minibatch_size):
             before = [earlier[attempt.task.id] for attempt in part if attempt.task.id in earlier]
             lost = [attempt for attempt in before if attempt.solved]
-            contrasts = [*lost, *_gained_first(passes, earlier)][:_CONTRASTS]
+            contrasts = [*lost, *gained][:_CONTRASTS]
             if groups and len(groups[-1].attempts) + len(part) <= settings.minibatch_size:
                 last = groups.pop()
                 part, contrasts = [*last.attempts, *part], [*last.contrasts, *contrasts]
