@@ -200,7 +200,7 @@ def test_a_program_that_is_not_logged_in_is_an_error_that_says_what_to_do(monkey
 )
 def test_what_a_program_cannot_be_told_is_rejected_before_it_starts(request_: ChatRequest, words: str) -> None:
     with pytest.raises(RejectedRequest, match=words):
-        ask("pi", None, request_)
+        ask("codex", None, request_)
 
 
 @programs
@@ -211,7 +211,7 @@ def test_conversations_and_schemas_are_reported_in_the_prompt() -> None:
 
     async def run() -> None:
         async with server(said("500 Broken", "{}"), asked) as url:
-            await make("pi", base_url=url).complete(ChatRequest(messages=messages, response_schema=schema))
+            await make("codex", base_url=url).complete(ChatRequest(messages=messages, response_schema=schema))
 
     with pytest.raises(TransientError):
         asyncio.run(run())

@@ -73,7 +73,8 @@ class TrainSection(Section):
     nothing."""
     batch_size: int = Field(default=20, ge=1)
     """Tasks in one batch; a step has one batch unless `accumulation` says otherwise. With `search.policy: evidence`
-    a step attempts at most this many, and no more than it needs to find its failures."""
+    a step attempts at most this many, and no more than it needs to find its failures; it grows as `search.failures`
+    says."""
     accumulation: int = Field(default=1, ge=1)
     """Batches in one step. They are attempted and read under the same skill, each on its own, and their patches are
     merged into one candidate."""

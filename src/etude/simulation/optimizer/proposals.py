@@ -111,7 +111,8 @@ def _main(finding: Finding, skill: str, said: Sequence[Statement], profile: Prof
     if uniform("vague", draw) < profile.vague:
         text = pick(VAGUE, draw)
         return Proposal("append", "", f"- {text}", "The attempts were careless.", finding.attempts)
-    reason = f"{len(finding.attempts)} attempts went wrong at the same step ({rule.id.partition('.')[2]})."
+    attempts = "1 attempt" if len(finding.attempts) == 1 else f"{len(finding.attempts)} attempts"
+    reason = f"{attempts} went wrong at the same step ({rule.id.partition('.')[2]})."
     if rule.gaming and uniform("gaming", draw) < profile.gaming:
         return Proposal("append", "", f"- {pick(rule.gaming, draw)}", reason, finding.attempts)
     if rule.broad and uniform("broad", draw) < profile.broad:
