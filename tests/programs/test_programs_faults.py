@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -15,6 +16,7 @@ from etude.agents.program import ProgramAgent
 from etude.config import ModelSection
 from etude.errors import OutageStop
 from etude.models import Limited, Retrying, build_model
+from etude.models.wrappers import retrying
 from etude.prompts import Prompts
 from etude.records import Skill, Trajectory
 from etude.registry import find
@@ -84,8 +86,9 @@ PASSING = ("rate_limit", "rate_limit_bare", "server_error", "drop", "broken_json
 )
 def test_what_passes_is_not_seen_by_the_program(program: str, fault: str) -> None:
     faults = Faults(retry_after=0.05, **{fault: 1.0})
-    with running_endpoint(faults=faults) as endpoint:
-        timeout = 2.0 if fault == "hang" else 60.0  # shorter than the answers of a busy machine is an outage
+    # A busy machine may take longer for the first answers than an endpoint that never answered is given.
+    with patch.object(retrying, "STARTUP_SECONDS", 60.0), running_endpoint(faults=faults) as endpoint:
+        timeout = 2.0 if fault == "hang" else 60.0
         trajectory = asyncio.run(attempt(program, endpoint.url, outage=60.0, timeout=timeout))
         assert endpoint.stats()["by_fault"][fault] > 0
     assert trajectory.failure == ""
