@@ -32,7 +32,7 @@ from etude.workbench import Workbench
 _PROPOSED = 6
 """Most edits that one analysis may propose."""
 _LARGEST = 64
-"""Times the size of the first step, at most: of the edits of a step only `search.edits` are tested."""
+"""Times that a step may be as large as the first: of its edits only `search.edits` are tested."""
 _WITNESSES = 8
 """Solved training tasks that have to stay solved for a deletion that fixes nothing itself."""
 _AGAIN, _WAVERING, _UNFIXED = 0.7, 0.25, 0.75
@@ -51,8 +51,8 @@ class EvidenceOptions(SearchOptions):
 
     failures: int = Field(default=4, ge=1)
     """Failed attempts that a step looks for, among at most a batch. The next step continues with the tasks that are
-    left of the epoch. After two steps in a row that change nothing, each is twice as large as the one before, up to
-    64 times, until one changes the skill."""
+    left of the epoch. After two steps in a row that change nothing, each next step is twice as large, up to 64 times
+    the first, until one changes the skill."""
     edits: int = Field(default=12, ge=1)
     """Most edits tested in a step, the most cited ones."""
     revisits: int = Field(default=48, ge=0)
@@ -175,7 +175,7 @@ class EvidenceSearch(Search):
         unchanged = 0
         while tasks:
             begun = state.model_copy(update={"step": state.step + 1, "epoch": epoch})
-            # Steps only have to wait for each other where one changes the skill.
+            # Steps have to wait for each other only where one changes the skill: else the next may be larger.
             attempts = await self._collect(begun, tasks, times=min(_LARGEST, 2 ** max(0, unchanged - 1)))
             tasks = tasks[len(attempts) :]
             state = await self._step(begun, attempts, seed)
