@@ -197,3 +197,9 @@ def test_more_at_the_same_time_means_fewer_rounds() -> None:
             for n in (4, 64)
         )
         assert many < few
+
+
+def test_more_tasks_do_not_take_more_failures_to_learn_from() -> None:
+    some, many = (work_of(Known(make_config({}), {**TASKS, "train": count}, kinds=3)) for count in (1_000, 1_000_000))
+    assert attempts(many).low - attempts(some).low == 999_000
+    assert stage(many, "failure analyses").calls.low <= stage(some, "failure analyses").calls.low + 1

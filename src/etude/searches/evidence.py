@@ -38,8 +38,8 @@ _WITNESSES = 8
 _AGAIN, _WAVERING, _UNFIXED = 0.7, 0.25, 0.75
 """For the forecast, shares: of unsolved tasks that fail when visited again, of solved ones that do, and of failures
 that an epoch's edits do not fix, where a search learns slowly."""
-_QUICK = 0.6
-"""Share of the first failures that a search sees which learns quickly."""
+_QUICK, _ENOUGH = 0.6, 100
+"""Share of the first failures that a search sees which learns quickly, and how many are enough for it."""
 _SUPERFLUOUS = 3
 """Lines that the last pass tries to remove, at most, for the forecast."""
 
@@ -130,7 +130,7 @@ class EvidenceSearch(Search):
         config, tasks, val = known.config, known.tasks["train"], known.tasks["val"]
         epochs, wanted, failing = config.train.epochs, options.failures, known.failing_span
         patience, fresh = min(cls.patience or epochs, epochs), config.train.fresh_attempts
-        few, first = _QUICK * failing.low * tasks, failing.high * tasks
+        few, first = min(_ENOUGH, _QUICK * failing.low * tasks), failing.high * tasks
         visits, slow = _slowly(known, options, first)
         idle, least, again = patience * first, tasks, options.revisits_of(config)
         if fresh and epochs > 1:
