@@ -67,7 +67,7 @@ async def test_the_client_has_its_own_variables_and_no_key(docker, workspace) ->
 async def test_a_signal_and_the_limits_are_told_as_by_other_sandboxes(docker, workspace) -> None:
     killed = await play("kill -9 $$", workspace)
     assert (killed.code, killed.signal, killed.over) == (None, signal.SIGKILL, "")
-    slow = await play("trap 'echo bye; exit 0' TERM; sleep 600 & wait", workspace, seconds=1)
+    slow = await play("trap 'trap : TERM; echo bye; exit 0' TERM; sleep 600 & wait", workspace, seconds=1)
     assert (slow.over, slow.stdout) == ("time limit", b"bye\n")
     docker.say(state="exited 137 true")
     full = await play("exit 137", workspace)
@@ -87,6 +87,13 @@ async def test_a_program_of_which_nobody_knows_how_it_ended_is_no_result(docker,
     docker.say(state=state)
     with pytest.raises(SandboxError, match="did not run a program to its end: the reason"):
         await play("echo the reason >&2; exit 1", workspace)
+
+
+@pytest.mark.parametrize("state", ["", "created 0 false"], ids=["the engine hangs", "it was not started"])
+async def test_an_engine_that_takes_too_long_is_no_program_that_does(docker, workspace, state) -> None:
+    docker.say(state=state)
+    with pytest.raises(SandboxError, match="did not run a program to its end"):
+        await play("sleep 600", workspace, seconds=1)
 
 
 async def test_its_container_is_removed_however_it_ends(docker, workspace) -> None:

@@ -164,9 +164,11 @@ class Docker(Sandbox):
     def finished(self, found: Finished, said: str) -> Finished:
         """As the engine tells it. Raises SandboxError: it does not answer, or the program was not started or lost."""
         status, code, killed = said.split() if said.count(" ") == 2 else ("", "", "")
+        # What went over a limit has to have begun: an engine that hangs also takes too long.
+        known = status in ("running", "exited") if found.over else (status, code) == ("exited", str(found.code))
         if killed == "true":
             found = replace(found, over="memory limit")
-        elif not found.over and (status != "exited" or code != str(found.code)):
+        elif not known:
             words = found.stderr.decode(errors="replace").strip()[-_SHOWN:]
             raise SandboxError(
                 f"the Docker engine did not run a program to its end: {words or status or 'no answer'}"
