@@ -167,7 +167,7 @@ class GateSection(Section):
     """Reject a candidate that scores lower than the current skill on any validation task, or has no score on one.
     With `gate.racing` the first such task ends its validation."""
     allow_loss: float = Field(default=0.0, ge=0, le=1)
-    """With several `targets`: what one of them may lose in mean score by an edit or a candidate; 1 for anything."""
+    """With several `targets`: what one of them may lose in mean score by a line or a candidate; 1 for anything."""
     remeasure: bool = False
     """Attempt validation again with a skill that was accepted, and take that as the bar: the score it won with
     was selected on and tends to be too high."""
@@ -269,8 +269,8 @@ class TrainConfig(Section):
     target: ModelSection = ModelSection(model="simulated:target")
     """The frozen model that attempts tasks."""
     targets: tuple[TargetSection, ...] = Field(default=(), exclude_if=lambda targets: not targets)
-    """In place of `target`: several models, or agents, for which one skill is trained. What helps one of them and
-    harms another is left out."""
+    """In place of `target`: several models, or agents, for which one skill is trained. With
+    `search.policy: evidence` a line by which one of them does worse is removed at the end."""
     optimizer: OptimizerSection = OptimizerSection(model="simulated:optimizer")
     """The model that reads trajectories and proposes edits."""
     judge: ModelSection | None = None

@@ -88,15 +88,11 @@ class EditEvidence(Record):
     """Tasks that do worse without it, as far as that was tried."""
     copied: tuple[str, ...] = Field(default=(), exclude_if=lambda copied: not copied)
     """Training tasks whose gold answer stands in it. It is not kept for these alone."""
-    harms: tuple[str, ...] = Field(default=(), exclude_if=lambda harms: not harms)
-    """Targets that lose by it."""
 
     def why(self, stays: bool) -> str:
         """Why it stays or is left out."""
         if stays:
             return f"needed by {', '.join(self.needed)}" if self.needed else "no task misses what it deletes"
-        if self.harms:
-            return f"needed by {', '.join(self.needed)}, but {' and '.join(self.harms)} does worse with it"
         if self.copied and set(self.needed) <= set(self.copied):
             return f"copies the answers of {', '.join(self.copied)} and helps no other task"
         if self.needed:
@@ -137,9 +133,9 @@ class LedgerEntry(Record):
     types: tuple[str, ...] = ()
     """Types of the tasks whose attempts the edit cites."""
     tasks: tuple[str, ...] = ()
-    """Ids of these tasks, and of those that were seen to need it."""
-    harms: tuple[str, ...] = Field(default=(), exclude_if=lambda harms: not harms)
-    """Targets that lose by it, for which it was left out."""
+    """Ids of these tasks."""
+    needed: tuple[str, ...] = Field(default=(), exclude_if=lambda needed: not needed)
+    """Ids of the tasks that were seen to need it."""
 
 
 class TrainState(Record):

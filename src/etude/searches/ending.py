@@ -1,33 +1,28 @@
 """How a search ends that does not steer by validation: the skill is tidied, then shown to be better, or not."""
 
 import random
-import re
-from collections import Counter
-from collections.abc import Callable, Sequence
-from itertools import zip_longest
-from math import fsum
+from collections.abc import Sequence
 
 from etude.comparison import FRESH, decide
 from etude.concurrency import together
 from etude.intervals import difference_interval
-from etude.records import AppliedEdit, Candidate, Edit, Evaluation, Task, TrainState, Verdict
+from etude.records import AppliedEdit, Candidate, Evaluation, Skill, TrainState, Verdict
 from etude.run_log import RunLog
+from etude.searches.telling import doubts, removals
 from etude.skill import apply_edits
 from etude.stages.evaluation import evaluate
 from etude.stages.gate import GateResult
+from etude.stages.losses import losses
 from etude.stages.state import after_verdict
-from etude.stages.tidy import Removal, superfluous, unmissed
+from etude.stages.tidy import superfluous, unmissed
 from etude.workbench import Workbench
 
-_WORD = re.compile(r"\w{4,}")
-_WITNESSES = 6
-"""Tasks of each kind that tell whether a line is missed."""
 _MORE = 40
 """Training tasks that are attempted again where validation does not show a gain."""
 
 
 async def tidied(bench: Workbench, log: RunLog, state: TrainState) -> TrainState:
-    """Remove lines that nothing misses from the best skill.
+    """Remove from the best skill the lines by which one of several targets does worse, and those that nothing misses.
 
     Raises:
         VoidStop: too many attempts errored.
@@ -36,17 +31,21 @@ async def tidied(bench: Workbench, log: RunLog, state: TrainState) -> TrainState
     if skill.hash == bench.skill.hash:
         return state
     log.begin("tidy", state.step, state.epoch)
+    harmful = await losses(bench.rollout, skill, list(doubts(bench, state)), bench.config.gate, state.step)
+    skill = _without(skill, harmful)
     named = await superfluous(bench.optimizer(state.meta_skill), skill)
-    solved = [attempt.task for _, attempt in sorted(state.earlier.items()) if attempt.solved]
-    removals = [Removal(edit, _witnesses(edit, state, solved, bench.config.train.seed)) for edit in named]
-    gone = await unmissed(bench.rollout, skill, removals, state.step) if removals and solved else ()
+    tried = removals(named, state, bench.config.train.seed)
+    gone = await unmissed(bench.rollout, skill, tried, state.step)
+    edits = harmful + tuple(AppliedEdit(edit=edit, fate="applied" if edit in gone else "dropped") for edit in named)
     reason = f"removed {len(gone)} of {len(named)} lines that seem superfluous"
-    log.end("tidy", state.step, reason, idle=not named)
-    if not gone:
+    if harmful:
+        lines = "1 line" if len(harmful) == 1 else f"{len(harmful)} lines"
+        reason = f"removed {lines} by which a target does worse, and {reason.removeprefix('removed ')}"
+    log.end("tidy", state.step, reason, idle=not edits)
+    if not harmful and not gone:
         return state
     before = state.model_copy(update={"step": state.step + 1})
-    edits = tuple(AppliedEdit(edit=edit, fate="applied" if edit in gone else "dropped") for edit in named)
-    candidate = Candidate(skill=skill.with_text(apply_edits(skill.text, gone)[0]), origin="tidy", edits=edits)
+    candidate = Candidate(skill=_without(state.best, edits), origin="tidy", edits=edits)
     place, verdict = f"steps/{before.step:04d}", Verdict(accepted=True, reason=reason)
     log.made(place, before, candidate, "")
     after = after_verdict(before, candidate, verdict)
@@ -55,27 +54,9 @@ async def tidied(bench: Workbench, log: RunLog, state: TrainState) -> TrainState
     return after
 
 
-def _witnesses(edit: Edit, state: TrainState, solved: Sequence[Task], seed: int) -> list[Task]:
-    """Solved tasks that tell whether a line is missed: in turn one that it was written for, and one that shares its
-    rarest words. The edit that brought it may have cited tasks that have no use for it."""
-    said = edit.target.splitlines()[-1].strip().lstrip("-*+ ")  # an edit may have come without its bullet
-    entries = [entry for entry in state.ledger if entry.accepted and said in entry.edit.content]
-    cited = dict.fromkeys(task for entry in entries for task in entry.tasks)  # first those that needed it
-    shuffled = list(solved)
-    random.Random(seed).shuffle(shuffled)
-    known = {task.id: task for task in shuffled}
-    own = [known[name] for name in cited if name in known][:_WITNESSES]
-    others = [task for task in shuffled if task.id not in cited]
-    alike = sorted(others, key=shared(said, shuffled), reverse=True)[: _WITNESSES if own else 2 * _WITNESSES]
-    return [task for pair in zip_longest(own, alike) for task in pair if task is not None]
-
-
-def shared(line: str, tasks: Sequence[Task]) -> Callable[[Task], float]:
-    """How much a task has in common with a line: words in both count by how few tasks have them."""
-    words = {task.id: set(_WORD.findall(task.input.lower())) for task in tasks}
-    having = Counter(word for some in words.values() for word in some)
-    said = set(_WORD.findall(line.lower()))
-    return lambda task: fsum(1 / having[word] for word in said & words[task.id])
+def _without(skill: Skill, deleted: Sequence[AppliedEdit]) -> Skill:
+    edits = [one.edit for one in deleted if one.fate == "applied"]
+    return skill.with_text(apply_edits(skill.text, edits)[0])
 
 
 async def validated(bench: Workbench, log: RunLog, state: TrainState) -> TrainState:

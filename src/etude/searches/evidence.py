@@ -15,15 +15,14 @@ from etude.searches.base import Search, SearchOptions
 from etude.searches.ending import tidied, validated
 from etude.searches.epochs import end_epoch
 from etude.searches.forecast import NOTHING, Known, StageWork, attempted, between_epochs, exactly, final_test, parts
-from etude.searches.several import first_attempts, guards, most_added
 from etude.skill import apply_edit, apply_edits, token_count
 from etude.stages.aggregate import unite
 from etude.stages.gate import GateResult
+from etude.stages.losses import MOST_COMPARED
 from etude.stages.proof import ProofInput, Variant, prove
 from etude.stages.reflect import Context, Reflection, after_reflection, is_silent, reflect
 from etude.stages.shared.golds import Golds
 from etude.stages.shared.longitudinal import Pair
-from etude.stages.shared.proposals import folded
 from etude.stages.shared.statements import LeftOut, carries, own_runs, single_statements
 from etude.stages.state import after_proof, after_rollout
 from etude.stages.tidy import MOST_TRIES
@@ -42,6 +41,8 @@ _QUICK, _ENOUGH = 0.6, 100
 """Share of the first failures that a search sees which learns quickly, and how many are enough for it."""
 _SUPERFLUOUS = 3
 """Lines that the last pass tries to remove, at most, for the forecast."""
+_HARMFUL = 4
+"""Lines that it compares for each further target, at most, for the forecast."""
 
 Origin = Literal["step", "slow_update"]
 
@@ -142,7 +143,7 @@ class EvidenceSearch(Search):
             high=epochs + max(visits / known.size, with_failures),
         )
         left_out = 1.2 * first + 0.5 * (slow - first)
-        tested = max(slow + left_out, idle + 0.25 * _WITNESSES * steps.high) + most_added(known, steps.high)
+        tested = max(slow + left_out, idle + 0.25 * _WITNESSES * steps.high)
         kinds = max(1, known.kinds) if config.reflect.mode == "deep" else 1
         read = [kinds * (1 - (1 - 1 / kinds) ** failures) for failures in (wanted, 1.5 * wanted)]
         # The epochs in which nothing is found have failures too, unless there are hardly any.
@@ -159,7 +160,7 @@ class EvidenceSearch(Search):
                 call_waits=Span(low=min(analyses.low, steps.low), high=steps.high),
             ),
             attempted(known, "proof", Span(low=few, high=tested), Span(low=min(steps.low, few), high=4 * steps.high)),
-            attempted(known, "tidy", Span(low=0, high=MOST_TRIES * _SUPERFLUOUS), Span(low=0, high=5))._replace(
+            attempted(known, "tidy", Span(low=0, high=_tidied(len(config.targets))), Span(low=0, high=5))._replace(
                 calls=Span(low=0, high=1), call_waits=Span(low=0, high=1)
             ),
             attempted(known, "validation", Span(low=val, high=2 * val), exactly(1)),
@@ -169,8 +170,6 @@ class EvidenceSearch(Search):
 
     async def epoch(self, state: TrainState, epoch: int) -> AsyncGenerator[TrainState, None]:
         shuffled, seed = self._shuffled(epoch)
-        if self._config.targets and not state.earlier:
-            state = await first_attempts(self._bench, self.log, state, self._trial(state))
         tasks = self._worth_a_visit(state, shuffled)
         unchanged = 0
         while tasks:
@@ -204,11 +203,9 @@ class EvidenceSearch(Search):
 
     def _worth_a_visit(self, state: TrainState, tasks: Sequence[Task]) -> list[Task]:
         """What may fail: tasks that nobody has tried or that failed last time, and a sample of those that were
-        solved, which tells when an edit has broken them. A failed task is left out where the edits for it do
-        harm to another target."""
+        solved, which tells when an edit has broken them."""
         solved = [task.id for task in tasks if task.id in state.earlier and state.earlier[task.id].solved]
-        harming = {name for entry in state.ledger if entry.harms for name in entry.tasks}
-        left_out = {*solved[self._options.revisits_of(self._config) :], *harming.difference(solved)}
+        left_out = set(solved[self._options.revisits_of(self._config) :])
         return [task for task in tasks if task.id not in left_out]
 
     async def _collect(self, state: TrainState, tasks: Sequence[Task], times: int) -> list[Attempt]:
@@ -292,7 +289,6 @@ class EvidenceSearch(Search):
     ) -> tuple[list[Edit], list[LeftOut]]:
         """The edits to test, the most cited ones first, and those that are left out with the reason."""
         skill = state.current
-        harms = {folded(entry.edit.content): entry for entry in state.ledger if entry.harms}
         proposed = [edit for reflection in reflections for edit in reflection.patch.edits]
         edits = unite([part for edit in proposed for part in single_statements(edit)])
         names = [name for attempt in failures for name in (attempt.id, attempt.task.id)]
@@ -309,10 +305,8 @@ class EvidenceSearch(Search):
             edit = edit.model_copy(update={"cites": tuple(cite for cite in edit.cites if cite not in theirs)})
             if applied.fate != "applied":
                 why = f"{applied.fate}: {applied.detail}"
-            limit, known = "", harms.get(folded(edit.content))
-            if known is not None:
-                limit = f"{' and '.join(known.harms)} does worse with it, as step {known.step} has shown"
-            elif len(kept) == self._options.edits:
+            limit = ""
+            if len(kept) == self._options.edits:
                 limit = f"more than search.edits = {self._options.edits}"
             elif token_count(_revised(skill, [*kept, edit]).text) > self._config.skill.max_tokens:
                 limit = f"the skill would be longer than skill.max_tokens = {self._config.skill.max_tokens}"
@@ -331,16 +325,12 @@ class EvidenceSearch(Search):
         log.begin("gate", state.step, state.epoch)
         deletes = any(edit.op == "delete" for edit in proposed.edits)
 
-        def guarding(numbers: Sequence[int]) -> Sequence[Task]:
-            return guards(bench, before, [proposed.edits[number] for number in numbers])
-
         trial = ProofInput(
             proposed.edits,
             proposed.variant,
             failures,
             witnesses=self._solved(state, failures)[:_WITNESSES] if deletes else (),
             copied={n: self._golds.copied(e.content, state.current.text) for n, e in enumerate(proposed.edits)},
-            guards=guarding,
         )
         proved = await prove(bench.rollout, trial, self._config.gate, state.step)
         log.write(f"{place}/proof.json", proved.proof)
@@ -385,6 +375,11 @@ def _slowly(known: Known, options: EvidenceOptions, first: float) -> tuple[float
         failures += failed
         unsolved = _UNFIXED * failed
     return visits, failures
+
+
+def _tidied(targets: int) -> int:
+    """Attempts of the last pass over the skill, at most."""
+    return _SUPERFLUOUS * MOST_TRIES + _HARMFUL * MOST_COMPARED * max(0, targets - 1)
 
 
 def _fewest(steps: float) -> float:

@@ -6,7 +6,6 @@ fixes, and stays only if the task fails without it, in two of three attempts. Wh
 several cover for each other or because citations are wrong, a smallest set that fixes the task is found.
 """
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -20,11 +19,6 @@ from etude.stages.shared.rollout import PlannedAttempt, Rollout
 
 _DIFFERENT = 0.1
 """Least difference of two scores of a task that counts, in [0, 1]: fractional scores waver by less than this."""
-
-_TRIALS = 3
-"""Most times that a task is attempted with and without edits, to see whether a target loses by them."""
-_LOSSES = 2
-"""Scores that it has to lose in all of these together."""
 
 Variant = Callable[[Sequence[int]], Skill]
 """The skill with the edits of these numbers."""
@@ -46,9 +40,6 @@ class ProofInput(NamedTuple):
     """Attempts that solved their task: a deletion that fixes nothing stays where these tasks are still solved."""
     copied: Mapping[int, Collection[str]] = MappingProxyType({})
     """By the number of an edit, ids of tasks whose gold answer it holds: that it fixes them says nothing for it."""
-    guards: Callable[[Sequence[int]], Sequence[Task]] = lambda edits: ()
-    """Of several targets, tasks that each has solved and that may tell whether it loses by the edits of these
-    numbers."""
 
 
 class Proved(NamedTuple):
@@ -125,10 +116,6 @@ class Proving:
                 needed[index] = (*needed[index], *tasks)
             kept = [index for index in everything if needed[index]]
             missed = await self._missed(kept, fixed)
-        harms = await self._harms(kept, needed)
-        if harms:
-            kept = [index for index in kept if index not in harms]
-            missed = await self._missed(kept, fixed)
         while (grounded := self._grounded(kept, needed, missed)) != kept:
             kept = grounded
             missed = await self._missed(kept, fixed)
@@ -139,7 +126,6 @@ class Proving:
                 fixes=tuple(attempt.task.id for attempt, _ in fixed if attempt.id in edit.cites),
                 needed=needed[index],
                 copied=tuple(sorted(self.given.copied.get(index, ()))),
-                harms=harms.get(index, ()),
             )
             for index, edit in enumerate(edits)
         )
@@ -154,39 +140,6 @@ class Proving:
             return await self._deleted(self._ended(proof, f"kept 0 of {len(edits)} edits; {self._passing(0)}"))
         proof = proof.model_copy(update={"fixed": still, "accepted": True})
         return self._ended(proof, f"kept {len(kept)} of {len(edits)} edits; {self._passing(len(still))}"), kept
-
-    async def _harms(self, kept: Sequence[int], needed: Sequence[Sequence[str]]) -> dict[int, tuple[str, ...]]:
-        """Edits by which a target loses that does not need them all, with its name: those that do harm alone, else
-        all of them."""
-        target = {attempt.task.id: attempt.task.target for attempt in self.given.failures}
-        own = {index: {target[task] for task in needed[index]} for index in kept}
-        harms: dict[int, tuple[str, ...]] = {}
-        while left := [index for index in kept if index not in harms]:
-            tasks = [one for one in self.given.guards(left) if any(one.target not in own[index] for index in left)]
-            values = await self._values([(task, left, 0) for task in tasks])
-            tasks = [task for task, value in zip(tasks, values, strict=True) if value is not None and value < 1]
-            doubtful = Counter(task.target for task in tasks)
-            tasks = [task for task in tasks if doubtful[task.target] > 1]
-            losers = await self._losers(tasks, left)
-            tasks = [task for task in tasks if task.target in losers]
-            alone = await together(self._losers(tasks, [index]) for index in left if len(left) > 1)
-            found = {index: tuple(sorted(lost)) for index, lost in zip(left, alone, strict=False) if lost}
-            if not losers:
-                break
-            harms |= found or dict.fromkeys(left, tuple(sorted(losers)))
-        return harms
-
-    async def _losers(self, tasks: Sequence[Task], edits: Sequence[int]) -> set[str]:
-        """The targets that do worse at these tasks with the edits than with none. Trial 0 raised the question, so
-        it does not count; one more that shows no loss answers it."""
-        losses = dict.fromkeys((task.target for task in tasks), 0.0)
-        for trial in range(1, 1 + _TRIALS):
-            asked = [task for task in tasks if trial == 1 or 0 < losses[task.target] < _LOSSES]
-            values = await self._values([(task, some, trial) for task in asked for some in ((), edits)])
-            for task, before, after in zip(asked, values[::2], values[1::2], strict=True):
-                if before is not None and after is not None:
-                    losses[task.target] += before - after - self.gate.allow_loss
-        return {target for target, loss in losses.items() if loss >= _LOSSES}
 
     def _grounded(
         self, kept: Sequence[int], needed: Sequence[tuple[str, ...]], missed: Sequence[_Fixed]

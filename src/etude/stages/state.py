@@ -68,7 +68,7 @@ def after_proof(state: TrainState, proof: Proof, attempts: Sequence[Attempt]) ->
     entries = tuple(
         _entry(state, one.edit, "applied", proof.accepted, needed=one.needed)
         if one.kept
-        else _entry(state, one.edit, "dropped", None).model_copy(update={"harms": one.harms})
+        else _entry(state, one.edit, "dropped", None)
         for one in proof.edits
     )
     known = {attempt.task.id: attempt for attempt in attempts if attempt.score is not None}
@@ -100,5 +100,6 @@ def _entry(
         accepted=accepted,
         change=change,
         types=tuple(sorted({task.type for task in tasks})),
-        tasks=tuple(dict.fromkeys((*needed, *(task.id for task in tasks)))),
+        tasks=tuple(dict.fromkeys(task.id for task in tasks)),
+        needed=tuple(needed),
     )

@@ -58,13 +58,11 @@ async def superfluous(optimizer: Optimizer, skill: Skill) -> tuple[Edit, ...]:
     except UnusableReply as error:
         optimizer.warn(f"tidying the skill gave no usable answer: {error.message}")
         return ()
-    edits = dict.fromkeys(
-        _removing(skill.text, row.line, row.reason) for row in reply.superfluous if row.line.strip()
-    )
+    edits = dict.fromkeys(removing(skill.text, row.line, row.reason) for row in reply.superfluous if row.line.strip())
     return tuple(edit for edit in edits if apply_edit(skill.text, edit)[1].fate == "applied")
 
 
-def _removing(text: str, line: str, reason: str) -> Edit:
+def removing(text: str, line: str, reason: str) -> Edit:
     """What deletes a line; the last one of those that read alike, which the line before it tells apart."""
     lines = text.splitlines()
     alike = [number for number, one in enumerate(lines) if one.strip() == line.strip()]

@@ -95,8 +95,6 @@ def ledger_block(ledger: Sequence[LedgerEntry], limit: int, types: Collection[st
 
 
 def _outcome(entry: LedgerEntry) -> str:
-    if entry.harms:
-        return f"left out: {' and '.join(entry.harms)} does worse with it"
     if entry.fate not in ("applied", "repaired"):
         return f"not made ({entry.fate})"
     if entry.accepted is None:
