@@ -35,7 +35,9 @@ from etude.config import ModelSection, merge
 from etude.executors.local import LocalExecutor
 from etude.models.simulated import SimulatedModel
 from etude.records import ChatRequest, Reply, Task
+from etude.searches.evidence import EvidenceOptions, EvidenceSearch
 from etude.simulation import best_attainable, make_tasks, seed_skill, true_score
+from etude.workbench import Workbench
 
 VAL, TRUTH = 80, 200
 WORLDS = {"many": (None, "target", "optimizer"), "harsh": ("slips", "target-harsh", "optimizer-harsh")}
@@ -83,6 +85,14 @@ class Timed(SimulatedModel):
         return await super().complete(request)
 
 
+class AsWide(EvidenceSearch):
+    """The search, where a step attempts at least as many tasks at once as there are slots."""
+
+    def __init__(self, bench: Workbench, options: EvidenceOptions) -> None:
+        super().__init__(bench, options)
+        self._least = bench.config.limits.concurrency
+
+
 @dataclass(frozen=True)
 class Plan:
     """One run."""
@@ -94,6 +104,8 @@ class Plan:
     seed: int = 0
     failures: int = 4
     """`search.failures`"""
+    wide: bool = False
+    """Waves as wide as the slots, see `AsWide`."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +144,8 @@ def run(plan: Plan) -> Found:
             "target": {"model": target.name, "max_concurrency": plan.slots},
             "optimizer": {"model": optimizer.name, "max_concurrency": plan.slots},
             "train": {"seed": plan.seed, "epochs": plan.epochs, "batch_size": max(20, 2 * plan.failures)},
-            "search": {"failures": plan.failures},
+            "search": {"failures": plan.failures, **({"policy": "slots:AsWide"} if plan.wide else {})},
+            "limits": {"concurrency": min(plan.slots, 2_000)},
             "test": {"enabled": False},
         }
         trainer = Trainer(
@@ -208,14 +221,20 @@ def in_flight(counts: Sequence[int], latency: float) -> dict[str, Any]:
 
 def more_slots(slots: Sequence[int], tasks: int) -> dict[str, Any]:
     """The same run with more and more slots."""
-    found = [(count, apart(Plan(tasks=tasks, slots=count, epochs=2))) for count in slots]
+    rows: list[list[Any]] = []
+    for count in slots:
+        for wide in (False, True) if 1 < count <= 2_000 else (False,):
+            one = apart(Plan(tasks=tasks, slots=count, epochs=2, wide=wide))
+            waves = "as wide as the slots" if wide else "by outcomes"
+            rows.append([count, waves, one.target_calls, one.optimizer_calls, one.rounds])
     return {
         "caption": "More slots",
-        "columns": ["slots", "target calls", "optimizer calls", "rounds"],
-        "rows": [[count, one.target_calls, one.optimizer_calls, one.rounds] for count, one in found],
+        "columns": ["slots", "waves", "target calls", "optimizer calls", "rounds"],
+        "rows": rows,
         "note": f"One run with {tasks:,} training tasks and 2 epochs in the world of many rules. A round is the "
         "time of one request. The skill is the same with any number of slots: how many tasks are attempted at once "
-        "follows from what they came to. More slots than the widest wave are of use to evaluations only.",
+        "follows from what they came to and from how many there are. Waves as wide as the slots, for comparison, "
+        "attempt tasks with a skill that the first of their failures would have improved.",
     }
 
 

@@ -15,9 +15,14 @@ from etude.gateway import Gateway
 from etude.records import ChatRequest, Reply, ToolCall, Usage
 from etude.testing import ScriptedModel
 
-pytestmark = pytest.mark.programs
+ROOT = Path(__file__).parents[2]
+INSTALLED = ROOT / ".tools" / "programs" / "bin"
+pytestmark = [
+    pytest.mark.programs,
+    pytest.mark.skipif(not INSTALLED.is_dir(), reason="no agent programs here: scripts/programs installs them"),
+]
 
-PLUGIN = Path(__file__).parents[2] / "integrations" / "agents"
+PLUGIN = ROOT / "integrations" / "agents"
 SETTINGS = """\
 env: {name: dataset, path: tasks.jsonl, ratio: "1:1:0", scorer: exact}
 target: {model: 'simulated:target'}
@@ -28,7 +33,7 @@ test: {enabled: false}
 
 async def told(*words: str, cwd: Path, env: dict[str, str]) -> str:
     """What a program prints. It has to end well."""
-    program = shutil.which(words[0])
+    program = shutil.which(words[0], path=env["PATH"])
     assert program is not None
     process = await asyncio.create_subprocess_exec(
         program, *words[1:], cwd=cwd, env=env, stdin=asyncio.subprocess.DEVNULL, stdout=-1, stderr=-1
@@ -41,9 +46,8 @@ async def told(*words: str, cwd: Path, env: dict[str, str]) -> str:
 @pytest.fixture
 def env(tmp_path: Path) -> dict[str, str]:
     """A home of its own; `etude` is the one that is tested."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return {
-        "PATH": path,
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), str(INSTALLED), os.environ["PATH"]]),
         "HOME": str(tmp_path / "home"),
         "DISABLE_AUTOUPDATER": "1",
         "ETUDE_MCP_CALLS": "10",

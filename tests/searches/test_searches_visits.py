@@ -12,6 +12,7 @@ from etude import ListEnvironment, Skill, Task, Trainer
 from etude.errors import RejectedRequest
 from etude.records import ChatRequest, Split
 from etude.records.summary import Summary
+from etude.searches import evidence
 from etude.stages.shared.rollout import Rollout
 from etude.testing import ScriptedModel
 
@@ -99,6 +100,12 @@ def test_a_step_goes_on_where_the_last_one_ended(tmp_path) -> None:
 def test_a_wave_is_as_long_as_the_missing_failures_make_likely(tmp_path, solves: Solves, sizes: list[int]) -> None:
     run(tmp_path, solves, "Useless.", failures=4, revisits=0)
     assert [len(step) for step in visits(tmp_path)][: len(sizes)] == sizes
+
+
+def test_a_wave_has_a_share_of_the_tasks_where_there_are_many(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(evidence, "_SHARE", 2)
+    run(tmp_path, lambda number, skill: False, "Useless.", failures=1, batch=4, revisits=0)
+    assert [len(step) for step in visits(tmp_path)][:2] == [15, 15]
 
 
 def test_steps_that_change_nothing_grow_until_one_changes_the_skill(tmp_path) -> None:

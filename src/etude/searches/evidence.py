@@ -32,6 +32,8 @@ _PROPOSED = 6
 """Most edits that one analysis may propose."""
 _LARGEST = 64
 """Times that a step may be as large as the first: of its edits only `search.edits` are tested."""
+_SHARE = 128
+"""Of so many tasks at least one is attempted at once, up to as many as the failures of the largest step."""
 _WITNESSES = 8
 """Solved training tasks that have to stay solved for a deletion that fixes nothing itself."""
 _AGAIN, _WAVERING, _UNFIXED = 0.7, 0.25, 0.75
@@ -111,6 +113,7 @@ class EvidenceSearch(Search):
     def __init__(self, bench: Workbench, options: EvidenceOptions) -> None:
         super().__init__(bench, options)
         self._options = options
+        self._least = min(len(bench.tasks["train"]) // _SHARE, _LARGEST * options.failures)
         self._golds = Golds(bench.tasks["train"])
         self._runs = own_runs(bench.tasks["train"])
 
@@ -215,7 +218,7 @@ class EvidenceSearch(Search):
         A wave is as long as the failures that are missing make likely (one of two, before anything is seen), so that
         what is attempted depends on outcomes and not on the order in which they came.
         """
-        wanted, size, trial = times * self._options.failures, times * self._size, self._trial(state)
+        wanted, size, trial = times * self._options.failures, max(times * self._size, self._least), self._trial(state)
         attempts: list[Attempt] = []
         failed = 0
         tried: list[bool] = []
@@ -236,8 +239,9 @@ class EvidenceSearch(Search):
 
     def _wave(self, state: TrainState, tasks: Sequence[Task], wanted: int, missing: int, rate: float) -> list[Task]:
         """The first tasks, as many as bring the failures that are missing if the others fail at this rate. Those that
-        are attempted are no fewer than the failures wanted: a wave takes as long as one attempt, however short it is.
-        The number of slots does not count, so a run comes out the same with any."""
+        are attempted are no fewer than the failures wanted, and a share of all where there are many: a wave takes as
+        long as one attempt, however short it is. The number of slots does not count, so a run comes out the same with
+        any."""
         wave: list[Task] = []
         others = 0
         for task in tasks:
@@ -245,7 +249,7 @@ class EvidenceSearch(Search):
             known = self._known(state, task)
             others += known is None
             missing -= known is not None and _failed(known)
-            if missing <= 0 or others >= max(wanted, round(missing / rate)):
+            if missing <= 0 or others >= max(wanted, round(missing / rate), self._least):
                 break
         return wave
 
