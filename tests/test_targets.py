@@ -15,6 +15,7 @@ from etude.intervals import sequential_bounds
 from etude.measure.recheck import arecheck_skill
 from etude.records.summary import Summary
 from etude.records.tasks import for_each_target
+from etude.searches import ending
 from etude.simulation import make_tasks, true_score
 from etude.simulation.score import best_skill
 from etude.view.shelf import Shelf
@@ -73,6 +74,24 @@ def test_a_line_that_one_target_needs_goes_at_the_end_where_the_other_does_worse
     assert line not in best
     assert (
         true_score(best, TASKS, "target-contrary") > true_score(f"{best}\n{line}\n", TASKS, "target-contrary") + 0.1
+    )
+
+
+async def test_a_skill_by_which_one_target_seems_to_lose_is_not_handed_out(tmp_path: Path, monkeypatch) -> None:
+    async def nothing(*_: object) -> tuple[()]:
+        return ()
+
+    monkeypatch.setattr(ending, "losses", nothing)
+    made = make_tasks("sorting", 600, seed=3)
+    full = best_skill(made)
+    name = "target-contrary"
+    lost = [task for task in made if true_score(full, [task], name) + 0.2 < true_score("", [task], name)]
+    env = ListEnvironment(lost[:24], lost[24:44], lost[44:54], scorer="exact")
+    summary = await Trainer(settings(tmp_path, train={"epochs": 4}), env=env, skill=Skill(text="")).atrain()
+
+    assert (summary.loser, summary.best.hash) == (NAMES[1], summary.initial.hash)
+    assert f"{NAMES[1]} seems to do worse with the skill of the search: the best skill is the initial one" in list(
+        summary_lines(summary)
     )
 
 

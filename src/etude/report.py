@@ -71,6 +71,7 @@ def report(
         no_skill=none,
         test_openings=0 if ship is None else ship.test_openings,
         withheld="" if state.withheld is None else f"skills/{state.step:04d}.md",
+        loser=state.loser,
         steps=state.step,
         accepted=state.accepted,
         rejected=state.rejected,

@@ -116,7 +116,7 @@ def _table(view: RunView, summary: Summary | None) -> Iterator[str]:
     yield from text_lines([[row[column] for column in shown] for row in (_COLUMNS, *rows)])
     if any(step.best for step in (*view.steps, *view.epochs)):
         withheld = summary is not None and summary.withheld
-        yield "* became the best skill" + (" of the search, which was not shown to be better" if withheld else "")
+        yield "* became the best skill" + (" of the search, which is not handed out" if withheld else "")
 
 
 def _row(name: str, step: StepView) -> tuple[str, ...]:

@@ -45,7 +45,7 @@ def summary_html(summary: "Summary") -> str:
     notes = [] if summary.stopped is None else [f"stopped: {summary.stopped}"]
     notes += [] if summary.settle is None or same else [summary.settle.note]
     if summary.withheld:
-        notes.append(f"validation does not show that the skill of the search is better: {summary.withheld}")
+        notes.append(f"{summary.withheld_why}: {summary.withheld}")
     rows = [("", "initial", "best"), ("validation", _score(initial.val), _score(best.val))]
     rows.append(("test", _score(initial.test), _score(best.test)))
     if summary.test_gain is not None and not same:

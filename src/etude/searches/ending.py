@@ -7,7 +7,7 @@ from etude.comparison import FRESH, decide
 from etude.concurrency import together
 from etude.intervals import difference_interval
 from etude.records import AppliedEdit, Candidate, Evaluation, Skill, TrainState, Verdict
-from etude.run_log import RunLog
+from etude.run_log import RunLog, counted
 from etude.searches.telling import doubts, removals
 from etude.skill import apply_edits
 from etude.stages.evaluation import evaluate
@@ -37,10 +37,9 @@ async def tidied(bench: Workbench, log: RunLog, state: TrainState) -> TrainState
     tried = removals(named, state, bench.config.train.seed)
     gone = await unmissed(bench.rollout, skill, tried, state.step)
     edits = harmful + tuple(AppliedEdit(edit=edit, fate="applied" if edit in gone else "dropped") for edit in named)
-    reason = f"removed {len(gone)} of {len(named)} lines that seem superfluous"
-    if harmful:
-        lines = "1 line" if len(harmful) == 1 else f"{len(harmful)} lines"
-        reason = f"removed {lines} by which a target does worse, and {reason.removeprefix('removed ')}"
+    parts = [f"{counted(len(harmful), 'line')} by which a target does worse"] if harmful else []
+    parts += [f"{len(gone)} of {len(named)} lines that seem superfluous"] if named or not harmful else []
+    reason = f"removed {', and '.join(parts)}"
     log.end("tidy", state.step, reason, idle=not edits)
     if not harmful and not gone:
         return state
@@ -61,8 +60,8 @@ def _without(skill: Skill, deleted: Sequence[AppliedEdit]) -> Skill:
 
 async def validated(bench: Workbench, log: RunLog, state: TrainState) -> TrainState:
     """Score the best and the initial skill on the validation tasks. Where these do not show that the best one is
-    better (one-sided, 95%), training tasks are attempted again; where these do not show it either, the initial one
-    is what the run hands out.
+    better (one-sided, 95%), or one of several targets seems to lose, training tasks are attempted again; where it is
+    the same with these, the initial one is what the run hands out.
 
     Raises:
         VoidStop: more attempts are void than `limits.max_void_eval` allows.
@@ -72,36 +71,39 @@ async def validated(bench: Workbench, log: RunLog, state: TrainState) -> TrainSt
     log.begin("validation", state.step, state.epoch, len(skills) * len(tasks))
     first, *others = await together(evaluate(bench.rollout, skill, tasks, "val") for skill in skills)
     best = others[0] if others else first
-    shown = not others or await _better(bench, state, first, best)
+    shown, loser = await _better(bench, state, first, best) if others else (True, "")
     means = ["every attempt errored" if mean is None else f"{mean:.3f}" for mean in map(log.mean, (first, *others))]
     log.end("validation", state.step, ", then ".join(means))
     voids = state.voids + sum(len(each.voids) for each in (first, *others))
     update = {"initial_val": first, "current_val": best, "best_val": best, "voids": voids}
     if not shown:
-        update |= {"best": bench.skill, "best_val": first, "withheld": state.best}
+        update |= {"best": bench.skill, "best_val": first, "withheld": state.best, "loser": loser}
     return state.model_copy(update=update)
 
 
-async def _better(bench: Workbench, state: TrainState, before: Evaluation, after: Evaluation) -> bool:
-    """Whether validation shows it, or, where it points that way with too few tasks, these and training tasks in a
-    fresh trial."""
+async def _better(bench: Workbench, state: TrainState, before: Evaluation, after: Evaluation) -> tuple[bool, str]:
+    """Whether validation shows it, or, where it points that way but not clearly, these and training tasks in a fresh
+    trial; and the target that seems to lose."""
     old, new = _values(bench, before), _values(bench, after)
     both = [task for task in old if task in new]
-    if sum(new[task] for task in both) <= sum(old[task] for task in both) or _loser(bench, old, new):
-        return False
-    if _shows(old, new):
-        return True
+    if sum(new[task] for task in both) <= sum(old[task] for task in both):
+        return False, ""
+    if _shows(old, new) and not _loser(bench, old, new):
+        return True, ""
     tasks = list(bench.tasks["train"])
     random.Random(bench.config.train.seed).shuffle(tasks)
     skills = (bench.skill, state.best)
     more = await together(evaluate(bench.rollout, skill, tasks[:_MORE], "train", first=FRESH) for skill in skills)
-    return _shows(old | _values(bench, more[0]), new | _values(bench, more[1]))
+    old, new = old | _values(bench, more[0]), new | _values(bench, more[1])
+    loser = _loser(bench, old, new)
+    return _shows(old, new) and not loser, loser
 
 
 def _loser(bench: Workbench, old: dict[str, float], new: dict[str, float]) -> str:
     """The first of several targets that seems to lose by more than is allowed (one-sided, 75%); else empty."""
+    tasks = [task for task in (*bench.tasks["val"], *bench.tasks["train"]) if task.id in old and task.id in new]
     for target in (one.called for one in bench.config.targets):
-        theirs = [t.id for t in bench.tasks["val"] if t.target == target and t.id in old and t.id in new]
+        theirs = [task.id for task in tasks if task.target == target]
         values = [old[t] for t in theirs], [new[t] for t in theirs]
         if theirs and difference_interval(*values, confidence=0.5).high < -bench.config.gate.allow_loss:
             return target

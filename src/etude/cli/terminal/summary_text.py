@@ -23,7 +23,7 @@ def summary_lines(summary: Summary) -> Iterator[str]:
     initial, best = summary.initial, summary.best
     yield from _scores(summary)
     if summary.withheld:
-        yield "validation does not show that the skill of the search is better: the best skill is the initial one"
+        yield f"{summary.withheld_why}: the best skill is the initial one"
         yield f"the other   {Path(summary.folder) / summary.withheld}"
     elif initial.hash == best.hash and best.val is not None:
         yield "no candidate scored higher: the best skill is the initial one"

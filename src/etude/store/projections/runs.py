@@ -94,6 +94,7 @@ class RunPage(RunState):
     no_skill: NoSkill | None = None
     settle: Settle | None = None
     withheld: str = ""
+    withheld_why: str = ""
     outdated: bool = False
     """The scores are those of the time when it last stopped; it was continued since."""
     forecast: Forecast | None = None
@@ -142,8 +143,8 @@ def run_page(log: Log, program: str = "etude") -> RunPage:
     known = {"name": view.name, "path": view.path, "changed": _changed(log.path)}
     found: dict[str, Any] = known | _told(view, summary, program)
     if summary is not None:
-        same = ("verdict", "metric", "initial", "best", "test_gain", "no_skill", "settle", "withheld", "forecast")
-        found |= {name: getattr(summary, name) for name in (*same, "targets")}
+        same = ("verdict", "metric", "initial", "best", "test_gain", "no_skill", "settle", "forecast")
+        found |= {name: getattr(summary, name) for name in (*same, "targets", "withheld", "withheld_why")}
     begun = log.last.get("run_started", {})
     ends = [str(event["at"]) for event in log.last.values() if "at" in event]
     stage, step = (log.stage if view.running else None) or ("", 0)

@@ -92,7 +92,7 @@ function Worth({ page }) {
           ${worth.gain.low <= 0 ? " The test does not show that the skill helps." : ""}
         </p>`
       : null}
-    ${page.withheld ? html`<p>Validation does not show that the skill of the search is better, so the initial one is handed out. The other: <code>${page.withheld}</code></p>` : null}
+    ${page.withheld ? html`<p>The initial skill is handed out: ${page.withheld_why}. The other: <code>${page.withheld}</code></p>` : null}
   </section>`;
 }
 
