@@ -209,7 +209,9 @@ def test_the_command_that_simulate_shows_trains(fresh_project: Path) -> None:
     assert process.stdout is not None
     text = ""
     while not text.endswith("}\n"):
-        text += process.stdout.readline()
+        line = process.stdout.readline()
+        assert line, "it ended"
+        text += line
     url = json.loads(text)["base_url"]
     flags = [f"--{role}.{key}" for role in ("target", "optimizer") for key in ("model", "base_url")]
     values = ["openai:target", url, "openai:optimizer", url]
