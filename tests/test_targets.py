@@ -18,6 +18,7 @@ from etude.records.tasks import for_each_target
 from etude.searches import ending
 from etude.simulation import make_tasks, true_score
 from etude.simulation.score import best_skill
+from etude.stages.losses import Losses
 from etude.view.shelf import Shelf
 
 TASKS = make_tasks("sorting", 130, seed=3)
@@ -78,8 +79,8 @@ def test_a_line_that_one_target_needs_goes_at_the_end_where_the_other_does_worse
 
 
 async def test_a_skill_by_which_one_target_seems_to_lose_is_not_handed_out(tmp_path: Path, monkeypatch) -> None:
-    async def nothing(*_: object) -> tuple[()]:
-        return ()
+    async def nothing(*_: object) -> Losses:
+        return Losses()
 
     monkeypatch.setattr(ending, "losses", nothing)
     made = make_tasks("sorting", 600, seed=3)

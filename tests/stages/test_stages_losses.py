@@ -15,13 +15,18 @@ Solves = Callable[[str, str, int], bool]
 
 
 async def lost(
-    solves: Solves, *lines: str, failed: Sequence[Task] = FAILED, allow_loss: float = 0.0
+    solves: Solves,
+    *lines: str,
+    failed: Sequence[Task] = FAILED,
+    solved: Sequence[Task] = SOLVED,
+    allow_loss: float = 0.0,
 ) -> tuple[dict[str, str], list[tuple[str, str, int]]]:
     """The lines that go with the reason, and what was attempted as (task, skill text, trial)."""
     agent = CallsAgent(lambda task, skill, trial: "yes" if solves(task.id, skill.text, trial) else "no")
-    doubts = [Doubt(Edit(op="delete", target=line), failed, SOLVED) for line in lines]
+    doubts = [Doubt(Edit(op="delete", target=line, reason=f"{n}"), failed, solved) for n, line in enumerate(lines)]
     found = await losses(make_rollout(agent), SKILL, doubts, GateSection(allow_loss=allow_loss), 1)
-    return {one.edit.target: one.detail for one in found}, agent.attempts
+    assert len({one.edit.target for one in found.harmful}) == len(found.harmful)
+    return {one.edit.target: one.detail for one in found.harmful}, agent.attempts
 
 
 async def test_a_line_without_which_failed_tasks_pass_goes_and_the_reason_is_counted() -> None:
@@ -35,10 +40,21 @@ async def test_a_line_stays_that_other_tasks_need_as_often() -> None:
     assert not gone
 
 
-async def test_tasks_that_pass_by_luck_cost_little_and_remove_nothing() -> None:
-    gone, attempts = await lost(lambda task, skill, trial: trial != 0, "- Add up.", "- Count all.", "- Count.")
+async def test_a_line_stays_that_many_solved_tasks_need() -> None:
+    many = [task.model_copy(update={"id": f"s{number}"}) for number in range(20) for task in SOLVED[:1]]
+    gone, _ = await lost(lambda task, skill, _: ("Add" in skill) == (task[0] == "s"), "- Add up.", solved=many)
     assert not gone
-    assert sorted(attempts) == [(f"f{number}", SKILL.text, 1) for number in range(4)]
+
+
+async def test_a_line_by_which_two_targets_do_worse_goes_once() -> None:
+    gone, _ = await lost(lambda task, skill, _: task[0] == "s" or "Add" not in skill, "- Add up.", "- Add up.")
+    assert list(gone) == ["- Add up."]
+
+
+async def test_tasks_that_pass_by_luck_cost_little_and_remove_nothing() -> None:
+    gone, attempts = await lost(lambda task, skill, trial: True, "- Add up.", "- Count all.", "- Count.")
+    assert not gone
+    assert sorted(attempts) == [(f"f{number}", SKILL.text, 2_000) for number in range(4)]
 
 
 async def test_tasks_that_fail_with_or_without_a_line_are_soon_given_up() -> None:

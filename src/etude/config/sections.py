@@ -73,8 +73,8 @@ class TrainSection(Section):
     nothing."""
     batch_size: int = Field(default=20, ge=1)
     """Tasks in one batch; a step has one batch unless `accumulation` says otherwise. With `search.policy: evidence`
-    a step attempts at most this many, and no more than it needs to find its failures; it grows as `search.failures`
-    says."""
+    a step attempts at most this many, or one in 128 of the training tasks where these are more, and no more than it
+    needs to find its failures; it grows as `search.failures` says."""
     accumulation: int = Field(default=1, ge=1)
     """Batches in one step. They are attempted and read under the same skill, each on its own, and their patches are
     merged into one candidate."""
@@ -270,7 +270,7 @@ class TrainConfig(Section):
     """The frozen model that attempts tasks."""
     targets: tuple[TargetSection, ...] = Field(default=(), exclude_if=lambda targets: not targets)
     """In place of `target`: several models, or agents, for which one skill is trained. With
-    `search.policy: evidence` a line by which one of them does worse is removed at the end."""
+    `search.policy: evidence` a line by which one of them clearly does worse is removed at the end."""
     optimizer: OptimizerSection = OptimizerSection(model="simulated:optimizer")
     """The model that reads trajectories and proposes edits."""
     judge: ModelSection | None = None

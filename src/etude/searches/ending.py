@@ -31,7 +31,8 @@ async def tidied(bench: Workbench, log: RunLog, state: TrainState) -> TrainState
     if skill.hash == bench.skill.hash:
         return state
     log.begin("tidy", state.step, state.epoch)
-    harmful = await losses(bench.rollout, skill, list(doubts(bench, state)), bench.config.gate, state.step)
+    harmful, voids = await losses(bench.rollout, skill, list(doubts(bench, state)), bench.config.gate, state.step)
+    state = state.model_copy(update={"voids": state.voids + voids})
     skill = _without(skill, harmful)
     named = await superfluous(bench.optimizer(state.meta_skill), skill)
     tried = removals(named, state, bench.config.train.seed)

@@ -53,9 +53,9 @@ class EvidenceOptions(SearchOptions):
     """Options of `search.policy: evidence`."""
 
     failures: int = Field(default=4, ge=1)
-    """Failed attempts that a step looks for, among at most a batch. The next step continues with the tasks that are
-    left of the epoch. After two steps in a row that change nothing, each next step is twice as large, up to 64 times
-    the first, until one changes the skill."""
+    """Failed attempts that a step looks for, among no more than `train.batch_size` says. The next step continues with
+    the tasks that are left of the epoch. After two steps in a row that change nothing, each next step is twice as
+    large, up to 64 times the first, until one changes the skill."""
     edits: int = Field(default=12, ge=1)
     """Most edits tested in a step, the most cited ones."""
     revisits: int = Field(default=48, ge=0)
@@ -113,7 +113,8 @@ class EvidenceSearch(Search):
     def __init__(self, bench: Workbench, options: EvidenceOptions) -> None:
         super().__init__(bench, options)
         self._options = options
-        self._least = min(len(bench.tasks["train"]) // _SHARE, _LARGEST * options.failures)
+        tasks = len(bench.tasks["train"]) // max(1, len(bench.config.targets))
+        self._least = min(tasks // _SHARE, _LARGEST * options.failures)
         self._golds = Golds(bench.tasks["train"])
         self._runs = own_runs(bench.tasks["train"])
 

@@ -44,9 +44,10 @@ def doubts(bench: Workbench, state: TrainState) -> Iterator[Doubt]:
 
 
 def _entries(line: str, state: TrainState) -> list[LedgerEntry]:
-    """The edits that brought a line."""
+    """The edits that brought a line; those that rewrote the whole skill say nothing of a single one."""
     said = line.strip().lstrip("-*+ ")  # an edit may have come without its bullet
-    return [entry for entry in state.ledger if entry.accepted and said in entry.edit.content]
+    own = (entry for entry in state.ledger if entry.accepted and entry.edit.op != "rewrite")
+    return [entry for entry in own if said in entry.edit.content]
 
 
 def _alike(line: str, entries: Sequence[LedgerEntry], state: TrainState, tasks: Sequence[Task]) -> list[Task]:
