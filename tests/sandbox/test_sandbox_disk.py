@@ -1,15 +1,22 @@
-"""Programs that write as fast as they can, in ways that are slow to count: they are ended before they have written a
-quarter more than they may. Each says what it has written so far."""
+"""Programs that write fast, in ways that are slow to count: they are ended before they have written a quarter more
+than they may. Each says what it has written so far. `PACE` is the most that any writes: memory differs by machine."""
 
 import pytest
 from sandbox_boxes import as_user
 from test_sandbox_limits import PAIRS, cases
 
-BEGIN = """
-import os
-MB = 1 << 20
+PACE = 800
+"""Megabytes in a second."""
+BEGIN = f"""
+import os, time
+MB, pace = 1 << 20, {PACE}
 data = os.urandom(MB)
-def wrote(megabytes=1): os.write(1, b"+" * megabytes)
+begun, said = time.monotonic(), 0
+def wrote(megabytes=1):
+    global said
+    os.write(1, b"+" * megabytes)
+    said += megabytes
+    time.sleep(max(0, begun + said / pace - time.monotonic()))
 """
 FAST = {
     "one file": """
@@ -36,6 +43,7 @@ with open("it", "wb", 0) as file:
     while True: file.write(data); wrote()
 """,
     "processes": """
+pace /= 8
 for name in "abcdefg":
     if not os.fork(): break
 else: name = "h"
