@@ -22,7 +22,7 @@ _LOOKS = (slice(0, 4), slice(4, 6))
 _MORE, _GAIN = 2, 0.1
 """It is compared where so many of them score more without it, by at least so much."""
 _FIRST = 2_000
-"""Trial of the first attempts, beyond those of any epoch: they chose the tasks, so they say too little for a line."""
+"""Trial of the first attempts, one that no epoch has: attempts of epochs chose the tasks, so none counts twice."""
 _ROUNDS = 4
 """Times that tasks are compared with and without it, at most."""
 _FAILED, _SOLVED = 6, 2
