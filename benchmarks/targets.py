@@ -26,7 +26,7 @@ RESULT = ROOT / "benchmarks" / "results" / "targets.json"
 MODELS = ("target", "target-contrary")
 WORLDS = {"many": None, "harsh": "slips"}
 TRAIN, VAL, TEST, TRUTH = 80, 40, 60, 200
-FIRST = 41
+FIRST = 81
 """First seed: settings were chosen on those before."""
 
 

@@ -78,6 +78,14 @@ def test_a_line_that_one_target_needs_goes_at_the_end_where_the_other_does_worse
     )
 
 
+def test_a_search_that_finds_nothing_ends_once_each_target_has_attempted_every_task(tmp_path: Path) -> None:
+    summary = train(tmp_path, train={"epochs": 6}, optimizer={"model": "simulated:optimizer-useless"})
+
+    rollouts = [json.loads(path.read_text()) for path in Path(summary.folder).glob("steps/*/rollout.json")]
+    tried = [attempt["task"]["id"] for rollout in rollouts for attempt in rollout]
+    assert sorted(tried) == sorted(f"{task.id}@{name}" for task in TASKS[:30] for name in NAMES)
+
+
 async def test_a_skill_by_which_one_target_seems_to_lose_is_not_handed_out(tmp_path: Path, monkeypatch) -> None:
     async def nothing(*_: object) -> Losses:
         return Losses()

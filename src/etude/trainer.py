@@ -101,7 +101,7 @@ class _Run:
                 async for state in self._search.epoch(self._state, epoch):
                     self._state = state
                 idle = idle + 1 if self._state.current.hash == before.hash else 0
-                if idle == self._search.patience:
+                if self._search.gives_up(epoch, idle):
                     break
             self._log.doubts.ended(self._state)
             self._state = await self._search.finish(self._state)

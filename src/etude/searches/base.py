@@ -42,9 +42,6 @@ class Search(ABC):
     ignores: ClassVar[frozenset[str]] = frozenset()
     """Settings of other sections that have no effect under this policy, as in `select` or `gate.racing`."""
 
-    patience: ClassVar[int | None] = None
-    """This many epochs in a row in which nothing is accepted end the search; None for never."""
-
     baseline: ClassVar[bool] = False
     """Begins with one attempt at each validation task with the initial skill."""
 
@@ -61,6 +58,11 @@ class Search(ABC):
     @abstractmethod
     def forecast(cls, known: Known, options: Any) -> tuple[StageWork, ...]:
         """What a run comes to, stage by stage, for options of the class `options_type`. Sends nothing."""
+
+    def gives_up(self, epoch: int, idle: int) -> bool:
+        """Whether the search ends after this epoch, where so many in a row have changed nothing; by default never."""
+        del epoch, idle
+        return False
 
     @property
     def steps(self) -> int:

@@ -92,7 +92,6 @@ class Proposed(NamedTuple):
 class EvidenceSearch(Search):
     """A step collects failures, has edits proposed for them, and keeps them where they are seen to fix one."""
 
-    patience: ClassVar[int | None] = 2
     options_type: ClassVar[type[SearchOptions]] = EvidenceOptions
     ignores: ClassVar[frozenset[str]] = frozenset(
         {
@@ -134,7 +133,7 @@ class EvidenceSearch(Search):
         until the last epoch, or of one that learns nothing, where that takes more."""
         config, tasks, val = known.config, known.tasks["train"], known.tasks["val"]
         epochs, wanted, failing = config.train.epochs, options.failures, known.failing_span
-        patience, fresh = min(cls.patience or epochs, epochs), config.train.fresh_attempts
+        patience, fresh = min(max(2, len(config.targets)), epochs), config.train.fresh_attempts
         few, first = min(_ENOUGH, _QUICK * failing.low * tasks), failing.high * tasks
         visits, slow = _slowly(known, options, first)
         idle, least, again = patience * first, tasks, options.revisits_of(config)
@@ -201,6 +200,12 @@ class EvidenceSearch(Search):
             )
 
         yield await end_epoch(self._bench, self.log, state, epoch, proved)
+
+    def gives_up(self, epoch: int, idle: int) -> bool:
+        # Of several targets, some fail tasks in each epoch for want of a rule by which another would do worse: a
+        # second epoch like this costs more than it finds.
+        targets = len(self._config.targets)
+        return idle >= (1 if targets > 1 else 2) and epoch >= targets
 
     async def finish(self, state: TrainState) -> TrainState:
         return await validated(self._bench, self.log, await tidied(self._bench, self.log, state))

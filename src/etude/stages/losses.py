@@ -17,7 +17,7 @@ from etude.records import AppliedEdit, Edit, Skill, Task, digest
 from etude.skill import apply_edits
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 
-_LOOKS = (slice(0, 4), slice(4, 6))
+_LOOKS = (slice(0, 3), slice(3, 6))
 """Failed tasks that are attempted without a line; the second ones only where one of the first scores more."""
 _MORE, _GAIN = 2, 0.1
 """It is compared where so many of them score more without it, by at least so much."""
