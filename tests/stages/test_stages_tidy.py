@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from stages_doubles import CallsAgent, Desk, make_rollout
 
+from etude.errors import BoundaryError
 from etude.records import Edit, Skill, Task
 from etude.skill import apply_edits
 from etude.stages.tidy import MOST_TRIES, Removal, superfluous, unmissed
@@ -21,7 +22,7 @@ async def tidy(
     """The lines that go, and what was attempted as (task, skill text, trial)."""
     agent = CallsAgent(lambda task, skill, trial: "yes" if solves(task, skill.text, trial) else "no")
     removals = [Removal(Edit(op="delete", target=line), tasks) for line in lines]
-    gone = await unmissed(make_rollout(agent), SKILL, removals, 1)
+    gone, _ = await unmissed(make_rollout(agent), SKILL, removals, 1)
     return {edit.target for edit in gone}, agent.attempts
 
 
@@ -75,7 +76,7 @@ async def test_a_line_that_is_needed_stays_while_another_one_goes() -> None:
     agent = CallsAgent(lambda task, skill, trial: "no" if task.id[0] == "n" and "Add" not in skill.text else "yes")
     removals = [Removal(Edit(op="delete", target="- Count all."), TASKS)]
     removals += [Removal(Edit(op="delete", target="- Add up."), needing)]
-    gone = await unmissed(make_rollout(agent), SKILL, removals, 1)
+    gone, _ = await unmissed(make_rollout(agent), SKILL, removals, 1)
     assert [edit.target for edit in gone] == ["- Count all."]
 
 
@@ -95,16 +96,29 @@ def for_want_of_another(*, dead: bool) -> tuple[CallsAgent, list[Removal]]:
 
 async def test_a_line_whose_tasks_failed_for_want_of_another_is_tried_by_itself() -> None:
     agent, removals = for_want_of_another(dead=True)
-    gone = await unmissed(make_rollout(agent), SKILL, removals, 1)
+    gone, _ = await unmissed(make_rollout(agent), SKILL, removals, 1)
     assert {edit.target for edit in gone} == {"- Count all.", "- Count."}
     assert len(agent.attempts) <= len(removals) * MOST_TRIES
 
 
 async def test_an_optimizer_that_names_needed_lines_is_not_believed() -> None:
     agent, removals = for_want_of_another(dead=False)
-    assert await unmissed(make_rollout(agent), SKILL, removals, 1) == ()
+    assert await unmissed(make_rollout(agent), SKILL, removals, 1) == ((), 0)
 
 
 async def test_a_line_without_a_solved_task_stays() -> None:
     gone, attempts = await tidy(lambda task, skill, trial: True, "- Add up.", tasks=())
     assert (gone, attempts) == (set(), [])
+
+
+async def test_attempts_that_errored_are_counted_and_say_nothing() -> None:
+    def answer(task: Task, skill: Skill, trial: int) -> str:
+        if task.id == "t0":
+            raise BoundaryError("no answer")
+        return "yes"
+
+    agent = CallsAgent(answer)
+    agent, removal = CallsAgent(answer), Removal(Edit(op="delete", target="- Add up."), TASKS)
+    gone, voids = await unmissed(make_rollout(agent), SKILL, [removal], 1)
+    assert (len(gone), voids) == (1, 2)
+    assert len(agent.attempts) == 2 * len(TASKS)

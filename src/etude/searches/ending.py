@@ -32,11 +32,11 @@ async def tidied(bench: Workbench, log: RunLog, state: TrainState) -> TrainState
         return state
     log.begin("tidy", state.step, state.epoch)
     harmful, voids = await losses(bench.rollout, skill, list(doubts(bench, state)), bench.config.gate, state.step)
-    state = state.model_copy(update={"voids": state.voids + voids})
     skill = _without(skill, harmful)
     named = await superfluous(bench.optimizer(state.meta_skill), skill)
     tried = removals(named, state, bench.config.train.seed)
-    gone = await unmissed(bench.rollout, skill, tried, state.step)
+    gone, errored = await unmissed(bench.rollout, skill, tried, state.step)
+    state = state.model_copy(update={"voids": state.voids + voids + errored})
     edits = harmful + tuple(AppliedEdit(edit=edit, fate="applied" if edit in gone else "dropped") for edit in named)
     parts = [f"{counted(len(harmful), 'line')} by which a target does worse"] if harmful else []
     parts += [f"{len(gone)} of {len(named)} lines that seem superfluous"] if named or not harmful else []

@@ -7,6 +7,7 @@ or in doubt, stays.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from math import log
 from typing import NamedTuple
 
@@ -51,6 +52,15 @@ class Removal(NamedTuple):
     witnesses: Sequence[Task]
 
 
+class Unmissed(NamedTuple):
+    """What was found."""
+
+    edits: tuple[Edit, ...] = ()
+    """The removals after which tasks are solved as before."""
+    voids: int = 0
+    """Attempts that errored."""
+
+
 async def superfluous(optimizer: Optimizer, skill: Skill) -> tuple[Edit, ...]:
     """Deletions of the lines that the optimizer thinks the skill can do without, by one call."""
     try:
@@ -73,38 +83,47 @@ def removing(text: str, line: str, reason: str) -> Edit:
     return Edit(op="replace", target=anchor, content=lines[before], reason=reason)
 
 
-async def unmissed(rollout: Rollout, skill: Skill, removals: Sequence[Removal], step: int) -> tuple[Edit, ...]:
-    """The removals after which tasks are solved as before.
+async def unmissed(rollout: Rollout, skill: Skill, removals: Sequence[Removal], step: int) -> Unmissed:
+    """Find the removals after which tasks are solved as before.
 
     Raises:
         VoidStop: too many attempts errored.
     """
-    sums = await _tested(rollout, skill, removals, step, _ALL, [0.0 for _ in removals])
+    trying = _Trying(rollout, step)
+    sums = await trying.tested(skill, removals, _ALL, [0.0 for _ in removals])
     gone = [one.edit for one, total in zip(removals, sums, strict=True) if total <= -_SURE]
-    if len(gone) < _BELIEVED * len(removals):
-        return tuple(gone)
-    rest = [(one, max(0.0, min(total, _DOUBT))) for one, total in zip(removals, sums, strict=True) if total > -_SURE]
-    shorter = _without(skill, gone)
-    alone = await together(_tested(rollout, shorter, [one], step, _ALONE, [doubt]) for one, doubt in rest)
-    return (*gone, *(one.edit for (one, _), (total,) in zip(rest, alone, strict=True) if total <= -_SURE))
+    if len(gone) >= _BELIEVED * len(removals):
+        both = zip(removals, sums, strict=True)
+        rest = [(one, max(0.0, min(total, _DOUBT))) for one, total in both if total > -_SURE]
+        shorter = _without(skill, gone)
+        alone = await together(trying.tested(shorter, [one], _ALONE, [doubt]) for one, doubt in rest)
+        gone += [one.edit for (one, _), (total,) in zip(rest, alone, strict=True) if total <= -_SURE]
+    return Unmissed(tuple(gone), len(trying.voids))
 
 
-async def _tested(
-    rollout: Rollout, skill: Skill, removals: Sequence[Removal], step: int, rounds: range, before: Sequence[float]
-) -> list[float]:
-    """How much speaks for each line when all are left out at once, added to what did before."""
-    sums = list(before)
-    for first in rounds:
-        open_ = [n for n, removal in enumerate(removals) if abs(sums[n]) < _SURE and removal.witnesses]
-        shorter = _without(skill, [one.edit for one, total in zip(removals, sums, strict=True) if total < _SURE])
-        theirs = {n: _tries(removals[n], shorter, first) for n in open_}
-        planned = {(one.task.id, one.trial): one for tries in theirs.values() for one in tries}
-        key = {"stage": "tidy", "step": step, "skill": shorter.hash, "tries": digest(sorted(planned))}
-        attempts = await rollout.settle(list(planned.values()), "train", key) if planned else ()
-        score = {(a.task.id, a.trial): _DOWN if a.solved else _UP for a in attempts if a.score is not None}
-        for n, its in theirs.items():
-            sums[n] += sum(score.get((one.task.id, one.trial), 0.0) for one in its)
-    return sums
+@dataclass(frozen=True)
+class _Trying:
+    rollout: Rollout
+    step: int
+    voids: set[str] = field(default_factory=set[str])
+
+    async def tested(
+        self, skill: Skill, removals: Sequence[Removal], rounds: range, before: Sequence[float]
+    ) -> list[float]:
+        """How much speaks for each line when all are left out at once, added to what did before."""
+        sums = list(before)
+        for first in rounds:
+            open_ = [n for n, removal in enumerate(removals) if abs(sums[n]) < _SURE and removal.witnesses]
+            shorter = _without(skill, [one.edit for one, total in zip(removals, sums, strict=True) if total < _SURE])
+            theirs = {n: _tries(removals[n], shorter, first) for n in open_}
+            planned = {(one.task.id, one.trial): one for tries in theirs.values() for one in tries}
+            key = {"stage": "tidy", "step": self.step, "skill": shorter.hash, "tries": digest(sorted(planned))}
+            attempts = await self.rollout.settle(list(planned.values()), "train", key) if planned else ()
+            self.voids.update(one.id for one in attempts if one.score is None)
+            score = {(a.task.id, a.trial): _DOWN if a.solved else _UP for a in attempts if a.score is not None}
+            for n, its in theirs.items():
+                sums[n] += sum(score.get((one.task.id, one.trial), 0.0) for one in its)
+        return sums
 
 
 def _without(skill: Skill, removals: Sequence[Edit]) -> Skill:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
+from shutil import rmtree
 from typing import Any, Self
 
 from pydantic_core import to_jsonable_python
@@ -94,6 +95,7 @@ class RunFolder:
         self.path = path
         self.name = path.name
         self.redactor = redactor or Redactor()
+        self._new = False
         with ExitStack() as held:
             in_use = LockedError(
                 f"run folder {str(path)!r} is in use by another process",
@@ -125,9 +127,11 @@ class RunFolder:
             )
         if parent is not None and not parent.exists():
             raise missing_run(parent.parent)
+        new = not path.exists()
         try:
             private_folder(path)
             run = cls(path, redactor=redactor or Redactor(os.environ))
+            run._new = new
         except OSError as error:
             raise ConfigError(
                 f"run folder {str(path)!r} cannot be used: {error.strerror}", hint="change `run.folder`"
@@ -179,7 +183,10 @@ class RunFolder:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
+        # Nothing has begun in it: a run that was refused leaves none behind.
+        if kind is not None and self._new and self.journal.identity is None and not self.journal.counts():
+            rmtree(self.path, ignore_errors=True)
         self.close()
 
     def _write(self, relative: str, text: str) -> Path:

@@ -155,6 +155,23 @@ def test_an_agent_that_can_be_made_is_fine(fresh_project: Path, capsys: Captured
     assert found["agent"]["text"] == "tools: etude.agents.tools:ToolsAgent"
 
 
+def test_a_task_that_the_agent_refuses_is_wrong_and_leaves_no_run_folder(
+    fresh_project: Path, capsys: Captured
+) -> None:
+    data = Path("demo/data")
+    (data / "photo.bin").write_bytes(b"\0")
+    for split, files in (("train", ["photo.bin"]), ("val", []), ("test", [])):
+        rows = [json.loads(line) for line in (data / f"{split}.jsonl").read_text().splitlines()]
+        (data / f"{split}.jsonl").write_text("".join(json.dumps({**row, "files": files}) + "\n" for row in rows))
+
+    flags = ["--env.fields.files", "files"]
+    found = checks(capsys, CONFIG, *flags, code=1)
+    assert "agent 'chat' has no workspace for it" in found["agent"]["text"]
+    assert main(["train", CONFIG, *flags]) == 2
+    assert "agent 'chat' has no workspace for it" in capsys.readouterr().err
+    assert not Path("demo/runs/demo").exists()
+
+
 def test_what_is_wrong_with_model_and_prompts_is_not_said_of_the_agent_too(
     fresh_project: Path, capsys: Captured
 ) -> None:

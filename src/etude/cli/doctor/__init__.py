@@ -49,9 +49,9 @@ def run(args: argparse.Namespace) -> int:
 async def _check(config: TrainConfig, live: bool, found: Findings) -> None:
     if isinstance(config, SleepConfig):
         check_night(config, found)
+        await check_agent(config, found)
     else:
         await check_config(config, found)
-    await check_agent(config, found)
     if live:
         await check_live(config, found)
     elif isinstance(config, SleepConfig):

@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from etude.cli.doctor.findings import Findings
 from etude.cli.doctor.versions import known_version
 from etude.config import ModelSection, TrainConfig
 from etude.config.sections import AgentSection, ExecutorSection
+from etude.elsewhere import make_agent
 from etude.envs.doubts import doubts_about
 from etude.envs.gold import check_gold, check_varied
 from etude.envs.grading import CommandScorer
@@ -81,14 +82,20 @@ def check_install(found: Findings) -> None:
 
 
 async def check_config(config: TrainConfig, found: Findings) -> None:
-    """Everything a config names: data, scorer, skill, prompts, models, limits and the run folder."""
+    """Everything a config names: data, scorer, agent, skill, prompts, models, limits and the run folder."""
+    env: Environment | None = None
+    tasks: list[Task] = []
     with found.checking("data"):
-        await _data(config, found)
+        env = _environment(config)
+        splits: dict[Split, Sequence[Task]] = {split: tuple(env.tasks(split)) for split in SPLITS}
+        tasks = [task for split in SPLITS for task in splits[split]]
+        await _data(config, env, splits, found)
     with found.checking("skill"):
         _skill(config, found)
     check_parts(config, found)
     with found.checking("run folder"):
         _run_folder(Path(config.run.folder) / plain_name(config.run.name, "run.name"), found)
+    await check_agent(config, found, env, tasks)
 
 
 def check_parts(config: TrainConfig, found: Findings) -> None:
@@ -120,11 +127,15 @@ def check_parts(config: TrainConfig, found: Findings) -> None:
         found.note("limits", "no cap on money, tokens, calls or time", "set limits.usd or limits.calls")
 
 
-async def _data(config: TrainConfig, found: Findings) -> None:
-    env: Environment = find("environments", config.env.name).from_options(
+def _environment(config: TrainConfig) -> Environment:
+    return find("environments", config.env.name).from_options(
         dict(config.env.model_extra or {}), where="env", judge=None if config.judge is None else _no_judge
     )
-    splits: dict[Split, Sequence[Task]] = {split: tuple(env.tasks(split)) for split in SPLITS}
+
+
+async def _data(
+    config: TrainConfig, env: Environment, splits: Mapping[Split, Sequence[Task]], found: Findings
+) -> None:
     warnings = check_tasks(env, splits, need_test=config.test.enabled)
     train, val, test = splits.values()
     found.ok("data", f"{len(train)} train, {len(val)} val, {len(test)} test tasks")
@@ -287,13 +298,18 @@ def _version(name: str, program: Program, version: str, path: Path, found: Findi
         found.ok(name, f"{version}, {path}" + (f": {newer}" if newer else ""))
 
 
-async def check_agent(config: TrainConfig, found: Findings) -> None:
-    """The agents of a config, made with their options; nothing where it is the default one."""
-    for section in {repr(one): one for one in config.agents.values() if one != AgentSection()}.values():
-        await _agent(section, config, found)
+async def check_agent(
+    config: TrainConfig, found: Findings, env: Environment | None = None, tasks: Sequence[Task] = ()
+) -> None:
+    """The agents of a config, made with their options, and whether they can attempt the tasks; what is right with the
+    default one needs no line."""
+    for section in {repr(one): one for one in config.agents.values()}.values():
+        await _agent(section, config, env, tasks, found)
 
 
-async def _agent(section: AgentSection, config: TrainConfig, found: Findings) -> None:
+async def _agent(
+    section: AgentSection, config: TrainConfig, env: Environment | None, tasks: Sequence[Task], found: Findings
+) -> None:
     try:
         prompts = Prompts({name: Path(path) for name, path in config.prompts.items()})
         model = build_model(config.target)
@@ -302,11 +318,17 @@ async def _agent(section: AgentSection, config: TrainConfig, found: Findings) ->
     with found.checking("agent"):
         kind = find("agents", section.name)
         try:
-            agent = kind.from_options(dict(section.model_extra or {}), model, prompts, where="agent")
+            if env is None:
+                agent = kind.from_options(dict(section.model_extra or {}), model, prompts, where="agent")
+            else:
+                agent = make_agent(section, env, model, prompts)
+            for task in tasks:
+                agent.check_task(task)
             await agent.aclose()
         finally:
             await model.aclose()
-        found.ok("agent", f"{section.name}: {kind.__module__}:{kind.__qualname__}")
+        if section != AgentSection():
+            found.ok("agent", f"{section.name}: {kind.__module__}:{kind.__qualname__}")
         if isinstance(agent, ProgramAgent):
             _program_agent(agent, config, found)
 
