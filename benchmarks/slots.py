@@ -15,7 +15,6 @@ import asyncio
 import json
 import resource
 import shlex
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -47,7 +46,6 @@ IN_FLIGHT = (512,)
 WAVES = 4
 """Tasks for each request in flight."""
 LATENCY = 10.0
-FAILURES = (4, 16, 32)
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
@@ -275,33 +273,6 @@ def more_tasks(sizes: Sequence[int]) -> dict[str, Any]:
     }
 
 
-def larger_steps(counts: Sequence[int], seeds: int, tasks: int) -> dict[str, Any]:
-    """What steps lose or gain that collect more failures before an edit is tested."""
-    rows: list[list[Any]] = []
-    for world in WORLDS:
-        for count in counts:
-            plans = [Plan(world, tasks, epochs=4, seed=seed, failures=count) for seed in range(1, seeds + 1)]
-            found = [apart(plan) for plan in plans]
-            shares = [one.share for one in found]
-            rows.append(
-                [
-                    world,
-                    count,
-                    f"{statistics.median(shares):.2f}",
-                    f"{min(shares):.2f}",
-                    round(statistics.median(one.target_calls for one in found)),
-                    round(statistics.median(one.rounds for one in found)),
-                ]
-            )
-    return {
-        "caption": "Larger steps",
-        "columns": ["world", "search.failures", "share of the best, median", "worst", "target calls", "rounds"],
-        "rows": rows,
-        "note": f"{seeds} seeds, {tasks} training tasks, 4 epochs. A step that collects more failures fills more "
-        "slots and takes fewer rounds, for more calls and some of the score.",
-    }
-
-
 def main(words: Sequence[str] | None = None) -> int:
     """Run and write results."""
     parser = argparse.ArgumentParser(description="Slots and tasks in virtual time.")
@@ -326,11 +297,7 @@ def main(words: Sequence[str] | None = None) -> int:
     tables: list[dict[str, Any]] = []
     if not args.virtual:
         tables.append(in_flight(IN_FLIGHT, 1.0 if args.quick else LATENCY))
-    tables += [
-        more_slots(SLOTS[1::2] if args.quick else SLOTS, 100 if args.quick else 10_000),
-        more_tasks(sizes),
-        larger_steps(FAILURES[::2] if args.quick else FAILURES, 1 if args.quick else 3, 160),
-    ]
+    tables += [more_slots(SLOTS[1::2] if args.quick else SLOTS, 100 if args.quick else 10_000), more_tasks(sizes)]
     results = {
         "title": "More slots, more tasks",
         "command": shlex.join(["scripts/benchmark", "slots", *given]),
