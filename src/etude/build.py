@@ -16,7 +16,7 @@ from etude.concurrency import Threads, allow_open_files
 from etude.config import ModelSection, Price, TrainConfig, file_data
 from etude.connect import Tracker, telling
 from etude.display import shown
-from etude.elsewhere import RunJudge, make_agents, make_environment, recipe_of, targets_of
+from etude.elsewhere import RunJudge, about_target, make_agents, make_environment, recipe_of, targets_of
 from etude.envs.doubts import doubts_about
 from etude.envs.gold import check_gold, check_varied
 from etude.envs.splits import check_tasks
@@ -71,6 +71,7 @@ class _Parts:
                     f"{name} was given as an object, and the settings have several targets",
                     hint="name the model and the agent of each target in `targets`",
                 )
+        called = dict(zip(config.models, config.agents, strict=False))  # targets come first
         for role in dict.fromkeys((*config.models, "judge")):
             model, section = objects.get(role), config.models.get(role)
             if model is not None and not isinstance(model, ChatModel):
@@ -78,7 +79,8 @@ class _Parts:
                     f"{role} = {model!r} is not a ChatModel", hint=f"name a model in the settings: {role}.model"
                 )
             if model is None and section is not None:
-                model = build_model(_keyless(section) if given.get("offline") else section)
+                with about_target(called.get(role, "")):
+                    model = build_model(_keyless(section) if given.get("offline") else section)
             if model is not None:
                 self.providers[role] = model
                 if config.limits.usd is not None and self.price(role) is None:
@@ -139,6 +141,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
     if claim and not config.env.allow_constant_gold:
         await check_varied(env, tasks)
     doubts = await doubts_about(env, tasks, config.target.max_output_tokens)
+    plain = tasks
     tasks = {split: for_each_target(some, config.agents) for split, some in tasks.items()}
     executor = _executor(config, given)
     await asyncio.to_thread(executor.check)
@@ -162,7 +165,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
         resumed = folder.journal.identity is not None
         if claim:
             settings = _settings(config, folder)
-            known = _identity(config, parts, env, agent, tasks)
+            known = _identity(config, parts, env, agent, plain)
             folder.journal.claim_identity(known, lambda: (_known_settings(folder), settings))
             folder.write_text("config.yaml", yaml.safe_dump(settings, sort_keys=False, allow_unicode=True))
         judged, prices = models.get("judge"), {name: model.price for name, model in targets.items()}

@@ -27,7 +27,7 @@ from etude.records.summary import (
     Tried,
 )
 from etude.skill import Document
-from etude.stages.evaluation import evaluate
+from etude.stages.evaluation import by_task, evaluate
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 from etude.workbench import Workbench
 
@@ -128,6 +128,7 @@ async def compare_on(
     if skills[0].hash == skills[1].hash:
         nothing = Interval(mean=0.0, low=0.0, high=0.0, n=len(before))
         decision = Decision("do not ship", nothing, 0.0, 0.0)
+        targets = tuple(each.model_copy(update={"difference": nothing, "verdict": "do not ship"}) for each in targets)
     verdict = decision.verdict
     differences = [new - old for old, new in zip(before, after, strict=True)]
     flips = [Flip(task=task, a=old[task], b=new[task]) for task in values if old[task] != new[task]]
@@ -187,14 +188,9 @@ async def worth_of(bench: Workbench, best: Skill, tested: Comparison) -> NoSkill
 def _paired_values(
     old: Mapping[str, float], new: Mapping[str, float], tasks: Sequence[Task]
 ) -> tuple[list[float], list[float]]:
-    """The values of the tasks that have both, each the mean over the targets that attempted it: targets are no
-    further tasks."""
-    units: dict[str, list[str]] = {}
-    for task in tasks:
-        if task.id in old and task.id in new:
-            units.setdefault(task.own_id, []).append(task.id)
-    both = ([fmean(values[unit] for unit in some) for some in units.values()] for values in (old, new))
-    return next(both), next(both)
+    """The values of the tasks that have both, each the mean over the targets that attempted it."""
+    both = [task for task in tasks if task.id in old and task.id in new]
+    return by_task(old, both), by_task(new, both)
 
 
 def _of_targets(

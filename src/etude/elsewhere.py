@@ -4,7 +4,8 @@ Workers build both with `build`, an import string in the `Recipe` of the run. Th
 question goes to the process that holds the run, whose models answer with all their wrappers.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
 from pydantic import BaseModel, JsonValue
@@ -13,7 +14,7 @@ from etude.agents.chat import ChatAgent
 from etude.agents.targets import one_of
 from etude.config import TrainConfig
 from etude.config.sections import AgentSection, EnvSection
-from etude.errors import ConfigError
+from etude.errors import ConfigError, InputError
 from etude.events import Event, Notice
 from etude.models.keys import key_variable, used_key_variable
 from etude.models.wrappers.structured import Form, Structured
@@ -76,7 +77,22 @@ def make_agents(
     given: Agent | None = None,
 ) -> dict[str, Agent]:
     """The agents of all targets, by name. Raises InputError: one cannot be made."""
-    return {name: make_agent(sections[name], env, model, prompts, given) for name, model in targets.items()}
+    agents: dict[str, Agent] = {}
+    for name, model in targets.items():
+        with about_target(name):
+            agents[name] = make_agent(sections[name], env, model, prompts, given)
+    return agents
+
+
+@contextmanager
+def about_target(name: str) -> Generator[None, None, None]:
+    """Errors of what is wrong with one of several targets say which; one target has no name."""
+    try:
+        yield
+    except InputError as error:
+        if name:
+            error.message = f"target {name!r}: {error.message}"
+        raise
 
 
 def targets_of(config: TrainConfig, models: Mapping[str, T]) -> dict[str, T]:

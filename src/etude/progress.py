@@ -162,7 +162,7 @@ class Progress:
         """Calls, tokens and money where it is known, as in `412 calls, 120k tokens, $0.12`."""
         tokens = f"{short(self.tokens)} token{'s' if self.tokens != 1 else ''}"
         price = f", {money(self.usd)}" if self.usd else ""
-        return f"{counted(self.calls.total(), 'call')}, {tokens}{price}"
+        return f"{counted(self._calls_reported + self.calls.total(), 'call')}, {tokens}{price}"
 
     @property
     def learnt(self) -> str:

@@ -5,10 +5,10 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from etude.events import RunFinished
-from etude.intervals import mean_interval
 from etude.records import Evaluation, TrainState
 from etude.records.doubts import Doubt
 from etude.records.summary import Comparison, Cost, Forecast, Interval, NoSkill, SkillScores, Step, Summary
+from etude.stages.evaluation import score_of
 from etude.store.provenance import Changes
 from etude.store.views import SUMMARY
 from etude.workbench import Workbench
@@ -53,14 +53,14 @@ def report(
         initial=SkillScores(
             skill="skills/0000.md",
             hash=bench.skill.hash,
-            val=_interval(bench, measured.initial_val),
+            val=_score(bench, measured.initial_val),
             test=None if ship is None else ship.a.score,
             loaded=None if ship is None else ship.a.loaded,
         ),
         best=SkillScores(
             skill=str(best.relative_to(bench.folder.path)),
             hash=state.best.hash,
-            val=_interval(bench, state.best_val),
+            val=_score(bench, state.best_val),
             test=None if ship is None else ship.b.score,
             loaded=None if ship is None else ship.b.loaded,
         ),
@@ -71,7 +71,7 @@ def report(
         no_skill=none,
         test_openings=0 if ship is None else ship.test_openings,
         withheld="" if state.withheld is None else f"skills/{state.step:04d}.md",
-        loser=state.loser,
+        withheld_why=state.withheld_why,
         steps=state.step,
         accepted=state.accepted,
         rejected=state.rejected,
@@ -91,10 +91,10 @@ def report(
     return summary
 
 
-def _interval(bench: Workbench, evaluation: Evaluation | None) -> Interval | None:
-    gate = bench.config.gate
-    values = {} if evaluation is None else evaluation.values(gate.metric, gate.mixed_weight)
-    return mean_interval(list(values.values())) if values else None
+def _score(bench: Workbench, evaluation: Evaluation | None) -> Interval | None:
+    if evaluation is None or not any(evaluation.scores.values()):
+        return None
+    return score_of(evaluation, bench.tasks[evaluation.split], bench.config.gate)
 
 
 def _cost(bench: Workbench, seconds: float | None) -> Cost:
@@ -103,6 +103,8 @@ def _cost(bench: Workbench, seconds: float | None) -> Cost:
         seconds = 0.0
         with suppress(OSError, ValueError):  # there may be no summary yet, or a damaged one
             earlier = Summary.model_validate_json((bench.folder.path / SUMMARY).read_bytes())
+            if earlier.stopped is None:  # what was sent since then was not sent by the training
+                return earlier.cost
             seconds = earlier.cost.wall_seconds
     return Cost(
         target_calls=totals.calls.get("target", 0),

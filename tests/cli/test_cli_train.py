@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -108,7 +109,7 @@ def test_a_finished_run_is_reported_again_without_a_call(demo_project: Path, cap
     assert after["best"] == before["best"]
     assert after["cost"]["target_calls"] == before["cost"]["target_calls"]
     assert "resuming run 'demo'" in captured.err
-    assert "0 calls" in captured.err
+    assert len(set(re.findall(r"(\d+) calls", captured.err))) == 1
     assert "rollout:" not in captured.err  # what was known already is not told stage by stage
 
 

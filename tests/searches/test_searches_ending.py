@@ -94,7 +94,7 @@ def test_a_skill_that_is_not_shown_to_be_better_is_withheld(tmp_path, capsys, te
     assert ("Test", "new") not in world.attempted
     assert ("Test", "old") in world.attempted or not tested
     main(["show", summary.folder])
-    said = "validation does not show that the skill of the search is better: the best skill is the initial one"
+    said = f"{summary.withheld_why}: the best skill is the initial one"
     shown = capsys.readouterr().out.splitlines()
     assert "* became the best skill of the search, which is not handed out" in shown
     for lines in (list(summary_lines(summary)), shown):

@@ -94,9 +94,15 @@ def _print_rows(rows: Rows, args: argparse.Namespace, error: Mapping[str, Any] =
 
 
 def with_target(config: TrainConfig, model: str, args: argparse.Namespace) -> TrainConfig:
-    """The settings with another target at the same endpoint; the price was that of the model in the settings."""
-    change = {} if model == config.target.model else {"model": model, "price": None}
-    config = config.model_copy(update={"target": config.target.model_copy(update=change), "targets": ()})
+    """The settings with one of their targets, by its name or its model; or with another one, at the same endpoint,
+    and the price was that of the model in the settings."""
+    known = next((target for target in config.targets if model in (target.called, target.model)), None)
+    if known is not None:
+        update = {"target": known.alone, "agent": known.agent or config.agent, "targets": ()}
+    else:
+        change = {} if model == config.target.model else {"model": model, "price": None}
+        update = {"target": config.target.model_copy(update=change), "targets": ()}
+    config = config.model_copy(update=update)
     return trusted(config, args, ("target.model",))
 
 

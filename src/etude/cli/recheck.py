@@ -19,12 +19,19 @@ EXIT_CODES: Mapping[Help, int] = {"still helps": 0, "inconclusive": 4, "does not
 def run(args: argparse.Namespace) -> int:
     """Say whether a skill still helps on another target, with as few attempts as decide it."""
     skill = find_skill(args.skill)
-    config = with_target(settings_for(args, skill.run), args.target, args)
+    settings = settings_for(args, skill.run)
+    config = with_target(settings, args.target, args)
     build_model(config.target)  # a bad name is reported before the first call
     summary = None if skill.run is None else summary_of(skill.run)
-    known = None if summary is None or summary.no_skill is None else summary.no_skill.gain
-    if summary is not None and skill.skill.hash != summary.best.hash:
-        known = None  # it was measured for the best one
+    known, of = None, ""
+    # It was measured for the best skill.
+    if summary is not None and summary.no_skill is not None and skill.skill.hash == summary.best.hash:
+        known, targets = summary.no_skill.gain, summary.no_skill.targets
+        of = f", the mean of {len(targets)} targets" if targets else ""
+        own = [one.called for one in settings.targets if args.target in (one.called, one.model)]
+        for target in targets:
+            if target.target in own[:1]:
+                known, of = target.difference, ", as the run measured for this target"
 
     async def work(given: Given) -> Recheck:
         given["skill"] = skill.skill
@@ -34,17 +41,17 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         output.json_result(result.model_dump(mode="json"))
     else:
-        output.lines(_lines(result), simulated=result.simulated)
+        output.lines(_lines(result, of), simulated=result.simulated)
     return EXIT_CODES[result.verdict]
 
 
-def _lines(result: Recheck) -> Iterator[str]:
+def _lines(result: Recheck, of: str) -> Iterator[str]:
     yield f"target      {result.target}"
     yield f"verdict     {result.verdict}: {_why(result)}"
     gain = result.with_skill - result.without
     yield f"scores      without {result.without:.2f}, with the skill {result.with_skill:.2f} ({gain:+.2f})"
     if result.before is not None:
-        yield f"before      {result.before.shown_change} over no skill; now {result.change}"
+        yield f"before      {result.before.shown_change} over no skill{of}; now {result.change}"
     yield f"tasks       {result.tasks} of {result.of} were needed; calls sent {result.calls_sent}"
     yield f"file        {result.file}"
 

@@ -50,7 +50,8 @@ def _config_error(model: type[BaseModel], error: ValidationError, where: str) ->
         for part in path:
             section = _section_type(section, part)
         example = next(iter(cast(dict[str, Any], getattr(section, "model_fields", {}))), "key")
-        hint = f"write keys below it, as in `{path[-1]}: {{{example}: ...}}`"
+        place = "-" if path[-1].isdigit() else f"{path[-1]}:"
+        hint = f"write keys below it, as in `{place} {{{example}: ...}}`"
         return ConfigError(
             f"{key} = {first['input']!r:.200}: expected keys with values", key=key, where=where, hint=hint
         )
@@ -105,6 +106,8 @@ def make_config(data: Mapping[str, Any], *, where: str = "config") -> TrainConfi
     if not isinstance(preset, str) or preset not in PRESETS:
         hint = did_you_mean(str(preset), PRESETS)
         raise ConfigError(f"preset = {preset!r} is unknown", key="preset", where=where, hint=hint)
+    if "target" in data and "targets" in data:
+        raise ConfigError("target and targets are both set", where=where, hint="leave one of them out")
     return parse(TrainConfig, merge(PRESETS[preset], data), where=where)
 
 

@@ -2,7 +2,7 @@
 
 from typing import ClassVar, Literal, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, JsonValue, model_validator
 
 from etude.config.base import Section
 from etude.config.models import ModelSection, OptimizerSection, Price
@@ -256,7 +256,7 @@ class RunSection(Section):
 class TrainConfig(Section):
     """All settings of a training run."""
 
-    free: ClassVar[frozenset[str]] = frozenset({"limits", "executor", "run", "prices", "report_to", "targets"})
+    free: ClassVar[frozenset[str]] = frozenset({"limits", "executor", "run", "prices", "report_to"})
 
     preset: Literal["default", "paper"] = "default"
     """`paper` sets the published schedule and acceptance rule; other settings go on top of it."""
@@ -316,6 +316,15 @@ class TrainConfig(Section):
     def __str__(self) -> str:
         return repr(self)
 
+    def identity(self) -> dict[str, JsonValue]:
+        """The settings that a run depends on, each target by itself."""
+        identity = super().identity()
+        del identity["targets"]
+        if self.targets:  # which say what the target is
+            del identity["target"]
+            identity["targets"] = {str(number): one.identity() for number, one in enumerate(self.targets)}
+        return identity
+
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if self.reflect.skill_aware and self.update.mode != "patch":
@@ -330,6 +339,8 @@ class TrainConfig(Section):
     def _several(self) -> Self:
         """With several targets, `target` is the first of them."""
         if not self.targets:
+            if "targets" in self.model_fields_set:
+                raise ConfigError("targets is empty", hint="name two or more, or leave it out and set `target`")
             return self
         first, called = self.targets[0].alone, [target.called for target in self.targets]
         if len(called) == 1:
@@ -337,8 +348,6 @@ class TrainConfig(Section):
         twice = next((name for name in called if called.count(name) > 1), None)
         if twice is not None:
             raise ConfigError(f"two targets are called {twice!r}", hint="give one of them another `name`")
-        if "target" in self.model_fields_set and self.target != first:
-            raise ConfigError("target and targets are both set", hint="leave one of them out")
         object.__setattr__(self, "target", first)
         return self
 

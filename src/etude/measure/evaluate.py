@@ -9,10 +9,9 @@ from etude.comparison import open_test
 from etude.config import TrainConfig
 from etude.display import seen
 from etude.events import ATTEMPTING, StageFinished, StageStarted
-from etude.intervals import mean_interval
 from etude.records import Attempt, Evaluation, Metric, Record, Split, Task, digest, role_of
 from etude.records.summary import Interval
-from etude.stages.evaluation import evaluate
+from etude.stages.evaluation import evaluate, score_of
 from etude.stages.shared.rollout import attempt_id
 from etude.workbench import Given, Workbench, takes_given
 
@@ -73,7 +72,7 @@ async def aevaluate_skill(
             attempts += await _scored(bench, result, tasks, trials)
         gate = config.gate
         values = result.values(gate.metric, gate.mixed_weight)
-        score = mean_interval(list(values.values()))
+        score = score_of(result, tasks, config.gate)
         bench.emit(StageFinished(stage=stage, step=0, note=f"mean {score.mean:.3f}"))
         agent = digest(bench.rollout.agent.fingerprint())[:8]
         name = f"evaluations/{bench.skill.hash}-{split}-{trials}-{agent}.json"

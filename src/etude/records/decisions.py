@@ -158,8 +158,8 @@ class TrainState(Record):
     """The last scored training attempt at each task, by task id."""
     rejected_texts: frozenset[str] = frozenset()
     """Hashes of candidates that were rejected against a bar no higher than the present one."""
-    loser: str = ""
-    """The target that seems to lose by `withheld`."""
+    withheld_why: str = ""
+    """Why `withheld` is not handed out."""
     withheld: Skill | None = None
     """The skill that the search ended with, where validation does not show that it is better than the initial one,
     which is `best` then."""

@@ -258,8 +258,9 @@ class Summary(Record):
     withheld: str = ""
     """Where validation does not show that the skill of the search is better than the initial one, its file, relative
     to the folder; the initial one is the best skill then."""
-    loser: str = Field(default="", exclude_if=lambda loser: not loser)
-    """The target that seems to do worse with that skill."""
+    withheld_why: str = Field(default="", exclude_if=lambda why: not why)
+    """Why it is not handed out: that validation does not show it, or which of several targets seems to do worse with
+    it, and the scores."""
     steps: int
     accepted: int
     rejected: int
@@ -281,13 +282,6 @@ class Summary(Record):
     cost: Cost
     forecast: Forecast | None = None
     """What settings and data had led to expect, before anything was sent."""
-
-    @property
-    def withheld_why(self) -> str:
-        """Why the skill of the search is not handed out; empty where it is."""
-        if self.loser:
-            return f"{self.loser} seems to do worse with the skill of the search"
-        return "validation does not show that the skill of the search is better" if self.withheld else ""
 
     def __repr__(self) -> str:
         initial, best, split = self.initial.test, self.best.test, "test"

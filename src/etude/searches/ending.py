@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from math import fsum
 
 from etude.comparison import FRESH, decide
 from etude.concurrency import together
@@ -72,43 +73,59 @@ async def validated(bench: Workbench, log: RunLog, state: TrainState) -> TrainSt
     log.begin("validation", state.step, state.epoch, len(skills) * len(tasks))
     first, *others = await together(evaluate(bench.rollout, skill, tasks, "val") for skill in skills)
     best = others[0] if others else first
-    shown, loser = await _better(bench, state, first, best) if others else (True, "")
+    why = await _unproven(bench, state, first, best) if others else ""
     means = ["every attempt errored" if mean is None else f"{mean:.3f}" for mean in map(log.mean, (first, *others))]
     log.end("validation", state.step, ", then ".join(means))
     voids = state.voids + sum(len(each.voids) for each in (first, *others))
     update = {"initial_val": first, "current_val": best, "best_val": best, "voids": voids}
-    if not shown:
-        update |= {"best": bench.skill, "best_val": first, "withheld": state.best, "loser": loser}
+    if why:
+        update |= {"best": bench.skill, "best_val": first, "withheld": state.best, "withheld_why": why}
     return state.model_copy(update=update)
 
 
-async def _better(bench: Workbench, state: TrainState, before: Evaluation, after: Evaluation) -> tuple[bool, str]:
-    """Whether validation shows it, or, where it points that way but not clearly, these and training tasks in a fresh
-    trial; and the target that seems to lose."""
+async def _unproven(bench: Workbench, state: TrainState, before: Evaluation, after: Evaluation) -> str:
+    """Why the best skill is not handed out; empty where validation shows that it is better, or, where it points that
+    way but not clearly, these and training tasks in a fresh trial."""
     old, new = _values(bench, before), _values(bench, after)
-    both = [task for task in old if task in new]
-    if sum(new[task] for task in both) <= sum(old[task] for task in both):
-        return False, ""
-    if _shows(old, new) and not _loser(bench, old, new):
-        return True, ""
+    if not _points_up(old, new):
+        return _not_shown("validation does not", old, new)
+    if _shows(old, new) and not _losing(bench, old, new):
+        return ""
     tasks = list(bench.tasks["train"])
     random.Random(bench.config.train.seed).shuffle(tasks)
     skills = (bench.skill, state.best)
     more = await together(evaluate(bench.rollout, skill, tasks[:_MORE], "train", first=FRESH) for skill in skills)
     old, new = old | _values(bench, more[0]), new | _values(bench, more[1])
-    loser = _loser(bench, old, new)
-    return _shows(old, new) and not loser, loser
+    not_shown = "" if _shows(old, new) else _not_shown("validation and training tasks do not", old, new)
+    return _losing(bench, old, new) or not_shown
 
 
-def _loser(bench: Workbench, old: dict[str, float], new: dict[str, float]) -> str:
-    """The first of several targets that seems to lose by more than is allowed (one-sided, 75%); else empty."""
+def _losing(bench: Workbench, old: dict[str, float], new: dict[str, float]) -> str:
+    """That one of several targets seems to lose by more than is allowed (one-sided, 75%), the first one that does;
+    else empty."""
     tasks = [task for task in (*bench.tasks["val"], *bench.tasks["train"]) if task.id in old and task.id in new]
     for target in (one.called for one in bench.config.targets):
         theirs = [task.id for task in tasks if task.target == target]
         values = [old[t] for t in theirs], [new[t] for t in theirs]
         if theirs and difference_interval(*values, confidence=0.5).high < -bench.config.gate.allow_loss:
-            return target
+            return f"{target} seems to do worse with the skill of the search ({_change(*values)})"
     return ""
+
+
+def _not_shown(what: str, old: dict[str, float], new: dict[str, float]) -> str:
+    both = [task for task in old if task in new]
+    values = [old[task] for task in both], [new[task] for task in both]
+    return f"{what} show that the skill of the search is better" + (f" ({_change(*values)})" if both else "")
+
+
+def _change(before: Sequence[float], after: Sequence[float]) -> str:
+    means = (fsum(values) / len(values) for values in (before, after))
+    return "from {:.2f} to {:.2f}".format(*means) + f" over {counted(len(before), 'attempt')} each"
+
+
+def _points_up(old: dict[str, float], new: dict[str, float]) -> bool:
+    both = [task for task in old if task in new]
+    return sum(new[task] for task in both) > sum(old[task] for task in both)
 
 
 def _shows(old: dict[str, float], new: dict[str, float]) -> bool:

@@ -2,10 +2,9 @@
 comparison: what differs between the two is luck, and no smaller improvement can be seen.
 """
 
-from etude.intervals import mean_interval
 from etude.records import Record
 from etude.records.summary import Interval
-from etude.stages.evaluation import known_evaluation
+from etude.stages.evaluation import known_evaluation, score_of
 from etude.workbench import Workbench
 
 TRIALS = 2
@@ -47,7 +46,7 @@ def known_headroom(bench: Workbench, trials: int = TRIALS) -> Headroom | None:
     ]
     return Headroom(
         trials=max(map(len, solved.values())),
-        score=mean_interval(list(evaluation.values(gate.metric, gate.mixed_weight).values())),
+        score=score_of(evaluation, bench.tasks[evaluation.split], gate),
         always=sum(map(all, solved.values())),
         never=tuple(task for task, each in solved.items() if not any(each)),
         noise=sum(one != other for one, other in pairs) / len(pairs) if pairs else None,

@@ -1,8 +1,12 @@
 """Evaluation: score a skill on a whole split."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from statistics import fmean
 
+from etude.config import GateSection
+from etude.intervals import mean_interval
 from etude.records import Evaluation, Skill, Split, Task, digest
+from etude.records.summary import Interval
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 
 
@@ -44,3 +48,18 @@ def _key(
         "trials": count if first == 0 else [first, count],
         "tasks": digest([task.model_dump(mode="json") for task in tasks]),
     }
+
+
+def score_of(evaluation: Evaluation, tasks: Sequence[Task], gate: GateSection) -> Interval:
+    """Mean score over tasks with its 95% interval. Raises ValueError: no task has a score."""
+    return mean_interval(by_task(evaluation.values(gate.metric, gate.mixed_weight), tasks))
+
+
+def by_task(values: Mapping[str, float], tasks: Sequence[Task]) -> list[float]:
+    """The values of tasks that have one, each the mean over the targets that attempted it: targets are no further
+    tasks."""
+    units: dict[str, list[float]] = {}
+    for task in tasks:
+        if task.id in values:
+            units.setdefault(task.own_id, []).append(values[task.id])
+    return [fmean(unit) for unit in units.values()]

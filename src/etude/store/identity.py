@@ -8,20 +8,20 @@ from pydantic import JsonValue
 from etude.records import canonical
 
 _LONGEST_SHOWN = 60
-_CONTENT: Mapping[str, tuple[str, str]] = {
-    "skill.hash": ("the initial skill has another text", ""),
+_CONTENT: Mapping[str, tuple[str, *tuple[str, ...]]] = {
+    "skill.hash": ("the initial skill has another text",),
     "data.train": ("the training tasks are others", "env."),
     "data.val": ("the validation tasks are others", "env."),
     "data.test": ("the test tasks are others", "env."),
     "env.fingerprint": ("the environment or its scorer is another", "env."),
-    "agent.fingerprint": ("the agent is another, or has other options", "agent."),
-    "models.target": ("the target is another model", "target."),
+    "agent.fingerprint": ("the agent is another, or has other options", "agent.", "targets."),
+    "models.target": ("the target is another model", "target.", "targets."),
     "models.optimizer": ("the optimizer is another model", "optimizer."),
     "models.judge": ("the judge is another model", "judge."),
     "prompts": ("a prompt has another text", "prompts."),
-    "past": ("what earlier searches know is different", ""),
+    "past": ("what earlier searches know is different",),
 }
-"""What an identity holds as a digest, in words, and the section of the settings that may say more."""
+"""What an identity holds as a digest, in words, and the sections of the settings that may say more."""
 
 
 def differences(
@@ -32,15 +32,15 @@ def differences(
     """A line for each difference between two identities. `settings`, those of then and of now, name what stands in
     the identities as a digest only."""
     found = dict(_changes("", dict(known), dict(claimed)))
-    sections = {_CONTENT[path][1] for path in found if path in _CONTENT} - {""}
+    sections = {section for path in found if path in _CONTENT for section in _CONTENT[path][1:]}
     named = {path: text for path, text in found.items() if path not in _CONTENT}
     for path, text in _changes("", dict(settings[0]), dict(settings[1])):
         if path.startswith(tuple(sections)):
             named.setdefault(path, text)
     lines = [f"{path}: {text}" for path, text in sorted(named.items())]
-    for path, (text, section) in _CONTENT.items():
+    for path, (text, *saying) in _CONTENT.items():
         of_data = path.startswith("data.")  # settings may be the same, or name files whose content counts
-        if path in found and (of_data or not section or not any(name.startswith(section) for name in named)):
+        if path in found and (of_data or not any(name.startswith(tuple(saying)) for name in named)):
             lines.append(text)
     return lines
 

@@ -88,7 +88,8 @@ def _scores(summary: Summary) -> Iterator[str]:
     if summary.settle is not None:
         yield from settle_lines(summary.settle)
     yield from _worth(summary)
-    yield from target_lines(summary.targets, () if summary.no_skill is None else summary.no_skill.targets)
+    if initial.hash != best.hash:
+        yield from target_lines(summary.targets, () if summary.no_skill is None else summary.no_skill.targets)
     if best.loaded is not None:
         count = f"{best.loaded.attempts} of {best.loaded.of}"
         yield f"{'loaded':<12}the program opened the best skill in {count} test attempts"

@@ -230,6 +230,8 @@ def objects_of(run: RunView, config: TrainConfig) -> str:
         journal.close()
     if not config.env.model_extra or identity.get("env", {}).get("name", "dataset") != "dataset":
         return "tasks"
+    if config.targets:  # those with objects are refused
+        return ""
     agent = identity.get("agent", {}).get("name", config.agent.name)
     return "agent" if config.agent == AgentSection() and agent != config.agent.name else ""
 
@@ -245,16 +247,20 @@ def _told(view: RunView, summary: Summary | None, program: str) -> dict[str, Any
     spent, unreadable = _spent(Path(view.path))
     stopped = None if summary is None or view.outdated else summary.stopped
     best = SkillScores(skill="", hash="") if summary is None else summary.best
+    state = _state(view, stopped)
+    # What is sent after the end, as by `evaluate`, is not the run's.
+    cost = summary.cost if summary is not None and state == "finished" else None
+    calls, usd = (None, None) if spent is None else (spent.total_calls, spent.usd)
     return {
-        "state": _state(view, stopped),
+        "state": state,
         "why": unreadable or ("" if view.running or stopped is None else stopped),
         "steps": sum(step.action is not None for step in view.steps),
         "planned_steps": planned(view),
         "val": None if best.val is None else best.val.mean,
         "test": None if best.test is None else best.test.mean,
         "simulated": None if summary is None else summary.simulated,
-        "calls": None if spent is None else spent.total_calls,
-        "usd": None if spent is None else spent.usd,
+        "calls": calls if cost is None else cost.target_calls + cost.optimizer_calls + cost.judge_calls,
+        "usd": usd if cost is None else cost.usd,
         "resume": resume_command(view, program),
         "raise_limit": None if view.running else reached_limit(stopped) or None,
     }

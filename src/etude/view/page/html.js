@@ -50,12 +50,18 @@ export function money(usd) {
   return usd >= 0.01 || usd === 0 ? `$${usd.toFixed(2)}` : `$${usd.toFixed(4)}`;
 }
 
+// Two decimals as Python rounds them: 0.625 is 0.62, where toFixed says 0.63. Only odd eighths are just between.
+function fixed(value) {
+  const half = Number.isInteger(8 * value) && Math.abs(8 * value) % 2 === 1;
+  return half ? ((2 * Math.round(50 * value)) / 100).toFixed(2) : value.toFixed(2);
+}
+
 export function score(value) {
-  return value === null || value === undefined ? "–" : value.toFixed(2);
+  return value === null || value === undefined ? "–" : fixed(value);
 }
 
 export function signed(value) {
-  return `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`;
+  return `${value < 0 ? "−" : "+"}${fixed(Math.abs(value))}`;
 }
 
 export function duration(seconds) {

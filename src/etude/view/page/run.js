@@ -22,7 +22,7 @@ export function RunScreen({ run }) {
             </section>`
           : null}
         <${Worth} page=${page} />
-        ${page.targets.length ? html`<${Targets} page=${page} />` : null}
+        ${page.targets.length && page.initial.hash !== page.best.hash ? html`<${Targets} page=${page} />` : null}
         <section>
           <h2>Steps</h2>
           <${StepsTable} run=${run} decisions=${page.decisions} />
