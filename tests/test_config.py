@@ -138,6 +138,15 @@ def test_a_file_in_another_encoding_is_refused(tmp_path) -> None:
         load_config(tmp_path / "c.yaml")
 
 
+def test_a_section_that_is_not_there_is_said_of_what_names_it(tmp_path) -> None:
+    (tmp_path / "c.yaml").write_text("{}")
+    with pytest.raises(ConfigError, match=r"--limit\.calls: unknown key 'limit'"):
+        load_config(tmp_path / "c.yaml", flags=[("limit.calls", "3")], environ={})
+    (tmp_path / "c.yaml").write_text("limit: {usd: 1}")
+    with pytest.raises(ConfigError, match=r"c\.yaml: unknown key 'limit'"):
+        load_config(tmp_path / "c.yaml", flags=[("limit.calls", "3")], environ={})
+
+
 def test_a_flag_that_is_no_yaml_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"--train\.epochs: cannot read the value"):
         load_config(flags=[("train.epochs", "[1")], environ={})

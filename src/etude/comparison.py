@@ -36,7 +36,7 @@ FRESH = 1_000
 
 _NOTHING_TO_SETTLE = (
     "the means are equal, so no number of tasks would tell which skill is better; "
-    "give the smallest gain worth having as margin, or the loss that is allowed"
+    "`etude compare` takes the smallest gain worth having (--margin), or the loss that is allowed (--allow-loss)"
 )
 _AT_THE_LOSS = "the loss is just the one that is allowed, so no number of tasks would tell"
 

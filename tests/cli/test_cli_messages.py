@@ -90,7 +90,7 @@ def test_a_mistyped_model_is_named_once_and_nothing_is_made_of_no_answers(
     assert captured.err.count("The model 'targt' does not exist") == 1
     assert captured.err.splitlines()[-2:] == [
         f"hint: check the model name 'targt' and the address {endpoint.url}",
-        f"with the right name: etude {words}",
+        f"correct the name of the model, and type again: etude {words}",
     ]
     assert main(words.replace("targt", "target").split()) == 0
 
@@ -101,7 +101,7 @@ def test_a_model_that_is_mistyped_after_answers_came_is_gone_on_without_with_a_f
     words = f"train --name new --optimizer.model openai:opt --optimizer.base_url {endpoint.url}"
     assert main(words.split()) == 1
     *_, last = capsys.readouterr().err.splitlines()
-    assert last == f"with the right name: etude {words} --name new-2 --fork new"
+    assert last == f"correct the name of the model, and type again: etude {words} --name new-2 --fork new"
     again = last.partition(": etude ")[2].replace("openai:opt ", "openai:optimizer ")
     assert main(again.split()) == 0
 

@@ -225,6 +225,13 @@ def test_a_refusal_quotes_the_line(tasks: Tasks) -> None:
         tasks.one({"environment/Dockerfile": f"{DOCKERFILE}RUN apt-get install -y gcc\n"})
 
 
+def test_a_folder_that_lacks_only_its_settings_is_named(tasks: Tasks) -> None:
+    (tasks.folder / "t3" / "task.toml").unlink()
+    env = tasks.env()
+    assert {task.id for split in ("train", "val") for task in env.tasks(split)} == {"t0", "t1", "t2"}
+    assert any(f"have no task.toml: '{tasks.folder / 't3'}'" in warning for warning in env.warnings)
+
+
 def test_what_is_no_task_folder_is_refused(tasks: Tasks, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"no folder in .* has a task\.toml"):
         HarborEnvironment({"path": str(tmp_path / "tasks" / "t0" / "tests")})

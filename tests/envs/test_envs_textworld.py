@@ -175,7 +175,7 @@ def test_folders_are_splits_and_a_game_in_two_of_them_is_refused(games: Games) -
         TextWorldEnvironment(options)
 
 
-def test_games_are_made_once_with_a_seed_each(games: Games, tmp_path: Path) -> None:
+def test_games_are_made_once_with_a_seed_each(games: Games, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """The generator is a program beside the interpreter: here one that writes down how it was called."""
     (tmp_path / "bin").mkdir()
     python = tmp_path / "bin" / "python"
@@ -197,7 +197,8 @@ def test_games_are_made_once_with_a_seed_each(games: Games, tmp_path: Path) -> N
     (tmp_path / "bin" / "tw-make").write_text("raise SystemExit('no')")
     assert TextWorldEnvironment(options).tasks("train") == env.tasks("train")
     with pytest.raises(DataError, match="made no game: no"):
-        TextWorldEnvironment({**options, "make": {**make, "seed": 20}})
+        TextWorldEnvironment({**options, "make": {**make, "seed": 20, "train": 5}})
+    assert caplog.messages == [f"making 7 games in {tmp_path / 'made'}; each takes some seconds"]
 
 
 @pytest.mark.parametrize("name", ["third-party", "output", "x; y"])

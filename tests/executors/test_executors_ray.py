@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import os
 import signal
+import socket
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -60,6 +61,12 @@ def test_a_cluster_that_cannot_be_used_is_an_error_before_the_run(options, state
         ray(**options).check()
     assert message in error.value.message
     assert error.value.hint
+
+
+def test_a_port_in_use_is_an_error_before_the_run() -> None:
+    with socket.create_server(("", 0)) as taken, pytest.raises(ConfigError, match="Address already in use") as error:
+        ray(port=taken.getsockname()[1]).check()
+    assert "choose another port" in error.value.hint
 
 
 @pytest.mark.skipif(find_spec("ray") is not None, reason="ray is installed")

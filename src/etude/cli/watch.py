@@ -38,7 +38,7 @@ def _go_on(stop: StopRun, command: str) -> str:
     summary = stop.summary
     if isinstance(summary, Summary) and summary.cost.answered:  # another model is another run
         command = f"{command} --name {summary.name}-2 --fork {summary.name}"
-    return f"with the right name: {command}"
+    return f"correct the name of the model, and type again: {command}"
 
 
 async def _stoppable(work: Work[T], console: Console) -> T:

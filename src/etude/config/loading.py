@@ -138,7 +138,7 @@ def load_settings(
     kind: type[Section] = TrainConfig,
 ) -> C:
     """As `load_config`, for settings of another kind: the class that has all their sections."""
-    data = _read_yaml(Path(path), kind) if path is not None else {}
+    data = of_file = _read_yaml(Path(path), kind) if path is not None else {}
     places: dict[str, str] = {}
     for name, text in sorted((os.environ if environ is None else environ).items()):
         if not name.startswith(ENVIRONMENT_PREFIX):
@@ -157,6 +157,8 @@ def load_settings(
     except ConfigError as error:
         # Flags and variables may give a whole section: the setting is then below what they name.
         named = [place for key, place in places.items() if f"{error.key}.".startswith(f"{key}.")]
+        if not named and error.key.partition(".")[0] not in of_file:
+            named = [place for key, place in places.items() if key.startswith(f"{error.key}.")]
         if not error.key or not named:
             raise
         flag = f"--{error.key}"

@@ -75,14 +75,26 @@ class RayExecutor(RemoteExecutor):
         return cls(parse(RayOptions, dict(options), where=where), concurrency, where)
 
     def check(self) -> None:
-        """Connect and leave again. Raises ConfigError: Ray is not installed, no cluster answers, or none of its
-        machines has the CPUs."""
+        """Connect and leave again. Raises ConfigError: Ray is not installed, the port is in use, no cluster answers,
+        or none of its machines has the CPUs."""
+        self._check_port()
         if find_spec("ray") is None:
             raise not_installed("executor 'ray'", "ray", extra="ray")
         done = subprocess.run(
             self._command, input=b"", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False
         )
         self._workers(self._read(done.stdout))
+
+    def _check_port(self) -> None:
+        port = self._options.port
+        try:
+            with socket.create_server(("", port)):
+                pass
+        except OSError as error:
+            raise ConfigError(
+                f"{self._where}.port = {port}: workers cannot connect there: {os.strerror(error.errno or 0)}",
+                hint="choose another port, or leave it out for any that is free",
+            ) from None
 
     async def quarters(self) -> Quarters:
         cluster = (await self._linked()).cluster
@@ -133,7 +145,8 @@ class RayExecutor(RemoteExecutor):
         return ConfigError(
             f"{self._where}.address: no connection to a Ray cluster at {self._options.address!r}: {why}",
             hint="type `ray start --head` on one machine and `ray start --address HOST:PORT` on the others, "
-            "and start the run on one of them",
+            "and start the run on one of them; where the cluster has a token, set RAY_AUTH_MODE=token and have the "
+            "same ~/.ray/auth_token here",
         )
 
     def _workers(self, cluster: _Cluster) -> int:

@@ -63,7 +63,7 @@ def test_without_a_config_the_installation_is_checked(here: Path, capsys: Captur
 @pytest.mark.parametrize(
     ("flags", "name", "text", "fix"),
     [
-        (["--trian.epochs", "1"], "config", "demo/etude.yaml: unknown key 'trian'", "did you mean 'train'?"),
+        (["--trian.epochs", "1"], "config", "--trian.epochs: unknown key 'trian'", "did you mean 'train'?"),
         (["--env.train", "nope.jsonl"], "data", "data file 'nope.jsonl' does not exist", "give the path of a file"),
         (["--skill.path", "nope"], "skill", "skill 'nope' does not exist", "give a skill folder"),
         (["--skill.max_tokens", "5"], "skill", "everyday-tasks: about ", "shorten the skill or raise"),

@@ -55,6 +55,8 @@ EXTRAS = {
     "hf": (("datasets",), "datasets of the Hugging Face hub"),
     "anthropic": (("anthropic",), "`anthropic:` models"),
     "providers": (("pydantic_ai",), "`adapter:` models"),
+    "mcp": (("mcp",), "`etude mcp`"),
+    "ray": (("ray",), "attempts on several machines"),
 }
 """The modules of each extra, and what it is for."""
 

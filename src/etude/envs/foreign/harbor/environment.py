@@ -11,7 +11,7 @@ from etude.concurrency import run_to_end
 from etude.config import parse
 from etude.envs.foreign.harbor.dockerfile import NeedsImage, Unfit
 from etude.envs.foreign.harbor.image import prepared
-from etude.envs.foreign.harbor.task_folder import TaskFolder, find_folders, read_folder
+from etude.envs.foreign.harbor.task_folder import TOML, TaskFolder, find_folders, read_folder, without_toml
 from etude.envs.foreign.harbor.verifier import HarborScorer, Machine, place_of, start_files
 from etude.envs.scorers.base import Judge, ScoredEnvironment
 from etude.envs.sources import Sources
@@ -59,6 +59,7 @@ class HarborEnvironment(ScoredEnvironment):
         self._machine = _machine(config, where, sandbox)
         self._folders: dict[str, TaskFolder] = {}
         self._unfit: list[Unfit] = []
+        self._incomplete: list[Path] = []
         self.scorer = HarborScorer(self._folders, self._machine, config.reward, config.check_solutions)
         files = config.files(where, "give 'path', a folder of task folders, or 'train', 'val' and 'test'")
         self._tasks = splits = config.read(files, self._read)
@@ -99,6 +100,7 @@ class HarborEnvironment(ScoredEnvironment):
                 continue
             self._folders[id] = folder
             found.append(Task(id=id, input=folder.instruction, type=folder.kind, files=files, place=place_of(folder)))
+        self._incomplete += without_toml(top)
         return tuple(found)
 
     def _begin(self, path: Path, id: str) -> tuple[TaskFolder, dict[str, File]]:
@@ -129,6 +131,9 @@ class HarborEnvironment(ScoredEnvironment):
     def _doubts(self) -> list[str]:
         bare = [id for id, folder in self._folders.items() if not folder.solution]
         doubts: list[str] = []
+        if self._incomplete:
+            names = ", ".join(repr(str(path)) for path in self._incomplete[:_SHOWN])
+            doubts.append(f"{len(self._incomplete)} folders are left out, as they have no {TOML}: {names}")
         if self._unfit:
             names = "; ".join(error.message for error in self._unfit[:_SHOWN])
             doubts.append(f"{len(self._unfit)} tasks are left out, as they ask for what a sandbox lacks: {names}")

@@ -107,6 +107,13 @@ def find_folders(top: Path, where: str) -> list[Path]:
     return found
 
 
+def without_toml(top: Path) -> list[Path]:
+    """Folders at or below `top` that look like a task, but have no `task.toml`."""
+    tasks = {path.parent for path in top.rglob(TOML)}
+    found = sorted(path.parent for path in top.rglob("instruction.md") if not tasks.intersection(path.parents))
+    return [path for path in found if (path / "tests").is_dir()]
+
+
 def read_folder(folder: Path, id: str, *, network: bool, path: str, image: bool = False) -> TaskFolder:
     """Read one task. `path` is the PATH of what runs in the sandbox. With `image` it runs in one of its own: `recipe`
     holds no more than the working directory, if the settings of the task name one, and `image` a published one.

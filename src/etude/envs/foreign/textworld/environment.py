@@ -152,7 +152,7 @@ class TextWorldEnvironment(Environment):
         if self.config.path is None or self.config.model_fields_set & {"train", "val", "test", "ratio", "split_seed"}:
             raise ConfigError(
                 f"{self._where}.make needs 'path', the folder for the games, and no other splits",
-                hint="as in `{path: games, make: {game: tw-simple, train: 20, val: 10, test: 20}}`",
+                hint="as in `{path: games, make: {game: custom, train: 20, val: 10, test: 20}}`",
             )
         top = Path(self.config.path)
         games = await make_games(make, top, self._engine.python)

@@ -1,6 +1,7 @@
 """Making games with the generator of TextWorld, each once."""
 
 import asyncio
+import logging
 import os
 from pathlib import Path
 
@@ -14,16 +15,19 @@ from etude.records import SPLITS, Split, digest
 
 _OURS = frozenset({"output", "seed", "format", "force", "silent", "verbose", "third-party", "save-overview", "test"})
 _SHOWN = 600
+_TOLD = 5
+"""A line for so many games: there is no run yet whose progress could be shown."""
+_LOG = logging.getLogger(__name__)
 
 
 class Make(Section):
     """Games to make: `tw-make GAME OPTIONS` of TextWorld, with a seed of its own for each."""
 
-    game: str = "tw-simple"
+    game: str = "custom"
     """Kind of game: `custom`, `tw-simple`, `tw-cooking`, `tw-coin_collector`, `tw-treasure_hunter`."""
     options: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
-    """Options of `tw-make` without their dashes, as in `{rewards: dense, goal: brief}`; `true` for one that takes no
-    value."""
+    """Options of `tw-make` without their dashes, as in `{quest-length: 3}`; `true` for one that takes no value. Some
+    games need some, as `tw-simple` does `{rewards: dense, goal: brief}`."""
     train: int = Field(default=20, ge=1)
     """Training games."""
     val: int = Field(default=10, ge=1)
@@ -64,10 +68,18 @@ async def make_games(make: Make, folder: Path, python: str) -> dict[Split, list[
     places = asyncio.Semaphore(os.cpu_count() or 1)
     missing = {path for paths in found.values() for path in paths if not path.is_file()}
 
+    made = 0
+
     async def one(path: Path) -> None:
+        nonlocal made
         async with places:
             await _make(path, [make.game, *words, "--seed", path.stem.rpartition("-")[2]], python)
+        made += 1
+        if made % _TOLD == 0 and made < len(missing):
+            _LOG.warning("%d of %d games are made", made, len(missing))
 
+    if len(missing) >= _TOLD:
+        _LOG.warning("making %d games in %s; each takes some seconds", len(missing), folder)
     await together(map(one, sorted(missing)))
     return found
 
@@ -77,6 +89,11 @@ def _words(name: str, value: JsonValue) -> list[str]:
         return [f"--{name}"]
     values = value if isinstance(value, list) else [value]
     return [f"--{name}", *map(str, values)]
+
+
+def _last(said: str) -> str:
+    """The last line of what a program said, which tells why it ended."""
+    return next((line.strip() for line in reversed(said.splitlines()) if line.strip()), "it said nothing")[-_SHOWN:]
 
 
 async def _make(path: Path, words: list[str], python: str) -> None:
@@ -99,8 +116,8 @@ async def _make(path: Path, words: list[str], python: str) -> None:
     said, _ = await process.communicate()
     if process.returncode != 0 or not made.is_file():
         raise DataError(
-            f"tw-make {' '.join(words)} made no game: {said.decode(errors='replace').strip()[-_SHOWN:]}",
-            hint=f"try it: {program} {' '.join(words)}",
+            f"tw-make {' '.join(words)} made no game: {_last(said.decode(errors='replace'))}",
+            hint=f"change env.make.game or env.make.options; `{program} {words[0]} --help` says what there is",
         )
     # What was said of the game lies beside it. The game comes last, so that it is never without that.
     for part in (made.with_suffix(".ni"), made.with_suffix(".json"), made):
