@@ -141,7 +141,6 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
     if claim and not config.env.allow_constant_gold:
         await check_varied(env, tasks)
     doubts = await doubts_about(env, tasks, config.target.max_output_tokens)
-    plain = tasks
     tasks = {split: for_each_target(some, config.agents) for split, some in tasks.items()}
     executor = _executor(config, given)
     await asyncio.to_thread(executor.check)
@@ -165,7 +164,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
         resumed = folder.journal.identity is not None
         if claim:
             settings = _settings(config, folder)
-            known = _identity(config, parts, env, agent, plain)
+            known = _identity(config, parts, env, agent, tasks)
             folder.journal.claim_identity(known, lambda: (_known_settings(folder), settings))
             folder.write_text("config.yaml", yaml.safe_dump(settings, sort_keys=False, allow_unicode=True))
         judged, prices = models.get("judge"), {name: model.price for name, model in targets.items()}
@@ -343,9 +342,11 @@ def _identity(
     models: dict[Role, list[str]] = {}
     for place, model in parts.providers.items():
         models.setdefault(role_of(place), []).append(model.fingerprint())
+    first = next(iter(config.agents))
+    plain = {split: [task.plain for task in tasks[split] if task.target == first] for split in SPLITS}
     return identity | {
         "skill": {"hash": parts.skill.hash, "max_tokens": config.skill.max_tokens},
-        "data": {split: digest([task.model_dump(mode="json") for task in tasks[split]])[:16] for split in SPLITS},
+        "data": {split: digest([task.model_dump(mode="json") for task in plain[split]])[:16] for split in SPLITS},
         "env": {"name": env.name, "fingerprint": digest(env.fingerprint())[:16]},
         "agent": {"name": agent.name, "fingerprint": digest(agent.fingerprint())[:16]},
         "prompts": parts.prompts.fingerprint(),

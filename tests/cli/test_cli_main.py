@@ -137,7 +137,7 @@ def test_with_json_an_error_is_an_object_on_stdout_as_well(here: Path, capsys: C
 
 def test_an_unknown_setting_is_named_with_the_near_one(fresh_project: Path, capsys: Captured) -> None:
     assert main(["train", "demo/etude.yaml", "--trian.epochs", "2"]) == 2
-    assert capsys.readouterr().err == "error: demo/etude.yaml: unknown key 'trian'\nhint: did you mean 'train'?\n"
+    assert capsys.readouterr().err == "error: --trian.epochs: unknown key 'trian'\nhint: did you mean 'train'?\n"
 
 
 @pytest.mark.parametrize("verb", ["train", "plan"])

@@ -1,6 +1,5 @@
 """`evidence`: edits are tested on the failures they cite; validation is spent on the report only."""
 
-import math
 import random
 from collections.abc import AsyncGenerator, Sequence
 from typing import ClassVar, Literal, NamedTuple
@@ -10,22 +9,20 @@ from pydantic import Field
 from etude.config import TrainConfig
 from etude.errors import ConfigError
 from etude.records import AppliedEdit, Attempt, Candidate, Edit, EditEvidence, Skill, Task, TrainState, Verdict
-from etude.records.summary import Span
 from etude.searches.base import Search, SearchOptions
 from etude.searches.ending import tidied, validated
 from etude.searches.epochs import end_epoch
-from etude.searches.forecast import NOTHING, Known, StageWork, attempted, between_epochs, exactly, final_test, parts
+from etude.searches.evidence_forecast import evidence_forecast
+from etude.searches.forecast import Known, StageWork
 from etude.skill import apply_edit, apply_edits, token_count
 from etude.stages.aggregate import unite
 from etude.stages.gate import GateResult
-from etude.stages.losses import MOST_COMPARED
 from etude.stages.proof import ProofInput, Variant, prove
 from etude.stages.reflect import Context, Reflection, after_reflection, is_silent, reflect
 from etude.stages.shared.golds import Golds
 from etude.stages.shared.longitudinal import Pair
 from etude.stages.shared.statements import LeftOut, carries, own_runs, single_statements
 from etude.stages.state import after_proof, after_rollout
-from etude.stages.tidy import MOST_TRIES
 from etude.workbench import Workbench
 
 _PROPOSED = 6
@@ -36,15 +33,6 @@ _SHARE = 128
 """Of so many tasks at least one is attempted at once, up to as many as the failures of the largest step."""
 _WITNESSES = 8
 """Solved training tasks that have to stay solved for a deletion that fixes nothing itself."""
-_AGAIN, _WAVERING, _UNFIXED = 0.7, 0.25, 0.75
-"""For the forecast, shares: of unsolved tasks that fail when visited again, of solved ones that do, and of failures
-that an epoch's edits do not fix, where a search learns slowly."""
-_QUICK, _ENOUGH = 0.6, 100
-"""Share of the first failures that a search sees which learns quickly, and how many are enough for it."""
-_SUPERFLUOUS = 3
-"""Lines that the last pass tries to remove, at most, for the forecast."""
-_HARMFUL = 4
-"""Lines that it compares for each further target, at most, for the forecast."""
 
 Origin = Literal["step", "slow_update"]
 
@@ -129,47 +117,7 @@ class EvidenceSearch(Search):
 
     @classmethod
     def forecast(cls, known: Known, options: EvidenceOptions) -> tuple[StageWork, ...]:
-        """The low ends are those of a search that learns quickly. The high ends are those of one that learns slowly
-        until the last epoch, or of one that learns nothing, where that takes more."""
-        config, tasks, val = known.config, known.tasks["train"], known.tasks["val"]
-        epochs, wanted, failing = config.train.epochs, options.failures, known.failing_span
-        patience, fresh = min(max(2, len(config.targets)), epochs), config.train.fresh_attempts
-        few, first = min(_ENOUGH, _QUICK * failing.low * tasks), failing.high * tasks
-        visits, slow = _slowly(known, options, first)
-        idle, least, again = patience * first, tasks, options.revisits_of(config)
-        if fresh and epochs > 1:
-            least += min(tasks, again)
-            visits = max(visits, tasks + (patience - 1) * min(tasks, first + again))
-        with_failures = min(max(slow, idle) / wanted, visits / (2 * wanted))
-        steps = Span(
-            low=_fewest(max(parts(tasks, known.size), few / (2 * wanted))),
-            high=epochs + max(visits / known.size, with_failures),
-        )
-        left_out = 1.2 * first + 0.5 * (slow - first)
-        tested = max(slow + left_out, idle + 0.25 * _WITNESSES * steps.high)
-        kinds = max(1, known.kinds) if config.reflect.mode == "deep" else 1
-        read = [kinds * (1 - (1 - 1 / kinds) ** failures) for failures in (wanted, 1.5 * wanted)]
-        # The epochs in which nothing is found have failures too, unless there are hardly any.
-        least_read = min(few / wanted * read[0], 2 * read[0] + few / config.reflect.minibatch_size)
-        least_read += min(patience, epochs - 1) * min(1.0, few / 5)
-        most_read = math.ceil((1 + with_failures) * (read[1] + wanted / config.reflect.minibatch_size))
-        analyses = Span(low=int(least_read), high=most_read)
-        return (
-            attempted(known, "rollout", Span(low=least, high=visits), Span(low=steps.low, high=2 * steps.high)),
-            StageWork(
-                "failure analyses",
-                NOTHING,
-                analyses,
-                call_waits=Span(low=min(analyses.low, steps.low), high=steps.high),
-            ),
-            attempted(known, "proof", Span(low=few, high=tested), Span(low=min(steps.low, few), high=4 * steps.high)),
-            attempted(known, "tidy", Span(low=0, high=_tidied(len(config.targets))), Span(low=0, high=5))._replace(
-                calls=Span(low=0, high=1), call_waits=Span(low=0, high=1)
-            ),
-            attempted(known, "validation", Span(low=val, high=2 * val), exactly(1)),
-            *between_epochs(known),
-            final_test(known),
-        )
+        return evidence_forecast(known, options.failures, options.revisits_of(known.config), _WITNESSES)
 
     async def epoch(self, state: TrainState, epoch: int) -> AsyncGenerator[TrainState, None]:
         shuffled, seed = self._shuffled(epoch)
@@ -372,29 +320,6 @@ class EvidenceSearch(Search):
 
     def _trial(self, state: TrainState) -> int:
         return state.epoch - 1 if self._config.train.fresh_attempts else 0
-
-
-def _slowly(known: Known, options: EvidenceOptions, first: float) -> tuple[float, float]:
-    """Visits and failures of a search that learns slowly, over all epochs."""
-    tasks = known.tasks["train"]
-    visits, failures, unsolved = 0.0, 0.0, first
-    for epoch in range(known.config.train.epochs):
-        again = min(options.revisits_of(known.config), tasks - unsolved)
-        failed = _AGAIN * unsolved + _WAVERING * again if epoch else unsolved
-        visits += unsolved + again if epoch else tasks
-        failures += failed
-        unsolved = _UNFIXED * failed
-    return visits, failures
-
-
-def _tidied(targets: int) -> int:
-    """Attempts of the last pass over the skill, at most."""
-    return _SUPERFLUOUS * MOST_TRIES + _HARMFUL * MOST_COMPARED * max(0, targets - 1)
-
-
-def _fewest(steps: float) -> float:
-    """Steps that see as much as so many of the first size, where none changes the skill."""
-    return steps if steps < 2 else 1 + math.log2(steps)
 
 
 def _failed(attempt: Attempt) -> bool:
