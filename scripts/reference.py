@@ -143,7 +143,7 @@ FURTHER: dict[str, list[tuple[str, str, type[Section]]]] = {
 def section_text(name: str, section: type[Section]) -> str:
     """What one section of the settings is about, and its keys."""
     field = TrainConfig.model_fields[name]
-    free = " *All of it may change when a run is resumed.*" if name in TrainConfig.free else ""
+    free = " *All of it may change when a run is resumed.*" if name in TrainConfig.free - {"targets"} else ""
     text = f"\n## {name}\n\n{field.description}{free}\n\n"
     given = field.default
     lines = rows(section, f"{name}.MODEL." if get_origin(field.annotation) is dict else f"{name}.", given)

@@ -332,7 +332,7 @@ def _identity(
 ) -> dict[str, Any]:
     """What a run's result depends on: settings, and content in place of the paths that name it."""
     identity = config.identity()
-    for section in ("skill", "env", "prompts"):
+    for section in ("skill", "env", "prompts", *(["target"] if config.targets else [])):
         identity.pop(section)
     identity["search"] = {"policy": config.search.policy, **parts.policy.options.identity()}
     past = parts.given.get("past", Past())

@@ -63,8 +63,8 @@ class StageProgress:
 
 
 class Progress:
-    """The state of a run. Calls, tokens and money are those of this process; money is unknown once a role without a
-    price has answered."""
+    """The state of a run. `calls` are those of this process, `spend` tells of all; money is unknown once a role
+    without a price has answered."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self.name = ""

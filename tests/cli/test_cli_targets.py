@@ -47,7 +47,10 @@ def test_a_run_of_several_targets_is_asked_by_its_name(fresh_project: Path, caps
 
     for change, said in (
         ({"name": "other"}, 'targets.1.name: was "noisy", now "other"'),
-        ({"temperature": 0.5}, "targets.1.temperature: was null, now 0.5"),
+        (
+            {"model": "simulated:target-steady"},
+            'targets.1.model: was "simulated:target-noisy", now "simulated:target-steady"',
+        ),
     ):
         lines = refused(capsys, project([FIRST, SECOND | change])).splitlines()
         assert [line.strip() for line in lines if line.startswith("  ")] == [said]

@@ -107,7 +107,7 @@ def make_config(data: Mapping[str, Any], *, where: str = "config") -> TrainConfi
         hint = did_you_mean(str(preset), PRESETS)
         raise ConfigError(f"preset = {preset!r} is unknown", key="preset", where=where, hint=hint)
     if "target" in data and "targets" in data:
-        raise ConfigError("target and targets are both set", where=where, hint="leave one of them out")
+        raise ConfigError("target and targets are both set", key="target", where=where, hint="leave one of them out")
     return parse(TrainConfig, merge(PRESETS[preset], data), where=where)
 
 
@@ -157,7 +157,7 @@ def load_settings(
     except ConfigError as error:
         # Flags and variables may give a whole section: the setting is then below what they name.
         named = [place for key, place in places.items() if f"{error.key}.".startswith(f"{key}.")]
-        if not named and error.key.partition(".")[0] not in of_file:
+        if not named and not _has(of_file, error.key):
             named = [place for key, place in places.items() if key.startswith(f"{error.key}.")]
         if not error.key or not named:
             raise
@@ -165,6 +165,12 @@ def load_settings(
         if named[-1] == flag and error.what.startswith(error.key):  # it says the name already
             raise ConfigError(f"--{error.what}", key=error.key, hint=error.hint) from None
         raise ConfigError(error.what, key=error.key, where=named[-1], hint=error.hint) from None
+
+
+def _has(data: Mapping[str, Any], key: str) -> bool:
+    first, _, rest = key.partition(".")
+    below = data.get(first)
+    return first in data and (not rest or (isinstance(below, Mapping) and _has(cast(Mapping[str, Any], below), rest)))
 
 
 def _check_underscores(name: str, kind: type[Section]) -> None:

@@ -2,7 +2,7 @@
 
 from typing import ClassVar, Literal, Self
 
-from pydantic import ConfigDict, Field, JsonValue, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from etude.config.base import Section
 from etude.config.models import ModelSection, OptimizerSection, Price
@@ -70,7 +70,7 @@ class TrainSection(Section):
 
     epochs: int = Field(default=8, ge=1)
     """Passes over the training tasks. With `search.policy: evidence` there are fewer when two in a row bring
-    nothing."""
+    nothing, or one where there are several targets."""
     batch_size: int = Field(default=20, ge=1)
     """Tasks in one batch; a step has one batch unless `accumulation` says otherwise. With `search.policy: evidence`
     a step attempts at most this many, or one in 128 of the training tasks where these are more, and no more than it
@@ -256,7 +256,7 @@ class RunSection(Section):
 class TrainConfig(Section):
     """All settings of a training run."""
 
-    free: ClassVar[frozenset[str]] = frozenset({"limits", "executor", "run", "prices", "report_to"})
+    free: ClassVar[frozenset[str]] = frozenset({"limits", "executor", "run", "prices", "report_to", "targets"})
 
     preset: Literal["default", "paper"] = "default"
     """`paper` sets the published schedule and acceptance rule; other settings go on top of it."""
@@ -316,15 +316,6 @@ class TrainConfig(Section):
     def __str__(self) -> str:
         return repr(self)
 
-    def identity(self) -> dict[str, JsonValue]:
-        """The settings that a run depends on, each target by itself."""
-        identity = super().identity()
-        del identity["targets"]
-        if self.targets:  # which say what the target is
-            del identity["target"]
-            identity["targets"] = {str(number): one.identity() for number, one in enumerate(self.targets)}
-        return identity
-
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if self.reflect.skill_aware and self.update.mode != "patch":
@@ -348,6 +339,8 @@ class TrainConfig(Section):
         twice = next((name for name in called if called.count(name) > 1), None)
         if twice is not None:
             raise ConfigError(f"two targets are called {twice!r}", hint="give one of them another `name`")
+        if "target" in self.model_fields_set and self.target != first:
+            raise ConfigError("target and targets are both set", hint="leave one of them out")
         object.__setattr__(self, "target", first)
         return self
 

@@ -42,7 +42,8 @@ class Recheck(Record):
     """How many were attempted, with the skill and without."""
     of: int
     before: Interval | None
-    """The gain over no skill that the run measured on the old target."""
+    """The gain over no skill that the run measured: on this target where it is one of the run's, else on its own, or
+    the mean of several."""
     change: Literal["less", "more", "no clear change"] | None
     """Whether the gain is another one than before."""
     calls_sent: int

@@ -11,7 +11,7 @@ from etude.records import AppliedEdit, Candidate, Evaluation, Skill, TrainState,
 from etude.run_log import RunLog, counted
 from etude.searches.telling import doubts, removals
 from etude.skill import apply_edits
-from etude.stages.evaluation import evaluate
+from etude.stages.evaluation import by_task, evaluate
 from etude.stages.gate import GateResult
 from etude.stages.losses import losses
 from etude.stages.state import after_verdict
@@ -86,18 +86,19 @@ async def validated(bench: Workbench, log: RunLog, state: TrainState) -> TrainSt
 async def _unproven(bench: Workbench, state: TrainState, before: Evaluation, after: Evaluation) -> str:
     """Why the best skill is not handed out; empty where validation shows that it is better, or, where it points that
     way but not clearly, these and training tasks in a fresh trial."""
-    old, new = _values(bench, before), _values(bench, after)
-    if not _points_up(old, new):
-        return _not_shown("validation does not", old, new)
-    if _shows(old, new) and not _losing(bench, old, new):
+    old, new, what = _values(bench, before), _values(bench, after), "validation does not"
+    shown, up = _shown(bench, old, new)
+    if shown and not _losing(bench, old, new):
         return ""
-    tasks = list(bench.tasks["train"])
-    random.Random(bench.config.train.seed).shuffle(tasks)
-    skills = (bench.skill, state.best)
-    more = await together(evaluate(bench.rollout, skill, tasks[:_MORE], "train", first=FRESH) for skill in skills)
-    old, new = old | _values(bench, more[0]), new | _values(bench, more[1])
-    not_shown = "" if _shows(old, new) else _not_shown("validation and training tasks do not", old, new)
-    return _losing(bench, old, new) or not_shown
+    if up:
+        tasks = list(bench.tasks["train"])
+        random.Random(bench.config.train.seed).shuffle(tasks)
+        skills = (bench.skill, state.best)
+        more = await together(evaluate(bench.rollout, skill, tasks[:_MORE], "train", first=FRESH) for skill in skills)
+        old, new = old | _values(bench, more[0]), new | _values(bench, more[1])
+        shown, what = _shown(bench, old, new)[0], "validation and training tasks do not"
+    why = "" if shown else f"{what} show that the skill of the search is better ({_change(*_both(bench, old, new))})"
+    return _losing(bench, old, new) or why
 
 
 def _losing(bench: Workbench, old: dict[str, float], new: dict[str, float]) -> str:
@@ -112,25 +113,23 @@ def _losing(bench: Workbench, old: dict[str, float], new: dict[str, float]) -> s
     return ""
 
 
-def _not_shown(what: str, old: dict[str, float], new: dict[str, float]) -> str:
-    both = [task for task in old if task in new]
-    values = [old[task] for task in both], [new[task] for task in both]
-    return f"{what} show that the skill of the search is better" + (f" ({_change(*values)})" if both else "")
+def _shown(bench: Workbench, old: dict[str, float], new: dict[str, float]) -> tuple[bool, bool]:
+    """Whether it is clear that the new values are higher, and whether they are."""
+    before, after = _both(bench, old, new)
+    return bool(before) and decide(before, after).verdict == "ship", sum(after) > sum(before)
+
+
+def _both(bench: Workbench, old: dict[str, float], new: dict[str, float]) -> tuple[list[float], list[float]]:
+    """The values of tasks that have both."""
+    tasks = [task for task in (*bench.tasks["val"], *bench.tasks["train"]) if task.id in old and task.id in new]
+    return by_task(old, tasks), by_task(new, tasks)
 
 
 def _change(before: Sequence[float], after: Sequence[float]) -> str:
+    if not before:
+        return "no task has a score with both"
     means = (fsum(values) / len(values) for values in (before, after))
-    return "from {:.2f} to {:.2f}".format(*means) + f" over {counted(len(before), 'attempt')} each"
-
-
-def _points_up(old: dict[str, float], new: dict[str, float]) -> bool:
-    both = [task for task in old if task in new]
-    return sum(new[task] for task in both) > sum(old[task] for task in both)
-
-
-def _shows(old: dict[str, float], new: dict[str, float]) -> bool:
-    both = [task for task in old if task in new]
-    return bool(both) and decide([old[task] for task in both], [new[task] for task in both]).verdict == "ship"
+    return "from {:.2f} to {:.2f}".format(*means) + f" over {counted(len(before), 'task')}"
 
 
 def _values(bench: Workbench, evaluation: Evaluation) -> dict[str, float]:

@@ -29,13 +29,15 @@ def evidence_forecast(known: Known, wanted: int, again: int, witnesses: int) -> 
     """
     config, tasks, val = known.config, known.tasks["train"], known.tasks["val"]
     epochs, failing = config.train.epochs, known.failing_span
-    patience, fresh = min(max(2, len(config.targets)), epochs), config.train.fresh_attempts
+    # In its first epochs each of several targets attempts tasks for the first time.
+    turns, idle_epochs = min(max(1, len(config.targets)), epochs), 1 if len(config.targets) > 1 else 2
+    patience, fresh = min(max(turns, idle_epochs), epochs), config.train.fresh_attempts
     few, first = min(_ENOUGH, _QUICK * failing.low * tasks), failing.high * tasks
-    visits, slow = _slowly(known, again, first)
-    idle, least = patience * first, tasks
-    if fresh and epochs > 1:
+    visits, slow = _slowly(known, again, first, turns)
+    idle, least = patience * first, turns * tasks
+    if fresh and epochs > turns:
         least += min(tasks, again)
-        visits = max(visits, tasks + (patience - 1) * min(tasks, first + again))
+        visits = max(visits, turns * tasks + (patience - turns) * min(tasks, first + again))
     with_failures = min(max(slow, idle) / wanted, visits / (2 * wanted))
     steps = Span(
         low=_fewest(max(parts(tasks, known.size), few / (2 * wanted))),
@@ -47,7 +49,7 @@ def evidence_forecast(known: Known, wanted: int, again: int, witnesses: int) -> 
     read = [kinds * (1 - (1 - 1 / kinds) ** failures) for failures in (wanted, 1.5 * wanted)]
     # The epochs in which nothing is found have failures too, unless there are hardly any.
     least_read = min(few / wanted * read[0], 2 * read[0] + few / config.reflect.minibatch_size)
-    least_read += min(patience, epochs - 1) * min(1.0, few / 5)
+    least_read += min(idle_epochs, epochs - 1) * min(1.0, few / 5)
     most_read = math.ceil((1 + with_failures) * (read[1] + wanted / config.reflect.minibatch_size))
     analyses = Span(low=int(least_read), high=most_read)
     return (
@@ -65,14 +67,14 @@ def evidence_forecast(known: Known, wanted: int, again: int, witnesses: int) -> 
     )
 
 
-def _slowly(known: Known, revisits: int, first: float) -> tuple[float, float]:
+def _slowly(known: Known, revisits: int, first: float, turns: int) -> tuple[float, float]:
     """Visits and failures of a search that learns slowly, over all epochs."""
     tasks = known.tasks["train"]
     visits, failures, unsolved = 0.0, 0.0, first
     for epoch in range(known.config.train.epochs):
         again = min(revisits, tasks - unsolved)
-        failed = _AGAIN * unsolved + _WAVERING * again if epoch else unsolved
-        visits += unsolved + again if epoch else tasks
+        failed = first if epoch < turns else _AGAIN * unsolved + _WAVERING * again
+        visits += tasks if epoch < turns else unsolved + again
         failures += failed
         unsolved = _UNFIXED * failed
     return visits, failures

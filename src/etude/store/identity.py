@@ -46,6 +46,8 @@ def differences(
 
 
 def _changes(path: str, old: JsonValue, new: JsonValue) -> Iterator[tuple[str, str]]:
+    if isinstance(old, list) and isinstance(new, list):
+        old, new = ({str(number): one for number, one in enumerate(each)} for each in (old, new))
     if isinstance(old, dict) and isinstance(new, dict):
         for name in sorted({*old, *new}):
             dotted = f"{path}.{name}" if path else name

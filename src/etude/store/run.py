@@ -19,7 +19,7 @@ from typing import Any, Self
 from pydantic_core import to_jsonable_python
 
 from etude.config import RunSection
-from etude.errors import ConfigError, DataError, LockedError
+from etude.errors import ConfigError, DataError, InputError, LockedError
 from etude.events import Event
 from etude.files import private_file, private_folder, remove_leftovers, take_lock, unwritable, write_atomically
 from etude.records import Skill
@@ -183,9 +183,9 @@ class RunFolder:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: object, *_: object) -> None:
-        # Nothing has begun in it: a run that was refused leaves none behind.
-        if kind is not None and self._new and self.journal.identity is None and not self.journal.counts():
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        # What is refused was not paid for: it leaves no folder behind that it has made.
+        if kind is not None and issubclass(kind, InputError) and self._new and self.journal.identity is None:
             rmtree(self.path, ignore_errors=True)
         self.close()
 

@@ -16,7 +16,7 @@ from etude.cli.doctor.findings import Findings
 from etude.cli.doctor.versions import known_version
 from etude.config import ModelSection, TrainConfig
 from etude.config.sections import AgentSection, ExecutorSection
-from etude.elsewhere import make_agent
+from etude.elsewhere import about_target, make_agent, targets_of
 from etude.envs.doubts import doubts_about
 from etude.envs.gold import check_gold, check_varied
 from etude.envs.grading import CommandScorer
@@ -305,28 +305,35 @@ async def check_agent(
 ) -> None:
     """The agents of a config, made with their options, and whether they can attempt the tasks; what is right with the
     default one needs no line."""
-    for section in {repr(one): one for one in config.agents.values()}.values():
-        await _agent(section, config, env, tasks, found)
+    for name, target in targets_of(config, config.models).items():
+        await _agent(name, target, config, (env, tasks), found)
 
 
 async def _agent(
-    section: AgentSection, config: TrainConfig, env: Environment | None, tasks: Sequence[Task], found: Findings
+    name: str,
+    target: ModelSection,
+    config: TrainConfig,
+    attempted: tuple[Environment | None, Sequence[Task]],
+    found: Findings,
 ) -> None:
+    section, (env, tasks) = config.agents[name], attempted
     try:
         prompts = Prompts({name: Path(path) for name, path in config.prompts.items()})
-        model = build_model(config.target)
+        model = build_model(target)
     except EtudeError:  # reported where prompts and models are checked
         return
-    with found.checking("agent"):
+    with found.checking("agent"), about_target(name):
         kind = find("agents", section.name)
         try:
             if env is None:
                 agent = kind.from_options(dict(section.model_extra or {}), model, prompts, where="agent")
             else:
                 agent = make_agent(section, env, model, prompts)
-            for task in tasks:
-                agent.check_task(task)
-            await agent.aclose()
+            try:
+                for task in tasks:
+                    agent.check_task(task)
+            finally:
+                await agent.aclose()
         finally:
             await model.aclose()
         if section != AgentSection():

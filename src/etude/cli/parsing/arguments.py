@@ -188,7 +188,7 @@ def evaluate(parser: Arguments) -> None:
         "--target",
         action="append",
         metavar="MODEL",
-        help="a model in place of target.model; repeatable, each skill is scored with each model",
+        help="a model in place of target.model, or one of the targets by its name; repeatable: each skill with each",
     )
     _split_and_trials(parser)
     parser.add_argument(
@@ -225,7 +225,12 @@ def compare(parser: Arguments) -> None:
 def recheck(parser: Arguments) -> None:
     parser.add_argument("skill", metavar="SKILL", help=_SKILL)
     _config(parser, "the settings of the run that SKILL names, else ")
-    parser.add_argument("--target", required=True, metavar="MODEL", help="the model in place of target.model")
+    parser.add_argument(
+        "--target",
+        required=True,
+        metavar="MODEL",
+        help="the model in place of target.model, or one of the targets by its name",
+    )
     _split(parser)
     parser.add_argument(
         "--margin",

@@ -45,7 +45,7 @@ class RunState(Record):
     """Mean test score of the best skill, in [0, 1]."""
     simulated: bool | None = None
     calls: int | None = None
-    """Model requests sent, over all processes."""
+    """Model requests sent, over all processes; of a finished run those until its end."""
     usd: float | None = None
     """US dollars billed; None when a price is unknown."""
     changed: float
@@ -149,11 +149,14 @@ def run_page(log: Log, program: str = "etude") -> RunPage:
     ends = [str(event["at"]) for event in log.last.values() if "at" in event]
     stage, step = (log.stage if view.running else None) or ("", 0)
     spent, _ = _spent(log.path)
+    tokens = None if spent is None else spent.total_tokens
+    if summary is not None and found["state"] == "finished":
+        tokens = sum(usage.total for usage in summary.cost.tokens.values())
     found |= {
         "outdated": view.outdated,
         "simulated": bool(begun.get("simulated")) if summary is None and begun else found["simulated"],
         "expected_calls": begun.get("calls") or None,
-        "tokens": None if spent is None else spent.total_tokens,
+        "tokens": tokens,
         "stage": stage,
         "step": step,
         "started": begun.get("at", ""),
