@@ -47,6 +47,26 @@ async def test_a_run_is_reopened_with_its_facts(tmp_path):
         assert run.journal.get("call", "key", int) == 7
 
 
+@pytest.mark.parametrize(("error", "answered", "stays"), [(DataError, 0, 0), (DataError, 1, 1), (StopRun, 0, 1)])
+async def test_only_what_is_refused_before_anything_was_done_leaves_no_folder(tmp_path, error, answered, stays):
+    async def work():
+        return 7
+
+    run = RunFolder.open(section(tmp_path))
+    for number in range(answered):
+        await run.journal.once("call", str(number), int, work)
+    with pytest.raises(error), run:
+        raise error("no")
+    assert run.path.exists() == bool(stays)
+
+
+def test_a_refusal_leaves_a_folder_that_was_there(run, tmp_path):
+    run.close()
+    with pytest.raises(DataError), RunFolder.open(section(tmp_path)):
+        raise DataError("no")
+    assert run.path.exists()
+
+
 def test_a_second_opening_is_refused_until_the_first_is_closed(tmp_path):
     run = RunFolder.open(section(tmp_path))
     with pytest.raises(LockedError) as caught:

@@ -184,8 +184,9 @@ class RunFolder:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        # What is refused was not paid for: it leaves no folder behind that it has made.
-        if kind is not None and issubclass(kind, InputError) and self._new and self.journal.identity is None:
+        # What is refused before anything was done leaves no folder behind that it has made.
+        refused = kind is not None and issubclass(kind, InputError) and self._new
+        if refused and self.journal.identity is None and not self.journal.counts():
             rmtree(self.path, ignore_errors=True)
         self.close()
 
