@@ -34,9 +34,7 @@ from etude.config import ModelSection, merge
 from etude.executors.local import LocalExecutor
 from etude.models.simulated import SimulatedModel
 from etude.records import ChatRequest, Reply, Task
-from etude.searches.evidence import EvidenceOptions, EvidenceSearch
 from etude.simulation import best_attainable, make_tasks, seed_skill, true_score
-from etude.workbench import Workbench
 
 VAL, TRUTH = 80, 200
 WORLDS = {"many": (None, "target", "optimizer"), "harsh": ("slips", "target-harsh", "optimizer-harsh")}
@@ -83,14 +81,6 @@ class Timed(SimulatedModel):
         return await super().complete(request)
 
 
-class AsWide(EvidenceSearch):
-    """The search, where a step attempts at least as many tasks at once as there are slots."""
-
-    def __init__(self, bench: Workbench, options: EvidenceOptions) -> None:
-        super().__init__(bench, options)
-        self._least = bench.config.limits.concurrency
-
-
 @dataclass(frozen=True)
 class Plan:
     """One run."""
@@ -101,9 +91,7 @@ class Plan:
     epochs: int = 1
     seed: int = 0
     failures: int = 4
-    """`search.failures`"""
-    wide: bool = False
-    """Waves as wide as the slots, see `AsWide`."""
+    """`search.failures`. From 10 on `train.batch_size` is twice as much, so the first wave has that many tasks."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +130,7 @@ def run(plan: Plan) -> Found:
             "target": {"model": target.name, "max_concurrency": plan.slots},
             "optimizer": {"model": optimizer.name, "max_concurrency": plan.slots},
             "train": {"seed": plan.seed, "epochs": plan.epochs, "batch_size": max(20, 2 * plan.failures)},
-            "search": {"failures": plan.failures, **({"policy": "slots:AsWide"} if plan.wide else {})},
+            "search": {"failures": plan.failures},
             "limits": {"concurrency": min(plan.slots, 2_000)},
             "test": {"enabled": False},
         }
@@ -221,18 +209,18 @@ def more_slots(slots: Sequence[int], tasks: int) -> dict[str, Any]:
     """The same run with more and more slots."""
     rows: list[list[Any]] = []
     for count in slots:
-        for wide in (False, True) if 1 < count <= 2_000 else (False,):
-            one = apart(Plan(tasks=tasks, slots=count, epochs=2, wide=wide))
-            waves = "as wide as the slots" if wide else "by outcomes"
-            rows.append([count, waves, one.target_calls, one.optimizer_calls, one.rounds])
+        for failures in (4, count // 2) if 20 <= count <= 2_000 else (4,):
+            one = apart(Plan(tasks=tasks, slots=count, epochs=2, failures=failures))
+            rows.append([count, failures, one.target_calls, one.optimizer_calls, one.rounds])
     return {
         "caption": "More slots",
-        "columns": ["slots", "waves", "target calls", "optimizer calls", "rounds"],
+        "columns": ["slots", "search.failures", "target calls", "optimizer calls", "rounds"],
         "rows": rows,
         "note": f"One run with {tasks:,} training tasks and 2 epochs in the world of many rules. A round is the "
         "time of one request. The skill is the same with any number of slots: how many tasks are attempted at once "
-        "follows from what they came to and from how many there are. Waves as wide as the slots, for comparison, "
-        "attempt tasks with a skill that the first of their failures would have improved.",
+        "follows from settings, from what they came to and from how many there are. With `search.failures` of half "
+        "the slots and `train.batch_size` of all of them, waves start as wide as the slots: their tasks are attempted "
+        "with a skill that the first of their failures would have improved.",
     }
 
 

@@ -173,6 +173,11 @@ def test_a_step_that_looks_for_fewer_failures_is_shorter() -> None:
     assert short.calls.high > long.calls.high
 
 
+def test_each_failure_of_a_large_step_takes_more_attempts_to_prove() -> None:
+    proofs = [stage(evidence_work(search={"failures": many}), "proof").attempts.high for many in (2, 4, 16, 64)]
+    assert proofs[0] == proofs[1] < proofs[2] < proofs[3]
+
+
 def test_failures_of_different_types_are_read_apart_where_reading_is_deep() -> None:
     deep = {"reflect": {"mode": "deep"}}
     same, mixed = (stage(evidence_work(kinds=count, **deep), "failure analyses").calls for count in (1, 4))

@@ -1,5 +1,6 @@
 """Which training tasks the evidence search visits, and when it ends: in a world where skills do what a test says."""
 
+import asyncio
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -10,7 +11,7 @@ import pytest
 
 from etude import ListEnvironment, Skill, Task, Trainer
 from etude.errors import RejectedRequest
-from etude.records import ChatRequest, Split
+from etude.records import ChatRequest, Reply, Split
 from etude.records.summary import Summary
 from etude.searches import evidence
 from etude.stages.shared.rollout import Rollout
@@ -30,6 +31,21 @@ def target(solves: Solves) -> ScriptedModel:
         return f"<answer>{'yes' if solves(int(task[5:7]), skill) else 'no'}</answer>"
 
     return ScriptedModel(answer, name="scripted:target")
+
+
+class InFlight(ScriptedModel):
+    """Solves nothing, and counts the requests that are in flight before it answers the first: `first`."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda _: "<answer>no</answer>", name="scripted:target")
+        self.first = 0
+        self._answered = False
+
+    async def complete(self, request: ChatRequest) -> Reply:
+        self.first += not self._answered
+        await asyncio.sleep(0.2)
+        self._answered = True
+        return await super().complete(request)
 
 
 class Optimizer(ScriptedModel):
@@ -53,7 +69,7 @@ class Optimizer(ScriptedModel):
 
 
 def run(
-    folder: Path, solves: Solves | ScriptedModel, *rules: str, batch: int = 30, **search: Any
+    folder: Path, solves: Solves | ScriptedModel, *rules: str, batch: int = 30, slots: int = 16, **search: Any
 ) -> tuple[Summary, Optimizer]:
     """A run whose steps are epochs, unless the search is set to stop at fewer failures."""
     optimizer = Optimizer(*rules)
@@ -64,6 +80,7 @@ def run(
             "reflect": {"minibatch_size": 30},
             "test": {"enabled": False},
             "env": {"allow_constant_gold": True},
+            "limits": {"concurrency": slots},
             "run": {"folder": str(folder)},
         },
         env=ListEnvironment(TASKS, VAL, scorer="exact"),
@@ -106,6 +123,16 @@ def test_a_wave_has_a_share_of_the_tasks_where_there_are_many(tmp_path, monkeypa
     monkeypatch.setattr(evidence, "_SHARE", 2)
     run(tmp_path, lambda number, skill: False, "Useless.", failures=1, batch=4, revisits=0)
     assert [len(step) for step in visits(tmp_path)][:2] == [15, 15]
+
+
+@pytest.mark.parametrize(("failures", "width"), [(4, 8), (15, 30)])
+def test_waves_start_as_wide_as_the_slots_where_a_step_looks_for_half_as_many_failures(
+    tmp_path, failures: int, width: int
+) -> None:
+    """There are 30 slots, and as many tasks."""
+    slots = InFlight()
+    run(tmp_path, slots, "Useless.", failures=failures, slots=30)
+    assert slots.first == width
 
 
 def test_steps_that_change_nothing_grow_until_one_changes_the_skill(tmp_path) -> None:

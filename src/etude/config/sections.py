@@ -227,7 +227,8 @@ class LimitsSection(Section):
     """How long a dead endpoint is tried before the run stops."""
     concurrency: int = Field(default=16, ge=1, le=2000)
     """Attempts under way at the same time, on this computer or on a cluster, at most 2,000. Evaluations use them all;
-    a training keeps some dozens busy while it learns, and hundreds where many tasks teach nothing new."""
+    a training keeps some dozens busy while it learns, and hundreds where many tasks teach nothing new. For more set
+    `train.batch_size` to this number, and `search.failures` to half of it: this takes less time, and more calls."""
     attempt_seconds: float = Field(default=600.0, gt=0)
     """Longest an attempt may take, and its scoring after that. A longer one is void, or failed where commands of the
     agent took most of the time."""

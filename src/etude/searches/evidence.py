@@ -41,9 +41,10 @@ class EvidenceOptions(SearchOptions):
     """Options of `search.policy: evidence`."""
 
     failures: int = Field(default=4, ge=1)
-    """Failed attempts that a step looks for, among no more than `train.batch_size` says. The next step continues with
-    the tasks that are left of the epoch. After two steps in a row that change nothing, each next step is twice as
-    large, up to 64 times the first, until one changes the skill."""
+    """Failed attempts that a step looks for, among no more tasks than `train.batch_size` says. It begins with twice
+    as many attempts at once. The next step continues with the tasks that are left of the epoch. After two steps in a
+    row that change nothing, each next step is twice as large, up to 64 times the first, until one changes the
+    skill."""
     edits: int = Field(default=12, ge=1)
     """Most edits tested in a step, the most cited ones."""
     revisits: int = Field(default=48, ge=0)

@@ -12,6 +12,9 @@ _AGAIN, _WAVERING, _UNFIXED = 0.7, 0.25, 0.75
 that an epoch's edits do not fix, where a search learns slowly."""
 _QUICK, _ENOUGH = 0.6, 100
 """Share of the first failures that a search sees which learns quickly, and how many are enough for it."""
+_CROWD, _MORE_PROOF, _MORE_READING = 4, 0.35, 0.15
+"""Failures in a step above which its edits get in each other's way, and what each doubling of them adds to the
+attempts of its proof and to its analyses, as shares."""
 _SUPERFLUOUS = 3
 """Lines that the last pass tries to remove, at most."""
 _HARMFUL = 4
@@ -44,13 +47,16 @@ def evidence_forecast(known: Known, wanted: int, again: int, witnesses: int) -> 
         high=epochs + max(visits / known.size, with_failures),
     )
     left_out = 1.2 * first + 0.5 * (slow - first)
-    tested = max(slow + left_out, idle + 0.25 * witnesses * steps.high)
+    doublings = math.log2(max(1.0, min(wanted, first) / _CROWD))
+    tested = max((slow + left_out) * (1 + _MORE_PROOF * doublings), idle + 0.25 * witnesses * steps.high)
     kinds = max(1, known.kinds) if config.reflect.mode == "deep" else 1
     read = [kinds * (1 - (1 - 1 / kinds) ** failures) for failures in (wanted, 1.5 * wanted)]
     # The epochs in which nothing is found have failures too, unless there are hardly any.
     least_read = min(few / wanted * read[0], 2 * read[0] + few / config.reflect.minibatch_size)
     least_read += min(idle_epochs, epochs - 1) * min(1.0, few / 5)
-    most_read = math.ceil((1 + with_failures) * (read[1] + wanted / config.reflect.minibatch_size))
+    most_read = math.ceil(
+        (1 + with_failures) * (read[1] + wanted / config.reflect.minibatch_size) * (1 + _MORE_READING * doublings)
+    )
     analyses = Span(low=int(least_read), high=most_read)
     return (
         attempted(known, "rollout", Span(low=least, high=visits), Span(low=steps.low, high=2 * steps.high)),
