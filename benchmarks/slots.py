@@ -219,8 +219,8 @@ def more_slots(slots: Sequence[int], tasks: int) -> dict[str, Any]:
         "note": f"One run with {tasks:,} training tasks and 2 epochs in the world of many rules. A round is the "
         "time of one request. The skill is the same with any number of slots: how many tasks are attempted at once "
         "follows from settings, from what they came to and from how many there are. With `search.failures` of half "
-        "the slots and `train.batch_size` of all of them, waves start as wide as the slots: their tasks are attempted "
-        "with a skill that the first of their failures would have improved.",
+        "the slots and `train.batch_size` of all of them, waves start as wide as the slots: their tasks are "
+        "attempted with a skill that the first of their failures would have improved.",
     }
 
 

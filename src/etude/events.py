@@ -17,6 +17,7 @@ Stage = Literal[
     "select",
     "update",
     "gate",
+    "proof",
     "slow_update",
     "meta_skill",
     "tidy",

@@ -26,7 +26,8 @@ _SPLITS: Mapping[Stage, tuple[Split, ...]] = {
     "baseline": ("val",),
     "validation": ("val",),
     "rollout": ("train",),
-    "gate": ("val", "train"),
+    "gate": ("val",),
+    "proof": ("train",),
     "slow_update": ("train",),
     "test": ("test",),
 }

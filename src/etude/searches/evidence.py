@@ -281,7 +281,7 @@ class EvidenceSearch(Search):
     ) -> TrainState:
         """Keep the edits where they are seen to fix a failure."""
         bench, log, before = self._bench, self.log, state
-        log.begin("gate", state.step, state.epoch)
+        log.begin("proof", state.step, state.epoch)
         deletes = any(edit.op == "delete" for edit in proposed.edits)
 
         trial = ProofInput(
@@ -293,7 +293,7 @@ class EvidenceSearch(Search):
         )
         proved = await prove(bench.rollout, trial, self._config.gate, state.step)
         log.write(f"{place}/proof.json", proved.proof)
-        log.end("gate", state.step, proved.proof.reason)
+        log.end("proof", state.step, proved.proof.reason)
         candidate = proposed.candidate(proved.kept, proved.proof.edits)
         log.made(place, state, candidate, "")
         state = after_proof(state, proved.proof, proved.attempts)

@@ -189,12 +189,12 @@ def test_the_end_of_another_stage_leaves_the_shown_one() -> None:
     assert (progress.shown, progress.place) == (None, "")
 
 
-def test_a_gate_on_training_tasks_counts_its_attempts() -> None:
+def test_a_proof_counts_attempts_at_training_tasks_only() -> None:
     progress = Progress()
-    gate = StageStarted(stage="gate", step=1, epoch=1)
-    for event in (STARTED, gate, attempt(), attempt().model_copy(update={"split": "val"})):
+    proof = StageStarted(stage="proof", step=1, epoch=1)
+    for event in (STARTED, proof, attempt(), attempt().model_copy(update={"split": "val"})):
         progress.take(event)
-    assert (progress.place, counts(progress)[0]) == ("step 1/4 gate", 2)
+    assert (progress.place, counts(progress)[0]) == ("step 1/4 proof", 1)
 
 
 def test_the_final_validation_belongs_to_no_step() -> None:

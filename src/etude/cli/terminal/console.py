@@ -119,8 +119,8 @@ class Console:
         if stage.failures > 1:
             self.say(f"{stage.failures} calls failed in this stage", "yellow")
         replayed = self.progress.resumed and not stage.calls
-        # The decision that follows a gate, or a step without edits, says more.
-        if self._stages and not replayed and not event.idle and event.stage != "gate":
+        # The decision that follows a gate or a proof, or a step without edits, says more.
+        if self._stages and not replayed and not event.idle and event.stage not in ("gate", "proof"):
             self.say(f"{self.progress.place_of(stage)}: {event.note or 'done'}")
 
     def _decided(self, event: Decided) -> None:
