@@ -171,7 +171,7 @@ class ForeignEnvironment(Environment):
         if known.error:
             raise DataError(
                 f"{self._where}: the tasks cannot be loaded: {known.error}",
-                hint="run the task with its own package first; one that loads its data from the network needs "
+                hint=f"correct {self._where}.task and its arguments; one that loads its data from the network needs "
                 f"{self._where}.network: true",
             )
         self.check(known)
