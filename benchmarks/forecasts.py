@@ -24,7 +24,11 @@ from etude.simulation import SEED_SKILL, make_tasks
 from etude.simulation.score import best_skill
 from etude.trainer import Trainer
 
-POLICIES = ("evidence", "paper")
+SEARCHES: dict[str, dict[str, Any]] = {
+    "evidence": {"policy": "evidence"},
+    "evidence, wide": {"policy": "evidence", "failures": 64},
+    "paper": {"policy": "paper"},
+}
 OPTIMIZERS = ("optimizer", "optimizer-poor", "optimizer-misciting", "optimizer-useless")
 FAMILIES = (None, "parcels")
 SIZES = (
@@ -39,7 +43,7 @@ NAMES = ("target calls", "optimizer calls", "tokens")
 class Found(NamedTuple):
     """A number that was forecast, and what it came to."""
 
-    policy: str
+    search: str
     measured: bool
     name: str
     expected: Span
@@ -51,27 +55,29 @@ class Found(NamedTuple):
 
     @property
     def width(self) -> float:
-        return self.expected.high / self.expected.low
+        return self.expected.high / max(1, self.expected.low)
 
 
 def runs(seeds: int) -> Iterator[Found]:
     """Forecast, train, compare."""
-    for seed, size, family, optimizer, policy in product(range(seeds), SIZES, FAMILIES, OPTIMIZERS, POLICIES):
+    for seed, size, family, optimizer, search in product(range(seeds), SIZES, FAMILIES, OPTIMIZERS, SEARCHES):
         tasks = make_tasks(family, size["train"] + size["val"] + size["test"], seed)
         skill = Skill(name="start", text=start(tasks, seed))
         for measured in (False, True):
             with TemporaryDirectory() as folder:
                 config = settings(Path(folder), tasks, size) | {
                     "optimizer": {"model": f"simulated:{optimizer}"},
-                    "search": {"policy": policy},
+                    "search": SEARCHES[search],
                 }
+                if "failures" in SEARCHES[search]:
+                    config["train"]["batch_size"] = 2 * SEARCHES[search]["failures"]
                 config["train"]["seed"] = seed
                 expected = plan(config, measured, skill=skill).forecast
                 cost = Trainer(config, skill=skill).train().cost
             tokens = sum(usage.total for usage in cost.tokens.values())
-            yield Found(policy, measured, "target calls", expected.target_calls, cost.target_calls)
-            yield Found(policy, measured, "optimizer calls", expected.optimizer_calls, cost.optimizer_calls)
-            yield Found(policy, measured, "tokens", expected.tokens, tokens)
+            yield Found(search, measured, "target calls", expected.target_calls, cost.target_calls)
+            yield Found(search, measured, "optimizer calls", expected.optimizer_calls, cost.optimizer_calls)
+            yield Found(search, measured, "tokens", expected.tokens, tokens)
 
 
 def start(tasks: list[Task], seed: int) -> str:
@@ -94,17 +100,17 @@ def settings(folder: Path, tasks: list[Task], size: dict[str, int]) -> dict[str,
 
 
 def table(seeds: int) -> Iterator[str]:
-    """By policy and number: how many runs lay inside, below and above, and how wide the range was."""
+    """By search and number: how many runs lay inside, below and above, and how wide the range was."""
     found = list(runs(seeds))
-    yield "| policy | number | failures | runs | inside | below | above | high / low: median | most |"
+    yield "| search | number | failures | runs | inside | below | above | high / low: median | most |"
     yield "|---|---|---|---|---|---|---|---|---|"
-    for policy, name, measured in product(POLICIES, NAMES, (False, True)):
-        some = [each for each in found if (each.policy, each.name, each.measured) == (policy, name, measured)]
+    for search, name, measured in product(SEARCHES, NAMES, (False, True)):
+        some = [each for each in found if (each.search, each.name, each.measured) == (search, name, measured)]
         inside = sum(each.inside for each in some)
         below = sum(each.used < each.expected.low for each in some)
         widths = [each.width for each in some]
         yield (
-            f"| `{policy}` | {name} | {'measured' if measured else 'assumed'} | {len(some)} | {inside} | {below} | "
+            f"| {search} | {name} | {'measured' if measured else 'assumed'} | {len(some)} | {inside} | {below} | "
             f"{len(some) - inside - below} | {statistics.median(widths):.1f} | {max(widths):.1f} |"
         )
 
