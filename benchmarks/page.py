@@ -41,10 +41,7 @@ world and does not read persuasion. The target follows any clear rule, and an ed
 outcome, which spares every system most of the noise of real models. The harsh world of the search policies is \
 not so kind. A system that wins here need not win on your tasks; one that wastes calls here wastes them there as well.
 
-The search policies, both comparisons side by side, verdicts, nights, several targets, slots and workers of Ray \
-were measured with the current version. The other sections are from commit `1badeba`, before the package was \
-renamed; the default then visited fewer tasks again and left edits out once. Files in `benchmarks/results` have the \
-quartiles and single runs.
+Files in `benchmarks/results` have the quartiles and single runs.
 
 ## With your own models
 
