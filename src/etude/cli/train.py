@@ -1,14 +1,13 @@
 """`etude train`."""
 
 import argparse
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 
 from etude.cli.parsing.usage import UsageError
 from etude.cli.settings import read_settings
 from etude.cli.terminal import output
 from etude.cli.terminal.seeds_text import print_seeds
 from etude.cli.terminal.summary_text import print_summary
-from etude.cli.view import viewed
 from etude.cli.watch import watch
 from etude.config import TrainConfig
 from etude.errors import StopRun
@@ -37,7 +36,7 @@ def train(
         return await (Trainer(config, **given).atrain() if seeds is None else atrain_seeds(config, seeds, **given))
 
     try:
-        with viewed(config.run) if getattr(args, "view", False) else nullcontext():
+        with _viewed(config) if getattr(args, "view", False) else nullcontext():
             _print(watch(work, args.command), args.json)
     except StopRun as stop:
         if not isinstance(stop.summary, Summary):
@@ -49,6 +48,13 @@ def train(
         output.tell(stop)
         return stop.exit_code
     return 0
+
+
+def _viewed(config: TrainConfig) -> AbstractContextManager[None]:
+    # The page needs nights and a server, which a run without it does not wait for.
+    from etude.cli.view import viewed
+
+    return viewed(config.run)
 
 
 def _print(result: Summary | SeedReport, as_json: bool) -> None:

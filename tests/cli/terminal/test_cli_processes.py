@@ -59,6 +59,15 @@ def test_help_imports_neither_sdk_nor_settings() -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+def test_training_imports_neither_the_page_nor_nights() -> None:
+    code = (
+        "import sys, etude.cli.train;"
+        "print([name for name in ('uvicorn', 'etude.view.server', 'etude.sleep.night') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=DEADLINE, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_in_a_pipe_there_are_no_control_characters_and_json_stands_alone(fresh_project: Path) -> None:
     process = start("train", "demo/etude.yaml", "--json", *SMALL, "--train.batch_size", "2")
     out, err = process.communicate(timeout=DEADLINE)
