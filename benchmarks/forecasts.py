@@ -17,6 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from etude.config import merge
 from etude.measure.plan import plan
 from etude.records import Skill, Task
 from etude.records.summary import Span
@@ -25,9 +26,10 @@ from etude.simulation.score import best_skill
 from etude.trainer import Trainer
 
 SEARCHES: dict[str, dict[str, Any]] = {
-    "evidence": {"policy": "evidence"},
-    "evidence, wide": {"policy": "evidence", "failures": 64},
-    "paper": {"policy": "paper"},
+    "evidence": {"search": {"policy": "evidence"}},
+    "evidence, 256 slots": {"search": {"policy": "evidence"}, "limits": {"concurrency": 256}},
+    "evidence, 64 failures": {"search": {"policy": "evidence", "failures": 64}, "train": {"batch_size": 128}},
+    "paper": {"search": {"policy": "paper"}},
 }
 OPTIMIZERS = ("optimizer", "optimizer-poor", "optimizer-misciting", "optimizer-useless")
 FAMILIES = (None, "parcels")
@@ -65,13 +67,8 @@ def runs(seeds: int) -> Iterator[Found]:
         skill = Skill(name="start", text=start(tasks, seed))
         for measured in (False, True):
             with TemporaryDirectory() as folder:
-                config = settings(Path(folder), tasks, size) | {
-                    "optimizer": {"model": f"simulated:{optimizer}"},
-                    "search": SEARCHES[search],
-                }
-                if "failures" in SEARCHES[search]:
-                    config["train"]["batch_size"] = 2 * SEARCHES[search]["failures"]
-                config["train"]["seed"] = seed
+                config = merge(settings(Path(folder), tasks, size), SEARCHES[search])
+                config = merge(config, {"optimizer": {"model": f"simulated:{optimizer}"}, "train": {"seed": seed}})
                 expected = plan(config, measured, skill=skill).forecast
                 cost = Trainer(config, skill=skill).train().cost
             tokens = sum(usage.total for usage in cost.tokens.values())

@@ -1,7 +1,7 @@
 """What more slots and more tasks come to: many requests in flight over HTTP, then calls, rounds, CPU and memory in
 virtual time.
 
-    python benchmarks/slots.py              about a quarter of an hour on two cores
+    python benchmarks/slots.py              about twenty minutes on two cores
     python benchmarks/slots.py --quick      a minute
     python benchmarks/slots.py --tasks 1000000     adds a row with so many tasks: half an hour and 11 GB for a million
 
@@ -15,12 +15,14 @@ import asyncio
 import json
 import resource
 import shlex
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +42,7 @@ VAL, TRUTH = 80, 200
 WORLDS = {"many": (None, "target", "optimizer"), "harsh": ("slips", "target-harsh", "optimizer-harsh")}
 SLOTS = (1, 16, 256, 2_000, 10_000)
 TASKS = (1_000, 10_000, 100_000)
+SEEDS = 6
 IN_FLIGHT = (512,)
 WAVES = 4
 """Tasks for each request in flight."""
@@ -90,8 +93,10 @@ class Plan:
     slots: int = 10_000
     epochs: int = 1
     seed: int = 0
+    width: int | None = None
+    """`limits.concurrency`, if it is not the number of slots: how many tasks an epoch begins with at once."""
     failures: int = 4
-    """`search.failures`. From 10 on `train.batch_size` is twice as much, so the first wave has that many tasks."""
+    """`search.failures`. From 10 on `train.batch_size` is twice as much."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +136,7 @@ def run(plan: Plan) -> Found:
             "optimizer": {"model": optimizer.name, "max_concurrency": plan.slots},
             "train": {"seed": plan.seed, "epochs": plan.epochs, "batch_size": max(20, 2 * plan.failures)},
             "search": {"failures": plan.failures},
-            "limits": {"concurrency": min(plan.slots, 2_000)},
+            "limits": {"concurrency": min(plan.width or plan.slots, 2_000)},
             "test": {"enabled": False},
         }
         trainer = Trainer(
@@ -205,22 +210,36 @@ def in_flight(counts: Sequence[int], latency: float) -> dict[str, Any]:
     }
 
 
-def more_slots(slots: Sequence[int], tasks: int) -> dict[str, Any]:
+def more_slots(slots: Sequence[int], tasks: int, seeds: int) -> dict[str, Any]:
     """The same run with more and more slots."""
     rows: list[list[Any]] = []
-    for count in slots:
-        for failures in (4, count // 2) if 20 <= count <= 2_000 else (4,):
-            one = apart(Plan(tasks=tasks, slots=count, epochs=2, failures=failures))
-            rows.append([count, failures, one.target_calls, one.optimizer_calls, one.rounds])
+    with ThreadPoolExecutor(2) as pool:
+        for count in slots:
+            for width in (1, count) if 100 <= count <= 2_000 else (count,):
+                plan = Plan(tasks=tasks, slots=count, epochs=2, width=width)
+                found = list(pool.map(apart, [replace(plan, seed=seed) for seed in range(1, 1 + seeds)]))
+                middle = (
+                    round(statistics.median(getattr(one, name) for one in found))
+                    for name in ("target_calls", "optimizer_calls", "rounds")
+                )
+                begins = "all slots" if width == count else "what a step needs"
+                rows.append([count, begins, *middle, f"{statistics.mean(one.share for one in found):.3f}"])
     return {
         "caption": "More slots",
-        "columns": ["slots", "search.failures", "target calls", "optimizer calls", "rounds"],
+        "columns": [
+            "slots",
+            "an epoch begins with",
+            "target calls",
+            "optimizer calls",
+            "rounds",
+            "share of the best",
+        ],
         "rows": rows,
-        "note": f"One run with {tasks:,} training tasks and 2 epochs in the world of many rules. A round is the "
-        "time of one request. The skill is the same with any number of slots: how many tasks are attempted at once "
-        "follows from settings, from what they came to and from how many there are. With `search.failures` of half "
-        "the slots and `train.batch_size` of all of them, waves start as wide as the slots: their tasks are "
-        "attempted with a skill that the first of their failures would have improved.",
+        "note": f"{tasks:,} training tasks, 2 epochs, {seeds} seeds, the world of many rules: medians of calls and "
+        "rounds, the mean of shares. A round is the time of one request. An epoch begins with a wave of attempts as "
+        "wide as the slots, up to 2,000, and as one in 128 of the tasks. For comparison, some rows begin it with as "
+        "many as the failures of a step ask for. Over so many tasks most rounds are those of steps that learn, which "
+        "wait for each other.",
     }
 
 
@@ -256,7 +275,7 @@ def more_tasks(sizes: Sequence[int]) -> dict[str, Any]:
         "note": "One epoch with 10,000 slots, the world of many rules; the simulated models are part of CPU and "
         "memory. The first steps learn and are small. Those that change nothing grow, up to 64 times the first, so "
         "over many tasks a round fills hundreds of slots. What ends first is memory: about 11 KB for each task, as "
-        "the last attempt at it is kept. The core of the client is next: at 1.6 ms for a call, it keeps 6,000 slots "
+        "the last attempt at it is kept. The core of the client is next: at 1.8 ms for a call, it keeps 5,000 slots "
         "busy with calls of 10 seconds. `--tasks 1000000` adds the row of a million tasks.",
     }
 
@@ -285,7 +304,8 @@ def main(words: Sequence[str] | None = None) -> int:
     tables: list[dict[str, Any]] = []
     if not args.virtual:
         tables.append(in_flight(IN_FLIGHT, 1.0 if args.quick else LATENCY))
-    tables += [more_slots(SLOTS[1::2] if args.quick else SLOTS, 100 if args.quick else 10_000), more_tasks(sizes)]
+    tables.append(more_slots(SLOTS[1::2], 100, 1) if args.quick else more_slots(SLOTS, 10_000, SEEDS))
+    tables.append(more_tasks(sizes))
     results = {
         "title": "More slots, more tasks",
         "command": shlex.join(["scripts/benchmark", "slots", *given]),

@@ -60,7 +60,7 @@ def happen(display: Any) -> None:
     display.emit(StageStarted(stage="rollout", step=1, epoch=1, total=4))
     for number, hard in enumerate((1.0, 0.0, 0.0)):
         attempt = AttemptFinished(
-            attempt=f"a{number}", task="t", split="train", outcome="completed", hard=hard, reason=""
+            attempt=f"a{number}", task=f"t{number}", split="train", outcome="completed", hard=hard, reason=""
         )
         display.emit(attempt)
     for _ in range(2):

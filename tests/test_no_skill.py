@@ -89,13 +89,14 @@ def test_it_may_be_asked_for_after_the_run_and_a_finished_run_calls_nobody(tmp_p
 
 
 def test_a_run_stopped_before_it_resumes_to_what_an_undisturbed_one_writes(tmp_path: Path) -> None:
-    whole = train(tmp_path / "whole")
+    one_by_one = {"concurrency": 1}
+    whole = train(tmp_path / "whole", limits=one_by_one)
     calls = whole.cost.target_calls + whole.cost.optimizer_calls - 5
     with pytest.raises(BudgetStop) as stop:
-        train(tmp_path / "cut", limits={"calls": calls, "concurrency": 1})
+        train(tmp_path / "cut", limits={"calls": calls, **one_by_one})
     assert stop.value.summary.verdict == whole.verdict
     assert stop.value.summary.no_skill is None
-    assert train(tmp_path / "cut").no_skill == whole.no_skill
+    assert train(tmp_path / "cut", limits=one_by_one).no_skill == whole.no_skill
     assert files(tmp_path / "cut") == files(tmp_path / "whole")
 
 

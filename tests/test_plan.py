@@ -128,7 +128,7 @@ def test_time_falls_with_concurrency(tmp_path: Path) -> None:
     )
     assert fast.seconds.high < slow.seconds.high / 2
     assert fast.seconds.low < slow.seconds.low
-    assert fast.target_calls == slow.target_calls
+    assert fast.target_calls.low == slow.target_calls.low
 
 
 def test_the_assumptions_are_named(tmp_path: Path) -> None:

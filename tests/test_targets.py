@@ -79,7 +79,8 @@ def test_a_line_that_one_target_needs_goes_at_the_end_where_the_other_does_worse
 
 
 def test_a_search_that_finds_nothing_ends_once_each_target_has_attempted_every_task(tmp_path: Path) -> None:
-    summary = train(tmp_path, train={"epochs": 6}, optimizer={"model": "simulated:optimizer-useless"})
+    one_by_one = {"train": {"epochs": 6}, "limits": {"concurrency": 1}}
+    summary = train(tmp_path, **one_by_one, optimizer={"model": "simulated:optimizer-useless"})
 
     rollouts = [json.loads(path.read_text()) for path in Path(summary.folder).glob("steps/*/rollout.json")]
     tried = [attempt["task"]["id"] for rollout in rollouts for attempt in rollout]

@@ -128,7 +128,8 @@ class Decided(Record):
     fixed: int = 0
     """How many of these were solved when they were last attempted."""
     batch: float | None = None
-    """Mean score of the training attempts of the step, made with the skill before it."""
+    """Mean score of the training attempts of the step, made with the skill before it; without those at tasks that an
+    earlier step of the epoch left to it because they had failed. None where there are no others."""
 
 
 class Notice(Record):

@@ -19,9 +19,6 @@ from etude.events import (
 from etude.records import Role, Split
 from etude.run_log import counted
 
-RUNNING = 50
-"""Training attempts that the running accuracy is the mean of."""
-
 _SPLITS: Mapping[Stage, tuple[Split, ...]] = {
     "baseline": ("val",),
     "validation": ("val",),
@@ -80,8 +77,8 @@ class Progress:
         self.usd: float | None = 0.0
         self.failed = self.fixed = 0
         """Training tasks that were seen to fail, and those of them that were solved when last attempted."""
-        self._latest: deque[float] = deque(maxlen=RUNNING)
-        """Scores of the latest training attempts."""
+        self._latest: dict[str, float] = {}
+        """By training task, its score in its last rollout: steps attempt mostly tasks that failed."""
         self._expected = self._calls_reported = 0
         """Calls of the whole run, and those that others made before this process."""
         self._clock = clock
@@ -168,7 +165,7 @@ class Progress:
     @property
     def learnt(self) -> str:
         """How training goes, as in `training 0.43, 18 of 27 failures solved`; empty before the first attempt."""
-        parts = [f"training {sum(self._latest) / len(self._latest):.2f}"] if self._latest else []
+        parts = [f"training {sum(self._latest.values()) / len(self._latest):.2f}"] if self._latest else []
         parts += [f"{self.fixed} of {counted(self.failed, 'failure')} solved"] if self.failed else []
         return ", ".join(parts)
 
@@ -202,7 +199,7 @@ class Progress:
             stage.voids += event.outcome == "void"
             stage.solved += event.hard is not None and event.hard >= 1
             if stage.stage == "rollout" and event.hard is not None:
-                self._latest.append(event.hard)
+                self._latest[event.task] = event.hard
 
     def _call(self, event: CallFinished) -> None:
         self.calls[event.role] += 1

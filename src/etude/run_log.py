@@ -1,6 +1,6 @@
 """What a run reports while it runs: events, and the views of steps in the run folder."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from statistics import fmean
 
 from etude.events import Decided, Notice, RunStarted, Stage, StageFinished, StageStarted
@@ -74,13 +74,16 @@ class RunLog:
         """Write a view, as in `steps/0001/merged.json`."""
         self._bench.folder.write_json(name, value)
 
-    def attempted(self, state: TrainState, attempts: Sequence[Attempt], note: str) -> None:
-        """The rollout of a step is done."""
+    def attempted(
+        self, state: TrainState, attempts: Sequence[Attempt], note: str, failed: Set[str] = frozenset()
+    ) -> None:
+        """The rollout of a step is done. Tasks that were chosen because they had `failed` do not count for the mean
+        of its batch."""
         self.write(f"steps/{state.step:04d}/rollout.json", attempts)
         self.end("rollout", state.step, note, attempts=attempts)
         self._bench.observer.attempted(attempts)
         scored = [attempt for attempt in attempts if attempt.score is not None]
-        self._batch = self._mean(scored)
+        self._batch = self._mean([attempt for attempt in scored if attempt.task.id not in failed])
         self._failed.update(attempt.task.id for attempt in scored if not attempt.solved)
         self.doubts.attempted(state, scored, f"steps/{state.step:04d}/rollout.json")
 

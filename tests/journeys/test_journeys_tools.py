@@ -66,7 +66,8 @@ def test_a_skill_learns_from_attempts_that_write_files(tmp_path: Path) -> None:
         asked.append(request.messages[-1].text)
         return await world.optimizer.complete(request)
 
-    summary = train(tmp_path, AnswerFile(), world.target, ScriptedModel(noted, name="simulated:optimizer"))
+    optimizer = ScriptedModel(noted, name="simulated:optimizer")
+    summary = train(tmp_path, AnswerFile(), world.target, optimizer, concurrency=8)
     assert summary.simulated
     assert summary.test_gain.low > 0
     reading = next(text for text in asked if "# Attempts" in text)

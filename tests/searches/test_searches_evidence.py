@@ -48,8 +48,8 @@ def test_it_finds_a_better_skill_and_measures_it_with_the_initial_one_on_validat
 
 
 def test_a_step_stops_attempting_once_enough_have_failed(tmp_path) -> None:
-    run(tmp_path / "few", search={"failures": 3}, train={"epochs": 1, "batch_size": 20})
-    run(tmp_path / "many", search={"failures": 20}, train={"epochs": 1, "batch_size": 20})
+    run(tmp_path / "few", search={"failures": 3}, train={"epochs": 1, "batch_size": 20}, limits={"concurrency": 1})
+    run(tmp_path / "many", search={"failures": 20}, train={"epochs": 1, "batch_size": 20}, limits={"concurrency": 1})
     *ended, _ = [sum(row["score"]["hard"] < 1 for row in view) for view in steps(tmp_path / "few", "rollout")]
     assert min(ended) == 3
     assert len(ended) >= 4
@@ -102,7 +102,7 @@ def reader(*edits: dict[str, Any]) -> ScriptedModel:
 def test_an_edit_that_copies_a_task_is_left_out(tmp_path) -> None:
     copied = f"For {TRAIN[0].input} answer {TRAIN[0].gold}."
     with pytest.raises(OutageStop, match="no proposal could be tried in 5 steps in a row: it copies"):
-        run(tmp_path, given={"optimizer": reader({"content": copied})}, train={"epochs": 1, "batch_size": 40})
+        run(tmp_path, given={"optimizer": reader({"content": copied})}, train={"epochs": 2, "batch_size": 40})
     views = steps(tmp_path, "selected")
     assert [view["edits"] for view in views] == [[]] * len(views)
     assert views[0]["left_out"][0]["why"].startswith("it copies ")
@@ -111,7 +111,7 @@ def test_an_edit_that_copies_a_task_is_left_out(tmp_path) -> None:
 def test_an_edit_without_an_anchor_is_left_out(tmp_path) -> None:
     lost = {"op": "replace", "target": "There is no such line.", "content": "New."}
     with pytest.raises(OutageStop, match="no proposal could be tried"):
-        run(tmp_path, given={"optimizer": reader(lost)}, train={"epochs": 1, "batch_size": 40})
+        run(tmp_path, given={"optimizer": reader(lost)}, train={"epochs": 2, "batch_size": 40})
     assert steps(tmp_path, "selected")[0]["left_out"][0]["why"].startswith("missed: ")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from etude import ListEnvironment, Skill, Task, Trainer
-from etude.errors import RejectedRequest
+from etude.errors import BudgetStop, RejectedRequest
 from etude.records import ChatRequest, Reply, Split
 from etude.records.summary import Summary
 from etude.searches import evidence
@@ -50,18 +50,21 @@ class InFlight(ScriptedModel):
 
 class Optimizer(ScriptedModel):
     """Proposes these rules, one in each reading, about everything that it is shown; the last one again and again.
-    `shown` are the task numbers that each reading was about. It names no superfluous line."""
+    `shown` are the task numbers that each reading was about, `passed` those that it was to compare with. It names no
+    superfluous line."""
 
     def __init__(self, *rules: str) -> None:
         super().__init__(self._answer, name="scripted:optimizer")
         self.shown: list[set[int]] = []
+        self.passed: list[set[int]] = []
         self._rules = rules
 
     def _answer(self, request: ChatRequest) -> str:
-        data = request.messages[1].text.partition("# Attempts that passed")[0]
+        data, _, passed = request.messages[1].text.partition("# Attempts that passed")
         if data.endswith("Name the superfluous lines."):
             return json.dumps({"reasoning": "because", "superfluous": []})
         self.shown.append({int(number) for number in re.findall(r"Task (\d\d)\.", data)})
+        self.passed.append({int(number) for number in re.findall(r"Task (\d\d)\.", passed)})
         rule = self._rules[min(len(self.shown), len(self._rules)) - 1]
         cites = re.findall(r'<attempt id="([^"]+)"', data)
         edit = {"op": "append", "target": "", "content": rule, "reason": "why", "cites": cites}
@@ -69,7 +72,13 @@ class Optimizer(ScriptedModel):
 
 
 def run(
-    folder: Path, solves: Solves | ScriptedModel, *rules: str, batch: int = 30, slots: int = 16, **search: Any
+    folder: Path,
+    solves: Solves | ScriptedModel,
+    *rules: str,
+    batch: int = 30,
+    slots: int = 1,
+    calls: int | None = None,
+    **search: Any,
 ) -> tuple[Summary, Optimizer]:
     """A run whose steps are epochs, unless the search is set to stop at fewer failures."""
     optimizer = Optimizer(*rules)
@@ -80,7 +89,7 @@ def run(
             "reflect": {"minibatch_size": 30},
             "test": {"enabled": False},
             "env": {"allow_constant_gold": True},
-            "limits": {"concurrency": slots},
+            "limits": {"concurrency": slots, "calls": calls},
             "run": {"folder": str(folder)},
         },
         env=ListEnvironment(TASKS, VAL, scorer="exact"),
@@ -125,14 +134,80 @@ def test_a_wave_has_a_share_of_the_tasks_where_there_are_many(tmp_path, monkeypa
     assert [len(step) for step in visits(tmp_path)][:2] == [15, 15]
 
 
-@pytest.mark.parametrize(("failures", "width"), [(4, 8), (15, 30)])
-def test_waves_start_as_wide_as_the_slots_where_a_step_looks_for_half_as_many_failures(
-    tmp_path, failures: int, width: int
-) -> None:
-    """There are 30 slots, and as many tasks."""
+@pytest.mark.parametrize(("slots", "width"), [(1, 8), (16, 16), (30, 30), (1000, 30)])
+def test_an_epoch_begins_with_a_wave_as_wide_as_the_slots(tmp_path, slots: int, width: int) -> None:
+    """There are 30 tasks; four failures are looked for, so one slot begins with eight tasks."""
+    run(tmp_path, lambda number, _: False, "Useless.", slots=slots, batch=10, failures=4)
+    assert len(visits(tmp_path)[0]) == width
+
+
+def test_all_slots_are_busy_from_the_first_attempt_on(tmp_path) -> None:
     slots = InFlight()
-    run(tmp_path, slots, "Useless.", failures=failures, slots=30)
-    assert slots.first == width
+    run(tmp_path, slots, "Useless.", failures=4, slots=30)
+    assert slots.first == 30
+
+
+def test_a_step_learns_from_twice_as_many_failures_as_it_looks_for_and_the_next_from_the_others(tmp_path) -> None:
+    _, optimizer = run(tmp_path, lambda number, _: False, "Useless.", failures=4, slots=30, revisits=0)
+    order = visits(tmp_path)[0]
+    assert len(order) == 30
+    assert optimizer.shown[:2] == [set(order[:8]), set(order[8:12])]  # which failed already, so four will do
+
+
+def test_a_task_that_an_edit_has_broken_is_read_next_to_the_attempt_that_passed(tmp_path) -> None:
+    def solves(number: int, skill: str) -> bool:
+        return number != 20 if "Rule 0." in skill else number > 0
+
+    _, optimizer = run(tmp_path, solves, *RULES[:2])
+    assert optimizer.shown[:2] == [{0}, {20}]
+    assert 20 in optimizer.passed[1]
+
+
+def test_a_failure_that_a_step_left_is_read_next_to_the_attempt_that_passed_before_it(tmp_path) -> None:
+    def solves(number: int, skill: str) -> bool:
+        return not 10 <= number < 22 if "Rule 0." in skill else number > 0
+
+    _, optimizer = run(tmp_path, solves, "Rule 0.", "Useless.", failures=4, slots=30)
+    assert [len(shown) for shown in optimizer.shown[:3]] == [1, 8, 4]
+    assert all(
+        len(passed & shown) == 3 for passed, shown in zip(optimizer.passed[1:3], optimizer.shown[1:3], strict=True)
+    )
+
+
+def test_a_later_epoch_begins_with_all_tasks_whose_outcome_is_not_known(tmp_path, monkeypatch) -> None:
+    """What failed in the first is attempted again with the rule, so its outcome is known in the second."""
+    made: list[int] = []
+    batch = Rollout.batch
+
+    async def counted(self: Rollout, tasks: Sequence[Task], skill: Skill, split: Split, **more: Any) -> Any:
+        made.append(len(tasks) - len(more["known"]) if split == "train" and "known" in more else 0)
+        return await batch(self, tasks, skill, split, **more)
+
+    run(tmp_path / "order", lambda number, _: True, "Useless.")
+    failing = visits(tmp_path / "order")[0][:10]
+    monkeypatch.setattr(Rollout, "batch", counted)
+    run(
+        tmp_path / "run",
+        lambda number, skill: number not in failing or ("Rule 0." in skill and number == failing[0]),
+        *("Rule 0.", "Useless."),
+        failures=1,
+        slots=30,
+    )
+    assert sorted(made)[-2:] == [20, 30]
+
+
+@pytest.mark.parametrize(("before", "after"), [(1, 30), (30, 1)])
+def test_a_run_keeps_the_width_that_it_began_with_when_it_is_resumed_with_other_slots(
+    tmp_path, before: int, after: int
+) -> None:
+    def train(folder: Path, slots: int, calls: int | None = None) -> None:
+        run(folder, lambda number, _: number % 3 > 0, "Useless.", slots=slots, calls=calls, failures=4)
+
+    train(tmp_path / "whole", before)
+    with pytest.raises(BudgetStop):
+        train(tmp_path / "cut", before, calls=9)
+    train(tmp_path / "cut", after)
+    assert visits(tmp_path / "cut") == visits(tmp_path / "whole")
 
 
 def test_steps_that_change_nothing_grow_until_one_changes_the_skill(tmp_path) -> None:
@@ -184,13 +259,18 @@ def test_known_outcomes_take_no_waves(tmp_path, monkeypatch) -> None:
     assert len(waves) - len(later) > first
 
 
+@pytest.mark.parametrize("slots", [1, 30])
 @pytest.mark.parametrize("failures", [6, 8, 20])
-def test_a_task_that_never_has_a_score_stops_no_run_where_all_others_are_known(tmp_path, failures: int) -> None:
+def test_a_task_that_never_has_a_score_stops_no_run_where_all_others_are_known(
+    tmp_path, failures: int, slots: int
+) -> None:
     def answer(request: ChatRequest) -> str | Exception:
         number = int(request.messages[1].text[5:7])
         return RejectedRequest("not this one") if number == 7 else f"<answer>{'no' if number % 3 else 'yes'}</answer>"
 
-    summary, _ = run(tmp_path, ScriptedModel(answer, name="scripted:target"), "Useless.", failures=failures)
+    summary, _ = run(
+        tmp_path, ScriptedModel(answer, name="scripted:target"), "Useless.", failures=failures, slots=slots
+    )
     assert summary.stopped is None
     assert len({number for step in visits(tmp_path) for number in step}) == len(TASKS)
 

@@ -74,7 +74,8 @@ class TrainSection(Section):
     batch_size: int = Field(default=20, ge=1)
     """Tasks in one batch; a step has one batch unless `accumulation` says otherwise. With `search.policy: evidence`
     a step attempts at most this many, or one in 128 of the training tasks where these are more, and no more than it
-    needs to find its failures; it grows as `search.failures` says."""
+    needs to find its failures; it grows as `search.failures` says. The first step of an epoch attempts at least as
+    many as there are slots."""
     accumulation: int = Field(default=1, ge=1)
     """Batches in one step. They are attempted and read under the same skill, each on its own, and their patches are
     merged into one candidate."""
@@ -226,9 +227,9 @@ class LimitsSection(Section):
     outage_seconds: float = Field(default=300.0, gt=0)
     """How long a dead endpoint is tried before the run stops."""
     concurrency: int = Field(default=16, ge=1, le=2000)
-    """Attempts under way at the same time, on this computer or on a cluster, at most 2,000. Evaluations use them all;
-    a training keeps some dozens busy while it learns, and hundreds where many tasks teach nothing new. For more set
-    `train.batch_size` to this number, and `search.failures` to half of it: this takes less time, and more calls."""
+    """Slots: attempts under way at the same time, on this computer or on a cluster, at most 2,000. Evaluations use
+    them all. With `search.policy: evidence` so do the first attempts of each epoch, if there are as many tasks; later
+    a training keeps some dozens busy while it learns, and hundreds where many tasks teach nothing new."""
     attempt_seconds: float = Field(default=600.0, gt=0)
     """Longest an attempt may take, and its scoring after that. A longer one is void, or failed where commands of the
     agent took most of the time."""

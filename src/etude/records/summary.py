@@ -225,7 +225,8 @@ class Step(Record):
     step: int
     action: Literal["accepted", "rejected", "skipped"]
     batch: float | None
-    """Mean score of its training attempts, made with the skill before it."""
+    """Mean score of its training attempts, made with the skill before it; without those at tasks that an earlier step
+    of the epoch left to it because they had failed. None where there are no others."""
     val: float | None
     """Mean validation score of the skill after it; None where it was not measured."""
 

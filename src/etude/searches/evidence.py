@@ -1,7 +1,7 @@
 """`evidence`: edits are tested on the failures they cite; validation is spent on the report only."""
 
 import random
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence, Set
 from typing import ClassVar, Literal, NamedTuple
 
 from pydantic import Field
@@ -42,9 +42,10 @@ class EvidenceOptions(SearchOptions):
 
     failures: int = Field(default=4, ge=1)
     """Failed attempts that a step looks for, among no more tasks than `train.batch_size` says. It begins with twice
-    as many attempts at once. The next step continues with the tasks that are left of the epoch. After two steps in a
-    row that change nothing, each next step is twice as large, up to 64 times the first, until one changes the
-    skill."""
+    as many attempts at once, the first step of an epoch with as many as the slots allow. It learns from no more than
+    twice as many failures; the next step continues with the others, and the tasks that are left of the epoch. After
+    two steps in a row that change nothing, each next step is twice as large, up to 64 times the first, until one
+    changes the skill."""
     edits: int = Field(default=12, ge=1)
     """Most edits tested in a step, the most cited ones."""
     revisits: int = Field(default=48, ge=0)
@@ -118,18 +119,28 @@ class EvidenceSearch(Search):
 
     @classmethod
     def forecast(cls, known: Known, options: EvidenceOptions) -> tuple[StageWork, ...]:
-        return evidence_forecast(known, options.failures, options.revisits_of(known.config), _WITNESSES)
+        most = max(2 * options.failures, known.tasks["train"] // _SHARE)
+        return evidence_forecast(known, options.failures, most, options.revisits_of(known.config), _WITNESSES)
 
     async def epoch(self, state: TrainState, epoch: int) -> AsyncGenerator[TrainState, None]:
         shuffled, seed = self._shuffled(epoch)
-        tasks = self._worth_a_visit(state, shuffled)
-        unchanged = 0
+        tasks = self._worth_a_visit(state.model_copy(update={"epoch": epoch}), shuffled)
+        width, unchanged = self._bench.slots, 0
+        left: dict[str, Attempt | None] = {}
+        """Tasks of which a step did not read the failure, with the attempt before it."""
         while tasks:
             begun = state.model_copy(update={"step": state.step + 1, "epoch": epoch})
             # Steps have to wait for each other only where one changes the skill: else the next may be larger.
-            attempts = await self._collect(begun, tasks, times=min(_LARGEST, 2 ** max(0, unchanged - 1)))
-            tasks = tasks[len(attempts) :]
-            state = await self._step(begun, attempts, seed)
+            times = min(_LARGEST, 2 ** max(0, unchanged - 1))
+            attempts = await self._collect(begun, tasks, times, width, left.keys())
+            most = max(2 * times * self._options.failures, self._least)
+            unread = {attempt.task.id for attempt in list(filter(_failed, attempts))[most:]}
+            tasks = [task for task in tasks[: len(attempts)] if task.id in unread] + tasks[len(attempts) :]
+            read = [attempt for attempt in attempts if attempt.task.id not in unread]
+            earlier = begun.earlier | {name: attempt for name, attempt in left.items() if attempt is not None}
+            left = {name: begun.earlier.get(name) for name in unread} | left
+            width = 0
+            state = await self._step(after_rollout(begun, attempts), read, earlier, seed)
             changed = state.current.hash != begun.current.hash
             # Steps do not grow where the optimizer gives no usable answers: that is to be found out early.
             unchanged = 0 if changed else unchanged + (not state.silent_steps)
@@ -161,27 +172,32 @@ class EvidenceSearch(Search):
 
     def _worth_a_visit(self, state: TrainState, tasks: Sequence[Task]) -> list[Task]:
         """What may fail: tasks that nobody has tried or that failed last time, and a sample of those that were
-        solved, which tells when an edit has broken them."""
+        solved, which tells when an edit has broken them. Those whose outcome is known go last: they need no slot."""
         solved = [task.id for task in tasks if task.id in state.earlier and state.earlier[task.id].solved]
         left_out = set(solved[self._options.revisits_of(self._config) :])
-        return [task for task in tasks if task.id not in left_out]
+        visited = (task for task in tasks if task.id not in left_out)
+        return sorted(visited, key=lambda task: self._known(state, task) is not None)
 
-    async def _collect(self, state: TrainState, tasks: Sequence[Task], times: int) -> list[Attempt]:
+    async def _collect(
+        self, state: TrainState, tasks: Sequence[Task], times: int, width: int, left: Set[str]
+    ) -> list[Attempt]:
         """Attempt tasks in their order, in waves, until enough have failed, or some of a batch; the next step goes on
         with the others. A step may be several times as large as the first.
 
-        A wave is as long as the failures that are missing make likely (one of two, before anything is seen), so that
-        what is attempted depends on outcomes and not on the order in which they came.
+        The first wave makes at least `width` attempts where there are as many tasks. Any other is as long as the
+        failures that are missing make likely (one of two, before anything is seen), so that what is attempted depends
+        on outcomes and not on the order in which they came. `left` are tasks that an earlier step left.
         """
         wanted, size, trial = times * self._options.failures, max(times * self._size, self._least), self._trial(state)
         attempts: list[Attempt] = []
         failed = 0
         tried: list[bool] = []
-        self.log.begin("rollout", state.step, state.epoch, min(len(tasks), size))
+        self.log.begin("rollout", state.step, state.epoch, min(len(tasks), max(size, width)))
         while len(attempts) < len(tasks) and failed < wanted and not (failed and len(attempts) >= size):
             rate = (1 + sum(tried)) / (2 + len(tried))
-            end = size if len(attempts) < size else len(tasks)
-            wave = self._wave(state, tasks[len(attempts) : end], wanted, wanted - failed, rate)
+            room = size - len(attempts) if len(attempts) < size else len(tasks)
+            least = 0 if attempts else width, max(wanted, self._least)
+            wave = self._wave(state, tasks[len(attempts) :], room, least, wanted - failed, rate)
             known = {task.id: attempt for task in wave if (attempt := self._known(state, task)) is not None}
             found = await self._bench.rollout.batch(
                 wave, state.current, "train", trial=trial, step=state.step, known=known
@@ -189,14 +205,20 @@ class EvidenceSearch(Search):
             tried += [_failed(attempt) for attempt in found if attempt.task.id not in known]
             failed += sum(map(_failed, found))
             attempts += found
-        self.log.attempted(state, attempts, f"{failed} of {len(attempts)} failed")
+        self.log.attempted(state, attempts, f"{failed} of {len(attempts)} failed", left)
         return attempts
 
-    def _wave(self, state: TrainState, tasks: Sequence[Task], wanted: int, missing: int, rate: float) -> list[Task]:
-        """The first tasks, as many as bring the failures that are missing if the others fail at this rate. Those that
-        are attempted are no fewer than the failures wanted, and a share of all where there are many: a wave takes as
-        long as one attempt, however short it is. The number of slots does not count, so a run comes out the same with
-        any."""
+    def _wave(
+        self, state: TrainState, tasks: Sequence[Task], room: int, least: tuple[int, int], missing: int, rate: float
+    ) -> list[Task]:
+        """The first tasks, as many as there is room for, or as bring the failures that are missing if those that are
+        attempted fail at this rate.
+
+        Args:
+            least: attempts that are made in any case; and those that are made unless known failures are enough: a
+                wave takes as long as one attempt, however short it is.
+        """
+        width, others_at_least = least
         wave: list[Task] = []
         others = 0
         for task in tasks:
@@ -204,7 +226,8 @@ class EvidenceSearch(Search):
             known = self._known(state, task)
             others += known is None
             missing -= known is not None and _failed(known)
-            if missing <= 0 or others >= max(wanted, round(missing / rate), self._least):
+            enough = missing <= 0 or others >= max(others_at_least, round(missing / rate))
+            if (known is not None or others >= width) and (enough or len(wave) >= room):
                 break
         return wave
 
@@ -214,13 +237,15 @@ class EvidenceSearch(Search):
         same = attempt is not None and (attempt.skill_hash, attempt.trial) == (state.current.hash, self._trial(state))
         return attempt if same else None
 
-    async def _step(self, state: TrainState, attempts: Sequence[Attempt], seed: int) -> TrainState:
+    async def _step(
+        self, state: TrainState, attempts: Sequence[Attempt], earlier: Mapping[str, Attempt], seed: int
+    ) -> TrainState:
+        """Learn from attempts; `earlier` are the ones before them, by task."""
         place = f"steps/{state.step:04d}"
-        state = after_rollout(state, attempts)
         failures = [attempt for attempt in attempts if _failed(attempt)]
         if not failures:
             return self._skip(state, place, "no attempt failed")
-        reflections = await self._read(state, attempts, seed + 100 * state.step)
+        reflections = await self._read(state, attempts, earlier, seed + 100 * state.step)
         edits, left_out = self._testable(state, reflections, failures)
         unusable = left_out[0].why if left_out and not edits and all(one.faulty for one in left_out) else ""
         state = after_reflection(state, reflections, unusable)
@@ -234,10 +259,12 @@ class EvidenceSearch(Search):
 
         return await self._prove(state, place, Proposed(edits, variant), failures)
 
-    async def _read(self, state: TrainState, attempts: Sequence[Attempt], seed: int) -> list[Reflection]:
+    async def _read(
+        self, state: TrainState, attempts: Sequence[Attempt], earlier: Mapping[str, Attempt], seed: int
+    ) -> list[Reflection]:
         self.log.begin("reflect", state.step, state.epoch)
         settings = self._config.reflect.model_copy(update={"failure_only": True})
-        context = Context(state.current, _PROPOSED, state.ledger, state.earlier)
+        context = Context(state.current, _PROPOSED, state.ledger, earlier)
         reflections = await reflect(self._bench.optimizer(state.meta_skill), attempts, context, settings, seed)
         self.log.write(f"steps/{state.step:04d}/patches.json", reflections)
         self.log.reflected(state.step, reflections)

@@ -21,12 +21,13 @@ _HARMFUL = 4
 """Lines that it compares for each further target, at most."""
 
 
-def evidence_forecast(known: Known, wanted: int, again: int, witnesses: int) -> tuple[StageWork, ...]:
+def evidence_forecast(known: Known, wanted: int, most: int, again: int, witnesses: int) -> tuple[StageWork, ...]:
     """The low ends are those of a search that learns quickly. The high ends are those of one that learns slowly
     until the last epoch, or of one that learns nothing, where that takes more.
 
     Args:
         wanted: failures of a step.
+        most: failures that a step reads at most, until steps grow.
         again: solved tasks that each later epoch attempts again.
         witnesses: solved tasks that have to stay solved for a deletion.
     """
@@ -36,7 +37,7 @@ def evidence_forecast(known: Known, wanted: int, again: int, witnesses: int) -> 
     turns, idle_epochs = min(max(1, len(config.targets)), epochs), 1 if len(config.targets) > 1 else 2
     patience, fresh = min(max(turns, idle_epochs), epochs), config.train.fresh_attempts
     few, first = min(_ENOUGH, _QUICK * failing.low * tasks), failing.high * tasks
-    visits, slow = _slowly(known, again, first, turns)
+    visits, slow = _slowly(known, most, again, first, turns)
     idle, least = patience * first, turns * tasks
     if fresh and epochs > turns:
         least += min(tasks, again)
@@ -73,14 +74,16 @@ def evidence_forecast(known: Known, wanted: int, again: int, witnesses: int) -> 
     )
 
 
-def _slowly(known: Known, revisits: int, first: float, turns: int) -> tuple[float, float]:
-    """Visits and failures of a search that learns slowly, over all epochs."""
-    tasks = known.tasks["train"]
+def _slowly(known: Known, most: int, revisits: int, first: float, turns: int) -> tuple[float, float]:
+    """Visits and failures of a search that learns slowly, over all epochs. What failed in the first wave of an epoch,
+    and its first step does not read, is visited once more."""
+    tasks, slots = known.tasks["train"], known.config.limits.concurrency
     visits, failures, unsolved = 0.0, 0.0, first
     for epoch in range(known.config.train.epochs):
         again = min(revisits, tasks - unsolved)
         failed = first if epoch < turns else _AGAIN * unsolved + _WAVERING * again
-        visits += tasks if epoch < turns else unsolved + again
+        visited = tasks if epoch < turns else unsolved + again
+        visits += visited + max(0.0, failed * min(1.0, slots / visited) - most)
         failures += failed
         unsolved = _UNFIXED * failed
     return visits, failures

@@ -149,8 +149,8 @@ def test_a_decision_says_how_training_goes_and_how_long_it_may_take() -> None:
     clock = Clock()
     progress = Progress(clock)
     started = STARTED.model_copy(update={"steps": 0, "calls": 40})
-    failed = attempt().model_copy(update={"hard": 0.0})
-    for event in (started, ROLLOUT, attempt(), failed, failed, failed):
+    first, *others = (attempt().model_copy(update={"hard": 0.0, "task": f"t{number}"}) for number in range(4))
+    for event in (started, ROLLOUT, first, *others, first.model_copy(update={"hard": 1.0})):  # the latest one counts
         progress.take(event)
     assert (progress.learnt, progress.time_left) == ("training 0.25", "")
     clock.now = 20

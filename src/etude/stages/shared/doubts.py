@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from etude.records import Attempt, Candidate, TrainState
 from etude.records.doubts import Doubt
 
-_EARLY = 20
+_EARLY = 16
 """Training attempts with the same outcome that are worth a word; half of them when they are two batches."""
 _OF_A_TYPE = 8
 """Tasks of one type without success, likewise."""
