@@ -111,7 +111,16 @@ def _run(driver: Any, run: Run) -> None:
             row = [str(event["step"]), event["action"], *figures]
             expected.setdefault((event["step"], event["origin"]), row)
     assert cells(driver, ".figures tbody tr", *range(8)) == [*expected.values()]
-    batches = [mean(each["score"]["hard"] for each in run.read(step / "rollout.json") or ()) for step in run.steps]
+    epochs = {e["step"]: e["epoch"] for e in run.events if e["kind"] == "stage_started" and e["stage"] == "rollout"}
+    left: set[tuple[int | None, str]] = set()  # tasks that an earlier step of the epoch left do not count
+    batches: list[float | None] = []
+    for at, step in enumerate(run.steps, 1):
+        rows = {
+            (epochs.get(at), each["task"]["id"]): each["score"]["hard"]
+            for each in run.read(step / "rollout.json") or ()
+        }
+        batches.append(mean(hard for task, hard in rows.items() if task not in left))
+        left |= rows.keys()
     known = {row[0]: row[5] for row in expected.values() if row[5] != "–"}
     assert known == {str(at): score(value) for at, value in enumerate(batches, 1) if value is not None}
     _decisions(driver, run)
