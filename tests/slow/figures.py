@@ -151,7 +151,8 @@ def _step(driver: Any, run: Run, step: Path) -> None:
     failed = [each for each in rollout if each["score"]["hard"] < 1]
     if rollout:
         scored = score(mean(each["score"]["hard"] for each in rollout))
-        assert f"{len(failed)} of {len(rollout)} attempts failed. Mean score of the batch: {scored}" in text
+        noun = "attempt" if len(rollout) == 1 else "attempts"
+        assert f"{len(failed)} of {len(rollout)} {noun} failed. Mean score of the batch: {scored}" in text
     links = "return [...document.querySelectorAll('ul.attempts a')].map((each) => each.textContent)"
     assert driver.execute_script(links) == [each["task"]["id"] for each in failed]
     for number, reading in enumerate(run.read(step / "patches.json") or (), 1):
