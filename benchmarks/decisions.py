@@ -1,0 +1,214 @@
+"""Search policies where attempts are noisy: what the search finds, and what it hands out.
+
+    python benchmarks/decisions.py --seeds 20            the default policy, about ten minutes on two cores
+    python benchmarks/decisions.py --policy paper        the published loop
+
+Each row is a condition of `noisy_world.py`. Settings and constants of the policy were chosen on seeds 1 to 12; the
+page shows the seeds of `FIRST`, on which nothing was chosen. Results go to benchmarks/results/decisions.json.
+"""
+
+import argparse
+import json
+import statistics
+import tempfile
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from harness import machine
+from noisy_world import Clerk, Forms, Truth, World, Writer, make_forms, said
+
+from etude import Skill, Trainer
+from etude.config import merge
+from etude.events import CallFinished, Event
+
+RESULTS = Path(__file__).parent / "results" / "decisions.json"
+FIRST = 2001
+"""First of the seeds that nothing was chosen on."""
+WORLDS: Mapping[str, World] = {
+    "compliance .985": World(0.985),
+    ".95": World(0.95),
+    ".88": World(0.88),
+    ".80": World(0.80),
+    "30% of tasks flaky": World(0.985, flaky=0.3),
+    "half of the edits useless": World(0.985, optimizer="poor"),
+    "citations spoiled": World(0.985, optimizer="miscites"),
+    "edits that break others": World(0.95, optimizer="breaks"),
+    "general rule at the end, .985": World(0.985, optimizer="late"),
+    "general rule at the end, .95": World(0.95, optimizer="late"),
+    "general rule at the end, .88": World(0.88, optimizer="late"),
+    "null, pass .05": World(null=0.05),
+    "null, .2": World(null=0.2),
+    "null, .4": World(null=0.4),
+    "null, .7": World(null=0.7),
+    "grader that wanders": World(wanders=True),
+}
+POLICIES: Mapping[str, dict[str, Any]] = {"default": {}, "paper": {"preset": "paper", "gate": {"racing": False}}}
+
+
+@dataclass
+class Chain:
+    """Counts target calls."""
+
+    calls: int = 0
+    optimizer: int = 0
+
+    def emit(self, event: Event) -> None:
+        """Take an event."""
+        if isinstance(event, CallFinished):
+            self.calls += event.role == "target"
+            self.optimizer += event.role == "optimizer"
+
+
+@dataclass(frozen=True)
+class Found:
+    """A run: true scores of the skill handed out, of that of the search and of the best one of its steps, as they
+    are; useless and harmful lines of both; calls."""
+
+    seed: int
+    attainable: float
+    given: float
+    searched: float
+    best_step: float
+    useless: int
+    useless_searched: int
+    harmful: int
+    harmful_searched: int
+    general: int
+    repeated: int
+    rules: int
+    initial: bool
+    lines_searched: int
+    calls: int
+    optimizer: int
+    steps: int
+    extra: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def share(self) -> float:
+        """Of the attainable score."""
+        return self.given / self.attainable if self.attainable else 1.0
+
+
+def train(world: World, config: dict[str, Any], seed: int) -> Found:
+    """One run."""
+    world = replace(world, seed=seed)
+    truth, tasks = Truth(world), make_forms(world, "truth", 400)
+    chain = Chain()
+    with tempfile.TemporaryDirectory() as folder:
+        settings = merge(
+            {"run": {"folder": folder}, "train": {"seed": seed}, "test": {"enabled": False}, "skill": {"path": None}},
+            config,
+        )
+        summary = Trainer(
+            settings,
+            env=Forms(world),
+            target=Clerk(world),
+            optimizer=Writer(world),
+            skill=Skill(name="skill", text=""),
+            sinks=[chain],
+            progress=False,
+        ).train()
+        root = Path(summary.folder)
+        given = (root / summary.best.skill).read_text()
+        searched = (root / summary.withheld).read_text() if summary.withheld else given
+        steps = {path.read_text() for path in (root / "skills").glob("*.md")}
+    what, search = said(given, seed), said(searched, seed)
+    return Found(
+        seed=seed,
+        attainable=truth.attainable(tasks),
+        given=truth.score(given, tasks),
+        searched=truth.score(searched, tasks),
+        best_step=max(truth.score(text, tasks) for text in (*steps, searched)),
+        useless=what.useless + what.repeated,
+        useless_searched=search.useless + search.repeated,
+        harmful=what.harmful,
+        harmful_searched=search.harmful,
+        general=len(what.general),
+        repeated=what.repeated,
+        rules=len(what.right),
+        initial=not given.strip(),
+        lines_searched=sum(bool(line.strip()) for line in searched.splitlines()),
+        calls=chain.calls,
+        optimizer=chain.optimizer,
+        steps=summary.steps,
+    )
+
+
+COLUMNS = [
+    "share of the attainable, median",
+    "worst",
+    "second worst",
+    "of the search",
+    "below the best step, mean",
+    "worst",
+    "target calls, median",
+    "optimizer calls",
+    "useless lines, mean",
+    "in the search",
+    "runs with a harmful line",
+    "with a general one",
+    "initial skill",
+    "at most 2 lines in the search",
+]
+
+
+def row(found: Sequence[Found]) -> list[str]:
+    """What a table says of the runs of a condition."""
+    shares = sorted(one.share for one in found)
+    below = [one.best_step - one.given for one in found]
+    return [
+        f"{statistics.median(shares):.3f}",
+        f"{shares[0]:.3f}",
+        f"{shares[min(1, len(shares) - 1)]:.3f}",
+        f"{statistics.median(one.searched / one.attainable if one.attainable else 1 for one in found):.3f}",
+        f"{statistics.fmean(below):.3f}",
+        f"{max(below):.3f}",
+        f"{statistics.median(one.calls for one in found):,.0f}",
+        f"{statistics.median(one.optimizer for one in found):,.0f}",
+        f"{statistics.fmean(one.useless for one in found):.1f}",
+        f"{statistics.fmean(one.useless_searched for one in found):.1f}",
+        f"{sum(one.harmful > 0 for one in found)}",
+        f"{sum(one.general > 0 for one in found)}",
+        f"{sum(one.initial for one in found)}",
+        f"{sum(one.lines_searched <= 2 for one in found)}",
+    ]
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Measure and write the results."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=20, help="runs of each condition (default %(default)s)")
+    parser.add_argument("--first", type=int, default=FIRST, help="first seed (default %(default)s)")
+    parser.add_argument("--policy", choices=tuple(POLICIES), action="append", help="default: all")
+    parser.add_argument("--only", default="", help="conditions whose name contains this, or one of several with |")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="results file")
+    args = parser.parse_args(words)
+    seeds = range(args.first, args.first + args.seeds)
+    tables: list[dict[str, Any]] = []
+    with ProcessPoolExecutor(2) as pool:
+        for policy in args.policy or POLICIES:
+            rows: list[list[str]] = []
+            for name, world in WORLDS.items():
+                if not any(part in name for part in args.only.split("|")):
+                    continue
+                found = list(pool.map(partial(train, world, POLICIES[policy]), seeds))
+                attainable = statistics.fmean(one.attainable for one in found)
+                rows.append([name, f"{attainable:.3f}", *row(found)])
+                print(policy, rows[-1], flush=True)
+            tables.append({"caption": policy, "columns": ["condition", "attainable", *COLUMNS], "rows": rows})
+    results = {
+        "title": "Decisions under noise",
+        "command": f"scripts/benchmark decisions --seeds {args.seeds}",
+        "machine": machine(),
+        "tables": tables,
+    }
+    args.out.write_text(json.dumps(results, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
