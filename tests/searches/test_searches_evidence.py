@@ -99,15 +99,6 @@ def reader(*edits: dict[str, Any]) -> ScriptedModel:
     return ScriptedModel(answer)
 
 
-def test_an_edit_that_copies_a_task_is_left_out(tmp_path) -> None:
-    copied = f"For {TRAIN[0].input} answer {TRAIN[0].gold}."
-    with pytest.raises(OutageStop, match="no proposal could be tried in 5 steps in a row: it copies"):
-        run(tmp_path, given={"optimizer": reader({"content": copied})}, train={"epochs": 2, "batch_size": 40})
-    views = steps(tmp_path, "selected")
-    assert [view["edits"] for view in views] == [[]] * len(views)
-    assert views[0]["left_out"][0]["why"].startswith("it copies ")
-
-
 def test_an_edit_without_an_anchor_is_left_out(tmp_path) -> None:
     lost = {"op": "replace", "target": "There is no such line.", "content": "New."}
     with pytest.raises(OutageStop, match="no proposal could be tried"):
