@@ -165,6 +165,8 @@ class TrainState(Record):
     which is `best` then."""
     silent_steps: int = 0
     """Steps in a row in which the optimizer gave nothing that could be tried."""
+    gave_up: str = ""
+    """Why the search ends before its time; empty while it goes on."""
     repaired_cites: int = 0
     """Citations that code had to repair."""
     uncited: int = 0

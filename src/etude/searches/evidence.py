@@ -250,8 +250,8 @@ class EvidenceSearch(Search):
         state = after_reflection(state, reflections, unusable)
         self.log.write(f"{place}/selected.json", {"edits": edits, "left_out": left_out})
         if not edits:
-            silent = is_silent(reflections)
-            return self._skip(state, place, "the optimizer gave no usable answer" if silent else "no edit to test")
+            silent = "the optimizer gave no usable answer" if is_silent(reflections) else ""
+            return self._skip(state, place, silent or unusable or "no edit to test")
 
         def variant(numbers: Sequence[int]) -> Skill:
             return _revised(state.current, [edits[number] for number in numbers])
