@@ -44,6 +44,13 @@ def right(request: ChatRequest) -> str:
     return str(int(request.messages[-1].text.split()[1]) + 1)
 
 
+def right_but(few: int) -> Answer:
+    """Right, but for so many of the training tasks, all of one step."""
+    return lambda request: (
+        "?" if int(request.messages[-1].text.split()[1]) in range(101, 101 + few) else right(request)
+    )
+
+
 def test_a_target_that_solves_nothing_is_told_at_once_and_stands_in_the_summary(tmp_path: Path) -> None:
     summary, said = trained(tmp_path, lambda request: "I cannot")
     first, *_ = summary.doubts
@@ -74,6 +81,14 @@ def test_an_optimizer_without_a_usable_edit_is_told_with_its_words(tmp_path: Pat
     summary, _ = trained(tmp_path, lambda request: "I cannot")
     (doubt,) = (doubt for doubt in summary.doubts if "optimizer" in doubt.what)
     assert doubt.example == "the last one: nothing to say"
+
+
+def test_an_optimizer_whose_only_answer_is_unusable_is_told_too(tmp_path: Path) -> None:
+    summary, said = trained(tmp_path, right_but(4), lambda request: "I would rather not.")
+    (doubt,) = summary.doubts
+    assert doubt.what == "the optimizer gave no usable edit"
+    assert "no usable answer" in doubt.example
+    assert doubt.text in said
 
 
 def test_a_resumed_run_has_the_same_doubts(tmp_path: Path) -> None:

@@ -218,10 +218,17 @@ def test_a_run_that_is_asked_to_stop_says_what_it_has_and_goes_on_later(tmp_path
     assert run(tmp_path).steps == 4
 
 
-def test_a_silent_optimizer_stops_the_run_and_names_itself(tmp_path) -> None:
+def test_a_silent_optimizer_ends_the_search_and_the_run_measures_what_it_has(tmp_path) -> None:
     optimizer = ScriptedModel(lambda request: "I would rather not.")
-    with pytest.raises(OutageStop, match="optimizer: no usable answer in 2 steps in a row"):
-        run(tmp_path, given={"optimizer": optimizer})
+    summary = run(tmp_path, given={"optimizer": optimizer})
+    assert (summary.steps, summary.stopped, summary.verdict) == (2, None, "do not ship")
+    assert summary.best.hash == summary.initial.hash
+    assert summary.best.test is not None
+    *_, doubt = summary.doubts
+    assert doubt.what.startswith("the search ended early, at step 2")
+    assert doubt.example.startswith("the optimizer gave no usable answer in 2 steps in a row: scripted:model")
+    for way in ("--fork", "optimizer.structured: json_schema, tool, prompt", "max_output_tokens"):
+        assert way in doubt.todo
     assert read(tmp_path, "steps/0001/gate.json")["reason"] == "the optimizer gave no usable answer"
 
 

@@ -31,6 +31,8 @@ from etude.stages.evaluation import by_task, evaluate
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 from etude.workbench import Workbench
 
+ERROR = 0.05
+"""How often a verdict may say by chance that a skill is better, or that it is worse, over all targets together."""
 FRESH = 1_000
 """First trial on training and validation tasks: those below were seen by the search, and chosen by."""
 
@@ -87,11 +89,12 @@ class Decision(NamedTuple):
     """The same from above."""
 
 
-def decide(before: Sequence[float], after: Sequence[float], margin: float = 0.0) -> Decision:
+def decide(before: Sequence[float], after: Sequence[float], margin: float = 0.0, error: float = ERROR) -> Decision:
     """Ship or not, from the values of the same tasks under both skills: `do not ship` when the difference is at most
-    `margin`, `ship` when it is above 0, or above a `margin` that is a loss, each with 95% confidence (one-sided).
+    `margin`, `ship` when it is above 0, or above a `margin` that is a loss, each with 95% confidence (one-sided),
+    or so that it is wrong with probability `error`.
     Raises ValueError: no values, or not as many of one as of the other."""
-    bounds = difference_interval(before, after, 0.90)
+    bounds = difference_interval(before, after, 1 - 2 * error)
     verdict: ShipVerdict = (
         "do not ship" if bounds.high <= margin else "ship" if bounds.low > min(margin, 0) else "inconclusive"
     )
@@ -196,13 +199,14 @@ def _paired_values(
 def _of_targets(
     bench: Workbench, split: Split, old: Mapping[str, float], new: Mapping[str, float], margin: float = 0.0
 ) -> tuple[OfTarget, ...]:
-    """How each of several targets did, where it has a task with both values."""
+    """How each of several targets did, where it has a task with both values. One verdict or more is wrong with
+    probability `ERROR`."""
     found: list[OfTarget] = []
     for target in bench.config.targets:
         theirs = [task for task in bench.tasks[split] if task.target == target.called]
         before, after = _paired_values(old, new, theirs)
         if before:
-            decision = decide(before, after, margin)
+            decision = decide(before, after, margin, ERROR / len(bench.config.targets))
             ends = mean_interval(before), mean_interval(after)
             found.append(
                 OfTarget(

@@ -101,7 +101,7 @@ class RunLog:
         """There is a candidate; `skipped` says why it will not be evaluated."""
         self.write(f"{place}/update.json", {"edits": candidate.edits, "skipped": skipped})
         if candidate.origin == "step":
-            self.doubts.made(candidate)
+            self.doubts.made(state, candidate, skipped)
         self._bench.folder.write_candidate(place, state.current.text, candidate.skill.text)
 
     def decided(

@@ -6,6 +6,7 @@ Source of the method: SkillOpt (its paper, section 3); where this loop differs i
 
 import time
 from collections.abc import Mapping
+from contextlib import aclosing
 from copy import copy
 from pathlib import Path
 from typing import Any, Unpack
@@ -98,10 +99,12 @@ class _Run:
             idle = 0
             for epoch in range(1, self._bench.config.train.epochs + 1):
                 before = self._state.current
-                async for state in self._search.epoch(self._state, epoch):
-                    self._state = state
+                async with aclosing(self._search.epoch(self._state, epoch)) as states:
+                    async for self._state in states:
+                        if self._state.gave_up:
+                            break
                 idle = idle + 1 if self._state.current.hash == before.hash else 0
-                if self._search.gives_up(epoch, idle):
+                if self._state.gave_up or self._search.gives_up(epoch, idle):
                     break
             self._log.doubts.ended(self._state)
             self._state = await self._search.finish(self._state)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict, TypeVar, cast
@@ -16,6 +17,7 @@ from etude.protocols import Agent, ChatModel, Environment, Executor, Sink, Wrapp
 from etude.records import Attempt, Candidate, ChatRequest, LedgerEntry, Reply, Skill, Split, Task, TrainState
 from etude.records.doubts import Doubt
 from etude.stages.gate import GateResult
+from etude.stages.shared.golds import Golds
 from etude.stages.shared.optimizer import Optimizer
 from etude.stages.shared.rollout import Rollout
 from etude.store import RunFolder, SqliteSpend
@@ -155,6 +157,11 @@ class Workbench:
         return Optimizer(
             self.structured, self.prompts, self.emit, memory=memory, preferences=preferences, facts=known
         )
+
+    @cached_property
+    def golds(self) -> Golds:
+        """The gold answers of the training tasks."""
+        return Golds(self.tasks["train"])
 
     def split(self, name: Split) -> Sequence[Task]:
         """The tasks of a split. Raises DataError: there are none."""

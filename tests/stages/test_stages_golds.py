@@ -3,6 +3,7 @@
 import pytest
 
 from etude.records import Task
+from etude.records.tasks import for_each_target
 from etude.stages.shared.golds import Golds
 
 LONG = "the parcel goes by rail to the harbour and from there by ship to the north"
@@ -46,3 +47,16 @@ def test_an_answer_of_several_tasks_is_a_label() -> None:
 
 def test_a_part_of_a_word_is_not_an_answer() -> None:
     assert golds("apple", "x", "y").copied("Pineapples are no apples.", "") == set()
+
+
+def test_an_answer_of_one_task_is_its_own_however_many_targets_attempt_it() -> None:
+    tasks = [Task(id=f"t{n}", input=f"Task {n}", gold=f"answer number {n}") for n in range(4)]
+    found = Golds(for_each_target(tasks, ["a", "b", "c"]))
+    assert found.copied("Say: answer number 2.", "") == {"t2@a", "t2@b", "t2@c"}
+
+
+def test_an_answer_that_half_of_the_tasks_name_is_no_copy_whatever_they_do_with_it() -> None:
+    tasks = [
+        Task(id=f"t{n}", input=f"Is it _Well-done_ or rare {n}?", gold="well done" if n else "x") for n in (0, 1)
+    ]
+    assert Golds(tasks).copied("Say well done.", "") == set()

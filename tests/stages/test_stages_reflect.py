@@ -10,8 +10,16 @@ from stages_doubles import Desk, append, attempt, edit_row, patch_reply
 from etude.config.sections import ReflectSection
 from etude.errors import BudgetStop, OutageStop, TransientError
 from etude.prompts import Prompts
-from etude.records import Attempt, ChatRequest, LedgerEntry, Skill
-from etude.stages.reflect import Context, Reflection, count_silence, deep_groups, is_silent, reflect, shallow_groups
+from etude.records import Attempt, ChatRequest, LedgerEntry, Skill, TrainState
+from etude.stages.reflect import (
+    Context,
+    Reflection,
+    after_reflection,
+    deep_groups,
+    is_silent,
+    reflect,
+    shallow_groups,
+)
 from etude.stages.shared.proposals import Forms, PatchReply, RoutedReply, SuggestionsReply
 
 FAILURES = [attempt(f"f{i}", 0.0) for i in range(11)]
@@ -340,33 +348,47 @@ async def read_in_vain() -> tuple[Reflection, ...]:
     return await reflect(desk.optimizer, attempts, context(), shallow(minibatch_size=1), 7)
 
 
-async def test_one_step_without_a_usable_answer_does_not_stop_the_run() -> None:
+def after(silent_steps: int, reflections: Sequence[Reflection], unusable: str = "") -> tuple[int, str]:
+    """Silent steps in a row, and why the search gives up, after a step that had so many before it."""
+    skill = Skill(text="# Skill")
+    state = TrainState(current=skill, best=skill, silent_steps=silent_steps)
+    state = after_reflection(state, reflections, unusable)
+    return state.silent_steps, state.gave_up
+
+
+async def test_one_step_without_a_usable_answer_does_not_end_the_search() -> None:
     reflections = await read_in_vain()
     assert [bool(each.unusable) for each in reflections] == [True, True, True]
     assert is_silent(reflections)
-    assert count_silence(reflections, 0) == 1
+    assert after(0, reflections) == (1, "")
 
 
-async def test_the_second_step_in_a_row_without_a_usable_answer_stops_the_run() -> None:
-    with pytest.raises(OutageStop) as stop:
-        count_silence(await read_in_vain(), 1)
-    assert stop.value.message.startswith("optimizer: no usable answer in 2 steps in a row: scripted:model: no usable")
-    for way in ("--fork", "optimizer.structured: json_schema, tool, prompt", "max_output_tokens"):
-        assert way in stop.value.hint
+async def test_the_second_step_in_a_row_without_a_usable_answer_ends_the_search() -> None:
+    steps, why = after(1, await read_in_vain())
+    assert steps == 2
+    assert why.startswith("the optimizer gave no usable answer in 2 steps in a row: scripted:model: no usable")
+
+
+async def test_the_fifth_step_in_a_row_without_a_proposal_that_can_be_tried_ends_the_search() -> None:
+    assert after(3, (), "it copies 'a b'") == (4, "")
+    assert after(4, (), "it copies 'a b'") == (
+        5,
+        "no proposal of the optimizer could be tried in 5 steps in a row: it copies 'a b'",
+    )
 
 
 async def test_one_usable_answer_after_a_silent_step_goes_on() -> None:
     desk = Desk(reflect_failures=_only_about("f0"))
     settings = shallow(minibatch_size=1)
     reflections = await reflect(desk.optimizer, FAILURES[:3], context(), settings, 7)
-    assert count_silence(reflections, 1) == 0
+    assert after(1, reflections) == (0, "")
     assert sorted(bool(each.unusable) for each in reflections) == [False, True, True]
 
 
 async def test_a_step_with_nothing_to_read_is_not_silent() -> None:
     reflections = await reflect(Desk().optimizer, [attempt("v", None)], context(), shallow(), 7)
     assert reflections == ()
-    assert count_silence(reflections, 1) == 0
+    assert after(1, reflections) == (0, "")
 
 
 async def test_a_failed_call_stops_the_run_and_names_the_optimizer() -> None:

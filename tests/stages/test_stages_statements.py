@@ -1,13 +1,13 @@
-"""One statement is one edit, and none carries a task's own text."""
+"""One statement is one edit, and none names a task."""
 
 from typing import Literal
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etude.records import Edit, Task
+from etude.records import Edit
 from etude.skill import apply_edits
-from etude.stages.shared.statements import carries, own_runs, single_statements
+from etude.stages.shared.statements import names_one, single_statements
 
 
 def contents(edit: Edit) -> list[str]:
@@ -45,27 +45,11 @@ def test_a_replacement_stays_whole() -> None:
     assert contents(Edit(op="replace", target="x", content="- One.\n- Two.")) == ["- One.\n- Two."]
 
 
-TASKS = [
-    Task(id="train-0017", input="Sort these words in the order of the alphabet please: brave echo lamp ink"),
-    Task(id="train-0018", input="Sort these words in the order of the alphabet please: zebra apple tin can"),
-]
-
-
-def test_an_edit_that_copies_a_task_is_found_out() -> None:
-    edit = Edit(op="append", content="For 'order of the alphabet please: brave echo lamp ink' answer brave.")
-    assert carries(edit, own_runs(TASKS), []) == "it copies 'order of the alphabet please brave echo lamp'"
-
-
-def test_wording_that_all_tasks_share_is_no_copy() -> None:
-    edit = Edit(op="append", content="When asked to sort these words in the order of the alphabet please, do.")
-    assert carries(edit, own_runs(TASKS), []) == ""
-
-
 def test_an_edit_that_names_a_task_or_an_attempt_is_found_out() -> None:
     edit = Edit(op="append", content="In train-0017 the answer is brave.")
-    assert carries(edit, own_runs(TASKS), ["train-0017"]) == "it names 'train-0017'"
+    assert names_one(edit, ["train-0017"]) == "it names 'train-0017'"
 
 
 def test_numbers_and_words_are_no_telling_names() -> None:
     edit = Edit(op="append", content="Round to 12345 digits, as in sorting.")
-    assert carries(edit, own_runs(TASKS), ["12345", "sorting", "a1"]) == ""
+    assert names_one(edit, ["12345", "sorting", "a1"]) == ""

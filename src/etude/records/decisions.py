@@ -87,14 +87,14 @@ class EditEvidence(Record):
     needed: tuple[str, ...] = ()
     """Tasks that do worse without it, as far as that was tried."""
     copied: tuple[str, ...] = Field(default=(), exclude_if=lambda copied: not copied)
-    """Training tasks whose gold answer stands in it. It is not kept for these alone."""
+    """Training tasks whose gold answer or own words stand in it. It is not kept for these alone."""
 
     def why(self, stays: bool) -> str:
         """Why it stays or is left out."""
         if stays:
             return f"needed by {', '.join(self.needed)}" if self.needed else "no task misses what it deletes"
         if self.copied and set(self.needed) <= set(self.copied):
-            return f"copies the answers of {', '.join(self.copied)} and helps no other task"
+            return f"copies {', '.join(self.copied)} and helps no other task"
         if self.needed:
             return f"needed by {', '.join(self.needed)}, which did not pass with the edits that are left"
         if self.fixes:
@@ -165,6 +165,8 @@ class TrainState(Record):
     which is `best` then."""
     silent_steps: int = 0
     """Steps in a row in which the optimizer gave nothing that could be tried."""
+    gave_up: str = ""
+    """Why the search ends before its time; empty while it goes on."""
     repaired_cites: int = 0
     """Citations that code had to repair."""
     uncited: int = 0

@@ -85,7 +85,7 @@ class OfTarget(Record):
     difference: Interval
     """B minus A, paired by task."""
     verdict: ShipVerdict
-    """Of this target alone."""
+    """Of this target alone; those of all targets hold together with 95% confidence."""
 
 
 class Comparison(Record):

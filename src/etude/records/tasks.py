@@ -78,6 +78,14 @@ def for_each_target(tasks: Iterable[Task], targets: Collection[str]) -> tuple[Ta
     return tuple(made)
 
 
+def once_each(tasks: Iterable[Task]) -> tuple[tuple[Task, ...], ...]:
+    """Each task with all that attempt it: once for each target, side by side."""
+    found: dict[str, tuple[Task, ...]] = {}
+    for task in tasks:
+        found[task.own_id] = (*found.get(task.own_id, ()), task)
+    return tuple(found.values())
+
+
 class Criterion(Record):
     """What a judge found about one criterion of a task."""
 

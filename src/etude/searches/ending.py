@@ -4,7 +4,7 @@ import random
 from collections.abc import Sequence
 from math import fsum
 
-from etude.comparison import FRESH, decide
+from etude.comparison import ERROR, FRESH, decide
 from etude.concurrency import together
 from etude.intervals import difference_interval
 from etude.records import AppliedEdit, Candidate, Evaluation, Skill, TrainState, Verdict
@@ -20,6 +20,9 @@ from etude.workbench import Workbench
 
 _MORE = 40
 """Training tasks that are attempted again where validation does not show a gain."""
+_SUSPECTED = 0.25
+"""They are, too, where one of several targets may have lost: so often by chance, at most. It is withheld only where a
+target loses with `ERROR`."""
 
 
 async def tidied(bench: Workbench, log: RunLog, state: TrainState) -> TrainState:
@@ -88,7 +91,7 @@ async def _unproven(bench: Workbench, state: TrainState, before: Evaluation, aft
     way but not clearly, these and training tasks in a fresh trial."""
     old, new, what = _values(bench, before), _values(bench, after), "validation does not"
     shown, up = _shown(bench, old, new)
-    if shown and not _losing(bench, old, new):
+    if shown and not _losing(bench, old, new, _SUSPECTED):
         return ""
     if up:
         tasks = list(bench.tasks["train"])
@@ -98,17 +101,18 @@ async def _unproven(bench: Workbench, state: TrainState, before: Evaluation, aft
         old, new = old | _values(bench, more[0]), new | _values(bench, more[1])
         shown, what = _shown(bench, old, new)[0], "validation and training tasks do not"
     why = "" if shown else f"{what} show that the skill of the search is better ({_change(*_both(bench, old, new))})"
-    return _losing(bench, old, new) or why
+    return _losing(bench, old, new, ERROR) or why
 
 
-def _losing(bench: Workbench, old: dict[str, float], new: dict[str, float]) -> str:
-    """That one of several targets seems to lose by more than is allowed (one-sided, 75%), the first one that does;
-    else empty."""
+def _losing(bench: Workbench, old: dict[str, float], new: dict[str, float], error: float) -> str:
+    """That one of several targets seems to lose by more than is allowed, the first one that does; else empty. Where
+    none loses, that is said with probability `error` at most, however many there are."""
+    confidence = 1 - 2 * error / max(1, len(bench.config.targets))
     tasks = [task for task in (*bench.tasks["val"], *bench.tasks["train"]) if task.id in old and task.id in new]
     for target in (one.called for one in bench.config.targets):
         theirs = [task.id for task in tasks if task.target == target]
         values = [old[t] for t in theirs], [new[t] for t in theirs]
-        if theirs and difference_interval(*values, confidence=0.5).high < -bench.config.gate.allow_loss:
+        if theirs and difference_interval(*values, confidence).high < -bench.config.gate.allow_loss:
             return f"{target} seems to do worse with the skill of the search ({_change(*values)})"
     return ""
 

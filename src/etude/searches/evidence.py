@@ -19,9 +19,9 @@ from etude.stages.aggregate import unite
 from etude.stages.gate import GateResult
 from etude.stages.proof import ProofInput, Variant, prove
 from etude.stages.reflect import Context, Reflection, after_reflection, is_silent, reflect
-from etude.stages.shared.golds import Golds
+from etude.stages.shared.copies import Copies
 from etude.stages.shared.longitudinal import Pair
-from etude.stages.shared.statements import LeftOut, carries, own_runs, single_statements
+from etude.stages.shared.statements import LeftOut, names_one, single_statements
 from etude.stages.state import after_proof, after_rollout
 from etude.workbench import Workbench
 
@@ -104,8 +104,7 @@ class EvidenceSearch(Search):
         self._options = options
         tasks = len(bench.tasks["train"]) // max(1, len(bench.config.targets))
         self._least = min(tasks // _SHARE, _LARGEST * options.failures)
-        self._golds = Golds(bench.tasks["train"])
-        self._runs = own_runs(bench.tasks["train"])
+        self._copies = Copies(bench.golds, bench.tasks["train"])
 
     @classmethod
     def check(cls, config: TrainConfig) -> None:
@@ -251,8 +250,8 @@ class EvidenceSearch(Search):
         state = after_reflection(state, reflections, unusable)
         self.log.write(f"{place}/selected.json", {"edits": edits, "left_out": left_out})
         if not edits:
-            silent = is_silent(reflections)
-            return self._skip(state, place, "the optimizer gave no usable answer" if silent else "no edit to test")
+            silent = "the optimizer gave no usable answer" if is_silent(reflections) else ""
+            return self._skip(state, place, silent or unusable or "no edit to test")
 
         def variant(numbers: Sequence[int]) -> Skill:
             return _revised(state.current, [edits[number] for number in numbers])
@@ -277,18 +276,14 @@ class EvidenceSearch(Search):
         skill = state.current
         proposed = [edit for reflection in reflections for edit in reflection.patch.edits]
         edits = unite([part for edit in proposed for part in single_statements(edit)])
-        names = [name for attempt in failures for name in (attempt.id, attempt.task.id)]
+        names = [name for attempt in failures for name in (attempt.id, attempt.task.own_id)]
+        read = [reflection.attempts for reflection in reflections]
         kept: list[Edit] = []
         left_out: list[LeftOut] = []
         for edit in sorted(edits, key=lambda edit: -edit.support):
             _, applied = apply_edit(skill.text, edit)
-            copied = self._golds.copied(edit.content, skill.text)
-            theirs = {attempt.id for attempt in failures if attempt.task.id in copied}
-            why = carries(edit, self._runs, names)
-            if theirs.issuperset(edit.cites):
-                why = why or self._golds.why(edit.content, skill.text)
-            # A task whose answer it holds cannot speak for it.
-            edit = edit.model_copy(update={"cites": tuple(cite for cite in edit.cites if cite not in theirs)})
+            edit, copies = self._copies.spoken_for(edit, failures, read, skill.text)
+            why = names_one(edit, names) or copies
             if applied.fate != "applied":
                 why = f"{applied.fate}: {applied.detail}"
             limit = ""
@@ -316,7 +311,7 @@ class EvidenceSearch(Search):
             proposed.variant,
             failures,
             witnesses=self._solved(state, failures)[:_WITNESSES] if deletes else (),
-            copied={n: self._golds.copied(e.content, state.current.text) for n, e in enumerate(proposed.edits)},
+            copied={n: self._copies.copied(e, state.current.text) for n, e in enumerate(proposed.edits)},
         )
         proved = await prove(bench.rollout, trial, self._config.gate, state.step)
         log.write(f"{place}/proof.json", proved.proof)

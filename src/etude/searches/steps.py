@@ -15,7 +15,6 @@ from etude.stages.gate import GateResult, decide, reason_not_to_evaluate
 from etude.stages.reflect import Context, Reflection, after_reflection, analyses, is_silent
 from etude.stages.schedules import Evidence, Schedule
 from etude.stages.select import select
-from etude.stages.shared.golds import Golds
 from etude.stages.shared.longitudinal import Pair
 from etude.stages.shared.proposals import Source
 from etude.stages.shared.statements import LeftOut
@@ -91,7 +90,7 @@ class Proposer:
         self._mode = mode
         self._schedule = Schedule(self._config.select, steps, mode.budgeted)
         self._tries = attempts
-        self._golds = Golds(bench.tasks["train"])
+        self._golds = bench.golds
 
     async def read(self, state: TrainState, batches: Sequence[Batch]) -> Read:
         """Attempt and read all batches of a step, and merge what the analyses propose."""
@@ -205,7 +204,7 @@ class Acceptance:
     def __init__(self, bench: Workbench, log: RunLog, *, validates: bool = True) -> None:
         self._bench, self._log, self._config = bench, log, bench.config
         self._validates = validates
-        self._golds = Golds(bench.tasks["train"])
+        self._golds = bench.golds
 
     async def baseline(self, state: TrainState) -> TrainState:
         """Measure the initial skill, which is the bar for the first candidate."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from etude.concurrency import together
 from etude.config.sections import ReflectSection
-from etude.errors import OutageStop, UnusableReply
+from etude.errors import UnusableReply
 from etude.records import Attempt, Edit, LedgerEntry, Patch, Record, Skill, TrainState
 from etude.stages.shared.citations import Citations
 from etude.stages.shared.optimizer import Optimizer
@@ -22,11 +22,9 @@ _CONTRASTS = 3
 """Passing attempts of the same kind shown next to a group of failures: enough to refute a wrong cause, and short."""
 
 _SILENT_STEPS = 2
-"""Steps without a usable answer after which the run stops: one can be bad luck."""
-
-
+"""Steps without a usable answer after which the search ends: one can be bad luck."""
 _UNUSABLE_STEPS = 5
-"""Steps without a proposal that can be tried after which the run stops: single proposals often miss their place."""
+"""Steps without a proposal that can be tried after which it ends: single proposals often miss their place."""
 
 
 class Reflection(Record):
@@ -103,39 +101,25 @@ def is_silent(reflections: Sequence[Reflection]) -> bool:
     return bool(reflections) and all(reflection.unusable for reflection in reflections)
 
 
-def count_silence(reflections: Sequence[Reflection], before: int, unusable: str = "") -> int:
-    """How many steps in a row gave nothing that could be tried, with this one.
+def after_reflection(state: TrainState, reflections: Sequence[Reflection], unusable: str = "") -> TrainState:
+    """Count what the analyses of a step lacked; the search gives up where too many steps in a row gave nothing that
+    could be tried.
 
     Args:
         reflections: all of the step.
-        before: how many there were until now.
         unusable: why none of what was proposed can be tried; empty when something can, or nothing was proposed.
-
-    Raises:
-        OutageStop: continuing is no use.
     """
     silent = is_silent(reflections)
-    if not silent and not unusable:
-        return 0
-    if silent and before + 1 >= _SILENT_STEPS:
-        raise OutageStop(
-            f"optimizer: no usable answer in {_SILENT_STEPS} steps in a row: {reflections[0].unusable}",
-            hint="with --fork try another optimizer, a larger max_output_tokens, or another of the forms of "
-            "optimizer.structured: json_schema, tool, prompt",
-        )
-    if before + 1 >= _UNUSABLE_STEPS:
-        raise OutageStop(
-            f"optimizer: no proposal could be tried in {_UNUSABLE_STEPS} steps in a row: {unusable}",
-            hint="see selected.json of these steps; with --fork try another optimizer",
-        )
-    return before + 1
-
-
-def after_reflection(state: TrainState, reflections: Sequence[Reflection], unusable: str = "") -> TrainState:
-    """Count what the analyses of a step lacked. Arguments and errors are those of `count_silence`."""
+    steps = state.silent_steps + 1 if silent or unusable else 0
+    gave_up = ""
+    if silent and steps >= _SILENT_STEPS:
+        gave_up = f"the optimizer gave no usable answer in {steps} steps in a row: {reflections[0].unusable}"
+    elif steps >= _UNUSABLE_STEPS:
+        gave_up = f"no proposal of the optimizer could be tried in {steps} steps in a row: {unusable}"
     return state.model_copy(
         update={
-            "silent_steps": count_silence(reflections, state.silent_steps, unusable),
+            "silent_steps": steps,
+            "gave_up": gave_up,
             "repaired_cites": state.repaired_cites + sum(one.repaired for one in reflections),
             "uncited": state.uncited + sum(one.uncited for one in reflections),
         }

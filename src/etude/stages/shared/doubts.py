@@ -17,6 +17,10 @@ _STEPS = 2
 """First steps without a usable edit, likewise."""
 _SHOWN_CHARS = 80
 """Of each part of the attempt that is shown."""
+_OTHER_OPTIMIZER = (
+    "with --fork take another optimizer, a larger max_output_tokens, or another of the forms of "
+    "optimizer.structured: json_schema, tool, prompt"
+)
 
 
 class Doubts:
@@ -72,9 +76,12 @@ class Doubts:
             return
         self._without_edit(why or "the optimizer answered without an edit")
 
-    def made(self, candidate: Candidate) -> None:
-        """The edits of a step were applied, or could not be."""
+    def made(self, state: TrainState, candidate: Candidate, why: str) -> None:
+        """The edits of a step were applied, or could not be, or `why` none was tried."""
         fates = [edit.fate for edit in candidate.edits]
+        if self._proposed and not fates and state.silent_steps:
+            self._without_edit(why)
+            return
         if fates and not set(fates) & {"applied", "repaired", "dropped"}:
             edit = candidate.edits[0]
             self._without_edit(f"{edit.fate}: {_line(edit.edit.target or edit.edit.content)}")
@@ -87,6 +94,11 @@ class Doubts:
             self._one_outcome(state)
         self._passed.update(attempt.task.type for attempt in state.earlier.values() if attempt.solved)
         self._types(_AT_THE_END)
+        if state.gave_up:
+            what = f"the search ended early, at step {state.step}: another optimizer may find more"
+            self._find("search", what, state.gave_up, _OTHER_OPTIMIZER)
+        elif state.silent_steps and not self._usable:
+            self._find("optimizer", "the optimizer gave no usable edit", self._last_empty(), _OTHER_OPTIMIZER)
 
     def _one_outcome(self, state: TrainState) -> None:
         head = f"of the first {len(self._seen)} training attempts"
@@ -113,7 +125,10 @@ class Doubts:
         self._empty_steps.append(why)
         if len(self._empty_steps) >= _STEPS and not self._usable:
             what = f"the optimizer gave no usable edit in the first {len(self._empty_steps)} steps"
-            self._find("optimizer", what, f"the last one: {_line(why)}", "take a stronger model as the optimizer")
+            self._find("optimizer", what, self._last_empty(), "take a stronger model as the optimizer")
+
+    def _last_empty(self) -> str:
+        return f"the last one: {_line(self._empty_steps[-1])}"
 
     def _shown(self, kind: str | None = None) -> str:
         attempt, place = next(iter(self._first.values())) if kind is None else self._first[kind]

@@ -1,14 +1,15 @@
 """Gold answers of training tasks that stand in what an optimizer writes: it read them in the feedback."""
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 
 from pydantic import JsonValue
 
 from etude.records import Task
+from etude.records.tasks import once_each
+from etude.stages.shared.postings import Postings
+from etude.stages.shared.words import words_of
 
-_WORD = re.compile(r"[^\W_]+")
 _RUN = 8
 """Words in a row of a longer answer that are taken for a copy."""
 _LETTERS, _DIGITS = 5, 3
@@ -21,22 +22,27 @@ class Golds:
     """The gold answers of tasks. Case, blanks and punctuation do not count.
 
     Left out are answers that a rule can hold for reasons of its own: short ones, those of several tasks, and those
-    that half of the tasks name in their inputs.
+    that half of the tasks name in their inputs. A task that several targets attempt is one task.
     """
 
     def __init__(self, tasks: Sequence[Task]) -> None:
-        self._tasks = tasks
-        self._owners: dict[str, set[str]] = {}
-        for task in tasks:
-            for answer in _answers(task.gold):
-                self._owners.setdefault(answer, set()).add(task.id)
+        self._tasks = once_each(tasks)
+        self._inputs = ["".join(_words(task.input)) for task, *_ in self._tasks]
+        self._answers = Postings(_answers(task.gold) for task, *_ in self._tasks)
+        self._named: dict[str, bool] = {}
+        """Of answers that were found, whether half of the tasks name them."""
 
     def copied(self, text: str, before: str) -> frozenset[str]:
         """Ids of the tasks whose answer stands in a text, and not in the text before."""
-        found = _windows(_words(text)) & self._owners.keys()
-        if found:
-            found -= _windows(_words(before))
-        return frozenset(id for answer in found if self._is_own(answer) for id in self._owners[answer])
+        found = {answer: owners for answer in _windows(_words(text)) if (owners := self._answers.having(answer))}
+        known = _windows(_words(before)) if found else set[str]()
+        return frozenset(
+            task.id
+            for answer, owners in found.items()
+            if answer not in known and len(owners) < _COMMON and not self._is_named(answer)
+            for number in owners
+            for task in self._tasks[number]
+        )
 
     def why(self, text: str, before: str) -> str:
         """What is wrong with a text that holds gold answers; empty when it holds none."""
@@ -44,10 +50,10 @@ class Golds:
         more = f" and of {len(copied) - 1} others" if len(copied) > 1 else ""
         return f"it copies the gold answer of {copied[0]!r}{more}" if copied else ""
 
-    def _is_own(self, answer: str) -> bool:
-        if len(self._owners[answer]) >= _COMMON:
-            return False
-        return 2 * sum(answer in "".join(_words(task.input)) for task in self._tasks) < len(self._tasks)
+    def _is_named(self, answer: str) -> bool:
+        if answer not in self._named:
+            self._named[answer] = 2 * sum(answer in text for text in self._inputs) >= len(self._inputs)
+        return self._named[answer]
 
 
 def _answers(gold: JsonValue) -> Iterator[str]:
@@ -67,7 +73,7 @@ def _answers(gold: JsonValue) -> Iterator[str]:
 
 
 def _words(text: str) -> list[str]:
-    return _WORD.findall(text.casefold())
+    return words_of(text.replace("_", " "))
 
 
 def _runs(words: Sequence[str], length: int) -> list[str]:

@@ -1,15 +1,12 @@
-"""Edits made ready for testing one by one: one statement is one edit, and none carries a task's own text."""
+"""Edits made ready for testing one by one: one statement is one edit, and none names a task."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import pairwise
 
-from etude.records import Edit, Record, Task
+from etude.records import Edit, Record
 
 _ITEM = re.compile(r"^(?:[-*+]|\d{1,3}[.)])\s", re.MULTILINE)
-_WORD = re.compile(r"\w+")
-_RUN = 8
-"""Words in a row that are taken for a copy: long enough not to be shared by chance."""
 
 
 class LeftOut(Record):
@@ -18,7 +15,7 @@ class LeftOut(Record):
     edit: Edit
     why: str
     faulty: bool = False
-    """The optimizer is to blame: it copies a task, or names a place that there is not."""
+    """The optimizer is to blame: the edit copies a task, or names a place that there is not."""
 
 
 def single_statements(edit: Edit) -> tuple[Edit, ...]:
@@ -37,29 +34,12 @@ def single_statements(edit: Edit) -> tuple[Edit, ...]:
     return tuple(edit.model_copy(update={"content": item}) for item in items)
 
 
-def own_runs(tasks: Sequence[Task]) -> frozenset[tuple[str, ...]]:
-    """Runs of words that stand in one of the tasks only: its own text. What tasks share is their common wording."""
-    seen: dict[tuple[str, ...], int] = {}
-    for task in tasks:
-        for run in set(_runs(task.input)):
-            seen[run] = seen.get(run, 0) + 1
-    return frozenset(run for run, count in seen.items() if count == 1)
-
-
-def carries(edit: Edit, runs: frozenset[tuple[str, ...]], ids: Iterable[str]) -> str:
-    """What the edit copies from a task or an attempt: its id, or a run of its words; empty when it copies nothing."""
-    named = next((name for name in ids if _is_telling(name) and name in edit.content), "")
-    if named:
-        return f"it names {named!r}"
-    copied = next((run for run in _runs(edit.content) if run in runs), None)
-    return "" if copied is None else f"it copies {' '.join(copied)!r}"
+def names_one(edit: Edit, names: Iterable[str]) -> str:
+    """Which of these tasks and attempts the edit names; empty when it names none."""
+    named = next((name for name in names if _is_telling(name) and name in edit.content), "")
+    return f"it names {named!r}" if named else ""
 
 
 def _is_telling(name: str) -> bool:
     """Not a bare number or word, which a statement may hold for reasons of its own."""
     return len(name) > 4 and any(letter.isdigit() for letter in name) and not name.isdigit()
-
-
-def _runs(text: str) -> list[tuple[str, ...]]:
-    words = _WORD.findall(text.casefold())
-    return [tuple(words[start : start + _RUN]) for start in range(len(words) - _RUN + 1)]

@@ -1,0 +1,75 @@
+"""The history of training tasks: what passed and failed under the skill, and how noisy that is."""
+
+from collections.abc import Iterable
+from math import fsum, sqrt
+from typing import NamedTuple
+
+from etude.config import GateSection
+from etude.records import Attempt, TaskHistory, TrainState
+from etude.stages.noise import Noise, Tally
+
+_REMEMBERED = 1
+"""Times a task is taken to have passed under earlier skills, at most: it shows that the task can pass without an edit,
+and how often it did says little about the skill of now."""
+
+
+class Measure(NamedTuple):
+    """How scores of this run are compared."""
+
+    gate: GateSection
+    noise: Noise
+    spread: float
+    """How far apart two attempts at a task are when nothing has changed: the root of the mean square."""
+
+    def value(self, attempt: Attempt) -> float:
+        """The number that counts of an attempt that has a score, in [0, 1]."""
+        assert attempt.score is not None
+        return attempt.score.value(self.gate.metric, self.gate.mixed_weight)
+
+    def better(self, attempt: Attempt, first: float) -> bool:
+        """Whether an attempt does better than one that scored `first`: by more than the spread, or by more than half
+        of what there is to gain. Where scores are 0 and 1, it passes."""
+        return attempt.solved or self.value(attempt) > first + min(self.spread, (1 - first) / 2)
+
+
+def measured(state: TrainState, gate: GateSection) -> Measure:
+    """From the history of all training tasks."""
+    known = state.history.values()
+    gaps = [each.gap for each in known if each.gap is not None]
+    spread = sqrt(fsum(gap * gap for gap in gaps) / len(gaps)) if gaps else 0.0
+    return Measure(gate, Noise.measured(Tally(each.passed, each.failed) for each in known), spread)
+
+
+def without(known: TaskHistory) -> Tally:
+    """What is known of a task without a further edit."""
+    return Tally(known.passed + min(_REMEMBERED, known.before), known.failed)
+
+
+def noted(state: TrainState, attempts: Iterable[Attempt], measure: Measure) -> TrainState:
+    """With further attempts, in the order of their trials."""
+    history = dict(state.history)
+    for attempt in attempts:
+        known = history.get(attempt.task.id)
+        if known is None or known.skill != attempt.skill_hash:
+            passes = 0 if known is None else known.before + known.passed
+            solved = None if known is None else known.solved
+            known = TaskHistory(skill=attempt.skill_hash, before=passes, solved=solved)
+        if attempt.trial >= known.trials:
+            history[attempt.task.id] = _with(known, attempt, measure, state.step)
+    return state.model_copy(update={"history": history})
+
+
+def _with(known: TaskHistory, attempt: Attempt, measure: Measure, step: int) -> TaskHistory:
+    update: dict[str, object] = {"trials": attempt.trial + 1, "step": step}
+    if attempt.score is not None:
+        value = measure.value(attempt)
+        passed = attempt.solved if known.first is None else measure.better(attempt, known.first)
+        update["passed" if passed else "failed"] = (known.passed if passed else known.failed) + 1
+        if passed:
+            update["solved"] = step
+        elif known.first is None:
+            update["first"] = value
+        if known.first is not None and known.gap is None:
+            update["gap"] = abs(value - known.first)
+    return known.model_copy(update=update)
+
