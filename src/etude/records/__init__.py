@@ -2,7 +2,17 @@
 
 from etude.records.attempts import Attempt, Role, Trajectory, role_of
 from etude.records.base import Record, as_text, brief, canonical, digest
-from etude.records.decisions import EditEvidence, Evaluation, LedgerEntry, Proof, Tested, TrainState, Verdict
+from etude.records.decisions import (
+    EditEvidence,
+    Evaluation,
+    LedgerEntry,
+    Proof,
+    Standing,
+    TaskHistory,
+    Tested,
+    TrainState,
+    Verdict,
+)
 from etude.records.edits import AppliedEdit, Candidate, Edit, EditFate, Patch, PatchOp, SuggestionOp
 from etude.records.messages import (
     ChatRequest,
@@ -48,8 +58,10 @@ __all__ = [
     "Score",
     "Skill",
     "Split",
+    "Standing",
     "SuggestionOp",
     "Task",
+    "TaskHistory",
     "Tested",
     "TextPart",
     "Tool",

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import Field
 
@@ -35,6 +35,16 @@ class Evaluation(Record):
         voids = tuple(attempt.id for attempt in attempts if attempt.outcome == "void")
         simulated = any(attempt.simulated for attempt in attempts)
         return cls(skill_hash=skill_hash, split=split, scores=scores, voids=voids, simulated=simulated)
+
+    def plus(self, other: Self) -> Self:
+        """Together with that of the same skill on further tasks."""
+        return self.model_copy(
+            update={
+                "scores": self.scores | other.scores,
+                "voids": (*self.voids, *other.voids),
+                "simulated": self.simulated or other.simulated,
+            }
+        )
 
     def mean(self, metric: Metric, mixed_weight: float = 0.5) -> float | None:
         """Mean over the tasks that have a score; None when there are none."""
@@ -77,28 +87,53 @@ class Verdict(Record):
     """Those that decided, in their fixed order."""
 
 
+Standing = Literal["proved", "trusted", "not tested"]
+"""How a line is known to help. `proved`: the contest of its own edit, against the skill without it, was won. `trusted`:
+it entered on less. `not tested`: nothing was tried."""
+
+
 class EditEvidence(Record):
     """What the tests say about one edit."""
 
     edit: Edit
     kept: bool
+    standing: Standing = "not tested"
     fixes: tuple[str, ...] = ()
     """Tasks it cites that failed before and do better with all edits together."""
     needed: tuple[str, ...] = ()
-    """Tasks that do worse without it, as far as that was tried."""
+    """Tasks that did better with it, and not without it."""
+    passed: int = 0
+    """Attempts with it, at tasks it cites, that did better than the failure; next to the edits kept before it."""
+    failed: int = 0
+    """Those that did not."""
+    passed_without: int = 0
+    """Attempts without it, at the same tasks, that did better."""
+    failed_without: int = 0
+    """Those that did not, the failures it cites among them."""
+    note: str = ""
+    """What else decided."""
     copied: tuple[str, ...] = Field(default=(), exclude_if=lambda copied: not copied)
     """Training tasks whose gold answer or own words stand in it. It is not kept for these alone."""
 
+    @property
+    def counts(self) -> str:
+        """Attempts for and against."""
+        with_it, without = self.passed + self.failed, self.passed_without + self.failed_without
+        if not with_it:
+            return ""
+        return f"{self.passed} of {with_it} attempts better with it, {self.passed_without} of {without} without"
+
     def why(self, stays: bool) -> str:
         """Why it stays or is left out."""
+        what = "; ".join(part for part in (self.counts, self.note) if part)
         if stays:
-            return f"needed by {', '.join(self.needed)}" if self.needed else "no task misses what it deletes"
-        if self.copied and set(self.needed) <= set(self.copied):
-            return f"copies {', '.join(self.copied)} and helps no other task"
-        if self.needed:
-            return f"needed by {', '.join(self.needed)}, which did not pass with the edits that are left"
+            return f"{self.standing}: {what}" if what else self.standing
+        if what:
+            return f"not shown to help: {what}"
+        if self.copied and set(self.fixes) <= set(self.copied):
+            return f"copies {', '.join(self.copied)} and fixes no other task"
         if self.fixes:
-            return f"as good without it: {', '.join(self.fixes)}"
+            return "what it cites is fixed by edits with more support"
         return "no task that it cites does better with all edits"
 
 
@@ -112,11 +147,32 @@ class Proof(Record):
     """Failures that the edits were tried on."""
     fixed: tuple[str, ...] = ()
     """Tasks of these that do better with the edits that are kept."""
-    guarded: int = 0
-    """Solved tasks that were attempted again, for a deletion."""
-    lost: tuple[str, ...] = ()
-    """Tasks that do worse with it."""
+    regained: float = 0.0
+    """Measured noise: P(pass | failed once, nothing changed), in [0, 1]."""
+    lost: float = 0.0
+    """P(fail | passed once, nothing changed), in [0, 1]."""
     voids: int = 0
+
+
+class TaskHistory(Record):
+    """What attempts at a training task came to, under the last skill that it was attempted with."""
+
+    skill: str
+    """Its hash."""
+    trials: int = 0
+    """Attempts made with it, those without a score too."""
+    passed: int = 0
+    failed: int = 0
+    first: float | None = None
+    """The value of the first one that failed; what does better counts as passed."""
+    gap: float | None = None
+    """How far the next one was from it."""
+    before: int = 0
+    """Times that it passed with earlier skills."""
+    solved: int | None = None
+    """The last step in which it passed."""
+    step: int = 0
+    """The last step in which it was attempted."""
 
 
 class LedgerEntry(Record):
@@ -136,6 +192,8 @@ class LedgerEntry(Record):
     """Ids of these tasks."""
     needed: tuple[str, ...] = Field(default=(), exclude_if=lambda needed: not needed)
     """Ids of the tasks that were seen to need it."""
+    why: str = Field(default="", exclude_if=lambda why: not why)
+    """Why it was dropped."""
 
 
 class TrainState(Record):
@@ -156,6 +214,14 @@ class TrainState(Record):
     """Every edit that was tried."""
     earlier: dict[str, Attempt] = Field(default_factory=dict[str, Attempt])
     """The last scored training attempt at each task, by task id."""
+    history: dict[str, TaskHistory] = Field(default_factory=dict[str, TaskHistory])
+    """By training task."""
+    refuted: int = 0
+    """Edits whose own attempts spoke against them."""
+    idle: int = 0
+    """Steps in a row in which edits were asked for and none was shown to help."""
+    settled: frozenset[str] = frozenset()
+    """Ids of edits that were accused of breaking tasks and compared, and of tasks that no edit was found to break."""
     rejected_texts: frozenset[str] = frozenset()
     """Hashes of candidates that were rejected against a bar no higher than the present one."""
     withheld_why: str = ""

@@ -1,38 +1,50 @@
 """`evidence`: edits are tested on the failures they cite; validation is spent on the report only."""
 
 import random
-from collections.abc import AsyncGenerator, Mapping, Sequence, Set
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from math import log
 from typing import ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
+from etude.concurrency import together
 from etude.config import TrainConfig
 from etude.errors import ConfigError
 from etude.records import AppliedEdit, Attempt, Candidate, Edit, EditEvidence, Skill, Task, TrainState, Verdict
 from etude.searches.base import Search, SearchOptions
-from etude.searches.ending import tidied, validated
 from etude.searches.epochs import end_epoch
 from etude.searches.evidence_forecast import evidence_forecast
 from etude.searches.forecast import Known, StageWork
+from etude.searches.hand_out import validated
+from etude.searches.undo import audited, without_harm
 from etude.skill import apply_edit, apply_edits, token_count
 from etude.stages.aggregate import unite
 from etude.stages.gate import GateResult
+from etude.stages.history import measured, noted
+from etude.stages.noise import Outcomes
 from etude.stages.proof import ProofInput, Variant, prove
 from etude.stages.reflect import Context, Reflection, after_reflection, is_silent, reflect
 from etude.stages.shared.copies import Copies
 from etude.stages.shared.longitudinal import Pair
+from etude.stages.shared.rollout import PlannedAttempt
 from etude.stages.shared.statements import LeftOut, names_one, single_statements
 from etude.stages.state import after_proof, after_rollout
 from etude.workbench import Workbench
 
 _PROPOSED = 6
 """Most edits that one analysis may propose."""
-_LARGEST = 64
-"""Times that a step may be as large as the first: of its edits only `search.edits` are tested."""
-_SHARE = 128
-"""Of so many tasks at least one is attempted at once, up to as many as the failures of the largest step."""
-_WITNESSES = 8
-"""Solved training tasks that have to stay solved for a deletion that fixes nothing itself."""
+_READINGS = 2
+"""Analyses of the same failures, in another order each: what one misses the other finds. A second one is worth .01 to
+.09 of score; a third hardly anything."""
+_KNOWN_REPEATS, _STEADY, _SAMPLED = 16, 0.12, 2
+"""Once so many tasks were repeated, and fewer than this share of failures pass then, a step repeats so many only."""
+_PATIENCE = 12
+"""Steps in a row that change nothing after which the search ends. After eight, a noisy run sometimes ends at half of
+what it can reach; later ones find nothing more."""
+_WITNESSES = 6
+"""Solved tasks that an edit must not lose which takes lines away, at most: two for each edit that brought one."""
+_FRESH = 1_000
+"""Trials of an epoch that repeats known attempts (`train.fresh_attempts`) begin with so many for each epoch before."""
 
 Origin = Literal["step", "slow_update"]
 
@@ -40,12 +52,8 @@ Origin = Literal["step", "slow_update"]
 class EvidenceOptions(SearchOptions):
     """Options of `search.policy: evidence`."""
 
-    failures: int = Field(default=4, ge=1)
-    """Failed attempts that a step looks for, among no more tasks than `train.batch_size` says. It begins with twice
-    as many attempts at once, the first step of an epoch with as many as the slots allow. It learns from no more than
-    twice as many failures; the next step continues with the others, and the tasks that are left of the epoch. After
-    two steps in a row that change nothing, each next step is twice as large, up to 64 times the first, until one
-    changes the skill."""
+    failures: int = Field(default=8, ge=1)
+    """Failed attempts that a step looks for, among no more tasks than `train.batch_size` says."""
     edits: int = Field(default=12, ge=1)
     """Most edits tested in a step, the most cited ones."""
     revisits: int = Field(default=48, ge=0)
@@ -80,7 +88,7 @@ class Proposed(NamedTuple):
 
 
 class EvidenceSearch(Search):
-    """A step collects failures, has edits proposed for them, and keeps them where they are seen to fix one."""
+    """A step collects failures, has edits proposed for them, and keeps those that are shown to help."""
 
     options_type: ClassVar[type[SearchOptions]] = EvidenceOptions
     ignores: ClassVar[frozenset[str]] = frozenset(
@@ -102,8 +110,6 @@ class EvidenceSearch(Search):
     def __init__(self, bench: Workbench, options: EvidenceOptions) -> None:
         super().__init__(bench, options)
         self._options = options
-        tasks = len(bench.tasks["train"]) // max(1, len(bench.config.targets))
-        self._least = min(tasks // _SHARE, _LARGEST * options.failures)
         self._copies = Copies(bench.golds, bench.tasks["train"])
 
     @classmethod
@@ -118,32 +124,20 @@ class EvidenceSearch(Search):
 
     @classmethod
     def forecast(cls, known: Known, options: EvidenceOptions) -> tuple[StageWork, ...]:
-        most = max(2 * options.failures, known.tasks["train"] // _SHARE)
-        return evidence_forecast(known, options.failures, most, options.revisits_of(known.config), _WITNESSES)
+        return evidence_forecast(known, options.failures, options.revisits_of(known.config))
 
     async def epoch(self, state: TrainState, epoch: int) -> AsyncGenerator[TrainState, None]:
         shuffled, seed = self._shuffled(epoch)
-        tasks = self._worth_a_visit(state.model_copy(update={"epoch": epoch}), shuffled)
-        width, unchanged = self._bench.slots, 0
-        left: dict[str, Attempt | None] = {}
-        """Tasks of which a step did not read the failure, with the attempt before it."""
-        while tasks:
+        tasks = self._worth_a_visit(state, shuffled)
+        while tasks and state.idle < _PATIENCE:
             begun = state.model_copy(update={"step": state.step + 1, "epoch": epoch})
-            # Steps have to wait for each other only where one changes the skill: else the next may be larger.
-            times = min(_LARGEST, 2 ** max(0, unchanged - 1))
-            attempts = await self._collect(begun, tasks, times, width, left.keys())
-            most = max(2 * times * self._options.failures, self._least)
-            unread = {attempt.task.id for attempt in list(filter(_failed, attempts))[most:]}
-            tasks = [task for task in tasks[: len(attempts)] if task.id in unread] + tasks[len(attempts) :]
-            read = [attempt for attempt in attempts if attempt.task.id not in unread]
-            earlier = begun.earlier | {name: attempt for name, attempt in left.items() if attempt is not None}
-            left = {name: begun.earlier.get(name) for name in unread} | left
-            width = 0
-            state = await self._step(after_rollout(begun, attempts), read, earlier, seed)
-            changed = state.current.hash != begun.current.hash
-            # Steps do not grow where the optimizer gives no usable answers: that is to be found out early.
-            unchanged = 0 if changed else unchanged + (not state.silent_steps)
+            attempts, tasks = await self._collect(begun, tasks)
+            state = await self._step(after_rollout(begun, attempts), attempts, begun.earlier, seed)
             yield state
+            undone = await without_harm(self._bench, self.log, state)
+            if undone.step != state.step:
+                yield undone
+            state = undone
 
         async def proved(state: TrainState, candidate: Candidate, pairs: Sequence[Pair]) -> TrainState:
             failures = [pair.current for pair in pairs if not pair.current.solved]
@@ -167,90 +161,69 @@ class EvidenceSearch(Search):
         return idle >= (1 if targets > 1 else 2) and epoch >= targets
 
     async def finish(self, state: TrainState) -> TrainState:
-        return await validated(self._bench, self.log, await tidied(self._bench, self.log, state))
+        return await validated(self._bench, self.log, await audited(self._bench, self.log, state))
 
     def _worth_a_visit(self, state: TrainState, tasks: Sequence[Task]) -> list[Task]:
         """What may fail: tasks that nobody has tried or that failed last time, and a sample of those that were
-        solved, which tells when an edit has broken them. Those whose outcome is known go last: they need no slot."""
+        solved, which tells when an edit has broken them."""
         solved = [task.id for task in tasks if task.id in state.earlier and state.earlier[task.id].solved]
         left_out = set(solved[self._options.revisits_of(self._config) :])
-        visited = (task for task in tasks if task.id not in left_out)
-        return sorted(visited, key=lambda task: self._known(state, task) is not None)
+        return [task for task in tasks if task.id not in left_out]
 
-    async def _collect(
-        self, state: TrainState, tasks: Sequence[Task], times: int, width: int, left: Set[str]
-    ) -> list[Attempt]:
-        """Attempt tasks in their order, in waves, until enough have failed, or some of a batch; the next step goes on
-        with the others. A step may be several times as large as the first.
+    async def _collect(self, state: TrainState, tasks: Sequence[Task]) -> tuple[list[Attempt], list[Task]]:
+        """Attempt tasks in their order, in waves, until enough have failed, or as many as a batch has. What is left
+        of the tasks is for the next steps.
 
-        The first wave makes at least `width` attempts where there are as many tasks. Any other is as long as the
-        failures that are missing make likely (one of two, before anything is seen), so that what is attempted depends
-        on outcomes and not on the order in which they came. `left` are tasks that an earlier step left.
-        """
-        wanted, size, trial = times * self._options.failures, max(times * self._size, self._least), self._trial(state)
+        A wave is as long as the failures that are missing make likely (one of two, before anything is seen), so that
+        what is attempted depends on outcomes and not on the order in which they came."""
+        wanted, left = self._options.failures, list(tasks)
         attempts: list[Attempt] = []
         failed = 0
-        tried: list[bool] = []
-        self.log.begin("rollout", state.step, state.epoch, min(len(tasks), max(size, width)))
-        while len(attempts) < len(tasks) and failed < wanted and not (failed and len(attempts) >= size):
-            rate = (1 + sum(tried)) / (2 + len(tried))
-            room = size - len(attempts) if len(attempts) < size else len(tasks)
-            least = 0 if attempts else width, max(wanted, self._least)
-            wave = self._wave(state, tasks[len(attempts) :], room, least, wanted - failed, rate)
+        self.log.begin("rollout", state.step, state.epoch, min(len(tasks), self._size))
+        while left and failed < wanted and len(attempts) < self._size:
+            rate = (1 + failed) / (2 + len(attempts))
+            room = self._size - len(attempts)
+            width = max(1, min(room, round((wanted - failed) / rate)))
+            wave, left = left[:width], left[width:]
             known = {task.id: attempt for task in wave if (attempt := self._known(state, task)) is not None}
-            found = await self._bench.rollout.batch(
-                wave, state.current, "train", trial=trial, step=state.step, known=known
+            attempts += await self._bench.rollout.batch(
+                wave, state.current, "train", trial=self._trial(state), step=state.step, known=known
             )
-            tried += [_failed(attempt) for attempt in found if attempt.task.id not in known]
-            failed += sum(map(_failed, found))
-            attempts += found
-        self.log.attempted(state, attempts, f"{failed} of {len(attempts)} failed", left)
-        return attempts
-
-    def _wave(
-        self, state: TrainState, tasks: Sequence[Task], room: int, least: tuple[int, int], missing: int, rate: float
-    ) -> list[Task]:
-        """The first tasks, as many as there is room for, or as bring the failures that are missing if those that are
-        attempted fail at this rate.
-
-        Args:
-            least: attempts that are made in any case; and those that are made unless known failures are enough: a
-                wave takes as long as one attempt, however short it is.
-        """
-        width, others_at_least = least
-        wave: list[Task] = []
-        others = 0
-        for task in tasks:
-            wave.append(task)
-            known = self._known(state, task)
-            others += known is None
-            missing -= known is not None and _failed(known)
-            enough = missing <= 0 or others >= max(others_at_least, round(missing / rate))
-            if (known is not None or others >= width) and (enough or len(wave) >= room):
-                break
-        return wave
+            failed = sum(map(_failed, attempts))
+        self.log.attempted(state, attempts, f"{failed} of {len(attempts)} failed")
+        return attempts, left
 
     def _known(self, state: TrainState, task: Task) -> Attempt | None:
         """The attempt at a task that would not be made again."""
         attempt = state.earlier.get(task.id)
-        same = attempt is not None and (attempt.skill_hash, attempt.trial) == (state.current.hash, self._trial(state))
-        return attempt if same else None
+        if attempt is None or attempt.skill_hash != state.current.hash or attempt.trial < self._trial(state):
+            return None
+        return attempt
 
     async def _step(
         self, state: TrainState, attempts: Sequence[Attempt], earlier: Mapping[str, Attempt], seed: int
     ) -> TrainState:
         """Learn from attempts; `earlier` are the ones before them, by task."""
         place = f"steps/{state.step:04d}"
+        gate = self._config.gate
+        state = noted(state, attempts, measured(state, gate))
         failures = [attempt for attempt in attempts if _failed(attempt)]
         if not failures:
             return self._skip(state, place, "no attempt failed")
-        reflections = await self._read(state, attempts, earlier, seed + 100 * state.step)
+        state = await self._repeated(state, failures)
+        lapses = [one.id for one in failures if state.history[one.task.id].passed]
+        failures = [one for one in failures if one.id not in lapses]
+        if not failures:
+            return self._skip(state, place, "what failed passed when it was tried again")
+        read = [attempt for attempt in attempts if not _failed(attempt) or attempt.id not in lapses]
+        reflections = await self._read(state, read, earlier, seed + 100 * state.step)
         edits, left_out = self._testable(state, reflections, failures)
         unusable = left_out[0].why if left_out and not edits and all(one.faulty for one in left_out) else ""
         state = after_reflection(state, reflections, unusable)
         self.log.write(f"{place}/selected.json", {"edits": edits, "left_out": left_out})
         if not edits:
             silent = "the optimizer gave no usable answer" if is_silent(reflections) else ""
+            state = state.model_copy(update={"idle": state.idle + 1})
             return self._skip(state, place, silent or unusable or "no edit to test")
 
         def variant(numbers: Sequence[int]) -> Skill:
@@ -258,29 +231,51 @@ class EvidenceSearch(Search):
 
         return await self._prove(state, place, Proposed(edits, variant), failures)
 
+    async def _repeated(self, state: TrainState, failures: Sequence[Attempt]) -> TrainState:
+        """Attempt failed tasks once more with the same skill: those that pass then need no edit, and how many do says
+        how noisy attempts are. Once that is known to be little, two of a step are enough to notice when it changes."""
+        measure = measured(state, self._config.gate)
+        once = [one for one in failures if state.history[one.task.id].trials == one.trial + 1]
+        tell = [one for one in once if self._bench.repeats_tell(one.task)]
+        repeated = sum(one.passed + one.failed > 1 for one in state.history.values())
+        if repeated >= _KNOWN_REPEATS and measure.noise.regained < _STEADY:
+            tell = tell[:_SAMPLED]
+        planned = [PlannedAttempt(one.task, state.current, one.trial + 1) for one in tell]
+        key = {"stage": "repeat", "step": state.step, "tries": [[p.task.id, p.trial] for p in planned]}
+        made = await self._bench.rollout.settle(planned, "train", key) if planned else ()
+        voids = sum(one.score is None for one in made)
+        passed = {one.task.id: one for one in made if one.solved}
+        update = {"voids": state.voids + voids, "earlier": state.earlier | passed}
+        return noted(state.model_copy(update=update), made, measure)
+
     async def _read(
         self, state: TrainState, attempts: Sequence[Attempt], earlier: Mapping[str, Attempt], seed: int
     ) -> list[Reflection]:
         self.log.begin("reflect", state.step, state.epoch)
         settings = self._config.reflect.model_copy(update={"failure_only": True})
         context = Context(state.current, _PROPOSED, state.ledger, earlier)
-        reflections = await reflect(self._bench.optimizer(state.meta_skill), attempts, context, settings, seed)
+        optimizer = self._bench.optimizer(state.meta_skill)
+        readings = await together(
+            reflect(optimizer, attempts, context, settings, seed + number) for number in range(_READINGS)
+        )
+        reflections = [reflection for reading in readings for reflection in reading]
         self.log.write(f"steps/{state.step:04d}/patches.json", reflections)
         self.log.reflected(state.step, reflections)
-        return list(reflections)
+        return reflections
 
     def _testable(
         self, state: TrainState, reflections: Sequence[Reflection], failures: Sequence[Attempt]
     ) -> tuple[list[Edit], list[LeftOut]]:
-        """The edits to test, the most cited ones first, and those that are left out with the reason."""
+        """The edits to test, the most cited ones, in the order in which they were proposed; and those that are left
+        out with the reason."""
         skill = state.current
         proposed = [edit for reflection in reflections for edit in reflection.patch.edits]
         edits = unite([part for edit in proposed for part in single_statements(edit)])
         names = [name for attempt in failures for name in (attempt.id, attempt.task.own_id)]
         read = [reflection.attempts for reflection in reflections]
-        kept: list[Edit] = []
+        kept: list[tuple[int, Edit]] = []
         left_out: list[LeftOut] = []
-        for edit in sorted(edits, key=lambda edit: -edit.support):
+        for place, edit in sorted(enumerate(edits), key=lambda numbered: -numbered[1].support):
             _, applied = apply_edit(skill.text, edit)
             edit, copies = self._copies.spoken_for(edit, failures, read, skill.text)
             why = names_one(edit, names) or copies
@@ -289,42 +284,57 @@ class EvidenceSearch(Search):
             limit = ""
             if len(kept) == self._options.edits:
                 limit = f"more than search.edits = {self._options.edits}"
-            elif token_count(_revised(skill, [*kept, edit]).text) > self._config.skill.max_tokens:
+            elif token_count(_revised(skill, [*(one for _, one in kept), edit]).text) > self._config.skill.max_tokens:
                 limit = f"the skill would be longer than skill.max_tokens = {self._config.skill.max_tokens}"
             if why or limit:
                 faulty = bool(why) and applied.fate != "no_change"
                 left_out.append(LeftOut(edit=edit, why=why or limit, faulty=faulty))
             else:
-                kept.append(edit)
-        return kept, left_out
+                kept.append((place, edit))
+        return [edit for _, edit in sorted(kept, key=lambda numbered: numbered[0])], left_out
 
     async def _prove(
         self, state: TrainState, place: str, proposed: Proposed, failures: Sequence[Attempt]
     ) -> TrainState:
-        """Keep the edits where they are seen to fix a failure."""
+        """Keep the edits that are shown to help."""
         bench, log, before = self._bench, self.log, state
         log.begin("proof", state.step, state.epoch)
-        deletes = any(edit.op == "delete" for edit in proposed.edits)
-
+        measure = measured(state, self._config.gate)
         trial = ProofInput(
             proposed.edits,
             proposed.variant,
             failures,
-            witnesses=self._solved(state, failures)[:_WITNESSES] if deletes else (),
+            state.history,
+            measure,
+            doubt=_doubt(state),
+            witnesses={n: self._needing(state, edit) for n, edit in enumerate(proposed.edits)},
             copied={n: self._copies.copied(e, state.current.text) for n, e in enumerate(proposed.edits)},
+            repeats=bench.repeats_tell,
         )
-        proved = await prove(bench.rollout, trial, self._config.gate, state.step)
+        proved = await prove(bench.rollout, trial, state.step)
         log.write(f"{place}/proof.json", proved.proof)
         log.end("proof", state.step, proved.proof.reason)
         candidate = proposed.candidate(proved.kept, proved.proof.edits)
         log.made(place, state, candidate, "")
         state = after_proof(state, proved.proof, proved.attempts)
+        idle = 0 if proved.proof.accepted else state.idle + 1
+        state = state.model_copy(update={"refuted": state.refuted + proved.refuted, "idle": idle})
         if proved.proof.accepted:
             state = state.model_copy(update={"current": candidate.skill, "best": candidate.skill})
+            state = noted(state, sorted(proved.attempts, key=lambda attempt: attempt.trial), measure)
         verdict = Verdict(accepted=proved.proof.accepted, reason=proved.proof.reason, tasks=proved.tasks)
         log.changes.tried(proved.tried, proved.proof)
         log.decided(place, (before, state), candidate, GateResult(verdict=verdict), "")
         return state
+
+    def _needing(self, state: TrainState, edit: Edit) -> list[Task]:
+        """Solved tasks that were seen to need what an edit takes away."""
+        if edit.op in ("append", "insert_after"):
+            return []
+        gone = [entry for entry in state.ledger if entry.accepted and entry.edit.content.strip() in edit.target]
+        names = dict.fromkeys(name for entry in gone for name in entry.needed[:2])
+        solved = [state.earlier[name] for name in names if name in state.earlier and state.earlier[name].solved]
+        return [attempt.task for attempt in solved][:_WITNESSES]
 
     def _skip(self, state: TrainState, place: str, why: str, origin: Origin = "step") -> TrainState:
         """There is nothing to test."""
@@ -334,15 +344,16 @@ class EvidenceSearch(Search):
         self.log.decided(place, (state, after), candidate, None, why)
         return after
 
-    def _solved(self, state: TrainState, failures: Sequence[Attempt]) -> list[Attempt]:
-        """Attempts that solved their task when it was last attempted, in random order."""
-        failed = {attempt.task.id for attempt in failures}
-        solved = [a for name, a in sorted(state.earlier.items()) if a.solved and name not in failed]
-        random.Random(self._config.train.seed + state.step).shuffle(solved)
-        return solved
-
     def _trial(self, state: TrainState) -> int:
-        return state.epoch - 1 if self._config.train.fresh_attempts else 0
+        return _FRESH * (state.epoch - 1) if self._config.train.fresh_attempts else 0
+
+
+def _doubt(state: TrainState) -> float:
+    """How much more than its bar an addition needs, as log odds: edits of this run that their own attempts spoke
+    against, to those that entered. A good record lowers no bar. What was never tested does not count: most of it is
+    right, and counting it starves a run."""
+    entered = sum(entry.accepted is True for entry in state.ledger)
+    return max(0.0, log((1 + state.refuted) / (2 + entered)))
 
 
 def _failed(attempt: Attempt) -> bool:

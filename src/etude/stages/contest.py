@@ -11,7 +11,7 @@ from math import fsum, log, prod
 from typing import Literal, NamedTuple
 
 from etude.records import Attempt, Record, Skill, Split, Task, digest
-from etude.stages.noise import Noise, Tally
+from etude.stages.noise import Noise, Outcomes
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 
 _CONCERNED = 0.7
@@ -50,15 +50,15 @@ all of it, so that one lost task does not end the race."""
 class Seen(NamedTuple):
     """What came of a task with a change, and without it."""
 
-    with_it: Tally
-    without: Tally
+    with_it: Outcomes
+    without: Outcomes
 
 
 def account(tasks: Iterable[Seen], noise: Noise) -> float:
     """Log likelihood ratio of tasks: with the change they do what a task does that passed once, against what the same
     task does without it. 0 where nothing was attempted."""
     return fsum(
-        log(1 - _CONCERNED + _CONCERNED * noise.likelihood(one.with_it, Tally(passed=1)) / expected)
+        log(1 - _CONCERNED + _CONCERNED * noise.likelihood(one.with_it, Outcomes(passed=1)) / expected)
         for one in tasks
         if sum(one.with_it) and (expected := noise.likelihood(one.with_it, one.without)) > 0
     )

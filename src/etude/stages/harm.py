@@ -14,7 +14,7 @@ from etude.records import Attempt, Edit, Skill, Task, TaskHistory, TrainState, d
 from etude.skill import apply_edits
 from etude.stages.contest import REMOVAL, Seen, account
 from etude.stages.history import Measure
-from etude.stages.noise import Tally
+from etude.stages.noise import Outcomes
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 
 _LEAST = 2
@@ -131,7 +131,7 @@ class _Trying:
         """Whether tasks pass again without these edits: from each, only those are taken back that it accuses, since
         it passed without these."""
         concerned = [one for one in found if one.accused & set(group)]
-        seen: dict[str, Tally] = {}
+        seen: dict[str, Outcomes] = {}
         made = 0
         while concerned and made < REMOVAL.most:
             turn = [concerned[(made + n) % len(concerned)] for n in range(min(_AT_ONCE, REMOVAL.most - made))]
@@ -140,16 +140,16 @@ class _Trying:
                 PlannedAttempt(
                     one.task,
                     self._without([self.removals[n].edit for n in group if n in one.accused]),
-                    sum(seen.get(one.task.id, Tally())),
+                    sum(seen.get(one.task.id, Outcomes())),
                 )
                 for one in turn
             ]
             for one, attempt in zip(turn, await self._attempted(planned), strict=True):
                 if attempt.score is not None:
                     passed = self.measure.better(attempt, one.known.first or 0.0)
-                    seen[one.task.id] = seen.get(one.task.id, Tally()).plus(passed)
+                    seen[one.task.id] = seen.get(one.task.id, Outcomes()).plus(passed)
             made += len(turn)
-            failed = {one.task.id: Tally(one.known.passed, one.known.failed) for one in concerned}
+            failed = {one.task.id: Outcomes(one.known.passed, one.known.failed) for one in concerned}
             found_so_far = account([Seen(t, failed[name]) for name, t in seen.items()], self.measure.noise)
             if found_so_far >= REMOVAL.won:
                 return True

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from etude.config import GateSection
 from etude.records import Attempt, TaskHistory, TrainState
-from etude.stages.noise import Noise, Tally
+from etude.stages.noise import Noise, Outcomes
 
 _REMEMBERED = 1
 """Times a task is taken to have passed under earlier skills, at most: it shows that the task can pass without an edit,
@@ -37,12 +37,12 @@ def measured(state: TrainState, gate: GateSection) -> Measure:
     known = state.history.values()
     gaps = [each.gap for each in known if each.gap is not None]
     spread = sqrt(fsum(gap * gap for gap in gaps) / len(gaps)) if gaps else 0.0
-    return Measure(gate, Noise.measured(Tally(each.passed, each.failed) for each in known), spread)
+    return Measure(gate, Noise.measured(Outcomes(each.passed, each.failed) for each in known), spread)
 
 
-def without(known: TaskHistory) -> Tally:
+def without(known: TaskHistory) -> Outcomes:
     """What is known of a task without a further edit."""
-    return Tally(known.passed + min(_REMEMBERED, known.before), known.failed)
+    return Outcomes(known.passed + min(_REMEMBERED, known.before), known.failed)
 
 
 def noted(state: TrainState, attempts: Iterable[Attempt], measure: Measure) -> TrainState:

@@ -7,7 +7,7 @@ repeated ones above all, and says what an attempt will come to at a task that pa
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from math import fsum, prod
+from math import fsum
 from typing import NamedTuple
 
 from etude.records.base import Record
@@ -22,15 +22,15 @@ _ROUNDS = 12
 """Rounds of the estimation; more change the third digit."""
 
 
-class Tally(NamedTuple):
+class Outcomes(NamedTuple):
     """Attempts at a task with one skill."""
 
     passed: int = 0
     failed: int = 0
 
-    def plus(self, passed: bool) -> "Tally":
+    def plus(self, passed: bool) -> "Outcomes":
         """With one more."""
-        return Tally(self.passed + passed, self.failed + (not passed))
+        return Outcomes(self.passed + passed, self.failed + (not passed))
 
 
 class Noise(Record):
@@ -40,47 +40,47 @@ class Noise(Record):
     """Share of the tasks at each of the pass probabilities; in all 1."""
 
     @classmethod
-    def measured(cls, tallies: Iterable[Tally]) -> "Noise":
-        """From one tally for each task.
+    def measured(cls, tasks: Iterable[Outcomes]) -> "Noise":
+        """From the outcomes of each task.
 
         The weights are those of highest likelihood, with the prior (empirical Bayes: Laird 1978, Journal of the
         American Statistical Association 73:805). That a task was attempted again because it had failed does no harm:
-        the attempts that were the reason are part of its tally."""
-        seen = Counter(tally for tally in tallies if tally.passed + tally.failed)
-        likely = {tally: [_chance_of(p, tally) for p in _CHANCES] for tally in seen}
+        the attempts that were the reason are among its outcomes."""
+        seen = Counter(task for task in tasks if sum(task))
+        likely = {task: [_chance_of(p, task) for p in _CHANCES] for task in seen}
         weights = cls().weights
         for _ in range(_ROUNDS):
             counts = list(_PRIOR)
-            for tally, tasks in sorted(seen.items()):
-                shares = _shares(weights, likely[tally])
-                counts = [count + tasks * share for count, share in zip(counts, shares, strict=True)]
+            for task, alike in sorted(seen.items()):
+                shares = _shares(weights, likely[task])
+                counts = [count + alike * share for count, share in zip(counts, shares, strict=True)]
             weights = tuple(count / fsum(counts) for count in counts)
         return cls(weights=weights)
 
-    def next_passes(self, known: Tally) -> float:
-        """Probability in (0, 1) that the next attempt at a task with this tally passes, when nothing changes."""
+    def next_passes(self, known: Outcomes) -> float:
+        """Probability in (0, 1) that the next attempt at a task with these outcomes passes, when nothing changes."""
         return fsum(share * p for share, p in zip(self._given(known), _CHANCES, strict=True))
 
-    def likelihood(self, outcome: Tally, known: Tally) -> float:
+    def likelihood(self, outcome: Outcomes, known: Outcomes) -> float:
         """Probability of these outcomes, in their order, at a task of which this is known, when nothing changes."""
         return fsum(share * _chance_of(p, outcome) for share, p in zip(self._given(known), _CHANCES, strict=True))
 
     @cached_property
     def regained(self) -> float:
         """P(pass | failed once, nothing changed)."""
-        return self.next_passes(Tally(failed=1))
+        return self.next_passes(Outcomes(failed=1))
 
     @cached_property
     def lost(self) -> float:
         """P(fail | passed once, nothing changed)."""
-        return 1 - self.next_passes(Tally(passed=1))
+        return 1 - self.next_passes(Outcomes(passed=1))
 
-    def _given(self, known: Tally) -> list[float]:
+    def _given(self, known: Outcomes) -> list[float]:
         return _shares(self.weights, [_chance_of(p, known) for p in _CHANCES])
 
 
-def _chance_of(p: float, tally: Tally) -> float:
-    return p**tally.passed * (1 - p) ** tally.failed
+def _chance_of(p: float, outcomes: Outcomes) -> float:
+    return p**outcomes.passed * (1 - p) ** outcomes.failed
 
 
 def _shares(weights: Sequence[float], likely: Sequence[float]) -> list[float]:

@@ -1,9 +1,9 @@
-"""Proof: test edits on the failures they should fix, instead of asking for a higher mean over everything.
+"""Proof: each edit is tested on the failures that it cites, against the skill without it.
 
-A mean over a hundred noisy tasks is a blunt instrument for a rule that touches five of them. So the edits are tried
-together on the failures; what passes then is evidence for all of them. Then each edit is left out on a task that it
-fixes, and stays only if the task fails without it, in two of three attempts. Where no edit alone is missed, because
-several cover for each other or because citations are wrong, a smallest set that fixes the task is found.
+All edits are tried together first, once on each failure: what fails then is not fixed by any. Then they are added one
+by one, the best cited first, next to those that stay already. Each has an account (`etude.stages.contest`) of what its
+tasks do with it and without it, in this noise. Edits that cite different tasks are tested in the same round. What
+passes with all of them and is explained by none alone is asked for a smallest set of edits.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -11,35 +11,41 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
-from etude.concurrency import together
-from etude.config import GateSection
-from etude.records import Attempt, Edit, EditEvidence, Proof, Skill, Task, Tested, digest
-from etude.stages.shared.explain import explain
+from etude.records import Attempt, Edit, EditEvidence, Proof, Skill, Standing, Task, TaskHistory, Tested, digest
+from etude.stages.contest import ADDITION, REPLACEMENT, Bar, Seen, account
+from etude.stages.history import Measure, without
+from etude.stages.noise import Outcomes
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 
-_DIFFERENT = 0.1
-"""Least difference of two scores of a task that counts, in [0, 1]: fractional scores waver by less than this."""
+_AT_ONCE = 3
+"""Tasks that an edit is tried on in one round: so many settle it where attempts are hardly noisy."""
+_SET_TRIES = 6
+"""Attempts that confirm a set of edits, at most."""
 
 Variant = Callable[[Sequence[int]], Skill]
 """The skill with the edits of these numbers."""
-
-
-_Fixed = tuple[Attempt, float]
-"""A failure, and what its task scores with all edits."""
 
 
 class ProofInput(NamedTuple):
     """What is to be proved."""
 
     edits: Sequence[Edit]
+    """In the order in which they are applied."""
     variant: Variant
     """Makes the skills to test; without any edit it is the current skill."""
     failures: Sequence[Attempt]
-    """Attempts with the current skill that failed."""
-    witnesses: Sequence[Attempt] = ()
-    """Attempts that solved their task: a deletion that fixes nothing stays where these tasks are still solved."""
+    """Attempts with the current skill that failed, one for each task."""
+    known: Mapping[str, TaskHistory]
+    """What is known of these tasks without any edit."""
+    measure: Measure
+    doubt: float = 0.0
+    """What an addition needs more than its bar, as log odds: how often such edits turned out to do nothing."""
+    witnesses: Mapping[int, Sequence[Task]] = MappingProxyType({})
+    """By the number of an edit that takes something away, solved tasks that were seen to need that."""
     copied: Mapping[int, Collection[str]] = MappingProxyType({})
     """By the number of an edit, ids of tasks whose gold answer it holds: that it fixes them says nothing for it."""
+    repeats: Callable[[Task], bool] = lambda task: True
+    """Whether a further trial of a task tells anything new."""
 
 
 class Proved(NamedTuple):
@@ -47,222 +53,279 @@ class Proved(NamedTuple):
 
     proof: Proof
     kept: Sequence[int]
-    """Numbers of the edits that stay; none when the proof is not accepted."""
+    """Numbers of the edits that stay, in their order."""
     attempts: Sequence[Attempt]
     """What was attempted with just these edits."""
     tried: Sequence[Attempt]
     """All that was attempted."""
     tasks: tuple[Tested, ...]
     """What each task scored before and with these edits; with all edits where it was not attempted with these."""
+    refuted: int
+    """Edits whose own attempts spoke against them."""
 
 
-async def prove(rollout: Rollout, given: ProofInput, gate: GateSection, step: int) -> Proved:
+async def prove(rollout: Rollout, given: ProofInput, step: int) -> Proved:
     """Test edits.
-
-    Args:
-        gate: which score counts.
 
     Raises:
         VoidStop: too many attempts errored.
     """
-    proving = Proving(rollout, given, gate, step)
-    proof, kept = await proving.prove()
+    proving = _Proving(rollout, given, step)
+    proof = await proving.prove()
+    kept = sorted(proving.kept)
     skill = given.variant(kept).hash
     with_these = [attempt for attempt in proving.attempts if kept and attempt.skill_hash == skill]
-    return Proved(proof, kept, with_these, proving.attempts, tuple(proving.tested(kept)))
+    return Proved(proof, kept, with_these, proving.attempts, tuple(proving.tested()), len(proving.refuted))
 
 
 @dataclass
-class Proving:
+class _Proving:
     """The tests of one proof, and all that was attempted for them."""
 
     rollout: Rollout
     given: ProofInput
-    gate: GateSection
     step: int
     attempts: list[Attempt] = field(default_factory=list[Attempt])
+    kept: list[int] = field(default_factory=list[int])
+    """In the order in which they were found."""
+    alone: set[int] = field(default_factory=set[int])
+    """Those of them whose own account was won at the bar of additions."""
+    refuted: set[int] = field(default_factory=set[int])
+    notes: dict[int, str] = field(default_factory=dict[int, str])
 
-    @property
-    def voids(self) -> int:
-        return len({attempt.id for attempt in self.attempts if attempt.score is None})
+    def __post_init__(self) -> None:
+        self.tasks = {attempt.task.id: attempt.task for attempt in self.given.failures}
+        self.first = {attempt.task.id: self.given.measure.value(attempt) for attempt in self.given.failures}
+        self.without = {task: without(self.given.known[task]) for task in self.tasks}
+        self.with_it: list[dict[str, Outcomes]] = [{} for _ in self.given.edits]
+        self.explained: set[str] = set()
+        self.flipped: list[str] = []
+        self.controlled = dict.fromkeys(self.tasks, self.given.variant(()).hash)
+        self.trials: dict[tuple[str, str], int] = {}
 
-    def tested(self, kept: Sequence[int]) -> Iterator[Tested]:
-        """What the tasks scored before and after, the failures first."""
-        after: dict[str, float] = {}
+    async def prove(self) -> Proof:
         everything = range(len(self.given.edits))
-        for numbers in (everything, kept or everything):
-            skill = self.given.variant(numbers).hash
-            scored = (attempt for attempt in self.attempts if attempt.score is not None)
-            after |= {attempt.task.id: self._value(attempt) for attempt in scored if attempt.skill_hash == skill}
-        for attempt in (*self.given.failures, *self.given.witnesses):
-            if attempt in self.given.failures or attempt.task.id in after:
-                name = attempt.task.id
-                yield Tested(task=name, before=self._value(attempt), after=after.get(name))
+        passed = await self._pass([(list(everything), task) for task in self.tasks])
+        self.flipped = [task for task, better in zip(self.tasks, passed, strict=True) if better]
+        order = sorted(everything, key=lambda number: -self.given.edits[number].support)
+        left = [number for number in order if self._cited(number)]
+        while left:
+            await self._controls(left)
+            tries = self._round(left)
+            if not tries:
+                break
+            passed = await self._pass([([*self.kept, number], task) for number, task in tries])
+            for (number, task), better in zip(tries, passed, strict=True):
+                if better is not None:
+                    self.with_it[number][task] = self.with_it[number].get(task, Outcomes()).plus(better)
+            for number in dict.fromkeys(number for number, _ in tries):
+                if await self._settled(number):
+                    left.remove(number)
+            left = [number for number in left if self._open(number)]
+        await self._sets(order)
+        return self._proof()
 
-    async def prove(self) -> tuple[Proof, Sequence[int]]:
-        edits, failures = self.given.edits, self.given.failures
-        everything = tuple(range(len(edits)))
-        together = await self._values([(attempt.task, everything, 0) for attempt in failures])
-        fixed = [
-            (attempt, value)
-            for attempt, value in zip(failures, together, strict=True)
-            if value is not None and value >= self._value(attempt) + _DIFFERENT
-        ]
-        needed, failing = await self.leave_one_out(fixed)
-        kept = [index for index in everything if needed[index]]
-        missed = await self._missed(kept, failing, 1)
-        if missed:
-            for index, tasks in (await self.cover(kept, missed)).items():
-                needed[index] = (*needed[index], *tasks)
-            kept = [index for index in everything if needed[index]]
-            missed = await self._missed(kept, fixed)
-        while (grounded := self._grounded(kept, needed, missed)) != kept:
-            kept = grounded
-            missed = await self._missed(kept, fixed)
-        evidence = tuple(
-            EditEvidence(
-                edit=edit,
-                kept=index in kept,
-                fixes=tuple(attempt.task.id for attempt, _ in fixed if attempt.id in edit.cites),
-                needed=needed[index],
-                copied=tuple(sorted(self.given.copied.get(index, ()))),
-            )
-            for index, edit in enumerate(edits)
-        )
-        proof = Proof(edits=evidence, failed=len(failures), voids=self.voids)
-        # A task whose attempt has no score was not seen to be fixed.
-        skill = self.given.variant(kept).hash
-        seen = {
-            attempt.task.id for attempt in self.attempts if attempt.skill_hash == skill and attempt.score is not None
-        }
-        still = tuple(a.task.id for a, best in fixed if (a, best) not in missed and a.task.id in seen)
-        if not kept or not still:
-            return await self._deleted(self._ended(proof, f"kept 0 of {len(edits)} edits; {self._passing(0)}"))
-        proof = proof.model_copy(update={"fixed": still, "accepted": True})
-        return self._ended(proof, f"kept {len(kept)} of {len(edits)} edits; {self._passing(len(still))}"), kept
+    def _cited(self, number: int) -> list[str]:
+        """The tasks that an edit cites, that pass with all edits, and that can speak for it."""
+        copied = self.given.copied.get(number, ())
+        cites = self.given.edits[number].cites
+        cited = [one.task.id for one in self.given.failures if one.id in cites]
+        return [task for task in cited if task in self.flipped and task not in copied]
 
-    def _grounded(
-        self, kept: Sequence[int], needed: Sequence[tuple[str, ...]], missed: Sequence[_Fixed]
-    ) -> Sequence[int]:
-        """Without what was needed only for tasks that fail after all, or whose answer it copies."""
-        lost = {attempt.task.id for attempt, _ in missed}
-        copied = self.given.copied
-        return [index for index in kept if not lost.union(copied.get(index, ())).issuperset(needed[index])]
+    def _open(self, number: int) -> list[str]:
+        """Those of them that the edits which stay do not explain."""
+        return [task for task in self._cited(number) if task not in self.explained]
 
-    def _passing(self, fixed: int) -> str:
-        better = "pass" if self.gate.metric == "hard" else "score higher"
-        return f"{fixed} of {len(self.given.failures)} failed tasks now {better}"
+    async def _controls(self, left: Sequence[int]) -> None:
+        """What the edits that stay do to the tasks that others cite: they may pass with these alone."""
+        skill = self.given.variant(sorted(self.kept)).hash
+        cited = dict.fromkeys(task for number in left for task in self._open(number))
+        tasks = [task for task in cited if self.controlled[task] != skill]
+        for task, passed in zip(tasks, await self._pass([(self.kept, task) for task in tasks]), strict=True):
+            self.controlled[task] = skill
+            if passed:
+                self.explained.add(task)
+            elif passed is not None:
+                self.without[task] = self.without[task].plus(False)
 
-    async def _deleted(self, proof: Proof) -> tuple[Proof, Sequence[int]]:
-        """Deletions, where no edit fixes anything: what is lost by none of the tasks is not worth its tokens, and may
-        be half of what misleads. The other half can only be found without it."""
-        kept = [index for index, edit in enumerate(self.given.edits) if edit.op == "delete"]
-        witnesses = self.given.witnesses
-        if not kept or not witnesses:
-            return proof, ()
-        before = [*self.given.failures, *witnesses]
-        values = await self._values([(attempt.task, kept, 0) for attempt in before])
-        lost = tuple(
-            attempt.task.id
-            for attempt, value in zip(before, values, strict=True)
-            if value is None or _worse(value, self._value(attempt))
-        )
-        proof = proof.model_copy(update={"guarded": len(witnesses), "lost": lost})
+    def _round(self, left: Sequence[int]) -> list[tuple[int, str]]:
+        """Edits and tasks to try next: no task for two edits, the least tried tasks of each first."""
+        used: set[str] = set()
+        tries: list[tuple[int, str]] = []
+        for number in left:
+            mine, seen = self._open(number), self.with_it[number]
+            free = [task for task in mine if task not in used and self._tells([*self.kept, number], task)]
+            if free:
+                free.sort(key=lambda task, seen=seen: sum(seen.get(task, Outcomes())))
+                tries += [(number, task) for task in free[:_AT_ONCE]]
+                used.update(mine)
+        return tries
+
+    def _tells(self, numbers: Sequence[int], task: str) -> bool:
+        """Whether another attempt would tell anything new."""
+        made = self.trials.get((task, self.given.variant(sorted(numbers)).hash), 0)
+        return made == 0 or self.given.repeats(self.tasks[task])
+
+    async def _settled(self, number: int) -> bool:
+        """Whether the account of an edit is closed; where it is won, the edit stays."""
+        bar, score = self._bar(number), self._account(number)
+        if score >= bar.won:
+            await self._confirm(number)
+            score = self._account(number)
+        if score >= bar.won:
+            if not await self._loses(number):
+                self.kept.append(number)
+                self.explained.update(task for task, seen in self.with_it[number].items() if seen.passed > seen.failed)
+                if score >= ADDITION.won:
+                    self.alone.add(number)
+            return True
+        if score <= bar.lost:
+            self.refuted.add(number)
+            return True
+        return sum(map(sum, self.with_it[number].values())) >= bar.most or not self._more(number)
+
+    def _more(self, number: int) -> bool:
+        return any(self._tells([*self.kept, number], task) for task in self._open(number))
+
+    def _bar(self, number: int) -> Bar:
+        if self.given.edits[number].op not in ("append", "insert_after"):
+            return REPLACEMENT
+        return ADDITION._replace(won=ADDITION.won + self.given.doubt)
+
+    def _account(self, number: int) -> float:
+        seen = [Seen(outcomes, self.without[task]) for task, outcomes in self.with_it[number].items()]
+        return account(seen, self.given.measure.noise)
+
+    async def _confirm(self, number: int) -> None:
+        """One task is attempted without the edit once more before it decides alone: of all tasks, the step has chosen
+        it for failing, and a task that only failed by bad luck passes with anything."""
+        won = [task for task, seen in self.with_it[number].items() if seen.passed]
+        if len(won) == 1 and (not self.kept or self._tells(self.kept, won[0])) and self._again(won[0]):
+            (passed,) = await self._pass([(self.kept, won[0])])
+            if passed is not None:
+                self.without[won[0]] = self.without[won[0]].plus(passed)
+
+    def _again(self, task: str) -> bool:
+        return self.given.repeats(self.tasks[task])
+
+    async def _loses(self, number: int) -> bool:
+        """Whether a solved task that needs what the edit takes away fails with it, twice."""
+        witnesses = [task for task in self.given.witnesses.get(number, ()) if task.id not in self.flipped]
+        self.tasks |= {task.id: task for task in witnesses}
+        self.first |= {task.id: 0.0 for task in witnesses if task.id not in self.first}
+        lost = [task.id for task in witnesses]
+        for _ in range(2):
+            passed = await self._pass([([*self.kept, number], task) for task in lost])
+            lost = [task for task, better in zip(lost, passed, strict=True) if better is False]
         if lost:
-            worse = f"{len(lost)} of {len(before)} tasks score lower with the deletions"
-            return self._ended(proof, f"{proof.reason}; {worse}"), ()
-        evidence = tuple(
-            one.model_copy(update={"kept": index in kept, "needed": ()}) for index, one in enumerate(proof.edits)
-        )
-        shorter = proof.model_copy(update={"accepted": True, "edits": evidence})
-        found = f"kept {len(kept)} of {len(evidence)} edits, all deletions; 0 of {len(before)} tasks score lower"
-        return self._ended(shorter, found), kept
+            self.notes[number] = f"{', '.join(lost)} failed with it"
+        return bool(lost)
 
-    def _ended(self, proof: Proof, reason: str) -> Proof:
-        return proof.model_copy(update={"reason": reason, "voids": self.voids})
+    async def _sets(self, order: Sequence[int]) -> None:
+        """Where a task passes with all edits and no edit alone explains it: a smallest set of edits that does."""
+        left = [number for number in order if number not in self.kept]
+        rest = [task for task in self.flipped if task not in self.explained]
+        if not rest or len(left) < 2:
+            return
+        task = rest[0]
+        group = [number for number in left if task in self._cited(number)]
+        group = group if len(group) > 1 else left
+        if not self._again(self.tasks[task]) or await self._one([], task) or not await self._one(group, task):
+            return
+        for number in reversed(group):
+            fewer = [each for each in group if each != number]
+            if len(fewer) > 1 and await self._one(fewer, task):
+                group = fewer
+        await self._confirm_set(group, [each for each in rest if any(each in self._cited(n) for n in group)] or [task])
 
-    async def leave_one_out(self, fixed: Sequence[_Fixed]) -> tuple[list[tuple[str, ...]], list[_Fixed]]:
-        """For each edit the tasks that it cites, that do better with all edits, and that do worse without it; and the
-        tasks that do not do better with the edits that are needed."""
-        everything = range(len(self.given.edits))
-        cited = [
-            (index, *theirs[0])
-            for index, edit in enumerate(self.given.edits)
-            if (theirs := [(attempt.task, value) for attempt, value in fixed if attempt.id in edit.cites])
-        ]
-        values = await self._values([(task, _without(everything, index), 0) for index, task, _ in cited])
-        once = [one for one, value in zip(cited, values, strict=True) if _worse(value, one[2])]
-        # Left out again, edits mostly turn out as before: what is left with them is attempted at the same time.
-        tries = [(task, _without(everything, index), trial) for index, task, _ in once for trial in (1, 2)]
-        left = [index for index, *_ in once]
-        values = await self._values(tries + [(attempt.task, left, 0) for attempt, _ in fixed if left])
-        needed: list[tuple[str, ...]] = [() for _ in everything]
-        for number, (index, task, best) in enumerate(once):
-            if any(_worse(value, best) for value in values[2 * number : 2 * number + 2]):
-                needed[index] = (task.id,)
-        if not left or not all(needed[index] for index in left):
-            return needed, await self._missed([index for index in left if needed[index]], fixed)
-        after = zip(fixed, values[len(tries) :], strict=True)
-        return needed, [one for one, value in after if _worse(value, one[1])]
+    async def _confirm_set(self, group: Sequence[int], tasks: Sequence[str]) -> None:
+        seen: dict[str, Outcomes] = {}
+        for turn in range(_SET_TRIES):
+            task = tasks[turn % len(tasks)]
+            if (passed := await self._one(group, task)) is not None:
+                seen[task] = seen.get(task, Outcomes()).plus(passed)
+            found = account([Seen(s, self.without[t]) for t, s in seen.items()], self.given.measure.noise)
+            if found >= ADDITION.won + self.given.doubt:
+                self.kept += group
+                self.explained.update(task for task, one in seen.items() if one.passed > one.failed)
+                self.notes |= dict.fromkeys(group, f"as one of {len(group)} edits that fix {', '.join(seen)} together")
+                return
+            if found <= ADDITION.lost:
+                return
 
-    async def _missed(self, kept: Sequence[int], fixed: Sequence[_Fixed], trial: int = 0) -> list[_Fixed]:
-        """Tasks that do better with all edits but not with those that are kept."""
-        if not kept:
-            return list(fixed)
-        values = await self._values([(attempt.task, kept, trial) for attempt, _ in fixed])
-        return [one for one, value in zip(fixed, values, strict=True) if _worse(value, one[1])]
+    async def _one(self, numbers: Sequence[int], task: str) -> bool | None:
+        (passed,) = await self._pass([([*self.kept, *numbers], task)])
+        if not numbers and passed is not None:
+            self.without[task] = self.without[task].plus(passed)
+        return passed
 
-    async def cover(self, kept: Sequence[int], missed: Sequence[_Fixed]) -> dict[int, tuple[str, ...]]:
-        """What is missing: for each task the best supported of the edits that cite it, where one is enough, else a
-        smallest set of all. The edits to add, with the tasks that need them."""
-        edits = self.given.edits
-        left = [index for index in range(len(edits)) if index not in kept]
-        citing = [[index for index in left if attempt.id in edits[index].cites] for attempt, _ in missed]
-        single = [(which, index) for which, indices in enumerate(citing) for index in indices]
-        values = await self._values([(missed[which][0].task, (*kept, index), 0) for which, index in single])
-        enough: dict[int, int] = {}
-        for (which, index), value in zip(single, values, strict=True):
-            if value is not None and not _worse(value, missed[which][1]):
-                enough.setdefault(which, index)
-        added: dict[int, tuple[str, ...]] = {}
-        for which, index in enough.items():
-            added[index] = (*added.get(index, ()), missed[which][0].task.id)
-        rest = [which for which in range(len(missed)) if which not in enough]
-
-        async def smallest(which: int) -> list[int]:
-            attempt, best = missed[which]
-
-            async def works(part: Sequence[int]) -> bool:
-                (value,) = await self._values([(attempt.task, (*kept, *part), 0)])
-                return not _worse(value, best)
-
-            return await explain([*citing[which], *(i for i in left if i not in citing[which])], works)
-
-        for which, found in zip(rest, await together(smallest(which) for which in rest), strict=True):
-            for index in found:
-                added[index] = (*added.get(index, ()), missed[which][0].task.id)
-        return added
-
-    async def _values(self, wanted: Sequence[tuple[Task, Sequence[int], int]]) -> list[float | None]:
-        """What each task scores with the edits of these numbers in this trial; None without a score."""
-        numbers = {tuple(sorted(edits)) for _, edits, _ in wanted}
-        skills = {edits: self.given.variant(edits) for edits in numbers}
-        planned = [PlannedAttempt(task, skills[tuple(sorted(edits))], trial) for task, edits, trial in wanted]
-        tries = digest([[each.task.id, each.skill.hash, each.trial] for each in planned])
-        key = {"stage": "probe", "step": self.step, "tries": tries}
+    async def _pass(self, wanted: Sequence[tuple[Sequence[int], str]]) -> list[bool | None]:
+        """Whether tasks do better than their failure with the edits of these numbers, in a new trial; None without a
+        score."""
+        planned: list[PlannedAttempt] = []
+        current = self.given.variant(()).hash
+        for numbers, task in wanted:
+            skill = self.given.variant(sorted(numbers))
+            key, known = (task, skill.hash), self.given.known.get(task)
+            made = known.trials if known is not None and skill.hash == current == known.skill else 0
+            trial = self.trials.get(key, made)
+            self.trials[key] = trial + 1
+            planned.append(PlannedAttempt(self.tasks[task], skill, trial))
+        key = {
+            "stage": "probe",
+            "step": self.step,
+            "tries": digest([[p.task.id, p.skill.hash, p.trial] for p in planned]),
+        }
         attempts = await self.rollout.settle(planned, "train", key) if planned else ()
         self.attempts += attempts
-        return [None if attempt.score is None else self._value(attempt) for attempt in attempts]
+        measure = self.given.measure
+        return [
+            None if attempt.score is None else measure.better(attempt, self.first[attempt.task.id])
+            for attempt in attempts
+        ]
 
-    def _value(self, attempt: Attempt) -> float:
-        assert attempt.score is not None
-        return attempt.score.value(self.gate.metric, self.gate.mixed_weight)
+    def _proof(self) -> Proof:
+        evidence = tuple(self._evidence(number) for number in range(len(self.given.edits)))
+        noise, failed = self.given.measure.noise, len(self.given.failures)
+        fixed = tuple(task for task in self.flipped if self.kept and task in self.explained)
+        better = "pass" if self.given.measure.gate.metric == "hard" else "score higher"
+        return Proof(
+            accepted=bool(self.kept),
+            reason=f"kept {len(self.kept)} of {len(evidence)} edits; {len(fixed)} of {failed} failed tasks now {better}",
+            edits=evidence,
+            failed=failed,
+            fixed=fixed,
+            regained=round(noise.regained, 3),
+            lost=round(noise.lost, 3),
+            voids=len({attempt.id for attempt in self.attempts if attempt.score is None}),
+        )
 
+    def _evidence(self, number: int) -> EditEvidence:
+        edit, seen = self.given.edits[number], self.with_it[number]
+        standing: Standing = "proved" if number in self.alone else "trusted" if number in self.kept else "not tested"
+        cited = [one.task.id for one in self.given.failures if one.id in edit.cites]
+        return EditEvidence(
+            edit=edit,
+            kept=number in self.kept,
+            standing=standing,
+            fixes=tuple(task for task in cited if task in self.flipped),
+            needed=tuple(task for task, outcomes in seen.items() if outcomes.passed > outcomes.failed),
+            passed=sum(outcomes.passed for outcomes in seen.values()),
+            failed=sum(outcomes.failed for outcomes in seen.values()),
+            passed_without=sum(self.without[task].passed for task in seen),
+            failed_without=sum(self.without[task].failed for task in seen),
+            note=self.notes.get(number, ""),
+            copied=tuple(sorted(self.given.copied.get(number, ()))),
+        )
 
-def _without(numbers: Sequence[int], one: int) -> list[int]:
-    return [number for number in numbers if number != one]
-
-
-def _worse(value: float | None, than: float) -> bool:
-    """A score is lower by as much as counts. One that is missing says nothing."""
-    return value is not None and value <= than - _DIFFERENT
+    def tested(self) -> Iterator[Tested]:
+        """What the tasks scored before and after."""
+        after: dict[str, float] = {}
+        everything = range(len(self.given.edits))
+        for numbers in (everything, sorted(self.kept) or everything):
+            skill = self.given.variant(numbers).hash
+            scored = (attempt for attempt in self.attempts if attempt.score is not None)
+            after |= {one.task.id: self.given.measure.value(one) for one in scored if one.skill_hash == skill}
+        for attempt in self.given.failures:
+            name = attempt.task.id
+            yield Tested(task=name, before=self.first[name], after=after.get(name))

@@ -1,4 +1,4 @@
-"""How a search ends that does not steer by validation: the skill is tidied, then shown to be better, or not."""
+"""The hand-out: the skill of a search that does not steer by validation is shown to be better there, or not."""
 
 import random
 from collections.abc import Sequence
@@ -7,17 +7,14 @@ from math import fsum
 from etude.comparison import ERROR, FRESH, decide
 from etude.concurrency import together
 from etude.intervals import difference_interval
-from etude.records import AppliedEdit, Candidate, Evaluation, Skill, TrainState, Verdict
+from etude.records import Evaluation, Skill, TrainState
 from etude.run_log import RunLog, counted
-from etude.searches.telling import doubts, removals
-from etude.skill import apply_edits
+from etude.stages.contest import wealth
 from etude.stages.evaluation import by_task, evaluate
-from etude.stages.gate import GateResult
-from etude.stages.losses import losses
-from etude.stages.state import after_verdict
-from etude.stages.tidy import superfluous, unmissed
 from etude.workbench import Workbench
 
+_WAVE = 8
+"""Validation tasks that are attempted at once while the race is on: eight clear gains are enough to end it."""
 _MORE = 40
 """Training tasks that are attempted again where validation does not show a gain."""
 _SUSPECTED = 0.25
@@ -25,48 +22,10 @@ _SUSPECTED = 0.25
 target loses with `ERROR`."""
 
 
-async def tidied(bench: Workbench, log: RunLog, state: TrainState) -> TrainState:
-    """Remove from the best skill the lines by which one of several targets does worse, and those that nothing misses.
-
-    Raises:
-        VoidStop: too many attempts errored.
-    """
-    skill = state.best
-    if skill.hash == bench.skill.hash:
-        return state
-    log.begin("tidy", state.step, state.epoch)
-    harmful, voids = await losses(bench.rollout, skill, list(doubts(bench, state)), bench.config.gate, state.step)
-    skill = _without(skill, harmful)
-    named = await superfluous(bench.optimizer(state.meta_skill), skill)
-    tried = removals(named, state, bench.config.train.seed)
-    gone, errored = await unmissed(bench.rollout, skill, tried, state.step)
-    state = state.model_copy(update={"voids": state.voids + voids + errored})
-    edits = harmful + tuple(AppliedEdit(edit=edit, fate="applied" if edit in gone else "dropped") for edit in named)
-    parts = [f"{counted(len(harmful), 'line')} by which a target does worse"] if harmful else []
-    parts += [f"{len(gone)} of {len(named)} lines that seem superfluous"] if named or not harmful else []
-    reason = f"removed {', and '.join(parts)}"
-    log.end("tidy", state.step, reason, idle=not edits)
-    if not harmful and not gone:
-        return state
-    before = state.model_copy(update={"step": state.step + 1})
-    candidate = Candidate(skill=_without(state.best, edits), origin="tidy", edits=edits)
-    place, verdict = f"steps/{before.step:04d}", Verdict(accepted=True, reason=reason)
-    log.made(place, before, candidate, "")
-    after = after_verdict(before, candidate, verdict)
-    after = after.model_copy(update={"current": candidate.skill, "best": candidate.skill})
-    log.decided(place, (before, after), candidate, GateResult(verdict=verdict), "")
-    return after
-
-
-def _without(skill: Skill, deleted: Sequence[AppliedEdit]) -> Skill:
-    edits = [one.edit for one in deleted if one.fate == "applied"]
-    return skill.with_text(apply_edits(skill.text, edits)[0])
-
-
 async def validated(bench: Workbench, log: RunLog, state: TrainState) -> TrainState:
-    """Score the best and the initial skill on the validation tasks. Where these do not show that the best one is
-    better (one-sided, 95%), or one of several targets seems to lose, training tasks are attempted again; where it is
-    the same with these, the initial one is what the run hands out.
+    """Score the best and the initial skill on validation tasks, until it is clear that the best one is better. Where
+    these do not show it, or one of several targets seems to lose, training tasks are attempted again; where it is the
+    same with these, the initial one is what the run hands out.
 
     Raises:
         VoidStop: more attempts are void than `limits.max_void_eval` allows.
@@ -74,7 +33,7 @@ async def validated(bench: Workbench, log: RunLog, state: TrainState) -> TrainSt
     tasks = bench.tasks["val"]
     skills = [bench.skill] if state.best.hash == bench.skill.hash else [bench.skill, state.best]
     log.begin("validation", state.step, state.epoch, len(skills) * len(tasks))
-    first, *others = await together(evaluate(bench.rollout, skill, tasks, "val") for skill in skills)
+    first, *others = await _raced(bench, skills)
     best = others[0] if others else first
     why = await _unproven(bench, state, first, best) if others else ""
     means = ["every attempt errored" if mean is None else f"{mean:.3f}" for mean in map(log.mean, (first, *others))]
@@ -84,6 +43,28 @@ async def validated(bench: Workbench, log: RunLog, state: TrainState) -> TrainSt
     if why:
         update |= {"best": bench.skill, "best_val": first, "withheld": state.best, "withheld_why": why}
     return state.model_copy(update=update)
+
+
+async def _raced(bench: Workbench, skills: Sequence[Skill]) -> list[Evaluation]:
+    """Both skills on validation tasks, a few at a time, until bets that the second is better have come to 1 / ERROR.
+    Where the test is left out, validation is all that is reported, and each of several targets has to be shown not to
+    lose: then all tasks are attempted."""
+    tasks = bench.tasks["val"]
+    whole = len(skills) < 2 or len(bench.config.targets) > 1 or not (bench.config.test.enabled and bench.tasks["test"])
+    size = max(1, len(tasks)) if whole else _WAVE
+    found: list[Evaluation] = []
+    for start in range(0, max(1, len(tasks)), size):
+        wave = tasks[start : start + size]
+        more = await together(evaluate(bench.rollout, skill, wave, "val") for skill in skills)
+        found = [one.plus(other) for one, other in zip(found, more, strict=True)] if found else more
+        if not whole and wealth(_gains(bench, *found)) >= 1 / ERROR:
+            break
+    return found
+
+
+def _gains(bench: Workbench, before: Evaluation, after: Evaluation) -> list[float]:
+    old, new = _both(bench, _values(bench, before), _values(bench, after))
+    return [b - a for a, b in zip(old, new, strict=True)]
 
 
 async def _unproven(bench: Workbench, state: TrainState, before: Evaluation, after: Evaluation) -> str:
@@ -120,7 +101,8 @@ def _losing(bench: Workbench, old: dict[str, float], new: dict[str, float], erro
 def _shown(bench: Workbench, old: dict[str, float], new: dict[str, float]) -> tuple[bool, bool]:
     """Whether it is clear that the new values are higher, and whether they are."""
     before, after = _both(bench, old, new)
-    return bool(before) and decide(before, after).verdict == "ship", sum(after) > sum(before)
+    won = wealth([b - a for a, b in zip(before, after, strict=True)]) >= 1 / ERROR
+    return bool(before) and (won or decide(before, after).verdict == "ship"), sum(after) > sum(before)
 
 
 def _both(bench: Workbench, old: dict[str, float], new: dict[str, float]) -> tuple[list[float], list[float]]:
