@@ -2,7 +2,7 @@
 
 from etude.records.attempts import Attempt, Role, Trajectory, role_of
 from etude.records.base import Record, as_text, brief, canonical, digest
-from etude.records.decisions import EditEvidence, Evaluation, LedgerEntry, Proof, Tested, TrainState, Verdict
+from etude.records.decisions import EditEvidence, Evaluation, LedgerEntry, Proof, Tally, Tested, TrainState, Verdict
 from etude.records.edits import AppliedEdit, Candidate, Edit, EditFate, Patch, PatchOp, SuggestionOp
 from etude.records.messages import (
     ChatRequest,
@@ -49,6 +49,7 @@ __all__ = [
     "Skill",
     "Split",
     "SuggestionOp",
+    "Tally",
     "Task",
     "Tested",
     "TextPart",

@@ -264,7 +264,8 @@ class EvidenceSearch(Search):
     ) -> list[Reflection]:
         self.log.begin("reflect", state.step, state.epoch)
         settings = self._config.reflect.model_copy(update={"failure_only": True})
-        context = Context(state.current, _PROPOSED, state.ledger, earlier)
+        told, before = self._bench.told, state.tallies[:-1]
+        context = Context(state.current, _PROPOSED, state.ledger, earlier, told=told, tallies=before)
         reflections = await reflect(self._bench.optimizer(state.meta_skill), attempts, context, settings, seed)
         self.log.write(f"steps/{state.step:04d}/patches.json", reflections)
         self.log.reflected(state.step, reflections)
