@@ -53,6 +53,22 @@ def reasoned() -> list[Attempt]:
     ]
 
 
+def patterned() -> list[Attempt]:
+    """As many at which the agent reasons in a few lines, and nothing is cut."""
+    said = "I look at what the message asks for. " * 20
+    return [
+        each.model_copy(
+            update={
+                "trajectory": Trajectory(
+                    answer=each.trajectory.answer,
+                    messages=(user(each.task.input), assistant(f"{said}Answer: {each.trajectory.answer}")),
+                )
+            }
+        )
+        for each in labelled()
+    ]
+
+
 def ledger() -> list[LedgerEntry]:
     """Four rules that stand in the skill, and two that went."""
     why, fixed = "as good without it: ticket-3, ticket-7", ("ticket-2", "ticket-5")
@@ -71,8 +87,15 @@ async def length(attempts: Sequence[Attempt], edits: Sequence[LedgerEntry], **kn
 
 @pytest.mark.parametrize(
     ("attempts", "edits", "before"),
-    [(labelled(), [], 6757), (labelled(), ledger(), 7830), (reasoned(), [], 73160), (reasoned(), ledger(), 74233)],
-    ids=["short answers", "short answers, with edits", "long transcripts", "long transcripts, with edits"],
+    [
+        (labelled(), [], 6_757),
+        (labelled(), ledger(), 7_830),
+        (patterned(), [], 14_974),
+        (patterned(), ledger(), 16_047),
+        (reasoned(), [], 73_160),
+        (reasoned(), ledger(), 74_233),
+    ],
+    ids=["one word", "one word, with edits", "some lines", "some lines, with edits", "long", "long, with edits"],
 )
 async def test_all_that_is_told_takes_no_more_room(
     attempts: list[Attempt], edits: list[LedgerEntry], before: int

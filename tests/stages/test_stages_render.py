@@ -15,6 +15,7 @@ from etude.records import (
     LedgerEntry,
     Message,
     Patch,
+    Score,
     Skill,
     TextPart,
     ToolCall,
@@ -92,8 +93,13 @@ def test_a_skill_with_a_learned_block_comes_with_what_may_change_in_it() -> None
 
 def test_an_attempt_is_shown_with_its_id_score_and_feedback() -> None:
     block = attempt_block(attempt("a-1", 0.5, feedback="Expected 7.", answer="8"), 1000)
-    for part in ('id="a-1"', 'hard="0.5"', "Question of task-of-a-1", "Thoughts of a-1", "8", "Expected 7."):
+    for part in ('id="a-1"', 'score="0.5"', "Question of task-of-a-1", "Thoughts of a-1", "8", "Expected 7."):
         assert part in block
+
+
+def test_the_outcome_is_shown_where_an_attempt_did_not_end_as_it_should_and_two_numbers_where_they_differ() -> None:
+    partly = attempt("a-1").model_copy(update={"outcome": "failed", "score": Score(hard=0, soft=0.25)})
+    assert attempt_block(partly, 1000).startswith('<attempt id="a-1" outcome="failed" hard="0" soft="0.25" data=')
 
 
 def test_the_task_is_not_repeated_in_the_transcript() -> None:
@@ -167,7 +173,7 @@ def test_every_tag_of_an_attempt_carries_a_mark_that_its_text_does_not(answer: s
     assert re.fullmatch("[0-9a-f]{8}", mark_of(block))
     assert tags(block) == TAGS
     assert block.count(mark_of(block)) == len(TAGS)
-    assert block.startswith('<attempt id="a-1" outcome="completed" hard="0" soft="0" data=')
+    assert block.startswith('<attempt id="a-1" score="0" data=')
 
 
 def test_attempts_that_differ_carry_different_marks() -> None:
@@ -286,9 +292,17 @@ def test_a_transcript_that_is_the_answer_is_not_shown_again() -> None:
     assert "transcript" in said("", assistant(""))
 
 
-def test_an_answer_between_its_tags_at_the_end_of_the_transcript_is_not_shown_again() -> None:
-    assert "<answer data=" not in said("7", assistant("It is 3 + 4.\n<answer>\n7\n</answer>\n"))
-    for text in ("<answer>17</answer>", "<answer>7</answer> or so", "The answer is 7", "<answer>7</answer>\n7"):
+def test_an_answer_that_the_transcript_plainly_ends_with_is_not_shown_again() -> None:
+    for text in ("It is 3 + 4.\n<answer>\n7\n</answer>\n", "It is 3 + 4. Answer: 7"):
+        assert "<answer data=" not in said("7", assistant(text))
+    assert "<answer data=" in said("", assistant("Answer: "))
+    for text in (
+        "Answer: 17",
+        "<answer>17</answer>",
+        "<answer>7</answer> or so",
+        "The answer is 7",
+        "<answer>7</answer>\n7",
+    ):
         assert "<answer data=" in said("7", assistant(text))
 
 

@@ -5,7 +5,7 @@ import json
 from collections.abc import Collection, Sequence
 
 from etude.prompts.cuts import cut_middle
-from etude.records import Attempt, Edit, LedgerEntry, Patch, Skill
+from etude.records import Attempt, Edit, LedgerEntry, Patch, Score, Skill
 from etude.skill import Document
 from etude.stages.shared.transcript import ends_with, files_text, only_answers, transcript_text
 
@@ -68,8 +68,8 @@ def told_block(models: Sequence[tuple[str, float | None]], instructions: str) ->
 
 def attempt_block(attempt: Attempt, limit: int, lapse: bool = False) -> str:
     """One attempt with its id, task, transcript, changed files, answer and feedback, about `limit` characters in all.
-    What stands in it already is left out: a transcript that is the answer, an answer between its tags at the end of
-    the transcript, and that an attempt that passed is correct.
+    What stands in it already is left out: a transcript that is the answer, an answer that the transcript plainly
+    ends with, and that an attempt that passed is correct.
 
     Every tag carries a hash of what stands inside, so that no answer can close it and forge another attempt.
 
@@ -95,11 +95,19 @@ def attempt_block(attempt: Attempt, limit: int, lapse: bool = False) -> str:
     if attempt.solved and shown["feedback"] == "correct":
         del shown["feedback"]
     mark = _mark("".join(shown.values()))
-    numbers = f' hard="{score.hard:g}" soft="{score.soft:g}"' if score else ""
     inner = "".join(f"<{name} data={mark}>\n{text}\n</{name} data={mark}>\n" for name, text in shown.items())
-    head = f'<attempt id="{attempt.id}" outcome="{attempt.outcome}"{numbers} data={mark}>'
+    outcome = "" if attempt.outcome == "completed" else f' outcome="{attempt.outcome}"'
+    head = f'<attempt id="{attempt.id}"{outcome}{_numbers(score)} data={mark}>'
     note = f"{_PASSED_AGAIN}\n" if lapse else ""
     return f"{head}\n{note}{inner}</attempt data={mark}>"
+
+
+def _numbers(score: Score | None) -> str:
+    if score is None:
+        return ""
+    if score.hard == score.soft:
+        return f' score="{score.hard:g}"'
+    return f' hard="{score.hard:g}" soft="{score.soft:g}"'
 
 
 def edit_budget_line(budget: int, noun: str = "edits") -> str:

@@ -59,9 +59,12 @@ def only_answers(attempt: Attempt) -> bool:
 
 
 def ends_with(transcript: str, answer: str) -> bool:
-    """A transcript ends with the answer between the tags that say so."""
-    said, mark, end = transcript.rstrip().rpartition("</answer>")
-    return bool(mark and answer.strip()) and not end and said.rpartition("<answer>")[2].strip() == answer.strip()
+    """A transcript ends with the answer, between the tags that say so or behind the words that do."""
+    said, answer = transcript.rstrip(), answer.strip()
+    inside = said.removesuffix("</answer>")
+    if not answer or inside == said:
+        return bool(answer) and said.lower().endswith(f"answer: {answer.lower()}")
+    return inside.rpartition("<answer>")[2].strip() == answer
 
 
 def files_text(attempt: Attempt, limit: int) -> str:
