@@ -14,11 +14,12 @@ from etude.events import Event, SpendChanged
 from etude.models import Structured
 from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel, Environment, Executor, Sink, Wrapper
-from etude.records import Attempt, Candidate, ChatRequest, LedgerEntry, Reply, Skill, Split, Task, TrainState
+from etude.records import Attempt, Candidate, ChatRequest, LedgerEntry, Reply, Skill, Split, Task, TrainState, role_of
 from etude.records.doubts import Doubt
 from etude.stages.gate import GateResult
 from etude.stages.shared.golds import Golds
 from etude.stages.shared.optimizer import Optimizer
+from etude.stages.shared.render import told_block
 from etude.stages.shared.rollout import Rollout
 from etude.store import RunFolder, SqliteSpend
 
@@ -162,6 +163,17 @@ class Workbench:
     def golds(self) -> Golds:
         """The gold answers of the training tasks."""
         return Golds(self.tasks["train"])
+
+    @property
+    def told(self) -> str:
+        """What an optimizer is told of the agent: its models, and what they are told besides skill and task."""
+        sections = self.config.models
+        models = [
+            ("a person" if model.answered_by_hand else model.name, sections[place].temperature)
+            for place, model in self.models.items()
+            if role_of(place) == "target"
+        ]
+        return told_block(models, self.rollout.agent.told)
 
     def split(self, name: Split) -> Sequence[Task]:
         """The tasks of a split. Raises DataError: there are none."""

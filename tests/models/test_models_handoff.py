@@ -150,6 +150,14 @@ def test_a_schema_is_shown_and_what_is_said_cannot_leave_its_fence(tmp_path):
     )
 
 
+def test_a_form_that_the_instructions_show_is_not_shown_again(tmp_path):
+    messages = (system('Reply with JSON: {"edits": [string]}'), user("Hello."))
+    ask(a_model(tmp_path), ChatRequest(messages=messages, response_schema=SCHEMA))
+    heading, form = questions(tmp_path)[0].read_text().rpartition("## Form of the answer\n\n")[1:]
+    assert heading
+    assert form == "The answer is one JSON object of the form that the instructions show, and nothing else.\n"
+
+
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
@@ -205,8 +213,9 @@ def answer_open(folder: Path) -> int:
     """Answers as the simulated world does whatever has no answer yet."""
     still = [path for path in questions(folder) if not (folder / "answers" / path.name).exists()]
     for path in still:
-        request = read_back(path.read_text(encoding="utf-8"))
-        reply = respond("target" if request.response_schema is None else "optimizer", request)
+        page = path.read_text(encoding="utf-8")
+        request = read_back(page)
+        reply = respond("optimizer" if "\n## Form of the answer\n" in page else "target", request)
         answer(path, reply.text)
     return len(still)
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from etude.models.wrappers.schema import skeleton, strict_schema
+from etude.models.wrappers.schema import is_shown, skeleton, strict_schema
 
 
 class Cat(BaseModel):
@@ -88,3 +88,23 @@ def test_a_type_that_refers_to_itself_is_refused(reply_type: type[BaseModel]):
 def test_a_type_with_a_free_form_mapping_is_refused():
     with pytest.raises(TypeError, match="Free: Free has a free-form mapping"):
         strict_schema(Free)
+
+
+class Street(BaseModel):
+    street: str
+    cats: list[Cat]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('Be kind.\nReply with JSON: {"street": string, "cats": [{"kind": string, "lives": integer}]}', True),
+        ('Reply with JSON: {"street": string, "cats": []}', False),
+        ('Reply with JSON: {"street": string,\n"cats": [{"kind": string, "lives": integer}]}', False),
+        ('{"street": string, "cats": [{"kind": string, "lives": integer}]}', False),
+        ("", False),
+    ],
+    ids=["in one line", "without what is inside", "in two lines", "not asked for", "nothing"],
+)
+def test_a_form_is_shown_where_a_line_that_asks_for_json_names_all_of_it(text: str, shown: bool):
+    assert is_shown(strict_schema(Street), ["Something else.", text]) is shown

@@ -139,6 +139,15 @@ async def test_the_last_rung_shows_the_skeleton_at_the_end_of_the_last_user_mess
     assert [message.role for message in model.requests[-1].messages] == ["system", "user"]
 
 
+async def test_the_last_rung_does_not_show_a_form_again_that_the_instructions_show():
+    model = ScriptedModel([GOOD])
+    form = 'Reply with JSON: {"reasoning": string, "edits": [{"op": string, "content": string}]}'
+    await Structured(model, rung="prompt").ask((system(form), user("Improve this.")), Patch)
+    assert model.requests[0].messages[1].text == (
+        "Improve this.\nReply with one JSON object of the form that the instructions show, and nothing else."
+    )
+
+
 async def test_the_ladder_can_be_entered_further_down():
     model = ScriptedModel([GOOD])
     await Structured(model, rung="prompt").ask(ASKED, Patch)

@@ -99,6 +99,25 @@ def reader(*edits: dict[str, Any]) -> ScriptedModel:
     return ScriptedModel(answer)
 
 
+@pytest.mark.parametrize("policy", ["evidence", "paper"])
+def test_the_optimizer_is_told_of_the_agent_and_how_the_score_moved(policy: str, tmp_path) -> None:
+    optimizer = reader()
+    given = {"optimizer": optimizer, "prompts": {"chat": "Answer between <answer> and </answer>."}}
+    target = {"model": "simulated:target", "temperature": 0.5}
+    run(tmp_path, given=given, search={"policy": policy}, target=target, train={"epochs": 1, "batch_size": 20})
+    first, *_, last = [request.messages[1].text for request in optimizer.requests]
+    assert first.startswith(
+        "# The agent\n\nIts model: simulated:target at temperature 0.5. "
+        "Besides skill and task it is told:\n\n<told data="
+    )
+    assert "\nAnswer between <answer> and </answer>.\n</told" in first
+    assert " attempts failed" in first
+    assert "Solved in the steps before" not in first
+    view = steps(tmp_path, "rollout")[0]
+    solved = sum(row["score"]["hard"] >= 1 for row in view)
+    assert f"Solved in the steps before: {solved}/{len(view)}" in last
+
+
 def test_an_edit_that_names_a_task_is_left_out_and_the_search_ends_after_five_such_steps(tmp_path) -> None:
     named = reader({"content": f"- In {TRAIN[0].id} be careful, and in {' '.join(task.id for task in TRAIN)}."})
     summary = run(tmp_path, given={"optimizer": named}, train={"epochs": 2, "batch_size": 40})

@@ -15,6 +15,7 @@ from etude.records import (
     LedgerEntry,
     Message,
     Patch,
+    Score,
     Skill,
     TextPart,
     ToolCall,
@@ -32,6 +33,7 @@ from etude.stages.shared.render import (
     ledger_block,
     patches_block,
     skill_block,
+    told_block,
 )
 
 
@@ -91,8 +93,13 @@ def test_a_skill_with_a_learned_block_comes_with_what_may_change_in_it() -> None
 
 def test_an_attempt_is_shown_with_its_id_score_and_feedback() -> None:
     block = attempt_block(attempt("a-1", 0.5, feedback="Expected 7.", answer="8"), 1000)
-    for part in ('id="a-1"', 'hard="0.5"', "Question of task-of-a-1", "Thoughts of a-1", "8", "Expected 7."):
+    for part in ('id="a-1"', 'score="0.5"', "Question of task-of-a-1", "Thoughts of a-1", "8", "Expected 7."):
         assert part in block
+
+
+def test_the_outcome_is_shown_where_an_attempt_did_not_end_as_it_should_and_two_numbers_where_they_differ() -> None:
+    partly = attempt("a-1").model_copy(update={"outcome": "failed", "score": Score(hard=0, soft=0.25)})
+    assert attempt_block(partly, 1000).startswith('<attempt id="a-1" outcome="failed" hard="0" soft="0.25" data=')
 
 
 def test_the_task_is_not_repeated_in_the_transcript() -> None:
@@ -166,7 +173,7 @@ def test_every_tag_of_an_attempt_carries_a_mark_that_its_text_does_not(answer: s
     assert re.fullmatch("[0-9a-f]{8}", mark_of(block))
     assert tags(block) == TAGS
     assert block.count(mark_of(block)) == len(TAGS)
-    assert block.startswith('<attempt id="a-1" outcome="completed" hard="0" soft="0" data=')
+    assert block.startswith('<attempt id="a-1" score="0" data=')
 
 
 def test_attempts_that_differ_carry_different_marks() -> None:
@@ -219,13 +226,96 @@ def rows(block: str) -> list[dict[str, object]]:
         ({"accepted": None}, "made, not evaluated"),
         ({"accepted": None, "change": 0.1}, "passed validation, but the gain may be luck"),
         ({"fate": "repaired", "accepted": True}, "accepted"),
+        ({"needed": ("t1", "t2")}, "accepted, fixed t1, t2"),
+        ({"needed": tuple(f"t{n}" for n in range(6))}, "accepted, fixed t0, t1, t2, t3 and 2 more"),
         ({"fate": "missed", "accepted": True}, "not made (missed)"),
+        ({"fate": "missed", "accepted": True, "why": "no such line"}, "not made (missed: no such line)"),
+        ({"fate": "dropped", "accepted": None}, "dropped"),
+        ({"fate": "dropped", "accepted": None, "why": "as good without it: t1"}, "dropped: as good without it: t1"),
+        ({"fate": "dropped", "accepted": None, "why": "x" * 200}, f"dropped: {'x' * 160}..."),
         ({"fate": "protected", "accepted": None}, "not made (protected)"),
     ],
 )
 def test_the_ledger_says_what_came_of_an_edit(fields: dict[str, object], outcome: str) -> None:
     (row,) = rows(ledger_block([entry(3, append("Sort.", "a", "b"), **fields)], 5))
     assert row == {"step": 3, "op": "append", "target": "", "content": "Sort.", "support": 2, "outcome": outcome}
+
+
+def test_accepted_edits_that_stand_in_the_skill_share_a_line_with_the_tasks_they_fixed() -> None:
+    ledger = [
+        entry(1, append("- Sort.\n"), needed=("t1",)),
+        entry(1, append("- Add."), needed=("t2", "t3")),
+        entry(2, append("- Trim.")),
+        entry(2, append("- Count.")),
+        entry(3, Edit(op="delete", target="- Guess.")),
+        entry(3, append("- Add."), fate="dropped", accepted=None),
+    ]
+    block = ledger_block(ledger, 5, skill=Skill(text="# Rules\n\n- Sort.\n- Add.\n- Trim.\n"))
+    first, *others = rows(block)
+    assert first == {
+        "accepted edits that stand in the skill above": 3,
+        "tasks that they fixed": {"- Sort.": "t1", "- Add.": "t2, t3"},
+    }
+    assert [(row["op"], row["content"], row["outcome"]) for row in others] == [
+        ("append", "- Count.", "accepted"),
+        ("delete", "", "accepted"),
+        ("append", "- Add.", "dropped"),
+    ]
+    assert len(rows(ledger_block(ledger, 5))) == 5
+    assert ledger_block(ledger, 0, skill=Skill(text="- Sort.")) == ""
+
+
+def test_what_the_agent_is_told_stands_below_its_models_and_in_a_fence() -> None:
+    block = told_block([("openai:small", 0.0), ("openai:large", None)], "Be brief.")
+    assert block.startswith(
+        "# The agent\n\nIts model: openai:small at temperature 0, openai:large. "
+        "Besides skill and task it is told:\n\n<told data="
+    )
+    assert "\nBe brief.\n</told data=" in block
+    assert told_block([("a person", None)], " ") == "# The agent\n\nIts model: a person."
+    assert "characters left out" in told_block([("m", None)], "x" * 5000)
+
+
+def said(answer: str, *messages: Message, hard: float = 0.0, feedback: str = "f") -> str:
+    shown = attempt("a-1", hard, feedback=feedback).model_copy(
+        update={"trajectory": Trajectory(answer=answer, messages=(user("Question of task-of-a-1"), *messages))}
+    )
+    return attempt_block(shown, 1000)
+
+
+def test_a_transcript_that_is_the_answer_is_not_shown_again() -> None:
+    block = said("billing", assistant(" billing\n"))
+    assert "transcript" not in block
+    assert "\nbilling\n</answer" in block
+    for messages in ([assistant("billing."), assistant("billing")], [assistant("billing."), user("billing")], []):
+        assert "transcript" in said("billing", *messages)
+    assert "transcript" in said("", assistant(""))
+
+
+def test_an_answer_that_the_transcript_plainly_ends_with_is_not_shown_again() -> None:
+    for text in ("It is 3 + 4.\n<answer>\n7\n</answer>\n", "It is 3 + 4. Answer: 7"):
+        assert "<answer data=" not in said("7", assistant(text))
+    assert "<answer data=" in said("", assistant("Answer: "))
+    for text in (
+        "Answer: 17",
+        "<answer>17</answer>",
+        "<answer>7</answer> or so",
+        "The answer is 7",
+        "<answer>7</answer>\n7",
+    ):
+        assert "<answer data=" in said("7", assistant(text))
+
+
+def test_that_an_attempt_which_passed_is_correct_is_not_said_twice() -> None:
+    assert "feedback" not in said("7", assistant("Hm."), hard=1.0, feedback="correct")
+    assert "\nwell done\n</feedback" in said("7", assistant("Hm."), hard=1.0, feedback="well done")
+    assert "\ncorrect\n</feedback" in said("7", assistant("Hm."), feedback="correct")
+
+
+def test_a_lapse_is_called_one_outside_of_what_the_attempt_says() -> None:
+    block = attempt_block(attempt("a-1"), 1000, lapse=True)
+    assert block.splitlines()[1] == "(Tried again with the same skill, it passed: it may need no new rule.)"
+    assert "Tried again" not in attempt_block(attempt("a-1"), 1000)
 
 
 def test_the_ledger_shows_the_ends_of_a_whole_document_only() -> None:

@@ -4,8 +4,19 @@ import pytest
 from stages_doubles import append, attempt, evaluation
 
 from etude.config import GateSection
-from etude.records import AppliedEdit, Candidate, Edit, Evaluation, Score, Skill, TrainState, Verdict
-from etude.stages.state import accept, after_rollout, after_verdict
+from etude.records import (
+    AppliedEdit,
+    Candidate,
+    Edit,
+    EditEvidence,
+    Evaluation,
+    Proof,
+    Score,
+    Skill,
+    TrainState,
+    Verdict,
+)
+from etude.stages.state import accept, after_proof, after_rollout, after_verdict
 
 OLD, NEW = Skill(text="old"), Skill(text="new")
 START = TrainState(step=3, current=OLD, best=OLD, current_val=evaluation({"x": 0.5}), best_val=evaluation({"x": 0.5}))
@@ -27,6 +38,29 @@ def test_of_several_attempts_at_a_task_one_that_failed_is_remembered_and_only_vo
     state = after_rollout(START, [*tries, attempt("e", 1.0, task="y"), attempt("f", 1.0, task="y")])
     assert {task: each.solved for task, each in state.earlier.items()} == {"x": False, "y": True}
     assert state.voids == 1
+
+
+def test_each_step_leaves_how_many_tasks_were_solved() -> None:
+    first = after_rollout(START, [attempt("a", 0.0), attempt("b", 1.0), attempt("c", 0.5), attempt("v", None)])
+    second = after_rollout(first.model_copy(update={"step": 4}), [attempt("d", 1.0)])
+    assert [(tally.step, tally.solved, tally.attempted) for tally in second.tallies] == [(3, 1, 3), (4, 1, 1)]
+
+
+def test_the_ledger_says_why_an_edit_was_left_out() -> None:
+    fates = ("applied", "repaired", "missed", "protected", "no_change")
+    edits = tuple(AppliedEdit(edit=MADE, fate=fate, detail=f"because of {fate}") for fate in fates)
+    state = after_verdict(START, Candidate(skill=NEW, origin="step", edits=edits), None)
+    assert [entry.why for entry in state.ledger] == ["", "", *(f"because of {fate}" for fate in fates[2:])]
+
+
+def test_the_ledger_says_which_tasks_need_an_edit_and_why_the_others_went() -> None:
+    kept = EditEvidence(edit=MADE, kept=True, fixes=("x", "y"), needed=("x",))
+    gone = EditEvidence(edit=MISSED, kept=False, fixes=("y",))
+    state = after_proof(START, Proof(accepted=True, edits=(kept, gone), failed=2, fixed=("x",)), [])
+    assert [(entry.fate, entry.needed, entry.why) for entry in state.ledger] == [
+        ("applied", ("x",), ""),
+        ("dropped", (), "as good without it: y"),
+    ]
 
 
 @pytest.mark.parametrize(

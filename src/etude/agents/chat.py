@@ -22,7 +22,7 @@ class ChatAgent(Agent):
 
     def __init__(self, target: ChatModel, prompts: Prompts, options: AnswerOptions | None = None) -> None:
         self._target = target
-        self._prompt = prompts["chat"]
+        self.told = self._prompt = prompts["chat"]
         self._options = options or AnswerOptions()
         self._answers = AnswerReader(self.name, self._options.answer_pattern)
 

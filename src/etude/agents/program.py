@@ -117,7 +117,7 @@ class ProgramAgent(Agent):
         self.prompt_tokens = program.prompt_tokens
         self._options = options = options or ProgramOptions()
         self._target = target
-        self._prompt = prompts["program"]
+        self.told = self._prompt = prompts["program"]
         self._answers = AnswerReader(self.name, options.answer_pattern)
         self._folders = readable_folders(options.readable)
         if options.login == "direct" and options.max_steps is not None and not program.counts_steps:

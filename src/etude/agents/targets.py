@@ -14,6 +14,7 @@ class Targets(Agent):
     def __init__(self, agents: Mapping[str, Agent]) -> None:
         self._agents = agents
         self.name = "+".join(dict.fromkeys(agent.name for agent in agents.values()))
+        self.told = "\n\n".join(dict.fromkeys(agent.told for agent in agents.values() if agent.told))
         self.prompt_tokens = max(agent.prompt_tokens for agent in agents.values())
 
     async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:

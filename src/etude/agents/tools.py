@@ -87,7 +87,7 @@ class ToolsAgent(Agent):
         self, target: ChatModel, prompts: Prompts, options: ToolsOptions | None = None, sandbox: Sandbox | None = None
     ) -> None:
         self._target = target
-        self._prompt = prompts["tools"]
+        self.told = self._prompt = prompts["tools"]
         self._options = options or ToolsOptions()
         if self._options.tools and not target.takes_tools:
             raise ConfigError(

@@ -12,6 +12,7 @@ from etude.errors import ConfigError, RejectedRequest, RejectedRole, TransientEr
 from etude.models.keys import Key
 from etude.models.sdk import shown_address
 from etude.models.text_only import TextModel, refuse_beyond_text, refuse_settings
+from etude.models.wrappers.schema import is_shown
 from etude.programs.base import Order, Report, last_words, read_without
 from etude.programs.known import known_programs
 from etude.programs.login import find_login
@@ -133,8 +134,12 @@ def _texts(request: ChatRequest) -> tuple[str, str]:
     system = "\n\n".join(message.text for message in request.messages if message.role == "system") or NO_SYSTEM
     prompt = _conversation([message for message in request.messages if message.role != "system"])
     if request.response_schema is not None:
-        schema = json.dumps(request.response_schema.body, ensure_ascii=False)
-        prompt += f"\n\nReply with one JSON object that follows this JSON schema, and nothing else:\n{schema}"
+        schema = request.response_schema.body
+        if is_shown(schema, [system]):
+            prompt += "\n\nReply with one JSON object of the form that the instructions show, and nothing else."
+        else:
+            shown = json.dumps(schema, ensure_ascii=False)
+            prompt += f"\n\nReply with one JSON object that follows this JSON schema, and nothing else:\n{shown}"
     return system, prompt
 
 

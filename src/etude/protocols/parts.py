@@ -138,6 +138,8 @@ class Agent(ABC):
     """As of a `ChatModel`."""
     prompt_tokens: int = 0
     """About how many tokens it adds to each request, for forecasts."""
+    told: str = ""
+    """What its model is told besides skill and task, for the optimizer to know; empty where that is not known."""
     journals_calls: ClassVar[bool] = False
     """All that is paid for in an attempt are calls of the target model, which are facts already. False makes the
     attempt itself a fact."""
@@ -203,6 +205,11 @@ class Scorer(ABC):
     async def score(self, task: Task, trajectory: Trajectory) -> Score:
         """Score the trajectory. Whatever is raised is void, never a zero."""
 
+    def expectation(self, task: Task) -> str:
+        """What feedback on an attempt without an answer tells of the right one; by default nothing."""
+        del task
+        return ""
+
     def patterns(self, task: Task) -> Sequence[str]:
         """What answers to the task are matched with, where that is not an answer itself; by default nothing.
 
@@ -249,6 +256,11 @@ class Environment(ABC):
     @abstractmethod
     def score(self, task: Task, trajectory: Trajectory) -> Score | float | Awaitable[Score | float]:
         """Score a trajectory; a plain number counts as both hard and soft. May be `async def`."""
+
+    def expectation(self, task: Task) -> str:
+        """As `Scorer.expectation`."""
+        del task
+        return ""
 
     def fingerprint(self) -> str:
         """Text that changes whenever the same attempt could be scored otherwise; by default the name and the source

@@ -193,7 +193,15 @@ class LedgerEntry(Record):
     needed: tuple[str, ...] = Field(default=(), exclude_if=lambda needed: not needed)
     """Ids of the tasks that were seen to need it."""
     why: str = Field(default="", exclude_if=lambda why: not why)
-    """Why it was dropped."""
+    """Why it was left out."""
+
+
+class Tally(Record):
+    """How many of the training tasks attempted in a step were solved, by the skill it began with."""
+
+    step: int
+    solved: int
+    attempted: int
 
 
 class TrainState(Record):
@@ -212,6 +220,8 @@ class TrainState(Record):
     """The optimizer's memory."""
     ledger: tuple[LedgerEntry, ...] = ()
     """Every edit that was tried."""
+    tallies: tuple[Tally, ...] = ()
+    """One for each step."""
     earlier: dict[str, Attempt] = Field(default_factory=dict[str, Attempt])
     """The last scored training attempt at each task, by task id."""
     history: dict[str, TaskHistory] = Field(default_factory=dict[str, TaskHistory])

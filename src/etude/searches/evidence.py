@@ -215,8 +215,7 @@ class EvidenceSearch(Search):
         failures = [one for one in failures if one.id not in lapses]
         if not failures:
             return self._skip(state, place, "what failed passed when it was tried again")
-        read = [attempt for attempt in attempts if not _failed(attempt) or attempt.id not in lapses]
-        reflections = await self._read(state, read, earlier, seed + 100 * state.step)
+        reflections = await self._read(state, attempts, lapses, earlier, seed + 100 * state.step)
         edits, left_out = self._testable(state, reflections, failures)
         unusable = left_out[0].why if left_out and not edits and all(one.faulty for one in left_out) else ""
         state = after_reflection(state, reflections, unusable)
@@ -249,11 +248,17 @@ class EvidenceSearch(Search):
         return noted(state.model_copy(update=update), made, measure)
 
     async def _read(
-        self, state: TrainState, attempts: Sequence[Attempt], earlier: Mapping[str, Attempt], seed: int
+        self,
+        state: TrainState,
+        attempts: Sequence[Attempt],
+        lapses: Sequence[str],
+        earlier: Mapping[str, Attempt],
+        seed: int,
     ) -> list[Reflection]:
         self.log.begin("reflect", state.step, state.epoch)
         settings = self._config.reflect.model_copy(update={"failure_only": True})
-        context = Context(state.current, _PROPOSED, state.ledger, earlier)
+        told, before = self._bench.told, state.tallies[:-1]
+        context = Context(state.current, _PROPOSED, state.ledger, earlier, told=told, tallies=before, lapses=lapses)
         optimizer = self._bench.optimizer(state.meta_skill)
         readings = await together(
             reflect(optimizer, attempts, context, settings, seed + number) for number in range(_READINGS)

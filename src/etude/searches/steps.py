@@ -104,7 +104,8 @@ class Proposer:
         if not merged.edits and self._tries > 1:  # what differs taught nothing: read the failures as they are
             settings = self._config.reflect
             again = [
-                batch._replace(begun=self._begin(state, batch.attempts, settings, batch.seed)) for batch in rolled
+                batch._replace(begun=self._begin(state, batch.attempts, batch.attempts, settings, batch.seed))
+                for batch in rolled
             ]
             more, merged = await self._propose(state, again)
             reflections = [*reflections, *more]
@@ -164,15 +165,29 @@ class Proposer:
         if self._tries > 1:
             settings = settings.model_copy(update={"mode": "deep", "failure_only": True})
             to_read = _differing(attempts)
-        return _Rolled(attempts, batch.seed, self._begin(state, to_read, settings, batch.seed))
+        return _Rolled(attempts, batch.seed, self._begin(state, attempts, to_read, settings, batch.seed))
 
     def _begin(
-        self, state: TrainState, attempts: Sequence[Attempt], settings: ReflectSection, seed: int
+        self,
+        state: TrainState,
+        batch: Sequence[Attempt],
+        to_read: Sequence[Attempt],
+        settings: ReflectSection,
+        seed: int,
     ) -> list[_Begun]:
         """Begin to read attempts of a batch."""
         budget = self._schedule.shown(state.step)
-        context = Context(state.current, budget, state.ledger, state.earlier, self._mode.forms)
-        calls = analyses(self._bench.optimizer(state.meta_skill), attempts, context, settings, seed)
+        context = Context(
+            state.current,
+            budget,
+            state.ledger,
+            state.earlier,
+            self._mode.forms,
+            batch=batch,
+            told=self._bench.told,
+            tallies=state.tallies,
+        )
+        calls = analyses(self._bench.optimizer(state.meta_skill), to_read, context, settings, seed)
         return [_Begun(call.source, asyncio.ensure_future(call.reflection)) for call in calls]
 
     async def _propose(self, state: TrainState, rolled: Sequence[_Rolled]) -> tuple[list[Reflection], Patch]:

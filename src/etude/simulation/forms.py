@@ -66,8 +66,8 @@ _PLACEHOLDER = re.compile(
 _SENTENCE = re.compile(r"\"(?![<.])[^\"<>|{}]{40,}\"")
 """A value that says something: what holds it is data, whatever gaps it has."""
 _FENCED_DATA = re.compile(
-    r"<(?P<tag>(?:attempt|transcript|task|skill|patch|patches|edits|ledger|memory|guidance|rubric|reference|data"
-    r"|conversation|request)(?:-\w+)?)(?:\s[^>]*)?>(?:(?!<(?P=tag)[\s>]).)*?</(?P=tag)(?:\s[^>]*)?>",
+    r"<(?P<tag>(?:attempt|transcript|task|skill|told|table|patch|patches|edits|ledger|memory|guidance|rubric|reference"
+    r"|data|conversation|request)(?:-\w+)?)(?:\s[^>]*)?>(?:(?!<(?P=tag)[\s>]).)*?</(?P=tag)(?:\s[^>]*)?>",
     re.DOTALL | re.IGNORECASE,
 )
 

@@ -6,17 +6,18 @@ earlier trial.
 """
 
 import random
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from etude.concurrency import together
 from etude.config.sections import ReflectSection
 from etude.errors import UnusableReply
-from etude.records import Attempt, Edit, LedgerEntry, Patch, Record, Skill, TrainState
+from etude.records import Attempt, Edit, LedgerEntry, Patch, Record, Skill, Tally, TrainState
+from etude.stages.shared.batch import batch_block, spread
 from etude.stages.shared.citations import Citations
 from etude.stages.shared.optimizer import Optimizer
 from etude.stages.shared.proposals import Forms, PatchReply, Proposals, Source, valid_edits
-from etude.stages.shared.render import attempt_block, edit_budget_line, fence, ledger_block, skill_block
+from etude.stages.shared.render import Shared, attempt_block, edit_budget_line, fence, ledger_block, skill_block
 
 _CONTRASTS = 3
 """Passing attempts of the same kind shown next to a group of failures: enough to refute a wrong cause, and short."""
@@ -58,6 +59,14 @@ class Context(NamedTuple):
     """The attempt before this one at each task, by task id."""
     forms: Forms = Forms(PatchReply, PatchReply, PatchReply)
     """What an analysis returns."""
+    batch: Sequence[Attempt] = ()
+    """All attempts of the step, to be counted; by default those that are read."""
+    told: str = ""
+    """What the agent is besides the skill, as `told_block` says it."""
+    tallies: Sequence[Tally] = ()
+    """How many tasks were solved in the steps before."""
+    lapses: Collection[str] = ()
+    """Ids of failed attempts at tasks that passed when tried again with the same skill."""
 
 
 class _Group(NamedTuple):
@@ -81,6 +90,7 @@ def analyses(
     scored = [attempt for attempt in attempts if attempt.score is not None]
     make_groups = deep_groups if settings.mode == "deep" else shallow_groups
     groups = make_groups(scored, context.earlier, settings, seed)
+    context = context if context.batch else context._replace(batch=scored)
     return [Analysis(group.source, _read(optimizer, group, context, settings)) for group in groups]
 
 
@@ -135,6 +145,7 @@ def shallow_groups(
     successes = [] if settings.failure_only else [attempt for attempt in attempts if attempt.solved]
     random.Random(seed).shuffle(failures)
     random.Random(seed + 1).shuffle(successes)
+    failures = spread(failures)
     size = settings.minibatch_size
     return [_Group("reflect_failures", "failures", part) for part in _chunks(failures, size)] + [
         _Group("reflect_successes", "successes", part) for part in _chunks(successes, size)
@@ -155,7 +166,7 @@ def deep_groups(
         random.Random(seed).shuffle(failures)
         random.Random(seed + 1).shuffle(passes)
         gained = _gained_first(passes, earlier)[:_CONTRASTS]
-        for part in _chunks(failures, settings.minibatch_size):
+        for part in _chunks(spread(failures), settings.minibatch_size):
             before = [earlier[attempt.task.id] for attempt in part if attempt.task.id in earlier]
             lost = [attempt for attempt in before if attempt.solved]
             contrasts = [*lost, *gained][:_CONTRASTS]
@@ -177,12 +188,15 @@ def _gained_first(passes: Sequence[Attempt], earlier: Mapping[str, Attempt]) -> 
 async def _read(optimizer: Optimizer, group: _Group, context: Context, settings: ReflectSection) -> Reflection:
     ids = tuple(attempt.id for attempt in group.attempts)
     form = context.forms.of(group.source)
+    limit = settings.max_trajectory_chars
     sections = [
+        Shared(context.told),
         skill_block(context.skill),
-        ledger_block(context.ledger, settings.ledger_entries, {a.task.type for a in group.attempts}),
+        ledger_block(context.ledger, settings.ledger_entries, {a.task.type for a in group.attempts}, context.skill),
+        batch_block(context.batch, context.earlier, context.tallies),
         "" if context.budget is None else edit_budget_line(context.budget, form.noun),
-        _attempts_section("Attempts", group.attempts, settings.max_trajectory_chars),
-        _attempts_section("Attempts that passed, to compare with", group.contrasts, settings.max_trajectory_chars),
+        _attempts_section("Attempts", group.attempts, limit, context.lapses),
+        _attempts_section("Attempts that passed, to compare with", group.contrasts, limit),
     ]
     failed = [attempt.id for attempt in group.attempts if not attempt.solved]
     citations = Citations(group.attempts, failed if group.source == "failures" else ids)
@@ -225,10 +239,10 @@ async def _cited(
     return (second, again) if again.uncited < citations.uncited and second.proposed() else (reply, citations)
 
 
-def _attempts_section(title: str, attempts: Sequence[Attempt], limit: int) -> str:
+def _attempts_section(title: str, attempts: Sequence[Attempt], limit: int, lapses: Collection[str] = ()) -> str:
     if not attempts:
         return ""
-    return f"# {title}\n\n" + "\n\n".join(attempt_block(attempt, limit) for attempt in attempts)
+    return f"# {title}\n\n" + "\n\n".join(attempt_block(each, limit, each.id in lapses) for each in attempts)
 
 
 def _chunks(attempts: Sequence[Attempt], size: int) -> list[Sequence[Attempt]]:

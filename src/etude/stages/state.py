@@ -4,27 +4,31 @@ from collections.abc import Sequence
 
 from etude.config import GateSection
 from etude.records import (
+    AppliedEdit,
     Attempt,
     Candidate,
-    Edit,
-    EditFate,
     Evaluation,
     LedgerEntry,
     Proof,
     Skill,
+    Tally,
     TrainState,
     Verdict,
 )
 
 
 def after_rollout(state: TrainState, attempts: Sequence[Attempt]) -> TrainState:
-    """Remember a scored attempt at each task that was attempted, one that failed where there are several."""
+    """Remember a scored attempt at each task that was attempted, one that failed where there are several, and how
+    many were solved."""
     scored: dict[str, Attempt] = {}
     for attempt in attempts:
         if attempt.score is not None and (attempt.task.id not in scored or not attempt.solved):
             scored[attempt.task.id] = attempt
     voids = sum(attempt.score is None for attempt in attempts)
-    return state.model_copy(update={"earlier": state.earlier | scored, "voids": state.voids + voids})
+    tally = Tally(step=state.step, solved=sum(each.solved for each in attempts), attempted=len(attempts) - voids)
+    return state.model_copy(
+        update={"earlier": state.earlier | scored, "tallies": (*state.tallies, tally), "voids": state.voids + voids}
+    )
 
 
 def after_verdict(state: TrainState, candidate: Candidate, verdict: Verdict | None) -> TrainState:
@@ -33,7 +37,7 @@ def after_verdict(state: TrainState, candidate: Candidate, verdict: Verdict | No
     change = None
     if verdict is not None and verdict.candidate is not None and verdict.current is not None:
         change = verdict.candidate - verdict.current
-    entries = tuple(_entry(state, edit.edit, edit.fate, accepted, change) for edit in candidate.edits)
+    entries = tuple(_entry(state, edit, accepted, change) for edit in candidate.edits)
     rejected_texts = {candidate.skill.hash} if accepted is False else set[str]()
     return state.model_copy(
         update={
@@ -66,9 +70,9 @@ def after_proof(state: TrainState, proof: Proof, attempts: Sequence[Attempt]) ->
     """Enter the edits of a proof into the ledger and count; remember the attempts made with those that stay."""
     # What was not seen to help was not seen to harm either.
     entries = tuple(
-        _entry(state, one.edit, "applied", proof.accepted, needed=one.needed)
+        _entry(state, AppliedEdit(edit=one.edit, fate="applied"), proof.accepted, needed=one.needed)
         if one.kept
-        else _entry(state, one.edit, "dropped", None)
+        else _entry(state, AppliedEdit(edit=one.edit, fate="dropped", detail=one.why(False)), None)
         for one in proof.edits
     )
     known = {attempt.task.id: attempt for attempt in attempts if attempt.score is not None}
@@ -85,21 +89,21 @@ def after_proof(state: TrainState, proof: Proof, attempts: Sequence[Attempt]) ->
 
 def _entry(
     state: TrainState,
-    edit: Edit,
-    fate: EditFate,
+    tried: AppliedEdit,
     accepted: bool | None,
     change: float | None = None,
     needed: Sequence[str] = (),
 ) -> LedgerEntry:
     cited = {attempt.id: attempt.task for attempt in state.earlier.values()}
-    tasks = [cited[cite] for cite in edit.cites if cite in cited]
+    tasks = [cited[cite] for cite in tried.edit.cites if cite in cited]
     return LedgerEntry(
         step=state.step,
-        edit=edit,
-        fate=fate,
+        edit=tried.edit,
+        fate=tried.fate,
         accepted=accepted,
         change=change,
         types=tuple(sorted({task.type for task in tasks})),
         tasks=tuple(dict.fromkeys(task.id for task in tasks)),
         needed=tuple(needed),
+        why="" if tried.fate in ("applied", "repaired") else tried.detail,
     )

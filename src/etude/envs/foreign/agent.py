@@ -49,7 +49,7 @@ class ForeignAgent(Agent):
     def __init__(self, target: ChatModel, instructions: str, runner: Runner, terms: Terms) -> None:
         self.name = terms.environment
         self._target = target
-        self._instructions = instructions
+        self.told = self._instructions = instructions
         self._runner = runner
         self._terms = terms
         self._model = target.name.partition(":")[2] or target.name

@@ -16,6 +16,8 @@ T = TypeVar("T", bound=BaseModel)
 Options = TypeVar("Options", bound=Section)
 
 FEEDBACK_CHARS = 500
+_GOT = "; got: "
+"""Stands in feedback between what was expected and what came."""
 MISSING = "something that is required is not in the answer"
 """What feedback says in place of a pattern."""
 
@@ -65,6 +67,16 @@ class AnswerScorer(Scorer, Generic[Options]):
         """An answer that must get full marks. Raises DataError: the task's gold cannot be used by this scorer."""
         return accepted(task)[0]
 
+    def expectation(self, task: Task) -> str:
+        """What feedback says was expected of an answer; nothing where the gold is no answer."""
+        if not self.checks_gold:
+            return ""
+        try:
+            score = self.compare(task, "")
+        except DataError:
+            return ""
+        return "" if score.hard >= 1 else score.feedback.partition(_GOT)[0]
+
     def fingerprint(self) -> str:
         """Name and all settings that decide a score."""
         return canonical([self.name, self.options.identity()])
@@ -78,6 +90,10 @@ class ScoredEnvironment(Environment):
     async def score(self, task: Task, trajectory: Trajectory) -> Score:
         """What the scorer says."""
         return await self.scorer.score(task, trajectory)
+
+    def expectation(self, task: Task) -> str:
+        """What the scorer tells."""
+        return self.scorer.expectation(task)
 
     @property
     def repeatable(self) -> bool:
@@ -121,7 +137,7 @@ def in_words(said: str, patterns: Sequence[str], instead: str) -> str:
 def expected(golds: Sequence[str], got: str, note: str = "") -> str:
     """The usual feedback: what was right, what came instead, and what else there is to say."""
     right = " or ".join(shorten(gold, 180) for gold in golds[:3])
-    text = f"expected: {right}; got: {shorten(got, 180) if got.strip() else 'nothing'}"
+    text = f"expected: {right}{_GOT}{shorten(got, 180) if got.strip() else 'nothing'}"
     return f"{text}; {note}" if note else text
 
 

@@ -42,7 +42,7 @@ class CodeAgent(Agent):
 
     def __init__(self, target: ChatModel, prompt: str, python: Python, *, turns: int) -> None:
         self._target = target
-        self._prompt = prompt
+        self.told = self._prompt = prompt
         self._python = python
         self._turns = turns
 

@@ -1,12 +1,15 @@
 """A reply type as JSON schema for servers and as a skeleton for prompts."""
 
 import json
+import re
+from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
 from pydantic import BaseModel, JsonValue
 
 Schema = dict[str, JsonValue]
 
+_KEY = re.compile(r'"(\w+)": ')
 _DROPPED = frozenset({"title", "default", "discriminator", "minLength", "maxLength", "uniqueItems", "examples"})
 """Keywords that strict servers refuse or that only cost tokens. The reply is validated with the type anyway."""
 
@@ -23,6 +26,25 @@ def strict_schema(reply_type: type[BaseModel]) -> Schema:
 def skeleton(schema: Schema) -> str:
     """An indented JSON text of the form that `schema`, a result of `strict_schema`, asks for."""
     return json.dumps(_example(schema), indent=2, ensure_ascii=False)
+
+
+def is_shown(schema: Schema, texts: Iterable[str]) -> bool:
+    """A line of the texts asks for JSON and names every property: it shows the form already."""
+    names = set(_names(schema))
+    lines = (line for text in texts for line in text.splitlines() if "JSON" in line)
+    return bool(names) and any(names <= set(_KEY.findall(line)) for line in lines)
+
+
+def _names(node: Any) -> Iterator[str]:
+    if isinstance(node, list):
+        for item in cast(list[Any], node):
+            yield from _names(item)
+    elif isinstance(node, dict):
+        given = cast(dict[str, Any], node)
+        properties = given.get("properties")
+        yield from cast(dict[str, Any], properties) if isinstance(properties, dict) else ()
+        for value in given.values():
+            yield from _names(value)
 
 
 def _strict(node: Any, definitions: dict[str, Any], path: tuple[str, ...]) -> Any:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from etude.errors import RejectedRequest, UnusableReply
 from etude.models.base import shorten
 from etude.models.wrappers.loose_json import find_object
-from etude.models.wrappers.schema import Schema, skeleton, strict_schema
+from etude.models.wrappers.schema import Schema, is_shown, skeleton, strict_schema
 from etude.protocols import ChatModel, Journal, Wrapper
 from etude.records import ChatRequest, Message, Reply, ResponseSchema, TextPart, Tool, assistant, user
 
@@ -168,6 +168,8 @@ def _request(
 
 def _with_skeleton(messages: Sequence[Message], form: Form) -> list[Message]:
     shown = f"Reply with one JSON object of this form and nothing else:\n{form.skeleton}"
+    if is_shown(form.schema, (message.text for message in messages if message.role == "system")):
+        shown = "Reply with one JSON object of the form that the instructions show, and nothing else."
     result = list(messages)
     for at in reversed(range(len(result))):
         if result[at].role == "user":

@@ -5,12 +5,26 @@ import json
 from collections.abc import Collection, Sequence
 
 from etude.prompts.cuts import cut_middle
-from etude.records import Attempt, Edit, LedgerEntry, Patch, Skill
+from etude.records import Attempt, Edit, LedgerEntry, Patch, Score, Skill
 from etude.skill import Document
-from etude.stages.shared.transcript import files_text, transcript_text
+from etude.stages.shared.transcript import ends_with, files_text, only_answers, transcript_text
 
 _LEDGER_CHARS = 600
 """Most characters of an earlier edit that are shown: enough to know it again, where it is a whole document."""
+
+
+_MADE = ("applied", "repaired")
+_WHY_CHARS = 160
+"""Most characters of the reason why an edit was left out."""
+_TASKS = 4
+"""Most tasks of an edit that are named."""
+_TOLD_CHARS = 2000
+"""Most characters of what the target is told."""
+_STANDING = 8
+"""Most edits of the current skill of which the tasks that they fixed are named."""
+_NAME_CHARS = 32
+"""Characters by which an edit of the current skill is known again."""
+_PASSED_AGAIN = "(Tried again with the same skill, it passed: it may need no new rule.)"
 
 
 _LEARNED = (
@@ -42,27 +56,58 @@ def skill_block(skill: Skill) -> Shared:
     return Shared(text if document.learned is None else f"{text}\n\n{_LEARNED}")
 
 
-def attempt_block(attempt: Attempt, limit: int) -> str:
+def told_block(models: Sequence[tuple[str, float | None]], instructions: str) -> Shared:
+    """The models that attempt the tasks, with their temperatures where these are set, and what they are told."""
+    named = [name if at is None else f"{name} at temperature {at:g}" for name, at in models]
+    text = f"# The agent\n\nIts model: {', '.join(named)}."
+    if not instructions.strip():
+        return Shared(text)
+    told = fence("told", cut_middle(instructions.strip(), _TOLD_CHARS))
+    return Shared(f"{text} Besides skill and task it is told:\n\n{told}")
+
+
+def attempt_block(attempt: Attempt, limit: int, lapse: bool = False) -> str:
     """One attempt with its id, task, transcript, changed files, answer and feedback, about `limit` characters in all.
+    What stands in it already is left out: a transcript that is the answer, an answer that the transcript plainly
+    ends with, and that an attempt that passed is correct.
 
     Every tag carries a hash of what stands inside, so that no answer can close it and forge another attempt.
+
+    Args:
+        lapse: the same skill passed the task when it was tried again.
     """
     score = attempt.score
     files = files_text(attempt, limit // 8)
     said = limit * 3 // 8 if files else limit // 2
+    answer = attempt.trajectory.answer
     parts = {
         "task": (attempt.task.text, limit // 4),
         "transcript": (transcript_text(attempt, said), said),
         "files": (files, limit // 8),
-        "answer": (attempt.trajectory.answer, limit // 8),
+        "answer": (answer, limit // 8),
         "feedback": ((score.feedback if score else "") or attempt.reason or "(none)", limit // 8),
     }
     shown = {name: cut_middle(text, share) for name, (text, share) in parts.items() if files or name != "files"}
+    if only_answers(attempt):
+        del shown["transcript"]
+    elif ends_with(shown["transcript"], answer):
+        del shown["answer"]
+    if attempt.solved and shown["feedback"] == "correct":
+        del shown["feedback"]
     mark = _mark("".join(shown.values()))
-    numbers = f' hard="{score.hard:g}" soft="{score.soft:g}"' if score else ""
     inner = "".join(f"<{name} data={mark}>\n{text}\n</{name} data={mark}>\n" for name, text in shown.items())
-    head = f'<attempt id="{attempt.id}" outcome="{attempt.outcome}"{numbers} data={mark}>'
-    return f"{head}\n{inner}</attempt data={mark}>"
+    outcome = "" if attempt.outcome == "completed" else f' outcome="{attempt.outcome}"'
+    head = f'<attempt id="{attempt.id}"{outcome}{_numbers(score)} data={mark}>'
+    note = f"{_PASSED_AGAIN}\n" if lapse else ""
+    return f"{head}\n{note}{inner}</attempt data={mark}>"
+
+
+def _numbers(score: Score | None) -> str:
+    if score is None:
+        return ""
+    if score.hard == score.soft:
+        return f' score="{score.hard:g}"'
+    return f' hard="{score.hard:g}" soft="{score.soft:g}"'
 
 
 def edit_budget_line(budget: int, noun: str = "edits") -> str:
@@ -70,16 +115,19 @@ def edit_budget_line(budget: int, noun: str = "edits") -> str:
     return f"Propose at most {budget} {noun}."
 
 
-def ledger_block(ledger: Sequence[LedgerEntry], limit: int, types: Collection[str] = ()) -> Shared:
+def ledger_block(
+    ledger: Sequence[LedgerEntry], limit: int, types: Collection[str] = (), skill: Skill | None = None
+) -> Shared:
     """At most `limit` edits that were tried, with what came of them; empty when there are none.
 
-    Edits that answered tasks of the given types go first, then the latest; shown in the order they were tried.
+    Edits that answered tasks of the given types go first, then the latest; shown in the order they were tried. Edits
+    that were accepted and stand in the skill, where that is shown too, have one line together.
     """
+    standing = [entry for entry in ledger if skill is not None and _stands(entry, skill)]
+    ledger = [entry for entry in ledger if entry not in standing]
     order = sorted(range(len(ledger)), key=lambda i: (not set(ledger[i].types) & set(types), -i))
     shown = [ledger[index] for index in sorted(order[:limit])]
-    if not shown:
-        return Shared()
-    rows = [
+    rows: list[dict[str, object]] = [
         {
             "step": entry.step,
             "op": entry.edit.op,
@@ -90,20 +138,46 @@ def ledger_block(ledger: Sequence[LedgerEntry], limit: int, types: Collection[st
         }
         for entry in shown
     ]
+    if standing and limit:
+        rows.insert(0, _standing_row(standing))
+    if not rows:
+        return Shared()
     lines = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
     return Shared("# Earlier edits and their outcomes\n\n" + fence("ledger", lines))
 
 
+def _stands(entry: LedgerEntry, skill: Skill) -> bool:
+    content = entry.edit.content.strip()
+    return entry.accepted is True and entry.fate in _MADE and bool(content) and content in skill.text
+
+
+def _standing_row(entries: Sequence[LedgerEntry]) -> dict[str, object]:
+    row: dict[str, object] = {"accepted edits that stand in the skill above": len(entries)}
+    fixed = {
+        " ".join(entry.edit.content.split())[:_NAME_CHARS]: _few(entry.needed) for entry in entries if entry.needed
+    }
+    return row | ({"tasks that they fixed": dict(list(fixed.items())[-_STANDING:])} if fixed else {})
+
+
+def _few(tasks: Sequence[str]) -> str:
+    more = len(tasks) - _TASKS
+    return ", ".join(tasks[:_TASKS]) + (f" and {more} more" if more > 0 else "")
+
+
 def _outcome(entry: LedgerEntry) -> str:
-    if entry.fate not in ("applied", "repaired"):
-        return f"not made ({entry.fate})"
+    why = entry.why if len(entry.why) <= _WHY_CHARS else f"{entry.why[:_WHY_CHARS]}..."
+    if entry.fate == "dropped":  # each that was tested is, unless a task needs it
+        return f"dropped: {why}" if why else "dropped"
+    if entry.fate not in _MADE:
+        return f"not made ({entry.fate}: {why})" if why else f"not made ({entry.fate})"
     if entry.accepted is None:
         # What has a change was decided on: it passed, and fresh attempts left open whether that was luck.
         return "made, not evaluated" if entry.change is None else "passed validation, but the gain may be luck"
     # How far a rejected candidate fell short depends on when its race ended; what is shown must not.
     if not entry.accepted:
         return "rejected"
-    return "accepted" if entry.change is None else f"accepted, validation {entry.change:+.3f}"
+    fixed = f", fixed {_few(entry.needed)}" if entry.needed else ""
+    return f"accepted{fixed}" if entry.change is None else f"accepted, validation {entry.change:+.3f}"
 
 
 def edit_row(edit: Edit, index: int | None = None) -> dict[str, object]:

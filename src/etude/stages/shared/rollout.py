@@ -269,9 +269,10 @@ class Rollout:
         return await self.journal.once("trajectory", key, Trajectory, work)
 
     async def _score(self, task: Task, trajectory: Trajectory) -> Score:
-        if trajectory.failure:
-            return Score(hard=0, soft=0, feedback=trajectory.failure)
         task = task.plain
+        if trajectory.failure:
+            right = "" if trajectory.answer.strip() else self.env.expectation(task)
+            return Score(hard=0, soft=0, feedback="; ".join(filter(None, (trajectory.failure, right))))
 
         async def work() -> Score:
             try:

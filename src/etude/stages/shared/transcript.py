@@ -36,7 +36,7 @@ def transcript_text(attempt: Attempt, limit: int) -> str:
     calls = {call.id for message in trajectory.messages for call in message.tool_calls}
     entries: list[_Entry] = []
     for message in trajectory.messages:
-        if message.role == "system" or (message.role == "user" and message.text == attempt.task.input):
+        if _is_known(message, attempt):
             continue
         shown = _shown(message)
         if message.role == "tool" and message.tool_call_id in calls:
@@ -49,6 +49,22 @@ def transcript_text(attempt: Attempt, limit: int) -> str:
             for call in message.tool_calls
         ]
     return _joined(entries, limit)
+
+
+def only_answers(attempt: Attempt) -> bool:
+    """All that was said is the answer."""
+    said = [message for message in attempt.trajectory.messages if not _is_known(message, attempt)]
+    answer = attempt.trajectory.answer.strip()
+    return len(said) == 1 and bool(answer) and not said[0].tool_calls and said[0].text.strip() == answer
+
+
+def ends_with(transcript: str, answer: str) -> bool:
+    """A transcript ends with the answer, between the tags that say so or behind the words that do."""
+    said, answer = transcript.rstrip(), answer.strip()
+    inside = said.removesuffix("</answer>")
+    if not answer or inside == said:
+        return bool(answer) and said.lower().endswith(f"answer: {answer.lower()}")
+    return inside.rpartition("<answer>")[2].strip() == answer
 
 
 def files_text(attempt: Attempt, limit: int) -> str:
@@ -67,6 +83,10 @@ def files_text(attempt: Attempt, limit: int) -> str:
             _Entry(f"{head}, not text]", "") if text is None else _Entry(f"{head}]\n", text, own_limit=True)
         )
     return _joined(entries, limit)
+
+
+def _is_known(message: Message, attempt: Attempt) -> bool:
+    return message.role == "system" or (message.role == "user" and message.text == attempt.task.input)
 
 
 def _shown(message: Message) -> str:
