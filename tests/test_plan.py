@@ -17,6 +17,7 @@ from etude.simulation.score import best_skill
 from etude.testing import ScriptedModel
 from etude.trainer import Trainer
 from etude.workbench import Given
+from trials_sent import trial_sent
 
 SIZES = {"train": 16, "val": 12, "test": 12}
 TASKS = make_tasks(None, sum(SIZES.values()), 5)
@@ -216,7 +217,7 @@ async def test_the_noise_floor_is_what_differs_between_two_trials(tmp_path: Path
 
     def answer(request: ChatRequest) -> Reply:
         task = request.messages[-1].text
-        right = passing[task] == 0 or (passing[task] == 2 and request.seed == 0)
+        right = passing[task] == 0 or (passing[task] == 2 and trial_sent(request, TASKS) == 0)
         text = f"<answer>{gold[task] if right else 'nothing'}</answer>"
         return Reply(text=text, usage=Usage(input_tokens=100, output_tokens=10))
 
@@ -275,10 +276,10 @@ def test_a_budget_of_money_below_the_forecast_is_named(tmp_path: Path) -> None:
 
 
 def test_trials_that_tell_nothing_new_are_named(tmp_path: Path) -> None:
-    target = {"model": "simulated:target", "temperature": 0, "send_seed": False}
+    target = {"model": "simulated:target", "temperature": 0}
     (text,) = texts(plan(settings(tmp_path, target=target, test={"trials": 3}), **given()))
     assert text == (
-        "at temperature 0 and without a seed, further attempts at a task tell nothing new: test.trials = 3"
+        "at temperature 0 a further trial tells nothing new about any task, with or without a seed: test.trials = 3"
     )
     assert texts(plan(settings(tmp_path, target=target), **given())) == []
 

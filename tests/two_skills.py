@@ -11,6 +11,7 @@ from etude.measure.compare import compare_skills
 from etude.records import ChatRequest, Reply, Skill, Split, Task
 from etude.records.summary import Comparison
 from etude.testing.doubles import Line, ScriptedModel
+from trials_sent import trial_sent
 
 A, B, C = (Skill(name=name.lower(), text=f"Skill {name}.\n") for name in "ABC")
 TASKS = [Task(id=f"t{number}", input=f"Task t{number}.", gold="yes") for number in range(8)]
@@ -68,6 +69,5 @@ class World:
 def asked(request: ChatRequest) -> tuple[str, int, int]:
     """(skill, task, trial) of a request; `-` for no skill."""
     instructions, question = request.messages
-    assert request.seed is not None
     skill = next((name for name in "ABC" if f"Skill {name}." in instructions.text), "-")
-    return skill, int(question.text.rsplit(maxsplit=1)[-1].strip("t.")), request.seed
+    return skill, int(question.text.rsplit(maxsplit=1)[-1].strip("t.")), trial_sent(request, (*TASKS, *OTHERS))

@@ -14,6 +14,7 @@ import yaml
 from etude.agents.targets import one_of
 from etude.concurrency import Threads, allow_open_files
 from etude.config import ModelSection, Price, TrainConfig, file_data
+from etude.config.repeats import useless_repeats
 from etude.connect import Tracker, telling
 from etude.display import shown
 from etude.elsewhere import RunJudge, about_target, make_agents, make_environment, recipe_of, targets_of
@@ -91,22 +92,15 @@ class _Parts:
 
     def warnings(self) -> Iterator[Notice]:
         """What the user may not have meant."""
-        config, section, train = self.config, self.config.target, self.config.train
+        config = self.config
         if not Document.parse(self.skill.text).body.strip():
             yield _warning("the skill is empty: training starts from nothing")
         unused = ", ".join(self.policy.unread(config))
         if unused:
             yield _warning(f"search.policy = {config.search.policy!r} does not use {unused}")
-        if section.temperature == 0 and not next(iter(self.providers.values())).takes_seed:
-            repeats = [f"test.trials = {config.test.trials}"] * (config.test.trials > 1)
-            repeats += ["train.fresh_attempts = true"] * train.fresh_attempts
-            repeats += [f"train.attempts = {train.attempts}"] * (train.attempts > 1)
-            if repeats:
-                yield _warning(
-                    "at temperature 0 and without a seed, further attempts at a task tell nothing new: "
-                    + ", ".join(repeats),
-                    "set target.send_seed: true where the provider takes seeds, or a target.temperature above 0",
-                )
+        repeats = useless_repeats(config)
+        if repeats:
+            yield _warning(repeats, f"set {'targets' if config.targets else 'target'}.temperature above 0")
 
     def price(self, role: str) -> Price | None:
         """The price of a model; the simulated world costs nothing."""

@@ -107,7 +107,6 @@ class _Model(Record):
     endpoint: str
     answered_by_hand: bool
     fingerprint: str
-    takes_seed: bool
     takes_tools: bool
     max_output_tokens: int
 
@@ -219,10 +218,6 @@ class _FarModel(ChatModel):
 
     def fingerprint(self) -> str:
         return self._known.fingerprint
-
-    @property
-    def takes_seed(self) -> bool:
-        return self._known.takes_seed
 
     @property
     def takes_tools(self) -> bool:

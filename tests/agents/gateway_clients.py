@@ -134,10 +134,10 @@ plain_or_streamed = pytest.mark.parametrize("stream", [False, True], ids=["plain
 
 
 @asynccontextmanager
-async def one_session(gateway: Gateway, trial: int = 0, calls: int | None = None) -> AsyncIterator[GatewaySession]:
+async def one_session(gateway: Gateway, seed: int = 0, calls: int | None = None) -> AsyncIterator[GatewaySession]:
     """A session of a gateway that is closed afterwards."""
     try:
-        async with gateway.session(trial=trial, calls=calls) as session:
+        async with gateway.session(seed=seed, calls=calls) as session:
             yield session
     finally:
         await gateway.aclose()

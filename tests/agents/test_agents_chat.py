@@ -42,7 +42,7 @@ async def test_the_body_of_the_skill_follows_the_prompt_and_the_task_is_the_ques
     instructions, question = request.messages
     assert (instructions.role, instructions.text) == ("system", f"{Prompts()['chat']}\n\n# Skill\n\nAdd up.")
     assert question == user("What is 3 + 4?")
-    assert request.seed == 3
+    assert request.seed == TASK.seed(3)
     assert (request.response_schema, request.tools) == (None, ())
 
 

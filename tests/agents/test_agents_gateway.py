@@ -37,7 +37,7 @@ REFUSED = {"chat": "content_filter", "responses": "content_filter", "messages": 
 @plain_or_streamed
 async def test_a_program_asks_and_is_answered_by_the_model(wire: str, stream: bool) -> None:
     model = ScriptedModel([BLUE])
-    async with one_session(Gateway(model), trial=7) as session:
+    async with one_session(Gateway(model), seed=7) as session:
         assert await WIRES[wire](session, stream=stream) == Heard("Blue, by day.", [], ENDS[wire], (10, 3, 4))
         assert model.requests == [ChatRequest(messages=(system("Be brief."), user(QUESTION)), seed=7)]
         (exchange,) = session.log
@@ -95,15 +95,15 @@ async def test_the_same_server_listens_on_a_unix_socket() -> None:
 async def test_sessions_at_the_same_time_are_told_apart_by_their_keys() -> None:
     async def echo(request: ChatRequest) -> Reply:
         await asyncio.sleep(0)
-        return Reply(text=f"trial {request.seed}", usage=Usage(input_tokens=request.seed or 0))
+        return Reply(text=f"seed {request.seed}", usage=Usage(input_tokens=request.seed or 0))
 
     gateway = Gateway(ScriptedModel(echo))
 
-    async def attempt(trial: int) -> None:
-        async with gateway.session(trial=trial) as session:
+    async def attempt(seed: int) -> None:
+        async with gateway.session(seed=seed) as session:
             for wire in WIRES.values():
-                assert (await wire(session)).text == f"trial {trial}"
-            assert [exchange.usage.input_tokens for exchange in session.log] == [trial] * len(WIRES)
+                assert (await wire(session)).text == f"seed {seed}"
+            assert [exchange.usage.input_tokens for exchange in session.log] == [seed] * len(WIRES)
 
     await asyncio.gather(*map(attempt, range(1, 6)))
     await gateway.aclose()
@@ -113,7 +113,7 @@ async def test_sessions_at_the_same_time_are_told_apart_by_their_keys() -> None:
 async def test_a_key_of_no_session_is_refused(wire: str) -> None:
     model = ScriptedModel([])
     gateway = Gateway(model)
-    async with gateway.session(trial=0) as ended:
+    async with gateway.session(seed=0) as ended:
         pass
     async with one_session(gateway) as session:
         with pytest.raises(Exception, match="This API key belongs to no attempt under way") as caught:
@@ -252,7 +252,7 @@ async def test_what_is_under_way_is_cancelled_when_the_session_ends() -> None:
         raise AssertionError
 
     gateway = Gateway(ScriptedModel(never))
-    async with gateway.session(trial=0) as session:
+    async with gateway.session(seed=0) as session:
         asking = asyncio.create_task(chat(session))
         await asked.wait()
     assert ended.is_set()
@@ -269,9 +269,9 @@ async def test_nothing_is_left_after_many_sessions() -> None:
         gateway = Gateway(ScriptedModel(lambda request: "Blue."))
         async with httpx2.AsyncClient() as client:
 
-            async def attempt(trial: int) -> None:
-                async with gateway.session(trial=trial) as session:
-                    body = {"model": "m", "stream": trial % 2 == 0, "messages": [{"role": "user", "content": "?"}]}
+            async def attempt(seed: int) -> None:
+                async with gateway.session(seed=seed) as session:
+                    body = {"model": "m", "stream": seed % 2 == 0, "messages": [{"role": "user", "content": "?"}]}
                     address = f"{session.url}/v1/chat/completions"
                     answer = await client.post(address, json=body, headers={"api-key": session.key})
                     assert answer.status_code == 200
@@ -291,7 +291,7 @@ def test_a_gateway_starts_afresh_in_another_event_loop() -> None:
     gateway = Gateway(ScriptedModel(lambda request: "Blue."))
 
     async def ask(close: bool) -> str:
-        async with gateway.session(trial=0) as session:
+        async with gateway.session(seed=0) as session:
             heard = await chat(session)
         if close:
             await gateway.aclose()
@@ -319,7 +319,7 @@ def test_without_the_server_packages_the_error_says_what_to_install() -> None:
         "assert not {'starlette', 'uvicorn'} & set(sys.modules)\n"
         "sys.modules['uvicorn'] = None\n"
         "async def ask():\n"
-        "    async with Gateway(ScriptedModel([])).session(trial=0):\n"
+        "    async with Gateway(ScriptedModel([])).session(seed=0):\n"
         "        raise AssertionError\n"
         "try:\n"
         "    asyncio.run(ask())\n"

@@ -203,8 +203,8 @@ async def test_a_budget_of_calls_is_never_exceeded_though_programs_ask_again(tmp
     spend = SqliteSpend(journal, LimitsSection(calls=5))
     gateway = Gateway(Metered(model, "target", spend, None, lambda event: None))
 
-    async def attempt(trial: int) -> EtudeError | None:
-        async with gateway.session(trial=trial) as session:
+    async def attempt(seed: int) -> EtudeError | None:
+        async with gateway.session(seed=seed) as session:
             for _ in range(4):
                 try:
                     await chat(session, retries=3)

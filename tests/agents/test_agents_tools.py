@@ -77,13 +77,13 @@ class TestToolsAgentWithAPattern(AgentContract):
         return f"Done.\nAnswer: {answer}"
 
 
-async def test_the_model_is_told_the_skill_the_task_its_tools_and_the_trial() -> None:
+async def test_the_model_is_told_the_skill_the_task_its_tools_and_the_seed() -> None:
     _, (request,) = await attempt("7", skill=Skill(text="---\nname: a\ndescription: d\n---\nAdd up.\n"), trial=3)
     said, asked = request.messages
     assert (said.role, said.text) == ("system", f"{Prompts()['tools']}\n\n# Skill\n\nAdd up.")
     assert asked == user("Write 7 to answer.txt.")
     assert [tool.name for tool in request.tools] == ["bash", "read", "write", "edit"]
-    assert request.seed == 3
+    assert request.seed == TASK.seed(3)
 
 
 async def test_calls_are_carried_out_until_a_reply_without_one_which_holds_the_answer() -> None:
@@ -110,7 +110,7 @@ async def test_calls_are_carried_out_until_a_reply_without_one_which_holds_the_a
     )
     assert [len(request.messages) for request in requests] == [2, 4, 6]
     assert requests[2].messages[1:] == trajectory.messages[:-1]
-    assert all((request.seed, request.tools) == (2, requests[0].tools) for request in requests)
+    assert all((request.seed, request.tools) == (TASK.seed(2), requests[0].tools) for request in requests)
 
 
 async def test_several_calls_of_a_reply_are_answered_in_their_order() -> None:

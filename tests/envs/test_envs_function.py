@@ -48,10 +48,10 @@ class TestFunctionEnvironment(EnvironmentContract):
 
 
 @pytest.mark.parametrize("function", [ask, ask_blocking, functools.partial(ask), functools.partial(ask_blocking)])
-async def test_the_function_asks_the_target_with_task_skill_and_trial(function: object) -> None:
+async def test_the_function_asks_the_target_with_task_skill_and_seed(function: object) -> None:
     model = ScriptedModel([Reply(text="4", usage=Usage(input_tokens=5, output_tokens=1), simulated=True)])
     trajectory = await made(function, scorer="exact", name="sums").agent(model).attempt(TASK, SKILL, 3)
-    assert model.requests == [ChatRequest(messages=(system("Add well."), user("2 + 2")), seed=3)]
+    assert model.requests == [ChatRequest(messages=(system("Add well."), user("2 + 2")), seed=TASK.seed(3))]
     assert [message.text for message in trajectory.messages] == ["Add well.", "2 + 2", "4"]
     assert (trajectory.answer, trajectory.usage.total, trajectory.simulated) == ("4", 6, True)
 
@@ -188,7 +188,7 @@ async def test_a_conversation_is_recorded_once_and_a_new_one_after_it() -> None:
     trajectory = await made(talk).agent(model).attempt(TASK, SKILL, 0)
     assert [message.text for message in trajectory.messages[:-1]] == ["a", "1", "b", "2", "c", "3"]
     assert trajectory.messages[1].tool_calls == (call,)
-    assert [request.seed for request in model.requests] == [9, 0, 0]
+    assert [request.seed for request in model.requests] == [9, TASK.seed(0), TASK.seed(0)]
 
 
 def test_a_trajectory_of_another_agent_has_no_returned_score() -> None:

@@ -451,19 +451,7 @@ class TestContract(ChatModelContract):
         return AdapterModel("test", ModelSection(model="adapter:test", temperature=1))
 
 
-def test_the_trial_is_told_to_be_sent_or_not():
-    assert a_model(Heard()).takes_seed
-    assert not a_model(Heard(), send_seed=False).takes_seed
-
-
-async def test_no_seed_is_sent_to_a_model_whose_interface_has_none(server: Server, monkeypatch: pytest.MonkeyPatch):
-    for name in ("MY_KEY", "OPENAI_API_KEY"):
-        monkeypatch.setenv(name, "right")
-    assert not anthropic_at(server.url).takes_seed
-    assert not build_model(ModelSection(model="adapter:openai:gpt-5.5")).takes_seed
-    assert build_model(ModelSection(model="adapter:openai-chat:gpt-5.5")).takes_seed
-    unsent = a_model(Heard(), {"openai_unsupported_model_settings": ("seed",)})
-    assert not unsent.takes_seed
+async def test_no_seed_is_sent_to_a_model_whose_interface_has_none():
     heard = Heard()
     await a_model(heard, {"openai_unsupported_model_settings": ("seed",)}).complete(
         HELLO.model_copy(update={"seed": 7})

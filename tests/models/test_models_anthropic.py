@@ -120,21 +120,13 @@ async def test_thinking_is_adaptive_unless_a_budget_is_given(server: Server):
     assert server.heard[1].body["thinking"] == budget
 
 
-async def test_the_trial_is_a_header_unless_the_settings_say_otherwise(server: Server):
+async def test_the_seed_is_a_header_unless_the_settings_say_otherwise(server: Server):
     request = HELLO.model_copy(update={"seed": 7})
     await answer(server, message(text("Hi")), request=request)
-    assert server.heard[0].headers["x-etude-trial"] == "7"
+    assert server.heard[0].headers["x-etude-seed"] == "7"
     await answer(server, message(text("Hi")), request=request, send_seed=False)
     await answer(server, message(text("Hi")))
-    assert all("x-etude-trial" not in heard.headers for heard in server.heard[1:])
-
-
-def test_only_other_servers_take_a_seed(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.delenv("ANTHROPIC_BASE_URL", raising=False)
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
-    assert not AnthropicModel("m", ModelSection(model="anthropic:m")).takes_seed
-    assert a_model(Server([], "http://a")).takes_seed
-    assert not a_model(Server([], "http://a"), send_seed=False).takes_seed
+    assert all("x-etude-seed" not in heard.headers for heard in server.heard[1:])
 
 
 async def test_a_large_text_that_opens_a_longer_conversation_is_cached(server: Server):
@@ -515,8 +507,8 @@ class TestContract(ChatModelContract):
         return AnthropicModel("target-steady", ModelSection(**self.settings))
 
 
-def test_the_header_of_the_trial_is_the_same_at_both_ends():
+def test_the_header_of_the_seed_is_the_same_at_both_ends():
     from etude.models import sdk
     from etude.simulation import wire
 
-    assert sdk.TRIAL_HEADER == wire.TRIAL_HEADER == "x-etude-trial"
+    assert sdk.SEED_HEADER == wire.SEED_HEADER == "x-etude-seed"

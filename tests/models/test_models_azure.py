@@ -118,12 +118,6 @@ def test_an_address_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch
     )
 
 
-def test_responses_have_no_seed_at_azure(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "k")
-    assert AzureModel("d", section(base_url="https://name.openai.azure.com")).takes_seed
-    assert not AzureModel("d", section(base_url="https://name.openai.azure.com", api="responses")).takes_seed
-
-
 def test_without_address_or_key_nothing_is_sent(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("AZURE_OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("AZURE_OPENAI_ENDPOINT", raising=False)

@@ -91,7 +91,7 @@ async def test_a_wrapper_is_in_every_respect_the_model_inside(wrap: Any):
     inner = ScriptedModel(["hi"], name="scripted:x", max_output_tokens=77)
     model = wrap(inner)
     assert (model.name, model.endpoint, model.max_output_tokens) == ("scripted:x", "the script", 77)
-    assert (model.fingerprint(), model.takes_seed) == (inner.fingerprint(), inner.takes_seed)
+    assert (model.fingerprint(), model.takes_tools) == (inner.fingerprint(), inner.takes_tools)
     assert (await model.complete(ChatRequest(messages=(user("a"),)))).text == "hi"
     await model.aclose()
     assert inner.closed

@@ -134,7 +134,6 @@ def test_the_file_depends_on_what_is_asked_and_on_nothing_else(tmp_path):
     names = [[path.name for path in questions(tmp_path / folder)] for folder in "ab"]
     assert names[0] == names[1]
     assert len(names[0]) == 3
-    assert not a_model(tmp_path).takes_seed
 
 
 def test_a_schema_is_shown_and_what_is_said_cannot_leave_its_fence(tmp_path):

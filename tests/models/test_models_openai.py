@@ -102,8 +102,6 @@ async def test_a_limit_in_extra_body_takes_the_place_of_the_usual_field(server: 
 async def test_the_seed_stays_here_when_the_settings_say_so(server: Server):
     await answer(server, completion({"content": "Hi"}), request=HELLO.model_copy(update={"seed": 7}), send_seed=False)
     assert "seed" not in server.heard[0].body
-    assert not a_model(server, send_seed=False).takes_seed
-    assert a_model(server).takes_seed
 
 
 async def test_pictures_tool_calls_and_tool_results_are_sent(server: Server):
@@ -355,26 +353,6 @@ def test_a_key_of_two_lines_is_refused(monkeypatch: pytest.MonkeyPatch):
     assert str(caught.value) == (
         "environment variable 'TEST_KEY' has characters that no key has\nhint: copy it again"
     )
-
-
-@pytest.mark.parametrize(
-    ("base_url", "api", "takes"),
-    [
-        (None, "chat", True),
-        (None, "responses", False),
-        ("https://eu.api.openai.com/v1", "responses", False),
-        ("http://127.0.0.1:1/v1", "responses", True),
-        ("http://not-api.openai.com.example/v1", "responses", True),
-    ],
-)
-def test_the_trial_of_responses_reaches_other_servers_only(
-    monkeypatch: pytest.MonkeyPatch, base_url: str | None, api: str, takes: bool
-):
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    monkeypatch.setenv("OPENAI_API_KEY", "k")
-    settings = {"model": "openai:m", "base_url": base_url, "api": api}
-    assert OpenAIModel("m", ModelSection(**settings)).takes_seed == takes
-    assert not OpenAIModel("m", ModelSection(**settings, send_seed=False)).takes_seed
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:8000", "http://", "ftp://x/v1", "http://[::1", "http://x:99999/v1"])

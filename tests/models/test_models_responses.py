@@ -92,7 +92,7 @@ async def test_every_setting_reaches_the_server(server: Server):
     assert (heard.body["reasoning"], heard.body["stream"], heard.body["store"]) == ({"effort": "low"}, True, True)
     form = {"type": "json_schema", "name": "A", "schema": {"type": "object"}, "strict": True}
     assert heard.body["text"] == {"format": form, "verbosity": "low"}
-    assert (heard.headers["x-team"], heard.headers["x-etude-trial"]) == ("red", "7")
+    assert (heard.headers["x-team"], heard.headers["x-etude-seed"]) == ("red", "7")
 
 
 async def test_pictures_tool_calls_and_tool_results_are_items_side_by_side(server: Server):

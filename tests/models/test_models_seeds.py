@@ -1,4 +1,4 @@
-"""Whether the trial reaches the model, as the person is told."""
+"""Every attempt has a seed of its own, and at temperature 0 no seed makes a further trial tell anything."""
 
 from pathlib import Path
 from typing import Any
@@ -6,41 +6,99 @@ from typing import Any
 import pytest
 
 from etude.build import open_workbench
-from etude.config import make_config
+from etude.config import another_trial_tells, make_config
 from etude.envs import ListEnvironment
+from etude.envs.function import environment
+from etude.envs.target import Target
 from etude.events import Event, Notice
-from etude.protocols import Sink
+from etude.measure.evaluate import aevaluate_skill
+from etude.protocols import Environment, Sink
+from etude.records import Attempt, Skill, Task
+from etude.records.tasks import for_each_target
 from etude.simulation import make_tasks
+from etude.simulation.endpoint import running_endpoint
+from etude.simulation.faults import Faults
+from etude.simulation.score import best_skill
+
+TASKS = make_tasks("sorting", 64, seed=1)
+SPLITS = {"train": TASKS[:2], "val": TASKS[2:4], "test": TASKS[4:]}
+TARGETS = [{"model": "simulated:target", "name": name, "temperature": heat} for name, heat in (("a", 0), ("b", 1))]
+
+
+def test_a_seed_is_small_and_differs_between_trials_and_tasks_but_not_between_targets() -> None:
+    tasks = [Task(id=f"t{number}", input="1 + 1") for number in range(20)]
+    seeds = [task.seed(trial) for task in tasks for trial in range(5)]
+    assert len(set(seeds)) == 100
+    assert all(0 <= seed < 2**31 for seed in seeds)
+    assert {each.seed(3) for each in for_each_target(tasks[:1], ["a", "b"])} == {tasks[0].seed(3)}
+
+
+@environment(**SPLITS, scorer="exact")
+async def asking(task: Task, skill: Skill, target: Target) -> str:
+    said = await target.ask(task.input, system=skill.text)
+    return said.rpartition("Answer: ")[2]
 
 
 @pytest.mark.parametrize(
-    ("target", "warned"),
+    ("env", "target", "agent"),
     [
-        ({"model": "openai:m", "api": "responses"}, True),
-        ({"model": "openai:m"}, False),
-        ({"model": "openai:m", "api": "responses", "temperature": 1}, False),
-        ({"model": "adapter:anthropic:m"}, True),
-        ({"model": "adapter:openai-chat:m"}, False),
-        ({"model": "anthropic:m"}, True),
+        (ListEnvironment(**SPLITS, scorer="exact"), {"model": "openai:target-steady"}, "chat"),
+        (ListEnvironment(**SPLITS, scorer="exact"), {"model": "openai:target-steady", "api": "responses"}, "chat"),
+        (ListEnvironment(**SPLITS, scorer="exact"), {"model": "anthropic:target-steady"}, "chat"),
+        (ListEnvironment(**SPLITS, scorer="exact"), {"model": "openai:target-steady"}, "tools"),
+        (asking, {"model": "openai:target-steady"}, "chat"),
+    ],
+    ids=["chat", "responses", "messages", "tools", "function"],
+)
+async def test_luck_that_comes_from_the_seed_alone_is_not_that_of_all_tasks(
+    tmp_path: Path, env: Environment, target: dict[str, Any], agent: str
+) -> None:
+    attempts: list[Attempt] = []
+    with running_endpoint(faults=Faults(bad_seeds=0.5)) as endpoint:
+        settings = {
+            "target": {"base_url": endpoint.url, "api_key_env": "NO_SUCH_KEY", **target},
+            "agent": {"name": agent},
+            "run": {"folder": str(tmp_path)},
+        }
+        skill = Skill(text=best_skill(TASKS))
+        await aevaluate_skill(make_config(settings), "test", 2, env=env, skill=skill, attempts=attempts)
+    for trial in range(2):
+        values = [attempt.score.hard for attempt in attempts if attempt.score and attempt.trial == trial]
+        assert len(values) == 60
+        assert 0.3 < sum(values) / 60 < 0.7
+    tried = {(attempt.task.id, attempt.trial): attempt.solved for attempt in attempts}
+    assert any(tried[task.id, 0] != tried[task.id, 1] for task in SPLITS["test"])
+
+
+@pytest.mark.parametrize(
+    ("settings", "silent", "whose"),
+    [
+        ({"target": {"model": "openai:m", "temperature": 0}}, {""}, ""),
+        ({"target": {"model": "openai:m", "temperature": 0, "send_seed": False}}, {""}, ""),
+        ({"target": {"model": "openai:m", "api": "responses", "temperature": 0}}, {""}, ""),
+        ({"target": {"model": "anthropic:m", "temperature": 0}}, {""}, ""),
+        ({"target": {"model": "openai:m", "temperature": 1}}, set(), ""),
+        ({"target": {"model": "openai:m", "send_seed": False}}, set(), ""),
+        ({"targets": TARGETS}, {"a"}, " of 'a'"),
+        ({"targets": TARGETS[::-1]}, {"a"}, " of 'a'"),
+        ({"targets": [target | {"temperature": 0} for target in TARGETS]}, {"a", "b"}, " of 'a', 'b'"),
     ],
 )
-async def test_a_run_warns_where_no_seed_makes_a_second_trial_another_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: dict[str, Any], warned: bool
-):
-    if target["model"].startswith("adapter:"):
-        pytest.importorskip("pydantic_ai", reason="the extra 'providers' is not installed")
+async def test_a_run_warns_where_a_further_trial_tells_nothing_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], silent: set[str], whose: str
+) -> None:
     for name in ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.setenv(name, "k")
-    tasks = make_tasks("sorting", 12, seed=1)
-    env = ListEnvironment(tasks[:4], tasks[4:8], tasks[8:], scorer="exact")
-    settings = {"target": {"temperature": 0, **target}, "test": {"trials": 2}, "run": {"folder": str(tmp_path)}}
+    config = make_config({**settings, "test": {"trials": 2}, "run": {"folder": str(tmp_path)}})
     said: list[Event] = []
-    async with open_workbench(make_config(settings), {"env": env, "sinks": [Told(said)]}):
-        pass
-    warning = "at temperature 0 and without a seed, further attempts at a task tell nothing new: test.trials = 2"
-    assert (warning in [event.text for event in said if isinstance(event, Notice)]) == warned
+    env = ListEnvironment(TASKS[:4], TASKS[4:8], TASKS[8:], scorer="exact")
+    async with open_workbench(config, {"env": env, "sinks": [Told(said)]}) as bench:
+        assert {task.target for task in bench.tasks["train"] if not another_trial_tells(config, task)} == silent
+    warning = f"at temperature 0 a further trial{whose} tells nothing new about any task, with or without a seed: "
+    told = [event.text for event in said if isinstance(event, Notice) and "temperature" in event.text]
+    assert told == [warning + "test.trials = 2"] * bool(silent)
 
 
 class Told(Sink):

@@ -87,7 +87,7 @@ class ProgramContract:
         assert trajectory.failure == ""
         assert trajectory.answer == "red"
         assert trajectory.simulated
-        assert {request.seed for request in model.requests} == {3}  # the trial
+        assert {request.seed for request in model.requests} == {LONG_TASK.seed(3)}
 
     def test_task_and_skill_reach_the_model_and_the_gold_answer_does_not(self) -> None:
         trajectory, model = self._answered()

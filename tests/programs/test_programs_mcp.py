@@ -89,7 +89,7 @@ async def test_claude_code_takes_the_plugin_and_plans_through_it(project: Path, 
     assert "Validation passed" in await told("claude", "plugin", "validate", str(PLUGIN), cwd=project, env=env)
     gateway = Gateway(ScriptedModel(asks := Asks("mcp__plugin_etude_etude__plan")))
     try:
-        async with gateway.session(trial=0) as session:
+        async with gateway.session(seed=0) as session:
             more = {"ANTHROPIC_BASE_URL": session.url, "ANTHROPIC_API_KEY": session.key}
             words = [
                 "claude",
@@ -109,7 +109,7 @@ async def test_claude_code_takes_the_plugin_and_plans_through_it(project: Path, 
 async def test_codex_plans_and_asks_for_the_status_through_the_server(project: Path, env: dict[str, str]) -> None:
     gateway = Gateway(ScriptedModel(asks := Asks("mcp__etude__plan", "mcp__etude__status")))
     try:
-        async with gateway.session(trial=0) as session:
+        async with gateway.session(seed=0) as session:
             await told("codex", "mcp", "add", "etude", "--", "etude", "mcp", "--calls", "10", cwd=project, env=env)
             server = {"name": "own", "base_url": f"{session.url}/v1", "env_key": "OWN_KEY", "wire_api": "responses"}
             given = {"model": "target", "model_provider": "own", "mcp_servers.etude.required": True}

@@ -18,9 +18,10 @@ from etude.records.summary import Summary
 from etude.sleep.improve.held_out import HeldOutObserver
 from etude.testing import ScriptedModel
 from etude.workbench import Observer, Past
+from trials_sent import trial_sent
 
 TASKS = [Task(id=f"t{number}", input=f"Task {number}.", gold="yes", type="kind") for number in range(4)]
-HELD_OUT = [Task(id=f"v{number}", input=f"Task {number}.", gold="yes", type="kind") for number in (7, 8)]
+*HELD_OUT, V9 = [Task(id=f"v{number}", input=f"Task {number}.", gold="yes", type="kind") for number in (7, 8, 9)]
 Solves = Callable[[int, str, int], bool]
 """Whether the target solves the task of a number with a skill of this text in a trial."""
 
@@ -28,7 +29,7 @@ Solves = Callable[[int, str, int], bool]
 def target(solves: Solves) -> ScriptedModel:
     def answer(request: ChatRequest) -> str:
         skill, task = (message.text for message in request.messages)
-        right = solves(int(re.findall(r"Task (\d)\.", task)[0]), skill, request.seed or 0)
+        right = solves(int(re.findall(r"Task (\d)\.", task)[0]), skill, trial_sent(request, (*TASKS, *HELD_OUT, V9)))
         return f"<answer>{'yes' if right else 'no'}</answer>"
 
     return ScriptedModel(answer, name="scripted:target")
@@ -372,7 +373,7 @@ def test_a_candidate_that_loses_one_task_is_rejected_when_none_may_get_worse(tmp
                 "test": {"enabled": False},
                 "run": {"folder": str(tmp_path), "name": f"strict-{strict}"},
             },
-            env=World([*HELD_OUT, Task(id="v9", input="Task 9.", gold="yes")]),
+            env=World([*HELD_OUT, V9]),
             target=target(better),
             optimizer=Optimizer("Always say yes."),
             skill=Skill(text="Be brief.\n"),

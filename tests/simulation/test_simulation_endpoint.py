@@ -92,7 +92,7 @@ def test_the_same_request_always_gives_the_same_body(client: openai.OpenAI) -> N
     assert chat(client, model="target", seed=4).id != chat(client, model="target", seed=3).id
 
 
-def test_the_seed_is_the_trial(client: openai.OpenAI) -> None:
+def test_the_seed_decides_what_goes_wrong(client: openai.OpenAI) -> None:
     messages = [{"role": "user", "content": TASK}]
     for seed in range(4):
         text = chat(client, model="target", messages=messages, seed=seed).choices[0].message.content

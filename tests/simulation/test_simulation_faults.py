@@ -50,6 +50,15 @@ def test_only_requests_for_json_are_cut() -> None:
     assert dice.draw("a", wants_json=True) == "cut_structured"
 
 
+def test_a_bad_seed_strikes_every_question_again_and_again() -> None:
+    dice = FaultDice(Faults(bad_seeds=0.5))
+    drawn = [{dice.draw(body, wants_json=False, seed=seed) for body in "ababab"} for seed in range(200)]
+    assert all(len(faults) == 1 for faults in drawn)
+    assert drawn.count({"bad_seeds"}) / 200 == pytest.approx(0.5, abs=0.1)
+    assert dice.draw("a", wants_json=False) is None
+    assert all(dice.draw("a", wants_json=True, seed=seed) is None for seed in range(20))
+
+
 @rows("bad", [{"drop": 1.1}, {"drop": -0.1}, {"outage_after": -1}, {"unknown": 1}])
 def test_bad_rates_and_names_are_refused(bad: dict[str, float]) -> None:
     with pytest.raises(ValidationError):

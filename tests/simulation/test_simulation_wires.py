@@ -17,7 +17,7 @@ from etude.records import ChatRequest, ImagePart, Message, Reply, TextPart, Tool
 from etude.simulation import names, respond
 from etude.simulation.endpoint import Endpoint, running_endpoint
 from etude.simulation.faults import Faults
-from etude.simulation.wire import TRIAL_HEADER
+from etude.simulation.wire import SEED_HEADER
 
 TASK = "Sort the following words alphabetically: List: pear apple fig"
 SUBMIT = {"type": "object", "properties": {"answer": {"type": "string"}}}
@@ -128,8 +128,8 @@ def test_the_events_of_a_response_are_numbered_and_end_with_the_whole(gpt: opena
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_trial_travels_in_a_header(claude: anthropic.Anthropic, gpt: openai.OpenAI, seed: int) -> None:
-    reported: dict[str, Any] = {"model": "target", "extra_headers": {TRIAL_HEADER: str(seed)}}
+def test_the_seed_travels_in_a_header(claude: anthropic.Anthropic, gpt: openai.OpenAI, seed: int) -> None:
+    reported: dict[str, Any] = {"model": "target", "extra_headers": {SEED_HEADER: str(seed)}}
     expected = answer_of(direct(seed, "target", ""))
     assert message(claude, system="", **reported).content[0].text.rpartition("Answer: ")[2] == expected
     assert response(gpt, instructions="", **reported).output_text.rpartition("Answer: ")[2] == expected
@@ -137,18 +137,18 @@ def test_the_trial_travels_in_a_header(claude: anthropic.Anthropic, gpt: openai.
     assert str(plain.choices[0].message.content).rpartition("Answer: ")[2] == expected
 
 
-def test_another_trial_is_another_question_to_the_counts(endpoint: Endpoint, claude: anthropic.Anthropic) -> None:
+def test_another_seed_is_another_question_to_the_counts(endpoint: Endpoint, claude: anthropic.Anthropic) -> None:
     for seed in ("0", "1", "1"):
-        message(claude, extra_headers={TRIAL_HEADER: seed})
+        message(claude, extra_headers={SEED_HEADER: seed})
     message(claude)
     assert (endpoint.stats()["answered"], endpoint.stats()["repeated"]) == (4, 1)
 
 
-def test_a_trial_that_is_no_number_is_refused(claude: anthropic.Anthropic, gpt: openai.OpenAI) -> None:
-    reported: Any = {TRIAL_HEADER: "two"}
-    with pytest.raises(anthropic.BadRequestError, match="x-etude-trial: 'two' is not a whole number"):
+def test_a_seed_that_is_no_number_is_refused(claude: anthropic.Anthropic, gpt: openai.OpenAI) -> None:
+    reported: Any = {SEED_HEADER: "two"}
+    with pytest.raises(anthropic.BadRequestError, match="x-etude-seed: 'two' is not a whole number"):
         message(claude, extra_headers=reported)
-    with pytest.raises(openai.BadRequestError, match="x-etude-trial: 'two' is not a whole number"):
+    with pytest.raises(openai.BadRequestError, match="x-etude-seed: 'two' is not a whole number"):
         response(gpt, extra_headers=reported)
 
 

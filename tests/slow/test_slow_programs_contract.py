@@ -126,7 +126,7 @@ async def test_gemini_cli_is_a_model_that_answers_without_tools(monkeypatch: pyt
     target = ScriptedModel(["blue"])
     gateway = Gateway(target)
     try:
-        async with gateway.session(trial=0) as session:
+        async with gateway.session(seed=0) as session:
             monkeypatch.setenv("SESSION_KEY", session.key)
             section = ModelSection(
                 model="agent:gemini-cli/any", base_url=f"{session.url}/v1", api_key_env="SESSION_KEY"

@@ -22,7 +22,7 @@ class Twice(Agent):
 
     async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:
         messages = (system(text=skill.text), user(task.input))
-        first = await self.target.complete(ChatRequest(messages=messages, seed=trial))
+        first = await self.target.complete(ChatRequest(messages=messages, seed=task.seed(trial)))
         return Trajectory(answer=first.text, messages=(*messages, assistant(first.text)), usage=first.usage)
 
     def fingerprint(self) -> str:

@@ -50,7 +50,7 @@ class ChatAgent(Agent):
         """
         asked = question(_with_files(task))
         messages = (system(with_skill(self._prompt, skill.text)), asked)
-        reply = await self._target.complete(ChatRequest(messages=messages, seed=trial))
+        reply = await self._target.complete(ChatRequest(messages=messages, seed=task.seed(trial)))
         return Trajectory(
             answer=await self._answers.read(reply.text),
             messages=(asked, assistant(reply.text)),

@@ -206,7 +206,7 @@ class ProgramAgent(Agent):
             session = None
             if self._gateway is not None:
                 calls = self._options.max_steps
-                session = await stack.enter_async_context(self._gateway.session(trial=trial, calls=calls))
+                session = await stack.enter_async_context(self._gateway.session(seed=task.seed(trial), calls=calls))
             order = self._order(task, skill, workspace, session)
             readable = (*self.installed.readable, *self._folders)
             if session is None:

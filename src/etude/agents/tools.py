@@ -145,7 +145,7 @@ class ToolsAgent(Agent):
             toolbox = Toolbox(desk, options.tools, brought, options.output_chars)
             instructions = with_skill(self._prompt, skill.text)
             instructions += f"\n\n{files_note(skill)}" if skill.files else ""
-            talk = _Talk(question(task), system(instructions), toolbox.tools, trial)
+            talk = _Talk(question(task), system(instructions), toolbox.tools, task.seed(trial))
             failure = await self._work(talk, toolbox)
             try:
                 files = workspace.changes()
@@ -217,7 +217,7 @@ class _Talk:
     question: Message
     instructions: Message
     tools: tuple[Tool, ...]
-    trial: int
+    seed: int
     messages: list[Message] = field(init=False)
     usage: Usage = field(default_factory=Usage)
     simulated: bool = False
@@ -230,7 +230,7 @@ class _Talk:
         self._ids: set[str] = set()
 
     def request(self) -> ChatRequest:
-        return ChatRequest(messages=(self.instructions, *self.messages), tools=self.tools, seed=self.trial)
+        return ChatRequest(messages=(self.instructions, *self.messages), tools=self.tools, seed=self.seed)
 
     def take(self, reply: Reply) -> list[tuple[ToolCall, ToolCall]]:
         """Add a reply. Returns its calls, each as it is sent from here on and as the model wrote it."""

@@ -6,6 +6,7 @@
 from etude.config.base import Section
 from etude.config.loading import file_data, load_config, load_settings, make_config, merge, parse
 from etude.config.models import ModelSection, OptimizerSection, Price
+from etude.config.repeats import another_trial_tells
 from etude.config.sections import GateSection, LimitsSection, RunSection, TrainConfig
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "RunSection",
     "Section",
     "TrainConfig",
+    "another_trial_tells",
     "file_data",
     "load_config",
     "load_settings",

@@ -50,7 +50,8 @@ class ModelSection(Section):
     thinking: Literal["on", "off"] | None = None
     """Switch thinking on or off where the model has a switch; the provider's default when not given."""
     send_seed: bool = True
-    """Send the trial number as `seed`. Without it a second trial at temperature 0 tells nothing new."""
+    """Send a `seed` made from the task and the trial. At temperature 0 a further trial tells nothing new, with or
+    without it."""
     structured: Literal["json_schema", "tool", "prompt"] = "json_schema"
     """First rung of the structured-output ladder: native schema, forced tool or schema shown in the prompt."""
     extra_body: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])

@@ -100,7 +100,7 @@ class FunctionAgent(Agent):
     async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:
         """Call the function once. What it raises is raised. Raises BoundaryError: it returned something unusable, or
         returned although its last request to the target failed: whatever it made of that is not a score."""
-        target = Target(self._model, trial)
+        target = Target(self._model, task.seed(trial))
         if _is_async(self._function):
             result = await cast(Awaitable[Any], self._function(task, skill, target))
         else:

@@ -14,9 +14,9 @@ T = TypeVar("T")
 class Target:
     """The target model for one attempt, in an `async def` function."""
 
-    def __init__(self, model: ChatModel, trial: int) -> None:
+    def __init__(self, model: ChatModel, seed: int) -> None:
         self._model = model
-        self._trial = trial
+        self._seed = seed
         self.messages: list[Message] = []
         """All requests and replies so far; a request that continues a conversation adds only its new messages."""
         self.usage = Usage()
@@ -25,9 +25,9 @@ class Target:
         """The error of the last request; None when it was answered."""
 
     async def complete(self, request: ChatRequest) -> Reply:
-        """Send one request; the trial is its seed unless it has one. Raises what the model raises."""
+        """Send one request; its seed is that of the attempt unless it has one. Raises what the model raises."""
         if request.seed is None:
-            request = request.model_copy(update={"seed": self._trial})
+            request = request.model_copy(update={"seed": self._seed})
         try:
             reply = await self._model.complete(request)
         except BaseException as error:

@@ -56,7 +56,7 @@ class ServedFormat:
     """A format of requests and replies as servers need it: they read requests and write replies."""
 
     read_request: Callable[[bytes, int | None], Call]
-    """The call of a body; the number is its trial where the body has no seed. Raises BadBody."""
+    """The call of a body; the number is its seed where the body has none. Raises BadBody."""
     write_reply: Callable[[Call, Reply], bytes]
     """The body of a plain answer."""
     write_events: Callable[[Call, Reply], Iterator[bytes]]

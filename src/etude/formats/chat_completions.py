@@ -144,7 +144,7 @@ def _write_calls(calls: Sequence[ToolCall]) -> list[dict[str, Any]]:
     ]
 
 
-def _read_request(body: bytes, trial: int | None) -> Call:
+def _read_request(body: bytes, seed: int | None) -> Call:
     data = parse_body(_Body, body)
     functions = [tool.function for tool in data.tools or () if tool.function is not None]
     tools = tuple(
@@ -158,7 +158,7 @@ def _read_request(body: bytes, trial: int | None) -> Call:
         response_schema=read_schema(form.json_schema),
         tools=tools,
         forced_tool=_forced(data, tools),
-        seed=trial if data.seed is None else data.seed,
+        seed=seed if data.seed is None else data.seed,
     )
     limits = [limit for limit in (data.max_tokens, data.max_completion_tokens) if limit is not None]
     return Call(

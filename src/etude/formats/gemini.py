@@ -86,7 +86,7 @@ class _Body(BaseModel):
     generation: _Generation = Field(default=_Generation(), alias="generationConfig")
 
 
-def _read_request(body: bytes, trial: int | None) -> Call:
+def _read_request(body: bytes, seed: int | None) -> Call:
     data = parse_body(_Body, body)
     messages = [] if data.system is None else [Message(role="system", content=_texts(data.system.parts))]
     calls = _Calls()
@@ -102,7 +102,7 @@ def _read_request(body: bytes, trial: int | None) -> Call:
         response_schema=None if schema is None else ResponseSchema(name="reply", body=schema),
         tools=tools,
         forced_tool=forced_tool(tools, only, any_tool=calling.mode == "ANY" and not calling.allowed),
-        seed=trial if generation.seed is None else generation.seed,
+        seed=seed if generation.seed is None else generation.seed,
     )
     return Call(named=data.model, request=request, most_tokens=generation.most_tokens, stream=data.stream)
 

@@ -160,7 +160,7 @@ def _write_call(call: ToolCall) -> Data:
     return {"type": "tool_use", "id": call.id, "name": call.name, "input": given if isinstance(given, dict) else {}}
 
 
-def _read_request(body: bytes, trial: int | None) -> Call:
+def _read_request(body: bytes, seed: int | None) -> Call:
     data = parse_body(_Body, body)
     first = [Message(role="system", content=_read_content(data.system))] if data.system else []
     form = data.output_format if data.output_config is None else data.output_config.format
@@ -172,7 +172,7 @@ def _read_request(body: bytes, trial: int | None) -> Call:
         response_schema=read_schema(form),
         tools=tools,
         forced_tool=forced_tool(tools, name, any_tool=choice.type == "any"),
-        seed=trial,
+        seed=seed,
     )
     return Call(named=data.model, request=request, most_tokens=data.max_tokens, stream=bool(data.stream))
 

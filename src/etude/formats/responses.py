@@ -125,7 +125,7 @@ def _write_call(call: ToolCall) -> dict[str, Any]:
     return {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments}
 
 
-def _read_request(body: bytes, trial: int | None) -> Call:
+def _read_request(body: bytes, seed: int | None) -> Call:
     data = parse_body(_Body, body)
     items = [_Item(role="user", content=data.input)] if isinstance(data.input, str) else data.input
     if data.instructions is not None:
@@ -138,7 +138,7 @@ def _read_request(body: bytes, trial: int | None) -> Call:
         response_schema=read_schema(form),
         tools=tools,
         forced_tool=forced_tool(tools, name, any_tool=data.tool_choice == "required"),
-        seed=trial,
+        seed=seed,
     )
     spaces = {_in(space, tool): (space, tool.name) for space, tool in _functions(data) if space}
     return Call(

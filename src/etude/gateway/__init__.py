@@ -4,7 +4,7 @@ A program speaks Chat Completions, Responses, Anthropic Messages or Gemini to it
 other side is a `ChatModel` whose wrappers meter, limit, retry and enforce budgets. The program is given the key of
 its session, which is worth nothing elsewhere, and names any model it likes: the configured one answers.
 
-    async with gateway.session(trial=0) as session:
+    async with gateway.session(seed=0) as session:
         ...start the program with session.url (or session.socket) and session.key...
         ...end it when session.failed is set...
     session.log, session.usage, session.error, session.conversation
@@ -38,12 +38,12 @@ class Gateway:
         self._server: GatewayServer | None = None
 
     @asynccontextmanager
-    async def session(self, *, trial: int, calls: int | None = None) -> AsyncGenerator[GatewaySession]:
+    async def session(self, *, seed: int, calls: int | None = None) -> AsyncGenerator[GatewaySession]:
         """A key and an account for one attempt. When it ends, what is under way is cancelled and the key is void. The
-        `trial` is sent to the model as `seed`. The program may make `calls` requests; one more is refused and ends
-        the session (`exhausted`). Raises ConfigError: starlette or uvicorn is not installed."""
+        `seed` is sent to the model with each request. The program may make `calls` requests; one more is refused and
+        ends the session (`exhausted`). Raises ConfigError: starlette or uvicorn is not installed."""
         server = self._running()
-        session = GatewaySession(self.model, server.url, server.socket, trial, calls)
+        session = GatewaySession(self.model, server.url, server.socket, seed, calls)
         self._sessions[session.key] = session
         try:
             yield session

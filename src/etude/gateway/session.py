@@ -68,14 +68,14 @@ class Turn:
 class GatewaySession:
     """The account of one attempt: its key, what was asked and answered, and what went wrong."""
 
-    def __init__(self, model: ChatModel, url: str, socket: Path, trial: int, calls: int | None) -> None:
+    def __init__(self, model: ChatModel, url: str, socket: Path, seed: int, calls: int | None) -> None:
         self.key = f"sk-etude-{secrets.token_hex(24)}"
         """What the program shows as its API key."""
         self.url = url
         """`http://127.0.0.1:<port>`, without `/v1`."""
         self.socket = socket
         """The Unix socket on which the same server listens."""
-        self.trial = trial
+        self._seed = seed
         self.log: list[Exchange] = []
         """Requests in the order in which they ended."""
         self.failed = asyncio.Event()
@@ -137,7 +137,7 @@ class GatewaySession:
 
     def ask(self, request: ChatRequest, size: int = 0) -> Turn:
         """Send a request to the model. Only when `refusal` is empty and the session has not ended."""
-        request = request.model_copy(update={"seed": self.trial})
+        request = request.model_copy(update={"seed": self._seed})
         self._begun += 1
         # In the context of the attempt: the server's is that of whichever attempt began first.
         asked = asyncio.create_task(self._model.complete(request), context=self._context.copy())

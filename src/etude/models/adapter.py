@@ -24,8 +24,8 @@ class AdapterModel(ProviderModel):
 
     Keys are read where pydantic-ai reads them (GOOGLE_API_KEY, MISTRAL_API_KEY, the AWS configuration, ...) unless
     `api_key_env` names a variable. `base_url`, `temperature`, `top_p`, `max_output_tokens`, `reasoning_effort`,
-    `thinking`, `headers`, `extra_body` and `stream` reach the provider where pydantic-ai can carry them, the trial as
-    `seed` where there is one. Thinking that it would leave out for this model is refused. Raises ConfigError:
+    `thinking`, `headers`, `extra_body` and `stream` reach the provider where pydantic-ai can carry them, the seed
+    where there is one. Thinking that it would leave out for this model is refused. Raises ConfigError:
     pydantic-ai or the provider's package is not installed, the name is unknown, a key is missing, a header cannot be
     sent, the effort is unknown, the model has no such thinking, or a setting of another provider is given."""
 
@@ -120,10 +120,6 @@ class AdapterModel(ProviderModel):
         limited = isinstance(error, exceptions.ModelRateLimitError)
         lost = isinstance(error, exceptions.ModelConnectionError)
         return TransientError(message, retry_after=error.retry_after, rate_limited=limited, unreachable=lost)
-
-    @property
-    def takes_seed(self) -> bool:
-        return self._sends_seed
 
     async def aclose(self) -> None:
         entered, self._entered = self._entered, None

@@ -19,7 +19,7 @@ class AnthropicModel(SdkModel):
     """A model behind Messages. The address is `base_url`, with or without /v1, else ANTHROPIC_BASE_URL, else
     Anthropic's own; the key is in ANTHROPIC_API_KEY unless `api_key_env` names another variable.
 
-    There is no seed: the trial goes into the header `x-etude-trial`, which the simulated endpoint reads and
+    There is no seed: that of a request goes into the header `x-etude-seed`, which the simulated endpoint reads and
     Anthropic's servers ignore. The system text is marked for the prompt cache, and so is a large text that opens a
     longer conversation. Raises ConfigError: the SDK is not installed, the address is not a URL, Anthropic's own
     server is meant and no key is set, a header cannot be sent, or a setting of another provider is given."""
@@ -35,10 +35,6 @@ class AnthropicModel(SdkModel):
                 f"api = {settings.api!r} is an interface of OpenAI", hint="leave api out for anthropic: models"
             )
 
-    @property
-    def takes_seed(self) -> bool:
-        return self._settings.send_seed and not self._base_url.startswith(ANTHROPIC)
-
     def _sdk(self) -> ModuleType:
         import anthropic
 
@@ -53,4 +49,4 @@ class AnthropicModel(SdkModel):
         import anthropic
 
         body = MESSAGES.write_request(self._model, request, self._settings, native=anthropic.transform_schema)
-        return await self._post(client, f"/v1{MESSAGES.path}", body, self._trial_header(request))
+        return await self._post(client, f"/v1{MESSAGES.path}", body, self._seed_header(request))

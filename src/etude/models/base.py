@@ -35,10 +35,6 @@ class ProviderModel(ChatModel):
         return canonical({**identity, "model": self.name})
 
     @property
-    def takes_seed(self) -> bool:
-        return self._settings.send_seed
-
-    @property
     def max_output_tokens(self) -> int:
         return self._settings.max_output_tokens
 

@@ -41,7 +41,7 @@ class HandoffModel(TextModel):
     """Writes each request into `questions/<hash>.md` of a folder and takes `answers/<hash>.md` for the reply. What
     has no answer yet stops the run, when no more questions come; the same command resumes once they are answered.
 
-    The hash is that of the conversation and the schema, so answers are found again in every run. The trial number is
+    The hash is that of the conversation and the schema, so answers are found again in every run. The seed is
     no part of it: a second attempt at the same gets the same answer, and tells nothing new. No setting reaches who
     answers. Replies are counted with an estimate of their tokens and have no price. The folder is made when there is
     something to ask; `settled` are the seconds without another question until the run stops. Raises ConfigError: a

@@ -28,7 +28,6 @@ class OpenAIInterface(SdkModel):
         self, provider: str, name: str, settings: ModelSection, base_url: str, key: Key, *, at_openai: bool
     ) -> None:
         super().__init__(provider, name, settings, base_url, key, RESPONSES if settings.api == "responses" else CHAT)
-        self._at_openai = at_openai
         # OpenAI's reasoning models refuse `max_tokens`, most compatible servers know nothing else.
         self._limit = "max_completion_tokens" if at_openai else "max_tokens"
         if settings.thinking is not None and (at_openai or settings.api == "responses"):
@@ -37,11 +36,6 @@ class OpenAIInterface(SdkModel):
                 f"thinking = {settings.thinking!r}: {where} no such switch",
                 hint="set reasoning_effort instead, as in 'low'",
             )
-
-    @property
-    def takes_seed(self) -> bool:
-        """Responses has no seed: the trial goes into a header, which OpenAI's own servers ignore."""
-        return self._settings.send_seed and (self._settings.api == "chat" or not self._at_openai)
 
     def _sdk(self) -> ModuleType:
         import openai
@@ -76,7 +70,7 @@ class OpenAIInterface(SdkModel):
     async def _send(self, client: Any, request: ChatRequest) -> bytes:
         if self._format is RESPONSES:
             body = RESPONSES.write_request(self._model, request, self._settings)
-            return await self._post(client, RESPONSES.path, body, self._trial_header(request))
+            return await self._post(client, RESPONSES.path, body, self._seed_header(request))
         body = CHAT.write_request(self._model, request, self._settings, limit=self._limit)
         return await self._post(client, CHAT.path, body, {})
 

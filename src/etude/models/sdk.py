@@ -27,8 +27,8 @@ from etude.records import ChatRequest, Reply
 
 CONNECT_SECONDS = 4.0
 """A connection that takes longer is given up, so that a dead address is known within 5 seconds."""
-TRIAL_HEADER = "x-etude-trial"
-"""Carries the trial where the interface has no field for a seed."""
+SEED_HEADER = "x-etude-seed"
+"""Carries the seed where the interface has no field for it."""
 _ABOUT_FORM = re.compile(r"response_format|schema|grammar|tool|function", re.IGNORECASE)
 """What an error says that is about the form that was asked for."""
 
@@ -166,9 +166,9 @@ class SdkModel(ProviderModel):
         response = await client.post(path, cast_to=as_it_is, body=body, options={"headers": headers})
         return response.content
 
-    def _trial_header(self, request: ChatRequest) -> dict[str, str]:
+    def _seed_header(self, request: ChatRequest) -> dict[str, str]:
         sent = self._settings.send_seed and request.seed is not None
-        return {TRIAL_HEADER: str(request.seed)} if sent else {}
+        return {SEED_HEADER: str(request.seed)} if sent else {}
 
     async def _refusal(self, error: ServerError, wait: float | None, request: ChatRequest) -> ModelError:
         text = self._quote(f"HTTP {error.status}: {error.message}")

@@ -12,10 +12,6 @@ class TextModel(ProviderModel):
     """A model that takes neither seeds nor tools nor pictures."""
 
     @property
-    def takes_seed(self) -> bool:
-        return False
-
-    @property
     def takes_tools(self) -> bool:
         return False
 

@@ -53,11 +53,6 @@ class ChatModel(ABC):
         return f"{self.name} {class_digest(type(self))}"
 
     @property
-    def takes_seed(self) -> bool:
-        """Whether `ChatRequest.seed` reaches the provider."""
-        return True
-
-    @property
     def takes_tools(self) -> bool:
         """Whether a request may have tools."""
         return True
@@ -90,10 +85,6 @@ class Wrapper(ChatModel):
 
     def fingerprint(self) -> str:
         return self._model.fingerprint()
-
-    @property
-    def takes_seed(self) -> bool:
-        return self._model.takes_seed
 
     @property
     def takes_tools(self) -> bool:

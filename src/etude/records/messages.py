@@ -88,7 +88,8 @@ class ChatRequest(Record):
     forced_tool: str | None = None
     """The name of the tool the model must call."""
     seed: int | None = None
-    """Trial number. Providers that take a seed are sent it; others draw as they like."""
+    """Made from the task and the trial (`Task.seed`). Providers that take a seed are sent it; others draw as they
+    like."""
 
 
 class Usage(Record):

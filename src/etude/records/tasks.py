@@ -5,7 +5,7 @@ from typing import Literal, get_args
 
 from pydantic import Field, JsonValue
 
-from etude.records.base import Record, brief
+from etude.records.base import Record, brief, digest
 from etude.records.messages import ImagePart
 from etude.records.skills import File
 
@@ -61,6 +61,11 @@ class Task(Record):
     def own_id(self) -> str:
         """Its id without the target: the same for all that attempt it."""
         return self.id.removesuffix(f"@{self.target}") if self.target else self.id
+
+    def seed(self, trial: int) -> int:
+        """What an attempt sends to its model as the seed: below 2^31, another one for each task and each trial, so
+        that a server that draws by the seed alone does not give all tasks of a trial the same luck."""
+        return int(digest([self.own_id, trial])[:8], 16) >> 1
 
     @property
     def plain(self) -> "Task":

@@ -5,6 +5,7 @@ import random
 from pydantic import Field
 
 from etude.records import Record
+from etude.simulation.text import uniform
 
 IN_A_ROW = 2
 """Faults that may hit the same question one after the other; the next time it is answered."""
@@ -39,6 +40,9 @@ class Faults(Record):
     """JSON content that stops in the middle. Only for requests that ask for JSON."""
     outage_after: int | None = Field(default=None, ge=0)
     """After this many answered requests every connection is dropped until the faults are changed."""
+    bad_seeds: float = _rate()
+    """Share of seeds under which every answer in text is wrong, whatever is asked: the luck comes from the seed of
+    the request alone, as from a server that draws the same numbers for all that send the same seed."""
     retry_after: float = Field(default=1.0, ge=0)
     """Seconds in `Retry-After`."""
     hang_seconds: float = Field(default=60.0, ge=0)
@@ -47,7 +51,8 @@ class Faults(Record):
     """Seed of the draws."""
 
 
-_DRAWN = tuple(name for name, field in Faults.model_fields.items() if field.default == 0.0 and name != "seed")
+_NOT_DRAWN = {"seed", "bad_seeds"}
+_DRAWN = tuple(n for n, field in Faults.model_fields.items() if field.default == 0.0 and n not in _NOT_DRAWN)
 
 
 class FaultDice:
@@ -59,8 +64,8 @@ class FaultDice:
         self._in_a_row: dict[str, int] = {}
         self._answered = 0
 
-    def draw(self, question: str, *, wants_json: bool) -> str | None:
-        """The fault that strikes a request with this question (its hash), None to answer it.
+    def draw(self, question: str, *, wants_json: bool, seed: int | None = None) -> str | None:
+        """The fault that strikes a request with this question (its hash) and seed, None to answer it.
 
         A question that is asked again with corrections below it is the same question.
         """
@@ -71,6 +76,7 @@ class FaultDice:
         fault = self._throw(wants_json) if row < IN_A_ROW else None
         if fault is None:
             self._in_a_row.pop(question, None)
+            fault = "bad_seeds" if self._is_bad(seed) and not wants_json else None
         else:
             self._in_a_row[question] = row + 1
         return fault
@@ -78,6 +84,9 @@ class FaultDice:
     def answered(self) -> None:
         """A request was answered; counts towards `outage_after`."""
         self._answered += 1
+
+    def _is_bad(self, seed: int | None) -> bool:
+        return seed is not None and uniform("seed", self.faults.seed, seed) < self.faults.bad_seeds
 
     def _throw(self, wants_json: bool) -> str | None:
         names = _DRAWN if wants_json else _DRAWN[:-1]  # the last one cuts JSON

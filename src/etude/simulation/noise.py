@@ -86,10 +86,10 @@ def fault_rates(target: Target, family: Family, task: str, instructions: str) ->
     return {rule: base + (1 - base) * extra for rule, base in bases.items()}
 
 
-def draw_faults(target: Target, family: Family, task: str, instructions: str, trial: int) -> Faults:
-    """The steps that go wrong in one trial."""
+def draw_faults(target: Target, family: Family, task: str, instructions: str, seed: int) -> Faults:
+    """The steps that go wrong under one seed."""
     known = target.takes(states(instructions, family.rules))
     text = instructions if target.sampled else ",".join(taught(dict(sorted(known.items()))))
-    context = ("steady",) if target.steady else (text, trial)
+    context = ("steady",) if target.steady else (text, seed)
     rates = fault_rates(target, family, task, instructions)
     return frozenset(rule for rule, rate in rates.items() if uniform(target.seed, task, rule, *context) < rate)

@@ -11,7 +11,7 @@ from etude.formats import CHAT, BadBody, Call, Format, with_field
 from etude.formats.base import parse_body
 from etude.simulation.faults import FaultDice, Faults
 from etude.simulation.optimizer.reading import Reader, read_prompt
-from etude.simulation.wire import TRIAL_HEADER, clip, cut, empty, model_of, wants_json
+from etude.simulation.wire import SEED_HEADER, clip, cut, empty, model_of, wants_json, wrong
 from etude.simulation.world import is_model, names, respond
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @dataclass
 class Stats:
     """What the endpoint has seen. `answered` counts replies with status 200 and an intact body, `repeated` those of
-    them whose request body, with its trial header, was answered before."""
+    them whose request body, with its seed header, was answered before."""
 
     received: int = 0
     answered: int = 0
@@ -69,18 +69,18 @@ class Service:
             return _error(form, 401, "Incorrect API key provided.")
         if versioned and not request.query_params.get("api-version"):
             return _error(form, 404, "Resource not found: the address needs an api-version.")
-        given = request.headers.get(TRIAL_HEADER)
+        given = request.headers.get(SEED_HEADER)
         try:
             model = request.path_params.get("name")
             body = body if model is None else with_field(body, "model", model)
-            call = form.read_request(body, _trial(given))
+            call = form.read_request(body, _seed(given))
         except BadBody as error:
             return _error(form, 400, error.message)
         if not is_model(model_of(call)):
             text = f"The model {call.named!r} does not exist. Allowed: {', '.join(names())}."
             return _error(form, 404, text)
-        key = hashlib.sha256(body if given is None else body + f"\ntrial {given}".encode()).hexdigest()
-        fault = self.dice.draw(_question(call), wants_json=wants_json(call))
+        key = hashlib.sha256(body if given is None else body + f"\nseed {given}".encode()).hexdigest()
+        fault = self.dice.draw(_question(call), wants_json=wants_json(call), seed=call.request.seed)
         if fault is not None:
             self.stats.by_fault[fault] = self.stats.by_fault.get(fault, 0) + 1
         await asyncio.sleep(self.latency)
@@ -115,7 +115,8 @@ class Service:
         from starlette.responses import Response, StreamingResponse
 
         reply = clip(respond(model_of(call), call.request, self.read), call.most_tokens)
-        reply = empty(reply) if fault == "empty" else cut(reply) if fault == "cut_structured" else reply
+        spoil = {"empty": empty, "cut_structured": cut, "bad_seeds": wrong}.get(fault or "")
+        reply = reply if spoil is None else spoil(reply)
         kind = "text/event-stream" if call.stream else "application/json"
         events = list(form.write_events(call, reply)) if call.stream else [form.write_reply(call, reply)]
         data = b"".join(events)
@@ -170,13 +171,13 @@ def _json(data: Any) -> "Response":
     return Response(json.dumps(data), media_type="application/json")
 
 
-def _trial(header: str | None) -> int | None:
+def _seed(header: str | None) -> int | None:
     if header is None:
         return None
     try:
         return int(header)
     except ValueError:
-        raise BadBody(f"{TRIAL_HEADER}: {header!r} is not a whole number") from None
+        raise BadBody(f"{SEED_HEADER}: {header!r} is not a whole number") from None
 
 
 def _error(form: Format, status: int, message: str) -> "Response":

@@ -13,7 +13,7 @@ UNKNOWN_TASK = "I do not know how to do this task."
 
 
 def attempt(target: Target, request: ChatRequest) -> Reply:
-    """Do the task of a request, with its tools where they help. `request.seed` is the trial, 0 when there is none."""
+    """Do the task of a request, with its tools where they help. The seed is 0 when there is none."""
     if request.tools and request.forced_tool is None and request.response_schema is None:
         scene = look(request)
         if scene is not None:
@@ -49,7 +49,7 @@ def _act(target: Target, request: ChatRequest, scene: Scene) -> Reply:
 
 
 def _solved(target: Target, request: ChatRequest, task: FoundTask, lessons: str) -> tuple[Faults, Solution]:
-    """What goes wrong in this trial of the task, and what it comes to."""
+    """What goes wrong with this seed, and what it comes to."""
     faults = draw_faults(target, task.family, task.text, lessons, 0 if request.seed is None else request.seed)
     return faults, task.family.solve(task.text, faults)
 

@@ -5,8 +5,10 @@ from etude.records import Reply
 from etude.simulation.forms import wanted_form
 from etude.simulation.text import CHARS_PER_TOKEN, tokens
 
-TRIAL_HEADER = "x-etude-trial"
-"""Carries the trial where the format has no field for a seed: a whole number."""
+SEED_HEADER = "x-etude-seed"
+"""Carries the seed where the format has no field for it: a whole number."""
+
+_WRONG = "Answer: I cannot tell."
 
 
 def model_of(call: Call) -> str:
@@ -35,6 +37,12 @@ def cut(reply: Reply) -> Reply:
     """The reply with its content ending in the middle, though it does not say so."""
     calls = tuple(call.model_copy(update={"arguments": _half(call.arguments)}) for call in reply.tool_calls)
     return reply.model_copy(update={"text": _half(reply.text), "tool_calls": calls})
+
+
+def wrong(reply: Reply) -> Reply:
+    """The reply with an answer that no task has."""
+    usage = reply.usage.model_copy(update={"output_tokens": tokens(_WRONG)})
+    return reply.model_copy(update={"text": _WRONG, "tool_calls": (), "usage": usage, "finish": "stop"})
 
 
 def _half(text: str) -> str:

@@ -83,6 +83,14 @@ class AgentContract:
         assert first.requests == again.requests
         assert first.requests != other.requests
 
+    def test_neither_two_tasks_nor_two_trials_have_a_seed_in_common(self) -> None:
+        tried = [(0, 0), (1, 0), (0, 1)]
+        models = [self._attempt(self.reply("red"), trial, task=_task(number))[1] for number, trial in tried]
+        first, second, third = ({request.seed for request in model.requests} for model in models)
+        assert None not in first
+        assert first.isdisjoint(second | third)
+        assert second.isdisjoint(third)
+
     def test_without_a_skill_the_task_is_attempted_all_the_same(self) -> None:
         trajectory, model = self._attempt(self.reply("red"), skill=Skill(text=""))
         assert trajectory.answer == "red"
@@ -130,9 +138,11 @@ class AgentContract:
     def test_the_agent_has_a_name(self) -> None:
         assert self.make_agent(ScriptedModel([])).name
 
-    def _attempt(self, line: Line, trial: int = 0, skill: Skill = SKILL) -> tuple[Trajectory, ScriptedModel]:
+    def _attempt(
+        self, line: Line, trial: int = 0, skill: Skill = SKILL, task: Task | None = None
+    ) -> tuple[Trajectory, ScriptedModel]:
         model = ScriptedModel(lambda request: line)
-        return asyncio.run(self.make_agent(model).attempt(_task(0), skill, trial)), model
+        return asyncio.run(self.make_agent(model).attempt(task or _task(0), skill, trial)), model
 
 
 def _sent(model: ScriptedModel) -> str:

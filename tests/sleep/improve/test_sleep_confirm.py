@@ -14,8 +14,10 @@ from test_sleep_consolidate import SKILL, VAL, Optimizer, night
 
 from etude import Task
 from etude.cli.main import main
+from etude.comparison import FRESH
 from etude.records import ChatRequest
 from etude.sleep.report import diagnosed
+from trials_sent import trial_sent
 
 AT_MOST = {0.05: 20}
 """Of 200 nights with a false proposal in at most 5%, 999 in 1000 have no more than that (binomial, 99.9%)."""
@@ -80,7 +82,7 @@ def test_a_task_that_passed_the_gate_by_luck_and_fails_every_fresh_attempt_rejec
     def answer(request: ChatRequest) -> str:
         rule = "Say yes." in request.messages[0].text
         if "Task 9." in request.messages[-1].text:
-            return "yes" if not rule or (request.seed or 0) < 1_000 else "no"
+            return "yes" if not rule or trial_sent(request, val) < FRESH else "no"
         return "yes" if rule else "no"
 
     val = [Task(id=f"v{number}", input=f"Task {number}.") for number in (5, 6, 7, 9)]
@@ -98,8 +100,8 @@ def test_the_noise_floor_is_what_differs_under_the_old_document(tmp_path: Path) 
 
     def answer(request: ChatRequest) -> str:
         said, asked = request.messages[0].text, request.messages[-1].text
-        fresh = (request.seed or 0) >= 1_000
-        lucky = fresh and "Task 5." in asked and dice.random() < 0.5
+        fresh = "Task 5." in asked and trial_sent(request, val) >= FRESH
+        lucky = fresh and dice.random() < 0.5
         return "yes" if "Say yes." in said or lucky else "no"
 
     found, _ = night(tmp_path, bool, Optimizer("Say yes."), val=val, answer=answer, sleep={"memory": False})

@@ -17,6 +17,7 @@ from etude.sleep.improve.consolidate import Consolidation, consolidate
 from etude.sleep.improve.context import Documents
 from etude.testing import ScriptedModel
 from etude.workbench import Past
+from trials_sent import trial_sent
 
 BLOCK = "<!-- etude:begin learned -->\n{}<!-- etude:end learned -->\n"
 SKILL = Skill(
@@ -222,7 +223,7 @@ def test_without_training_tasks_nothing_is_begun(tmp_path: Path) -> None:
 def lucky(request: ChatRequest) -> str:
     """Solves the first training task at the second attempt, and all where it is told to."""
     said, asked = request.messages[0].text, request.messages[-1].text
-    return "yes" if "Say yes." in said or ("Task 0." in asked and request.seed == 1) else "no"
+    return "yes" if "Say yes." in said or ("Task 0." in asked and trial_sent(request, TRAIN) == 1) else "no"
 
 
 def shown_tasks(request: ChatRequest) -> set[str]:
@@ -306,7 +307,7 @@ def test_a_change_that_makes_one_held_out_task_worse_is_rejected_though_the_mean
 def test_a_change_that_fresh_attempts_do_not_bear_out_is_rejected(tmp_path: Path) -> None:
     def answer(request: ChatRequest) -> str:
         # Only the attempts that the gate looks at are better.
-        return "yes" if "Say yes." in request.messages[0].text and request.seed == 0 else "no"
+        return "yes" if "Say yes." in request.messages[0].text and trial_sent(request, (*TRAIN, *VAL)) == 0 else "no"
 
     found, _ = night(tmp_path, bool, Optimizer("Say yes."), answer=answer, sleep={"memory": False})
     change = found.changes[0]

@@ -72,7 +72,8 @@ class ForeignAgent(Agent):
             RunnerDied: the package took down two processes in a row.
             EtudeError: whatever a request to the model failed with.
         """
-        async with self._gateway.session(trial=trial) as session, self._gateway.session(trial=trial) as others:
+        seed = task.seed(trial)
+        async with self._gateway.session(seed=seed) as session, self._gateway.session(seed=seed) as others:
             order = {
                 "do": "attempt",
                 "variant": task.data["variant"],

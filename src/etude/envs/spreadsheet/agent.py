@@ -60,7 +60,7 @@ class CodeAgent(Agent):
         with Workspace() as workspace:
             workspace.fill(task.files)
             for turn in range(1, self._turns + 1):
-                reply = await self._target.complete(ChatRequest(messages=(start, *talk), seed=trial))
+                reply = await self._target.complete(ChatRequest(messages=(start, *talk), seed=task.seed(trial)))
                 usage, simulated = usage + reply.usage, simulated or reply.simulated
                 talk.append(assistant(reply.text))
                 problem = _refusal(reply)
