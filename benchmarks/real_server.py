@@ -80,7 +80,7 @@ def weights() -> str:
 
 def serve(port: int, slots: int = SLOTS) -> None:
     """Serve until nobody holds the other end of standard input."""
-    import xllamacpp
+    import xllamacpp  # pyright: ignore[reportMissingImports] - only the process that serves needs it
 
     settings = xllamacpp.CommonParams()
     settings.model.path = weights()
