@@ -116,9 +116,13 @@ class VoidStop(StopRun):
 
 
 class HandoffStop(StopRun):
-    """Questions were written for a person to answer. Resumes once the answers are there."""
+    """Questions were written for a person to answer, in files of `folder`. Resumes once the answers are there."""
 
     exit_code = 3
+
+    def __init__(self, message: str, *, hint: str = "", folder: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.folder = folder
 
 
 class Interrupted(StopRun):

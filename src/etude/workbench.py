@@ -187,11 +187,6 @@ class Workbench:
         self.emit(SpendChanged(calls=used.total_calls, tokens=used.total_tokens, usd=used.usd))
 
     @property
-    def slots(self) -> int:
-        """How many attempts could be under way when the run began."""
-        return self.folder.journal.slots or self.config.limits.concurrency
-
-    @property
     def simulated(self) -> bool:
         """An answer came, or will come, from the simulated world."""
         return any(model.simulated for model in self.models.values())

@@ -1,7 +1,7 @@
 """Questions and answers in files."""
 
 import asyncio
-import re
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,13 @@ from etude.config import ModelSection, make_config
 from etude.errors import ConfigError, HandoffStop, RejectedRequest, RejectedRole, StopRun
 from etude.measure.evaluate import evaluate_skill
 from etude.models import Limited, Metered, Retrying, build_model
-from etude.models.handoff import HandoffModel, unanswered
+from etude.models.handoff import HandoffModel, unanswered, waiting
 from etude.models.simulated import SimulatedModel
 from etude.protocols import ChatModel
 from etude.records import ChatRequest, ImagePart, Message, Reply, ResponseSchema, Tool, assistant, system, user
-from etude.simulation import SEED_SKILL, make_tasks, respond
+from etude.simulation import SEED_SKILL, make_tasks
 from etude.testing import ChatModelContract
+from handoff_answers import answer_open
 from memory_doubles import FreeSpend
 
 QUESTION = ChatRequest(messages=(system("You answer in one word."), user("Which colour has the sky?")))
@@ -193,9 +194,54 @@ def test_settings_that_would_do_nothing_are_refused():
     assert (model.name, model.endpoint, model.max_output_tokens) == ("handoff:night", "night", 7)
 
 
+OTHER = QUESTION.model_copy(update={"response_schema": SCHEMA})
+
+
+def made_old(folder: Path) -> None:
+    """As if the questions had been asked some time ago."""
+    for path in questions(folder):
+        os.utime(path, (1, 1))
+
+
+def test_a_question_of_another_run_that_nobody_asks_again_does_not_stay(tmp_path):
+    ask(a_model(tmp_path), QUESTION, OTHER)
+    made_old(tmp_path)
+    ask(a_model(tmp_path), OTHER)
+    (left,) = questions(tmp_path)
+    assert "Form of the answer" in left.read_text()
+
+
+def test_what_was_answered_and_what_another_role_asks_stays(tmp_path):
+    third = QUESTION.model_copy(update={"messages": (user("Who?"),)})
+    ask(a_model(tmp_path), QUESTION, OTHER, third)
+    made_old(tmp_path)
+    answer(questions(tmp_path)[0], "Blue.")
+    roles = [a_model(tmp_path), a_model(tmp_path)]
+
+    async def together() -> None:
+        asked = (roles[number % 2].complete(request) for number, request in enumerate((QUESTION, OTHER, third)))
+        await asyncio.gather(*asked, return_exceptions=True)
+
+    asyncio.run(together())
+    assert len(questions(tmp_path)) == 3
+    assert unanswered(tmp_path) == 2
+
+
+def test_questions_that_wait_are_told_with_their_files_and_the_attempts_they_show(tmp_path):
+    shown = user(
+        '# Attempts\n\n<attempt id="a-1" data=0>\n</attempt data=0>\n\n<attempt id="a-2" data=0>\n</attempt>'
+    )
+    ask(a_model(tmp_path), ChatRequest(messages=(shown,)), QUESTION)
+    found = waiting(tmp_path)
+    assert sorted(one.attempts for one in found) == [0, 2]
+    assert [one.question for one in found] == questions(tmp_path)
+    assert [one.answer for one in found] == [tmp_path / "answers" / one.question.name for one in found]
+
+
 # --- a whole run
 
 TASKS = make_tasks(None, 24, seed=2)
+<<<<<<< HEAD
 HEADINGS = {"Instructions": "system", "User": "user", "Assistant": "assistant"}
 
 
@@ -217,6 +263,8 @@ def answer_open(folder: Path) -> int:
         reply = respond("optimizer" if "\n## Form of the answer\n" in page else "target", request)
         answer(path, reply.text)
     return len(still)
+=======
+>>>>>>> h-real
 
 
 def train(folder: Path, target: ChatModel, optimizer: ChatModel) -> Summary:

@@ -1,7 +1,6 @@
 """A night in which a person, or the person's agent, answers for every model through files."""
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -12,33 +11,10 @@ from etude.config import ModelSection
 from etude.errors import HandoffStop
 from etude.models.handoff import HandoffModel
 from etude.protocols import Wrapper
-from etude.records import ChatRequest, Message, ResponseSchema, user
-from etude.simulation import respond
 from etude.sleep.night import read_report
 from etude.sleep.report import NightReport
 from etude.workbench import Given
-
-HEADINGS = {"Instructions": "system", "User": "user", "Assistant": "assistant"}
-
-
-def read_back(page: str) -> ChatRequest:
-    """The conversation on a page, as somebody who answers reads it."""
-    sections = re.findall(r"^## (\w+)\n\n(`{3,})text\n(.*?)\n\2$", page, re.MULTILINE | re.DOTALL)
-    messages = [Message(role=HEADINGS[title], content=user(text).content) for title, _, text in sections]  # type: ignore[arg-type]
-    schema = re.search(r"^(`{3,})json\n(.*)\n\1\n\Z", page, re.MULTILINE | re.DOTALL)
-    body = None if schema is None else ResponseSchema.model_validate_json(f'{{"name": "reply", "body": {schema[2]}}}')
-    return ChatRequest(messages=tuple(messages), response_schema=body)
-
-
-def answer_open(folder: Path) -> int:
-    """Answers as the simulated world does whatever has no answer yet; how many questions that were."""
-    answers = folder / "answers"
-    still = [path for path in sorted((folder / "questions").iterdir()) if not (answers / path.name).exists()]
-    for path in still:
-        request = read_back(path.read_text(encoding="utf-8"))
-        role = "target" if request.response_schema is None else "optimizer"
-        (answers / path.name).write_text(respond(MODELS[role], request).text, encoding="utf-8")
-    return len(still)
+from handoff_answers import answer_open
 
 
 def handoff(folder: Path) -> HandoffModel:
@@ -59,7 +35,7 @@ def rounds(small: Small, folder: Path, **sleep: object) -> tuple[NightReport, li
         assert report is not None
         assert (stop.exit_code, stop.summary) == (3, report)
         assert (report.status, report.resumes, report.night) == ("error", True, 1)
-        asked.append(answer_open(folder))
+        asked.append(answer_open(folder, MODELS))
     raise AssertionError(f"the night does not end: {asked}")
 
 
@@ -102,7 +78,7 @@ def test_the_command_stops_with_code_3_and_says_where_to_answer(
     assert len(list((tmp_path / "night" / "questions").iterdir())) == 2
     assert main(["sleep", "explain"]) == 0
     assert capsys.readouterr().out.startswith("night 1  stopped: questions wait for an answer")
-    assert answer_open(tmp_path / "night") == 2
+    assert answer_open(tmp_path / "night", MODELS) == 2
     assert main(["sleep", "run"]) == 3
     assert small.state.numbers() == [1]
 

@@ -35,9 +35,10 @@ def train(
             given["fork"] = fork
         return await (Trainer(config, **given).atrain() if seeds is None else atrain_seeds(config, seeds, **given))
 
+    wait = getattr(args, "wait", False)
     try:
         with _viewed(config) if getattr(args, "view", False) else nullcontext():
-            _print(watch(work, args.command), args.json)
+            _print(watch(work, args.command, wait=wait), args.json)
     except StopRun as stop:
         if not isinstance(stop.summary, Summary):
             raise

@@ -7,8 +7,9 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from etude.cli.lookup import larger
+from etude.cli.questions import answered, asked, told
 from etude.cli.terminal.console import Console, open_console
-from etude.errors import Interrupted, OutageStop, StopRun
+from etude.errors import HandoffStop, Interrupted, OutageStop, StopRun
 from etude.records.summary import Summary
 from etude.workbench import Given, StopSwitch
 
@@ -17,15 +18,16 @@ T = TypeVar("T")
 Work = Callable[[Given], Coroutine[Any, Any, T]]
 
 
-def watch(work: Work[T], command: str) -> T:
-    """Run `work` in an event loop of its own, with a console on stderr.
+def watch(work: Work[T], command: str, *, wait: bool = False) -> T:
+    """Run `work` in an event loop of its own, with a console on stderr. What a person is to answer is said; with
+    `wait` it goes on when the answers are there, instead of ending.
 
     The first Ctrl-C finishes what is in flight, the second stops now. So does SIGTERM: what sends it, as `timeout`,
     systemd and docker do, kills soon after. Programs that `work` runs have ended when this returns.
     Raises StopRun: it was stopped; the hint has `command`, which resumes it. Whatever `work` raises."""
     with open_console() as console:
         try:
-            return asyncio.run(_stoppable(work, console))
+            return asyncio.run(_stoppable(work, console, wait))
         except StopRun as stop:
             stop.hint = f"{stop.hint}\n{_go_on(stop, command)}".lstrip()
             raise
@@ -41,9 +43,22 @@ def _go_on(stop: StopRun, command: str) -> str:
     return f"correct the name of the model, and type again: {command}"
 
 
-async def _stoppable(work: Work[T], console: Console) -> T:
+async def _answering(work: Work[T], console: Console, switch: StopSwitch, wait: bool) -> T:
+    """`work`, begun again after each answer to what it asks a person: it replays what it has."""
+    while True:
+        try:
+            return await work(Given(sinks=[console], switch=switch))
+        except HandoffStop as stop:
+            questions = asked(stop)
+            if questions:
+                console.say(told(questions, console.progress.place), "yellow")
+            if not (wait and stop.folder and await answered(questions, lambda: switch.requested)):
+                raise
+
+
+async def _stoppable(work: Work[T], console: Console, wait: bool) -> T:
     switch, loop = StopSwitch(), asyncio.get_running_loop()
-    task = loop.create_task(work(Given(sinks=[console], switch=switch)))
+    task = loop.create_task(_answering(work, console, switch, wait))
 
     def cancel() -> None:
         if not task.cancelling():

@@ -5,6 +5,7 @@ import json
 import os
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
@@ -19,6 +20,8 @@ SETTLED = 0.5
 """Seconds without another question after which a run that waits for answers stops."""
 
 _WHOM = "who answers the questions of a handoff"
+_ATTEMPT = "\n<attempt id="
+"""How an attempt begins that is shown to the optimizer."""
 _HEADINGS = {"system": "Instructions", "user": "User", "assistant": "Assistant", "tool": "Result of a tool"}
 
 _README = """\
@@ -56,6 +59,7 @@ class HandoffModel(TextModel):
         self._folder = Path(name).expanduser()
         self._settled = settled
         self._asked = 0
+        self._found = _written(self._folder)
 
     def fingerprint(self) -> str:
         return self.name
@@ -71,6 +75,7 @@ class HandoffModel(TextModel):
             if (answer := _answer(self._folder, file)) is None:
                 self._write(Path("README.md"), _README)
                 self._write(Path("questions", file), _question(request, file))
+                (self._folder / "questions" / file).touch()  # asked now, whenever it was written
                 await self._until_settled()
                 answer = _answer(self._folder, file)
             if answer is None:
@@ -96,20 +101,57 @@ class HandoffModel(TextModel):
 
     def _stop(self) -> HandoffStop:
         (self._folder / "answers").mkdir(exist_ok=True)
+        self._remove_leftovers()
         # How many they are is not known yet: what is under way may ask on while the run comes to its end.
         return HandoffStop(
             f"questions wait for an answer in {str(self._folder / 'questions')!r}",
             hint=f"write each answer into {str(self._folder / 'answers')!r}, in a file of the same name, then run "
             "the same command again",
+            folder=str(self._folder),
         )
+
+    def _remove_leftovers(self) -> None:
+        """Remove the questions that were there at first and that no role of this run has asked since."""
+        now = _written(self._folder)
+        for path, changed in self._found.items():
+            if now.get(path) == changed and _answer(self._folder, path.name) is None:
+                path.unlink(missing_ok=True)
+
+
+class Waiting(NamedTuple):
+    """A question without an answer."""
+
+    question: Path
+    answer: Path
+    """Where its answer belongs."""
+    attempts: int
+    """How many it shows."""
+
+
+def waiting(folder: Path) -> tuple[Waiting, ...]:
+    """The questions in the folder that have no answer yet, in the order of their names. Raises RejectedRole: a file
+    cannot be read."""
+    try:
+        return tuple(
+            Waiting(path, folder / "answers" / path.name, path.read_text(encoding="utf-8").count(_ATTEMPT))
+            for path in sorted((folder / "questions").glob("*.md"))
+            if _answer(folder, path.name) is None
+        )
+    except OSError as error:
+        raise _unusable(folder, error) from None
 
 
 def unanswered(folder: Path) -> int:
     """How many questions in the folder have no answer yet. Raises RejectedRole: an answer cannot be read."""
+    return len(waiting(folder))
+
+
+def _written(folder: Path) -> dict[Path, int]:
+    """The questions in the folder, and when each was last asked."""
     try:
-        return sum(_answer(folder, path.name) is None for path in (folder / "questions").glob("*.md"))
-    except OSError as error:
-        raise _unusable(folder, error) from None
+        return {path: path.stat().st_mtime_ns for path in (folder / "questions").glob("*.md")}
+    except OSError:
+        return {}
 
 
 def _answer(folder: Path, file: str) -> str | None:

@@ -88,8 +88,8 @@ class Verdict(Record):
 
 
 Standing = Literal["proved", "trusted", "not tested"]
-"""How a line is known to help. `proved`: the contest of its own edit, against the skill without it, was won. `trusted`:
-it entered on less. `not tested`: nothing was tried."""
+"""How a line is known to help. `proved`: the contest of its own edit, against the skill without it, was won.
+`trusted`: it entered on less. `not tested`: nothing was tried."""
 
 
 class EditEvidence(Record):
@@ -103,7 +103,7 @@ class EditEvidence(Record):
     needed: tuple[str, ...] = ()
     """Tasks that did better with it, and not without it."""
     passed: int = 0
-    """Attempts with it, at tasks it cites, that did better than the failure; next to the edits kept before it."""
+    """Attempts with it, at tasks it cites, that did better than the failure."""
     failed: int = 0
     """Those that did not."""
     passed_without: int = 0
@@ -226,10 +226,8 @@ class TrainState(Record):
     """The last scored training attempt at each task, by task id."""
     history: dict[str, TaskHistory] = Field(default_factory=dict[str, TaskHistory])
     """By training task."""
-    refuted: int = 0
-    """Edits whose own attempts spoke against them."""
     idle: int = 0
-    """Steps in a row in which edits were asked for and none was shown to help."""
+    """Steps in a row in which tasks failed and no edit was shown to help."""
     settled: frozenset[str] = frozenset()
     """Ids of edits that were accused of breaking tasks and compared, and of tasks that no edit was found to break."""
     rejected_texts: frozenset[str] = frozenset()

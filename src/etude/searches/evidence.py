@@ -1,14 +1,13 @@
 """`evidence`: edits are tested on the failures they cite; validation is spent on the report only."""
 
-import random
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from math import log
+from functools import partial
 from typing import ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
 from etude.concurrency import together
-from etude.config import TrainConfig
+from etude.config import TrainConfig, another_trial_tells
 from etude.errors import ConfigError
 from etude.records import AppliedEdit, Attempt, Candidate, Edit, EditEvidence, Skill, Task, TrainState, Verdict
 from etude.searches.base import Search, SearchOptions
@@ -21,7 +20,6 @@ from etude.skill import apply_edit, apply_edits, token_count
 from etude.stages.aggregate import unite
 from etude.stages.gate import GateResult
 from etude.stages.history import measured, noted
-from etude.stages.noise import Outcomes
 from etude.stages.proof import ProofInput, Variant, prove
 from etude.stages.reflect import Context, Reflection, after_reflection, is_silent, reflect
 from etude.stages.shared.copies import Copies
@@ -44,7 +42,7 @@ what it can reach; later ones find nothing more."""
 _WITNESSES = 6
 """Solved tasks that an edit must not lose which takes lines away, at most: two for each edit that brought one."""
 _FRESH = 1_000
-"""Trials of an epoch that repeats known attempts (`train.fresh_attempts`) begin with so many for each epoch before."""
+"""With `train.fresh_attempts`, the trials of an epoch begin with so many for each epoch before."""
 
 Origin = Literal["step", "slow_update"]
 
@@ -53,7 +51,7 @@ class EvidenceOptions(SearchOptions):
     """Options of `search.policy: evidence`."""
 
     failures: int = Field(default=8, ge=1)
-    """Failed attempts that a step looks for, among no more tasks than `train.batch_size` says."""
+    """Failed attempts that a step looks for. It begins with twice as many attempts at once."""
     edits: int = Field(default=12, ge=1)
     """Most edits tested in a step, the most cited ones."""
     revisits: int = Field(default=48, ge=0)
@@ -100,9 +98,12 @@ class EvidenceSearch(Search):
             "gate.remeasure",
             "reflect.appendix_limit",
             "reflect.failure_only",
+            "reflect.minibatch_size",
             "select",
             "slow_update.gate",
+            "train.accumulation",
             "train.attempts",
+            "train.batch_size",
             "update.repair",
         }
     )
@@ -171,19 +172,18 @@ class EvidenceSearch(Search):
         return [task for task in tasks if task.id not in left_out]
 
     async def _collect(self, state: TrainState, tasks: Sequence[Task]) -> tuple[list[Attempt], list[Task]]:
-        """Attempt tasks in their order, in waves, until enough have failed, or as many as a batch has. What is left
-        of the tasks is for the next steps.
+        """Attempt tasks in their order, in waves, until enough have failed. What is left of the tasks is for the
+        next steps.
 
         A wave is as long as the failures that are missing make likely (one of two, before anything is seen), so that
         what is attempted depends on outcomes and not on the order in which they came."""
         wanted, left = self._options.failures, list(tasks)
         attempts: list[Attempt] = []
         failed = 0
-        self.log.begin("rollout", state.step, state.epoch, min(len(tasks), self._size))
-        while left and failed < wanted and len(attempts) < self._size:
+        self.log.begin("rollout", state.step, state.epoch, min(len(tasks), 2 * wanted))
+        while left and failed < wanted:
             rate = (1 + failed) / (2 + len(attempts))
-            room = self._size - len(attempts)
-            width = max(1, min(room, round((wanted - failed) / rate)))
+            width = max(1, round((wanted - failed) / rate))
             wave, left = left[:width], left[width:]
             known = {task.id: attempt for task in wave if (attempt := self._known(state, task)) is not None}
             attempts += await self._bench.rollout.batch(
@@ -214,16 +214,16 @@ class EvidenceSearch(Search):
         lapses = [one.id for one in failures if state.history[one.task.id].passed]
         failures = [one for one in failures if one.id not in lapses]
         if not failures:
-            return self._skip(state, place, "what failed passed when it was tried again")
-        reflections = await self._read(state, attempts, lapses, earlier, seed + 100 * state.step)
+            return self._skip(_idle(state), place, "what failed passed when it was tried again")
+        read = [one for one in attempts if one.id not in lapses]
+        reflections = await self._read(state, read, earlier, seed + 100 * state.step)
         edits, left_out = self._testable(state, reflections, failures)
         unusable = left_out[0].why if left_out and not edits and all(one.faulty for one in left_out) else ""
         state = after_reflection(state, reflections, unusable)
         self.log.write(f"{place}/selected.json", {"edits": edits, "left_out": left_out})
         if not edits:
             silent = "the optimizer gave no usable answer" if is_silent(reflections) else ""
-            state = state.model_copy(update={"idle": state.idle + 1})
-            return self._skip(state, place, silent or unusable or "no edit to test")
+            return self._skip(_idle(state), place, silent or unusable or "no edit to test")
 
         def variant(numbers: Sequence[int]) -> Skill:
             return _revised(state.current, [edits[number] for number in numbers])
@@ -232,10 +232,10 @@ class EvidenceSearch(Search):
 
     async def _repeated(self, state: TrainState, failures: Sequence[Attempt]) -> TrainState:
         """Attempt failed tasks once more with the same skill: those that pass then need no edit, and how many do says
-        how noisy attempts are. Once that is known to be little, two of a step are enough to notice when it changes."""
+        how noisy attempts are. Once that is known to be little, two of a step are enough to notice a change."""
         measure = measured(state, self._config.gate)
         once = [one for one in failures if state.history[one.task.id].trials == one.trial + 1]
-        tell = [one for one in once if self._bench.repeats_tell(one.task)]
+        tell = [one for one in once if another_trial_tells(self._config, one.task)]
         repeated = sum(one.passed + one.failed > 1 for one in state.history.values())
         if repeated >= _KNOWN_REPEATS and measure.noise.regained < _STEADY:
             tell = tell[:_SAMPLED]
@@ -248,17 +248,13 @@ class EvidenceSearch(Search):
         return noted(state.model_copy(update=update), made, measure)
 
     async def _read(
-        self,
-        state: TrainState,
-        attempts: Sequence[Attempt],
-        lapses: Sequence[str],
-        earlier: Mapping[str, Attempt],
-        seed: int,
+        self, state: TrainState, attempts: Sequence[Attempt], earlier: Mapping[str, Attempt], seed: int
     ) -> list[Reflection]:
         self.log.begin("reflect", state.step, state.epoch)
-        settings = self._config.reflect.model_copy(update={"failure_only": True})
+        size = max(1, sum(map(_failed, attempts)))  # one analysis sees all failures, so edits can cite several
+        settings = self._config.reflect.model_copy(update={"failure_only": True, "minibatch_size": size})
         told, before = self._bench.told, state.tallies[:-1]
-        context = Context(state.current, _PROPOSED, state.ledger, earlier, told=told, tallies=before, lapses=lapses)
+        context = Context(state.current, _PROPOSED, state.ledger, earlier, told=told, tallies=before)
         optimizer = self._bench.optimizer(state.meta_skill)
         readings = await together(
             reflect(optimizer, attempts, context, settings, seed + number) for number in range(_READINGS)
@@ -277,7 +273,7 @@ class EvidenceSearch(Search):
         proposed = [edit for reflection in reflections for edit in reflection.patch.edits]
         edits = unite([part for edit in proposed for part in single_statements(edit)])
         names = [name for attempt in failures for name in (attempt.id, attempt.task.own_id)]
-        read = [reflection.attempts for reflection in reflections]
+        read, able = [reflection.attempts for reflection in reflections], {attempt.id for attempt in failures}
         kept: list[tuple[int, Edit]] = []
         left_out: list[LeftOut] = []
         for place, edit in sorted(enumerate(edits), key=lambda numbered: -numbered[1].support):
@@ -287,7 +283,9 @@ class EvidenceSearch(Search):
             if applied.fate != "applied":
                 why = f"{applied.fate}: {applied.detail}"
             limit = ""
-            if len(kept) == self._options.edits:
+            if not able.intersection(edit.cites):
+                limit = "what it cites passed when it was tried again"
+            elif len(kept) == self._options.edits:
                 limit = f"more than search.edits = {self._options.edits}"
             elif token_count(_revised(skill, [*(one for _, one in kept), edit]).text) > self._config.skill.max_tokens:
                 limit = f"the skill would be longer than skill.max_tokens = {self._config.skill.max_tokens}"
@@ -311,10 +309,9 @@ class EvidenceSearch(Search):
             failures,
             state.history,
             measure,
-            doubt=_doubt(state),
             witnesses={n: self._needing(state, edit) for n, edit in enumerate(proposed.edits)},
             copied={n: self._copies.copied(e, state.current.text) for n, e in enumerate(proposed.edits)},
-            repeats=bench.repeats_tell,
+            repeats=partial(another_trial_tells, self._config),
         )
         proved = await prove(bench.rollout, trial, state.step)
         log.write(f"{place}/proof.json", proved.proof)
@@ -322,11 +319,11 @@ class EvidenceSearch(Search):
         candidate = proposed.candidate(proved.kept, proved.proof.edits)
         log.made(place, state, candidate, "")
         state = after_proof(state, proved.proof, proved.attempts)
-        idle = 0 if proved.proof.accepted else state.idle + 1
-        state = state.model_copy(update={"refuted": state.refuted + proved.refuted, "idle": idle})
         if proved.proof.accepted:
-            state = state.model_copy(update={"current": candidate.skill, "best": candidate.skill})
+            state = state.model_copy(update={"current": candidate.skill, "best": candidate.skill, "idle": 0})
             state = noted(state, sorted(proved.attempts, key=lambda attempt: attempt.trial), measure)
+        else:
+            state = _idle(state)
         verdict = Verdict(accepted=proved.proof.accepted, reason=proved.proof.reason, tasks=proved.tasks)
         log.changes.tried(proved.tried, proved.proof)
         log.decided(place, (before, state), candidate, GateResult(verdict=verdict), "")
@@ -353,12 +350,8 @@ class EvidenceSearch(Search):
         return _FRESH * (state.epoch - 1) if self._config.train.fresh_attempts else 0
 
 
-def _doubt(state: TrainState) -> float:
-    """How much more than its bar an addition needs, as log odds: edits of this run that their own attempts spoke
-    against, to those that entered. A good record lowers no bar. What was never tested does not count: most of it is
-    right, and counting it starves a run."""
-    entered = sum(entry.accepted is True for entry in state.ledger)
-    return max(0.0, log((1 + state.refuted) / (2 + entered)))
+def _idle(state: TrainState) -> TrainState:
+    return state.model_copy(update={"idle": state.idle + 1})
 
 
 def _failed(attempt: Attempt) -> bool:

@@ -47,10 +47,9 @@ async def validated(bench: Workbench, log: RunLog, state: TrainState) -> TrainSt
 
 async def _raced(bench: Workbench, skills: Sequence[Skill]) -> list[Evaluation]:
     """Both skills on validation tasks, a few at a time, until bets that the second is better have come to 1 / ERROR.
-    Where the test is left out, validation is all that is reported, and each of several targets has to be shown not to
-    lose: then all tasks are attempted."""
+    One skill alone, and those for several targets, each of which has to be shown not to lose, attempt all tasks."""
     tasks = bench.tasks["val"]
-    whole = len(skills) < 2 or len(bench.config.targets) > 1 or not (bench.config.test.enabled and bench.tasks["test"])
+    whole = len(skills) < 2 or len(bench.config.targets) > 1
     size = max(1, len(tasks)) if whole else _WAVE
     found: list[Evaluation] = []
     for start in range(0, max(1, len(tasks)), size):

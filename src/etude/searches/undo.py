@@ -2,6 +2,7 @@
 
 import random
 
+from etude.config import another_trial_tells
 from etude.records import AppliedEdit, Attempt, Candidate, TrainState, Verdict
 from etude.run_log import RunLog, counted
 from etude.skill import apply_edits
@@ -64,7 +65,7 @@ async def audited(bench: Workbench, log: RunLog, state: TrainState) -> TrainStat
     log.begin("tidy", state.step, state.epoch, len(tasks))
     state = await _attempted(bench, state, [PlannedAttempt(task, state.current, 0) for task in tasks])
     lost = [task for task in tasks if not state.history[task.id].passed]
-    again = [PlannedAttempt(task, state.current, 1) for task in lost if bench.repeats_tell(task)]
+    again = [PlannedAttempt(task, state.current, 1) for task in lost if another_trial_tells(bench.config, task)]
     state = await _attempted(bench, state, again)
     log.end("tidy", state.step, f"{len(lost)} of {len(tasks)} solved tasks failed", idle=not lost)
     for _ in range(_TURNS):

@@ -6,17 +6,15 @@ were chosen because they had failed: does a change do on them what solved tasks 
 attempt, stop as soon as it is clear, and give the verdict of the shortest deciding prefix of a fixed order.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from math import fsum, log, prod
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from etude.records import Attempt, Record, Skill, Split, Task, digest
 from etude.stages.noise import Noise, Outcomes
-from etude.stages.shared.rollout import PlannedAttempt, Rollout
 
 _CONCERNED = 0.7
-"""Share of the tasks an edit cites that it really concerns, if it concerns any. An optimizer cites some wrongly, and a
-task that needs two rules fails with one of them; so no single task can speak against an edit by more than log .3."""
+"""Share of the tasks an edit cites that it really concerns, if it concerns any. An optimizer cites some wrongly, and
+a task that needs two rules fails with one of them; so no single task can speak against an edit by more than log .3."""
 
 
 class Bar(NamedTuple):

@@ -72,4 +72,3 @@ def _with(known: TaskHistory, attempt: Attempt, measure: Measure, step: int) -> 
         if known.first is not None and known.gap is None:
             update["gap"] = abs(value - known.first)
     return known.model_copy(update=update)
-

@@ -19,6 +19,8 @@ from etude.stages.shared.rollout import PlannedAttempt, Rollout
 
 _AT_ONCE = 3
 """Tasks that an edit is tried on in one round: so many settle it where attempts are hardly noisy."""
+_LARGEST_SET = 4
+"""Edits of a set, at most: in noise, what a larger one would explain is mostly luck."""
 _SET_TRIES = 6
 """Attempts that confirm a set of edits, at most."""
 
@@ -38,8 +40,6 @@ class ProofInput(NamedTuple):
     known: Mapping[str, TaskHistory]
     """What is known of these tasks without any edit."""
     measure: Measure
-    doubt: float = 0.0
-    """What an addition needs more than its bar, as log odds: how often such edits turned out to do nothing."""
     witnesses: Mapping[int, Sequence[Task]] = MappingProxyType({})
     """By the number of an edit that takes something away, solved tasks that were seen to need that."""
     copied: Mapping[int, Collection[str]] = MappingProxyType({})
@@ -55,13 +55,11 @@ class Proved(NamedTuple):
     kept: Sequence[int]
     """Numbers of the edits that stay, in their order."""
     attempts: Sequence[Attempt]
-    """What was attempted with just these edits."""
+    """What was attempted with just these edits, and for a task that is fixed an attempt that shows it."""
     tried: Sequence[Attempt]
     """All that was attempted."""
     tasks: tuple[Tested, ...]
     """What each task scored before and with these edits; with all edits where it was not attempted with these."""
-    refuted: int
-    """Edits whose own attempts spoke against them."""
 
 
 async def prove(rollout: Rollout, given: ProofInput, step: int) -> Proved:
@@ -74,8 +72,10 @@ async def prove(rollout: Rollout, given: ProofInput, step: int) -> Proved:
     proof = await proving.prove()
     kept = sorted(proving.kept)
     skill = given.variant(kept).hash
-    with_these = [attempt for attempt in proving.attempts if kept and attempt.skill_hash == skill]
-    return Proved(proof, kept, with_these, proving.attempts, tuple(proving.tested()), len(proving.refuted))
+    fixed = {one.task.id: one for one in proving.attempts if one.solved and one.task.id in proof.fixed}
+    with_these = [one for one in proving.attempts if kept and one.skill_hash == skill and one.task.id not in fixed]
+    with_these += fixed.values()
+    return Proved(proof, kept, with_these, proving.attempts, tuple(proving.tested()))
 
 
 @dataclass
@@ -90,7 +90,6 @@ class _Proving:
     """In the order in which they were found."""
     alone: set[int] = field(default_factory=set[int])
     """Those of them whose own account was won at the bar of additions."""
-    refuted: set[int] = field(default_factory=set[int])
     notes: dict[int, str] = field(default_factory=dict[int, str])
 
     def __post_init__(self) -> None:
@@ -175,14 +174,13 @@ class _Proving:
         if score >= bar.won:
             if not await self._loses(number):
                 self.kept.append(number)
-                self.explained.update(task for task, seen in self.with_it[number].items() if seen.passed > seen.failed)
+                self.explained.update(
+                    task for task, seen in self.with_it[number].items() if seen.passed > seen.failed
+                )
                 if score >= ADDITION.won:
                     self.alone.add(number)
             return True
-        if score <= bar.lost:
-            self.refuted.add(number)
-            return True
-        return sum(map(sum, self.with_it[number].values())) >= bar.most or not self._more(number)
+        return score <= bar.lost or sum(map(sum, self.with_it[number].values())) >= bar.most or not self._more(number)
 
     def _more(self, number: int) -> bool:
         return any(self._tells([*self.kept, number], task) for task in self._open(number))
@@ -190,7 +188,7 @@ class _Proving:
     def _bar(self, number: int) -> Bar:
         if self.given.edits[number].op not in ("append", "insert_after"):
             return REPLACEMENT
-        return ADDITION._replace(won=ADDITION.won + self.given.doubt)
+        return ADDITION
 
     def _account(self, number: int) -> float:
         seen = [Seen(outcomes, self.without[task]) for task, outcomes in self.with_it[number].items()]
@@ -229,14 +227,18 @@ class _Proving:
             return
         task = rest[0]
         group = [number for number in left if task in self._cited(number)]
-        group = group if len(group) > 1 else left
-        if not self._again(self.tasks[task]) or await self._one([], task) or not await self._one(group, task):
+        group = group or left
+        if len(group) < 2:
+            return
+        if not self._again(task) or await self._one([], task) or not await self._one(group, task):
             return
         for number in reversed(group):
             fewer = [each for each in group if each != number]
             if len(fewer) > 1 and await self._one(fewer, task):
                 group = fewer
-        await self._confirm_set(group, [each for each in rest if any(each in self._cited(n) for n in group)] or [task])
+        await self._confirm_set(
+            group, [each for each in rest if any(each in self._cited(n) for n in group)] or [task]
+        )
 
     async def _confirm_set(self, group: Sequence[int], tasks: Sequence[str]) -> None:
         seen: dict[str, Outcomes] = {}
@@ -245,10 +247,12 @@ class _Proving:
             if (passed := await self._one(group, task)) is not None:
                 seen[task] = seen.get(task, Outcomes()).plus(passed)
             found = account([Seen(s, self.without[t]) for t, s in seen.items()], self.given.measure.noise)
-            if found >= ADDITION.won + self.given.doubt:
+            if found >= ADDITION.won:
                 self.kept += group
                 self.explained.update(task for task, one in seen.items() if one.passed > one.failed)
-                self.notes |= dict.fromkeys(group, f"as one of {len(group)} edits that fix {', '.join(seen)} together")
+                self.notes |= dict.fromkeys(
+                    group, f"as one of {len(group)} edits that fix {', '.join(seen)} together"
+                )
                 return
             if found <= ADDITION.lost:
                 return

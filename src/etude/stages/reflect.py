@@ -6,7 +6,7 @@ earlier trial.
 """
 
 import random
-from collections.abc import Collection, Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from etude.concurrency import together
@@ -65,8 +65,6 @@ class Context(NamedTuple):
     """What the agent is besides the skill, as `told_block` says it."""
     tallies: Sequence[Tally] = ()
     """How many tasks were solved in the steps before."""
-    lapses: Collection[str] = ()
-    """Ids of failed attempts at tasks that passed when tried again with the same skill."""
 
 
 class _Group(NamedTuple):
@@ -173,6 +171,7 @@ def deep_groups(
             if groups and len(groups[-1].attempts) + len(part) <= settings.minibatch_size:
                 last = groups.pop()
                 part, contrasts = [*last.attempts, *part], [*last.contrasts, *contrasts]
+                random.Random(seed).shuffle(part)  # another seed shows another order, also where each kind has one
             groups.append(_Group("reflect_deep", "failures", part, contrasts))
         if not settings.failure_only:
             rest = _chunks(passes, settings.minibatch_size)
@@ -195,7 +194,7 @@ async def _read(optimizer: Optimizer, group: _Group, context: Context, settings:
         ledger_block(context.ledger, settings.ledger_entries, {a.task.type for a in group.attempts}, context.skill),
         batch_block(context.batch, context.earlier, context.tallies),
         "" if context.budget is None else edit_budget_line(context.budget, form.noun),
-        _attempts_section("Attempts", group.attempts, limit, context.lapses),
+        _attempts_section("Attempts", group.attempts, limit),
         _attempts_section("Attempts that passed, to compare with", group.contrasts, limit),
     ]
     failed = [attempt.id for attempt in group.attempts if not attempt.solved]
@@ -239,10 +238,10 @@ async def _cited(
     return (second, again) if again.uncited < citations.uncited and second.proposed() else (reply, citations)
 
 
-def _attempts_section(title: str, attempts: Sequence[Attempt], limit: int, lapses: Collection[str] = ()) -> str:
+def _attempts_section(title: str, attempts: Sequence[Attempt], limit: int) -> str:
     if not attempts:
         return ""
-    return f"# {title}\n\n" + "\n\n".join(attempt_block(each, limit, each.id in lapses) for each in attempts)
+    return f"# {title}\n\n" + "\n\n".join(attempt_block(each, limit) for each in attempts)
 
 
 def _chunks(attempts: Sequence[Attempt], size: int) -> list[Sequence[Attempt]]:

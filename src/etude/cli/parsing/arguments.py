@@ -79,6 +79,12 @@ def trust(parser: Arguments) -> None:
     parser.add_argument("--trust", metavar="HASH", help=about)
 
 
+def wait(parser: Arguments) -> None:
+    """For verbs that may ask a person for a whole run."""
+    about = "with a model handoff:FOLDER, wait for the answers and go on, instead of ending at each question"
+    parser.add_argument("--wait", action="store_true", help=about)
+
+
 def demo(parser: Arguments) -> None:
     parser.add_argument(
         "--folder", default=DEMO_FOLDER, metavar="DIR", help=f"where to make the project (default: {DEMO_FOLDER})"
@@ -154,6 +160,7 @@ def train(parser: Arguments) -> None:
     parser.add_argument("--name", metavar="RUN", help="name of the run, the same as --run.name")
     parser.add_argument("--fork", metavar="RUN", help="start a new run that reuses the cached answers of this one")
     parser.add_argument("--view", action="store_true", help="show the run in a browser while it is under way")
+    wait(parser)
     parser.add_argument(
         "--seeds",
         type=_seeds,

@@ -3,6 +3,7 @@
 import argparse
 import os
 
+from etude.cli.parsing.usage import UsageError
 from etude.cli.sleep.settings import read_config
 from etude.cli.sleep.text import elsewhere, page_of, pause_line, print_report, result
 from etude.cli.sleep.unattended import patiently, tell_of
@@ -29,6 +30,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
+    if args.wait and args.unattended:
+        raise UsageError("--wait is for a person who answers, and --unattended for nobody", hint="give one of them")
     config = read_config(args)
     around = Surroundings(command=Command(text=Redactor(os.environ).redact(args.command), folder=os.getcwd()))
     state = state_of(config, around)
@@ -38,7 +41,7 @@ def _run(args: argparse.Namespace) -> int:
         return result(args, {"status": "paused", "paused": since.isoformat()}, [pause_line(since, args)])
 
     def work() -> NightReport:
-        return watch(lambda given: arun_night(config, around, given=given), args.command)
+        return watch(lambda given: arun_night(config, around, given=given), args.command, wait=args.wait)
 
     try:
         report = patiently(work) if args.unattended else work()

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from etude.cli.parsing.arguments import number, trust, unsafe_no_sandbox
+from etude.cli.parsing.arguments import number, trust, unsafe_no_sandbox, wait
 from etude.cli.parsing.verb import Verb
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def _settings(parser: Arguments) -> None:
 
 def _run(parser: Arguments) -> None:
     _settings(parser)
+    wait(parser)
     about = (
         "nobody is there, as for a scheduler: wait up to six hours for models that cannot be reached, and tell of "
     )

@@ -24,7 +24,6 @@ _STANDING = 8
 """Most edits of the current skill of which the tasks that they fixed are named."""
 _NAME_CHARS = 32
 """Characters by which an edit of the current skill is known again."""
-_PASSED_AGAIN = "(Tried again with the same skill, it passed: it may need no new rule.)"
 
 
 _LEARNED = (
@@ -66,15 +65,12 @@ def told_block(models: Sequence[tuple[str, float | None]], instructions: str) ->
     return Shared(f"{text} Besides skill and task it is told:\n\n{told}")
 
 
-def attempt_block(attempt: Attempt, limit: int, lapse: bool = False) -> str:
+def attempt_block(attempt: Attempt, limit: int) -> str:
     """One attempt with its id, task, transcript, changed files, answer and feedback, about `limit` characters in all.
     What stands in it already is left out: a transcript that is the answer, an answer that the transcript plainly
     ends with, and that an attempt that passed is correct.
 
     Every tag carries a hash of what stands inside, so that no answer can close it and forge another attempt.
-
-    Args:
-        lapse: the same skill passed the task when it was tried again.
     """
     score = attempt.score
     files = files_text(attempt, limit // 8)
@@ -96,18 +92,9 @@ def attempt_block(attempt: Attempt, limit: int, lapse: bool = False) -> str:
         del shown["feedback"]
     mark = _mark("".join(shown.values()))
     inner = "".join(f"<{name} data={mark}>\n{text}\n</{name} data={mark}>\n" for name, text in shown.items())
-    outcome = "" if attempt.outcome == "completed" else f' outcome="{attempt.outcome}"'
-    head = f'<attempt id="{attempt.id}"{outcome}{_numbers(score)} data={mark}>'
-    note = f"{_PASSED_AGAIN}\n" if lapse else ""
-    return f"{head}\n{note}{inner}</attempt data={mark}>"
-
-
-def _numbers(score: Score | None) -> str:
-    if score is None:
-        return ""
-    if score.hard == score.soft:
-        return f' score="{score.hard:g}"'
-    return f' hard="{score.hard:g}" soft="{score.soft:g}"'
+    numbers = f' hard="{score.hard:g}" soft="{score.soft:g}"' if score else ""
+    head = f'<attempt id="{attempt.id}" outcome="{attempt.outcome}"{numbers} data={mark}>'
+    return f"{head}\n{inner}</attempt data={mark}>"
 
 
 def edit_budget_line(budget: int, noun: str = "edits") -> str:

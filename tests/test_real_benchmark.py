@@ -1,0 +1,199 @@
+"""The benchmark with a real model, without one: its tasks, and the optimizer that is a program."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from etude import ListEnvironment, Skill, Trainer
+from etude.protocols import ChatModel
+from etude.records import (
+    Attempt,
+    ChatRequest,
+    Edit,
+    LedgerEntry,
+    Reply,
+    ResponseSchema,
+    Score,
+    Task,
+    Trajectory,
+    user,
+)
+from etude.skill.edits import apply_edits
+from etude.stages.shared.golds import Golds
+from etude.stages.shared.render import attempt_block, edit_budget_line, ledger_block, skill_block
+from etude.stages.shared.statements import carries, own_runs
+
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+NAMES = ("real_tasks", "scripted_optimizer", "invented")
+FAMILIES = ("cities", "tickets", "names")
+
+
+@pytest.fixture
+def real(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """The modules of the benchmark; they are no package."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    import invented
+    import real_tasks
+    import scripted_optimizer
+
+    yield SimpleNamespace(families=real_tasks.FAMILIES, optimizer=scripted_optimizer, invented=invented)
+    for name in NAMES:
+        sys.modules.pop(name, None)
+
+
+def attempted(task: Task, answer: str) -> Attempt:
+    right = answer == task.gold
+    feedback = "correct" if right else f"expected: {task.gold}; got: {answer}"
+    return Attempt(
+        id=f"a-{task.id}",
+        task=task,
+        skill_hash="0",
+        trial=0,
+        outcome="completed",
+        trajectory=Trajectory(answer=answer),
+        score=Score(hard=float(right), soft=float(right), feedback=feedback),
+    )
+
+
+def prompt(skill: str, attempts: Sequence[Attempt], ledger: Sequence[LedgerEntry] = ()) -> str:
+    shown = [attempt_block(attempt, 12_000) for attempt in attempts]
+    parts = [skill_block(Skill(text=skill)), ledger_block(ledger, 20), edit_budget_line(6), "# Attempts", *shown]
+    return "\n\n".join(part for part in parts if part)
+
+
+def proposed(real: Any, text: str) -> list[dict[str, Any]]:
+    reply = asyncio.run(real.optimizer.ScriptedOptimizer().complete(ChatRequest(messages=(user(text),))))
+    return json.loads(reply.text)["edits"]
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_tasks_are_the_same_for_the_same_seed_and_differ_from_those_that_are_known(name: str, real: Any) -> None:
+    family = real.families[name]
+    tasks = family.tasks(200, 1)
+    assert tasks == family.tasks(200, 1)
+    inputs = {task.input for task in tasks}
+    assert len(inputs) == len({task.id for task in tasks}) == 200
+    fresh = family.tasks(200, 2, inputs)
+    assert not inputs & {task.input for task in fresh}
+    assert {task.type for task in fresh} == {name}
+    ListEnvironment(tasks, fresh, scorer="exact")
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_what_the_optimizer_proposes_passes_the_guards_and_cites_failures(name: str, real: Any) -> None:
+    family = real.families[name]
+    tasks = family.tasks(80, 1)
+    golds, runs = Golds(tasks), own_runs(tasks)
+    for start in range(0, 80, 8):
+        attempts = [attempted(task, "nothing") for task in tasks[start : start + 6]]
+        attempts += [attempted(task, str(task.gold)) for task in tasks[start + 6 : start + 8]]
+        edits = proposed(real, prompt(family.first_skill, attempts))
+        assert 2 <= len(edits) <= 6
+        for edit in edits:
+            assert set(edit["cites"]) <= {attempt.id for attempt in attempts[:6]}
+            assert edit["cites"]
+            made = Edit.model_validate(edit)
+            assert carries(made, runs, [task.id for task in tasks]) == ""
+            assert golds.why(made.content, family.first_skill) == ""
+        after = apply_edits(family.first_skill, [Edit.model_validate(edit) for edit in edits])[0]
+        assert all(edit["content"].strip() in after for edit in edits)
+
+
+def test_an_invented_example_has_other_names_and_numbers_in_task_and_answer(real: Any) -> None:
+    made = real.invented.example("Text: On 17 July we met Jonas Holm.\nEntry:", "Holm, Jonas", False, 0)
+    task, answer = made.split("\nEntry: ")
+    last, first = answer.split(", ")
+    assert task.endswith(f"July we met {first} {last}.")
+    assert not {"17", "Jonas", "Holm"} & set(real.invented.words(made.title()))
+    assert real.invented.example("Text: one\nDigit:", "1", False, 0) == "", "nothing can be exchanged"
+
+
+def test_an_example_for_a_label_has_the_first_words_of_the_longest_clause(real: Any) -> None:
+    text = "Message: Dear team, the driver left the desk lamp. Thanks.\nDepartment:"
+    assert real.invented.example(text, "shipping", True, 0) == (
+        "Message: the driver left the desk.\nDepartment: shipping"
+    )
+
+
+def test_labels_are_listed_once_and_the_most_frequent_confusion_is_a_rule(real: Any) -> None:
+    family = real.families["tickets"]
+    tasks = family.tasks(40, 1)
+    wrong = [
+        attempted(task, "billing" if task.gold == "shipping" else "it") for task in tasks if task.gold != "billing"
+    ]
+    rules = [edit for edit in proposed(real, prompt(family.first_skill, wrong)) if edit["content"].startswith("- ")]
+    assert rules[0]["content"] == "- Answer with only the department, and nothing before or after it."
+    assert rules[1]["content"] == "- The answer is one of: account, shipping, technical."
+    skill = f"{family.first_skill}{rules[1]['content']}\n"
+    more = [*wrong, *(attempted(task, "it") for task in tasks if task.gold == "billing")]
+    edits = {edit["content"]: edit for edit in proposed(real, prompt(skill, more))}
+    listed = edits["- The answer is one of: account, billing, shipping, technical."]
+    assert (listed["op"], listed["target"]) == ("replace", rules[1]["content"])
+    confused = next(content for content in edits if content.startswith("- Answer shipping and not billing where"))
+    assert set(edits[confused]["cites"]) == {f"a-{task.id}" for task in tasks if task.gold == "shipping"}
+
+
+def test_what_stands_in_the_skill_or_was_tried_is_not_proposed_again(real: Any) -> None:
+    family = real.families["cities"]
+    attempts = [attempted(task, "no") for task in family.tasks(6, 1)]
+    first = [Edit.model_validate(edit) for edit in proposed(real, prompt(family.first_skill, attempts))]
+    skill = apply_edits(family.first_skill, first[:1])[0]
+    ledger = [LedgerEntry(step=1, edit=edit, fate="applied", accepted=False) for edit in first[1:]]
+    again = proposed(real, prompt(skill, attempts, ledger))
+    assert again
+    assert not {edit["content"] for edit in again} & {edit.content for edit in first}
+
+
+def test_an_unknown_form_is_answered_with_nothing_to_change(real: Any) -> None:
+    properties = {"reasoning": {"type": "string"}, "superfluous": {"type": "array", "items": {"type": "string"}}}
+    schema = ResponseSchema(name="tidy", body={"type": "object", "properties": properties})
+    request = ChatRequest(messages=(user("# Skill\n\nAny."),), response_schema=schema)
+    reply = asyncio.run(real.optimizer.ScriptedOptimizer().complete(request))
+    assert json.loads(reply.text) == {"reasoning": "", "superfluous": []}
+    assert proposed(real, "No attempts are here.") == []
+
+
+class FollowsExamples(ChatModel):
+    """Finds the city where an example of the skill has the same form, and copies the text elsewhere."""
+
+    name = "follows-examples"
+
+    async def complete(self, request: ChatRequest) -> Reply:
+        skill, text = (message.text for message in request.messages)
+        body = text.partition(": ")[2].partition("\nCity:")[0]
+        cue = next((cue for cue in ("Delivery", "from", "On ", "/") if cue in body), "wants")
+        taught = any(cue in line for line in skill.splitlines() if line.startswith("Text: "))
+        places = {"Delivery": ("town ", ","), "from": ("from ", " "), "On ": (" in ", "."), "/": ("/ ", "")}
+        before, after = places.get(cue, ("", ":"))
+        found = body.rpartition(before)[2] if before else body
+        return Reply(text=found.partition(after)[0] if taught and after else found if taught else body)
+
+
+def test_a_target_that_follows_examples_learns_from_them(real: Any, tmp_path: Path) -> None:
+    family = real.families["cities"]
+    tasks = family.tasks(60, 1)
+    summary = Trainer(
+        {"run": {"folder": str(tmp_path)}},
+        env=ListEnvironment(tasks[:24], tasks[24:42], tasks[42:], scorer="exact"),
+        skill=Skill(name=family.name, text=family.first_skill),
+        target=FollowsExamples(),
+        optimizer=real.optimizer.ScriptedOptimizer(),
+    ).train()
+    assert summary.initial.test is not None
+    assert summary.best.test is not None
+    assert (summary.initial.test.mean, summary.verdict) == (0.0, "ship")
+    assert summary.best.test.mean > 0.8
+
+
+def test_an_unknown_family_is_refused_with_those_there_are() -> None:
+    command = [sys.executable, str(BENCHMARKS / "real.py"), "--families", "poems"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 2
+    assert "unknown family 'poems'; there are cities, tickets, names" in done.stderr
