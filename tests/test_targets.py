@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from etude.stages.losses import Losses
 
 from etude import Skill, Trainer, make_config
 from etude.cli.terminal.summary_text import summary_lines
@@ -18,7 +19,6 @@ from etude.records.tasks import for_each_target
 from etude.searches import ending
 from etude.simulation import make_tasks, true_score
 from etude.simulation.score import best_skill
-from etude.stages.losses import Losses
 from etude.view.shelf import Shelf
 
 TASKS = make_tasks("sorting", 130, seed=3)

@@ -157,9 +157,9 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
         redactor.secrets += secrets
         resumed = folder.journal.identity is not None
         if claim:
-            settings, slots = _settings(config, folder), config.limits.concurrency
+            settings = _settings(config, folder)
             known = _identity(config, parts, env, agent, tasks)
-            folder.journal.claim_identity(known, lambda: (_known_settings(folder), settings), slots)
+            folder.journal.claim_identity(known, lambda: (_known_settings(folder), settings))
             folder.write_text("config.yaml", yaml.safe_dump(settings, sort_keys=False, allow_unicode=True))
         judged, prices = models.get("judge"), {name: model.price for name, model in targets.items()}
         run = (config.limits, emit, switch.check, _bill(prices), lambda: judged is not None and judged.simulated)

@@ -241,30 +241,6 @@ def test_questions_that_wait_are_told_with_their_files_and_the_attempts_they_sho
 # --- a whole run
 
 TASKS = make_tasks(None, 24, seed=2)
-<<<<<<< HEAD
-HEADINGS = {"Instructions": "system", "User": "user", "Assistant": "assistant"}
-
-
-def read_back(page: str) -> ChatRequest:
-    """The conversation on a page, as somebody who answers reads it."""
-    sections = re.findall(r"^## (\w+)\n\n(`{3,})text\n(.*?)\n\2$", page, re.MULTILINE | re.DOTALL)
-    messages = [Message(role=HEADINGS[title], content=user(text).content) for title, _, text in sections]  # type: ignore[arg-type]
-    schema = re.search(r"^(`{3,})json\n(.*)\n\1\n\Z", page, re.MULTILINE | re.DOTALL)
-    body = None if schema is None else ResponseSchema.model_validate_json(f'{{"name": "reply", "body": {schema[2]}}}')
-    return ChatRequest(messages=tuple(messages), response_schema=body)
-
-
-def answer_open(folder: Path) -> int:
-    """Answers as the simulated world does whatever has no answer yet."""
-    still = [path for path in questions(folder) if not (folder / "answers" / path.name).exists()]
-    for path in still:
-        page = path.read_text(encoding="utf-8")
-        request = read_back(page)
-        reply = respond("optimizer" if "\n## Form of the answer\n" in page else "target", request)
-        answer(path, reply.text)
-    return len(still)
-=======
->>>>>>> h-real
 
 
 def train(folder: Path, target: ChatModel, optimizer: ChatModel) -> Summary:

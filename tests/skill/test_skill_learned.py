@@ -3,6 +3,7 @@
 from typing import cast
 
 import pytest
+from etude.stages.shared.explain import explain
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,7 +12,6 @@ from etude.records.edits import EditOp
 from etude.skill import Document, apply_edit, apply_edits
 from etude.skill.diff import unified_diff
 from etude.skill.fences import closed, left_open
-from etude.stages.shared.explain import explain
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from etude.stages.update_modes.rewriting import FullRewrite, RewriteFromSuggestions, rewritten
 from rows import rows

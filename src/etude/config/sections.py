@@ -69,13 +69,11 @@ class TrainSection(Section):
     """The schedule."""
 
     epochs: int = Field(default=8, ge=1)
-    """Passes over the training tasks. With `search.policy: evidence` there are fewer when two in a row bring
-    nothing, or one where there are several targets."""
+    """Passes over the training tasks. With `search.policy: evidence` there are fewer when two in a row, or twelve
+    steps, bring nothing, or one where there are several targets."""
     batch_size: int = Field(default=20, ge=1)
     """Tasks in one batch; a step has one batch unless `accumulation` says otherwise. With `search.policy: evidence`
-    a step attempts at most this many, or one in 128 of the training tasks where these are more, and no more than it
-    needs to find its failures; it grows as `search.failures` says. The first step of an epoch attempts at least as
-    many as there are slots."""
+    a step has as many as it needs to find its failures."""
     accumulation: int = Field(default=1, ge=1)
     """Batches in one step. They are attempted and read under the same skill, each on its own, and their patches are
     merged into one candidate."""

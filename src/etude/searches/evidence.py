@@ -19,10 +19,10 @@ from etude.searches.undo import audited, without_harm
 from etude.skill import apply_edit, apply_edits, token_count
 from etude.stages.aggregate import unite
 from etude.stages.gate import GateResult
-from etude.stages.history import measured, noted
 from etude.stages.proof import ProofInput, Variant, prove
 from etude.stages.reflect import Context, Reflection, after_reflection, is_silent, reflect
 from etude.stages.shared.copies import Copies
+from etude.stages.shared.history import measured, noted
 from etude.stages.shared.longitudinal import Pair
 from etude.stages.shared.rollout import PlannedAttempt
 from etude.stages.shared.statements import LeftOut, names_one, single_statements

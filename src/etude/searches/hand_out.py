@@ -9,8 +9,8 @@ from etude.concurrency import together
 from etude.intervals import difference_interval
 from etude.records import Evaluation, Skill, TrainState
 from etude.run_log import RunLog, counted
-from etude.stages.contest import wealth
 from etude.stages.evaluation import by_task, evaluate
+from etude.stages.shared.contest import wealth
 from etude.workbench import Workbench
 
 _WAVE = 8

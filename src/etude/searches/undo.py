@@ -8,7 +8,7 @@ from etude.run_log import RunLog, counted
 from etude.skill import apply_edits
 from etude.stages.gate import GateResult
 from etude.stages.harm import find_harm
-from etude.stages.history import measured, noted
+from etude.stages.shared.history import measured, noted
 from etude.stages.shared.rollout import PlannedAttempt
 from etude.stages.state import after_verdict
 from etude.workbench import Workbench

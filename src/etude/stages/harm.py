@@ -1,8 +1,8 @@
 """Harm: which edits that entered a skill break tasks that passed before them.
 
-A task that passed once and now fails, twice in a row, accuses the edits that entered since. They are taken back together on
-such tasks. Where that makes them pass, halves of the edits are tried until one is left. What breaks some tasks may fix
-more others, so it is taken back only if random training tasks do better without it.
+A task that passed once and now fails, twice in a row, accuses the edits that entered since. They are taken back
+together on such tasks. Where that makes them pass, halves of the edits are tried until one is left. What breaks some
+tasks may fix more others, so it is taken back only if random training tasks do better without it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from etude.records import Attempt, Edit, Skill, Task, TaskHistory, TrainState, digest
 from etude.skill import apply_edits
-from etude.stages.contest import REMOVAL, Seen, account
-from etude.stages.history import Measure
-from etude.stages.noise import Outcomes
+from etude.stages.shared.contest import REMOVAL, Seen, account
+from etude.stages.shared.history import Measure
+from etude.stages.shared.noise import Outcomes
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 
 _LEAST = 2

@@ -1,8 +1,8 @@
 """Proof: each edit is tested on the failures that it cites, against the skill without it.
 
-All edits are tried together first, once on each failure: what fails then is not fixed by any. Then they are added one
-by one, the best cited first, next to those that stay already. Each has an account (`etude.stages.contest`) of what its
-tasks do with it and without it, in this noise. Edits that cite different tasks are tested in the same round. What
+All edits are tried together first, once on each failure: what fails then is not fixed by any. Then they are added
+one by one, the best cited first, next to those that stay already. Each has an account (`stages/shared/contest.py`) of what
+its tasks do with it and without it, in this noise. Edits that cite different tasks are tested in the same round. What
 passes with all of them and is explained by none alone is asked for a smallest set of edits.
 """
 
@@ -12,9 +12,9 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from etude.records import Attempt, Edit, EditEvidence, Proof, Skill, Standing, Task, TaskHistory, Tested, digest
-from etude.stages.contest import ADDITION, REPLACEMENT, Bar, Seen, account
-from etude.stages.history import Measure, without
-from etude.stages.noise import Outcomes
+from etude.stages.shared.contest import ADDITION, REPLACEMENT, Bar, Seen, account
+from etude.stages.shared.history import Measure, without
+from etude.stages.shared.noise import Outcomes
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 
 _AT_ONCE = 3
@@ -293,9 +293,10 @@ class _Proving:
         noise, failed = self.given.measure.noise, len(self.given.failures)
         fixed = tuple(task for task in self.flipped if self.kept and task in self.explained)
         better = "pass" if self.given.measure.gate.metric == "hard" else "score higher"
+        kept = f"kept {len(self.kept)} of {len(evidence)} edits"
         return Proof(
             accepted=bool(self.kept),
-            reason=f"kept {len(self.kept)} of {len(evidence)} edits; {len(fixed)} of {failed} failed tasks now {better}",
+            reason=f"{kept}; {len(fixed)} of {failed} failed tasks now {better}",
             edits=evidence,
             failed=failed,
             fixed=fixed,

@@ -138,28 +138,20 @@ class SqliteJournal(Journal):
         rows = self.database.rows("SELECT value FROM meta WHERE name = 'identity'")
         return json.loads(rows[0][0]) if rows else None
 
-    @property
-    def slots(self) -> int | None:
-        """How many attempts could be under way when the run began, None before `claim_identity`."""
-        rows = self.database.rows("SELECT value FROM meta WHERE name = 'slots'")
-        return int(rows[0][0]) if rows else None
-
     def claim_identity(
         self,
         identity: dict[str, JsonValue],
         settings: Callable[[], tuple[Mapping[str, Any], Mapping[str, Any]]] = lambda: ({}, {}),
-        slots: int = 1,
     ) -> None:
-        """Store what decides the result, and how many slots the run begins with; on later runs, check that the first
-        is still the same. As long as there is no fact nothing depends on them, and others take their place.
+        """Store what decides the result; on later runs, check that it is still the same. As long as there is no fact
+        nothing depends on it, and another takes its place.
         `settings` gives those of then and of now.
         Raises IdentityError: it differs; names in words what."""
         claimed = cast(dict[str, JsonValue], self._redactor.redact_value(json.loads(canonical(identity))))
         known = self.identity
         if known is None or not self.database.rows("SELECT 1 FROM facts LIMIT 1"):
             with self.database.write() as connection:
-                rows = [("identity", canonical(claimed)), ("slots", str(slots))]
-                connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
+                connection.execute("INSERT OR REPLACE INTO meta VALUES ('identity', ?)", (canonical(claimed),))
             return
         if canonical(known) == canonical(claimed):
             return

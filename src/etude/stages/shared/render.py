@@ -5,7 +5,7 @@ import json
 from collections.abc import Collection, Sequence
 
 from etude.prompts.cuts import cut_middle
-from etude.records import Attempt, Edit, LedgerEntry, Patch, Score, Skill
+from etude.records import Attempt, Edit, LedgerEntry, Patch, Skill
 from etude.skill import Document
 from etude.stages.shared.transcript import ends_with, files_text, only_answers, transcript_text
 

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from etude.config import GateSection
 from etude.records import Attempt, TaskHistory, TrainState
-from etude.stages.noise import Noise, Outcomes
+from etude.stages.shared.noise import Noise, Outcomes
 
 _REMEMBERED = 1
-"""Times a task is taken to have passed under earlier skills, at most: it shows that the task can pass without an edit,
-and how often it did says little about the skill of now."""
+"""Times a task is taken to have passed under earlier skills, at most: it shows that the task can pass without an
+edit, and how often it did says little about the skill of now."""
 
 
 class Measure(NamedTuple):

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Sequence
 from math import fsum, log, prod
 from typing import NamedTuple
 
-from etude.stages.noise import Noise, Outcomes
+from etude.stages.shared.noise import Noise, Outcomes
 
 _CONCERNED = 0.7
 """Share of the tasks an edit cites that it really concerns, if it concerns any. An optimizer cites some wrongly, and
-a task that needs two rules fails with one of them; so no single task can speak against an edit by more than log .3."""
+a task that needs two rules fails with one of them; so no task can speak against an edit by more than log .3."""
 
 
 class Bar(NamedTuple):
