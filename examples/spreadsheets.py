@@ -42,10 +42,10 @@ def data_set(folder: Path, tasks: list[Task]) -> None:
 def main(folder: str) -> None:
     """Make the data, train, and print what came out."""
     data = Path(folder) / "spreadsheets-data"
-    data_set(data, make_tasks("counting", 8, seed=7))
+    data_set(data, make_tasks("counting", 16, seed=7))
     config = {
         "env": {"name": "spreadsheet", "path": str(data), "ratio": [2, 1, 1]},
-        # Two validation tasks show no gain: the default would hand out the initial skill.
+        # Four validation tasks show no gain: the default would hand out the initial skill.
         "search": {"policy": "paper"},
         "train": {"epochs": 1, "batch_size": 4},
         "limits": {"concurrency": 4},

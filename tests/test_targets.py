@@ -21,7 +21,7 @@ from etude.simulation import make_tasks, true_score
 from etude.simulation.score import best_skill
 from etude.view.shelf import Shelf
 
-TASKS = make_tasks("sorting", 130, seed=3)
+TASKS = make_tasks("sorting", 130, seed=1)
 TARGETS = [{"model": "simulated:target", "name": "plain"}, {"model": "simulated:target-contrary"}]
 NAMES = ["plain", "simulated:target-contrary"]
 

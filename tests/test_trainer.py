@@ -15,7 +15,7 @@ from etude.simulation import SEED_SKILL, make_tasks
 from etude.testing import ScriptedModel
 from etude.workbench import StopSwitch
 
-TASKS = make_tasks(None, 70, seed=2)
+TASKS = make_tasks(None, 70, seed=3)
 SKILL = Skill(name="everyday-tasks", text=SEED_SKILL)
 PAPER: dict[str, Any] = {
     "search": {"policy": "paper"},
@@ -88,7 +88,7 @@ def test_with_the_gate_off_every_candidate_is_evaluated_and_accepted(tmp_path) -
 
 def test_an_accepted_skill_can_be_measured_again_for_the_next_bar(tmp_path) -> None:
     noisy = {"target": {"model": "simulated:target-noisy"}, "test": {"enabled": False}}
-    noisy |= {"reflect": {"mode": "deep"}, "select": {"edit_budget": 8}, "train": {"seed": 1}}
+    noisy |= {"reflect": {"mode": "deep"}, "select": {"edit_budget": 8}, "train": {"seed": 2}}
     once = run(tmp_path / "once", **noisy)
     again = run(tmp_path / "again", gate={"remeasure": True}, **noisy)
     assert again.accepted > 0

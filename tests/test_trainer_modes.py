@@ -20,7 +20,7 @@ from etude.simulation.rules import State, states
 from etude.skill import Document
 from etude.stages.update_modes.appendix import reminders_in
 
-TASKS = make_tasks(None, 60, seed=2)
+TASKS = make_tasks(None, 60, seed=3)
 REGION = "<!-- etude:begin house -->\nAnswer in English.\n<!-- etude:end house -->\n"
 TAUGHT = "".join(f"- {rule.statements[0]}\n" for place, rule in enumerate(RULES) if place % 4)
 """Most rules, so that many failures are lapses."""

@@ -20,6 +20,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "reflect": {"skill_aware": True, "appendix_limit": 1, "minibatch_size": 3},
         "gate": {"enabled": False},
         "target": {"model": "simulated:target-noisy"},
+        "train": {"seed": 2},
     },
     "accumulation": {"train": {"epochs": 2, "batch_size": 2, "accumulation": 2}},
 }
