@@ -1,0 +1,88 @@
+"""Decisions replayed on recorded outcomes: on records made here, and on real ones where they are present."""
+
+import importlib
+import json
+import random
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+REAL = Path(__file__).parents[2] / "shared" / "data" / "outcomes"
+SURE = {f"task {number}": "11111" if number % 2 else "00000" for number in range(30)}
+COINS = {f"task {number}": ("01011", "10010", "00101")[number % 3] for number in range(30)}
+
+
+@pytest.fixture
+def replay(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """benchmarks/replay.py, which is no part of the package."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    yield importlib.import_module("replay")
+    for name in ("replay", "harness", "measure", "environments", "endpoint", "contract"):
+        sys.modules.pop(name, None)
+
+
+def share(found: list[Any], name: str) -> float:
+    return sum(bool(getattr(one, name)) for one in found) / len(found)
+
+
+def test_an_edit_that_changes_nothing_hardly_ever_enters_however_noisy_the_agent_is(replay: Any) -> None:
+    for kind in (replay.null, replay.endless):
+        found = replay.contests(kind, "coins", COINS, 150)
+        assert share(found, "entered") <= 0.08
+        assert share(found, "one_passed") > 0.4, "which a rule without a control takes for the effect of the edit"
+    assert share(replay.contests(replay.null, "sure", SURE, 20), "one_passed") == 0
+
+
+def test_an_edit_that_works_enters_within_a_few_attempts(replay: Any) -> None:
+    found = replay.contests(replay.helping, "sure", SURE, 150)
+    assert share(found, "entered") >= 0.8
+    assert sum(one.with_edit + one.without for one in found) / len(found) <= 10
+
+
+def test_no_recorded_attempt_is_used_twice(replay: Any) -> None:
+    draw = replay.drawn({"a": "00t", "b": "1", "c": "0"}, random.Random(1))
+    assert draw.seconds == {"a": False, "c": None}
+    assert draw.further == {"a": [False], "b": [], "c": []}
+    (found,) = replay.contests(replay.null, "two attempts", {"a": "00", "b": "00"}, 1)
+    assert (found.entered, found.with_edit, found.ran_out) == (False, 0, True)
+    left = replay.CITED * 3
+    assert all(one.with_edit + one.without <= left for one in replay.contests(replay.null, "coins", COINS, 50))
+
+
+def test_contests_come_out_the_same_again(replay: Any) -> None:
+    assert replay.contests(replay.null, "coins", COINS, 20) == replay.contests(replay.null, "coins", COINS, 20)
+
+
+def test_the_command_reads_a_folder_and_writes_tables(replay: Any, tmp_path: Path) -> None:
+    lines = [f"20250101_clerk_small,{task},{outcomes}" for task, outcomes in COINS.items()]
+    (tmp_path / "terminal_bench.csv").write_text("\n".join(["agent,task,outcomes", *lines]) + "\n")
+    lines = [f"{task},{outcomes}" for task, outcomes in SURE.items()]
+    (tmp_path / "tau_airline.csv").write_text("\n".join(["task,outcomes", *lines]) + "\n")
+    out = tmp_path / "replay.json"
+    assert replay.main(["--draws", "5", "--data", str(tmp_path), "--out", str(out)]) == 0
+    tables = json.loads(out.read_text())["tables"]
+    assert [[row[0] for row in table["rows"]] for table in tables] == [["clerk, small", "tau-bench airline"]] * 2
+    assert all(len(row) == len(table["columns"]) for table in tables for row in table["rows"])
+
+
+def test_without_records_the_command_says_what_is_missing(
+    replay: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        replay.main(["--data", str(tmp_path)])
+    assert stopped.value.code == 2
+    assert f"no recorded outcomes in '{tmp_path}'" in capsys.readouterr().err
+
+
+def test_rules_keep_their_rates_on_the_noise_of_real_agents(replay: Any) -> None:
+    if not REAL.exists():
+        pytest.skip("recorded outcomes are not on this machine: they are not shipped")
+    for name, records in replay.recorded(REAL).items():
+        nulls = replay.contests(replay.null, name, records, 60)
+        helps = replay.contests(replay.helping, name, records, 60)
+        assert share(nulls, "entered") <= 0.12, name
+        assert share(helps, "entered") >= 0.75, name
