@@ -1,6 +1,7 @@
 """The evidence search, on the simulated world: what its settings change, what it accepts and what it leaves out."""
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -9,22 +10,17 @@ import pytest
 from etude import ListEnvironment, Reply, Skill, Trainer
 from etude.config import make_config
 from etude.errors import ConfigError
-from etude.events import Notice
+from etude.events import AttemptFinished, Notice
 from etude.searches import policy_of
 from etude.simulation import SEED_SKILL, make_tasks, true_score
 from etude.testing import ScriptedModel
 
-TASKS = make_tasks(None, 90, seed=3)
-TRAIN, VAL, REST = TASKS[:40], TASKS[40:60], TASKS[60:]
+TASKS = make_tasks("dates", 110, seed=2)
+TRAIN, VAL, REST = TASKS[:50], TASKS[50:70], TASKS[70:]
 
 
 def run(folder: Path, *, given: dict[str, Any] | None = None, **config: Any):
-    settings = {
-        "train": {"epochs": 2, "batch_size": 20},
-        "test": {"enabled": False},
-        "run": {"folder": str(folder)},
-        **config,
-    }
+    settings = {"train": {"epochs": 2}, "test": {"enabled": False}, "run": {"folder": str(folder)}, **config}
     env = ListEnvironment(TRAIN, VAL, scorer="exact")
     skill = Skill(name="everyday-tasks", text=SEED_SKILL)
     return Trainer(settings, env=env, skill=skill, **(given or {})).train()
@@ -40,20 +36,46 @@ def best(folder: Path) -> str:
 
 
 def test_it_finds_a_better_skill_and_measures_it_with_the_initial_one_on_validation(tmp_path) -> None:
-    summary = run(tmp_path)
+    summary = run(tmp_path, train={"epochs": 3}, optimizer={"model": "simulated:optimizer-perfect"})
     assert true_score(best(tmp_path), REST) > true_score(SEED_SKILL, REST) + 0.2
-    assert (summary.initial.val.n, summary.best.val.n) == (20, 20)
+    assert 8 <= summary.initial.val.n == summary.best.val.n <= 20
+    assert summary.best.val.mean > summary.initial.val.mean
     attempts = sum(len(view) for view in steps(tmp_path, "rollout"))
     assert summary.cost.target_calls > attempts
 
 
 def test_a_step_stops_attempting_once_enough_have_failed(tmp_path) -> None:
-    run(tmp_path / "few", search={"failures": 3}, train={"epochs": 1, "batch_size": 20}, limits={"concurrency": 1})
-    run(tmp_path / "many", search={"failures": 20}, train={"epochs": 1, "batch_size": 20}, limits={"concurrency": 1})
+    run(tmp_path / "few", search={"failures": 3}, train={"epochs": 1})
+    run(tmp_path / "many", search={"failures": 50}, train={"epochs": 1})
     *ended, _ = [sum(row["score"]["hard"] < 1 for row in view) for view in steps(tmp_path / "few", "rollout")]
-    assert min(ended) == 3
+    assert min(ended) >= 3
     assert len(ended) >= 4
-    assert [len(view) for view in steps(tmp_path / "many", "rollout")] == [20, 20]
+    assert [len(view) for view in steps(tmp_path / "many", "rollout")] == [50]
+
+
+def test_the_same_failures_are_read_twice_and_what_both_readings_propose_is_tested_once(tmp_path) -> None:
+    run(tmp_path, train={"epochs": 1})
+    for reflections, selected in zip(steps(tmp_path, "patches"), steps(tmp_path, "selected"), strict=True):
+        one, other = reflections
+        assert sorted(one["attempts"]) == sorted(other["attempts"])
+        edits = [(edit["op"], edit["target"], edit["content"]) for edit in selected["edits"]]
+        assert len(edits) == len(set(edits))
+
+
+def test_failures_are_repeated_with_the_same_skill_except_at_temperature_0(tmp_path) -> None:
+    def most(folder: Path, temperature: float | None) -> int:
+        """Attempts at a task with the initial skill, at most, before the first proof."""
+        made = Finished()
+        target = {"model": "simulated:target", "temperature": temperature}
+        run(folder, given={"sinks": [made]}, target=target, train={"epochs": 1}, search={"failures": 50})
+        (view,) = steps(folder, "rollout")
+        skill, failed = view[0]["skill_hash"], {row["task"]["id"] for row in view if row["score"]["hard"] < 1}
+        again = {task: count for (task, hash_), count in made.attempts.items() if hash_ == skill and count > 1}
+        assert set(again) <= failed
+        return len(again)
+
+    assert most(tmp_path / "sampled", None) > 5
+    assert most(tmp_path / "fixed", 0) == 0
 
 
 def test_only_the_most_cited_edits_are_tested(tmp_path) -> None:
@@ -73,18 +95,20 @@ def test_a_useless_optimizer_changes_nothing(tmp_path) -> None:
 
 
 def test_wrong_citations_do_not_keep_it_from_learning(tmp_path) -> None:
-    run(tmp_path, optimizer={"model": "simulated:optimizer-misciting"}, train={"epochs": 4, "batch_size": 20})
+    run(tmp_path, optimizer={"model": "simulated:optimizer-misciting"}, train={"epochs": 4})
     assert true_score(best(tmp_path), REST) > true_score(SEED_SKILL, REST) + 0.2
 
 
-def test_every_kept_edit_was_needed_for_a_task_that_failed_before(tmp_path) -> None:
+def test_every_kept_edit_says_on_which_tasks_it_rests_and_is_proved_or_trusted(tmp_path) -> None:
     run(tmp_path, optimizer={"model": "simulated:optimizer-perfect"})
     proofs = steps(tmp_path, "proof")
     assert any(proof["accepted"] for proof in proofs)
     for proof in proofs:
         assert set(proof["fixed"]) or not proof["accepted"]
-        kept = [one for one in proof["edits"] if one["kept"] and proof["accepted"]]
-        assert all(set(one["needed"]) & set(proof["fixed"]) for one in kept)
+        kept = [one for one in proof["edits"] if one["kept"]]
+        assert {one["standing"] for one in kept} <= {"proved", "trusted"}
+        assert all(one["needed"] or "together" in one["note"] for one in kept)
+        assert {one["standing"] for one in proof["edits"] if not one["kept"]} <= {"not tested"}
 
 
 def reader(*edits: dict[str, Any]) -> ScriptedModel:
@@ -104,7 +128,7 @@ def test_the_optimizer_is_told_of_the_agent_and_how_the_score_moved(policy: str,
     optimizer = reader()
     given = {"optimizer": optimizer, "prompts": {"chat": "Answer between <answer> and </answer>."}}
     target = {"model": "simulated:target", "temperature": 0.5}
-    run(tmp_path, given=given, search={"policy": policy}, target=target, train={"epochs": 1, "batch_size": 20})
+    run(tmp_path, given=given, search={"policy": policy}, target=target, train={"epochs": 1})
     first, *_, last = [request.messages[1].text for request in optimizer.requests]
     assert first.startswith(
         "# The agent\n\nIts model: simulated:target at temperature 0.5. "
@@ -120,7 +144,8 @@ def test_the_optimizer_is_told_of_the_agent_and_how_the_score_moved(policy: str,
 
 def test_an_edit_that_names_a_task_is_left_out_and_the_search_ends_after_five_such_steps(tmp_path) -> None:
     named = reader({"content": f"- In {TRAIN[0].id} be careful, and in {' '.join(task.id for task in TRAIN)}."})
-    summary = run(tmp_path, given={"optimizer": named}, train={"epochs": 2, "batch_size": 40})
+    still = {"model": "simulated:target", "temperature": 0}
+    summary = run(tmp_path, given={"optimizer": named}, target=still)
     views = steps(tmp_path, "selected")
     assert [view["edits"] for view in views] == [[]] * 5
     assert views[0]["left_out"][0]["why"].startswith("it names ")
@@ -132,7 +157,7 @@ def test_an_edit_that_names_a_task_is_left_out_and_the_search_ends_after_five_su
 
 def test_an_edit_without_an_anchor_is_left_out(tmp_path) -> None:
     lost = {"op": "replace", "target": "There is no such line.", "content": "New."}
-    summary = run(tmp_path, given={"optimizer": reader(lost)}, train={"epochs": 2, "batch_size": 40})
+    summary = run(tmp_path, given={"optimizer": reader(lost)})
     assert steps(tmp_path, "selected")[0]["left_out"][0]["why"].startswith("missed: ")
     assert "no usable edit" in summary.doubts[0].what
     assert summary.doubts[0].example.startswith("the last one: missed: ")
@@ -140,20 +165,20 @@ def test_an_edit_without_an_anchor_is_left_out(tmp_path) -> None:
 
 def test_edits_that_would_make_the_skill_too_long_are_left_out(tmp_path) -> None:
     long = {"content": "- " + "Check every word of it again. " * 60}
-    run(tmp_path, given={"optimizer": reader(long)}, skill={"max_tokens": 300}, train={"epochs": 1, "batch_size": 40})
+    run(tmp_path, given={"optimizer": reader(long)}, skill={"max_tokens": 300}, train={"epochs": 1})
     (row,) = steps(tmp_path, "selected")[0]["left_out"]
     assert row["why"] == "the skill would be longer than skill.max_tokens = 300"
 
 
 def test_a_list_is_tested_item_by_item(tmp_path) -> None:
     content = "- Ignore case when you compare words.\n- Be careful."
-    run(tmp_path, given={"optimizer": reader({"content": content})}, train={"epochs": 1, "batch_size": 40})
+    run(tmp_path, given={"optimizer": reader({"content": content})}, train={"epochs": 1})
     tested = [edit["content"] for edit in steps(tmp_path, "selected")[0]["edits"]]
     assert tested == ["- Ignore case when you compare words.", "- Be careful."]
 
 
 def test_a_slow_update_has_to_mend_a_failure_too(tmp_path) -> None:
-    run(tmp_path, train={"epochs": 3, "batch_size": 20}, slow_update={"enabled": True, "samples": 20})
+    run(tmp_path, train={"epochs": 3}, slow_update={"enabled": True, "samples": 20})
     places = sorted((tmp_path / "run/epochs").iterdir())
     gates = [json.loads((place / "gate.json").read_text()) for place in places]
     assert {gate["origin"] for gate in gates} == {"slow_update"}
@@ -163,8 +188,8 @@ def test_a_slow_update_has_to_mend_a_failure_too(tmp_path) -> None:
 
 
 def test_fresh_attempts_are_made_anew_in_each_epoch(tmp_path) -> None:
-    run(tmp_path, train={"epochs": 2, "batch_size": 40, "fresh_attempts": True}, search={"failures": 40})
-    assert [{row["trial"] for row in view} for view in steps(tmp_path, "rollout")] == [{0}, {1}]
+    run(tmp_path, train={"epochs": 2, "fresh_attempts": True}, search={"failures": 50})
+    assert [{row["trial"] for row in view} for view in steps(tmp_path, "rollout")] == [{0}, {1000}]
 
 
 @pytest.mark.parametrize(
@@ -179,6 +204,17 @@ def test_what_cannot_be_tested_edit_by_edit_is_refused(config, what: str) -> Non
         policy_of(make_config(config))
     assert what in error.value.message
     assert error.value.hint == "set search.policy: paper"
+
+
+class Finished:
+    """Counts finished attempts by task and skill."""
+
+    def __init__(self) -> None:
+        self.attempts: Counter[tuple[str, str]] = Counter()
+
+    def emit(self, event: Any) -> None:
+        if isinstance(event, AttemptFinished) and event.split == "train":
+            self.attempts[event.task, event.skill] += 1
 
 
 class Notices:
@@ -199,7 +235,7 @@ class Notices:
 )
 def test_settings_that_the_search_does_not_read_are_named(tmp_path, config, named: str) -> None:
     notices = Notices()
-    train = {"epochs": 1, "batch_size": 40} | config.get("train", {})
+    train = {"epochs": 1} | config.get("train", {})
     run(tmp_path, given={"sinks": [notices]}, **{**config, "train": train})
     assert f"search.policy = {named}" in notices.texts
 

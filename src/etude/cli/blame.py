@@ -53,15 +53,20 @@ def _table(provenance: Provenance) -> Iterator[str]:
     own = sum(line.change is None for line in provenance.lines)
     whole = f"{counted(len(provenance.lines), 'line')}, {counted(provenance.tokens, 'token')}"
     yield f"run {provenance.run}: {whole}; {own} lines of the initial skill"
-    rows: list[tuple[str, ...]] = [("line", "from", "cites", "solved", "needed", "attempts", "tokens", "text")]
+    rows: list[tuple[str, ...]] = [
+        ("line", "from", "standing", "cites", "solved", "needed", "attempts", "tokens", "text")
+    ]
     for number, line in enumerate(provenance.lines, start=1):
         found = blamed(provenance, number)
         known = found.evidence
-        counts = ("", "", "", "") if known is None else (known.cites, known.solved, known.needed, known.attempts)
+        counts: tuple[object, ...] = ("",) * 5
+        if known is not None:
+            counts = (known.standing, known.cites, known.solved, known.needed, known.attempts)
         tokens = str(line.tokens) if line.tokens else ""
         rows.append((str(number), found.source, *map(str, counts), tokens, line.text))
     yield from text_lines(rows)
-    yield "solved: cited tasks that did better with the edit; needed: tasks that did worse without it"
+    yield "proved: its own contest against the skill without it was won; trusted: it entered on less"
+    yield "solved: cited tasks that did better with all edits of its step; needed: with it alone"
 
 
 def _details(provenance: Provenance, number: int) -> Iterator[str]:
@@ -81,4 +86,5 @@ def _details(provenance: Provenance, number: int) -> Iterator[str]:
         yield f"cites     {', '.join(cites) or 'no attempt'}"
         yield f"solved    {', '.join(edit.solved) or '-'}"
         yield f"needed    {', '.join(edit.needed) or '-'}"
+        yield f"standing  {edit.standing}{f': {edit.tested}' if edit.tested else ''}"
         yield f"attempts  {edit.attempts}"

@@ -3,6 +3,7 @@
 from typing import Literal
 
 from etude.records.base import Record
+from etude.records.decisions import Standing
 from etude.records.edits import Edit
 
 LineOrigin = Literal["initial", "step", "slow_update", "tidy", "export"]
@@ -17,7 +18,10 @@ class ProvenEdit(Record):
     solved: tuple[str, ...] = ()
     """Tasks of these that did better with the edits of its step."""
     needed: tuple[str, ...] = ()
-    """Tasks that did worse when it was left out, as far as that was tried."""
+    """Tasks that did better with it, and not without it."""
+    standing: Standing = "not tested"
+    tested: str = ""
+    """Attempts for and against it, in words; empty where there was no contest."""
     attempts: int
     """Attempts at its tasks that this rests on."""
     facts: dict[str, str]

@@ -90,6 +90,11 @@ def draw_faults(target: Target, family: Family, task: str, instructions: str, se
     """The steps that go wrong under one seed."""
     known = target.takes(states(instructions, family.rules))
     text = instructions if target.sampled else ",".join(taught(dict(sorted(known.items()))))
-    context = ("steady",) if target.steady else (text, seed)
     rates = fault_rates(target, family, task, instructions)
-    return frozenset(rule for rule, rate in rates.items() if uniform(target.seed, task, rule, *context) < rate)
+
+    def drawn(rule: str) -> float:
+        # Whoever was not told how a step is done does it wrong at a task, or does not, each time.
+        always = target.steady or known[rule] == State.UNTAUGHT
+        return uniform(target.seed, task, rule, *(("steady",) if always else (text, seed)))
+
+    return frozenset(rule for rule, rate in rates.items() if drawn(rule) < rate)

@@ -1,9 +1,9 @@
 """Proof: each edit is tested on the failures that it cites, against the skill without it.
 
 All edits are tried together first, once on each failure: what fails then is not fixed by any. Then they are added
-one by one, the best cited first, next to those that stay already. Each has an account (`stages/shared/contest.py`) of what
-its tasks do with it and without it, in this noise. Edits that cite different tasks are tested in the same round. What
-passes with all of them and is explained by none alone is asked for a smallest set of edits.
+one by one, the best cited first, next to those that stay already. Each has an account of what its tasks do with it and
+without it, in this noise. Edits that cite different tasks are tested in the same round. What passes with all of them
+and is explained by none alone is asked for a smallest set of edits.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -113,10 +113,9 @@ class _Proving:
             tries = self._round(left)
             if not tries:
                 break
-            passed = await self._pass([([*self.kept, number], task) for number, task in tries])
+            passed = await self._pass([(self._arm(number, task), task) for number, task in tries])
             for (number, task), better in zip(tries, passed, strict=True):
-                if better is not None:
-                    self.with_it[number][task] = self.with_it[number].get(task, Outcomes()).plus(better)
+                self._note(number, task, better)
             for number in dict.fromkeys(number for number, _ in tries):
                 if await self._settled(number):
                     left.remove(number)
@@ -159,6 +158,23 @@ class _Proving:
                 tries += [(number, task) for task in free[:_AT_ONCE]]
                 used.update(mine)
         return tries
+
+    def _arm(self, number: int, task: str) -> list[int]:
+        """With the edit, or without it where the task was attempted with it more often: a task may pass now and then
+        with anything, and two failures do not rule that out."""
+        seen = self.with_it[number].get(task, Outcomes())
+        balanced = sum(seen) <= self.without[task].failed + self.without[task].passed
+        return [*self.kept, number] if balanced or not self._tells(self.kept, task) else list(self.kept)
+
+    def _note(self, number: int, task: str, passed: bool | None) -> None:
+        if passed is None:
+            return
+        if sum(self.with_it[number].get(task, Outcomes())) <= sum(self.without[task]) or not self._tells(
+            self.kept, task
+        ):
+            self.with_it[number][task] = self.with_it[number].get(task, Outcomes()).plus(passed)
+        else:
+            self.without[task] = self.without[task].plus(passed)
 
     def _tells(self, numbers: Sequence[int], task: str) -> bool:
         """Whether another attempt would tell anything new."""
@@ -236,9 +252,9 @@ class _Proving:
             fewer = [each for each in group if each != number]
             if len(fewer) > 1 and await self._one(fewer, task):
                 group = fewer
-        await self._confirm_set(
-            group, [each for each in rest if any(each in self._cited(n) for n in group)] or [task]
-        )
+        if len(group) <= _LARGEST_SET:
+            concerned = [each for each in rest if any(each in self._cited(number) for number in group)]
+            await self._confirm_set(group, concerned or [task])
 
     async def _confirm_set(self, group: Sequence[int], tasks: Sequence[str]) -> None:
         seen: dict[str, Outcomes] = {}

@@ -130,6 +130,8 @@ def _proven(
         failures={attempt.id: attempt.task.id for attempt in cited},
         solved=solved,
         needed=needed,
+        standing="not tested" if evidence is None else evidence.standing,
+        tested="" if evidence is None else "; ".join(part for part in (evidence.counts, evidence.note) if part),
         attempts=len(rests_on),
         facts=dict(sorted(facts.items())),
     )

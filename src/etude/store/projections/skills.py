@@ -3,12 +3,14 @@
 from pathlib import Path
 
 from etude.errors import DataError
-from etude.records import Record, Skill
+from etude.records import Record, Skill, Standing
 from etude.records.provenance import Line, Provenance, ProvenEdit
 from etude.skill.diff import unified_diff
 from etude.skill.folder import PROVENANCE
 from etude.store.provenance import read_provenance
 from etude.store.views import RunView
+
+_LEAST: tuple[Standing, ...] = ("proved", "trusted", "not tested")
 
 
 class Evidence(Record):
@@ -19,7 +21,9 @@ class Evidence(Record):
     solved: int
     """Cited tasks that did better with them."""
     needed: int
-    """Tasks that did worse without them, as far as that was tried."""
+    """Tasks that did better with one of them alone."""
+    standing: Standing
+    """`proved` where each of them is; else the least."""
     attempts: int
     """Attempts that this rests on."""
 
@@ -113,6 +117,7 @@ def blamed(provenance: Provenance, number: int) -> BlamedLine:
             cites=len({name for edit in edits for name in edit.failures}),
             solved=len({name for edit in edits for name in edit.solved}),
             needed=len({name for edit in edits for name in edit.needed}),
+            standing=max((edit.standing for edit in edits), key=_LEAST.index),
             attempts=sum(edit.attempts for edit in edits),
         )
     place = "" if line.change is None else provenance.changes[line.change].place

@@ -46,16 +46,17 @@ function Blamed({ run, page, line }) {
   const own = lines.filter((each) => each.line.origin === "initial").length;
   const open = (number) => go(to(["runs", run, "skill"], { line: number === line ? null : number }), true);
   return html`
-    <p class="soft">${several(lines.length, "line")}, ${several(provenance.tokens, "token")} with every attempt; ${own} lines of the initial skill. Choose a line to see what it rests on. <span class="minor">Cites: failed attempts that its edit answers. Solved: tasks of these that did better with it. Needed: tasks that did worse without it.</span></p>
+    <p class="soft">${several(lines.length, "line")}, ${several(provenance.tokens, "token")} with every attempt; ${own} lines of the initial skill. Choose a line to see what it rests on. <span class="minor">Cites: failed attempts that its edit answers. Solved: tasks of these that did better with all edits of its step. Needed: tasks that did better with it alone. Proved: its own contest against the skill without it was won. Trusted: it entered on less.</span></p>
     <div class="skill">
       <div class="scroll" tabindex="0" role="region" aria-label="skill, line by line">
         <table class="blame">
-          <thead><tr><th class="figure">line</th><th>from</th><th class="figure minor">cites</th><th class="figure minor">solved</th><th class="figure minor">needed</th><th class="figure minor">tokens</th><th class="wide">text</th></tr></thead>
+          <thead><tr><th class="figure">line</th><th>from</th><th class="minor">standing</th><th class="figure minor">cites</th><th class="figure minor">solved</th><th class="figure minor">needed</th><th class="figure minor">tokens</th><th class="wide">text</th></tr></thead>
           <tbody>
             ${lines.map(
               (each) => html`<tr class="${each.line.origin} ${each.number === line ? "chosen" : ""}">
                 <td class="figure soft"><button type="button" data-row class="plain" aria-expanded=${each.number === line} aria-label="line ${each.number}" onClick=${() => open(each.number)}>${each.number}</button></td>
                 <td class="source">${each.place ? html`<a href=${to(["runs", run, ...each.place.split("/")])}>${each.source}</a>` : html`<span class="soft">${each.source}</span>`}</td>
+                <td class="minor">${each.evidence?.standing ?? ""}</td>
                 <td class="figure minor">${each.evidence?.cites ?? ""}</td>
                 <td class="figure minor">${each.evidence?.solved ?? ""}</td>
                 <td class="figure minor">${each.evidence?.needed ?? ""}</td>
@@ -87,15 +88,17 @@ function Reasons({ run, provenance, each }) {
 }
 
 function Edit({ run, proven }) {
-  const { edit, failures, solved, needed } = proven;
+  const { edit, failures, solved, needed, standing, tested } = proven;
   return html`<div class="edit">
     <p><code>${edit.op.replace("_", " ")}</code> <span class="soft" most=${600}>${edit.reason}</span></p>
     <dl>
       <dt>cites</dt>
       <dd>${Object.entries(failures).map(([attempt, task]) => html`<a href=${to(["runs", run, "attempts", attempt])} title=${attempt} most=${60}>${task}</a> `)}${Object.keys(failures).length ? "" : "no attempt"}</dd>
-      <dt>solved with it</dt>
+      <dt>standing</dt>
+      <dd most=${600}>${standing}${tested ? `: ${tested}` : ""}</dd>
+      <dt>solved with all edits of the step</dt>
       <dd most=${2000}>${solved.join(", ") || "–"}</dd>
-      <dt>failed without it</dt>
+      <dt>solved with it alone</dt>
       <dd most=${2000}>${needed.join(", ") || "–"}</dd>
       <dt>attempts behind it</dt>
       <dd>${proven.attempts}</dd>

@@ -15,8 +15,8 @@ const FATES = {
 };
 
 const PROVEN = {
-  needed: "fails again without it",
-  fixed: "mended with all edits, as good without it",
+  needed: "does better with it, not without it",
+  fixed: "mended with all edits, not shown for this one",
   cited: "cited, not mended",
   none: "another edit's failure",
 };

@@ -1,0 +1,116 @@
+"""What passed and failed at each training task with the skill of now, and how far apart attempts are."""
+
+import pytest
+from stages_doubles import attempt
+
+from etude.config import GateSection
+from etude.records import Attempt, Score, Skill, TaskHistory, TrainState
+from etude.stages.shared.history import Measure, measured, noted, without
+from etude.stages.shared.noise import Noise, Outcomes
+
+HARD, SOFT = GateSection(metric="hard"), GateSection(metric="soft")
+STATE = TrainState(step=3, current=Skill(text="A"), best=Skill(text="A"))
+
+
+def measure(spread: float = 0.0, gate: GateSection = SOFT) -> Measure:
+    return Measure(gate, Noise(), spread)
+
+
+def tried(value: float | None, trial: int = 0, *, skill: str = "a" * 16, task: str = "x") -> Attempt:
+    """An attempt with this score; solved with 1 only."""
+    score = None if value is None else Score(hard=float(value >= 1), soft=value)
+    made = attempt(f"{task}-{trial}", None if value is None else 0.0, task=task)
+    return made.model_copy(update={"score": score, "trial": trial, "skill_hash": skill})
+
+
+def history(*attempts: Attempt, state: TrainState = STATE, spread: float = 0.0) -> TaskHistory:
+    return noted(state, attempts, measure(spread)).history["x"]
+
+
+def test_attempts_with_one_skill_are_counted() -> None:
+    known = history(tried(0.0), tried(1.0, 1), tried(0.0, 2))
+    assert (known.trials, known.passed, known.failed) == (3, 1, 2)
+    assert (known.solved, known.step) == (3, 3)
+
+
+def test_an_attempt_counts_once_however_often_it_is_noted() -> None:
+    state = noted(STATE, [tried(0.0), tried(1.0, 1)], measure())
+    assert noted(state, [tried(0.0), tried(1.0, 1)], measure()) == state
+    assert noted(state, [tried(1.0, 2)], measure()).history["x"].passed == 2
+
+
+def test_another_skill_begins_anew_and_knows_how_often_the_task_passed_before() -> None:
+    state = noted(STATE, [tried(1.0), tried(1.0, 1), tried(0.0, 2)], measure())
+    later = state.model_copy(update={"step": 8})
+    known = history(tried(0.0, skill="b" * 16), state=later)
+    assert (known.skill, known.trials, known.passed, known.failed) == ("b" * 16, 1, 0, 1)
+    assert (known.before, known.solved, known.step) == (2, 3, 8)
+
+
+def test_what_passed_with_earlier_skills_counts_as_one_pass_at_most() -> None:
+    assert without(TaskHistory(skill="s", passed=1, failed=2, before=0)) == Outcomes(1, 2)
+    assert without(TaskHistory(skill="s", passed=1, failed=2, before=1)) == Outcomes(2, 2)
+    assert without(TaskHistory(skill="s", passed=1, failed=2, before=9)) == Outcomes(2, 2)
+
+
+def test_an_attempt_without_a_score_is_a_trial_and_no_outcome() -> None:
+    known = history(tried(None), tried(0.0, 1))
+    assert (known.trials, known.passed, known.failed, known.solved) == (2, 0, 1, None)
+
+
+def test_a_fraction_passes_where_it_is_higher_than_the_first_failure_by_more_than_the_spread() -> None:
+    known = history(tried(0.4), tried(0.5, 1), tried(0.7, 2), spread=0.2)
+    assert (known.first, known.passed, known.failed) == (0.4, 1, 2)
+
+
+def test_the_gap_is_that_between_the_first_failure_and_the_next_attempt() -> None:
+    assert history(tried(0.4)).gap is None
+    assert history(tried(0.4), tried(0.1, 1), tried(0.9, 2)).gap == pytest.approx(0.3)
+    assert history(tried(1.0), tried(0.4, 1)).gap is None
+
+
+@pytest.mark.parametrize(
+    ("first", "value", "spread", "better"),
+    [
+        (0.0, 1.0, 0.0, True),
+        (0.0, 0.0, 0.0, False),
+        (0.4, 0.5, 0.0, True),
+        (0.4, 0.5, 0.1, False),  # by the spread is not more than the spread
+        (0.4, 0.51, 0.1, True),
+        (0.4, 0.65, 0.5, False),  # half of what there is to gain is .3
+        (0.4, 0.75, 0.5, True),
+        (0.95, 1.0, 0.5, True),  # it is solved
+    ],
+)
+def test_an_attempt_is_better_by_more_than_the_spread_or_half_of_what_there_is_to_gain(
+    first: float, value: float, spread: float, better: bool
+) -> None:
+    assert measure(spread).better(tried(value), first) is better
+
+
+def test_where_only_passing_counts_better_is_to_pass() -> None:
+    hard = measure(0.7, HARD)
+    assert hard.better(tried(1.0), 0.0)
+    assert not hard.better(tried(0.99), 0.0)
+
+
+def test_the_spread_is_the_root_of_the_mean_square_of_the_gaps() -> None:
+    attempts = [
+        *(tried(value, trial, task="x") for trial, value in enumerate((0.5, 0.8))),
+        *(tried(value, trial, task="y") for trial, value in enumerate((0.5, 0.1))),
+        tried(0.2, task="z"),
+    ]
+    assert measured(noted(STATE, attempts, measure()), SOFT).spread == pytest.approx(0.125**0.5)
+
+
+def test_before_anything_is_repeated_there_is_no_spread_and_the_noise_is_the_prior() -> None:
+    found = measured(STATE, SOFT)
+    assert (found.spread, found.noise) == (0.0, Noise.measured([]))
+
+
+def test_noise_is_measured_from_the_outcomes_of_all_tasks() -> None:
+    flaky = [tried(float(trial % 2), trial, task=f"t{n}") for n in range(30) for trial in range(2)]
+    steady = [tried(0.0, trial, task=f"t{n}") for n in range(30) for trial in range(2)]
+    noises = [measured(noted(STATE, some, measure(gate=HARD)), HARD).noise for some in (flaky, steady)]
+    assert noises[0].regained > 0.3
+    assert noises[1].regained < 0.08
