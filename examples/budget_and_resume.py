@@ -17,7 +17,7 @@ TASKS = make_tasks("dates", 70, seed=2)
 def train(folder: str, name: str, calls: int | None) -> Summary:
     """Train, or continue, with at most this many model requests over all its processes."""
     config = {
-        "train": {"epochs": 2, "batch_size": 15},
+        "train": {"epochs": 2},
         "limits": {"calls": calls, "concurrency": 1},
         "run": {"folder": folder, "name": name},
     }

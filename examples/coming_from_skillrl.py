@@ -27,7 +27,7 @@ def main(folder: str) -> None:
         "preset": "paper",  # the published schedule, which skillrl's defaults follow
         "target": {"model": "simulated:target"},
         "optimizer": {"model": "simulated:optimizer"},
-        "train": {"epochs": 2, "batch_size": 10},
+        "train": {"epochs": 2},
         "run": {"folder": folder, "name": "coming-from-skillrl"},
     }
     summary = Trainer(config, env=env, skill=Skill(name="sorting", text=SEED_SKILL)).train()

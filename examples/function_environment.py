@@ -27,7 +27,7 @@ async def counting(task, skill, target):
 
 def main(folder: str) -> None:
     """Train on it."""
-    config = {"train": {"epochs": 2, "batch_size": 15}, "run": {"folder": folder, "name": "function-environment"}}
+    config = {"train": {"epochs": 2}, "run": {"folder": folder, "name": "function-environment"}}
     summary = Trainer(config, env=counting, skill=Skill(name="counting", text=SEED_SKILL)).train()
     gain = summary.test_gain
     assert gain is not None

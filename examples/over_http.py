@@ -19,7 +19,7 @@ def main(folder: str) -> None:
     tasks = make_tasks("sorting", 32, seed=4)
     env = ListEnvironment(tasks[:12], tasks[12:22], tasks[22:], scorer="exact")
     skill = Skill(name="sorting", text=SEED_SKILL)
-    config = {"train": {"epochs": 1, "batch_size": 6}, "run": {"folder": folder, "name": "in-process"}}
+    config = {"train": {"epochs": 1}, "run": {"folder": folder, "name": "in-process"}}
     in_process = Trainer(config, env=env, skill=skill).train()
 
     with running_endpoint(Faults(server_error=0.05, rate_limit_bare=0.05)) as endpoint:

@@ -40,7 +40,7 @@ class Alphabet(Environment):
 def main(folder: str) -> None:
     """Train on it."""
     config = {
-        "train": {"epochs": 2, "batch_size": 15},
+        "train": {"epochs": 2},
         "gate": {"metric": "soft"},
         "run": {"folder": folder, "name": "own-environment"},
     }

@@ -52,7 +52,7 @@ def main(folder: str) -> None:
     names = ["Ann", "Ben", "Cleo", "Dan", "Eve", "Finn", "Gus", "Hana", "Ian"]
     tasks = [{"input": f"Say hello to {name}"} for name in names]
     env = ListEnvironment(tasks[:2], tasks[2:7], tasks[7:], scorer=score)
-    config = {"train": {"epochs": 2, "batch_size": 2}, "run": {"folder": folder, "name": "own-model"}}
+    config = {"train": {"epochs": 2}, "run": {"folder": folder, "name": "own-model"}}
     summary = Trainer(config, env=env, target=Greeter(), optimizer=Teacher()).train()
     gain = summary.test_gain
     assert gain is not None

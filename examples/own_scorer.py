@@ -38,11 +38,7 @@ def main(folder: str) -> None:
     """Train with it."""
     tasks = make_tasks("counting", 80, seed=7)
     env = ListEnvironment(tasks[:30], tasks[30:55], tasks[55:], scorer=Near(reach=3))
-    config = {
-        "train": {"epochs": 2, "batch_size": 15},
-        "gate": {"metric": "mixed"},
-        "run": {"folder": folder, "name": "own-scorer"},
-    }
+    config = {"train": {"epochs": 2}, "gate": {"metric": "mixed"}, "run": {"folder": folder, "name": "own-scorer"}}
     summary = Trainer(config, env=env, skill=Skill(name="counting", text=SEED_SKILL)).train()
     gain = summary.test_gain
     assert gain is not None

@@ -23,7 +23,7 @@ def main(folder: str) -> None:
     env = ListEnvironment(tasks[:30], tasks[30:50], tasks[50:], scorer="exact")
     config = {
         "agent": {"answer_pattern": r"(?m)^Answer: *(.*)$"},
-        "train": {"epochs": 2, "batch_size": 15},
+        "train": {"epochs": 2},
         "run": {"folder": folder, "name": "replace-a-prompt"},
     }
     skill = Skill(name="dates", text=SEED_SKILL)

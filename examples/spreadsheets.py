@@ -47,7 +47,7 @@ def main(folder: str) -> None:
         "env": {"name": "spreadsheet", "path": str(data), "ratio": [2, 1, 1]},
         # Four validation tasks show no gain: the default would hand out the initial skill.
         "search": {"policy": "paper"},
-        "train": {"epochs": 1, "batch_size": 4},
+        "train": {"epochs": 1},
         "limits": {"concurrency": 4},
         "run": {"folder": folder, "name": "spreadsheets"},
     }

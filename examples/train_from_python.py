@@ -19,7 +19,7 @@ def main(folder: str) -> None:
     config = {
         "target": {"model": "simulated:target"},
         "optimizer": {"model": "simulated:optimizer"},
-        "train": {"epochs": 4, "batch_size": 10},
+        "train": {"epochs": 4},
         "run": {"folder": folder, "name": "train-from-python"},
     }
     summary = Trainer(config, env=env, skill=Skill(name="counting", text=SEED_SKILL)).train()

@@ -38,7 +38,7 @@ def main(folder: str) -> None:
     """Train until the watcher has seen enough."""
     tasks = make_tasks("counting", 80, seed=8)
     env = ListEnvironment(tasks[:30], tasks[30:55], tasks[55:], scorer="exact")
-    config = {"train": {"batch_size": 10}, "run": {"folder": folder, "name": "watch-events"}}
+    config = {"run": {"folder": folder, "name": "watch-events"}}
     watcher = Watcher(patience=2)
     skill = Skill(name="counting", text=SEED_SKILL)
     try:

@@ -47,7 +47,7 @@ def settings(folder: Path, tasks: list[Task] = TASKS, **sections: Any) -> dict[s
         env[split] = str(path)
     base = {
         "env": env,
-        "train": {"epochs": 2, "batch_size": 8},
+        "train": {"epochs": 2},
         "slow_update": {"samples": 8},
         "run": {"folder": str(folder / "runs"), "name": "one"},
     }
@@ -285,7 +285,7 @@ def test_trials_that_tell_nothing_new_are_named(tmp_path: Path) -> None:
 
 
 def test_too_few_training_tasks_are_named(tmp_path: Path) -> None:
-    found = plan(settings(tmp_path, reflect={"minibatch_size": 20}), **given())
+    found = plan(settings(tmp_path, reflect={"minibatch_size": 20}, search={"policy": "paper"}), **given())
     assert texts(found) == ["16 training tasks are fewer than a minibatch of 20: every analysis sees all of them"]
 
 
@@ -305,9 +305,10 @@ def test_what_the_data_make_doubtful_is_reported_too(tmp_path: Path) -> None:
 
 
 def test_every_warning_has_a_hint(tmp_path: Path) -> None:
-    data = settings(tmp_path, limits={"calls": 1}, reflect={"minibatch_size": 20}, skill={"max_tokens": 2})
+    reflect = {"minibatch_size": 20}
+    data = settings(tmp_path, limits={"calls": 1}, reflect=reflect, skill={"max_tokens": 2})
     found = plan(data, **given())
-    assert len(found.warnings) == 3
+    assert len(found.warnings) == 4
     assert all(advice.hint for advice in found.warnings)
 
 

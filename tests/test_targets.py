@@ -8,18 +8,22 @@ from typing import Any
 import pytest
 
 from etude import Skill, Trainer, make_config
+from etude.build import open_workbench
 from etude.cli.terminal.summary_text import summary_lines
 from etude.envs import ListEnvironment
 from etude.errors import BudgetStop, ConfigError
 from etude.intervals import sequential_bounds
 from etude.measure.recheck import arecheck_skill
+from etude.records import TrainState
 from etude.records.summary import Summary
 from etude.records.tasks import for_each_target
+from etude.run_log import RunLog
+from etude.searches.hand_out import validated
 from etude.simulation import make_tasks, true_score
 from etude.simulation.score import best_skill
 from etude.view.shelf import Shelf
 
-TASKS = make_tasks("sorting", 130, seed=1)
+TASKS = make_tasks("sorting", 130, seed=3)
 TARGETS = [{"model": "simulated:target", "name": "plain"}, {"model": "simulated:target-contrary"}]
 NAMES = ["plain", "simulated:target-contrary"]
 
@@ -72,16 +76,40 @@ def test_a_search_that_finds_nothing_ends_once_each_target_has_attempted_every_t
 
 async def test_a_skill_by_which_one_target_seems_to_lose_is_not_handed_out(tmp_path: Path) -> None:
     made = make_tasks("sorting", 600, seed=3)
-    full = best_skill(made)
-    name = "target-contrary"
-    lost = [task for task in made if true_score(full, [task], name) + 0.2 < true_score("", [task], name)]
-    env = ListEnvironment(lost[:24], lost[24:44], lost[44:54], scorer="exact")
-    summary = await Trainer(settings(tmp_path, train={"epochs": 4}), env=env, skill=Skill(text="")).atrain()
+    full, name = Skill(text=best_skill(made)), "target-contrary"
+    lost = [task for task in made if true_score(full.text, [task], name) + 0.2 < true_score("", [task], name)]
+    env = ListEnvironment(lost[24:44], lost[:24], scorer="exact")
+    config = make_config(settings(tmp_path, test={"enabled": False}))
+    async with open_workbench(config, {"env": env, "skill": Skill(text="")}) as bench:
+        found = await validated(bench, RunLog(bench, 0), TrainState(current=full, best=full))
 
-    assert summary.withheld_why.startswith(f"{NAMES[1]} seems to do worse with the skill of the search (from 0.")
-    assert summary.best.hash == summary.initial.hash
-    assert f"{summary.withheld_why}: the best skill is the initial one" in list(summary_lines(summary))
-    assert {each.verdict for each in summary.targets} == {"do not ship"}
+    assert found.withheld_why.startswith(f"{NAMES[1]} seems to do worse with the skill of the search (from 0.")
+    assert (found.best.text, found.withheld) == ("", full)
+
+
+async def test_where_there_are_several_targets_each_attempts_all_validation_tasks(tmp_path: Path) -> None:
+    full = Skill(text=best_skill(TASKS))
+    given: Any = {"env": environment(), "skill": Skill(text="")}
+    async with open_workbench(make_config(settings(tmp_path)), given) as bench:
+        found = await validated(bench, RunLog(bench, 0), TrainState(current=full, best=full))
+
+    assert found.initial_val is not None
+    assert found.best_val is not None
+    assert len(found.initial_val.scores) == len(found.best_val.scores) == 2 * 20
+
+
+def test_an_epoch_may_be_compared_on_tasks_that_a_target_has_not_attempted(tmp_path: Path) -> None:
+    """Of three targets two have attempted each task after the second epoch."""
+    tasks = make_tasks(None, 50, seed=1)
+    env = ListEnvironment(tasks[:40], tasks[40:], scorer="exact")
+    more: Any = {
+        "targets": [{"model": "simulated:target", "name": name} for name in "abc"],
+        "search": {"failures": 4},
+        "slow_update": {"enabled": True, "samples": 120},
+        "test": {"enabled": False},
+    }
+    summary = Trainer(settings(tmp_path, **more), env=env, skill=Skill(text="")).train()
+    assert (Path(summary.folder) / "epochs/02/gate.json").exists()
 
 
 def test_an_interrupted_run_of_two_targets_ends_as_an_undisturbed_one(tmp_path: Path) -> None:

@@ -60,11 +60,12 @@ def test_no_range_is_turned_round_or_negative(policy: str) -> None:
                 assert 0 <= span.low <= span.high, (failing, work)
 
 
-@pytest.mark.parametrize("policy", ["paper", "evidence"])
-def test_a_range_of_attempts_is_no_wider_than_six_times(policy: str) -> None:
+@pytest.mark.parametrize(("policy", "widest"), [("paper", 6.5), ("evidence", 20)])
+def test_a_range_of_attempts_is_at_most_so_wide(policy: str, widest: float) -> None:
+    """A search by evidence ends early where it finds nothing."""
     for epochs in (1, 2, 4):
         total = attempts(work_of(known(search={"policy": policy}, train={"epochs": epochs, "batch_size": 40})))
-        assert total.high / total.low <= 6.5
+        assert total.high / total.low <= widest
 
 
 def test_the_baseline_is_one_pass_over_validation() -> None:
@@ -126,9 +127,9 @@ def test_every_minibatch_is_read_once() -> None:
     assert stage(paper_work(known(reflect={"failure_only": True})), "analyses").calls.low == 9
 
 
-def test_evidence_validates_the_initial_skill_and_the_best_one_where_they_differ() -> None:
+def test_evidence_validates_both_skills_until_eight_clear_gains_or_to_the_end() -> None:
     works = evidence_work()
-    assert stage(works, "validation").attempts == Span(low=50, high=100)
+    assert stage(works, "validation").attempts == Span(low=16, high=100)
     assert "gate" not in [work.stage for work in works]
 
 
@@ -143,38 +144,22 @@ def test_a_measured_share_of_failures_narrows_the_forecast_of_evidence() -> None
 
 def test_what_fails_nowhere_needs_only_the_passes_over_the_tasks() -> None:
     works = evidence_work(0.0)
-    assert attempts(works).low == 60 + 50 + 40
+    assert attempts(works).low == 60 + 16 + 40
     assert stage(works, "failure analyses").calls.low == 0
 
 
-def test_the_first_epoch_visits_every_task_and_later_ones_what_may_fail() -> None:
-    """An epoch of a search that learns nothing fails everything again; its attempts are known."""
-    once = stage(evidence_work(train={"epochs": 1}, limits={"concurrency": 1}), "rollout").attempts
-    assert once == Span(low=60, high=60)
-    twice = stage(evidence_work(0.5, search={"revisits": 24}, train={"epochs": 2}), "rollout").attempts
-    assert twice.low == 60
-    assert 60 + 24 < twice.high < 2 * 60
-    fresh = stage(
-        evidence_work(0.5, search={"revisits": 24}, train={"epochs": 2, "fresh_attempts": True}), "rollout"
-    ).attempts
-    assert fresh.low == 60 + 24
-
-
-def test_what_fails_in_a_first_wave_may_be_attempted_again() -> None:
-    few, many, all_of_them = (
-        stage(evidence_work(train={"epochs": 1}, limits={"concurrency": slots}), "rollout").attempts
-        for slots in (8, 30, 1_000)
-    )
-    assert few.low == many.low == all_of_them.low == few.high == 60
-    assert 60 < many.high < all_of_them.high < 2 * 60
+def test_the_first_epoch_visits_every_task_and_failures_are_repeated() -> None:
+    once = stage(evidence_work(0.5, train={"epochs": 1}), "rollout").attempts
+    assert once.low == 60
+    assert 60 * 1.5 <= once.high <= 60 * 2
+    assert stage(evidence_work(0.5, train={"epochs": 2}), "rollout").attempts.high > once.high
 
 
 def test_revisits_are_forecast() -> None:
     none, few, all_of_them = (
-        stage(evidence_work(0.3, search={"revisits": count}, limits={"concurrency": 1}), "rollout").attempts.high
-        for count in (0, 16, 60)
+        stage(evidence_work(0.3, search={"revisits": count}), "rollout").attempts.high for count in (0, 16, 60)
     )
-    assert none < few < all_of_them == 3 * 60
+    assert none < few < all_of_them
 
 
 def test_a_step_that_looks_for_fewer_failures_is_shorter() -> None:
@@ -183,23 +168,15 @@ def test_a_step_that_looks_for_fewer_failures_is_shorter() -> None:
     assert short.calls.high > long.calls.high
 
 
-def test_each_failure_of_a_large_step_takes_more_attempts_to_prove() -> None:
-    proofs = [stage(evidence_work(search={"failures": many}), "proof").attempts.high for many in (4, 16, 64)]
-    assert proofs[0] < proofs[1] < proofs[2]
-
-
-def test_failures_of_different_types_are_read_apart_where_reading_is_deep() -> None:
-    deep = {"reflect": {"mode": "deep"}}
-    same, mixed = (stage(evidence_work(kinds=count, **deep), "failure analyses").calls for count in (1, 4))
-    assert mixed.high > 2 * same.high
-    assert stage(evidence_work(kinds=4), "failure analyses").calls == stage(evidence_work(), "failure analyses").calls
-
-
-def test_lines_that_may_be_superfluous_are_tried_once_or_twice_after_one_call() -> None:
+def test_harm_is_looked_for_with_few_attempts_and_without_the_optimizer() -> None:
     tidy = stage(evidence_work(), "tidy")
-    assert tidy.calls == Span(low=0, high=1)
-    assert tidy.attempts.low == 0 < tidy.attempts.high < 0.2 * attempts(evidence_work()).high
+    assert tidy.calls == Span(low=0, high=0)
+    assert tidy.attempts.low == 0 < tidy.attempts.high < 0.3 * attempts(evidence_work()).high
     assert "tidy" not in [work.stage for work in paper_work(known())]
+
+
+def test_what_evidence_ignores_changes_no_forecast() -> None:
+    assert evidence_work(train={"batch_size": 2}) == evidence_work(train={"batch_size": 40})
 
 
 def test_more_at_the_same_time_means_fewer_rounds() -> None:
@@ -214,7 +191,10 @@ def test_more_at_the_same_time_means_fewer_rounds() -> None:
         assert many < few
 
 
-def test_more_tasks_do_not_take_more_failures_to_learn_from() -> None:
-    some, many = (work_of(Known(make_config({}), {**TASKS, "train": count}, kinds=3)) for count in (1_000, 1_000_000))
-    assert attempts(many).low - attempts(some).low == 999_000
-    assert stage(many, "failure analyses").calls.low <= stage(some, "failure analyses").calls.low + 1
+def test_a_search_that_finds_nothing_ends_early_however_many_tasks_there_are() -> None:
+    some, many = (
+        stage(work_of(Known(make_config({}), {**TASKS, "train": count})), "rollout").attempts
+        for count in (1_000, 1_000_000)
+    )
+    assert some.low == many.low < 200
+    assert many.high > 1_000 * some.high / 2

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from stages_doubles import ToldAgent, append, attempt, make_rollout
+from stages_doubles import AnswersEnv, ToldAgent, append, attempt, make_rollout
 
 from etude.config import GateSection
 from etude.errors import TransientError
@@ -44,8 +44,8 @@ class World:
         earlier = {name: attempt(f"a-{name}", 0.0, task=name) for name in solved}
         state = self.state.model_copy(update={"history": history, "earlier": earlier, "settled": settled})
         agent = ToldAgent(self._attempt)
-        rollout = make_rollout(agent, max_void=0.9)
-        rollout.env._judge = lambda task, trajectory: float(trajectory.answer == "yes")
+        env = AnswersEnv(lambda task, trajectory: float(trajectory.answer == "yes"))
+        rollout = make_rollout(agent, env, max_void=0.9)
         tasks = [*(Task(id=name, input="?") for name in solved), *self.others]
         found = await find_harm(rollout, state, tasks, Measure(GateSection(), STEADY, 0.0), tasks)
         self.attempts = agent.attempts

@@ -24,7 +24,7 @@ def tried(value: float | None, trial: int = 0, *, skill: str = "a" * 16, task: s
 
 
 def history(*attempts: Attempt, state: TrainState = STATE, spread: float = 0.0) -> TaskHistory:
-    return noted(state, attempts, measure(spread)).history["x"]
+    return noted(state, attempts, measure(spread), state.step).history["x"]
 
 
 def test_attempts_with_one_skill_are_counted() -> None:
@@ -34,13 +34,13 @@ def test_attempts_with_one_skill_are_counted() -> None:
 
 
 def test_an_attempt_counts_once_however_often_it_is_noted() -> None:
-    state = noted(STATE, [tried(0.0), tried(1.0, 1)], measure())
-    assert noted(state, [tried(0.0), tried(1.0, 1)], measure()) == state
-    assert noted(state, [tried(1.0, 2)], measure()).history["x"].passed == 2
+    state = noted(STATE, [tried(0.0), tried(1.0, 1)], measure(), STATE.step)
+    assert noted(state, [tried(0.0), tried(1.0, 1)], measure(), state.step) == state
+    assert noted(state, [tried(1.0, 2)], measure(), state.step).history["x"].passed == 2
 
 
 def test_another_skill_begins_anew_and_knows_how_often_the_task_passed_before() -> None:
-    state = noted(STATE, [tried(1.0), tried(1.0, 1), tried(0.0, 2)], measure())
+    state = noted(STATE, [tried(1.0), tried(1.0, 1), tried(0.0, 2)], measure(), STATE.step)
     later = state.model_copy(update={"step": 8})
     known = history(tried(0.0, skill="b" * 16), state=later)
     assert (known.skill, known.trials, known.passed, known.failed) == ("b" * 16, 1, 0, 1)
@@ -100,7 +100,7 @@ def test_the_spread_is_the_root_of_the_mean_square_of_the_gaps() -> None:
         *(tried(value, trial, task="y") for trial, value in enumerate((0.5, 0.1))),
         tried(0.2, task="z"),
     ]
-    assert measured(noted(STATE, attempts, measure()), SOFT).spread == pytest.approx(0.125**0.5)
+    assert measured(noted(STATE, attempts, measure(), STATE.step), SOFT).spread == pytest.approx(0.125**0.5)
 
 
 def test_before_anything_is_repeated_there_is_no_spread_and_the_noise_is_the_prior() -> None:
@@ -111,6 +111,6 @@ def test_before_anything_is_repeated_there_is_no_spread_and_the_noise_is_the_pri
 def test_noise_is_measured_from_the_outcomes_of_all_tasks() -> None:
     flaky = [tried(float(trial % 2), trial, task=f"t{n}") for n in range(30) for trial in range(2)]
     steady = [tried(0.0, trial, task=f"t{n}") for n in range(30) for trial in range(2)]
-    noises = [measured(noted(STATE, some, measure(gate=HARD)), HARD).noise for some in (flaky, steady)]
+    noises = [measured(noted(STATE, some, measure(gate=HARD), STATE.step), HARD).noise for some in (flaky, steady)]
     assert noises[0].regained > 0.3
     assert noises[1].regained < 0.08

@@ -41,7 +41,6 @@ NAMES = (
     "slow_update",
     "spreadsheet_multi",
     "spreadsheet_single",
-    "tidy",
     "tools",
 )
 

@@ -14,21 +14,18 @@ SUCCESSES = [attempt(f"s{i}", 1.0) for i in range(5)]
 KNOWN = Context(Skill(text="Be exact."), 4, (), {})
 
 
-async def test_the_optimizer_is_told_of_the_agent_the_step_and_lapses_where_that_is_known() -> None:
+async def test_the_optimizer_is_told_of_the_agent_and_the_step_where_that_is_known() -> None:
     desk = Desk(reflect_failures=patch_reply())
     known = KNOWN._replace(
         told="# The agent\n\nIts model: m.",
         batch=[*FAILURES, *SUCCESSES, attempt("v", None)],
         tallies=[Tally(step=1, solved=2, attempted=9), Tally(step=2, solved=4, attempted=8)],
-        lapses={"f1"},
     )
     await reflect(desk.optimizer, FAILURES[:2], known, ReflectSection(mode="shallow"), 7)
     text = desk.shown()
     parts = ["Its model: m.", "# Current skill", "11 of 16 attempts failed. Solved in the steps before: 2/9, 4/8."]
     places = [text.index(part) for part in [*parts, "Propose at most", "# Attempts"]]
     assert places == sorted(places)
-    assert text.count("Tried again with the same skill") == 1
-    assert text.index('id="f1"') < text.index("Tried again") < text.index("Thoughts of f1")
 
 
 async def test_without_a_batch_what_is_read_is_counted() -> None:

@@ -232,13 +232,13 @@ def test_a_killed_process_leaves_a_readable_journal(tmp_path, moment, number):
     journal.close()
 
 
-def claim(journal, identity, slots=1):
+def claim(journal, identity):
     """Claim it, and have a fact that depends on it."""
 
     async def work() -> int:
         return 1
 
-    journal.claim_identity(identity, slots=slots)
+    journal.claim_identity(identity)
     asyncio.run(journal.once("reply", "key", int, work))
 
 
@@ -248,14 +248,6 @@ def test_an_identity_that_nothing_depends_on_is_replaced(journal):
     assert journal.identity == {"model": "right"}
     with pytest.raises(IdentityError, match="model"):
         journal.claim_identity({"model": "typo"})
-
-
-def test_a_run_keeps_the_slots_it_has_when_the_first_fact_is_written(journal):
-    assert journal.slots is None
-    journal.claim_identity({"model": "a"}, slots=2_000)
-    claim(journal, {"model": "a"}, slots=8)
-    journal.claim_identity({"model": "a"}, slots=16)
-    assert journal.slots == 8
 
 
 def test_the_same_identity_may_be_claimed_again(journal):

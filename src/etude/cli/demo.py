@@ -42,7 +42,6 @@ optimizer:
 
 train:
   epochs: 4
-  batch_size: 20
 
 run:
   folder: runs

@@ -4,7 +4,6 @@ import argparse
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from math import ceil
 from pathlib import Path
 
 from etude.cli.parsing.arguments import DEFAULT_CONFIG
@@ -25,9 +24,6 @@ from etude.errors import DataError
 from etude.records import SPLITS, Split
 from etude.skill import load_skill
 from etude.skill.folder import DOCUMENT, EVALS
-
-STEPS_PER_EPOCH = 3
-LARGEST_BATCH = 40
 
 
 def run(args: argparse.Namespace) -> int:
@@ -174,7 +170,6 @@ def _skill(args: argparse.Namespace, folder: Path, source: Path) -> tuple[Path, 
 
 
 def _plan(args: argparse.Namespace, data: Data, files: Mapping[str, str], folder: Path) -> Plan:
-    train = len(data.env.tasks("train"))
     return Plan(
         files,
         data.ratio,
@@ -182,7 +177,6 @@ def _plan(args: argparse.Namespace, data: Data, files: Mapping[str, str], folder
         data.columns,
         args.target,
         args.optimizer,
-        max(1, min(LARGEST_BATCH, ceil(train / STEPS_PER_EPOCH))),
         "skill" if args.skill is None else from_folder(Path(args.skill), folder),
         data.judged,
     )

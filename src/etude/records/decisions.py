@@ -166,13 +166,13 @@ class TaskHistory(Record):
     first: float | None = None
     """The value of the first one that failed; what does better counts as passed."""
     gap: float | None = None
-    """How far the next one was from it."""
+    """How far the next one was from it, with this skill or the last one for which that is known."""
     before: int = 0
     """Times that it passed with earlier skills."""
     solved: int | None = None
-    """The last step in which it passed."""
+    """The last step whose edits the skill had with which it passed."""
     step: int = 0
-    """The last step in which it was attempted."""
+    """That of the last attempt."""
 
 
 class LedgerEntry(Record):
@@ -226,6 +226,8 @@ class TrainState(Record):
     """The last scored training attempt at each task, by task id."""
     history: dict[str, TaskHistory] = Field(default_factory=dict[str, TaskHistory])
     """By training task."""
+    refuted: int = 0
+    """Edits that attempts of their own spoke against."""
     idle: int = 0
     """Steps in a row in which tasks failed and no edit was shown to help."""
     settled: frozenset[str] = frozenset()

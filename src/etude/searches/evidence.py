@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from functools import partial
+from math import log
 from typing import ClassVar, Literal, NamedTuple
 
 from pydantic import Field
@@ -39,6 +40,8 @@ _KNOWN_REPEATS, _STEADY, _SAMPLED = 16, 0.12, 2
 _PATIENCE = 12
 """Steps in a row that change nothing after which the search ends. After eight, a noisy run sometimes ends at half of
 what it can reach; later ones find nothing more."""
+_TRUSTED_FROM = 3
+"""Edits that entered from which on an optimizer is trusted: by chance, three in a run are rare."""
 _WITNESSES = 6
 """Solved tasks that an edit must not lose which takes lines away, at most: two for each edit that brought one."""
 _FRESH = 1_000
@@ -144,6 +147,8 @@ class EvidenceSearch(Search):
             failures = [pair.current for pair in pairs if not pair.current.solved]
             if not failures:
                 return self._skip(state, f"epochs/{epoch:02d}", "no compared task fails", origin="slow_update")
+            attempts = [pair.current for pair in pairs]
+            state = noted(state, attempts, measured(state, self._config.gate), state.step)
             guidance = Edit(op="rewrite", content=candidate.skill.text, cites=tuple(a.id for a in failures))
 
             def variant(numbers: Sequence[int]) -> Skill:
@@ -205,8 +210,7 @@ class EvidenceSearch(Search):
     ) -> TrainState:
         """Learn from attempts; `earlier` are the ones before them, by task."""
         place = f"steps/{state.step:04d}"
-        gate = self._config.gate
-        state = noted(state, attempts, measured(state, gate))
+        state = noted(state, attempts, measured(state, self._config.gate), state.step - 1)
         failures = [attempt for attempt in attempts if _failed(attempt)]
         if not failures:
             return self._skip(state, place, "no attempt failed")
@@ -245,7 +249,10 @@ class EvidenceSearch(Search):
         voids = sum(one.score is None for one in made)
         passed = {one.task.id: one for one in made if one.solved}
         update = {"voids": state.voids + voids, "earlier": state.earlier | passed}
-        return noted(state.model_copy(update=update), made, measure)
+        state = state.model_copy(update=update)
+        # How far scores waver is known from these attempts, so it is measured before they are judged by it.
+        seen = measured(noted(state, made, measure, state.step - 1), self._config.gate)
+        return noted(state, made, seen, state.step - 1)
 
     async def _read(
         self, state: TrainState, attempts: Sequence[Attempt], earlier: Mapping[str, Attempt], seed: int
@@ -273,7 +280,7 @@ class EvidenceSearch(Search):
         proposed = [edit for reflection in reflections for edit in reflection.patch.edits]
         edits = unite([part for edit in proposed for part in single_statements(edit)])
         names = [name for attempt in failures for name in (attempt.id, attempt.task.own_id)]
-        read, able = [reflection.attempts for reflection in reflections], {attempt.id for attempt in failures}
+        read = [reflection.attempts for reflection in reflections]
         kept: list[tuple[int, Edit]] = []
         left_out: list[LeftOut] = []
         for place, edit in sorted(enumerate(edits), key=lambda numbered: -numbered[1].support):
@@ -283,9 +290,7 @@ class EvidenceSearch(Search):
             if applied.fate != "applied":
                 why = f"{applied.fate}: {applied.detail}"
             limit = ""
-            if not able.intersection(edit.cites):
-                limit = "what it cites passed when it was tried again"
-            elif len(kept) == self._options.edits:
+            if len(kept) == self._options.edits:
                 limit = f"more than search.edits = {self._options.edits}"
             elif token_count(_revised(skill, [*(one for _, one in kept), edit]).text) > self._config.skill.max_tokens:
                 limit = f"the skill would be longer than skill.max_tokens = {self._config.skill.max_tokens}"
@@ -309,6 +314,7 @@ class EvidenceSearch(Search):
             failures,
             state.history,
             measure,
+            doubt=_doubt(state),
             witnesses={n: self._needing(state, edit) for n, edit in enumerate(proposed.edits)},
             copied={n: self._copies.copied(e, state.current.text) for n, e in enumerate(proposed.edits)},
             repeats=partial(another_trial_tells, self._config),
@@ -319,9 +325,10 @@ class EvidenceSearch(Search):
         candidate = proposed.candidate(proved.kept, proved.proof.edits)
         log.made(place, state, candidate, "")
         state = after_proof(state, proved.proof, proved.attempts)
+        state = state.model_copy(update={"refuted": state.refuted + proved.refuted})
         if proved.proof.accepted:
             state = state.model_copy(update={"current": candidate.skill, "best": candidate.skill, "idle": 0})
-            state = noted(state, sorted(proved.attempts, key=lambda attempt: attempt.trial), measure)
+            state = noted(state, sorted(proved.attempts, key=lambda attempt: attempt.trial), measure, state.step)
         else:
             state = _idle(state)
         verdict = Verdict(accepted=proved.proof.accepted, reason=proved.proof.reason, tasks=proved.tasks)
@@ -348,6 +355,13 @@ class EvidenceSearch(Search):
 
     def _trial(self, state: TrainState) -> int:
         return _FRESH * (state.epoch - 1) if self._config.train.fresh_attempts else 0
+
+
+def _doubt(state: TrainState) -> float:
+    """How much more than its bar an addition has to reach, as log odds: where an optimizer's edits keep turning out
+    to do nothing, one that passes is likely to be luck. Three that entered show that it knows something."""
+    entered = sum(entry.accepted is True for entry in state.ledger)
+    return 0.0 if entered >= _TRUSTED_FROM else log((1 + state.refuted) / (1 + min(entered, state.refuted)))
 
 
 def _idle(state: TrainState) -> TrainState:

@@ -1,7 +1,7 @@
 """What a run under `evidence` comes to, before anything is sent."""
 
 from etude.records.summary import Span
-from etude.searches.forecast import NOTHING, Known, StageWork, attempted, between_epochs, final_test, parts
+from etude.searches.forecast import NOTHING, Known, StageWork, attempted, between_epochs, final_test
 
 _LEAST_READ = 0.15
 """Share of the tasks that fail at first that a search reads which learns quickly: one edit fixes many of them."""
@@ -34,14 +34,14 @@ def evidence_forecast(known: Known, wanted: int, again: int) -> tuple[StageWork,
         solved = min(again, tasks)
         visits += min(tasks, most_failed + solved)
         failures += min(tasks, _AGAIN * most_failed + _WAVERING * solved)
-    read = Span(low=_LEAST_READ * failing.low * tasks, high=failures)
-    steps = Span(low=min(1.0, read.low) + read.low / (2 * wanted), high=epochs + visits / min(wanted, known.size))
-    kinds = max(1, known.kinds) if config.reflect.mode == "deep" else 1
-    calls = Span(low=int(2 * read.low / (2 * wanted)), high=2 * steps.high * min(kinds, parts(2 * wanted, 1)))
-    least = min(tasks, _IDLE * wanted)
+    read = Span(low=min(_LEAST_READ * failing.low * tasks, _IDLE * wanted), high=failures)
+    steps = Span(low=min(1.0, read.low) + read.low / (2 * wanted), high=epochs + visits / wanted)
+    least = 2 if read.low else 0
+    calls = Span(low=max(least, int(read.low / wanted)), high=int(2 * steps.high))
+    first = min(tasks, _IDLE * wanted)
     return (
         attempted(
-            known, "rollout", Span(low=least, high=visits + failures), Span(low=steps.low, high=3 * steps.high)
+            known, "rollout", Span(low=first, high=visits + failures), Span(low=steps.low, high=3 * steps.high)
         ),
         StageWork(
             "failure analyses", NOTHING, calls, call_waits=Span(low=min(calls.low, steps.low), high=steps.high)

@@ -45,7 +45,7 @@ async def without_harm(bench: Workbench, log: RunLog, state: TrainState) -> Trai
     log.changes.tried(harm.attempts)
     after = after_verdict(before, candidate, verdict)
     after = after.model_copy(update={"current": skill, "best": skill})
-    after = noted(after, [one for one in harm.attempts if one.skill_hash == skill.hash], measure)
+    after = noted(after, [one for one in harm.attempts if one.skill_hash == skill.hash], measure, after.step)
     log.decided(place, (before, after), candidate, GateResult(verdict=verdict), "")
     return after
 
@@ -80,6 +80,6 @@ async def _attempted(bench: Workbench, state: TrainState, planned: list[PlannedA
     key = {"stage": "audit", "step": state.step, "tries": [[p.task.id, p.trial] for p in planned]}
     made: tuple[Attempt, ...] = await bench.rollout.settle(planned, "train", key) if planned else ()
     voids = sum(one.score is None for one in made)
-    state = noted(state, made, measured(state, bench.config.gate))
+    state = noted(state, made, measured(state, bench.config.gate), state.step)
     known = {one.task.id: one for one in made if one.score is not None}
     return state.model_copy(update={"earlier": state.earlier | known, "voids": state.voids + voids})

@@ -115,7 +115,8 @@ async def find_harm(
     settled = frozenset(edit.id for edit in edits)
     gain = await trying.gain(edits, order[:_COMPARED], min(removals[number].entered for number in group))
     worse = gain <= 0
-    reason = f"{len(edits)} edits break tasks; {min(_COMPARED, len(order))} random tasks score {gain:+g} without them"
+    what = "1 edit breaks tasks" if len(edits) == 1 else f"{len(edits)} edits break tasks"
+    reason = f"{what}; {min(_COMPARED, len(order))} random tasks score {gain:+g} without"
     return Harm(() if worse else edits, settled, tuple(trying.attempts), reason)
 
 

@@ -1,18 +1,19 @@
 """Proof: each edit is tested on the failures that it cites, against the skill without it.
 
 All edits are tried together first, once on each failure: what fails then is not fixed by any. Then they are added
-one by one, the best cited first, next to those that stay already. Each has an account of what its tasks do with it and
-without it, in this noise. Edits that cite different tasks are tested in the same round. What passes with all of them
-and is explained by none alone is asked for a smallest set of edits.
+one by one, the best cited first, next to those that stay already. Each has an account of what its tasks do with it
+and without it, in this noise. Edits that cite different tasks are tested in the same round. What passes with all of
+them and is explained by none alone is asked for a smallest set of edits.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
 from etude.records import Attempt, Edit, EditEvidence, Proof, Skill, Standing, Task, TaskHistory, Tested, digest
-from etude.stages.shared.contest import ADDITION, REPLACEMENT, Bar, Seen, account
+from etude.stages.shared.contest import ADDITION, ONCE, REPLACEMENT, Bar, Seen, account
 from etude.stages.shared.history import Measure, without
 from etude.stages.shared.noise import Outcomes
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
@@ -46,6 +47,8 @@ class ProofInput(NamedTuple):
     """By the number of an edit, ids of tasks whose gold answer it holds: that it fixes them says nothing for it."""
     repeats: Callable[[Task], bool] = lambda task: True
     """Whether a further trial of a task tells anything new."""
+    doubt: float = 0.0
+    """What an addition has to reach above its bar."""
 
 
 class Proved(NamedTuple):
@@ -59,7 +62,9 @@ class Proved(NamedTuple):
     tried: Sequence[Attempt]
     """All that was attempted."""
     tasks: tuple[Tested, ...]
-    """What each task scored before and with these edits; with all edits where it was not attempted with these."""
+    """What each task scored before and with these edits, as far as it was attempted with these."""
+    refuted: int
+    """Edits that attempts of their own spoke against."""
 
 
 async def prove(rollout: Rollout, given: ProofInput, step: int) -> Proved:
@@ -75,7 +80,16 @@ async def prove(rollout: Rollout, given: ProofInput, step: int) -> Proved:
     fixed = {one.task.id: one for one in proving.attempts if one.solved and one.task.id in proof.fixed}
     with_these = [one for one in proving.attempts if kept and one.skill_hash == skill and one.task.id not in fixed]
     with_these += fixed.values()
-    return Proved(proof, kept, with_these, proving.attempts, tuple(proving.tested()))
+    return Proved(proof, kept, with_these, proving.attempts, tuple(proving.tested()), len(proving.refuted))
+
+
+class _Try(NamedTuple):
+    """An attempt in the contest of an edit."""
+
+    number: int
+    task: str
+    edits: tuple[int, ...]
+    """With these: those that stay, and the edit itself or not."""
 
 
 @dataclass
@@ -90,6 +104,7 @@ class _Proving:
     """In the order in which they were found."""
     alone: set[int] = field(default_factory=set[int])
     """Those of them whose own account was won at the bar of additions."""
+    refuted: set[int] = field(default_factory=set[int])
     notes: dict[int, str] = field(default_factory=dict[int, str])
 
     def __post_init__(self) -> None:
@@ -97,10 +112,14 @@ class _Proving:
         self.first = {attempt.task.id: self.given.measure.value(attempt) for attempt in self.given.failures}
         self.without = {task: without(self.given.known[task]) for task in self.tasks}
         self.with_it: list[dict[str, Outcomes]] = [{} for _ in self.given.edits]
+        self.made = Counter[int]()
+        """Attempts in the contest of each edit."""
         self.explained: set[str] = set()
         self.flipped: list[str] = []
         self.controlled = dict.fromkeys(self.tasks, self.given.variant(()).hash)
         self.trials: dict[tuple[str, str], int] = {}
+        self.results: dict[tuple[str, str], bool | None] = {}
+        """Of the last attempt at a task with a skill, and of the next where another trial tells nothing new."""
 
     async def prove(self) -> Proof:
         everything = range(len(self.given.edits))
@@ -113,10 +132,10 @@ class _Proving:
             tries = self._round(left)
             if not tries:
                 break
-            passed = await self._pass([(self._arm(number, task), task) for number, task in tries])
-            for (number, task), better in zip(tries, passed, strict=True):
-                self._note(number, task, better)
-            for number in dict.fromkeys(number for number, _ in tries):
+            passed = await self._pass([(one.edits, one.task) for one in tries])
+            for one, better in zip(tries, passed, strict=True):
+                self._count(one, better)
+            for number in dict.fromkeys(one.number for one in tries):
                 if await self._settled(number):
                     left.remove(number)
             left = [number for number in left if self._open(number)]
@@ -146,48 +165,48 @@ class _Proving:
             elif passed is not None:
                 self.without[task] = self.without[task].plus(False)
 
-    def _round(self, left: Sequence[int]) -> list[tuple[int, str]]:
-        """Edits and tasks to try next: no task for two edits, the least tried tasks of each first."""
+    def _round(self, left: Sequence[int]) -> list[_Try]:
+        """What to try next: no task for two edits, the least tried tasks of each first."""
         used: set[str] = set()
-        tries: list[tuple[int, str]] = []
+        tries: list[_Try] = []
         for number in left:
             mine, seen = self._open(number), self.with_it[number]
-            free = [task for task in mine if task not in used and self._tells([*self.kept, number], task)]
-            if free:
-                free.sort(key=lambda task, seen=seen: sum(seen.get(task, Outcomes())))
-                tries += [(number, task) for task in free[:_AT_ONCE]]
-                used.update(mine)
+            free = [task for task in mine if task not in used and self._tells(number, task)]
+            free.sort(key=lambda task, seen=seen: sum(seen.get(task, Outcomes())))
+            some = free[: min(_AT_ONCE, self._bar(number).most - self.made[number])]
+            tries += [self._next(number, task) for task in some]
+            used.update(mine if some else ())
         return tries
 
-    def _arm(self, number: int, task: str) -> list[int]:
+    def _next(self, number: int, task: str) -> _Try:
         """With the edit, or without it where the task was attempted with it more often: a task may pass now and then
         with anything, and two failures do not rule that out."""
-        seen = self.with_it[number].get(task, Outcomes())
-        balanced = sum(seen) <= self.without[task].failed + self.without[task].passed
-        return [*self.kept, number] if balanced or not self._tells(self.kept, task) else list(self.kept)
+        more = sum(self.with_it[number].get(task, Outcomes())) > sum(self.without[task])
+        without_it = more and self.given.repeats(self.tasks[task])
+        return _Try(number, task, tuple(self.kept) if without_it else (*self.kept, number))
 
-    def _note(self, number: int, task: str, passed: bool | None) -> None:
+    def _count(self, tried: _Try, passed: bool | None) -> None:
+        number, task, edits = tried
+        self.made[number] += 1
         if passed is None:
             return
-        if sum(self.with_it[number].get(task, Outcomes())) <= sum(self.without[task]) or not self._tells(
-            self.kept, task
-        ):
+        if number in edits:
             self.with_it[number][task] = self.with_it[number].get(task, Outcomes()).plus(passed)
         else:
             self.without[task] = self.without[task].plus(passed)
 
-    def _tells(self, numbers: Sequence[int], task: str) -> bool:
-        """Whether another attempt would tell anything new."""
-        made = self.trials.get((task, self.given.variant(sorted(numbers)).hash), 0)
-        return made == 0 or self.given.repeats(self.tasks[task])
+    def _tells(self, number: int, task: str) -> bool:
+        """Whether another attempt with the edit would tell anything new."""
+        return task not in self.with_it[number] or self.given.repeats(self.tasks[task])
 
     async def _settled(self, number: int) -> bool:
         """Whether the account of an edit is closed; where it is won, the edit stays."""
         bar, score = self._bar(number), self._account(number)
-        if score >= bar.won:
+        passed = any(seen.passed for seen in self.with_it[number].values())
+        if passed and score >= bar.won:
             await self._confirm(number)
             score = self._account(number)
-        if score >= bar.won:
+        if passed and score >= bar.won:
             if not await self._loses(number):
                 self.kept.append(number)
                 self.explained.update(
@@ -196,15 +215,18 @@ class _Proving:
                 if score >= ADDITION.won:
                     self.alone.add(number)
             return True
-        return score <= bar.lost or sum(map(sum, self.with_it[number].values())) >= bar.most or not self._more(number)
+        if score <= bar.lost:
+            self.refuted.add(number)
+        return score <= bar.lost or self.made[number] >= bar.most or not self._more(number)
 
     def _more(self, number: int) -> bool:
-        return any(self._tells([*self.kept, number], task) for task in self._open(number))
+        return any(self._tells(number, task) for task in self._open(number))
 
     def _bar(self, number: int) -> Bar:
-        if self.given.edits[number].op not in ("append", "insert_after"):
+        if self.given.edits[number].op in ("replace", "delete"):
             return REPLACEMENT
-        return ADDITION
+        bar = ADDITION if all(map(self.given.repeats, self.tasks.values())) else ONCE
+        return bar._replace(won=bar.won + self.given.doubt)
 
     def _account(self, number: int) -> float:
         seen = [Seen(outcomes, self.without[task]) for task, outcomes in self.with_it[number].items()]
@@ -214,7 +236,7 @@ class _Proving:
         """One task is attempted without the edit once more before it decides alone: of all tasks, the step has chosen
         it for failing, and a task that only failed by bad luck passes with anything."""
         won = [task for task, seen in self.with_it[number].items() if seen.passed]
-        if len(won) == 1 and (not self.kept or self._tells(self.kept, won[0])) and self._again(won[0]):
+        if len(won) == 1 and self._again(won[0]):
             (passed,) = await self._pass([(self.kept, won[0])])
             if passed is not None:
                 self.without[won[0]] = self.without[won[0]].plus(passed)
@@ -263,9 +285,11 @@ class _Proving:
             if (passed := await self._one(group, task)) is not None:
                 seen[task] = seen.get(task, Outcomes()).plus(passed)
             found = account([Seen(s, self.without[t]) for t, s in seen.items()], self.given.measure.noise)
-            if found >= ADDITION.won:
+            if found >= ADDITION.won + self.given.doubt:
                 self.kept += group
                 self.explained.update(task for task, one in seen.items() if one.passed > one.failed)
+                for number in group:
+                    self.with_it[number] = seen
                 self.notes |= dict.fromkeys(
                     group, f"as one of {len(group)} edits that fix {', '.join(seen)} together"
                 )
@@ -282,27 +306,32 @@ class _Proving:
     async def _pass(self, wanted: Sequence[tuple[Sequence[int], str]]) -> list[bool | None]:
         """Whether tasks do better than their failure with the edits of these numbers, in a new trial; None without a
         score."""
-        planned: list[PlannedAttempt] = []
-        current = self.given.variant(()).hash
-        for numbers, task in wanted:
-            skill = self.given.variant(sorted(numbers))
-            key, known = (task, skill.hash), self.given.known.get(task)
-            made = known.trials if known is not None and skill.hash == current == known.skill else 0
-            trial = self.trials.get(key, made)
-            self.trials[key] = trial + 1
-            planned.append(PlannedAttempt(self.tasks[task], skill, trial))
-        key = {
-            "stage": "probe",
-            "step": self.step,
-            "tries": digest([[p.task.id, p.skill.hash, p.trial] for p in planned]),
-        }
+        keys = [(task, self.given.variant(sorted(numbers))) for numbers, task in wanted]
+        planned = [
+            PlannedAttempt(self.tasks[task], skill, self._trial(task, skill))
+            for task, skill in keys
+            if (task, skill.hash) not in self.results or self._again(task)
+        ]
+        tries = digest([[each.task.id, each.skill.hash, each.trial] for each in planned])
+        key = {"stage": "probe", "step": self.step, "tries": tries}
         attempts = await self.rollout.settle(planned, "train", key) if planned else ()
         self.attempts += attempts
-        measure = self.given.measure
-        return [
-            None if attempt.score is None else measure.better(attempt, self.first[attempt.task.id])
-            for attempt in attempts
-        ]
+        made = iter(attempts)
+        found: list[bool | None] = []
+        for task, skill in keys:
+            if (task, skill.hash) not in self.results or self._again(task):
+                attempt = next(made)
+                passed = None if attempt.score is None else self.given.measure.better(attempt, self.first[task])
+                self.results[task, skill.hash] = passed
+            found.append(self.results[task, skill.hash])
+        return found
+
+    def _trial(self, task: str, skill: Skill) -> int:
+        """The next one."""
+        key, known = (task, skill.hash), self.given.known.get(task)
+        made = known.trials if known is not None and skill.hash == known.skill else 0
+        self.trials[key] = self.trials.get(key, made) + 1
+        return self.trials[key] - 1
 
     def _proof(self) -> Proof:
         evidence = tuple(self._evidence(number) for number in range(len(self.given.edits)))
@@ -341,12 +370,12 @@ class _Proving:
 
     def tested(self) -> Iterator[Tested]:
         """What the tasks scored before and after."""
+        skill = self.given.variant(sorted(self.kept) or range(len(self.given.edits))).hash
         after: dict[str, float] = {}
-        everything = range(len(self.given.edits))
-        for numbers in (everything, sorted(self.kept) or everything):
-            skill = self.given.variant(numbers).hash
-            scored = (attempt for attempt in self.attempts if attempt.score is not None)
-            after |= {one.task.id: self.given.measure.value(one) for one in scored if one.skill_hash == skill}
+        for one in self.attempts:
+            shows = one.skill_hash == skill or (one.solved and self.kept and one.task.id in self.explained)
+            if one.score is not None and shows:
+                after[one.task.id] = self.given.measure.value(one)
         for attempt in self.given.failures:
             name = attempt.task.id
             yield Tested(task=name, before=self.first[name], after=after.get(name))

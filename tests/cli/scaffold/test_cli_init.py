@@ -87,7 +87,7 @@ def test_the_settings_have_comments_and_name_models_but_no_key(
     assert settings["target"] == {"model": "openai:small"}
     assert settings["optimizer"] == {"model": "openai:large"}
     assert settings["env"]["path"] == "sums.jsonl"
-    assert settings["train"] == {"epochs": 4, "batch_size": 4}
+    assert settings["train"] == {"epochs": 4}
 
 
 def test_a_model_that_does_not_exist_is_reported_of(here: Path, capsys: Captured) -> None:

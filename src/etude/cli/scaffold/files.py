@@ -52,7 +52,6 @@ class Plan:
     columns: Columns
     target: str
     optimizer: str
-    batch_size: int
     skill: str = "skill"
     judged: bool = False
     """A model judges the answers."""
@@ -131,7 +130,6 @@ def config_text(plan: Plan) -> str:
             *_judge(plan),
             "train:",
             "  epochs: 4   # passes over the training tasks",
-            f"  batch_size: {plan.batch_size}   # tasks in one step",
             "",
             *_gate(plan),
             "# limits:   # hard caps on the whole run; a run that reaches one can be resumed with a larger one",

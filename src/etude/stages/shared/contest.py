@@ -33,6 +33,9 @@ class Bar(NamedTuple):
 
 ADDITION = Bar(log(19), -log(2), 10)
 """A new line costs tokens at every attempt from now on: it has to be shown to help, at 5%."""
+ONCE = Bar(log(10), -log(2), 10)
+"""The same where another trial tells nothing new, as at temperature 0: evidence comes from more tasks then, and most
+edits cite few. Two that pass are enough for a line to be trusted."""
 REPLACEMENT = Bar(log(0.7), -log(2), 10)
 """A replaced or deleted line costs nothing: it has to do no worse, in one attempt at least. A bar as high as that of
 additions costs .02 of score in noisy worlds, since corrections of half-right lines gain little each."""

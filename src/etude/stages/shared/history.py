@@ -45,17 +45,18 @@ def without(known: TaskHistory) -> Outcomes:
     return Outcomes(known.passed + min(_REMEMBERED, known.before), known.failed)
 
 
-def noted(state: TrainState, attempts: Iterable[Attempt], measure: Measure) -> TrainState:
-    """With further attempts, in the order of their trials."""
+def noted(state: TrainState, attempts: Iterable[Attempt], measure: Measure, step: int) -> TrainState:
+    """With further attempts, in the order of their trials. `step` is the last one whose edits their skill has."""
     history = dict(state.history)
     for attempt in attempts:
         known = history.get(attempt.task.id)
         if known is None or known.skill != attempt.skill_hash:
             passes = 0 if known is None else known.before + known.passed
             solved = None if known is None else known.solved
-            known = TaskHistory(skill=attempt.skill_hash, before=passes, solved=solved)
+            gap = None if known is None else known.gap
+            known = TaskHistory(skill=attempt.skill_hash, before=passes, solved=solved, gap=gap)
         if attempt.trial >= known.trials:
-            history[attempt.task.id] = _with(known, attempt, measure, state.step)
+            history[attempt.task.id] = _with(known, attempt, measure, step)
     return state.model_copy(update={"history": history})
 
 
@@ -69,6 +70,6 @@ def _with(known: TaskHistory, attempt: Attempt, measure: Measure, step: int) -> 
             update["solved"] = step
         elif known.first is None:
             update["first"] = value
-        if known.first is not None and known.gap is None:
+        if known.first is not None and known.passed + known.failed == 1:
             update["gap"] = abs(value - known.first)
     return known.model_copy(update=update)

@@ -117,7 +117,7 @@ def blamed(provenance: Provenance, number: int) -> BlamedLine:
             cites=len({name for edit in edits for name in edit.failures}),
             solved=len({name for edit in edits for name in edit.solved}),
             needed=len({name for edit in edits for name in edit.needed}),
-            standing=max((edit.standing for edit in edits), key=_LEAST.index),
+            standing=_LEAST[max(_LEAST.index(edit.standing) for edit in edits)],
             attempts=sum(edit.attempts for edit in edits),
         )
     place = "" if line.change is None else provenance.changes[line.change].place
