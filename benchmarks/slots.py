@@ -93,10 +93,8 @@ class Plan:
     slots: int = 10_000
     epochs: int = 1
     seed: int = 0
-    width: int | None = None
-    """`limits.concurrency`, if it is not the number of slots: how many tasks an epoch begins with at once."""
-    failures: int = 4
-    """`search.failures`. From 10 on `train.batch_size` is twice as much."""
+    failures: int = 8
+    """`search.failures`."""
 
 
 @dataclass(frozen=True)
@@ -134,9 +132,9 @@ def run(plan: Plan) -> Found:
             "run": {"folder": folder},
             "target": {"model": target.name, "max_concurrency": plan.slots},
             "optimizer": {"model": optimizer.name, "max_concurrency": plan.slots},
-            "train": {"seed": plan.seed, "epochs": plan.epochs, "batch_size": max(20, 2 * plan.failures)},
+            "train": {"seed": plan.seed, "epochs": plan.epochs},
             "search": {"failures": plan.failures},
-            "limits": {"concurrency": min(plan.width or plan.slots, 2_000)},
+            "limits": {"concurrency": min(plan.slots, 2_000)},
             "test": {"enabled": False},
         }
         trainer = Trainer(
@@ -215,31 +213,20 @@ def more_slots(slots: Sequence[int], tasks: int, seeds: int) -> dict[str, Any]:
     rows: list[list[Any]] = []
     with ThreadPoolExecutor(2) as pool:
         for count in slots:
-            for width in (1, count) if 100 <= count <= 2_000 else (count,):
-                plan = Plan(tasks=tasks, slots=count, epochs=2, width=width)
-                found = list(pool.map(apart, [replace(plan, seed=seed) for seed in range(1, 1 + seeds)]))
-                middle = (
-                    round(statistics.median(getattr(one, name) for one in found))
-                    for name in ("target_calls", "optimizer_calls", "rounds")
-                )
-                begins = "all slots" if width == count else "what a step needs"
-                rows.append([count, begins, *middle, f"{statistics.mean(one.share for one in found):.3f}"])
+            plan = Plan(tasks=tasks, slots=count, epochs=2)
+            found = list(pool.map(apart, [replace(plan, seed=seed) for seed in range(1, 1 + seeds)]))
+            middle = (
+                round(statistics.median(getattr(one, name) for one in found))
+                for name in ("target_calls", "optimizer_calls", "rounds")
+            )
+            rows.append([count, *middle, f"{statistics.mean(one.share for one in found):.3f}"])
     return {
         "caption": "More slots",
-        "columns": [
-            "slots",
-            "an epoch begins with",
-            "target calls",
-            "optimizer calls",
-            "rounds",
-            "share of the best",
-        ],
+        "columns": ["slots", "target calls", "optimizer calls", "rounds", "share of the best"],
         "rows": rows,
         "note": f"{tasks:,} training tasks, 2 epochs, {seeds} seeds, the world of many rules: medians of calls and "
-        "rounds, the mean of shares. A round is the time of one request. An epoch begins with a wave of attempts as "
-        "wide as the slots, up to 2,000, and as one in 128 of the tasks. For comparison, some rows begin it with as "
-        "many as the failures of a step ask for. Over so many tasks most rounds are those of steps that learn, which "
-        "wait for each other.",
+        "rounds, the mean of shares. A round is the time of one request. What is attempted does not depend on "
+        "the slots; most rounds are those of steps that learn, which wait for each other.",
     }
 
 

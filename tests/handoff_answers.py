@@ -26,8 +26,9 @@ def answer_open(folder: Path, models: Mapping[str, str] = ROLES) -> int:
     """Answers whatever has no answer yet; how many questions that were."""
     still = waiting(folder)
     for one in still:
-        request = read_back(one.question.read_text(encoding="utf-8"))
-        reply = respond(models["target" if request.response_schema is None else "optimizer"], request)
+        page = one.question.read_text(encoding="utf-8")
+        role = "optimizer" if "\n## Form of the answer\n" in page else "target"
+        reply = respond(models[role], read_back(page))
         one.answer.parent.mkdir(exist_ok=True)
         one.answer.write_text(reply.text, encoding="utf-8")
     return len(still)

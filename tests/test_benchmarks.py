@@ -44,7 +44,7 @@ def test_results_name_no_folder_and_no_host(path: Path) -> None:
 
 
 def test_virtual_time_goes_on_by_one_for_each_request_that_waits_for_another() -> None:
-    plan = {"tasks": 20, "slots": 1, "epochs": 1, "width": 1}
+    plan = {"tasks": 20, "slots": 1, "epochs": 1}
     alone, wide = (
         json.loads(run("slots", "--one", json.dumps(plan | slots)).stdout) for slots in ({}, {"slots": 99})
     )

@@ -27,8 +27,9 @@ from etude.records import (
 )
 from etude.skill.edits import apply_edits
 from etude.stages.shared.golds import Golds
+from etude.stages.shared.own_words import OwnWords
 from etude.stages.shared.render import attempt_block, edit_budget_line, ledger_block, skill_block
-from etude.stages.shared.statements import carries, own_runs
+from etude.stages.shared.statements import names_one
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 NAMES = ("real_tasks", "scripted_optimizer", "invented")
@@ -90,7 +91,7 @@ def test_tasks_are_the_same_for_the_same_seed_and_differ_from_those_that_are_kno
 def test_what_the_optimizer_proposes_passes_the_guards_and_cites_failures(name: str, real: Any) -> None:
     family = real.families[name]
     tasks = family.tasks(80, 1)
-    golds, runs = Golds(tasks), own_runs(tasks)
+    golds, words = Golds(tasks), OwnWords(tasks)
     for start in range(0, 80, 8):
         attempts = [attempted(task, "nothing") for task in tasks[start : start + 6]]
         attempts += [attempted(task, str(task.gold)) for task in tasks[start + 6 : start + 8]]
@@ -100,7 +101,8 @@ def test_what_the_optimizer_proposes_passes_the_guards_and_cites_failures(name: 
             assert set(edit["cites"]) <= {attempt.id for attempt in attempts[:6]}
             assert edit["cites"]
             made = Edit.model_validate(edit)
-            assert carries(made, runs, [task.id for task in tasks]) == ""
+            assert names_one(made, [task.id for task in tasks]) == ""
+            assert not words.copied(made.content, family.first_skill)
             assert golds.why(made.content, family.first_skill) == ""
         after = apply_edits(family.first_skill, [Edit.model_validate(edit) for edit in edits])[0]
         assert all(edit["content"].strip() in after for edit in edits)

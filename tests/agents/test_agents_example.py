@@ -40,7 +40,7 @@ def test_the_skill_gets_better_and_goes_back_with_all_its_files(project: Path, c
     before = {path: path.read_text() for path in (project / SKILL).rglob("*.md")}
     few = ["--env.limit={train: 12, val: 4, test: 8}"]
     summary = train(capsys, *few, "--search.policy", "paper")  # four validation tasks show no gain
-    assert summary["test_gain"]["mean"] > 0.2
+    assert summary["test_gain"]["mean"] > 0.1
     assert {path: path.read_text() for path in (project / SKILL).rglob("*.md")} == before
     assert main(["export", "my-agent", "--for", "claude", "--force"]) == 0
     after = {path: path.read_text() for path in (project / SKILL).rglob("*.md")}

@@ -25,7 +25,7 @@ def test_a_skill_is_scored_with_an_interval(demo_project: Path, capsys: Captured
 
 
 def test_what_the_run_knows_is_not_asked_again(demo_project: Path, capsys: Captured) -> None:
-    main(["evaluate", "demo/etude.yaml", "--skill", BEST, "--split", "val", "--json"])
+    main(["evaluate", "demo/etude.yaml", "--skill", BEST, "--json"])
     journal = Path("demo/runs/demo/events.jsonl").read_text().splitlines()
     start = max(number for number, line in enumerate(journal) if "stage_started" in line)
     assert not any("call_finished" in line for line in journal[start:])

@@ -103,7 +103,7 @@ def test_a_step_says_task_by_task_what_its_edits_did(demo_project: Path, capsys:
     assert main(["show", RUN, "--step", "1", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert len(shown["tasks"]) == proof["failed"]
-    assert {one["task"] for one in shown["tasks"] if one["after"] > one["before"]} >= set(proof["fixed"])
+    assert {one["task"] for one in shown["tasks"] if (one["after"] or 0) > one["before"]} >= set(proof["fixed"])
     assert all(edit["detail"] for edit in shown["details"])
     main(["show", RUN, "--step", "1"])
     lines = capsys.readouterr().out.splitlines()

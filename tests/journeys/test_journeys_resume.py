@@ -90,7 +90,7 @@ def test_an_outage_stops_the_run_and_the_resumed_run_is_the_same(tmp_path, calls
     assert world.answered == whole.answered
 
 
-@pytest.mark.parametrize("calls", [1, 10, 25])
+@pytest.mark.parametrize("calls", [1, 10, 20])
 def test_a_budget_stops_the_run_and_a_larger_one_leads_to_the_same_result(tmp_path, undisturbed, calls: int) -> None:
     folder, whole, search, size = undisturbed
     world = World()
@@ -115,10 +115,9 @@ def test_the_order_in_which_answers_come_changes_nothing_in_the_result(
 
 
 @pytest.mark.parametrize(("before", "after"), [(1, 64), (64, 1)])
-def test_a_run_resumed_with_other_slots_comes_out_as_if_it_had_kept_its_own(
+def test_a_run_comes_out_the_same_with_other_slots_also_when_it_is_resumed_with_them(
     tmp_path, before: int, after: int
 ) -> None:
-    """Its epochs begin with a wave as wide as the slots that it began with."""
 
     def run(folder: Path, slots: int, **limits: int) -> dict[str, bytes]:
         config = settings(folder, EVIDENCE, limits={"concurrency": slots, **limits})
@@ -128,5 +127,5 @@ def test_a_run_resumed_with_other_slots_comes_out_as_if_it_had_kept_its_own(
     whole, other = (run(tmp_path / str(slots), slots) for slots in (before, after))
     with pytest.raises(BudgetStop):
         run(tmp_path / "cut", before, calls=15)
-    assert run(tmp_path / "cut", after) == whole != other
+    assert run(tmp_path / "cut", after) == whole == other
     assert verified(tmp_path / "cut", settings(tmp_path / "cut", EVIDENCE, limits={"concurrency": after}), size=12)

@@ -240,7 +240,7 @@ def test_questions_that_wait_are_told_with_their_files_and_the_attempts_they_sho
 
 # --- a whole run
 
-TASKS = make_tasks(None, 24, seed=2)
+TASKS = make_tasks(None, 24, seed=3)
 
 
 def train(folder: Path, target: ChatModel, optimizer: ChatModel) -> Summary:

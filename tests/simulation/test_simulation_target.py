@@ -92,15 +92,12 @@ def test_the_prompt_of_an_agent_program_around_a_skill_does_not_count_as_skill()
     ("model", "skill"),
     [("target", SEED_SKILL), ("target", FULL_SKILL), ("target-noisy", FULL_SKILL), ("target-sampled", SEED_SKILL)],
 )
-def test_the_true_score_is_what_many_trials_tend_to(model: str, skill: str) -> None:
-    trials = 30
-    mean = (
-        sum(hard(t, respond(model, ask(t, skill, seed))) for t in TASKS for seed in range(trials))
-        / len(TASKS)
-        / trials
-    )
+def test_the_true_score_is_what_trials_of_many_tasks_tend_to(model: str, skill: str) -> None:
+    # Of one task no number of trials would do: an untaught step goes wrong in all of them or in none.
+    tasks = make_tasks(None, 1800, 11)
+    mean = sum(hard(t, respond(model, ask(t, skill, trial))) for trial, t in enumerate(tasks)) / len(tasks)
     # The standard error of the mean of 1,800 attempts is below 0.012.
-    assert abs(mean - true_score(skill, TASKS, model)) < 0.04
+    assert abs(mean - true_score(skill, tasks, model)) < 0.04
 
 
 def test_the_steady_target_always_does_the_same_with_the_same_rules() -> None:
@@ -113,14 +110,16 @@ def test_the_steady_target_always_does_the_same_with_the_same_rules() -> None:
     assert true_score("", TASKS, "target-steady") < 0.4
 
 
-def test_a_sampled_target_draws_anew_with_every_change_of_the_text_and_others_do_not() -> None:
+def test_a_sampled_target_draws_taught_steps_anew_with_every_change_of_the_text_and_others_do_not() -> None:
     def outcomes(model: str, text: str) -> list[float]:
         return [hard(task, respond(model, ask(task, text, 0))) for task in TASKS]
 
-    idle = f"{SEED_SKILL}\nBe friendly at all times.\n"
-    assert outcomes("target", idle) == outcomes("target", SEED_SKILL)
-    assert outcomes("target-sampled", idle) != outcomes("target-sampled", SEED_SKILL)
+    more = "\nBe friendly at all times.\n"
+    idle = FULL_SKILL + more
+    assert outcomes("target", idle) == outcomes("target", FULL_SKILL)
+    assert outcomes("target-sampled", idle) != outcomes("target-sampled", FULL_SKILL)
     assert outcomes("target-sampled", idle) == outcomes("target-sampled", idle)
+    assert outcomes("target-sampled", more) == outcomes("target-sampled", ""), "what is untaught stays as it is"
 
 
 def test_the_true_score_uses_the_gold_answer_of_a_task_where_it_has_one() -> None:
@@ -139,10 +138,13 @@ def test_the_true_score_of_unknown_tasks_is_zero_and_of_no_tasks_an_error() -> N
         true_score("", TASKS, "optimizer")
 
 
-def test_trials_differ_and_a_missing_seed_is_trial_zero() -> None:
-    answers = [[respond("target", ask(task, "", seed)).text for task in TASKS] for seed in (0, 1, None)]
-    assert answers[0] != answers[1]
-    assert answers[0] == answers[2]
+def test_trials_differ_in_what_is_taught_and_a_missing_seed_is_trial_zero() -> None:
+    def answers(skill: str, seed: int | None) -> list[str]:
+        return [respond("target", ask(task, skill, seed)).text for task in TASKS]
+
+    assert answers(FULL_SKILL, 0) != answers(FULL_SKILL, 1)
+    assert answers(FULL_SKILL, 0) == answers(FULL_SKILL, None)
+    assert answers("", 0) == answers("", 1) == answers("", None)
 
 
 def test_only_task_taught_rules_and_trial_matter_not_how_they_are_wrapped() -> None:

@@ -3,7 +3,6 @@
 from typing import cast
 
 import pytest
-from etude.stages.shared.explain import explain
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -322,15 +321,6 @@ async def test_suggestions_are_carried_out_in_the_block_and_nowhere_else() -> No
     candidate = await RewriteFromSuggestions().apply(writer, Skill(text=TEXT), suggested)
     assert candidate.skill.text == document("- New.\n")
     assert [one.fate for one in candidate.edits] == ["applied", "no_change"]
-
-
-async def test_the_needed_edits_of_a_block_are_found() -> None:
-    edits = [edit("append", content=f"- Rule {n}.") for n in range(6)]
-
-    async def works(part) -> bool:
-        return "Rule 4." in (Document.parse(apply_edits(TEXT, list(part))[0]).learned or "")
-
-    assert await explain(edits, works) == [edits[4]]
 
 
 def test_a_diff_of_two_nights_shows_the_block_only() -> None:

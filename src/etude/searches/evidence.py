@@ -240,7 +240,7 @@ class EvidenceSearch(Search):
         measure = measured(state, self._config.gate)
         once = [one for one in failures if state.history[one.task.id].trials == one.trial + 1]
         tell = [one for one in once if another_trial_tells(self._config, one.task)]
-        repeated = sum(one.passed + one.failed > 1 for one in state.history.values())
+        repeated = sum(one.trials > 1 for one in state.history.values())
         if repeated >= _KNOWN_REPEATS and measure.noise.regained < _STEADY:
             tell = tell[:_SAMPLED]
         planned = [PlannedAttempt(one.task, state.current, one.trial + 1) for one in tell]

@@ -28,8 +28,8 @@ class Target:
     steady: bool = False
     """No noise: a taught step never goes wrong, and what an untaught one does is the same in every trial."""
     sampled: bool = False
-    """Every change of the skill's text draws again what goes wrong, as with a model that is sampled. Else an edit
-    that teaches nothing changes no outcome."""
+    """Every change of the skill's text draws again what goes wrong, but for untaught steps, as with a model that is
+    sampled. Else an edit that teaches nothing changes no outcome."""
     contrary: float = 0.0
     """Share of rules that it does the opposite of when a skill states them, and better without."""
     seed: int = 0

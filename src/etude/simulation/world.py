@@ -88,7 +88,8 @@ def respond(model: str, request: ChatRequest, read: Reader = read_prompt) -> Rep
 def true_score(skill_text: str, tasks: Iterable[Task], model: str = "target") -> float:
     """The exact expected `hard` of a target with this skill, mean over the tasks, in [0, 1].
 
-    A trial can be luckier or not; this is what many trials tend to.
+    A trial can be luckier or not; this is what trials of many tasks tend to. At one task an untaught step goes wrong
+    in all trials or in none, so that few tasks can stay above or below it.
     Raises ConfigError: no target has that name; ValueError: there are no tasks."""
     return expected_hard(_known_target(model), skill_text, tasks)
 

@@ -112,6 +112,8 @@ class _Proving:
         self.first = {attempt.task.id: self.given.measure.value(attempt) for attempt in self.given.failures}
         self.without = {task: without(self.given.known[task]) for task in self.tasks}
         self.with_it: list[dict[str, Outcomes]] = [{} for _ in self.given.edits]
+        bar = ADDITION if any(map(self.given.repeats, self.tasks.values())) else ONCE
+        self.addition = bar._replace(won=bar.won + self.given.doubt)
         self.made = Counter[int]()
         """Attempts in the contest of each edit."""
         self.explained: set[str] = set()
@@ -204,8 +206,10 @@ class _Proving:
         bar, score = self._bar(number), self._account(number)
         passed = any(seen.passed for seen in self.with_it[number].values())
         if passed and score >= bar.won:
-            await self._confirm(number)
+            sure = await self._confirm(number)
             score = self._account(number)
+            if not sure:
+                return True
         if passed and score >= bar.won:
             if not await self._loses(number):
                 self.kept.append(number)
@@ -225,21 +229,25 @@ class _Proving:
     def _bar(self, number: int) -> Bar:
         if self.given.edits[number].op in ("replace", "delete"):
             return REPLACEMENT
-        bar = ADDITION if all(map(self.given.repeats, self.tasks.values())) else ONCE
-        return bar._replace(won=bar.won + self.given.doubt)
+        return self.addition
 
     def _account(self, number: int) -> float:
         seen = [Seen(outcomes, self.without[task]) for task, outcomes in self.with_it[number].items()]
         return account(seen, self.given.measure.noise)
 
-    async def _confirm(self, number: int) -> None:
+    async def _confirm(self, number: int) -> bool:
         """One task is attempted without the edit once more before it decides alone: of all tasks, the step has chosen
-        it for failing, and a task that only failed by bad luck passes with anything."""
+        it for failing, and a task that only failed by bad luck passes with anything. False: it cannot be, and a line
+        is to be added."""
         won = [task for task, seen in self.with_it[number].items() if seen.passed]
-        if len(won) == 1 and self._again(won[0]):
-            (passed,) = await self._pass([(self.kept, won[0])])
-            if passed is not None:
-                self.without[won[0]] = self.without[won[0]].plus(passed)
+        if len(won) > 1:
+            return True
+        if not self._again(won[0]):
+            return self._bar(number) is REPLACEMENT
+        (passed,) = await self._pass([(self.kept, won[0])])
+        if passed is not None:
+            self.without[won[0]] = self.without[won[0]].plus(passed)
+        return True
 
     def _again(self, task: str) -> bool:
         return self.given.repeats(self.tasks[task])
@@ -285,7 +293,7 @@ class _Proving:
             if (passed := await self._one(group, task)) is not None:
                 seen[task] = seen.get(task, Outcomes()).plus(passed)
             found = account([Seen(s, self.without[t]) for t, s in seen.items()], self.given.measure.noise)
-            if found >= ADDITION.won + self.given.doubt:
+            if found >= self.addition.won:
                 self.kept += group
                 self.explained.update(task for task, one in seen.items() if one.passed > one.failed)
                 for number in group:
@@ -369,13 +377,16 @@ class _Proving:
         )
 
     def tested(self) -> Iterator[Tested]:
-        """What the tasks scored before and after."""
-        skill = self.given.variant(sorted(self.kept) or range(len(self.given.edits))).hash
+        """What the tasks scored before and after. What failed with all edits is taken to fail with those that stay."""
+        everything = range(len(self.given.edits))
+        kept, whole = (self.given.variant(numbers).hash for numbers in (sorted(self.kept) or everything, everything))
         after: dict[str, float] = {}
         for one in self.attempts:
-            shows = one.skill_hash == skill or (one.solved and self.kept and one.task.id in self.explained)
-            if one.score is not None and shows:
-                after[one.task.id] = self.given.measure.value(one)
+            name = one.task.id
+            fixed = one.solved and self.kept and name in self.explained
+            lost = one.skill_hash == whole and name not in self.flipped
+            if one.score is not None and (one.skill_hash == kept or fixed or lost):
+                after[name] = self.given.measure.value(one)
         for attempt in self.given.failures:
             name = attempt.task.id
             yield Tested(task=name, before=self.first[name], after=after.get(name))

@@ -70,7 +70,7 @@ def test_training_imports_neither_the_page_nor_nights() -> None:
 
 def test_in_a_pipe_there_are_no_control_characters_and_json_stands_alone(fresh_project: Path) -> None:
     process = start(
-        "train", "demo/etude.yaml", "--json", *SMALL, "--train.batch_size", "2", "--limits.concurrency", "2"
+        "train", "demo/etude.yaml", "--json", *SMALL, "--search.failures", "1", "--limits.concurrency", "2"
     )
     out, err = process.communicate(timeout=DEADLINE)
     assert process.returncode == 0

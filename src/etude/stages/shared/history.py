@@ -65,11 +65,13 @@ def _with(known: TaskHistory, attempt: Attempt, measure: Measure, step: int) -> 
     if attempt.score is not None:
         value = measure.value(attempt)
         passed = attempt.solved if known.first is None else measure.better(attempt, known.first)
-        update["passed" if passed else "failed"] = (known.passed if passed else known.failed) + 1
+        # The first fraction is only what later ones are compared with: whether it counts as failed is not chance.
+        if passed or known.first is not None or value <= 0:
+            update["passed" if passed else "failed"] = (known.passed if passed else known.failed) + 1
         if passed:
             update["solved"] = step
         elif known.first is None:
             update["first"] = value
-        if known.first is not None and known.passed + known.failed == 1:
+        if known.first is not None and known.trials == 1:
             update["gap"] = abs(value - known.first)
     return known.model_copy(update=update)
