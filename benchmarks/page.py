@@ -38,10 +38,13 @@ which proposals it keeps, and how far the score it reports is from the truth.
 
 They cannot show how well a prompt works on a real model. The simulated optimizer finds causes by the rules of its \
 world and does not read persuasion. The target follows any clear rule, and an edit that teaches nothing changes no \
-outcome, which spares every system most of the noise of real models. The harsh world of the search policies is \
-not so kind. A system that wins here need not win on your tasks; one that wastes calls here wastes them there as well.
+outcome, which spares every system most of the noise of real models. The harsh world of the search policies and the \
+worlds of decisions under noise are not so kind. A system that wins here need not win on your tasks; one that \
+wastes calls here wastes them there as well.
 
-Files in `benchmarks/results` have the quartiles and single runs.
+Files in `benchmarks/results` have the quartiles and single runs. The sections on peers, search policies, slots, \
+several targets and nights were measured with an earlier version of the default search, whose edits needed less \
+evidence, and of the simulated target.
 
 ## With your own models
 

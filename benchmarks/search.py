@@ -68,7 +68,7 @@ POLICIES: dict[str, dict[str, Any]] = {"paper": PAPER, "evidence (default)": {}}
 PARTS: dict[str, dict[str, Any]] = {
     "default": {},
     "shallow analyses": {"reflect": {"mode": "shallow"}},
-    "until 8 fail": {"search": {"failures": 8, "edits": 24}},
+    "until 4 fail": {"search": {"failures": 4}},
     "no revisits": {"search": {"revisits": 0}},
     "slow update and memory": {"slow_update": {"enabled": True}, "meta_skill": {"enabled": True}},
 }

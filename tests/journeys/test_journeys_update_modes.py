@@ -36,7 +36,7 @@ def train(folder: Path, world: World, option: str, config: dict[str, Any] | None
 
 
 def text_of(option: str) -> dict[str, Any]:
-    return {"text": TAUGHT, "size": 12} if option == "skill-aware" else {}
+    return {"text": TAUGHT, "size": 12} if option == "skill-aware" else {"size": 12} if option == "autonomous" else {}
 
 
 def world_of(option: str, before: Callable[[int], None] = lambda number: None) -> World:

@@ -377,7 +377,7 @@ class _Proving:
         )
 
     def tested(self) -> Iterator[Tested]:
-        """What the tasks scored before and after. What failed with all edits is taken to fail with those that stay."""
+        """What the tasks scored before and after. What failed with all edits is taken to fail with fewer."""
         everything = range(len(self.given.edits))
         kept, whole = (self.given.variant(numbers).hash for numbers in (sorted(self.kept) or everything, everything))
         after: dict[str, float] = {}
