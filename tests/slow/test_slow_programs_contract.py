@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from program_contract import SKILL, ProgramContract
-from program_training import training_is_in_the_account, training_raises_the_score
+from program_training import training_changes_the_skill, training_is_in_the_account
 
 from etude.agents.program import (
     AiderAgent,
@@ -115,7 +115,7 @@ class TestQwenCode(ProgramContract):
 def test_training_through_a_program_that_decides_whether_to_read_the_skill_raises_the_score(
     tmp_path: Path, program: str
 ) -> None:
-    training_raises_the_score(tmp_path, program, "install")
+    training_changes_the_skill(tmp_path, program, "install")
 
 
 def test_training_through_a_program_that_looks_for_no_skills_is_in_the_account(tmp_path: Path) -> None:
