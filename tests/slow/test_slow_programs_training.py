@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from program_training import training_changes_the_skill
 
 INSTALLED = Path(__file__).resolve().parents[2] / ".tools" / "programs" / "bin"
 
