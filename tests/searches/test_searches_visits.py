@@ -13,6 +13,7 @@ import pytest
 from etude import ListEnvironment, Skill, Task, Trainer
 from etude.errors import BudgetStop, RejectedRequest
 from etude.records import ChatRequest
+from etude.records.provenance import Provenance
 from etude.records.summary import Summary
 from etude.testing import ScriptedModel
 
@@ -20,6 +21,7 @@ TASKS = [Task(id=f"t{number:02}", input=f"Task {number:02}.", gold="yes") for nu
 VAL = [Task(id=f"v{number}", input=f"Task {number}.", gold="yes") for number in range(90, 100)]
 RULES = [f"Rule {number}." for number in range(6)]
 """Each mends one task."""
+EXAMPLE = "- Input: 3 and 4\n- Add them.\n- Output: 7"
 Solves = Callable[[int, str], bool]
 """Whether the target solves the task of a number with a skill of this text."""
 
@@ -317,7 +319,7 @@ def test_an_epoch_without_tasks_to_visit_ends_without_a_step(tmp_path) -> None:
     assert (summary.stopped, summary.best.val.mean) == (None, 1.0)
 
 
-def harmful(folder: Path, *, epochs: int, mends: int, breaks: int) -> list[tuple[str, str]]:
+def harmful(folder: Path, *, epochs: int, mends: int, breaks: int, rule: str = "Bad.") -> list[tuple[str, str]]:
     """Origin and reason of what changed the skill where the second step proposes a rule that mends some of the tasks
     that it fails and breaks others, those that the first step has solved first of all."""
     first = order(folder / "order")
@@ -325,10 +327,10 @@ def harmful(folder: Path, *, epochs: int, mends: int, breaks: int) -> list[tuple
     broken = [number for number in first if number not in (*hopeless, *mended)][:breaks]
 
     def solves(number: int, skill: str) -> bool:
-        bad = "Bad." in skill
+        bad = rule in skill
         return number not in hopeless and (bad if number in mended else not (bad and number in broken))
 
-    run(folder / "run", solves, "Useless.", "Bad.", "Useless.", epochs=epochs, failures=3)
+    run(folder / "run", solves, "Useless.", rule, "Useless.", epochs=epochs, failures=3)
     views = [json.loads(path.read_text()) for path in sorted((folder / "run/run/steps").glob("*/gate.json"))]
     return [(view["origin"], view["reason"]) for view in views if view["action"] == "accepted"]
 
@@ -344,10 +346,28 @@ def test_a_line_that_breaks_tasks_which_passed_before_is_taken_back(tmp_path, ep
     assert skills[-1].read_text() == skills[0].read_text()
 
 
+def test_an_example_of_three_lines_that_breaks_tasks_enters_and_is_taken_back_as_one(tmp_path) -> None:
+    (_, entered), (origin, reason) = harmful(tmp_path, epochs=1, mends=3, breaks=20, rule=EXAMPLE)
+    assert entered.startswith("kept 1 of 1 edits; ")
+    assert (origin, reason) == ("tidy", "1 edit breaks tasks; 30 random tasks score +17 without")
+    skills = [path.read_text() for path in sorted((tmp_path / "run/run/skills").iterdir())]
+    assert {skill for skill in skills if "- " in skill} == {f"Answer.\n\n{EXAMPLE}\n"}
+    assert skills[-1] == skills[0]
+
+
 def test_a_line_that_breaks_few_tasks_and_fixes_more_stays(tmp_path) -> None:
     changes = harmful(tmp_path, epochs=3, mends=6, breaks=3)
     assert [origin for origin, _ in changes] == ["step"]
     assert "Bad." in sorted((tmp_path / "run/run/skills").iterdir())[-1].read_text()
+
+
+def test_an_example_that_helps_as_a_whole_only_stays_and_is_blamed_as_one_edit(tmp_path) -> None:
+    summary, _ = run(tmp_path, lambda number, skill: EXAMPLE in skill, EXAMPLE)
+    provenance = Provenance.model_validate_json((tmp_path / "run/provenance.json").read_text())
+    lines = [line for line in provenance.lines if line.text.startswith("- ")]
+    assert "\n".join(line.text for line in lines) == EXAMPLE
+    assert {(line.change, line.edits) for line in lines} == {(0, (0,))}
+    assert summary.accepted == 1
 
 
 def test_a_line_is_accused_by_tasks_that_passed_in_the_step_in_which_it_entered(tmp_path) -> None:

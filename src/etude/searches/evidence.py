@@ -24,9 +24,9 @@ from etude.stages.proof import ProofInput, Variant, prove
 from etude.stages.reflect import Context, Reflection, after_reflection, is_silent, reflect
 from etude.stages.shared.copies import Copies
 from etude.stages.shared.history import measured, noted
+from etude.stages.shared.left_out import LeftOut, names_one
 from etude.stages.shared.longitudinal import Pair
 from etude.stages.shared.rollout import PlannedAttempt
-from etude.stages.shared.statements import LeftOut, names_one, single_statements
 from etude.stages.state import after_proof, after_rollout
 from etude.workbench import Workbench
 
@@ -277,8 +277,9 @@ class EvidenceSearch(Search):
         """The edits to test, the most cited ones, in the order in which they were proposed; and those that are left
         out with the reason."""
         skill = state.current
-        proposed = [edit for reflection in reflections for edit in reflection.patch.edits]
-        edits = unite([part for edit in proposed for part in single_statements(edit)])
+        # An edit is tested as it was proposed. No form tells a list of rules from the steps of an example or of a
+        # procedure, which do nothing alone: whoever wrote it knows, and is asked for one thing in each edit.
+        edits = unite([edit for reflection in reflections for edit in reflection.patch.edits])
         names = [name for attempt in failures for name in (attempt.id, attempt.task.own_id)]
         read = [reflection.attempts for reflection in reflections]
         kept: list[tuple[int, Edit]] = []

@@ -15,9 +15,9 @@ from etude.stages.gate import GateResult, decide, reason_not_to_evaluate
 from etude.stages.reflect import Context, Reflection, after_reflection, analyses, is_silent
 from etude.stages.schedules import Evidence, Schedule
 from etude.stages.select import select
+from etude.stages.shared.left_out import LeftOut
 from etude.stages.shared.longitudinal import Pair
 from etude.stages.shared.proposals import Source
-from etude.stages.shared.statements import LeftOut
 from etude.stages.state import accept, after_rollout, after_verdict
 from etude.stages.update_modes import UpdateMode
 from etude.workbench import Workbench
