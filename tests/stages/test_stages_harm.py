@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Mapping
 
+import pytest
 from stages_doubles import AnswersEnv, ToldAgent, append, attempt, make_rollout
 
 from etude.config import GateSection
 from etude.errors import TransientError
 from etude.records import Edit, LedgerEntry, Skill, Task, TaskHistory, TrainState
+from etude.skill import apply_edits
 from etude.stages.harm import Harm, find_harm
 from etude.stages.shared.history import Measure
 from etude.stages.shared.noise import Noise, Outcomes
@@ -20,11 +22,11 @@ START = "Start."
 class World:
     """A skill with the lines that these edits brought, in steps 2, 4, 6 and so on. Tasks `b...` fail now."""
 
-    def __init__(self, *edits: Edit | str, passes: Passes, others: int = 0) -> None:
+    def __init__(self, *edits: Edit | str, passes: Passes, others: int = 0, line_end: str = "\n") -> None:
         self.edits = [append(edit) if isinstance(edit, str) else edit for edit in edits]
         self.passes = passes
         text = "\n\n".join([START, *(edit.content for edit in self.edits)])
-        self.skill = Skill(text=f"{text}\n")
+        self.skill = Skill(text=f"{text}\n".replace("\n", line_end))
         ledger = tuple(
             LedgerEntry(step=2 * place, edit=edit, fate="applied", accepted=True)
             for place, edit in enumerate(self.edits, 1)
@@ -78,6 +80,15 @@ async def test_lines_that_break_the_same_tasks_are_taken_back_together() -> None
         {f"b{number}": 1 for number in range(4)}
     )
     assert [edit.target for edit in found.edits] == ["Bad.", "Worse."]
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+async def test_an_example_of_several_lines_is_taken_back_as_one(line_end: str) -> None:
+    example = "Example:\n- Input: 3 and 4\n- Output: 7"
+    world = World("One.", example, "Three.", passes=breaks("Output: 7"), line_end=line_end)
+    found = await world.harm({"b1": 1, "b2": 1, "b3": 1})
+    assert [(edit.op, edit.target) for edit in found.edits] == [("delete", example)]
+    assert apply_edits(world.skill.text, found.edits)[0] == line_end.join([START, "", "One.", "", "Three.", ""])
 
 
 async def test_a_replaced_line_comes_back() -> None:

@@ -58,14 +58,20 @@ class Harm(NamedTuple):
 def added(state: TrainState) -> list[Removal]:
     """What takes back each of the edits that entered the current skill and still stand there."""
     found: list[Removal] = []
+    words = _words(state.current.text)
     for entry in state.ledger:
-        edit, text = entry.edit, entry.edit.content.strip()
-        if not entry.accepted or not text or text not in state.current.text or edit.op == "rewrite":
+        edit, own = entry.edit, _words(entry.edit.content)
+        if not entry.accepted or not own or own not in words or edit.op == "rewrite":
             continue
         back = edit.target if edit.op == "replace" else ""
         undo = Edit(op="replace" if back else "delete", target=edit.content, content=back, reason="it breaks tasks")
         found.append(Removal(undo, entry.step))
     return found
+
+
+def _words(text: str) -> str:
+    """A text whose line ends and blanks do not count: an edit of several lines got the line ends of the skill."""
+    return " ".join(text.split())
 
 
 def broken(state: TrainState, tasks: Mapping[str, Task], removals: Sequence[Removal]) -> list[Broken]:
