@@ -79,6 +79,8 @@ class AttemptFinished(Record):
     reason: str = ""
     skill: str = ""
     """The hash of the skill."""
+    trial: int = 0
+    """Which attempt at the task with this skill it is, counted from 0."""
     type: str = ""
     """Of the task."""
     usd: float | None = None

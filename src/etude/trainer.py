@@ -19,7 +19,7 @@ from etude.display import watched
 from etude.errors import StopRun
 from etude.records import TrainState, brief
 from etude.records.summary import Comparison, NoSkill, Summary
-from etude.report import Measured, report
+from etude.report import Measured, Repeats, report
 from etude.searches import search_of
 from etude.searches.estimate import forecast_run
 from etude.workbench import Given, Workbench, check_given, takes_given
@@ -71,15 +71,17 @@ class Trainer:
             InputError: data, skill or settings cannot be used; nothing was paid for.
             StopRun: a budget is used up or an endpoint is dead; `stop.summary` says what the run has.
         """
-        async with open_workbench(self.config, self._given) as bench:
-            return await _Run(bench).train()
+        repeats = Repeats()
+        given: Given = {**self._given, "sinks": (*self._given.get("sinks", ()), repeats)}
+        async with open_workbench(self.config, given) as bench:
+            return await _Run(bench, repeats).train()
 
 
 class _Run:
     """One run over a workbench."""
 
-    def __init__(self, bench: Workbench) -> None:
-        self._bench = bench
+    def __init__(self, bench: Workbench, repeats: Repeats) -> None:
+        self._bench, self._repeats = bench, repeats
         self._search = search_of(bench)
         self._log = self._search.log
         past = bench.past
@@ -134,7 +136,7 @@ class _Run:
         log, none = self._log, self._no_skill
         doubts = (*self._bench.doubts, *log.doubts.found)
         known = self._state.initial_val, self._comparison, self._forecast
-        measured = Measured(*known, log.changes, log.curve, none, doubts)
+        measured = Measured(*known, log.changes, log.curve, none, doubts, self._repeats.noise())
         worked = self._bench.folder.journal.counts() != self._facts
         seconds = time.monotonic() - self._started if worked else None
         return report(self._bench, self._state, measured, stopped, seconds)

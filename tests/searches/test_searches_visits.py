@@ -204,6 +204,17 @@ def test_a_failure_that_passes_when_it_is_repeated_is_not_read_and_counts_as_sol
     assert set(second) == set(range(10))
 
 
+def test_the_summary_says_how_many_failures_pass_with_nothing_changed(tmp_path) -> None:
+    target = Target(lambda number, _: number >= 12, frozenset({14, 15, 16, 17}))
+    summary, _ = run(tmp_path, target, "Useless.", revisits=0)
+    noise = summary.noise
+    assert noise is not None
+    assert (noise.failed, noise.regained, noise.passed, noise.lost, noise.again) == (16, 4, 0, 0, 16)
+    assert noise.attempts == sum(target.attempts.values()) - len(VAL)
+    assert noise.note.startswith("of 100 attempts at tasks that had failed, 25 pass ")
+    assert run(tmp_path, target, "Useless.", revisits=0)[0].noise == noise
+
+
 def test_a_step_whose_failures_all_pass_when_they_are_repeated_asks_nobody_and_changes_nothing(tmp_path) -> None:
     summary, optimizer = run(tmp_path, Target(lambda number, _: True, frozenset({20, 21})), "Useless.", revisits=0)
     assert (optimizer.readings, summary.accepted) == ([], 0)

@@ -231,6 +231,43 @@ class Step(Record):
     """Mean validation score of the skill after it; None where it was not measured."""
 
 
+_MUCH = 10
+"""Noise is much where one attempt in so many turns out otherwise: of the edits that a step tests (`search.edits`, 12)
+one then passes its first attempt by luck. Fewer tasks than that show nothing."""
+
+
+class Noise(Record):
+    """What training attempts came to that were made again with nothing changed: the same task, the same skill."""
+
+    failed: int
+    """Tasks that had failed, each with one skill."""
+    regained: int
+    """Those of them that passed the next time."""
+    passed: int
+    lost: int
+    """Those of the ones that had passed that failed the next time."""
+    again: int
+    """Training attempts that were not the first of their task with their skill. A run without noise needs none."""
+    attempts: int
+    """Training attempts in all. Those without a score do not count."""
+
+    @property
+    def note(self) -> str:
+        """What a reader has to know; empty where noise is little."""
+        seen = (("failed", "pass", self.failed, self.regained), ("passed", "fail", self.passed, self.lost))
+        parts = [
+            f"of 100 attempts at tasks that had {had}, {100 * turned / count:.0f} {turn} with nothing changed "
+            f"({turned} of {count} did)"
+            for had, turn, count, turned in seen
+            if count >= _MUCH and turned * _MUCH >= count
+        ]
+        if not parts:
+            return ""
+        return "; ".join(
+            [*parts, f"without noise, {self.again} of the {self.attempts} training attempts would not be needed"]
+        )
+
+
 class Summary(Record):
     """The result of a training run."""
 
@@ -274,6 +311,8 @@ class Summary(Record):
     """Proposals that cited no attempt, even when asked again: they counted for all failures that were shown."""
     voids: int
     """Attempts that errored, which the run continued without."""
+    noise: Noise | None = None
+    """How often training attempts turned out otherwise with nothing changed. None where none was made again."""
     curve: tuple[Step, ...] = ()
     """Step by step."""
     doubts: tuple[Doubt, ...] = Field(default=(), exclude_if=lambda doubts: not doubts)

@@ -28,8 +28,7 @@ def summary_lines(summary: Summary) -> Iterator[str]:
     elif initial.hash == best.hash and best.val is not None:
         yield "no candidate scored higher: the best skill is the initial one"
     for doubt in summary.doubts:
-        parts = [part for line in doubt.text.splitlines() for part in wrap(line, _WIDTH)]
-        yield from (f"{'doubtful' if number == 0 else '':<12}{part}" for number, part in enumerate(parts))
+        yield from _wrapped("doubtful", doubt.text)
     yield ""
     yield (
         f"steps       {summary.steps}; candidates: {summary.accepted} accepted, {summary.rejected} rejected, "
@@ -44,6 +43,8 @@ def summary_lines(summary: Summary) -> Iterator[str]:
         )
     if summary.voids:
         yield f"errors      {summary.voids} attempts errored; they count neither as solved nor as failed"
+    if summary.noise is not None and summary.noise.note:
+        yield from _wrapped("noise", summary.noise.note)
     yield f"calls       {_calls(summary.cost)}"
     if summary.forecast is not None:
         yield f"forecast    {_against(summary.forecast, summary.cost)}"
@@ -65,6 +66,11 @@ def settle_lines(settle: Settle) -> Iterator[str]:
     """What would settle an inconclusive comparison."""
     for number, part in enumerate(settle.note.split("; ")):
         yield f"{'to settle' if number == 0 else '':<12}{part}"
+
+
+def _wrapped(name: str, text: str) -> Iterator[str]:
+    parts = [part for line in text.splitlines() for part in wrap(line, _WIDTH)]
+    yield from (f"{name if number == 0 else '':<12}{part}" for number, part in enumerate(parts))
 
 
 def _scores(summary: Summary) -> Iterator[str]:

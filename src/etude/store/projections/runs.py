@@ -95,6 +95,8 @@ class RunPage(RunState):
     settle: Settle | None = None
     withheld: str = ""
     withheld_why: str = ""
+    noise: str = ""
+    """How noisy attempts are, where that is much."""
     outdated: bool = False
     """The scores are those of the time when it last stopped; it was continued since."""
     forecast: Forecast | None = None
@@ -145,6 +147,7 @@ def run_page(log: Log, program: str = "etude") -> RunPage:
     if summary is not None:
         same = ("verdict", "metric", "initial", "best", "test_gain", "no_skill", "settle", "forecast")
         found |= {name: getattr(summary, name) for name in (*same, "targets", "withheld", "withheld_why")}
+        found["noise"] = "" if summary.noise is None else summary.noise.note
     begun = log.last.get("run_started", {})
     ends = [str(event["at"]) for event in log.last.values() if "at" in event]
     stage, step = (log.stage if view.running else None) or ("", 0)
