@@ -70,7 +70,6 @@ OPTIMIZERS: Mapping[str, Optimizer] = {
     "breaks": replace(GOOD, broad=0.15, general=0.1),
     "late": replace(GOOD, late=1.0),
     "shows": replace(GOOD, examples=0.5),
-    "small": replace(GOOD, examples=0.5, broad=0.1),
 }
 
 

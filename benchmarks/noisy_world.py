@@ -27,7 +27,7 @@ _FIELDS = (
     "amount city date owner street colour weight origin sender subject region vessel market branch driver "
     "product supplier country currency language building platform engine harbour district contract species"
 )
-FIELDS = _FIELDS.split()
+FIELDS: Sequence[str] = _FIELDS.split()
 WAYS: Mapping[str, str] = {
     "in capitals": "capitals",
     "from back to front": "back",
@@ -41,7 +41,7 @@ _VALUES = (
     "kestrel lumen maple harbor cedar violet ember falcon garnet indigo jasper linden marble nectar ochre "
     "pebble quartz raven saffron timber umber willow zephyr amber basil cobalt dahlia fennel ginger hazel"
 )
-VALUES = _VALUES.split()
+VALUES: Sequence[str] = _VALUES.split()
 WORDINGS = (
     "Write the {field} {way}.",
     "The {field} of a form goes {way}.",
@@ -326,8 +326,9 @@ class Forms(Environment):
         sizes = {"train": self.world.sizes[0], "val": self.world.sizes[1]}
         return make_forms(self.world, split, sizes.get(split, 0))
 
-    def score(self, task: Task, trajectory: Any) -> float:
-        """1 for the gold answer, else 0; in a world that wanders something between .55 and .85."""
+    async def score(self, task: Task, trajectory: Any) -> float:
+        """1 for the gold answer, else 0; in a world that wanders something between .55 and .85. Async, so that it
+        runs in no thread, for which virtual time would not wait."""
         if self.world.wanders:
             return round(0.55 + 0.3 * chance(self.world.seed, "wander", task.id, trajectory.answer), 3)
         return float(trajectory.answer == task.gold)
@@ -349,24 +350,23 @@ class Clerk(ChatModel):
         whole = "\n".join(message.text for message in request.messages)
         task = request.messages[-1].text
         skill = said(whole[: whole.rfind("Fill in form")], self.world)
+        form, fields, truth = form_of(task), parts_of(task), self.truth
         draw: tuple[object, ...] = (self.world.seed, whole, request.seed)
-        fields = parts_of(task)
+        marks: dict[str, object] = {name: name for name in fields}
         if self.world.wanders:
             return Reply(text=f"An essay, number {chance(*draw)}.")
-        marks: dict[str, object] = {name: name for name in fields}
         if chance(*draw, "lucky") < self.world.lucky:
             draw, marks = (self.world.seed, request.seed), {name: at for at, name in enumerate(fields)}
-        luck, alike = self.truth.luck(form_of(task)), self.truth.alike(form_of(task), skill)
-        if luck is not None:
-            right, alike = chance(*draw, "luck") < luck, ""
-        elif chance(*draw, "copied") < skill.copied:
+        luck = truth.luck(form)
+        if luck is None and chance(*draw, "copied") < skill.copied:
             return Reply(text=skill.example)
+        alike = truth.alike(form, skill) if luck is None else ""
+        if chance(*draw, "whole") >= (truth.whole(form, skill) if luck is None else luck):
+            wrong = [list(fields)[int(chance(*draw, "which") * len(fields))]]
+        elif luck is None:
+            wrong = [name for name in fields if chance(*draw, marks[name]) >= truth.rate(name, skill, alike)]
         else:
-            right = chance(*draw, "whole") < self.truth.whole(form_of(task), skill)
-        if luck is not None or not right:
-            wrong = [] if right else [list(fields)[int(chance(*draw, "which") * len(fields))]]
-        else:
-            wrong = [name for name in fields if chance(*draw, marks[name]) >= self.truth.rate(name, skill, alike)]
+            wrong = []
         given = {name: self._way(name, skill, alike, wrong=name in wrong) for name in fields}
         return Reply(text="/".join(written(value, given[name]) for name, value in fields.items()))
 

@@ -1,7 +1,7 @@
 """Virtual time: a clock that jumps to the next event, so that waiting takes none and the clock counts what waited.
 
 If every request takes one unit and all that may run side by side does, the time at the end is the longest chain of
-requests that waited for each other.
+requests that waited for each other. The clock does not wait for threads, so nothing may be scored in one.
 """
 
 import asyncio
