@@ -17,12 +17,12 @@ from peers import RESULTS
 from rewordings import REWORDINGS
 
 from etude.intervals import Arms, permutation
+from etude.published.gate import Race
 from etude.records.summary import Tried
 from etude.sleep.config import NIGHT, SleepSection
 from etude.sleep.improve.confirm import ALPHA, lost_in
 from etude.sleep.tasks.clusters import divide
 from etude.sleep.tasks.mined import MinedTask
-from etude.stages.gate import Race
 
 NOISES = (0.0, 0.2, 0.4)
 SIZES = (2, 5)

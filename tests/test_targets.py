@@ -98,20 +98,6 @@ async def test_where_there_are_several_targets_each_attempts_all_validation_task
     assert len(found.initial_val.scores) == len(found.best_val.scores) == 2 * 20
 
 
-def test_an_epoch_may_be_compared_on_tasks_that_a_target_has_not_attempted(tmp_path: Path) -> None:
-    """Of three targets two have attempted each task after the second epoch."""
-    tasks = make_tasks(None, 50, seed=1)
-    env = ListEnvironment(tasks[:40], tasks[40:], scorer="exact")
-    more: Any = {
-        "targets": [{"model": "simulated:target", "name": name} for name in "abc"],
-        "search": {"failures": 4},
-        "slow_update": {"enabled": True, "samples": 120},
-        "test": {"enabled": False},
-    }
-    summary = Trainer(settings(tmp_path, **more), env=env, skill=Skill(text="")).train()
-    assert (Path(summary.folder) / "epochs/02/gate.json").exists()
-
-
 def test_an_interrupted_run_of_two_targets_ends_as_an_undisturbed_one(tmp_path: Path) -> None:
     whole = train(tmp_path / "whole")
     with pytest.raises(BudgetStop):

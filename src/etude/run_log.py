@@ -4,11 +4,10 @@ from collections.abc import Sequence, Set
 from statistics import fmean
 
 from etude.events import Decided, Notice, RunStarted, Stage, StageFinished, StageStarted
-from etude.records import Attempt, Candidate, Evaluation, Role, TrainState, role_of
+from etude.records import Attempt, Candidate, Evaluation, GateResult, Role, TrainState, role_of
 from etude.records.doubts import Doubt
 from etude.records.summary import Step
 from etude.skill import token_count
-from etude.stages.gate import GateResult
 from etude.stages.reflect import Reflection
 from etude.stages.shared.doubts import Doubts
 from etude.store.provenance import Changes

@@ -222,6 +222,10 @@ class Notices:
     ("config", "named"),
     [
         ({"select": {"edit_budget": 2}}, "'evidence' does not use select.edit_budget"),
+        (
+            {"slow_update": {"enabled": True}, "meta_skill": {"enabled": True}},
+            "'evidence' does not use meta_skill.enabled, slow_update.enabled",
+        ),
         ({"search": {"policy": "paper"}, "train": {"attempts": 2}}, "'paper' does not use train.attempts"),
     ],
 )

@@ -10,13 +10,13 @@ from pydantic import Field
 
 from etude import ListEnvironment, Skill, Task, Trainer, make_config
 from etude.errors import ConfigError, IdentityError
+from etude.published.paper import PaperSearch
+from etude.published.rewrite_first import RewriteFirstSearch
 from etude.records import TrainState
 from etude.records.summary import Span
 from etude.searches import Search, SearchOptions, policy_of
 from etude.searches.evidence import EvidenceSearch
 from etude.searches.forecast import Known, StageWork
-from etude.searches.paper import PaperSearch
-from etude.searches.rewrite_first import RewriteFirstSearch
 from etude.stages.evaluation import evaluate
 from etude.testing import ScriptedModel, SearchContract
 from etude.workbench import Workbench

@@ -358,25 +358,3 @@ def test_a_line_is_accused_by_tasks_that_passed_in_the_step_in_which_it_entered(
 
     run(tmp_path, solves, "Bad.", "Useless.")
     assert "Bad." not in sorted((tmp_path / "run/skills").iterdir())[-1].read_text()
-
-
-@pytest.mark.parametrize(("guidance", "action"), [("Mind the gap.", "accepted"), ("Be careful.", "rejected")])
-def test_a_slow_update_has_to_mend_a_failure_too(tmp_path, guidance: str, action: str) -> None:
-    """The first epoch mends five tasks, the second five more, and guidance the next five."""
-
-    def solves(number: int, skill: str) -> bool:
-        needed = ("Rule 0.", "Rule 1.", "Mind the gap.", "Nothing.")[number // 5] if number < 20 else ""
-        return needed in skill
-
-    class Guiding(Optimizer):
-        def _answer(self, request: ChatRequest) -> str:
-            if request.messages[1].text.startswith("# Previous skill"):
-                return json.dumps({"reasoning": "because", "guidance": guidance})
-            return super()._answer(request)
-
-    slow = {"slow_update": {"enabled": True, "samples": 30}}
-    run(tmp_path, solves, epochs=2, reader=Guiding(*RULES[:2]), more=slow)
-    gate = json.loads((tmp_path / "run/epochs/02/gate.json").read_text())
-    proof = json.loads((tmp_path / "run/epochs/02/proof.json").read_text())
-    assert (gate["origin"], gate["action"]) == ("slow_update", action)
-    assert bool(proof["fixed"]) is (action == "accepted")

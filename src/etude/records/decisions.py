@@ -87,6 +87,13 @@ class Verdict(Record):
     """Those that decided, in their fixed order."""
 
 
+class GateResult(Record):
+    """A verdict, and the candidate's evaluation when it was completed."""
+
+    verdict: Verdict
+    evaluation: Evaluation | None = None
+
+
 Standing = Literal["proved", "trusted", "not tested"]
 """How a line is known to help. `proved`: the contest of its own edit, against the skill without it, was won.
 `trusted`: it entered on less. `not tested`: nothing was tried."""

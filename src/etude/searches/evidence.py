@@ -3,30 +3,37 @@
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from functools import partial
 from math import log
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from pydantic import Field
 
 from etude.concurrency import together
 from etude.config import TrainConfig, another_trial_tells
 from etude.errors import ConfigError
-from etude.records import AppliedEdit, Attempt, Candidate, Edit, EditEvidence, Skill, Task, TrainState, Verdict
+from etude.records import (
+    AppliedEdit,
+    Attempt,
+    Candidate,
+    Edit,
+    EditEvidence,
+    GateResult,
+    Skill,
+    Task,
+    TrainState,
+    Verdict,
+)
 from etude.searches.base import Search, SearchOptions
-from etude.searches.epochs import end_epoch
 from etude.searches.evidence_forecast import evidence_forecast
 from etude.searches.forecast import Known, StageWork
 from etude.searches.hand_out import validated
 from etude.searches.undo import audited, without_harm
 from etude.skill import apply_edit, apply_edits, token_count
-from etude.stages.aggregate import unite
-from etude.stages.gate import GateResult
 from etude.stages.proof import ProofInput, Variant, prove
 from etude.stages.reflect import Context, Reflection, after_reflection, is_silent, reflect
 from etude.stages.shared.copies import Copies
 from etude.stages.shared.history import measured, noted
-from etude.stages.shared.longitudinal import Pair
 from etude.stages.shared.rollout import PlannedAttempt
-from etude.stages.shared.statements import LeftOut, names_one, single_statements
+from etude.stages.shared.statements import LeftOut, names_one, single_statements, unite
 from etude.stages.state import after_proof, after_rollout
 from etude.workbench import Workbench
 
@@ -46,8 +53,6 @@ _WITNESSES = 6
 """Solved tasks that an edit must not lose which takes lines away, at most: two for each edit that brought one."""
 _FRESH = 1_000
 """With `train.fresh_attempts`, the trials of an epoch begin with so many for each epoch before."""
-
-Origin = Literal["step", "slow_update"]
 
 
 class EvidenceOptions(SearchOptions):
@@ -71,14 +76,13 @@ class Proposed(NamedTuple):
 
     edits: Sequence[Edit]
     variant: Variant
-    origin: Origin = "step"
 
     def candidate(self, kept: Sequence[int], evidence: Sequence[EditEvidence]) -> Candidate:
         """With the fates of the edits and why. Where none stays it is what was tested: all of them."""
         everything = range(len(self.edits))
         return Candidate(
             skill=self.variant(kept or everything),
-            origin=self.origin,
+            origin="step",
             edits=tuple(
                 AppliedEdit(
                     edit=one.edit, fate="applied" if number in kept else "dropped", detail=one.why(number in kept)
@@ -99,11 +103,12 @@ class EvidenceSearch(Search):
             "gate.no_regression",
             "gate.racing",
             "gate.remeasure",
+            "meta_skill",
             "reflect.appendix_limit",
             "reflect.failure_only",
             "reflect.minibatch_size",
             "select",
-            "slow_update.gate",
+            "slow_update",
             "train.accumulation",
             "train.attempts",
             "train.batch_size",
@@ -143,22 +148,7 @@ class EvidenceSearch(Search):
                 yield undone
             state = undone
 
-        async def proved(state: TrainState, candidate: Candidate, pairs: Sequence[Pair]) -> TrainState:
-            failures = [pair.current for pair in pairs if not pair.current.solved]
-            if not failures:
-                return self._skip(state, f"epochs/{epoch:02d}", "no compared task fails", origin="slow_update")
-            attempts = [pair.current for pair in pairs]
-            state = noted(state, attempts, measured(state, self._config.gate), state.step)
-            guidance = Edit(op="rewrite", content=candidate.skill.text, cites=tuple(a.id for a in failures))
-
-            def variant(numbers: Sequence[int]) -> Skill:
-                return candidate.skill if numbers else state.current
-
-            return await self._prove(
-                state, f"epochs/{epoch:02d}", Proposed([guidance], variant, "slow_update"), failures
-            )
-
-        yield await end_epoch(self._bench, self.log, state, epoch, proved)
+        yield state
 
     def gives_up(self, epoch: int, idle: int) -> bool:
         # Of several targets, some fail tasks in each epoch for want of a rule by which another would do worse: a
@@ -262,7 +252,7 @@ class EvidenceSearch(Search):
         settings = self._config.reflect.model_copy(update={"failure_only": True, "minibatch_size": size})
         told, before = self._bench.told, state.tallies[:-1]
         context = Context(state.current, _PROPOSED, state.ledger, earlier, told=told, tallies=before)
-        optimizer = self._bench.optimizer(state.meta_skill)
+        optimizer = self._bench.optimizer()
         readings = await together(
             reflect(optimizer, attempts, context, settings, seed + number) for number in range(_READINGS)
         )
@@ -345,9 +335,9 @@ class EvidenceSearch(Search):
         solved = [state.earlier[name] for name in names if name in state.earlier and state.earlier[name].solved]
         return [attempt.task for attempt in solved][:_WITNESSES]
 
-    def _skip(self, state: TrainState, place: str, why: str, origin: Origin = "step") -> TrainState:
+    def _skip(self, state: TrainState, place: str, why: str) -> TrainState:
         """There is nothing to test."""
-        candidate = Candidate(skill=state.current, origin=origin)
+        candidate = Candidate(skill=state.current, origin="step")
         self.log.made(place, state, candidate, why)
         after = state.model_copy(update={"skipped": state.skipped + 1})
         self.log.decided(place, (state, after), candidate, None, why)

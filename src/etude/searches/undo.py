@@ -3,10 +3,9 @@
 import random
 
 from etude.config import another_trial_tells
-from etude.records import AppliedEdit, Attempt, Candidate, TrainState, Verdict
+from etude.records import AppliedEdit, Attempt, Candidate, GateResult, TrainState, Verdict
 from etude.run_log import RunLog, counted
 from etude.skill import apply_edits
-from etude.stages.gate import GateResult
 from etude.stages.harm import find_harm
 from etude.stages.shared.history import measured, noted
 from etude.stages.shared.rollout import PlannedAttempt

@@ -1,10 +1,11 @@
-"""Edits made ready for testing one by one: one statement is one edit, and none names a task."""
+"""Edits made ready: what says the same is one edit, one statement is one edit, and none names a task."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from etude.records import Edit, Record
+from etude.stages.shared.proposals import folded
 
 _ITEM = re.compile(r"^(?:[-*+]|\d{1,3}[.)])\s", re.MULTILINE)
 
@@ -16,6 +17,28 @@ class LeftOut(Record):
     why: str
     faulty: bool = False
     """The optimizer is to blame: the edit copies a task, or names a place that there is not."""
+
+
+def unite(edits: Sequence[Edit]) -> tuple[Edit, ...]:
+    """Merge edits that differ in case, blanks and punctuation only: the first stays, citations are united."""
+    united: list[Edit] = []
+    for edit in edits:
+        twin = next((i for i, other in enumerate(united) if same(edit, other)), None)
+        if twin is None:
+            united.append(edit)
+        else:
+            united[twin] = citing(united[twin], edit.cites)
+    return tuple(united)
+
+
+def same(one: Edit, other: Edit) -> bool:
+    """The same text. Likeness would not do: "use" and "do not use" are nearly alike, and so are "x > 5", "x < 5"."""
+    return (one.op, one.target) == (other.op, other.target) and folded(one.content) == folded(other.content)
+
+
+def citing(edit: Edit, more: Sequence[str]) -> Edit:
+    """The edit with further citations."""
+    return edit.model_copy(update={"cites": tuple(dict.fromkeys((*edit.cites, *more)))})
 
 
 def single_statements(edit: Edit) -> tuple[Edit, ...]:

@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 from etude.config.sections import SelectSection
 from etude.errors import UnusableReply
+from etude.published.edit_rows import edit_row
 from etude.records import Attempt, LedgerEntry, Patch, Skill
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
-from etude.stages.shared.render import edit_row, fence, ledger_block, skill_block
+from etude.stages.shared.render import fence, ledger_block, skill_block
 
 
 class EditBudget(NamedTuple):

@@ -1,20 +1,18 @@
 """The end of an epoch: slow update, then meta skill, from the second epoch on."""
 
-from collections.abc import Awaitable, Callable, Sequence
-
-from etude.records import Candidate, TrainState
+from etude.published.acceptance import Acceptance
+from etude.published.longitudinal import compare_epochs
+from etude.published.meta_skill import meta_skill
+from etude.published.slow_update import slow_update
+from etude.records import TrainState
 from etude.run_log import RunLog
 from etude.skill import token_count
-from etude.stages.meta_skill import meta_skill
-from etude.stages.shared.longitudinal import Pair, compare_epochs
-from etude.stages.slow_update import slow_update
 from etude.workbench import Workbench
 
-Try = Callable[[TrainState, Candidate, Sequence[Pair]], Awaitable[TrainState]]
-"""What a search does with the slow update's candidate, given the tasks it answers under both skills."""
 
-
-async def end_epoch(bench: Workbench, log: RunLog, state: TrainState, epoch: int, try_out: Try) -> TrainState:
+async def end_epoch(
+    bench: Workbench, log: RunLog, state: TrainState, epoch: int, acceptance: Acceptance
+) -> TrainState:
     """Compare the skill with that of the epoch before; there is nothing to compare when they are the same."""
     config, previous, current = bench.config, state.epoch_skill, state.current
     optimizer = bench.optimizer()
@@ -36,7 +34,7 @@ async def end_epoch(bench: Workbench, log: RunLog, state: TrainState, epoch: int
         candidate = await slow_update(optimizer, previous, current, pairs, limit)
         if candidate is not None:
             log.changes.tried([attempt for pair in pairs for attempt in (pair.previous, pair.current)])
-            state = await try_out(state, candidate, pairs)
+            state = await acceptance.guided(state, candidate)
     log.end("slow_update", state.step, f"{len(pairs)} tasks compared")
     if config.meta_skill.enabled and pairs:
         log.begin("meta_skill", state.step, epoch)

@@ -4,9 +4,9 @@ import pytest
 from stages_doubles import Desk, append, attempt
 
 from etude.errors import OutageStop, TransientError
+from etude.published.longitudinal import Pair
+from etude.published.meta_skill import meta_skill
 from etude.records import LedgerEntry, Skill
-from etude.stages.meta_skill import meta_skill
-from etude.stages.shared.longitudinal import Pair
 from etude.stages.shared.render import fence
 
 BEFORE, AFTER = Skill(text="Be exact.\n"), Skill(text="Be exact. Sort.\n")

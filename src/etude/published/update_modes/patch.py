@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from etude.errors import UnusableReply
+from etude.published.edit_rows import edit_row
+from etude.published.update_modes.base import UpdateMode
 from etude.records import AppliedEdit, Candidate, Edit, Skill
 from etude.skill import apply_edits
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from etude.stages.shared.proposals import Forms, PatchReply
-from etude.stages.shared.render import edit_row, fence, skill_block
-from etude.stages.update_modes.base import UpdateMode
+from etude.stages.shared.render import fence, skill_block
 
 
 class _Anchor(ReplyForm):

@@ -7,10 +7,13 @@ import asyncio
 from collections.abc import AsyncGenerator
 from typing import ClassVar
 
+from etude.published.acceptance import Acceptance
+from etude.published.epochs import end_epoch
+from etude.published.proposer import Proposer, batches_of
+from etude.published.update_modes import update_mode
 from etude.records import TrainState
 from etude.records.summary import Span
 from etude.searches.base import Search, SearchOptions, give_up
-from etude.searches.epochs import end_epoch
 from etude.searches.forecast import (
     NOTHING,
     Known,
@@ -23,8 +26,6 @@ from etude.searches.forecast import (
     step_calls,
     validated,
 )
-from etude.searches.steps import Acceptance, Proposer, batches_of
-from etude.stages.update_modes import update_mode
 from etude.workbench import Workbench
 
 _EVALUATED, _EVALUATED_EPOCHS = 1 / 3, 4
@@ -88,4 +89,4 @@ class PaperSearch(Search):
             state, candidate, why_not = await self._proposer.make(state.model_copy(update=place), read)
             state = await self._acceptance.decide(state, candidate, f"steps/{state.step:04d}", why_not=why_not)
             yield state
-        yield await end_epoch(self._bench, self.log, state, epoch, self._acceptance.guided)
+        yield await end_epoch(self._bench, self.log, state, epoch, self._acceptance)

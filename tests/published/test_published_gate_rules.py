@@ -6,8 +6,8 @@ import pytest
 from stages_doubles import ToldAgent, evaluation, knows, make_rollout, tasks
 
 from etude.config import GateSection
+from etude.published.gate import decide
 from etude.records import Skill, Task
-from etude.stages.gate import decide
 
 NEW = Skill(text="new")
 

@@ -13,19 +13,12 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from etude.config import GateSection
-from etude.records import Attempt, Evaluation, Record, Skill, Task, Tested, Verdict, digest
+from etude.records import Attempt, Evaluation, GateResult, Skill, Task, Tested, Verdict, digest
 from etude.skill import token_count
 from etude.stages.shared.rollout import Rollout, too_many_voids
 
 _NAMED = 3
 """Most tasks that a reason names."""
-
-
-class GateResult(Record):
-    """A verdict, and the candidate's evaluation when it was completed."""
-
-    verdict: Verdict
-    evaluation: Evaluation | None = None
 
 
 class _Seen(NamedTuple):

@@ -7,8 +7,8 @@ import pytest
 from stages_doubles import Desk, append
 
 from etude.errors import OutageStop, TransientError
+from etude.published.update_modes.patch import InPlace
 from etude.records import Candidate, Edit, Skill
-from etude.stages.update_modes.patch import InPlace
 
 TEXT = "Be exact.\n\n- Sort by date.\n- Round to cents.\n"
 GUARDED = TEXT + "\n<!-- etude:begin slow_update -->\nKeep this.\n<!-- etude:end slow_update -->\n"

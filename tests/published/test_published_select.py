@@ -4,8 +4,8 @@ import pytest
 from stages_doubles import Desk, append
 
 from etude.errors import OutageStop, TransientError
+from etude.published.select import select
 from etude.records import Patch, Skill
-from etude.stages.select import select
 
 SKILL = Skill(text="Be exact.\n")
 PATCH = Patch(edits=(append("zero", "a"), append("one", "a", "b"), append("two"), append("three", "a", "b", "c")))

@@ -7,10 +7,13 @@ ablation), so it is tried before anything else is paid for.
 from collections.abc import AsyncGenerator
 from typing import ClassVar
 
+from etude.published.acceptance import Acceptance
+from etude.published.epochs import end_epoch
+from etude.published.proposer import Batch, Proposer, batches_of
+from etude.published.update_modes import UPDATE_MODES
 from etude.records import TrainState
 from etude.records.summary import Span
 from etude.searches.base import Search, SearchOptions
-from etude.searches.epochs import end_epoch
 from etude.searches.forecast import (
     NOTHING,
     Known,
@@ -23,8 +26,6 @@ from etude.searches.forecast import (
     step_calls,
     validated,
 )
-from etude.searches.steps import Acceptance, Batch, Proposer, batches_of
-from etude.stages.update_modes import UPDATE_MODES
 from etude.workbench import Workbench
 
 
@@ -92,7 +93,7 @@ class RewriteFirstSearch(Search):
             state, candidate, why_not = await proposer.make(state, read)
             state = await self._acceptance.decide(state, candidate, f"steps/{state.step:04d}", why_not=why_not)
             yield state
-        yield await end_epoch(self._bench, self.log, state, epoch, self._acceptance.guided)
+        yield await end_epoch(self._bench, self.log, state, epoch, self._acceptance)
 
     def _settled(self, state: TrainState) -> bool:
         """There is nothing left to gain: every validation task is solved, and only more is accepted; without

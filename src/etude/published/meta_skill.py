@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from etude.errors import UnusableReply
+from etude.published.longitudinal import Pair, pairs_block, skills_block
 from etude.records import LedgerEntry, Skill
-from etude.stages.shared.longitudinal import Pair, pairs_block, skills_block
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from etude.stages.shared.render import fence, ledger_block
 

@@ -12,8 +12,8 @@ from stages_doubles import AnswersEnv, ToldAgent, evaluation, knows, make_rollou
 
 from etude.config import GateSection
 from etude.errors import VoidStop
+from etude.published.gate import Race, decide, race_order, reason_not_to_evaluate
 from etude.records import Evaluation, Score, Skill, Task
-from etude.stages.gate import Race, decide, race_order, reason_not_to_evaluate
 from memory_doubles import MemoryJournal
 from rows import rows
 

@@ -11,14 +11,15 @@ from stages_doubles import Desk, append
 from etude.config import make_config
 from etude.errors import ConfigError, OutageStop, TransientError
 from etude.prompts import Prompts
+from etude.published.update_modes import UPDATE_MODES, UpdateMode, update_mode
+from etude.published.update_modes.appendix import reminders_in
+from etude.published.update_modes.forms import DocumentReply, RoutedReply, SuggestionsReply
+from etude.published.update_modes.patch import InPlace
+from etude.published.update_modes.rewriting import FullRewrite, RewriteFromSuggestions
+from etude.published.update_modes.skill_aware import SkillAware
 from etude.records import Candidate, Edit, Skill
 from etude.skill import Document
-from etude.stages.shared.proposals import DocumentReply, PatchReply, RoutedReply, SuggestionsReply
-from etude.stages.update_modes import UPDATE_MODES, UpdateMode, update_mode
-from etude.stages.update_modes.appendix import reminders_in
-from etude.stages.update_modes.patch import InPlace
-from etude.stages.update_modes.rewriting import FullRewrite, RewriteFromSuggestions
-from etude.stages.update_modes.skill_aware import SkillAware
+from etude.stages.shared.proposals import PatchReply
 
 REGION = "<!-- etude:begin slow_update -->\nKeep this.\n<!-- etude:end slow_update -->\n"
 TEXT = f"---\nname: s\ndescription: d\n---\n\n# Sums\n\n- Add all rows.\n\n{REGION}"

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from etude.errors import UnusableReply
+from etude.published.longitudinal import Pair, pairs_block, skills_block
 from etude.records import Candidate, Edit, Skill
 from etude.skill import Document, apply_edits
-from etude.stages.shared.longitudinal import Pair, pairs_block, skills_block
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from etude.stages.shared.render import fence
 

@@ -7,10 +7,12 @@ from typing import TypeVar
 from etude.concurrency import together
 from etude.config.sections import AggregateSection
 from etude.errors import UnusableReply
+from etude.published.edit_rows import patches_block
 from etude.records import Edit, Patch, Skill
 from etude.stages.shared.optimizer import Optimizer
-from etude.stages.shared.proposals import PatchReply, Proposals, folded, valid_edits
-from etude.stages.shared.render import patches_block, skill_block
+from etude.stages.shared.proposals import PatchReply, Proposals, valid_edits
+from etude.stages.shared.render import skill_block
+from etude.stages.shared.statements import citing, same, unite
 
 G = TypeVar("G")
 
@@ -45,27 +47,6 @@ async def aggregate(
         patches_block("Second patch: from successes", [successes]),
     ]
     return await merger.merge("merge_final", sections, [failures, successes])
-
-
-def unite(edits: Sequence[Edit]) -> tuple[Edit, ...]:
-    """Merge edits that differ in case, blanks and punctuation only: the first stays, citations are united."""
-    united: list[Edit] = []
-    for edit in edits:
-        twin = next((i for i, other in enumerate(united) if _same(edit, other)), None)
-        if twin is None:
-            united.append(edit)
-        else:
-            united[twin] = _citing(united[twin], edit.cites)
-    return tuple(united)
-
-
-def _same(one: Edit, other: Edit) -> bool:
-    """The same text. Likeness would not do: "use" and "do not use" are nearly alike, and so are "x > 5", "x < 5"."""
-    return (one.op, one.target) == (other.op, other.target) and folded(one.content) == folded(other.content)
-
-
-def _citing(edit: Edit, more: Sequence[str]) -> Edit:
-    return edit.model_copy(update={"cites": tuple(dict.fromkeys((*edit.cites, *more)))})
 
 
 @dataclass(frozen=True)
@@ -112,13 +93,13 @@ class _Merger:
         known = [cite for edit in given for cite in edit.cites]
         # Support is what the proposals cited, so an edit that came through the merge unchanged keeps all of it.
         credited = [
-            _citing(edit, known if self.form.whole else _cites_of_twins(edit, given)) for edit in reply.proposed()
+            citing(edit, known if self.form.whole else _cites_of_twins(edit, given)) for edit in reply.proposed()
         ]
         kept, uncited = valid_edits(credited, known)
         # What a merge proposes without citations rests on all that it was given.
-        united = unite([*kept, *(_citing(edit, known) for edit in uncited)])
+        united = unite([*kept, *(citing(edit, known) for edit in uncited)])
         return Patch(edits=united, reasoning=reply.reasoning)
 
 
 def _cites_of_twins(edit: Edit, given: Sequence[Edit]) -> list[str]:
-    return [cite for other in given if _same(edit, other) for cite in other.cites]
+    return [cite for other in given if same(edit, other) for cite in other.cites]

@@ -4,10 +4,10 @@ import pytest
 from stages_doubles import Desk, append, attempt
 
 from etude.errors import OutageStop, TransientError
+from etude.published.longitudinal import Pair
+from etude.published.slow_update import REGION, slow_update
 from etude.records import Edit, Skill
 from etude.skill import Document, apply_edits
-from etude.stages.shared.longitudinal import Pair
-from etude.stages.slow_update import REGION, slow_update
 
 BEFORE = Skill(text="Be exact.\n")
 AFTER = Skill(name="dates", text="---\nname: dates\ndescription: d\n---\nBe exact.\n\n- Sort by date.\n")

@@ -3,9 +3,10 @@
 import json
 
 from etude.errors import UnusableReply
+from etude.published.edit_rows import edit_row
 from etude.records import Edit, Patch, Skill
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
-from etude.stages.shared.render import edit_row, fence, skill_block
+from etude.stages.shared.render import fence, skill_block
 
 
 class _Ranking(ReplyForm):

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from etude.errors import UnusableReply
+from etude.published.edit_rows import edit_row
+from etude.published.update_modes.base import UpdateMode
+from etude.published.update_modes.forms import DocumentReply, SuggestionsReply
 from etude.records import AppliedEdit, Candidate, Edit, Skill
 from etude.skill import Document
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
-from etude.stages.shared.proposals import DocumentReply, Forms, SuggestionsReply
-from etude.stages.shared.render import edit_row, fence, skill_block
-from etude.stages.update_modes.base import UpdateMode
+from etude.stages.shared.proposals import Forms
+from etude.stages.shared.render import fence, skill_block
 
 
 class FullRewrite(UpdateMode):

@@ -8,8 +8,8 @@ from stages_doubles import Desk, append, attempt
 from etude.config import make_config
 from etude.config.sections import SelectSection
 from etude.errors import OutageStop, TransientError
+from etude.published.schedules import EditBudget, Evidence, Schedule, edit_budget
 from etude.records import LedgerEntry, Patch, Skill
-from etude.stages.schedules import EditBudget, Evidence, Schedule, edit_budget
 
 SCHEDULES = ("constant", "linear", "cosine")
 

@@ -7,8 +7,8 @@ from stages_doubles import ToldAgent, attempt, make_rollout, tasks
 
 from etude.config.sections import SlowUpdateSection
 from etude.errors import VoidStop
+from etude.published.longitudinal import Pair, compare_epochs, pairs_block, skills_block
 from etude.records import Skill, Task
-from etude.stages.shared.longitudinal import Pair, compare_epochs, pairs_block, skills_block
 from memory_doubles import MemoryJournal
 
 BEFORE, AFTER = Skill(text="before"), Skill(text="after")

@@ -3,9 +3,9 @@
 import pytest
 from stages_doubles import Desk
 
+from etude.published.update_modes.appendix import add_reminders, consolidate, reminders_in
 from etude.records import Edit
 from etude.skill import Document
-from etude.stages.update_modes.appendix import add_reminders, consolidate, reminders_in
 from rows import rows
 
 TEXT = "# Sums\n\n- Add all rows.\n"

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
+from etude.published.update_modes.appendix import add_reminders, consolidate, reminders_in
+from etude.published.update_modes.forms import RoutedReply
+from etude.published.update_modes.patch import InPlace
 from etude.records import Candidate, Edit, Skill
 from etude.skill import Document
 from etude.stages.shared.optimizer import Optimizer
-from etude.stages.shared.proposals import Forms, PatchReply, RoutedReply
-from etude.stages.update_modes.appendix import add_reminders, consolidate, reminders_in
-from etude.stages.update_modes.patch import InPlace
+from etude.stages.shared.proposals import Forms, PatchReply
 
 
 class SkillAware(InPlace):
