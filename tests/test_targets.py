@@ -54,8 +54,6 @@ def test_a_skill_for_two_targets_with_contradicting_needs_is_worse_for_neither_t
     for model in ("target", "target-contrary"):
         assert true_score(text, TASKS[80:], model) > true_score("", TASKS[80:], model)
     assert [each.target for each in summary.targets] == NAMES
-    assert summary.forecast is not None
-    assert summary.cost.target_calls <= summary.forecast.target_calls.high
     assert summary.test_gain is not None
     assert summary.test_gain.n == 30
     assert any(line.split() == ["", *NAMES][1:] for line in summary_lines(summary))

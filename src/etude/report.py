@@ -7,7 +7,7 @@ from typing import NamedTuple
 from etude.events import RunFinished
 from etude.records import Evaluation, TrainState
 from etude.records.doubts import Doubt
-from etude.records.summary import Comparison, Cost, Forecast, Interval, NoSkill, SkillScores, Step, Summary
+from etude.records.summary import Comparison, Cost, Interval, NoSkill, SkillScores, Step, Summary
 from etude.stages.evaluation import score_of
 from etude.store.provenance import Changes
 from etude.store.views import SUMMARY
@@ -20,8 +20,6 @@ class Measured(NamedTuple):
     initial_val: Evaluation | None
     comparison: Comparison | None = None
     """Of the initial and the best skill on the test tasks."""
-    forecast: Forecast | None = None
-    """What was expected before anything was sent."""
     changes: Changes | None = None
     """What changed the skill."""
     curve: Sequence[Step] = ()
@@ -84,7 +82,6 @@ def report(
         doubts=measured.doubts,
         stopped=stopped,
         cost=_cost(bench, seconds),
-        forecast=measured.forecast,
     )
     path = bench.folder.write_json(SUMMARY, summary)
     bench.emit(RunFinished(stopped=stopped or "", summary=str(path)))

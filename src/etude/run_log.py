@@ -35,8 +35,8 @@ class RunLog:
         """Step by step."""
         self._batch: float | None = None
 
-    def started(self, calls: int = 0) -> None:
-        """The run begins or resumes; it is expected to make this many calls."""
+    def started(self) -> None:
+        """The run begins or resumes."""
         bench = self._bench
         models: dict[Role, str] = {}
         for place, model in bench.models.items():
@@ -50,7 +50,6 @@ class RunLog:
                 steps=self._steps,
                 resumed=bench.resumed,
                 simulated=bench.simulated,
-                calls=calls,
                 models=models,
             )
         )

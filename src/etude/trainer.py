@@ -21,7 +21,6 @@ from etude.records import TrainState, brief
 from etude.records.summary import Comparison, NoSkill, Summary
 from etude.report import Measured, report
 from etude.searches import search_of
-from etude.searches.estimate import forecast_run
 from etude.workbench import Given, Workbench, check_given, takes_given
 
 
@@ -86,7 +85,6 @@ class _Run:
         self._state = TrainState(
             current=bench.skill, best=bench.skill, ledger=tuple(past.ledger), epoch_skill=past.skill
         )
-        self._forecast = forecast_run(bench)
         self._comparison: Comparison | None = None
         self._no_skill: NoSkill | None = None
         self._started, self._facts = time.monotonic(), bench.folder.journal.counts()
@@ -94,8 +92,7 @@ class _Run:
     async def train(self) -> Summary:
         """The loop. What an epoch does is the search policy's."""
         try:
-            expected = (self._forecast.target_calls, self._forecast.optimizer_calls, self._forecast.judge_calls)
-            self._log.started(round(sum(span.low + span.high for span in expected) / 2))
+            self._log.started()
             idle = 0
             for epoch in range(1, self._bench.config.train.epochs + 1):
                 before = self._state.current
@@ -133,8 +130,7 @@ class _Run:
     def _report(self, *, stopped: str | None) -> Summary:
         log, none = self._log, self._no_skill
         doubts = (*self._bench.doubts, *log.doubts.found)
-        known = self._state.initial_val, self._comparison, self._forecast
-        measured = Measured(*known, log.changes, log.curve, none, doubts)
+        measured = Measured(self._state.initial_val, self._comparison, log.changes, log.curve, none, doubts)
         worked = self._bench.folder.journal.counts() != self._facts
         seconds = time.monotonic() - self._started if worked else None
         return report(self._bench, self._state, measured, stopped, seconds)

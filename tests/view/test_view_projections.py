@@ -41,7 +41,7 @@ def run(request: pytest.FixtureRequest) -> Path:
 
 def test_the_band_has_the_numbers_of_the_summary_and_of_the_account(run: Path) -> None:
     page, summary = document(run), json.loads((run / "summary.json").read_text())
-    for name in ("verdict", "initial", "best", "test_gain", "no_skill", "settle", "forecast"):
+    for name in ("verdict", "initial", "best", "test_gain", "no_skill", "settle"):
         assert page[name] == summary[name]
     calls, tokens = asked(run, "SELECT COUNT(*), SUM(input_tokens) + SUM(output_tokens) FROM spend")[0]
     assert (page["calls"], page["tokens"], page["state"]) == (calls, tokens, "finished")

@@ -8,36 +8,18 @@ from collections.abc import AsyncGenerator
 from typing import ClassVar
 
 from etude.published.acceptance import Acceptance
+from etude.published.counts import analyses, between_epochs, parts, step_calls, validated
 from etude.published.epochs import end_epoch
 from etude.published.proposer import Proposer, batches_of
 from etude.published.update_modes import update_mode
 from etude.records import TrainState
-from etude.records.summary import Span
-from etude.searches.base import Search, SearchOptions, give_up
-from etude.searches.forecast import (
-    NOTHING,
-    Known,
-    StageWork,
-    attempted,
-    between_epochs,
-    exactly,
-    final_test,
-    parts,
-    step_calls,
-    validated,
-)
+from etude.searches.base import Known, Search, SearchOptions, StageWork, between, give_up
 from etude.workbench import Workbench
-
-_EVALUATED, _EVALUATED_EPOCHS = 1 / 3, 4
-"""Share of the steps that have a candidate worth evaluating, at least, and the epochs that this is said of."""
-_RACED = 0.5
-"""Share of a validation that a lost race takes, at least, unless more is known."""
 
 
 class PaperSearch(Search):
     """Every step makes one candidate, which has to score strictly higher on validation than the current skill."""
 
-    baseline: ClassVar[bool] = True
     ignores: ClassVar[frozenset[str]] = frozenset({"train.attempts"})
 
     def __init__(self, bench: Workbench, options: SearchOptions) -> None:
@@ -47,27 +29,19 @@ class PaperSearch(Search):
 
     @classmethod
     def forecast(cls, known: Known, options: SearchOptions) -> tuple[StageWork, ...]:
-        """Baseline, then in each step a batch, its analyses, a selection and a validation that may end early."""
-        config, train, val = known.config, known.tasks["train"], known.tasks["val"]
-        epochs, gate = config.train.epochs, config.gate
-        steps_of_epoch = parts(train, known.size)
-        steps = epochs * steps_of_epoch
-        guided = epochs - 1 if config.slow_update.enabled else 0
-        evaluated = _EVALUATED if known.failing is None else min(_EVALUATED, known.failing_span.low)
-        candidates = Span(low=evaluated * min(epochs, _EVALUATED_EPOCHS) * steps_of_epoch, high=steps + guided)
-        least = val
-        if gate.enabled and gate.racing:
-            least = min(val, round(val * (_RACED if known.failing is None else max(0.1, _RACED * known.failing))))
-            least = min(least, 1) if gate.no_regression else least  # the first task that scores lower ends the race
-        tried = train * (epochs if config.train.fresh_attempts else 1)
-        checked = Span(low=candidates.low * least, high=validated(known, candidates.high))
+        """Baseline, then in each step the attempts of a batch, its analyses, and a validation unless nothing is to be
+        evaluated."""
+        config, tasks, val = known.config, known.tasks["train"], known.tasks["val"]
+        epochs, batch, several = config.train.epochs, config.train.batch_size, config.train.accumulation
+        steps, batches = epochs * parts(tasks, batch * several), epochs * parts(tasks, batch)
+        read = 0 if config.reflect.failure_only else batches
+        asked = steps * step_calls(known, several * analyses(known, min(batch, tasks)))
         return (
-            attempted(known, "baseline", exactly(val), exactly(1)),
-            attempted(known, "rollout", Span(low=tried, high=train * epochs), exactly(steps)),
-            StageWork("analyses", NOTHING, step_calls(known, steps), NOTHING, Span(low=2 * steps, high=6 * steps)),
-            attempted(known, "gate", checked, candidates),
+            StageWork("baseline", between(val, val)),
+            StageWork("rollout", between(tasks * (epochs if config.train.fresh_attempts else 1), tasks * epochs)),
+            StageWork("analyses", between(0, 0), between(read, asked)),
+            StageWork("gate", between(0, validated(known, steps))),
             *between_epochs(known),
-            final_test(known),
         )
 
     @property

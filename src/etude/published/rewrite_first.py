@@ -5,27 +5,14 @@ ablation), so it is tried before anything else is paid for.
 """
 
 from collections.abc import AsyncGenerator
-from typing import ClassVar
 
 from etude.published.acceptance import Acceptance
+from etude.published.counts import analyses, between_epochs, parts, step_calls, validated
 from etude.published.epochs import end_epoch
 from etude.published.proposer import Batch, Proposer, batches_of
 from etude.published.update_modes import UPDATE_MODES
 from etude.records import TrainState
-from etude.records.summary import Span
-from etude.searches.base import Search, SearchOptions
-from etude.searches.forecast import (
-    NOTHING,
-    Known,
-    StageWork,
-    attempted,
-    between_epochs,
-    exactly,
-    final_test,
-    parts,
-    step_calls,
-    validated,
-)
+from etude.searches.base import Known, Search, SearchOptions, StageWork, between
 from etude.workbench import Workbench
 
 
@@ -37,8 +24,6 @@ class RewriteFirstSearch(Search):
     every training task is solved.
     """
 
-    baseline: ClassVar[bool] = True
-
     def __init__(self, bench: Workbench, options: SearchOptions) -> None:
         super().__init__(bench, options)
         self._validates = bench.config.gate.enabled and bool(bench.tasks["val"])
@@ -46,34 +31,27 @@ class RewriteFirstSearch(Search):
 
     @classmethod
     def forecast(cls, known: Known, options: SearchOptions) -> tuple[StageWork, ...]:
-        """At most a rewrite and what `paper` does. At least the baseline, where the skill may solve validation
-        already; without validation, all training tasks and the rewrite."""
-        config, val = known.config, known.tasks["val"]
-        tries = known.tasks["train"] * config.train.attempts
-        validates = config.gate.enabled and val > 0
-        steps = cls._steps(
-            config.train.epochs, known.tasks["train"], config.train.batch_size * config.train.accumulation
-        )
-        once = 0 if validates else 1
-        calls = Span(low=once, high=2 * step_calls(known, steps).high + 1)
-        rollout = Span(low=once * tries, high=tries * config.train.epochs)
+        """At least the baseline, where the skill may solve validation already, or without validation a first visit to
+        all tasks. At most a rewrite, and what `paper` does."""
+        train, tasks, val = known.config.train, known.tasks["train"], known.tasks["val"]
+        validates = known.config.gate.enabled and val > 0
+        tries, epochs, several = tasks * train.attempts, train.epochs, train.accumulation
+        later = (epochs - 1) * parts(tasks, train.batch_size * several)
+        again = 2 if train.attempts > 1 else 1  # where what differs teaches nothing, all of it is read
+        batch = several * analyses(known, min(train.batch_size, tasks) * train.attempts)
+        first, others = (step_calls(known, again * read) for read in (analyses(known, tries), batch))
         work = [
-            attempted(known, "rollout", rollout, Span(low=once, high=steps)),
-            StageWork("analyses", NOTHING, calls, NOTHING, Span(low=once, high=8 * steps)),
+            StageWork("rollout", between(0 if validates else tries, tries * epochs)),
+            StageWork("analyses", between(0, 0), between(0, first + later * others)),
         ]
         if validates:
-            checked = Span(low=0, high=validated(known, steps))
-            work = [attempted(known, "baseline", exactly(val), exactly(1)), *work]
-            work.append(attempted(known, "gate", checked, Span(low=0, high=steps)))
-        return (*work, *between_epochs(known), final_test(known))
+            checked = StageWork("gate", between(0, validated(known, 1 + later)))
+            work = [StageWork("baseline", between(val, val)), *work, checked]
+        return (*work, *between_epochs(known))
 
     @property
     def steps(self) -> int:
-        return self._steps(self._config.train.epochs, len(self._bench.tasks["train"]), self._size)
-
-    @staticmethod
-    def _steps(epochs: int, tasks: int, size: int) -> int:
-        return 1 + (epochs - 1) * parts(tasks, size)
+        return 1 + (self._config.train.epochs - 1) * parts(len(self._bench.tasks["train"]), self._size)
 
     async def epoch(self, state: TrainState, epoch: int) -> AsyncGenerator[TrainState, None]:
         if epoch == 1 and self._validates:

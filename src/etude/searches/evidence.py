@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from functools import partial
-from math import log
+from math import log, log2
 from typing import ClassVar, NamedTuple
 
 from pydantic import Field
@@ -22,14 +22,13 @@ from etude.records import (
     TrainState,
     Verdict,
 )
-from etude.searches.base import Search, SearchOptions
-from etude.searches.evidence_forecast import evidence_forecast
-from etude.searches.forecast import Known, StageWork
+from etude.searches.base import Known, Search, SearchOptions, StageWork, between
 from etude.searches.hand_out import validated
 from etude.searches.undo import audited, without_harm
 from etude.skill import apply_edit, apply_edits, token_count
 from etude.stages.proof import ProofInput, Variant, prove
 from etude.stages.reflect import Context, Reflection, after_reflection, is_silent, reflect
+from etude.stages.shared.contest import ADDITION, REMOVAL
 from etude.stages.shared.copies import Copies
 from etude.stages.shared.history import measured, noted
 from etude.stages.shared.rollout import PlannedAttempt
@@ -51,6 +50,8 @@ _TRUSTED_FROM = 3
 """Edits that entered from which on an optimizer is trusted: by chance, three in a run are rare."""
 _WITNESSES = 6
 """Solved tasks that an edit must not lose which takes lines away, at most: two for each edit that brought one."""
+_SAMPLE, _EARLIEST = 40, 16
+"""For the forecast: tasks of an audit and of each comparison, and attempts of a hand-out whose race ends at once."""
 _FRESH = 1_000
 """With `train.fresh_attempts`, the trials of an epoch begin with so many for each epoch before."""
 
@@ -133,7 +134,20 @@ class EvidenceSearch(Search):
 
     @classmethod
     def forecast(cls, known: Known, options: EvidenceOptions) -> tuple[StageWork, ...]:
-        return evidence_forecast(known, options.failures, options.revisits_of(known.config))
+        """At least a first visit to the tasks, without a failure or without an edit that helps. At most all of them
+        fail in each epoch, and each edit has all its attempts."""
+        tasks, val, epochs = known.tasks["train"], known.tasks["val"], known.config.train.epochs
+        visits, steps = epochs * tasks, epochs * (tasks // options.failures + 1)
+        # For each edit its contest, one more attempt without it, its witnesses twice, and its part in a set.
+        contests = steps * (options.edits * (ADDITION.most + 2 * _WITNESSES + 2) + ADDITION.most)
+        halving = REMOVAL.most * (1 + 2 * log2(1 + steps * options.edits))
+        return (
+            StageWork("rollout", between(min(tasks, _PATIENCE * options.failures), 2 * visits)),
+            StageWork("failure analyses", between(0, 0), between(0, _READINGS * steps)),
+            StageWork("proof", between(0, visits * (1 + options.edits) + contests)),
+            StageWork("tidy", between(0, (steps + 3) * (halving + 2 * _SAMPLE) + 2 * _SAMPLE)),
+            StageWork("validation", between(min(val, _EARLIEST), 2 * (val + _SAMPLE))),
+        )
 
     async def epoch(self, state: TrainState, epoch: int) -> AsyncGenerator[TrainState, None]:
         shuffled, seed = self._shuffled(epoch)

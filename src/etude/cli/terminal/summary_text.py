@@ -7,7 +7,7 @@ from textwrap import wrap
 from etude.cli.terminal import output
 from etude.cli.terminal.tables import text_lines
 from etude.progress import duration, money, short
-from etude.records.summary import Cost, Forecast, Interval, OfTarget, Settle, Summary
+from etude.records.summary import Cost, Interval, OfTarget, Settle, Summary
 
 _WIDTH = 68
 """Of what stands behind a name, so that nothing wraps at 80 columns."""
@@ -45,8 +45,6 @@ def summary_lines(summary: Summary) -> Iterator[str]:
     if summary.voids:
         yield f"errors      {summary.voids} attempts errored; they count neither as solved nor as failed"
     yield f"calls       {_calls(summary.cost)}"
-    if summary.forecast is not None:
-        yield f"forecast    {_against(summary.forecast, summary.cost)}"
     yield f"tokens      {_tokens(summary.cost)}"
     yield f"cost        {money(summary.cost.usd)}"
     yield f"time        {duration(summary.cost.wall_seconds)}"
@@ -138,17 +136,6 @@ def _row(name: str, before: Interval | None, after: Interval | None) -> str:
     n = "/".join(map(str, counts))
     old, new = ("not measured" if interval is None else score(interval) for interval in (before, after))
     return f"{name:<12}{old:<17} -> {new:<17}  n={n}"
-
-
-def _against(forecast: Forecast, cost: Cost) -> str:
-    """How far off the forecast was."""
-    expected, used = forecast.target_calls, cost.target_calls
-    off = ""
-    if used > expected.high:
-        off = f", {used - expected.high:,} more than expected"
-    elif used < expected.low:
-        off = f", {expected.low - used:,} fewer than expected"
-    return f"{expected.shown} target calls; used {used:,}{off}"
 
 
 def _calls(cost: Cost) -> str:

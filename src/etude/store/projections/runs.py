@@ -12,7 +12,7 @@ from etude.config import TrainConfig, load_config
 from etude.config.sections import AgentSection
 from etude.errors import ConfigError, DataError, EtudeError
 from etude.records import EditFate, Record
-from etude.records.summary import Forecast, Interval, NoSkill, OfTarget, Settle, ShipVerdict, SkillScores, Summary
+from etude.records.summary import Interval, NoSkill, OfTarget, Settle, ShipVerdict, SkillScores, Summary
 from etude.records.tasks import Metric
 from etude.store.journal import SqliteJournal
 from etude.store.projections.cost import read_totals
@@ -97,9 +97,6 @@ class RunPage(RunState):
     withheld_why: str = ""
     outdated: bool = False
     """The scores are those of the time when it last stopped; it was continued since."""
-    forecast: Forecast | None = None
-    expected_calls: int | None = None
-    """Model requests that it was expected to make in all; None when that was not said."""
     tokens: int | None = None
     stage: str = ""
     """The stage that it is in, while it is running."""
@@ -143,7 +140,7 @@ def run_page(log: Log, program: str = "etude") -> RunPage:
     known = {"name": view.name, "path": view.path, "changed": _changed(log.path)}
     found: dict[str, Any] = known | _told(view, summary, program)
     if summary is not None:
-        same = ("verdict", "metric", "initial", "best", "test_gain", "no_skill", "settle", "forecast")
+        same = ("verdict", "metric", "initial", "best", "test_gain", "no_skill", "settle")
         found |= {name: getattr(summary, name) for name in (*same, "targets", "withheld", "withheld_why")}
     begun = log.last.get("run_started", {})
     ends = [str(event["at"]) for event in log.last.values() if "at" in event]
@@ -155,7 +152,6 @@ def run_page(log: Log, program: str = "etude") -> RunPage:
     found |= {
         "outdated": view.outdated,
         "simulated": bool(begun.get("simulated")) if summary is None and begun else found["simulated"],
-        "expected_calls": begun.get("calls") or None,
         "tokens": tokens,
         "stage": stage,
         "step": step,
