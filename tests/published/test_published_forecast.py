@@ -69,10 +69,11 @@ def test_every_batch_is_read_unless_only_failures_are() -> None:
 
 
 def test_each_analysis_may_need_a_merge_and_each_kind_of_task_an_analysis() -> None:
-    # Of 20 attempts 2 minibatches of 8, one more of failures and one of successes; 3 merges, selection, update.
-    assert works()["analyses"].calls.high == 9 * (4 + 3 + 2)
+    # Of 20 attempts 2 minibatches of 8, one more of failures and one of successes, each asked twice for citations;
+    # 3 merges, selection, update.
+    assert works()["analyses"].calls.high == 9 * (2 * 4 + 3 + 2)
     assert works(kinds=3)["analyses"] == works()["analyses"]
     deep = works(kinds=3, reflect={"mode": "deep"})["analyses"].calls.high
-    assert deep == 9 * (2 * 8 + 1)
+    assert deep == 9 * (3 * 8 + 1)
     twice = {"epochs": 3, "batch_size": 20, "accumulation": 2}
-    assert works(train=twice)["analyses"].calls.high == 6 * (2 * 8 + 1)
+    assert works(train=twice)["analyses"].calls.high == 6 * (3 * 8 + 1)

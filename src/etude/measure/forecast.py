@@ -188,7 +188,7 @@ def _assumptions(bench: Workbench, calls: Mapping[Role, _Call], requests: Span) 
         own = f", with about {bench.rollout.agent.prompt_tokens:,} tokens of instructions and tools each"
         yield f"requests in an attempt: {_brief(requests)}{own if bench.rollout.agent.prompt_tokens else ''}"
     yield f"attempts at the same time: {_slots(bench)}; optimizer calls wait for each other"
-    yield "not counted: retries, answers that have to be asked for again, prices of a provider's cache"
+    yield "not counted: retries, answers that lack the form and are asked for again, prices of a provider's cache"
 
 
 def _sum(spans: Iterable[Span]) -> Span:

@@ -17,10 +17,10 @@ def analyses(known: Known, attempts: int) -> int:
 
 
 def step_calls(known: Known, analysed: int) -> int:
-    """Calls of a step with so many analyses, at most: each merge leaves one patch less, then a selection and an
-    update."""
+    """Calls of a step with so many analyses, at most: each may be asked once more for citations, each merge leaves
+    one patch less, and then come a selection and an update."""
     config = known.config
-    return 2 * analysed + 1 + int(config.select.schedule == "autonomous") + int(config.reflect.skill_aware)
+    return 3 * analysed + 1 + int(config.select.schedule == "autonomous") + int(config.reflect.skill_aware)
 
 
 def validated(known: Known, steps: int) -> int:

@@ -18,7 +18,7 @@ class SearchOptions(Section):
 
 
 class Known(NamedTuple):
-    """What a policy says by what a run may use."""
+    """What a forecast starts from."""
 
     config: TrainConfig
     tasks: Mapping[Split, int]

@@ -138,12 +138,13 @@ class EvidenceSearch(Search):
         fail in each epoch, and each edit has all its attempts."""
         tasks, val, epochs = known.tasks["train"], known.tasks["val"], known.config.train.epochs
         visits, steps = epochs * tasks, epochs * (tasks // options.failures + 1)
+        asked = 2 * _READINGS * steps  # each may be asked once more for citations
         # For each edit its contest, one more attempt without it, its witnesses twice, and its part in a set.
         contests = steps * (options.edits * (ADDITION.most + 2 * _WITNESSES + 2) + ADDITION.most)
         halving = REMOVAL.most * (1 + 2 * log2(1 + steps * options.edits))
         return (
             StageWork("rollout", between(min(tasks, _PATIENCE * options.failures), 2 * visits)),
-            StageWork("failure analyses", between(0, 0), between(0, _READINGS * steps)),
+            StageWork("failure analyses", between(0, 0), between(0, asked)),  # once more for citations
             StageWork("proof", between(0, visits * (1 + options.edits) + contests)),
             StageWork("tidy", between(0, (steps + 3) * (halving + 2 * _SAMPLE) + 2 * _SAMPLE)),
             StageWork("validation", between(min(val, _EARLIEST), 2 * (val + _SAMPLE))),
