@@ -289,9 +289,9 @@ class Acceptance:
             return won
         bench = self._bench
         # A trial of its own for each step: no other attempt at these tasks was chosen by.
-        return await evaluate(
-            bench.rollout, candidate.skill, bench.tasks["val"], "val", first=_REMEASURED + state.step
-        )
+        trial = _REMEASURED + state.step
+        tasks, trials = bench.tasks["val"], range(trial, trial + 1)
+        return await evaluate(bench.rollout, candidate.skill, tasks, "val", trials=trials)
 
 
 def _differing(attempts: Sequence[Attempt]) -> list[Attempt]:
