@@ -63,3 +63,18 @@ async def test_where_no_task_may_score_lower_racing_gives_the_verdict_of_full_va
 
 def kinds(*types: str) -> list[Task]:
     return [Task(id=f"t{i}", input=f"What is {i}?", gold=str(i), type=kind) for i, kind in enumerate(types)]
+
+
+@pytest.mark.parametrize(("lost", "allowed", "accepted"), [(3, 0.0, False), (3, 0.3, True), (1, 0.0, True)])
+async def test_a_candidate_by_which_one_target_seems_to_lose_is_rejected(
+    lost: int, allowed: float, accepted: bool
+) -> None:
+    """One task of ten may be lost by chance, three hardly."""
+    both = [
+        task.model_copy(update={"id": f"{task.id}@{name}", "target": name}) for name in "ab" for task in tasks(10)
+    ]
+    agent = ToldAgent(lambda task, *_: str(task.gold) if task.target == "a" or str(task.gold) >= str(lost) else "no")
+    bar = evaluation({task.id: float(task.target == "b") for task in both})
+    verdict = (await decide(make_rollout(agent), NEW, bar, both, GateSection(allow_loss=allowed))).verdict
+    assert verdict.accepted is accepted
+    assert verdict.reason.endswith("0.5000" if accepted else ", but b seems to do worse")

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from etude.config import GateSection
 from etude.records import Attempt, Evaluation, Record, Skill, Task, Tested, Verdict, digest
 from etude.skill import token_count
+from etude.stages.shared.contest import SUSPECTED, losing
 from etude.stages.shared.rollout import Rollout, too_many_voids
 
 _NAMED = 3
@@ -176,9 +177,12 @@ async def decide(
         fallen = _regressed(tested) if gate.no_regression and (verdict.accepted or race.regressed) else ""
         if fallen:
             verdict = verdict.model_copy(update={"accepted": False, "reason": f"{verdict.reason}, but {fallen}"})
-        loser = _loser(order, tested, gate.allow_loss) if verdict.accepted else ""
-        if loser:
-            verdict = verdict.model_copy(update={"accepted": False, "reason": f"{verdict.reason}, but {loser}"})
+        after = {one.task: one.after for one in tested if one.after is not None}
+        loss = losing(order, bar, after, gate.allow_loss, SUSPECTED) if verdict.accepted else None
+        if loss is not None:
+            verdict = verdict.model_copy(
+                update={"accepted": False, "reason": f"{verdict.reason}, but {loss.target} seems to do worse"}
+            )
         if not gate.enabled:
             verdict = verdict.model_copy(update={"accepted": True, "reason": f"gate off: {verdict.reason}"})
         # A candidate that lost a race before its end was not seen in full, whatever happened to arrive.
@@ -203,18 +207,6 @@ async def decide(
 def _tested(task: Task, bar: Mapping[str, float], attempt: Attempt, gate: GateSection) -> Tested:
     value = None if attempt.score is None else attempt.score.value(gate.metric, gate.mixed_weight)
     return Tested(task=task.id, before=bar.get(task.id), after=value)
-
-
-def _loser(tasks: Sequence[Task], tested: Sequence[Tested], allowed: float) -> str:
-    """Of several targets, one whose mean score is lower than before by more than is allowed; else empty."""
-    losses: dict[str, list[float]] = {}
-    for task, one in zip(tasks, tested, strict=False):
-        if task.target and one.before is not None and one.after is not None:
-            losses.setdefault(task.target, []).append(one.before - one.after)
-    for target, found in losses.items():
-        if (loss := sum(found) / len(found)) > allowed:
-            return f"{target} scores {loss:.4f} lower"
-    return ""
 
 
 def _regressed(tasks: Sequence[Tested]) -> str:
