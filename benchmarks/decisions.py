@@ -13,21 +13,24 @@ import statistics
 import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from harness import machine
-from noisy_world import Clerk, Forms, Truth, World, Writer, make_forms, said
+from noisy_optimizer import Writer
+from noisy_world import Clerk, Forms, Truth, World, make_forms, said
+from virtual_time import Timed, in_virtual_time
 
 from etude import Skill, Trainer
 from etude.config import merge
-from etude.events import CallFinished, Event
 
 RESULTS = Path(__file__).parent / "results" / "decisions.json"
-FIRST = 2001
-"""First of the seeds that nothing was chosen on."""
+FIRST = 4001
+"""First of the seeds that nothing was chosen on. Some of those from 2001 on were run with an earlier search."""
+SLOTS = 1000
+"""As many as any wave of attempts: what a run attempts does not depend on them, only how much of it waits."""
 WORLDS: Mapping[str, World] = {
     "compliance .985": World(0.985),
     ".95": World(0.95),
@@ -37,36 +40,36 @@ WORLDS: Mapping[str, World] = {
     "half of the edits useless": World(0.985, optimizer="poor"),
     "citations spoiled": World(0.985, optimizer="miscites"),
     "edits that break others": World(0.95, optimizer="breaks"),
-    "general rule at the end, .985": World(0.985, optimizer="late"),
-    "general rule at the end, .95": World(0.95, optimizer="late"),
-    "general rule at the end, .88": World(0.88, optimizer="late"),
+    "general rule at the end, .985": World(0.985, optimizer="late", cost=0.2),
+    "general rule at the end, .95": World(0.95, optimizer="late", cost=0.2),
+    "general rule at the end, .88": World(0.88, optimizer="late", cost=0.22),
     "null, pass .05": World(null=0.05),
     "null, .2": World(null=0.2),
     "null, .4": World(null=0.4),
     "null, .7": World(null=0.7),
     "grader that wanders": World(wanders=True),
+    "one label for all": World(0.95, collapses=0.15),
+    "last example copied": World(0.95, copies=0.15, optimizer="shows"),
+    "order of lines": World(0.95, order=0.28),
+    "lucky seeds": World(0.88, lucky=0.5),
+    "all habits of a small model": World(0.95, collapses=0.1, copies=0.1, order=0.28, lucky=0.5, optimizer="shows"),
 }
 POLICIES: Mapping[str, dict[str, Any]] = {"default": {}, "paper": {"preset": "paper", "gate": {"racing": False}}}
-
-
-@dataclass
-class Chain:
-    """Counts target calls."""
-
-    calls: int = 0
-    optimizer: int = 0
-
-    def emit(self, event: Event) -> None:
-        """Take an event."""
-        if isinstance(event, CallFinished):
-            self.calls += event.role == "target"
-            self.optimizer += event.role == "optimizer"
+CAPTIONS: Mapping[str, str] = {"default": "The default search", "paper": "The published loop"}
+NOTE = """\
+Seeds {seeds}; the constants of the search were chosen on seeds 1 to 12. Scores of a skill are exact, on 400 tasks \
+that no run sees. `in the search`: of the skill that the search ended with, whether it was handed out or not. A \
+general line is one that breaks a sixth of all tasks; one planted at the end breaks a fifth, so that it costs .1 or \
+more. The last five conditions are habits of a small real model: some lines have four in ten tasks answered alike; \
+the last example of the skill is copied in 15% of attempts on average; the worst order of lines costs 28%; half of \
+the attempts draw their luck from the seed of the request alone; and all of these together. The longest chain is the \
+most calls of which each waited for the one before it."""
 
 
 @dataclass(frozen=True)
 class Found:
     """A run: true scores of the skill handed out, of that of the search and of the best one of its steps, as they
-    are; useless and harmful lines of both; calls."""
+    are; useless and harmful lines of both; calls, and how many of them waited for each other."""
 
     seed: int
     attainable: float
@@ -84,39 +87,50 @@ class Found:
     lines_searched: int
     calls: int
     optimizer: int
+    chain: int
     steps: int
-    extra: dict[str, Any] = field(default_factory=dict[str, Any])
 
     @property
     def share(self) -> float:
         """Of the attainable score."""
         return self.given / self.attainable if self.attainable else 1.0
 
+    @property
+    def below(self) -> float:
+        """What the skill handed out is worth less than the best one of a step."""
+        return self.best_step - self.given
+
 
 def train(world: World, config: dict[str, Any], seed: int) -> Found:
     """One run."""
     world = replace(world, seed=seed)
     truth, tasks = Truth(world), make_forms(world, "truth", 400)
-    chain = Chain()
+    target, optimizer = Timed(Clerk(world)), Timed(Writer(world))
     with tempfile.TemporaryDirectory() as folder:
         settings = merge(
-            {"run": {"folder": folder}, "train": {"seed": seed}, "test": {"enabled": False}, "skill": {"path": None}},
+            {
+                "run": {"folder": folder},
+                "train": {"seed": seed},
+                "limits": {"concurrency": SLOTS},
+                "test": {"enabled": False},
+                "skill": {"path": None},
+            },
             config,
         )
-        summary = Trainer(
+        trainer = Trainer(
             settings,
             env=Forms(world),
-            target=Clerk(world),
-            optimizer=Writer(world),
+            target=target,
+            optimizer=optimizer,
             skill=Skill(name="skill", text=""),
-            sinks=[chain],
             progress=False,
-        ).train()
+        )
+        summary, chain = in_virtual_time(trainer.atrain())
         root = Path(summary.folder)
         given = (root / summary.best.skill).read_text()
         searched = (root / summary.withheld).read_text() if summary.withheld else given
         steps = {path.read_text() for path in (root / "skills").glob("*.md")}
-    what, search = said(given, seed), said(searched, seed)
+    what, search = said(given, world), said(searched, world)
     return Found(
         seed=seed,
         attainable=truth.attainable(tasks),
@@ -132,8 +146,9 @@ def train(world: World, config: dict[str, Any], seed: int) -> Found:
         rules=len(what.right),
         initial=not given.strip(),
         lines_searched=sum(bool(line.strip()) for line in searched.splitlines()),
-        calls=chain.calls,
-        optimizer=chain.optimizer,
+        calls=target.calls,
+        optimizer=optimizer.calls,
+        chain=chain,
         steps=summary.steps,
     )
 
@@ -143,10 +158,11 @@ COLUMNS = [
     "worst",
     "second worst",
     "of the search",
-    "below the best step, mean",
+    "below the best step, median",
     "worst",
     "target calls, median",
     "optimizer calls",
+    "longest chain",
     "useless lines, mean",
     "in the search",
     "runs with a harmful line",
@@ -159,16 +175,17 @@ COLUMNS = [
 def row(found: Sequence[Found]) -> list[str]:
     """What a table says of the runs of a condition."""
     shares = sorted(one.share for one in found)
-    below = [one.best_step - one.given for one in found]
+    below = [one.below for one in found]
     return [
         f"{statistics.median(shares):.3f}",
         f"{shares[0]:.3f}",
         f"{shares[min(1, len(shares) - 1)]:.3f}",
         f"{statistics.median(one.searched / one.attainable if one.attainable else 1 for one in found):.3f}",
-        f"{statistics.fmean(below):.3f}",
+        f"{statistics.median(below):.3f}",
         f"{max(below):.3f}",
         f"{statistics.median(one.calls for one in found):,.0f}",
         f"{statistics.median(one.optimizer for one in found):,.0f}",
+        f"{statistics.median(one.chain for one in found):,.0f}",
         f"{statistics.fmean(one.useless for one in found):.1f}",
         f"{statistics.fmean(one.useless_searched for one in found):.1f}",
         f"{sum(one.harmful > 0 for one in found)}",
@@ -188,6 +205,8 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=RESULTS, help="results file")
     args = parser.parse_args(words)
     seeds = range(args.first, args.first + args.seeds)
+    columns = ["condition", "attainable", *COLUMNS]
+    note = NOTE.format(seeds=f"{seeds[0]} to {seeds[-1]}")
     tables: list[dict[str, Any]] = []
     with ProcessPoolExecutor(2) as pool:
         for policy in args.policy or POLICIES:
@@ -199,7 +218,7 @@ def main(words: Sequence[str] | None = None) -> int:
                 attainable = statistics.fmean(one.attainable for one in found)
                 rows.append([name, f"{attainable:.3f}", *row(found)])
                 print(policy, rows[-1], flush=True)
-            tables.append({"caption": policy, "columns": ["condition", "attainable", *COLUMNS], "rows": rows})
+            tables.append({"caption": CAPTIONS[policy], "columns": columns, "rows": rows, "note": note})
     results = {
         "title": "Decisions under noise",
         "command": f"scripts/benchmark decisions --seeds {args.seeds}",

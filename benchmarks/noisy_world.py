@@ -4,18 +4,18 @@ A task is a form with one to four fields. A field is written in a way of its own
 follows what is stated with probability `compliance`, and what it does is drawn from the task, the whole text of the
 request and its seed, as with a model that is sampled: an edit that says nothing about a task draws its noise again.
 
-The optimizer compares what was asked with what was given. Where a field went wrong that the skill states already, the
-failure is noise, and whatever it proposes is useless or harmful. What it writes is drawn from the whole prompt.
+The options of `World` add habits of a small real model, by which an edit that fixes its own tasks costs others: it
+answers many tasks alike, copies the last example, and depends on the order of lines. The optimizer is in
+`noisy_optimizer.py`.
 
 Everything is known: `Truth` gives the exact pass probability of each task under each skill.
 """
 
 import hashlib
-import json
 import random
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -23,35 +23,11 @@ from typing import Any
 from etude import ChatModel, ChatRequest, Reply, Task
 from etude.protocols import Environment
 
-FIELDS = (
-    "amount",
-    "city",
-    "date",
-    "owner",
-    "street",
-    "colour",
-    "weight",
-    "origin",
-    "sender",
-    "subject",
-    "region",
-    "vessel",
-    "market",
-    "branch",
-    "driver",
-    "product",
-    "supplier",
-    "country",
-    "currency",
-    "language",
-    "building",
-    "platform",
-    "engine",
-    "harbour",
-    "district",
-    "contract",
-    "species",
+_FIELDS = (
+    "amount city date owner street colour weight origin sender subject region vessel market branch driver "
+    "product supplier country currency language building platform engine harbour district contract species"
 )
+FIELDS: Sequence[str] = _FIELDS.split()
 WAYS: Mapping[str, str] = {
     "in capitals": "capitals",
     "from back to front": "back",
@@ -61,38 +37,11 @@ WAYS: Mapping[str, str] = {
     "with its length": "length",
 }
 """How a field may be written: in words, and the word by which it is known again."""
-VALUES = (
-    "kestrel",
-    "lumen",
-    "maple",
-    "harbor",
-    "cedar",
-    "violet",
-    "ember",
-    "falcon",
-    "garnet",
-    "indigo",
-    "jasper",
-    "linden",
-    "marble",
-    "nectar",
-    "ochre",
-    "pebble",
-    "quartz",
-    "raven",
-    "saffron",
-    "timber",
-    "umber",
-    "willow",
-    "zephyr",
-    "amber",
-    "basil",
-    "cobalt",
-    "dahlia",
-    "fennel",
-    "ginger",
-    "hazel",
+_VALUES = (
+    "kestrel lumen maple harbor cedar violet ember falcon garnet indigo jasper linden marble nectar ochre "
+    "pebble quartz raven saffron timber umber willow zephyr amber basil cobalt dahlia fennel ginger hazel"
 )
+VALUES: Sequence[str] = _VALUES.split()
 WORDINGS = (
     "Write the {field} {way}.",
     "The {field} of a form goes {way}.",
@@ -102,51 +51,19 @@ WORDINGS = (
 HEDGED = "Perhaps write the {field} {way}."
 GENERAL = "Keep all forms short and plain, as note {number} of the clerk says."
 USELESS = "Keep in mind point {number} of the working group."
+EXAMPLE = "For example, sample becomes {answer}."
 _NOTE = re.compile(r"as note (\d+) of the clerk")
+_EXAMPLE = re.compile(r"For example, sample becomes (\w+)\.")
 _FORM = re.compile(r"Fill in form (\w+): ([a-z ;]+)\.")
-_LINE = re.compile(rf"\b({'|'.join(FIELDS)})\b.*\b({'|'.join(WAYS)})\b")
-_ATTEMPT = re.compile(r'<attempt id="(a-[0-9a-f]+)"[^>]*>(.*?)</attempt\b', re.DOTALL)
-_TASK = re.compile(r"<task\b[^>]*>\n(.*?)\n</task\b", re.DOTALL)
-_ANSWER = re.compile(r"<(answer|transcript)\b[^>]*>\n(.*?)\n</\1\b", re.DOTALL)
-_SKILL = re.compile(r"<skill\b[^>]*>\n(.*?)\n</skill\b", re.DOTALL)
-_MOST = re.compile(r"at most (\d+) edits")
+LINE = re.compile(rf"\b({'|'.join(FIELDS)})\b.*\b({'|'.join(WAYS)})\b")
 _BASE = 0.97
 """How often a form is filled in at all."""
 _BROKEN = 0.15
 """What is left of the pass probability of a task that a general remark breaks."""
 _UNTAUGHT, _AGAINST, _TORN, _HEDGED = 0.04, 0.02, 0.5, 0.55
 """How often a field is right of which the skill says nothing, the wrong thing, both, or perhaps the right one."""
-
-
-@dataclass(frozen=True)
-class Optimizer:
-    """How often an optimizer does what to a finding (a field that went wrong and is not stated) and to noise."""
-
-    missing: float = 0.15
-    useless: float = 0.12
-    wrong: float = 0.06
-    hedged: float = 0.1
-    broad: float = 0.0
-    """The right rule, with a general remark in the same line that makes all other forms worse."""
-    general: float = 0.01
-    """A general remark alone."""
-    duplicate: float = 0.1
-    miscited: float = 0.05
-    on_noise: float = 0.2
-    """Share of failures without a cause of which it proposes something all the same."""
-    late: float = 0.0
-    """`broad`, for the rule that fewest tasks need, once most of the others are stated."""
-
-
-GOOD = Optimizer()
-OPTIMIZERS: Mapping[str, Optimizer] = {
-    "good": GOOD,
-    "poor": replace(GOOD, useless=0.5),
-    "useless": replace(GOOD, useless=1.0, missing=0.0),
-    "miscites": replace(GOOD, miscited=0.5),
-    "breaks": replace(GOOD, broad=0.15, general=0.1),
-    "late": replace(GOOD, late=1.0),
-}
+_ALIKE = 0.4
+"""Share of the forms that are filled in alike, other ones for each line that has this done."""
 
 
 @dataclass(frozen=True)
@@ -163,6 +80,16 @@ class World:
     optimizer: str = "good"
     cost: float = 0.15
     """Share of the tasks that a general remark breaks, other ones for each remark."""
+    collapses: float = 0.0
+    """Share of the lines about a field, drawn by their words, that have many forms written in the way of this line
+    throughout, so that the answers are alike."""
+    copies: float = 0.0
+    """Share of the attempts in which the answer is that of the last example in the skill: so many for a mean example,
+    none to twice as many for others."""
+    order: float = 0.0
+    """What a skill is worth less whose rules stand in the worst order."""
+    lucky: float = 0.0
+    """Share of the attempts whose luck is drawn from the seed of the request alone."""
     seed: int = 0
     sizes: tuple[int, int] = (200, 100)
     """Training and validation tasks."""
@@ -245,35 +172,75 @@ class Said:
     useless: int = 0
     repeated: int = 0
     """Right statements of what an earlier line states already."""
+    alike: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Lines that have many forms written in one way, with this way; the last one first."""
+    copied: float = 0.0
+    """How often the last example is copied."""
+    example: str = ""
+    """What the last example has as its answer."""
+    disorder: float = 0.0
+    """Share of the pairs of lines about fields that stand in the wrong order."""
 
     @property
     def harmful(self) -> int:
         """Lines that make something worse."""
-        return len(self.general) + len(self.wrong)
+        return len(self.general) + len(self.wrong) + len(self.alike)
 
 
 @lru_cache(maxsize=4096)
-def said(text: str, seed: int) -> Said:
+def said(text: str, world: World) -> Said:
     """Read a skill."""
     right: list[str] = []
     hedged: set[str] = set()
     wrong: dict[str, str] = {}
+    alike: dict[str, str] = {}
     general: list[str] = []
-    useless = 0
+    about: list[str] = []
+    useless, copied, example = 0, 0.0, ""
     for line in text.splitlines():
-        found = _LINE.search(line)
         general += _NOTE.findall(line)
         useless += "working group" in line
+        if shown := _EXAMPLE.search(line):
+            copied, example = 2 * world.copies * chance(world.seed, "copied", line), shown[1]
+        found = LINE.search(line)
         if not found:
             continue
-        if found[2] != ways(seed)[found[1]]:
-            wrong[found[1]] = found[2]
+        name, way = found[1], found[2]
+        about.append(name)
+        if chance(world.seed, "collapses", line) < world.collapses:
+            alike = {line: way, **alike}
+        if way != ways(world.seed)[name]:
+            wrong[name] = way
         elif "Perhaps" in line:
-            hedged.add(found[1])
+            hedged.add(name)
         else:
-            right.append(found[1])
+            right.append(name)
     once = frozenset(right)
-    return Said(once, frozenset(hedged), wrong, tuple(general), useless, len(right) - len(once))
+    return Said(
+        right=once,
+        hedged=frozenset(hedged),
+        wrong=wrong,
+        general=tuple(general),
+        useless=useless,
+        repeated=len(right) - len(once),
+        alike=alike,
+        copied=copied,
+        example=example,
+        disorder=_disorder(about, world.seed),
+    )
+
+
+def right_order(seed: int) -> list[str]:
+    """The fields in the order in which rules about them are worth most."""
+    order = list(FIELDS)
+    random.Random(f"right order/{seed}").shuffle(order)
+    return order
+
+
+def _disorder(names: Sequence[str], seed: int) -> float:
+    places = [right_order(seed).index(name) for name in names]
+    pairs = [later < earlier for at, earlier in enumerate(places) for later in places[at + 1 :]]
+    return sum(pairs) / len(pairs) if pairs else 0.0
 
 
 class Truth:
@@ -282,8 +249,10 @@ class Truth:
     def __init__(self, world: World) -> None:
         self.world = world
 
-    def rate(self, name: str, skill: Said) -> float:
-        """How often a field is right."""
+    def rate(self, name: str, skill: Said, alike: str = "") -> float:
+        """How often a field is right; `alike` is the way in which the whole form is written."""
+        if alike:
+            return self.world.compliance if alike == ways(self.world.seed)[name] else _AGAINST
         if name in skill.wrong:
             return _TORN * self.world.compliance if name in skill.right else _AGAINST
         if name in skill.right:
@@ -302,32 +271,44 @@ class Truth:
         """What the pass probability of a form is multiplied by."""
         world = self.world
         broken = any(chance(world.seed, "breaks", note, form) < world.cost for note in skill.general)
-        return _BASE * (_BROKEN if broken else 1)
+        return _BASE * (_BROKEN if broken else 1) * (1 - world.order * skill.disorder)
+
+    def alike(self, form: str, skill: Said) -> str:
+        """The way in which a form is written throughout; empty where each field has its own."""
+        seed = self.world.seed
+        return next((way for line, way in skill.alike.items() if chance(seed, "alike", line, form) < _ALIKE), "")
 
     def passes(self, text: str, skill_text: str) -> float:
         """Probability that a task is solved."""
         if self.world.wanders:
             return 0.0
-        luck, skill = self.luck(_form(text)), said(skill_text, self.world.seed)
+        form, skill = form_of(text), said(skill_text, self.world)
+        luck, alike = self.luck(form), self.alike(form, skill)
         if luck is not None:
             return luck
-        return self.whole(_form(text), skill) * prod(self.rate(name, skill) for name in parts_of(text))
+        rates = (self.rate(name, skill, alike) for name in parts_of(text))
+        return (1 - skill.copied) * self.whole(form, skill) * prod(rates)
 
     def score(self, skill_text: str, tasks: Sequence[Task]) -> float:
         """Mean pass probability."""
         return sum(self.passes(task.input, skill_text) for task in tasks) / len(tasks)
 
     def attainable(self, tasks: Sequence[Task]) -> float:
-        """Of a skill that states every rule once, and nothing else."""
-        return self.score(perfect(self.world.seed), tasks)
+        """Of a skill that states every rule once, as it is best stated, and nothing else."""
+        return self.score(perfect(self.world), tasks)
 
 
-def perfect(seed: int) -> str:
-    """A skill that states every rule once."""
-    return "".join(f"- {WORDINGS[0].format(field=name, way=way)}\n" for name, way in ways(seed).items())
+def perfect(world: World) -> str:
+    """A skill that states every rule once, in the right order, in words that have no form written alike."""
+    lines: list[str] = []
+    for name in right_order(world.seed):
+        worded = [f"- {one.format(field=name, way=ways(world.seed)[name])}" for one in WORDINGS]
+        lines.append(next((line for line in worded if not said(line, world).alike), worded[0]))
+    return "".join(f"{line}\n" for line in lines)
 
 
-def _form(text: str) -> str:
+def form_of(text: str) -> str:
+    """The name of a form."""
     found = _FORM.search(text)
     return found[1] if found else ""
 
@@ -345,8 +326,9 @@ class Forms(Environment):
         sizes = {"train": self.world.sizes[0], "val": self.world.sizes[1]}
         return make_forms(self.world, split, sizes.get(split, 0))
 
-    def score(self, task: Task, trajectory: Any) -> float:
-        """1 for the gold answer, else 0; in a world that wanders something between .55 and .85."""
+    async def score(self, task: Task, trajectory: Any) -> float:
+        """1 for the gold answer, else 0; in a world that wanders something between .55 and .85. Async, so that it
+        runs in no thread, for which virtual time would not wait."""
         if self.world.wanders:
             return round(0.55 + 0.3 * chance(self.world.seed, "wander", task.id, trajectory.answer), 3)
         return float(trajectory.answer == task.gold)
@@ -367,150 +349,30 @@ class Clerk(ChatModel):
         """Fill in a form."""
         whole = "\n".join(message.text for message in request.messages)
         task = request.messages[-1].text
-        skill = said(whole[: whole.rfind("Fill in form")], self.world.seed)
-        draw = (self.world.seed, whole, request.seed)
-        fields = parts_of(task)
-        right = {name: ways(self.world.seed)[name] for name in fields}
+        skill = said(whole[: whole.rfind("Fill in form")], self.world)
+        form, fields, truth = form_of(task), parts_of(task), self.truth
+        draw: tuple[object, ...] = (self.world.seed, whole, request.seed)
+        marks: dict[str, object] = {name: name for name in fields}
         if self.world.wanders:
             return Reply(text=f"An essay, number {chance(*draw)}.")
-        luck = self.truth.luck(_form(task))
-        if luck is not None:
-            solved = chance(*draw, "luck") < luck
-            wrong = [] if solved else [list(fields)[int(chance(*draw, "which") * len(fields))]]
-        elif chance(*draw, "whole") >= self.truth.whole(_form(task), skill):
+        if chance(*draw, "lucky") < self.world.lucky:
+            draw, marks = (self.world.seed, request.seed), {name: at for at, name in enumerate(fields)}
+        luck = truth.luck(form)
+        if luck is None and chance(*draw, "copied") < skill.copied:
+            return Reply(text=skill.example)
+        alike = truth.alike(form, skill) if luck is None else ""
+        if chance(*draw, "whole") >= (truth.whole(form, skill) if luck is None else luck):
             wrong = [list(fields)[int(chance(*draw, "which") * len(fields))]]
+        elif luck is None:
+            wrong = [name for name in fields if chance(*draw, marks[name]) >= truth.rate(name, skill, alike)]
         else:
-            wrong = [name for name in fields if chance(*draw, name) >= self.truth.rate(name, skill)]
-        given = {name: skill.wrong.get(name, "") if name in wrong else way for name, way in right.items()}
+            wrong = []
+        given = {name: self._way(name, skill, alike, wrong=name in wrong) for name in fields}
         return Reply(text="/".join(written(value, given[name]) for name, value in fields.items()))
 
-
-class Writer(ChatModel):
-    """The optimizer: sees which field of which form went wrong."""
-
-    def __init__(self, world: World) -> None:
-        self.world, self.profile = world, OPTIMIZERS[world.optimizer]
-        self.name = f"writer {world!r}"
-
-    async def complete(self, request: ChatRequest) -> Reply:
-        """Propose edits, or name lines that seem superfluous."""
-        prompt = "\n".join(message.text for message in request.messages)
-        shown = _SKILL.search(prompt)
-        skill = shown[1] if shown else ""
-        schema = request.response_schema.model_dump_json() if request.response_schema else ""
-        if "superfluous" in schema:
-            return Reply(text=json.dumps({"superfluous": self._superfluous(skill)}))
-        return Reply(text=json.dumps({"reasoning": "Compared fields.", "edits": self._edits(prompt, skill)}))
-
-    def _superfluous(self, skill: str) -> list[dict[str, str]]:
-        seen: set[str] = set()
-        named: list[str] = []
-        for line in skill.splitlines():
-            found = _LINE.search(line)
-            if (found and found[1] in seen) or (
-                "working group" in line and chance(self.world.seed, "tidy", line) < 0.5
-            ):
-                named.append(line)
-            if found:
-                seen.add(found[1])
-        return [{"line": line, "reason": "It seems superfluous."} for line in named]
-
-    def _edits(self, prompt: str, skill: str) -> list[dict[str, Any]]:
-        """At most as many as are asked for."""
-        wrong = {id: self._wrong(block) for id, block in _ATTEMPT.findall(prompt)}
-        most = _MOST.search(prompt)
-        return self.propose(wrong, skill, prompt)[: int(most[1]) if most else None]
-
-    def propose(self, wrong: Mapping[str, Sequence[str]], skill: str, prompt: str) -> list[dict[str, Any]]:
-        """Edits for attempts, by id, with the fields that went wrong in each."""
-        key, ids = (self.world.seed, prompt), list(wrong)
-        known = said(skill, self.world.seed)
-        blamed: dict[str, list[str]] = {}
-        for id, names in wrong.items():
-            for name in names:
-                blamed.setdefault(name, []).append(id)
-        edits: list[dict[str, Any]] = []
-        for name, cites in sorted(blamed.items(), key=lambda item: (-len(item[1]), item[0])):
-            edits += self._of(name, cites, known, skill, key)
-        for number, edit in enumerate(edits):
-            if ids and chance(*key, "miscited", number) < self.profile.miscited:
-                edit["cites"] = [ids[int(chance(*key, "other", number) * len(ids))]]
-        return edits
-
-    def _wrong(self, block: str) -> list[str]:
-        """The fields of an attempt that are not as they should be."""
-        task, answers = _TASK.search(block), _ANSWER.findall(block)
-        fields = parts_of(task[1]) if task else {}
-        if not fields or not answers:
-            return []
-        given = answers[-1][1].strip().splitlines()[-1].split("/")
-        if len(given) != len(fields):
-            return list(fields)[:1]
-        right = ways(self.world.seed)
-        return [n for (n, value), got in zip(fields.items(), given, strict=True) if written(value, right[n]) != got]
-
-    def _of(
-        self, name: str, cites: list[str], known: Said, skill: str, key: tuple[object, ...]
-    ) -> list[dict[str, Any]]:
-        """What is proposed for a field that went wrong."""
-        profile, right = self.profile, ways(self.world.seed)[name]
-        draw = chance(*key, name, "kind")
-        number = int(chance(*key, name, "number") * 10**6)
-        line = next((one for one in skill.splitlines() if (m := _LINE.search(one)) and m[1] == name), "")
-        if self.world.null is not None or self.world.wanders or profile.useless == 1:
-            return [_edit(USELESS.format(number=number), cites)]
-        if name in known.right and name not in known.wrong:
-            return self._of_noise(name, cites, line, key, number)
-        if draw < profile.missing:
-            return []
-        other = [way for way in WAYS if way != right]
-        statement = self._statement(name, right, key)
-        kinds = (
-            (profile.useless, USELESS.format(number=number)),
-            (profile.wrong, self._statement(name, other[number % len(other)], key)),
-            (profile.hedged, HEDGED.format(field=name, way=right)),
-            (profile.general, GENERAL.format(number=number)),
-        )
-        draw = chance(*key, name, "which")
-        for share, text in kinds:
-            if draw < share:
-                statement = text
-                break
-            draw -= share
-        planted = name == by_frequency(self.world.seed)[-1] and len(known.right) >= 0.8 * len(FIELDS)
-        late = profile.late if planted else 0.0
-        if chance(*key, name, "broad") < profile.broad + late and right in statement:
-            statement = f"{statement} {GENERAL.format(number=number)}"
-        wrong = name in known.wrong or name in known.hedged
-        if wrong and line:
-            edits = [{**_edit(statement, cites), "op": "replace", "target": line}]
-        else:
-            edits = [_edit(statement, cites)]
-        if chance(*key, name, "duplicate") < profile.duplicate:
-            edits.append(_edit(self._statement(name, right, (*key, "again")), cites))
-        return edits
-
-    def _of_noise(
-        self, name: str, cites: list[str], line: str, key: tuple[object, ...], number: int
-    ) -> list[dict[str, Any]]:
-        """What is proposed where the skill was right and the attempt was not."""
-        if chance(*key, name, "noise") >= self.profile.on_noise:
-            return []
-        draw, right = chance(*key, name, "on noise"), ways(self.world.seed)[name]
-        if draw < 0.4:
-            return [_edit(self._statement(name, right, key), cites)]
-        if draw < 0.55:
-            return [{**_edit(self._statement(name, right, key), cites), "op": "replace", "target": line}]
-        if draw < 0.8:
-            return [_edit(USELESS.format(number=number), cites)]
-        if draw < 0.96:
-            other = [way for way in WAYS if way != right]
-            return [_edit(self._statement(name, other[number % len(other)], key), cites)]
-        return [_edit(GENERAL.format(number=number), cites)]
-
-    def _statement(self, name: str, way: str, key: tuple[object, ...]) -> str:
-        return WORDINGS[int(chance(*key, name, "wording") * len(WORDINGS))].format(field=name, way=way)
-
-
-def _edit(text: str, cites: list[str]) -> dict[str, Any]:
-    return {"op": "append", "target": "", "content": f"- {text}", "reason": "The forms show it.", "cites": cites}
+    def _way(self, name: str, skill: Said, alike: str, *, wrong: bool) -> str:
+        """In which a field is written."""
+        right = ways(self.world.seed)[name]
+        if not wrong:
+            return right
+        return alike if alike not in ("", right) else skill.wrong.get(name, "")

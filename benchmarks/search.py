@@ -70,7 +70,6 @@ PARTS: dict[str, dict[str, Any]] = {
     "shallow analyses": {"reflect": {"mode": "shallow"}},
     "until 4 fail": {"search": {"failures": 4}},
     "no revisits": {"search": {"revisits": 0}},
-    "slow update and memory": {"slow_update": {"enabled": True}, "meta_skill": {"enabled": True}},
 }
 
 

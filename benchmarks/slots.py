@@ -11,7 +11,6 @@ can be looked at on a small machine. CPU and memory are measured, each run in a 
 """
 
 import argparse
-import asyncio
 import json
 import resource
 import shlex
@@ -30,12 +29,13 @@ from endpoint import metered_endpoint
 from harness import machine
 from measure import longest_chain
 from peers import RESULTS
+from virtual_time import Timed, in_virtual_time
 
 from etude import ListEnvironment, Skill, Trainer, evaluate_skill, make_config
 from etude.config import ModelSection, merge
 from etude.executors.local import LocalExecutor
 from etude.models.simulated import SimulatedModel
-from etude.records import ChatRequest, Reply, Task
+from etude.records import Task
 from etude.simulation import best_attainable, make_tasks, seed_skill, true_score
 
 VAL, TRUTH = 80, 200
@@ -47,41 +47,6 @@ IN_FLIGHT = (512,)
 WAVES = 4
 """Tasks for each request in flight."""
 LATENCY = 10.0
-
-
-class VirtualLoop(asyncio.SelectorEventLoop):
-    """Where nothing can go on before the next timer, its clock is at that timer."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._at = 0.0
-        look: Any = self._selector.select  # type: ignore[attr-defined]
-
-        def select(timeout: float | None = None) -> Any:
-            if not timeout or timeout < 0:
-                return look(timeout)
-            found = look(0)
-            if not found:
-                self._at += timeout
-            return found
-
-        self._selector.select = select  # type: ignore[attr-defined]
-
-    def time(self) -> float:
-        return self._at
-
-
-class Timed(SimulatedModel):
-    """A simulated model of which each answer takes one unit of time."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name, ModelSection(model=f"simulated:{name}"))
-        self.calls = 0
-
-    async def complete(self, request: ChatRequest) -> Reply:
-        self.calls += 1
-        await asyncio.sleep(1)
-        return await super().complete(request)
 
 
 @dataclass(frozen=True)
@@ -121,12 +86,16 @@ def _tasks(family: str | None, count: int, seed: int) -> list[Task]:
     return tasks
 
 
+def _simulated(name: str) -> SimulatedModel:
+    return SimulatedModel(name, ModelSection(model=f"simulated:{name}"))
+
+
 def run(plan: Plan) -> Found:
     """Train in virtual time."""
     family, target_name, optimizer_name = WORLDS[plan.world]
     tasks = _tasks(family, plan.tasks + VAL + TRUTH, plan.seed)
     train, val, truth = tasks[: plan.tasks], tasks[plan.tasks : plan.tasks + VAL], tasks[-TRUTH:]
-    target, optimizer = Timed(target_name), Timed(optimizer_name)
+    target, optimizer = (Timed(_simulated(name)) for name in (target_name, optimizer_name))
     with tempfile.TemporaryDirectory() as folder:
         config = {
             "run": {"folder": folder},
@@ -145,15 +114,14 @@ def run(plan: Plan) -> Found:
             optimizer=optimizer,
             executor=LocalExecutor(plan.slots),
         )
-        loop, began = VirtualLoop(), time.process_time()
-        summary = loop.run_until_complete(trainer.atrain())
-        cpu, rounds = time.process_time() - began, loop.time()
-        loop.close()
+        began = time.process_time()
+        summary, rounds = in_virtual_time(trainer.atrain())
+        cpu = time.process_time() - began
         best = (Path(summary.folder) / summary.best.skill).read_text()
     return Found(
         target_calls=target.calls,
         optimizer_calls=optimizer.calls,
-        rounds=round(rounds),
+        rounds=rounds,
         share=true_score(best, truth, target_name) / best_attainable(truth, target_name),
         cpu=cpu,
         megabytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,

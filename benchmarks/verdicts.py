@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from harness import computed, machine
 from peers import RESULTS
 
-from etude.comparison import decide
+from etude.stages.shared.contest import decide
 
 
 class World(NamedTuple):

@@ -2,7 +2,6 @@
 
 import importlib
 import json
-import random
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 
 from etude import ListEnvironment, Score, Task, Trajectory, aevaluate_skill
 from etude.build import open_workbench
-from etude.comparison import ERROR, compare_on, decide
+from etude.comparison import compare_on
 from etude.config import GateSection
 from etude.errors import BudgetStop
 from etude.events import Event, Notice
@@ -21,6 +20,7 @@ from etude.measure.compare import acompare_skills, compare_skills
 from etude.records import TrainState
 from etude.records.summary import Comparison, Interval
 from etude.report import Measured, report
+from etude.stages.shared.contest import decide
 from two_skills import OTHERS, TASKS, A, B, C, World, asked
 
 SOLVED = {f"{skill}{trial}": "yyyyyyyy" for skill in "ABC" for trial in range(3)}
@@ -45,18 +45,6 @@ def test_candidates_that_do_not_help_are_rarely_shipped_and_the_truth_is_in_the_
             found = verdicts.rates(world, tasks, trials, 200)
             assert world.gain > 0 or found.ship <= 18 / 200, (world, tasks, trials, found)
             assert found.difference >= 182 / 200, (world, tasks, trials, found)
-
-
-def test_of_several_targets_that_gain_nothing_one_is_rarely_said_to_lose_however_many_there_are() -> None:
-    chance = random.Random(1)
-
-    def loses(targets: int) -> bool:
-        chances = [[chance.betavariate(0.8, 0.8) for _ in range(60)] for _ in range(targets)]
-        both = ([[float(chance.random() < p) for p in each] for _ in range(2)] for each in chances)
-        return any(decide(*pair, error=ERROR / targets).verdict == "do not ship" for pair in both)
-
-    for targets in (1, 2, 4):
-        assert sum(loses(targets) for _ in range(300)) <= 0.08 * 300, targets
 
 
 def test_a_gain_that_is_there_is_mostly_found_with_a_hundred_tasks(verdicts: ModuleType) -> None:

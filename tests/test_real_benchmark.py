@@ -27,9 +27,9 @@ from etude.records import (
 )
 from etude.skill.edits import apply_edits
 from etude.stages.shared.golds import Golds
+from etude.stages.shared.left_out import names_one
 from etude.stages.shared.own_words import OwnWords
 from etude.stages.shared.render import attempt_block, edit_budget_line, ledger_block, skill_block
-from etude.stages.shared.statements import names_one
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 NAMES = ("real_tasks", "scripted_optimizer", "invented")

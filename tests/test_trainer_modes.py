@@ -13,12 +13,12 @@ from etude.errors import ConfigError
 from etude.events import Event
 from etude.models.simulated import SimulatedModel
 from etude.prompts import Prompts
+from etude.published.update_modes.appendix import reminders_in
 from etude.records import ChatRequest, Reply
 from etude.simulation import SEED_SKILL, make_tasks
 from etude.simulation.families import RULES
 from etude.simulation.rules import State, states
 from etude.skill import Document
-from etude.stages.update_modes.appendix import reminders_in
 
 TASKS = make_tasks(None, 60, seed=3)
 REGION = "<!-- etude:begin house -->\nAnswer in English.\n<!-- etude:end house -->\n"

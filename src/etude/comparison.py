@@ -14,25 +14,13 @@ from etude.errors import DataError
 from etude.events import Notice
 from etude.intervals import difference_interval, mean_interval, tasks_needed
 from etude.records import Attempt, Record, Score, Skill, Split, Task, digest
-from etude.records.summary import (
-    Compared,
-    Comparison,
-    Flip,
-    Interval,
-    Loaded,
-    NoSkill,
-    OfTarget,
-    Settle,
-    ShipVerdict,
-    Tried,
-)
+from etude.records.summary import Compared, Comparison, Flip, Interval, Loaded, NoSkill, OfTarget, Settle, Tried
 from etude.skill import Document
 from etude.stages.evaluation import by_task, evaluate
+from etude.stages.shared.contest import ERROR, Decision, decide, losing
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 from etude.workbench import Workbench
 
-ERROR = 0.05
-"""How often a verdict may say by chance that a skill is better, or that it is worse, over all targets together."""
 FRESH = 1_000
 """First trial on training and validation tasks: those below were seen by the search, and chosen by."""
 
@@ -77,30 +65,6 @@ class _Values(NamedTuple):
     b: list[float]
 
 
-class Decision(NamedTuple):
-    """What a paired difference comes to."""
-
-    verdict: ShipVerdict
-    difference: Interval
-    """With its 95% interval."""
-    at_least: float
-    """One-sided 95% bound of the true difference."""
-    at_most: float
-    """The same from above."""
-
-
-def decide(before: Sequence[float], after: Sequence[float], margin: float = 0.0, error: float = ERROR) -> Decision:
-    """Ship or not, from the values of the same tasks under both skills: `do not ship` when the difference is at most
-    `margin`, `ship` when it is above 0, or above a `margin` that is a loss, each with 95% confidence (one-sided),
-    or so that it is wrong with probability `error`.
-    Raises ValueError: no values, or not as many of one as of the other."""
-    bounds = difference_interval(before, after, 1 - 2 * error)
-    verdict: ShipVerdict = (
-        "do not ship" if bounds.high <= margin else "ship" if bounds.low > min(margin, 0) else "inconclusive"
-    )
-    return Decision(verdict, difference_interval(before, after), bounds.low, bounds.high)
-
-
 async def compare_on(
     bench: Workbench, skills: tuple[Skill, Skill], split: Split, trials: int | range, margin: float = 0.0
 ) -> Comparison:
@@ -126,7 +90,7 @@ async def compare_on(
     before, after = _paired_values(old, new, bench.tasks[split])
     decision = decide(before, after, margin)
     targets = _of_targets(bench, split, old, new)
-    if any(each.verdict == "do not ship" for each in _of_targets(bench, split, old, new, -gate.allow_loss)):
+    if losing(bench.tasks[split], old, new, gate.allow_loss) is not None:
         decision = decision._replace(verdict="do not ship")
     if skills[0].hash == skills[1].hash:
         nothing = Interval(mean=0.0, low=0.0, high=0.0, n=len(before))
@@ -197,7 +161,7 @@ def _paired_values(
 
 
 def _of_targets(
-    bench: Workbench, split: Split, old: Mapping[str, float], new: Mapping[str, float], margin: float = 0.0
+    bench: Workbench, split: Split, old: Mapping[str, float], new: Mapping[str, float]
 ) -> tuple[OfTarget, ...]:
     """How each of several targets did, where it has a task with both values. One verdict or more is wrong with
     probability `ERROR`."""
@@ -206,7 +170,7 @@ def _of_targets(
         theirs = [task for task in bench.tasks[split] if task.target == target.called]
         before, after = _paired_values(old, new, theirs)
         if before:
-            decision = decide(before, after, margin, ERROR / len(bench.config.targets))
+            decision = decide(before, after, error=ERROR / len(bench.config.targets))
             ends = mean_interval(before), mean_interval(after)
             found.append(
                 OfTarget(

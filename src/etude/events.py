@@ -38,8 +38,6 @@ class RunStarted(Record):
     steps: int
     resumed: bool
     simulated: bool
-    calls: int = 0
-    """Model requests that it is expected to make in all, 0 when unknown."""
     models: dict[Role, str] = Field(default_factory=dict[Role, str])
     """What answers in each role, as in `openai:gpt-5.5`."""
 
@@ -79,6 +77,8 @@ class AttemptFinished(Record):
     reason: str = ""
     skill: str = ""
     """The hash of the skill."""
+    trial: int = 0
+    """Which attempt at the task with this skill it is, counted from 0."""
     type: str = ""
     """Of the task."""
     usd: float | None = None

@@ -51,28 +51,6 @@ def difference_interval(before: Sequence[float], after: Sequence[float], confide
     return Interval(mean=mean, low=max(-1.0, low), high=min(1.0, high), n=len(differences))
 
 
-def sequential_bounds(differences: Sequence[float], error: float = 0.05) -> tuple[float, float]:
-    """Bounds of the mean of paired differences in [-1, 1] that arrive in random order, each wrong with probability
-    `error` at most, however often one looks and whenever one stops.
-
-    For each possible mean the differences are bet against it, with capital spread over a grid of stakes. Were it the
-    true mean, the capital would ever reach 1 / error with probability `error` only; where it does, the mean is ruled
-    out (Waudby-Smith and Ramdas 2024, Journal of the Royal Statistical Society B 86:1, sections 4 and 5)."""
-    grid = [step / 100 for step in range(-100, 101)]
-    low = max((mean for mean in grid if _capital(differences, mean) >= 1 / error), default=-1.0)
-    high = min((mean for mean in grid if _capital([-d for d in differences], -mean) >= 1 / error), default=1.0)
-    return low, high
-
-
-def _capital(differences: Sequence[float], mean: float) -> float:
-    """What is made of 1 by bets that differences are above this mean, in equal parts of ten shares of the highest
-    stake that cannot lose more than all."""
-    if mean <= -1:
-        return math.inf
-    stakes = [share / 10 / (1 + mean) for share in range(1, 11)]
-    return math.fsum(math.prod(1 + stake * (d - mean) for d in differences) for stake in stakes) / len(stakes)
-
-
 def t_interval(values: Sequence[float]) -> tuple[float, float]:
     """Student's 95% t interval (Student 1908) of the mean of independent repetitions.
     Raises ValueError: there are fewer than two values."""

@@ -79,12 +79,12 @@ class Progress:
         """Training tasks that were seen to fail, and those of them that were solved when last attempted."""
         self._latest: dict[str, float] = {}
         """By training task, its score in its last rollout: steps attempt mostly tasks that failed."""
-        self._expected = self._calls_reported = 0
-        """Calls of the whole run, and those that others made before this process."""
+        self._calls_reported = 0
+        """Calls that others made before this process."""
         self._clock = clock
         self._open: list[StageProgress] = []
         """Stages under way, the one that began last at the end."""
-        self._started = self._run_began = clock()
+        self._started = clock()
         self._step_began = self._started
         self._steps_done = 0
         self._calls_before = 0
@@ -127,11 +127,8 @@ class Progress:
 
     @property
     def left(self) -> float | None:
-        """Estimated seconds until the last step is done, going by the last five; None before the first one is. Where
-        the number of steps is not known, until the calls are made that were expected."""
-        if not self.steps and self._expected and self.calls:
-            missing = self._expected - self._calls_reported - self.calls.total()
-            return (self._clock() - self._run_began) / self.calls.total() * missing if missing > 0 else None
+        """Estimated seconds until the last step is done, going by the last five; None before the first one is, and
+        where the number of steps is not known."""
         if not self._steps_took or self._steps_done >= self.steps:
             return None
         mean = sum(self._steps_took) / len(self._steps_took)
@@ -178,7 +175,7 @@ class Progress:
     def _begin_run(self, event: RunStarted) -> None:
         """Start counting again: there may have been another run before."""
         self.name, self.steps, self.resumed = event.name, event.steps, event.resumed
-        self._expected, self._calls_reported, self._run_began = event.calls, 0, self._clock()
+        self._calls_reported = 0
         self.failed = self.fixed = 0
         self._latest.clear()
         self.current = self.best = None

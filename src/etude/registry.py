@@ -66,8 +66,8 @@ BUILT_IN: dict[Family, dict[str, str]] = {
     "executors": {"local": "etude.executors.local:LocalExecutor", "ray": "etude.executors.ray:RayExecutor"},
     "searches": {
         "evidence": "etude.searches.evidence:EvidenceSearch",
-        "paper": "etude.searches.paper:PaperSearch",
-        "rewrite_first": "etude.searches.rewrite_first:RewriteFirstSearch",
+        "paper": "etude.published.paper:PaperSearch",
+        "rewrite_first": "etude.published.rewrite_first:RewriteFirstSearch",
     },
     "sources": {
         "claude-code": "etude.sleep.transcripts.sources.claude_code:ClaudeCode",

@@ -1,13 +1,15 @@
 """The end of a run: the best skill on disk and the summary next to it."""
 
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from etude.events import RunFinished
+from etude.events import AttemptFinished, Event, RunFinished
+from etude.protocols import Sink
 from etude.records import Evaluation, TrainState
 from etude.records.doubts import Doubt
-from etude.records.summary import Comparison, Cost, Forecast, Interval, NoSkill, SkillScores, Step, Summary
+from etude.records.summary import Comparison, Cost, Interval, Noise, NoSkill, SkillScores, Step, Summary
 from etude.stages.evaluation import score_of
 from etude.store.provenance import Changes
 from etude.store.views import SUMMARY
@@ -20,8 +22,6 @@ class Measured(NamedTuple):
     initial_val: Evaluation | None
     comparison: Comparison | None = None
     """Of the initial and the best skill on the test tasks."""
-    forecast: Forecast | None = None
-    """What was expected before anything was sent."""
     changes: Changes | None = None
     """What changed the skill."""
     curve: Sequence[Step] = ()
@@ -30,6 +30,38 @@ class Measured(NamedTuple):
     """The test tasks without any skill."""
     doubts: tuple[Doubt, ...] = ()
     """About the setup."""
+    noise: Noise | None = None
+    """Of the training attempts."""
+
+
+class Repeats(Sink):
+    """Counts training attempts that are made again with nothing changed. A run that goes on tells of those before,
+    too, so nothing is kept."""
+
+    def __init__(self) -> None:
+        self._solved: dict[tuple[str, str], dict[int, bool]] = defaultdict(dict)
+        """By task and skill: by trial, whether it was solved."""
+
+    def emit(self, event: Event) -> None:
+        if isinstance(event, AttemptFinished) and event.split == "train" and event.hard is not None:
+            self._solved[event.task, event.skill][event.trial] = event.hard >= 1
+
+    def noise(self) -> Noise | None:
+        """What became of them. Only the first two attempts say how often one turns out otherwise: whether there is a
+        third depends on them."""
+        made = [[solved for _, solved in sorted(trials.items())] for trials in self._solved.values()]
+        pairs = Counter((first, second) for first, second, *_ in (each for each in made if len(each) > 1))
+        if not pairs:
+            return None
+        attempts = sum(map(len, made))
+        return Noise(
+            failed=pairs[False, False] + pairs[False, True],
+            regained=pairs[False, True],
+            passed=pairs[True, False] + pairs[True, True],
+            lost=pairs[True, False],
+            again=attempts - len(made),
+            attempts=attempts,
+        )
 
 
 def report(
@@ -80,11 +112,11 @@ def report(
         repaired_cites=state.repaired_cites,
         uncited=state.uncited,
         voids=state.voids + sum(each.voids for each in (ship, none) if each is not None),
+        noise=measured.noise,
         curve=tuple(measured.curve),
         doubts=measured.doubts,
         stopped=stopped,
         cost=_cost(bench, seconds),
-        forecast=measured.forecast,
     )
     path = bench.folder.write_json(SUMMARY, summary)
     bench.emit(RunFinished(stopped=stopped or "", summary=str(path)))

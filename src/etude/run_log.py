@@ -4,11 +4,10 @@ from collections.abc import Sequence, Set
 from statistics import fmean
 
 from etude.events import Decided, Notice, RunStarted, Stage, StageFinished, StageStarted
-from etude.records import Attempt, Candidate, Evaluation, Role, TrainState, role_of
+from etude.records import Attempt, Candidate, Evaluation, GateResult, Role, TrainState, role_of
 from etude.records.doubts import Doubt
 from etude.records.summary import Step
 from etude.skill import token_count
-from etude.stages.gate import GateResult
 from etude.stages.reflect import Reflection
 from etude.stages.shared.doubts import Doubts
 from etude.store.provenance import Changes
@@ -36,8 +35,8 @@ class RunLog:
         """Step by step."""
         self._batch: float | None = None
 
-    def started(self, calls: int = 0) -> None:
-        """The run begins or resumes; it is expected to make this many calls."""
+    def started(self) -> None:
+        """The run begins or resumes."""
         bench = self._bench
         models: dict[Role, str] = {}
         for place, model in bench.models.items():
@@ -51,7 +50,6 @@ class RunLog:
                 steps=self._steps,
                 resumed=bench.resumed,
                 simulated=bench.simulated,
-                calls=calls,
                 models=models,
             )
         )

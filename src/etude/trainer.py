@@ -19,9 +19,8 @@ from etude.display import watched
 from etude.errors import StopRun
 from etude.records import TrainState, brief
 from etude.records.summary import Comparison, NoSkill, Summary
-from etude.report import Measured, report
+from etude.report import Measured, Repeats, report
 from etude.searches import search_of
-from etude.searches.estimate import forecast_run
 from etude.workbench import Given, Workbench, check_given, takes_given
 
 
@@ -71,22 +70,23 @@ class Trainer:
             InputError: data, skill or settings cannot be used; nothing was paid for.
             StopRun: a budget is used up or an endpoint is dead; `stop.summary` says what the run has.
         """
-        async with open_workbench(self.config, self._given) as bench:
-            return await _Run(bench).train()
+        repeats = Repeats()
+        given: Given = {**self._given, "sinks": (*self._given.get("sinks", ()), repeats)}
+        async with open_workbench(self.config, given) as bench:
+            return await _Run(bench, repeats).train()
 
 
 class _Run:
     """One run over a workbench."""
 
-    def __init__(self, bench: Workbench) -> None:
-        self._bench = bench
+    def __init__(self, bench: Workbench, repeats: Repeats) -> None:
+        self._bench, self._repeats = bench, repeats
         self._search = search_of(bench)
         self._log = self._search.log
         past = bench.past
         self._state = TrainState(
             current=bench.skill, best=bench.skill, ledger=tuple(past.ledger), epoch_skill=past.skill
         )
-        self._forecast = forecast_run(bench)
         self._comparison: Comparison | None = None
         self._no_skill: NoSkill | None = None
         self._started, self._facts = time.monotonic(), bench.folder.journal.counts()
@@ -94,8 +94,7 @@ class _Run:
     async def train(self) -> Summary:
         """The loop. What an epoch does is the search policy's."""
         try:
-            expected = (self._forecast.target_calls, self._forecast.optimizer_calls, self._forecast.judge_calls)
-            self._log.started(round(sum(span.low + span.high for span in expected) / 2))
+            self._log.started()
             idle = 0
             for epoch in range(1, self._bench.config.train.epochs + 1):
                 before = self._state.current
@@ -133,8 +132,8 @@ class _Run:
     def _report(self, *, stopped: str | None) -> Summary:
         log, none = self._log, self._no_skill
         doubts = (*self._bench.doubts, *log.doubts.found)
-        known = self._state.initial_val, self._comparison, self._forecast
-        measured = Measured(*known, log.changes, log.curve, none, doubts)
+        known = self._state.initial_val, self._comparison
+        measured = Measured(*known, log.changes, log.curve, none, doubts, self._repeats.noise())
         worked = self._bench.folder.journal.counts() != self._facts
         seconds = time.monotonic() - self._started if worked else None
         return report(self._bench, self._state, measured, stopped, seconds)

@@ -16,7 +16,7 @@ def test_the_forecast_is_a_readable_table(fresh_project: Path, capsys: Captured)
     lines = captured.out.splitlines()
     assert lines[0] == "SIMULATED MODELS: tokens, money and time say nothing about a real model."
     assert lines[1] == "run 'demo': policy paper, 2 epochs; 60 train, 60 val, 120 test tasks"
-    assert lines[3].split() == ["low", "high"]
+    assert lines[3].split() == ["at", "least", "at", "most"]
     assert [re.split("  +", line)[0] for line in lines[4:9]] == [
         "target calls",
         "optimizer calls",
@@ -24,9 +24,9 @@ def test_the_forecast_is_a_readable_table(fresh_project: Path, capsys: Captured)
         "cost",
         "time",
     ]
-    stages = [re.split("  +", line) for line in lines]
-    assert ["baseline", "60", "0"] in stages
-    assert ["test", "120 to 240", "0"] in stages
+    head, *stages = [re.split("  +", line) for line in lines[10:]]
+    assert head == ["stage", "attempts", "optimizer calls", "tokens", "cost", "time"]
+    assert {tuple(stage[:3]) for stage in stages} > {("baseline", "60", "0"), ("test", "120 to 240", "0")}
     assert (
         lines[-1]
         == "room for improvement: unknown; --measure finds out with 120 attempts, 60 of which the run reuses"
@@ -101,7 +101,7 @@ def test_measuring_says_first_what_it_takes(fresh_project: Path, capsys: Capture
 def test_warnings_have_hints_and_are_no_failure(fresh_project: Path, capsys: Captured) -> None:
     assert main(["plan", CONFIG, "--limits.calls", "20"]) == 0
     warning, hint = capsys.readouterr().out.splitlines()[-2:]
-    assert warning.startswith("warning: limits.calls = 20 is below the forecast, which begins at ")
+    assert re.fullmatch(r"warning: limits.calls = 20 is below the \d+ that a run takes at least: .*", warning)
     assert hint == "  hint: raise limits.calls, or plan for less: fewer train.epochs, smaller splits"
 
 
@@ -126,13 +126,3 @@ def test_a_stop_names_the_command_that_goes_on(fresh_project: Path, capsys: Capt
 def test_bad_input_is_an_error(fresh_project: Path, capsys: Captured, words: list[str], error: str) -> None:
     assert main(words) == 2
     assert capsys.readouterr().err.startswith(error)
-
-
-def test_the_summary_of_a_run_says_how_far_off_the_forecast_was(fresh_project: Path, capsys: Captured) -> None:
-    assert main(["plan", CONFIG, "--train.epochs", "1", "--json"]) == 0
-    forecast = json.loads(capsys.readouterr().out)["forecast"]["target_calls"]
-    assert main(["train", CONFIG, "--train.epochs", "1"]) == 0
-    out = capsys.readouterr().out
-    used = json.loads(Path("demo/runs/demo/summary.json").read_text())["cost"]["target_calls"]
-    line = f"forecast    {forecast['low']:,} to {forecast['high']:,} target calls; used {used:,}"
-    assert next(text for text in out.splitlines() if text.startswith("forecast")) == line

@@ -20,7 +20,7 @@ SIZES = (12, 4, 2)
 TASKS = make_tasks("sorting", sum(SIZES), seed=1)
 REST = make_tasks("sorting", 30, seed=9)
 ALL = {**PAPER, "select": {"edit_budget": 40}}
-EVIDENCE = {**PAPER, "search": {"policy": "evidence"}, "slow_update": {"enabled": False}}
+EVIDENCE = {**PAPER, "search": {"policy": "evidence"}}
 POLICIES = {"evidence": EVIDENCE, "paper": ALL}
 
 

@@ -11,7 +11,7 @@ from etude import ListEnvironment, Skill, StopRun, Task, Trainer
 from etude.cli.main import main
 from etude.cli.terminal.summary_text import summary_lines
 from etude.records import ChatRequest
-from etude.records.summary import Span, Summary
+from etude.records.summary import Summary
 from etude.testing import ScriptedModel
 
 TRAIN, VAL, TEST = (
@@ -132,11 +132,3 @@ def test_a_finished_run_costs_nothing_when_it_is_started_again(tmp_path) -> None
     again = run(tmp_path, world)
     assert again.cost.target_calls == first.cost.target_calls
     assert (world.attempted, world.asked) == ([], 0)
-
-
-def test_the_forecast_has_both_skills_validated(tmp_path) -> None:
-    summary = run(tmp_path, World())
-    assert summary.forecast is not None
-    stages = {stage.name: stage for stage in summary.forecast.stages}
-    assert stages["validation"].attempts == Span(low=16, high=2 * len(VAL))
-    assert summary.forecast.target_calls.low <= summary.cost.target_calls <= summary.forecast.target_calls.high

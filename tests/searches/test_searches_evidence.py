@@ -172,11 +172,20 @@ def test_edits_that_would_make_the_skill_too_long_are_left_out(tmp_path) -> None
     assert row["why"] == "the skill would be longer than skill.max_tokens = 300"
 
 
-def test_a_list_is_tested_item_by_item(tmp_path) -> None:
-    content = "- Ignore case when you compare words.\n- Be careful."
+@pytest.mark.parametrize(
+    "content",
+    [
+        "- Input: 3 and 4\n- Add them.\n- Output: 7",
+        "1. Read the day.\n2. Add a week.\n3. Write the new day.",
+        "When you compare words:\n- Ignore case.\n- Ignore blanks.",
+        "- Q: What is 3 + 4?\n- A: 7",
+        "- Ignore case when you compare words.\n- Be careful.",
+    ],
+    ids=["example", "procedure", "list below a sentence", "question and answer", "rules"],
+)
+def test_an_edit_is_tested_as_it_was_proposed(tmp_path, content: str) -> None:
     run(tmp_path, given={"optimizer": reader({"content": content})}, train={"epochs": 1})
-    tested = [edit["content"] for edit in steps(tmp_path, "selected")[0]["edits"]]
-    assert tested == ["- Ignore case when you compare words.", "- Be careful."]
+    assert [edit["content"] for edit in steps(tmp_path, "selected")[0]["edits"]] == [content]
 
 
 def test_fresh_attempts_are_made_anew_in_each_epoch(tmp_path) -> None:
@@ -222,6 +231,10 @@ class Notices:
     ("config", "named"),
     [
         ({"select": {"edit_budget": 2}}, "'evidence' does not use select.edit_budget"),
+        (
+            {"slow_update": {"enabled": True}, "meta_skill": {"enabled": True}},
+            "'evidence' does not use meta_skill.enabled, slow_update.enabled",
+        ),
         ({"search": {"policy": "paper"}, "train": {"attempts": 2}}, "'paper' does not use train.attempts"),
     ],
 )

@@ -7,11 +7,12 @@ import pytest
 from simulation_prompts import DEEP, SHALLOW, answered_with, attempt_block
 
 from etude.models.wrappers.schema import strict_schema
+from etude.published.update_modes.forms import DocumentReply, RoutedReply, SuggestionsReply
 from etude.records import ChatRequest, ResponseSchema, system, user
 from etude.simulation import respond
 from etude.simulation.families import RULES
 from etude.simulation.rules import State, statements, states
-from etude.stages.shared.proposals import DocumentReply, PatchReply, Proposals, RoutedReply, SuggestionsReply
+from etude.stages.shared.proposals import PatchReply, Proposals
 
 SORT = "Sort the following words alphabetically: List: "
 REPEATED, MARKED = f"{SORT}beta alps beta", f"{SORT}beta can't alps"

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from etude.published.update_modes.rewriting import FullRewrite, RewriteFromSuggestions, rewritten
 from etude.records import AppliedEdit, Edit, Skill
 from etude.records.edits import EditOp
 from etude.skill import Document, apply_edit, apply_edits
 from etude.skill.diff import unified_diff
 from etude.skill.fences import closed, left_open
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
-from etude.stages.update_modes.rewriting import FullRewrite, RewriteFromSuggestions, rewritten
 from rows import rows
 
 BEGIN, END = "<!-- etude:begin learned -->", "<!-- etude:end learned -->"

@@ -2,9 +2,10 @@
 
 import pytest
 
+from etude.published.update_modes.forms import ReminderReply, RoutedReply, RouteReply
 from etude.records import Attempt, Score, Task, Trajectory
 from etude.stages.shared.citations import Citations
-from etude.stages.shared.proposals import EditReply, PatchReply, ReminderReply, RoutedReply, RouteReply
+from etude.stages.shared.proposals import EditReply, PatchReply
 
 
 def attempt(id: str, task: str) -> Attempt:

@@ -30,7 +30,7 @@ def history(*attempts: Attempt, state: TrainState = STATE, spread: float = 0.0) 
 def test_attempts_with_one_skill_are_counted() -> None:
     known = history(tried(0.0), tried(1.0, 1), tried(0.0, 2))
     assert (known.trials, known.passed, known.failed) == (3, 1, 2)
-    assert (known.solved, known.step) == (3, 3)
+    assert known.seen == ((3, False), (3, True), (3, False))
 
 
 def test_an_attempt_counts_once_however_often_it_is_noted() -> None:
@@ -44,18 +44,27 @@ def test_another_skill_begins_anew_and_knows_how_often_the_task_passed_before() 
     later = state.model_copy(update={"step": 8})
     known = history(tried(0.0, skill="b" * 16), state=later)
     assert (known.skill, known.trials, known.passed, known.failed) == ("b" * 16, 1, 0, 1)
-    assert (known.before, known.solved, known.step) == (2, 3, 8)
+    assert known.before == 2
+    assert known.seen == ((3, True), (3, True), (3, False), (8, False))
+
+
+def test_attempts_are_told_apart_by_whether_their_skill_had_the_edits_of_a_step() -> None:
+    known = TaskHistory(skill="s", seen=((1, True), (3, False), (4, True), (8, False)))
+    assert known.split(4) == ([True, False], [True, False])
+    assert known.split(1) == ([], [True, False, True, False])
+    assert known.split(9) == ([True, False, True, False], [])
 
 
 def test_what_passed_with_earlier_skills_counts_as_one_pass_at_most() -> None:
-    assert without(TaskHistory(skill="s", passed=1, failed=2, before=0)) == Outcomes(1, 2)
-    assert without(TaskHistory(skill="s", passed=1, failed=2, before=1)) == Outcomes(2, 2)
-    assert without(TaskHistory(skill="s", passed=1, failed=2, before=9)) == Outcomes(2, 2)
+    now = ((5, False), (5, True), (5, False))
+    for before, passed in (((), 1), (((2, False),), 1), (((2, True),), 2), (((2, True),) * 9, 2)):
+        known = TaskHistory(skill="s", passed=1, failed=2, seen=(*before, *now))
+        assert without(known) == Outcomes(passed, 2)
 
 
 def test_an_attempt_without_a_score_is_a_trial_and_no_outcome() -> None:
     known = history(tried(None), tried(0.0, 1))
-    assert (known.trials, known.passed, known.failed, known.solved) == (2, 0, 1, None)
+    assert (known.trials, known.passed, known.failed, known.seen) == (2, 0, 1, ((3, False),))
 
 
 def test_a_fraction_passes_where_it_is_higher_than_the_first_failure_by_more_than_the_spread() -> None:
@@ -114,3 +123,23 @@ def test_noise_is_measured_from_the_outcomes_of_all_tasks() -> None:
     noises = [measured(noted(STATE, some, measure(gate=HARD), STATE.step), HARD).noise for some in (flaky, steady)]
     assert noises[0].regained > 0.3
     assert noises[1].regained < 0.08
+
+
+def test_noise_is_measured_from_the_repeated_tasks_of_earlier_skills_as_well() -> None:
+    flaky = [tried(float(trial % 2), trial, task=f"t{n}") for n in range(30) for trial in range(2)]
+    once = [tried(0.0, task=f"u{n}") for n in range(9)]
+    state = noted(STATE, [*flaky, *once], measure(gate=HARD), STATE.step)
+    assert state.repeated == ()
+    later = noted(state, [tried(0.0, skill="b" * 16, task=f"t{n}") for n in range(30)], measure(gate=HARD), 8)
+    later = noted(later, [tried(0.0, skill="b" * 16, task=f"u{n}") for n in range(9)], measure(gate=HARD), 8)
+    assert later.repeated == ((1, 1),) * 30
+    forgotten = later.model_copy(update={"repeated": ()})
+    assert measured(later, HARD).noise.regained > 2 * measured(forgotten, HARD).noise.regained
+
+
+def test_of_the_repeated_tasks_of_earlier_skills_the_last_40_are_known() -> None:
+    state = STATE
+    for skill, value in (("a", 0.0), ("b", 1.0), ("c", 0.0)):
+        made = [tried(value, n, skill=skill * 16, task=f"t{m}") for m in range(30) for n in range(2)]
+        state = noted(state, made, measure(gate=HARD), STATE.step)
+    assert state.repeated == ((0, 2),) * 10 + ((2, 0),) * 30

@@ -10,6 +10,7 @@ from stages_doubles import Desk, append, attempt, edit_row, patch_reply
 from etude.config.sections import ReflectSection
 from etude.errors import BudgetStop, OutageStop, TransientError
 from etude.prompts import Prompts
+from etude.published.update_modes.forms import RoutedReply, SuggestionsReply
 from etude.records import Attempt, ChatRequest, LedgerEntry, Skill, TrainState
 from etude.stages.reflect import (
     Context,
@@ -20,7 +21,7 @@ from etude.stages.reflect import (
     reflect,
     shallow_groups,
 )
-from etude.stages.shared.proposals import Forms, PatchReply, RoutedReply, SuggestionsReply
+from etude.stages.shared.proposals import Forms, PatchReply
 
 FAILURES = [attempt(f"f{i}", 0.0) for i in range(11)]
 SUCCESSES = [attempt(f"s{i}", 1.0) for i in range(5)]

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stages_doubles import append, attempt
 
+from etude.published.edit_rows import edit_row, patches_block
 from etude.records import (
     Attempt,
     Edit,
@@ -28,10 +29,8 @@ from etude.stages.shared.render import (
     attempt_block,
     cut_middle,
     edit_budget_line,
-    edit_row,
     fence,
     ledger_block,
-    patches_block,
     skill_block,
     told_block,
 )

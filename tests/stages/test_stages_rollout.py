@@ -325,6 +325,7 @@ async def test_a_batch_comes_back_in_the_order_of_its_tasks() -> None:
         hard=1.0,
         soft=1.0,
         skill=SKILL.hash,
+        trial=0,
         facts=finished[-1].facts,
     )
 

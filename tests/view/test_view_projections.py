@@ -12,6 +12,7 @@ from view_runs import train
 
 from etude.errors import DataError, Interrupted
 from etude.events import AttemptFinished, Event
+from etude.records.summary import Noise
 from etude.store.projections.cost import cost_page
 from etude.store.projections.curve import curve
 from etude.store.projections.log import Log
@@ -41,11 +42,21 @@ def run(request: pytest.FixtureRequest) -> Path:
 
 def test_the_band_has_the_numbers_of_the_summary_and_of_the_account(run: Path) -> None:
     page, summary = document(run), json.loads((run / "summary.json").read_text())
-    for name in ("verdict", "initial", "best", "test_gain", "no_skill", "settle", "forecast"):
+    for name in ("verdict", "initial", "best", "test_gain", "no_skill", "settle"):
         assert page[name] == summary[name]
     calls, tokens = asked(run, "SELECT COUNT(*), SUM(input_tokens) + SUM(output_tokens) FROM spend")[0]
     assert (page["calls"], page["tokens"], page["state"]) == (calls, tokens, "finished")
     assert [row["action"] for row in page["decisions"]] == [event["action"] for event in events(run, "decided")]
+
+
+def test_much_noise_is_said(finished: Path, tmp_path: Path) -> None:
+    run = shutil.copytree(finished, tmp_path / finished.name)
+    noise = Noise(failed=40, regained=13, passed=0, lost=0, again=70, attempts=300)
+    summary = json.loads((run / "summary.json").read_text()) | {"noise": noise.model_dump()}
+    (run / "summary.json").write_text(json.dumps(summary))
+    assert document(run)["noise"] == noise.note != ""
+    (run / "summary.json").write_text(json.dumps(summary | {"noise": None}))
+    assert document(run)["noise"] == ""
 
 
 def test_the_curve_is_over_the_calls_of_the_target(run: Path) -> None:

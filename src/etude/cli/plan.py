@@ -1,17 +1,18 @@
 """`etude plan`."""
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from etude.cli.settings import read_settings
 from etude.cli.terminal import output
 from etude.cli.terminal.summary_text import score
 from etude.cli.terminal.tables import text_lines
 from etude.cli.watch import watch
+from etude.measure.forecast import Forecast, Used
+from etude.measure.headroom import TRIALS
 from etude.measure.plan import Plan, aplan
 from etude.progress import counted, duration, money, short
-from etude.records.summary import Forecast
-from etude.searches.headroom import TRIALS
+from etude.records.summary import Span
 
 _SIMULATED = "SIMULATED MODELS: tokens, money and time say nothing about a real model."
 _SHOWN = 5
@@ -41,7 +42,7 @@ def plan_lines(plan: Plan) -> Iterator[str]:
     yield ""
     yield from _forecast(plan.forecast)
     yield ""
-    yield "assumptions:"
+    yield "these rest on:"
     yield from (f"  {text}" for text in plan.forecast.assumptions)
     yield ""
     yield from _detectable(plan)
@@ -50,22 +51,31 @@ def plan_lines(plan: Plan) -> Iterator[str]:
 
 
 def _forecast(forecast: Forecast) -> Iterator[str]:
-    rows = [("", "low", "high")]
+    rows = [("", "at least", "at most")]
     roles = [("target calls", forecast.target_calls), ("optimizer calls", forecast.optimizer_calls)]
     if forecast.judge_calls.high:
         roles.append(("judge calls", forecast.judge_calls))
     rows += [(name, f"{each.low:,}", f"{each.high:,}") for name, each in roles]
-    rows.append(("tokens", short(int(forecast.tokens.low)), short(int(forecast.tokens.high))))
-    if forecast.usd is None:
-        rows.append(("cost", money(None), ""))
-    else:
-        rows.append(("cost", money(forecast.usd.low), money(forecast.usd.high)))
-    rows.append(("time", duration(forecast.seconds.low), duration(forecast.seconds.high)))
+    rows += [(name, *_ends(span, show)) for name, span, show in _spent(forecast)]
     yield from text_lines(rows)
     yield ""
-    stages = [("stage", "attempts", "optimizer calls")]
-    stages += [(stage.name, stage.attempts.shown, stage.optimizer_calls.shown) for stage in forecast.stages]
-    yield from text_lines(stages)
+    table: list[tuple[str, ...]] = [("stage", "attempts", "optimizer calls", "tokens", "cost", "time")]
+    for stage in forecast.stages:
+        spent = (" to ".join(dict.fromkeys(filter(None, _ends(span, show)))) for _, span, show in _spent(stage))
+        table.append((stage.name, stage.attempts.shown, stage.optimizer_calls.shown, *spent))
+    yield from text_lines(table)
+
+
+def _spent(used: Used) -> list[tuple[str, Span | None, Callable[[float], str]]]:
+    return [
+        ("tokens", used.tokens, lambda count: short(int(count))),
+        ("cost", used.usd, money),
+        ("time", used.seconds, duration),
+    ]
+
+
+def _ends(span: Span | None, show: Callable[[float], str]) -> tuple[str, str]:
+    return (money(None), "") if span is None else (show(span.low), show(span.high))
 
 
 def _detectable(plan: Plan) -> Iterator[str]:

@@ -290,9 +290,9 @@ class TrainConfig(Section):
     gate: GateSection = GateSection()
     """Accepting a candidate."""
     slow_update: SlowUpdateSection = SlowUpdateSection()
-    """Comparing epochs."""
+    """Comparing epochs; `search.policy: evidence` does not."""
     meta_skill: MetaSkillSection = MetaSkillSection()
-    """Memory of the optimizer."""
+    """Memory of the optimizer; `search.policy: evidence` keeps none."""
     test: TestSection = TestSection()
     """The test at the end."""
     limits: LimitsSection = LimitsSection()

@@ -13,13 +13,13 @@ from etude.concurrency import synchronous
 from etude.config import RunSection, TrainConfig, load_config, make_config
 from etude.events import Event, Notice, StageFinished, StageStarted
 from etude.intervals import smallest_gain
+from etude.measure.forecast import Forecast, forecast_attempts, forecast_run
+from etude.measure.headroom import TRIALS, Headroom, known_headroom
 from etude.records import Record, Split
-from etude.records.summary import Forecast
-from etude.searches.estimate import forecast_attempts, forecast_run
-from etude.searches.headroom import TRIALS, Headroom, known_headroom
 from etude.skill import token_count
 from etude.stages.evaluation import evaluate, known_evaluation
 from etude.store import SqliteJournal
+from etude.store.projections.log import Log
 from etude.store.views import JOURNAL
 from etude.workbench import Given, Workbench, takes_given
 
@@ -105,18 +105,18 @@ async def aplan(
     if measure:
         async with open_workbench(settings, given, claim=False) as bench:
             await _measure(bench)
-            return _plan(bench, settings, notices.warnings)
+            return _plan(bench, settings, bench.folder.path, notices.warnings)
     given.pop("fork", None)
     with ExitStack() as held:
         # Everything is checked as a run checks it, in a folder that is gone afterwards.
         run = RunSection(folder=held.enter_context(TemporaryDirectory(prefix="etude-plan-")), name="plan")
         async with open_workbench(settings.model_copy(update={"run": run}), given, claim=False) as bench:
-            path = Path(settings.run.folder) / settings.run.name / JOURNAL
-            if path.exists():
-                journal = SqliteJournal(path, read_only=True)
+            folder = Path(settings.run.folder) / settings.run.name
+            if (folder / JOURNAL).exists():
+                journal = SqliteJournal(folder / JOURNAL, read_only=True)
                 held.callback(journal.close)
                 bench = replace(bench, rollout=replace(bench.rollout, journal=journal))
-            return _plan(bench, settings, notices.warnings)
+            return _plan(bench, settings, folder, notices.warnings)
 
 
 plan = synchronous(aplan)
@@ -128,7 +128,7 @@ async def _measure(bench: Workbench) -> None:
     if known_evaluation(*start, TRIALS) is not None:
         return
     attempts = len(tasks) * (TRIALS - (known_evaluation(*start) is not None))
-    bill = forecast_attempts(bench, attempts)
+    bill = forecast_attempts(bench, Log(bench.folder.path), attempts)
     cost = "cost unknown" if bill.usd is None else f"up to ${bill.usd.high:.2f}"
     bench.emit(
         Notice(
@@ -142,10 +142,12 @@ async def _measure(bench: Workbench) -> None:
     bench.emit(StageFinished(stage="baseline", step=0, note="measured"))
 
 
-def _plan(bench: Workbench, config: TrainConfig, notices: list[Advice]) -> Plan:
+def _plan(bench: Workbench, config: TrainConfig, folder: Path, notices: list[Advice]) -> Plan:
     headroom = known_headroom(bench) or known_headroom(bench, trials=1)
     noise = None if headroom is None else headroom.noise
-    forecast = forecast_run(bench)
+    log = Log(folder)
+    log.read()
+    forecast = forecast_run(bench, log)
     # What several targets attempt is one task.
     tasks: dict[Split, int] = {split: len({task.own_id for task in some}) for split, some in bench.tasks.items()}
     trials: dict[Split, int] = {"val": 1}
@@ -210,8 +212,8 @@ def _of_limits(config: TrainConfig, forecast: Forecast) -> Iterator[Advice]:
     ):
         if limit is not None and needed is not None and limit < needed:
             yield Advice(
-                text=f"limits.{name} = {limit:,g} is below the forecast, which begins at {_shown(needed)}: "
-                "the run will stop early",
+                text=f"limits.{name} = {limit:,g} is below the {_shown(needed)} that a run takes at least: "
+                "it will stop early",
                 hint=f"raise limits.{name}, or plan for less: fewer train.epochs, smaller splits",
             )
 

@@ -1,6 +1,7 @@
 """Does a skill still help, on a model that has changed? As few attempts as decide it, with the skill and without."""
 
 import random
+from collections.abc import Mapping
 from typing import Literal, Unpack
 
 from etude.build import open_workbench
@@ -9,16 +10,18 @@ from etude.config import TrainConfig
 from etude.display import seen
 from etude.errors import SkillError
 from etude.events import ATTEMPTING, StageFinished, StageStarted
-from etude.intervals import sequential_bounds
 from etude.records import Record, Skill, Split, digest
-from etude.records.summary import Interval
-from etude.stages.shared.rollout import PlannedAttempt
+from etude.records.summary import Interval, ShipVerdict
+from etude.stages.evaluation import evaluate_race
+from etude.stages.shared.contest import bounds
 from etude.workbench import Given, takes_given
 
-_FIRST, _WAVE = 7, 4
-"""Tasks that are attempted at once: no fewer than seven can decide, and then a few at a time."""
-
 Help = Literal["still helps", "does not help", "inconclusive"]
+_VERDICTS: Mapping[ShipVerdict, Help] = {
+    "ship": "still helps",
+    "do not ship": "does not help",
+    "inconclusive": "inconclusive",
+}
 
 
 class Recheck(Record):
@@ -62,7 +65,7 @@ async def arecheck_skill(
     **given: Unpack[Given],
 ) -> Recheck:
     """Attempt tasks of a split with the skill of the config, or the one given, and without any; stop at the first
-    task that decides (`etude.intervals.sequential_bounds`). Their order is random, and the same each time.
+    task that decides (`etude.stages.shared.contest.race`). Their order is random, and the same each time.
 
     Args:
         before: the gain over no skill that was measured earlier.
@@ -79,22 +82,9 @@ async def arecheck_skill(
             raise SkillError("the skill is empty", hint="give the skill that is to be checked")
         random.Random(config.train.seed).shuffle(tasks)
         bench.emit(StageStarted(stage=ATTEMPTING[split], step=0, epoch=0, total=2 * len(tasks)))
-        values: list[tuple[float, float]] = []
-        low, high, done, simulated = -1.0, 1.0, 0, bench.simulated
-        while done < len(tasks) and not _decided(low, high, margin):
-            wave = tasks[done : done + (_WAVE if done else _FIRST)]
-            planned = [PlannedAttempt(task, one, 0) for task in wave for one in (Skill(text=""), skill)]
-            found = await bench.rollout.collect(planned, split, "max_void_eval", of=2 * len(tasks))
-            for without, with_it in zip(found[::2], found[1::2], strict=True):
-                simulated = simulated or without.simulated or with_it.simulated
-                done += 1
-                if without.score is not None and with_it.score is not None:
-                    gate = (config.gate.metric, config.gate.mixed_weight)
-                    values.append((without.score.value(*gate), with_it.score.value(*gate)))
-                    low, high = sequential_bounds([b - a for a, b in values])
-                if _decided(low, high, margin):
-                    break
-        verdict: Help = "still helps" if low > 0 else "does not help" if high <= margin else "inconclusive"
+        skills = Skill(text=""), skill
+        ended, found = await evaluate_race(bench.rollout, skills, tasks, split, config.gate, margin)
+        (low, high), verdict = bounds([b - a for a, b in ended.values]), _VERDICTS[ended.verdict]
         bench.emit(StageFinished(stage=ATTEMPTING[split], step=0, note=verdict))
         clear = None if before is None else "less" if high < before.low else "more" if low > before.high else ""
         result = Recheck(
@@ -103,26 +93,22 @@ async def arecheck_skill(
             target=next(iter(bench.models.values())).name,
             split=split,
             verdict=verdict,
-            with_skill=_mean([b for _, b in values]),
-            without=_mean([a for a, _ in values]),
+            with_skill=_mean([b for _, b in ended.values]),
+            without=_mean([a for a, _ in ended.values]),
             at_least=low,
             at_most=high,
             margin=margin,
-            tasks=done,
+            tasks=ended.tried,
             of=len(tasks),
             before=before,
             change=None if clear is None else clear or "no clear change",
             calls_sent=bench.spend.totals().total_calls - sent,
-            simulated=simulated,
+            simulated=bench.simulated or any(one.simulated for one in found),
         )
         agent = digest(bench.rollout.agent.fingerprint())[:8]
         written = result.model_dump(mode="json", exclude={"calls_sent"})
         path = bench.folder.write_json(f"rechecks/{skill.hash}-{split}-{agent}.json", written)
         return result.model_copy(update={"file": str(path)})
-
-
-def _decided(low: float, high: float, margin: float) -> bool:
-    return low > 0 or high <= margin
 
 
 def _mean(values: list[float]) -> float:

@@ -5,6 +5,7 @@ from etude.records.base import Record, as_text, brief, canonical, digest
 from etude.records.decisions import (
     EditEvidence,
     Evaluation,
+    GateResult,
     LedgerEntry,
     Proof,
     Standing,
@@ -44,6 +45,7 @@ __all__ = [
     "EditFate",
     "Evaluation",
     "File",
+    "GateResult",
     "ImagePart",
     "LedgerEntry",
     "Message",

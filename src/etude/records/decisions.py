@@ -87,6 +87,13 @@ class Verdict(Record):
     """Those that decided, in their fixed order."""
 
 
+class GateResult(Record):
+    """A verdict, and the candidate's evaluation when it was completed."""
+
+    verdict: Verdict
+    evaluation: Evaluation | None = None
+
+
 Standing = Literal["proved", "trusted", "not tested"]
 """How a line is known to help. `proved`: the contest of its own edit, against the skill without it, was won.
 `trusted`: it entered on less. `not tested`: nothing was tried."""
@@ -167,12 +174,19 @@ class TaskHistory(Record):
     """The value of the first one that failed; what does better counts as passed."""
     gap: float | None = None
     """How far the next one was from it, with this skill or the last one for which that is known."""
-    before: int = 0
-    """Times that it passed with earlier skills."""
-    solved: int | None = None
-    """The last step whose edits the skill had with which it passed."""
-    step: int = 0
-    """That of the last attempt."""
+    seen: tuple[tuple[int, bool], ...] = ()
+    """All attempts that tell, with this skill and earlier ones: the last step whose edits the skill had, and whether
+    it passed."""
+
+    @property
+    def before(self) -> int:
+        """Times that it passed with earlier skills."""
+        return sum(passed for _, passed in self.seen) - self.passed
+
+    def split(self, step: int) -> tuple[list[bool], list[bool]]:
+        """Whether it passed, in each attempt before the edits of this step and in each since."""
+        before = [passed for made, passed in self.seen if made < step]
+        return before, [passed for made, passed in self.seen if made >= step]
 
 
 class LedgerEntry(Record):
@@ -230,6 +244,9 @@ class TrainState(Record):
     """Edits that attempts of their own spoke against."""
     idle: int = 0
     """Steps in a row in which tasks failed and no edit was shown to help."""
+    repeated: tuple[tuple[int, int], ...] = ()
+    """Of tasks that were attempted several times with an earlier skill, how often they passed and failed; the last
+    ones."""
     settled: frozenset[str] = frozenset()
     """Ids of edits that were accused of breaking tasks and compared, and of tasks that no edit was found to break."""
     rejected_texts: frozenset[str] = frozenset()

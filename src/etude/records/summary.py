@@ -1,5 +1,6 @@
 """What a run reports at its end: `summary.json` and, for two skills on the same tasks, a `Comparison`."""
 
+from math import ceil, floor
 from typing import Literal
 
 from pydantic import Field
@@ -181,42 +182,32 @@ class Cost(Record):
 
 
 class Span(Record):
-    """A range that a number is expected to lie in."""
+    """From the least to the most that a number may be."""
 
     low: int | float
     high: int | float
+
+    def __add__(self, other: "Span") -> "Span":
+        return Span(low=self.low + other.low, high=self.high + other.high)
+
+    def __mul__(self, other: "Span | float") -> "Span":
+        times = other if isinstance(other, Span) else Span(low=other, high=other)
+        return Span(low=self.low * times.low, high=self.high * times.high)
+
+    def capped(self, limit: float | None) -> "Span":
+        """With no more than a limit allows; one below the low end moves the high end there."""
+        return self if limit is None else Span(low=self.low, high=max(self.low, min(self.high, limit)))
+
+    @property
+    def whole(self) -> "Span":
+        """In whole numbers."""
+        return Span(low=floor(self.low), high=ceil(self.high))
 
     @property
     def shown(self) -> str:
         """As in `640 to 1,900`."""
         low, high = f"{self.low:,.0f}", f"{self.high:,.0f}"
         return low if low == high else f"{low} to {high}"
-
-
-class ForecastStage(Record):
-    """What a part of a run is expected to come to."""
-
-    name: str
-    attempts: Span
-    """Of the target; an attempt is one call or more."""
-    optimizer_calls: Span
-
-
-class Forecast(Record):
-    """What a run is expected to use in all. Roughly nine of ten runs lie inside each range."""
-
-    policy: str
-    target_calls: Span
-    optimizer_calls: Span
-    judge_calls: Span
-    tokens: Span
-    """Input and output, all roles together."""
-    usd: Span | None
-    """None when a price is unknown."""
-    seconds: Span
-    stages: tuple[ForecastStage, ...]
-    assumptions: tuple[str, ...]
-    """What the ranges rest on, in sentences."""
 
 
 class Step(Record):
@@ -229,6 +220,43 @@ class Step(Record):
     of the epoch left to it because they had failed. None where there are no others."""
     val: float | None
     """Mean validation score of the skill after it; None where it was not measured."""
+
+
+_MUCH = 10
+"""Noise is much where one attempt in so many turns out otherwise: of the edits that a step tests (`search.edits`, 12)
+one then passes its first attempt by luck. Fewer tasks than that show nothing."""
+
+
+class Noise(Record):
+    """What training attempts came to that were made again with nothing changed: the same task, the same skill."""
+
+    failed: int
+    """Tasks that had failed, each with one skill."""
+    regained: int
+    """Those of them that passed the next time."""
+    passed: int
+    lost: int
+    """Those of the ones that had passed that failed the next time."""
+    again: int
+    """Training attempts that were not the first of their task with their skill. A run without noise needs none."""
+    attempts: int
+    """Training attempts in all. Those without a score do not count."""
+
+    @property
+    def note(self) -> str:
+        """What a reader has to know; empty where noise is little."""
+        seen = (("failed", "pass", self.failed, self.regained), ("passed", "fail", self.passed, self.lost))
+        parts = [
+            f"of 100 attempts at tasks that had {had}, {100 * turned / count:.0f} {turn} with nothing changed "
+            f"({turned} of {count} did)"
+            for had, turn, count, turned in seen
+            if count >= _MUCH and turned * _MUCH >= count
+        ]
+        if not parts:
+            return ""
+        return "; ".join(
+            [*parts, f"without noise, {self.again} of the {self.attempts} training attempts would not be needed"]
+        )
 
 
 class Summary(Record):
@@ -274,6 +302,8 @@ class Summary(Record):
     """Proposals that cited no attempt, even when asked again: they counted for all failures that were shown."""
     voids: int
     """Attempts that errored, which the run continued without."""
+    noise: Noise | None = None
+    """How often training attempts turned out otherwise with nothing changed. None where none was made again."""
     curve: tuple[Step, ...] = ()
     """Step by step."""
     doubts: tuple[Doubt, ...] = Field(default=(), exclude_if=lambda doubts: not doubts)
@@ -281,8 +311,6 @@ class Summary(Record):
     stopped: str | None = None
     """Why the run ended early."""
     cost: Cost
-    forecast: Forecast | None = None
-    """What settings and data had led to expect, before anything was sent."""
 
     def __repr__(self) -> str:
         initial, best, split = self.initial.test, self.best.test, "test"

@@ -10,8 +10,7 @@ from typing import NamedTuple
 from etude.config import Section, TrainConfig, parse
 from etude.errors import ConfigError
 from etude.registry import BUILT_IN, find
-from etude.searches.base import Search, SearchOptions
-from etude.searches.forecast import Known, StageWork
+from etude.searches.base import Known, Search, SearchOptions, StageWork
 from etude.workbench import Workbench
 
 
@@ -22,7 +21,7 @@ class Policy(NamedTuple):
     options: SearchOptions
 
     def forecast(self, known: Known) -> tuple[StageWork, ...]:
-        """What a run comes to, stage by stage."""
+        """What a run comes to before its test, stage by stage."""
         return self.search.forecast(known, self.options)
 
     def unread(self, config: TrainConfig) -> Iterator[str]:

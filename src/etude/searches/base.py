@@ -3,18 +3,42 @@
 import asyncio
 import random
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator
-from typing import Any, ClassVar
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any, ClassVar, NamedTuple
 
 from etude.config import Section, TrainConfig
-from etude.records import Task, TrainState
+from etude.records import Split, Task, TrainState
+from etude.records.summary import Span
 from etude.run_log import RunLog
-from etude.searches.forecast import Known, StageWork
 from etude.workbench import Workbench
 
 
 class SearchOptions(Section):
     """Options of a search policy: further keys of the section `search`."""
+
+
+class Known(NamedTuple):
+    """What a forecast starts from."""
+
+    config: TrainConfig
+    tasks: Mapping[Split, int]
+    kinds: int = 1
+    """Types among the training tasks."""
+
+
+def between(low: float, high: float) -> Span:
+    """From whole attempts or calls to no more than so many."""
+    return Span(low=int(low), high=int(high))
+
+
+class StageWork(NamedTuple):
+    """What a part of a run comes to: at least where there is nothing to do, and at most whatever happens."""
+
+    stage: str
+    attempts: Span
+    """By the target."""
+    calls: Span = between(0, 0)
+    """Of the optimizer."""
 
 
 class Search(ABC):
@@ -42,9 +66,6 @@ class Search(ABC):
     ignores: ClassVar[frozenset[str]] = frozenset()
     """Settings of other sections that have no effect under this policy, as in `select` or `gate.racing`."""
 
-    baseline: ClassVar[bool] = False
-    """Begins with one attempt at each validation task with the initial skill."""
-
     @classmethod
     def check(cls, config: TrainConfig) -> None:
         """Look at the settings of a run before anything is paid for; by default they are fine.
@@ -57,7 +78,8 @@ class Search(ABC):
     @classmethod
     @abstractmethod
     def forecast(cls, known: Known, options: Any) -> tuple[StageWork, ...]:
-        """What a run comes to, stage by stage, for options of the class `options_type`. Sends nothing."""
+        """What a run comes to before its test, stage by stage, for options of the class `options_type`. Sends
+        nothing."""
 
     def gives_up(self, epoch: int, idle: int) -> bool:
         """Whether the search ends after this epoch, where so many in a row have changed nothing; by default never."""

@@ -3,30 +3,37 @@
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from functools import partial
 from math import log
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from pydantic import Field
 
 from etude.concurrency import together
 from etude.config import TrainConfig, another_trial_tells
 from etude.errors import ConfigError
-from etude.records import AppliedEdit, Attempt, Candidate, Edit, EditEvidence, Skill, Task, TrainState, Verdict
-from etude.searches.base import Search, SearchOptions
-from etude.searches.epochs import end_epoch
-from etude.searches.evidence_forecast import evidence_forecast
-from etude.searches.forecast import Known, StageWork
+from etude.records import (
+    AppliedEdit,
+    Attempt,
+    Candidate,
+    Edit,
+    EditEvidence,
+    GateResult,
+    Skill,
+    Task,
+    TrainState,
+    Verdict,
+)
+from etude.searches.base import Known, Search, SearchOptions, StageWork, between
 from etude.searches.hand_out import validated
-from etude.searches.undo import audited, without_harm
+from etude.searches.undo import audited, without_harm, without_hidden_harm
 from etude.skill import apply_edit, apply_edits, token_count
-from etude.stages.aggregate import unite
-from etude.stages.gate import GateResult
 from etude.stages.proof import ProofInput, Variant, prove
 from etude.stages.reflect import Context, Reflection, after_reflection, is_silent, reflect
+from etude.stages.shared.contest import ADDITION, REMOVAL
 from etude.stages.shared.copies import Copies
 from etude.stages.shared.history import measured, noted
-from etude.stages.shared.longitudinal import Pair
+from etude.stages.shared.left_out import LeftOut, names_one
 from etude.stages.shared.rollout import PlannedAttempt
-from etude.stages.shared.statements import LeftOut, names_one, single_statements
+from etude.stages.shared.united import unite
 from etude.stages.state import after_proof, after_rollout
 from etude.workbench import Workbench
 
@@ -44,10 +51,10 @@ _TRUSTED_FROM = 3
 """Edits that entered from which on an optimizer is trusted: by chance, three in a run are rare."""
 _WITNESSES = 6
 """Solved tasks that an edit must not lose which takes lines away, at most: two for each edit that brought one."""
+_SAMPLE, _FAILING, _EARLIEST = 40, 24, 16
+"""For the forecast: tasks of an audit, tasks that keep failing, and attempts of a hand-out that ends at once."""
 _FRESH = 1_000
 """With `train.fresh_attempts`, the trials of an epoch begin with so many for each epoch before."""
-
-Origin = Literal["step", "slow_update"]
 
 
 class EvidenceOptions(SearchOptions):
@@ -71,14 +78,13 @@ class Proposed(NamedTuple):
 
     edits: Sequence[Edit]
     variant: Variant
-    origin: Origin = "step"
 
     def candidate(self, kept: Sequence[int], evidence: Sequence[EditEvidence]) -> Candidate:
         """With the fates of the edits and why. Where none stays it is what was tested: all of them."""
         everything = range(len(self.edits))
         return Candidate(
             skill=self.variant(kept or everything),
-            origin=self.origin,
+            origin="step",
             edits=tuple(
                 AppliedEdit(
                     edit=one.edit, fate="applied" if number in kept else "dropped", detail=one.why(number in kept)
@@ -99,11 +105,12 @@ class EvidenceSearch(Search):
             "gate.no_regression",
             "gate.racing",
             "gate.remeasure",
+            "meta_skill",
             "reflect.appendix_limit",
             "reflect.failure_only",
             "reflect.minibatch_size",
             "select",
-            "slow_update.gate",
+            "slow_update",
             "train.accumulation",
             "train.attempts",
             "train.batch_size",
@@ -128,7 +135,21 @@ class EvidenceSearch(Search):
 
     @classmethod
     def forecast(cls, known: Known, options: EvidenceOptions) -> tuple[StageWork, ...]:
-        return evidence_forecast(known, options.failures, options.revisits_of(known.config))
+        """At least a first visit to the tasks, without a failure or without an edit that helps. At most all of them
+        fail in each epoch, and each edit has all its attempts."""
+        tasks, val, epochs = known.tasks["train"], known.tasks["val"], known.config.train.epochs
+        visits, steps = epochs * tasks, epochs * (tasks // options.failures + 1)
+        asked = 2 * _READINGS * steps  # each may be asked once more for citations
+        # For each edit its contest, one more attempt without it, its witnesses twice, and its part in a set.
+        contests = steps * (options.edits * (ADDITION.most + 2 * _WITNESSES + 2) + ADDITION.most)
+        judged = (steps + 2 * epochs + 3) * 4 * REMOVAL.most  # in two races, with the edit and without
+        return (
+            StageWork("rollout", between(min(tasks, _PATIENCE * options.failures), 2 * visits)),
+            StageWork("failure analyses", between(0, 0), between(0, asked)),  # once more for citations
+            StageWork("proof", between(0, visits * (1 + options.edits) + contests)),
+            StageWork("tidy", between(0, judged + 4 * _FAILING * epochs + 2 * _SAMPLE + 2 * val)),
+            StageWork("validation", between(min(val, _EARLIEST), 2 * (val + _SAMPLE))),
+        )
 
     async def epoch(self, state: TrainState, epoch: int) -> AsyncGenerator[TrainState, None]:
         shuffled, seed = self._shuffled(epoch)
@@ -142,23 +163,7 @@ class EvidenceSearch(Search):
             if undone.step != state.step:
                 yield undone
             state = undone
-
-        async def proved(state: TrainState, candidate: Candidate, pairs: Sequence[Pair]) -> TrainState:
-            failures = [pair.current for pair in pairs if not pair.current.solved]
-            if not failures:
-                return self._skip(state, f"epochs/{epoch:02d}", "no compared task fails", origin="slow_update")
-            attempts = [pair.current for pair in pairs]
-            state = noted(state, attempts, measured(state, self._config.gate), state.step)
-            guidance = Edit(op="rewrite", content=candidate.skill.text, cites=tuple(a.id for a in failures))
-
-            def variant(numbers: Sequence[int]) -> Skill:
-                return candidate.skill if numbers else state.current
-
-            return await self._prove(
-                state, f"epochs/{epoch:02d}", Proposed([guidance], variant, "slow_update"), failures
-            )
-
-        yield await end_epoch(self._bench, self.log, state, epoch, proved)
+        yield await without_hidden_harm(self._bench, self.log, state)
 
     def gives_up(self, epoch: int, idle: int) -> bool:
         # Of several targets, some fail tasks in each epoch for want of a rule by which another would do worse: a
@@ -262,7 +267,7 @@ class EvidenceSearch(Search):
         settings = self._config.reflect.model_copy(update={"failure_only": True, "minibatch_size": size})
         told, before = self._bench.told, state.tallies[:-1]
         context = Context(state.current, _PROPOSED, state.ledger, earlier, told=told, tallies=before)
-        optimizer = self._bench.optimizer(state.meta_skill)
+        optimizer = self._bench.optimizer()
         readings = await together(
             reflect(optimizer, attempts, context, settings, seed + number) for number in range(_READINGS)
         )
@@ -277,8 +282,9 @@ class EvidenceSearch(Search):
         """The edits to test, the most cited ones, in the order in which they were proposed; and those that are left
         out with the reason."""
         skill = state.current
-        proposed = [edit for reflection in reflections for edit in reflection.patch.edits]
-        edits = unite([part for edit in proposed for part in single_statements(edit)])
+        # An edit is tested as it was proposed. No form tells a list of rules from the steps of an example or of a
+        # procedure, which do nothing alone: whoever wrote it knows, and is asked for one thing in each edit.
+        edits = unite([edit for reflection in reflections for edit in reflection.patch.edits])
         names = [name for attempt in failures for name in (attempt.id, attempt.task.own_id)]
         read = [reflection.attempts for reflection in reflections]
         kept: list[tuple[int, Edit]] = []
@@ -340,14 +346,14 @@ class EvidenceSearch(Search):
         """Solved tasks that were seen to need what an edit takes away."""
         if edit.op in ("append", "insert_after"):
             return []
-        gone = [entry for entry in state.ledger if entry.accepted and entry.edit.content.strip() in edit.target]
+        gone = [entry for entry in state.ledger if entry.accepted and _overlap(entry.edit.content, edit.target)]
         names = dict.fromkeys(name for entry in gone for name in entry.needed[:2])
         solved = [state.earlier[name] for name in names if name in state.earlier and state.earlier[name].solved]
         return [attempt.task for attempt in solved][:_WITNESSES]
 
-    def _skip(self, state: TrainState, place: str, why: str, origin: Origin = "step") -> TrainState:
+    def _skip(self, state: TrainState, place: str, why: str) -> TrainState:
         """There is nothing to test."""
-        candidate = Candidate(skill=state.current, origin=origin)
+        candidate = Candidate(skill=state.current, origin="step")
         self.log.made(place, state, candidate, why)
         after = state.model_copy(update={"skipped": state.skipped + 1})
         self.log.decided(place, (state, after), candidate, None, why)
@@ -362,6 +368,12 @@ def _doubt(state: TrainState) -> float:
     to do nothing, one that passes is likely to be luck. Three that entered show that it knows something."""
     entered = sum(entry.accepted is True for entry in state.ledger)
     return 0.0 if entered >= _TRUSTED_FROM else log((1 + state.refuted) / (1 + min(entered, state.refuted)))
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Whether one text is a part of the other: an edit may replace one line of an example, or several rules."""
+    both = [" ".join(text.split()).removeprefix("- ") for text in (one, other)]
+    return all(both) and (both[0] in both[1] or both[1] in both[0])
 
 
 def _idle(state: TrainState) -> TrainState:

@@ -4,22 +4,16 @@ import random
 from collections.abc import Sequence
 from math import fsum
 
-from etude.comparison import ERROR, FRESH, decide
+from etude.comparison import FRESH
 from etude.concurrency import together
-from etude.intervals import difference_interval
 from etude.records import Evaluation, Skill, TrainState
 from etude.run_log import RunLog, counted
-from etude.stages.evaluation import by_task, evaluate
-from etude.stages.shared.contest import wealth
+from etude.stages.evaluation import by_task, evaluate, evaluate_race
+from etude.stages.shared.contest import ERROR, SUSPECTED, decide, losing, raced
 from etude.workbench import Workbench
 
-_WAVE = 8
-"""Validation tasks that are attempted at once while the race is on: eight clear gains are enough to end it."""
 _MORE = 40
 """Training tasks that are attempted again where validation does not show a gain."""
-_SUSPECTED = 0.25
-"""They are, too, where one of several targets may have lost: so often by chance, at most. It is withheld only where a
-target loses with `ERROR`."""
 
 
 async def validated(bench: Workbench, log: RunLog, state: TrainState) -> TrainState:
@@ -46,24 +40,12 @@ async def validated(bench: Workbench, log: RunLog, state: TrainState) -> TrainSt
 
 
 async def _raced(bench: Workbench, skills: Sequence[Skill]) -> list[Evaluation]:
-    """Both skills on validation tasks, a few at a time, until bets that the second is better have come to 1 / ERROR.
-    One skill alone, and those for several targets, each of which has to be shown not to lose, attempt all tasks."""
+    """Both skills on validation tasks, as far as it takes to decide. One skill alone, and those for several targets,
+    each of which has to be shown not to lose, attempt all tasks."""
     tasks = bench.tasks["val"]
-    whole = len(skills) < 2 or len(bench.config.targets) > 1
-    size = max(1, len(tasks)) if whole else _WAVE
-    found: list[Evaluation] = []
-    for start in range(0, max(1, len(tasks)), size):
-        wave = tasks[start : start + size]
-        more = await together(evaluate(bench.rollout, skill, wave, "val") for skill in skills)
-        found = [one.plus(other) for one, other in zip(found, more, strict=True)] if found else more
-        if not whole and wealth(_gains(bench, *found)) >= 1 / ERROR:
-            break
-    return found
-
-
-def _gains(bench: Workbench, before: Evaluation, after: Evaluation) -> list[float]:
-    old, new = _both(bench, _values(bench, before), _values(bench, after))
-    return [b - a for a, b in zip(old, new, strict=True)]
+    if tasks and len(skills) == 2 and len(bench.config.targets) < 2:
+        return (await evaluate_race(bench.rollout, (skills[0], skills[1]), tasks, "val", bench.config.gate))[1]
+    return await together(evaluate(bench.rollout, skill, tasks, "val") for skill in skills)
 
 
 async def _unproven(bench: Workbench, state: TrainState, before: Evaluation, after: Evaluation) -> str:
@@ -71,13 +53,15 @@ async def _unproven(bench: Workbench, state: TrainState, before: Evaluation, aft
     way but not clearly, these and training tasks in a fresh trial."""
     old, new, what = _values(bench, before), _values(bench, after), "validation does not"
     shown, up = _shown(bench, old, new)
-    if shown and not _losing(bench, old, new, _SUSPECTED):
+    if shown and not _losing(bench, old, new, SUSPECTED):
         return ""
     if up:
         tasks = list(bench.tasks["train"])
         random.Random(bench.config.train.seed).shuffle(tasks)
-        skills = (bench.skill, state.best)
-        more = await together(evaluate(bench.rollout, skill, tasks[:_MORE], "train", first=FRESH) for skill in skills)
+        skills, fresh = (bench.skill, state.best), range(FRESH, FRESH + 1)
+        more = await together(
+            evaluate(bench.rollout, skill, tasks[:_MORE], "train", trials=fresh) for skill in skills
+        )
         old, new = old | _values(bench, more[0]), new | _values(bench, more[1])
         shown, what = _shown(bench, old, new)[0], "validation and training tasks do not"
     why = "" if shown else f"{what} show that the skill of the search is better ({_change(*_both(bench, old, new))})"
@@ -85,22 +69,17 @@ async def _unproven(bench: Workbench, state: TrainState, before: Evaluation, aft
 
 
 def _losing(bench: Workbench, old: dict[str, float], new: dict[str, float], error: float) -> str:
-    """That one of several targets seems to lose by more than is allowed, the first one that does; else empty. Where
-    none loses, that is said with probability `error` at most, however many there are."""
-    confidence = 1 - 2 * error / max(1, len(bench.config.targets))
-    tasks = [task for task in (*bench.tasks["val"], *bench.tasks["train"]) if task.id in old and task.id in new]
-    for target in (one.called for one in bench.config.targets):
-        theirs = [task.id for task in tasks if task.target == target]
-        values = [old[t] for t in theirs], [new[t] for t in theirs]
-        if theirs and difference_interval(*values, confidence).high < -bench.config.gate.allow_loss:
-            return f"{target} seems to do worse with the skill of the search ({_change(*values)})"
-    return ""
+    """That one of several targets seems to lose by more than is allowed, the first one that does; else empty."""
+    loss = losing((*bench.tasks["val"], *bench.tasks["train"]), old, new, bench.config.gate.allow_loss, error)
+    if loss is None:
+        return ""
+    return f"{loss.target} seems to do worse with the skill of the search ({_change(loss.before, loss.after)})"
 
 
 def _shown(bench: Workbench, old: dict[str, float], new: dict[str, float]) -> tuple[bool, bool]:
     """Whether it is clear that the new values are higher, and whether they are."""
     before, after = _both(bench, old, new)
-    won = wealth([b - a for a, b in zip(before, after, strict=True)]) >= 1 / ERROR
+    won = raced([b - a for a, b in zip(before, after, strict=True)])[0] == "ship"
     return bool(before) and (won or decide(before, after).verdict == "ship"), sum(after) > sum(before)
 
 

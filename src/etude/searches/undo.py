@@ -1,13 +1,15 @@
 """Taking back what does harm: edits by which tasks fail that passed before, during a search and at its end."""
 
 import random
+from collections.abc import Sequence
+from functools import partial
+from math import fsum
 
 from etude.config import another_trial_tells
-from etude.records import AppliedEdit, Attempt, Candidate, TrainState, Verdict
+from etude.records import AppliedEdit, Attempt, Candidate, Edit, GateResult, TrainState, Verdict
 from etude.run_log import RunLog, counted
-from etude.skill import apply_edits
-from etude.stages.gate import GateResult
-from etude.stages.harm import find_harm
+from etude.stages.evaluation import evaluate_race
+from etude.stages.harm import PARTS, Jury, Suspect, blamed, judged, keep_failing, since_harm, suspected
 from etude.stages.shared.history import measured, noted
 from etude.stages.shared.rollout import PlannedAttempt
 from etude.stages.state import after_verdict
@@ -21,33 +23,13 @@ _TURNS = 3
 
 
 async def without_harm(bench: Workbench, log: RunLog, state: TrainState) -> TrainState:
-    """The state with the edits taken back that are found to do harm, as a step of its own where there are any.
+    """The state with the edit taken back that is found to do harm, as a step of its own where there is one.
 
     Raises:
         VoidStop: too many attempts errored.
     """
-    measure = measured(state, bench.config.gate)
-    tried = [task for task in bench.tasks["train"] if task.id in state.history]
-    random.Random(bench.config.train.seed + state.step).shuffle(tried)
-    harm = await find_harm(bench.rollout, state, bench.tasks["train"], measure, tried)
-    voids = sum(attempt.score is None for attempt in harm.attempts)
-    state = state.model_copy(update={"settled": state.settled | harm.settled, "voids": state.voids + voids})
-    if not harm.edits:
-        return state
-    before = state.model_copy(update={"step": state.step + 1})
-    skill = state.current.with_text(apply_edits(state.current.text, harm.edits)[0])
-    edits = tuple(AppliedEdit(edit=edit, fate="applied", detail=harm.reason) for edit in harm.edits)
-    candidate = Candidate(skill=skill, origin="tidy", edits=edits)
-    place, verdict = f"steps/{before.step:04d}", Verdict(accepted=True, reason=harm.reason)
-    log.begin("tidy", before.step, before.epoch)
-    log.end("tidy", before.step, f"took back {counted(len(edits), 'edit')}")
-    log.made(place, before, candidate, "")
-    log.changes.tried(harm.attempts)
-    after = after_verdict(before, candidate, verdict)
-    after = after.model_copy(update={"current": skill, "best": skill})
-    after = noted(after, [one for one in harm.attempts if one.skill_hash == skill.hash], measure, after.step)
-    log.decided(place, (before, after), candidate, GateResult(verdict=verdict), "")
-    return after
+    suspect = suspected(_jury(bench, state))
+    return state if suspect is None else await _judged(bench, log, state, suspect)
 
 
 async def audited(bench: Workbench, log: RunLog, state: TrainState) -> TrainState:
@@ -68,12 +50,86 @@ async def audited(bench: Workbench, log: RunLog, state: TrainState) -> TrainStat
     again = [PlannedAttempt(task, state.current, 1) for task in lost if another_trial_tells(bench.config, task)]
     state = await _attempted(bench, state, again)
     log.end("tidy", state.step, f"{len(lost)} of {len(tasks)} solved tasks failed", idle=not lost)
+    state = state.model_copy(update={"settled": frozenset[str]()})
     for _ in range(_TURNS):
-        undone = await without_harm(bench, log, state)
-        if undone.step == state.step:
-            return undone
-        state = undone
+        suspect = suspected(_jury(bench, state))
+        if suspect is None:
+            break
+        state = await _judged(bench, log, state, suspect)
+    return await _rolled_back(bench, log, state)
+
+
+async def _rolled_back(bench: Workbench, log: RunLog, state: TrainState) -> TrainState:
+    """Where it is clear that something did harm but not what, the skill before that is put to a race on validation
+    tasks: edits may cover for each other."""
+    jury = _jury(bench, state)
+    edits, tasks = since_harm(jury), bench.tasks["val"]
+    earlier = jury.without(edits)
+    if not edits or not tasks or earlier.hash == state.current.hash:
+        return state
+    ended, found = await evaluate_race(bench.rollout, (state.current, earlier), tasks, "val", bench.config.gate)
+    state = state.model_copy(update={"voids": state.voids + sum(len(each.voids) for each in found)})
+    if ended.verdict != "ship":
+        return state
+    gain = fsum(after - before for before, after in ended.values)
+    reason = (
+        f"{counted(len(edits), 'edit')} taken back: {counted(ended.tried, 'validation task')} score {gain:+g} without"
+    )
+    return _taken_back(bench, log, state, edits, reason)
+
+
+async def without_hidden_harm(bench: Workbench, log: RunLog, state: TrainState) -> TrainState:
+    """The same for harm that hides: tasks that have never passed are attempted with lines left out.
+
+    Raises:
+        VoidStop: too many attempts errored.
+    """
+    jury = _jury(bench, state)
+    if len(jury.removals) < PARTS:
+        return state
+    tasks = [task for task in keep_failing(jury) if state.history[task.id].skill != state.current.hash]
+    state = await _attempted(bench, state, [PlannedAttempt(task, state.current, 0) for task in tasks])
+    suspects, attempts = await blamed(_jury(bench, state))
+    state = state.model_copy(update={"voids": state.voids + sum(one.score is None for one in attempts)})
+    for suspect in suspects:
+        begun, state = state, await _judged(bench, log, state, suspect)
+        if state.step != begun.step:
+            break
     return state
+
+
+def _jury(bench: Workbench, state: TrainState) -> Jury:
+    tasks = {task.id: task for task in bench.tasks["train"]}
+    measure = measured(state, bench.config.gate)
+    return Jury(bench.rollout, state, measure, tasks, partial(another_trial_tells, bench.config))
+
+
+async def _judged(bench: Workbench, log: RunLog, state: TrainState, suspect: Suspect) -> TrainState:
+    jury = _jury(bench, state)
+    harm = await judged(jury, suspect)
+    voids = state.voids + sum(attempt.score is None for attempt in harm.attempts)
+    state = state.model_copy(update={"settled": state.settled | {suspect.edit.id}, "voids": voids})
+    if not harm.proved:
+        with_it = [one for one in harm.attempts if one.skill_hash == state.current.hash]
+        return noted(state, with_it, jury.measure, state.step)
+    log.changes.tried(harm.attempts)
+    return _taken_back(bench, log, state, [suspect.edit], harm.reason)
+
+
+def _taken_back(bench: Workbench, log: RunLog, state: TrainState, edits: Sequence[Edit], reason: str) -> TrainState:
+    """A step of its own."""
+    before = state.model_copy(update={"step": state.step + 1})
+    skill = _jury(bench, state).without(edits)
+    applied = tuple(AppliedEdit(edit=edit, fate="applied", detail=reason) for edit in edits)
+    candidate = Candidate(skill=skill, origin="tidy", edits=applied)
+    place, verdict = f"steps/{before.step:04d}", Verdict(accepted=True, reason=reason)
+    log.begin("tidy", before.step, before.epoch)
+    log.end("tidy", before.step, f"took back {counted(len(edits), 'edit')}")
+    log.made(place, before, candidate, "")
+    after = after_verdict(before, candidate, verdict)
+    after = after.model_copy(update={"current": skill, "best": skill})
+    log.decided(place, (before, after), candidate, GateResult(verdict=verdict), "")
+    return after
 
 
 async def _attempted(bench: Workbench, state: TrainState, planned: list[PlannedAttempt]) -> TrainState:

@@ -1,7 +1,8 @@
-"""What a night would do and cost, before anything is sent.
+"""What a night may use, before anything is sent.
 
-One range for each, from a night whose first rewrite works to one in which nothing does until the last epoch. How long
-questions and answers are is taken from the transcripts.
+The low end is a night that finds no task, or whose held-out tasks pass as they are. The high end is one in which
+nothing helps until the last epoch, for any document, and everything is confirmed all the same. How long questions and
+answers are is taken from the transcripts.
 """
 
 from collections.abc import Sequence
@@ -9,10 +10,10 @@ from statistics import fmean
 from typing import NamedTuple
 
 from etude.models import price_of
-from etude.models.wrappers.metered import cost
-from etude.records import Record, Role, Usage
+from etude.records import Record, Role, Split
 from etude.records.summary import Span
-from etude.searches.forecast import parts
+from etude.searches import Known, StageWork, policy_of
+from etude.searches.base import between
 from etude.sleep.config import SleepConfig
 from etude.sleep.tasks.mined import MinedTask
 from etude.sleep.tasks.mining import session_text
@@ -20,25 +21,21 @@ from etude.sleep.transcripts.sessions import Session
 
 _PER_TOKEN = 4
 """Characters."""
-_FEWEST_OF_A_SESSION = 0.5
-"""Tasks that a session gives where sessions give few. Where they give many, it is one or two."""
 _TURNS_OF_A_TASK = 3
+"""A session with twice as many gives two tasks at most, any other one."""
 _ANSWER = 400
 """Tokens of an answer, where there is no transcript to see it from."""
-_LONGER = (0.6, 1.0)
-"""How much longer than in the transcripts answers may be: the low end and the high one, as in all pairs below."""
 _RULES = 4
 """That a candidate brings at most, for the trial of each alone."""
-_GRADED = (0.25, 0.45)
-"""Share of attempts that a judge sees: those at tasks with a rubric that pass the checks."""
-_ATTEMPT, _ANALYSIS, _SHOWN, _GRADE, _MINE, _PING = 150, 900, 450, 300, 1_000, 60
-"""Tokens of a call besides documents, questions and answers; `_SHOWN` for each attempt that an analysis is shown."""
-_ANALYSED, _GRADED_OUT, _MINED = (60, 300), (12, 100), (80, 300)
-"""Output tokens."""
+_PROMPT, _SHOWN = 1_000, 450
+"""Tokens of a call besides documents, questions and answers, and of each attempt that an analysis is shown."""
+_REPLY = Span(low=1, high=300)
+"""Tokens of what optimizer and judge reply."""
+_NOTHING = between(0, 0)
 
 
 class NightForecast(Record):
-    """A range for each, in which a night lies that finds tasks."""
+    """From the least to the most that a night uses."""
 
     sessions: int
     """Sessions that would be read."""
@@ -51,19 +48,13 @@ class NightForecast(Record):
     assumptions: tuple[str, ...]
 
 
-class _Sizes(NamedTuple):
-    """What the tokens of a call depend on."""
-
-    document: int
-    question: float
-    answer: float
-
-
 class _Work(NamedTuple):
-    """Calls and tokens by role."""
+    """Calls of a role, and the tokens of each."""
 
-    calls: int
-    usage: dict[Role, Usage]
+    role: Role
+    calls: Span
+    asked: float = 0
+    said: Span = _REPLY
 
 
 def forecast_night(
@@ -71,121 +62,95 @@ def forecast_night(
 ) -> NightForecast:
     """What a night comes to, with the tasks of a file or what is mined from sessions. Asks no model. The documents
     that the agent reads have `document_chars` characters."""
-    sizes = _sizes(sessions, tasks, document_chars // _PER_TOKEN)
-    low, high = (_end(config, sessions, tasks, sizes, bound) for bound in (0, 1))
-    cheap, dear = (_usd(config, end) for end in (low, high))
-    few, many = (sum(usage.total for usage in end.usage.values()) for end in (low, high))
+    roles: list[Role] = ["target", "optimizer", *(["judge"] if config.judge else [])]
+    works = [_Work(role, between(1, 1), 0, Span(low=1, high=50)) for role in roles]  # whether it is there
+    answer = _answer(sessions) if tasks is None else _ANSWER
+    assumptions = ["each model is only asked whether it is there"]
+    if tasks is not None or sessions:
+        works += _night(config, sessions, tasks, document_chars / _PER_TOKEN, answer)
+        assumptions = [f"an answer has about {answer:,.0f} tokens, without what a model thinks before it"]
+        assumptions.append(f"a candidate has at most {_RULES} new rules")
+        assumptions += [] if config.agent.name == "chat" else ["an attempt of a program is many calls"]
     limits = config.limits
-    if tasks is None and not sessions:
-        assumptions: tuple[str, ...] = ("each model is only asked whether it is there",)
-    else:
-        assumptions = (
-            f"an answer has about {sizes.answer:,.0f} tokens, without what a model thinks before it",
-            *(() if config.agent.name == "chat" else ("an attempt of a program is many calls",)),
-        )
-    if tasks is None and sessions:
-        assumptions += (f"a night that finds no task ends after about {len(sessions) + 2} calls",)
+    models = {"target": config.target, "optimizer": config.optimizer, "judge": config.judge or config.optimizer}
+    usd, tokens = _NOTHING, _NOTHING
+    priced = True
+    for role, calls, asked, said in works:
+        price = price_of(models[role], config.prices)
+        tokens += calls * (said + between(asked, asked))
+        priced = priced and (price is not None or not calls.high)
+        if price is not None:
+            usd += calls * (said * (price.output / 1e6) + Span(low=asked, high=asked) * (price.input / 1e6))
     return NightForecast(
         sessions=len(sessions),
-        calls=_within(low.calls, high.calls, limits.calls),
-        tokens=_within(few, many, limits.tokens),
-        usd=None if cheap is None or dear is None else _within(cheap, dear, limits.usd),
-        assumptions=assumptions,
+        calls=sum((work.calls for work in works), _NOTHING).capped(limits.calls),
+        tokens=tokens.capped(limits.tokens),
+        usd=usd.capped(limits.usd) if priced else None,
+        assumptions=tuple(assumptions),
     )
 
 
-def _within(low: float, high: float, limit: float | None) -> Span:
-    return Span(low=low, high=high) if limit is None else Span(low=min(low, limit), high=min(high, limit))
-
-
-def _usd(config: SleepConfig, work: _Work) -> float | None:
-    models = {"target": config.target, "optimizer": config.optimizer, "judge": config.judge or config.optimizer}
-    costs = [cost(usage, price_of(models[role], config.prices)) for role, usage in work.usage.items()]
-    return None if None in costs else sum(each or 0.0 for each in costs)
-
-
-def _sizes(sessions: Sequence[Session], tasks: Sequence[MinedTask] | None, document: int) -> _Sizes:
-    """The first question of a session is the task, and its longest answer the one to it."""
-    if tasks is not None:
-        return _Sizes(document, _mean([len(task.intent) + len(task.context) for task in tasks]), _ANSWER)
-    asked = [max(len(turn.prompt) for turn in session.turns) for session in sessions if session.turns]
+def _answer(sessions: Sequence[Session]) -> float:
+    """The longest answer of a session is the one to its task."""
     said = [max(len(turn.answer) for turn in session.turns) for session in sessions if session.turns]
-    return _Sizes(document, _mean(asked), max(50, _mean(said)))
+    return max(50, _mean(said))
 
 
 def _mean(chars: Sequence[int]) -> float:
     return fmean(chars) / _PER_TOKEN if chars else 0
 
 
-def _end(
-    config: SleepConfig, sessions: Sequence[Session], tasks: Sequence[MinedTask] | None, sizes: _Sizes, bound: int
-) -> _Work:
-    """The low end (0) or the high one (1)."""
-    if tasks is None and not sessions:
-        ping = Usage(input_tokens=_PING, output_tokens=(1, 50)[bound])
-        roles: list[Role] = ["target", "optimizer", *(["judge"] if config.judge else [])]
-        return _Work(len(roles), dict.fromkeys(roles, ping))
-    mined = [] if tasks is not None else [len(session_text(session)) // _PER_TOKEN for session in sessions]
-    count = _tasks(config, sessions, bound) if tasks is None else len(tasks)
-    train, val, test = _sides(config, count, tasks)
-    attempts, rounds = _training(config, train, val, bound)
-    analyses = rounds * (parts(train, config.reflect.minibatch_size) + 1 + bound)
-    dreams = config.sleep.dream * count * bound if tasks is None else 0
-    probes, wishes = (count, bound) if tasks is None else (0, 0)
-    grades = probes + round(attempts * _GRADED[bound])
-    question, answer = sizes.question, sizes.answer * _LONGER[bound]
-    read = analyses * (_ANALYSIS + sizes.document) + rounds * train * (question + answer + _SHOWN)
-    usage: dict[Role, Usage] = {
-        "target": _usage(
-            _PING + (attempts + test) * (_ATTEMPT + sizes.document + question), (attempts + test) * answer
-        ),
-        "optimizer": _usage(
-            _PING + len(mined) * _MINE + sum(mined) + read + (dreams + wishes) * _ANALYSIS,
-            len(mined) * _MINED[bound] + (analyses + dreams + wishes) * _ANALYSED[bound],
-        ),
-        "judge": _usage(grades * (_GRADE + question + answer), grades * _GRADED_OUT[bound]),
-    }
-    calls = 2 + int(config.judge is not None) + len(mined) + attempts + test + analyses + dreams + wishes + grades
-    return _Work(calls, usage)
+def _night(
+    config: SleepConfig,
+    sessions: Sequence[Session],
+    tasks: Sequence[MinedTask] | None,
+    document: float,
+    answer: float,
+) -> list[_Work]:
+    """What there is to do beside asking whether the models are there."""
+    sleep, mined = config.sleep, sessions if tasks is None else ()
+    if tasks is None:
+        asked = [max(len(turn.prompt) for turn in session.turns) for session in sessions if session.turns]
+        several = sum(2 if len(session.turns) >= 2 * _TURNS_OF_A_TASK else 1 for session in sessions)
+        least, most = _sides(config, 0, None), _sides(config, min(sleep.max_tasks, several), None)
+    else:
+        asked = [len(task.intent) + len(task.context) for task in tasks]
+        least = most = _sides(config, len(tasks), tasks)
+    read = _mean([len(session_text(session)) for session in mined])
+    documents = bool(sleep.skill) + bool(sleep.memory)
+    low, high = (_searched(config, sides) for sides in (least, most))
+    both = most["train"] + most["val"]
+    confirmed = 2 * most["val"] + (1 + _RULES + 2 * sleep.retire) * both if most["train"] and most["val"] else 0
+    again = documents * confirmed * sleep.confirm_trials
+    attempts = between(low.attempts.low + least["test"], documents * high.attempts.high + again + most["test"])
+    analyses = between(low.calls.low, documents * high.calls.high)
+    found = both + most["test"] if tasks is None else 0
+    shown = min(config.reflect.minibatch_size, most["train"]) * (_mean(asked) + answer + _SHOWN)
+    others = between(0, (sleep.dream * found + 1) if tasks is None else 0)
+    return [
+        _Work("optimizer", between(len(mined), len(mined)), _PROMPT + read),
+        _Work("target", attempts, _PROMPT + document + _mean(asked), Span(low=0.5 * answer, high=answer)),
+        _Work("optimizer", analyses, _PROMPT + document + shown, _REPLY),
+        _Work("optimizer", others, _PROMPT),
+        _Work("judge", between(0, attempts.high + found), _PROMPT + _mean(asked) + answer),
+    ]
 
 
-def _usage(input_tokens: float, output_tokens: float) -> Usage:
-    return Usage(input_tokens=round(input_tokens), output_tokens=round(output_tokens))
-
-
-def _tasks(config: SleepConfig, sessions: Sequence[Session], bound: int) -> int:
-    """How many tasks are mined: at the high end two of a session with turns enough for them."""
-    many = sum(2 if len(session.turns) >= 2 * _TURNS_OF_A_TASK else 1 for session in sessions)
-    few = min(len(sessions), max(2, round(len(sessions) * _FEWEST_OF_A_SESSION)))
-    return min(config.sleep.max_tasks, many if bound else few)
-
-
-def _sides(config: SleepConfig, count: int, tasks: Sequence[MinedTask] | None) -> tuple[int, int, int]:
+def _sides(config: SleepConfig, count: int, tasks: Sequence[MinedTask] | None) -> dict[Split, int]:
     """How many tasks are for training, for the gate and for the test: those of a file where it says so."""
     splits = [task.split for task in tasks or ()]
     if set(splits) - {"train"}:
-        return splits.count("train"), splits.count("val"), splits.count("test")
+        return {"train": splits.count("train"), "val": splits.count("val"), "test": splits.count("test")}
     val, test = round(count * config.sleep.val_fraction), round(count * config.test_fraction)
     train = max(0, count - val - test)
-    return train * (1 + (2 * config.sleep.dream if tasks is None else 0)), val, test
+    return {"train": train * (1 + (2 * config.sleep.dream if tasks is None else 0)), "val": val, "test": test}
 
 
-def _training(config: SleepConfig, train: int, val: int, bound: int) -> tuple[int, int]:
-    """Attempts to improve the documents, and how often the optimizer reads those at all training tasks.
-
-    At the low end the first rewrite of the first document solves what is held out, and nothing is left for the other.
-    At the high end either nothing helps, in any epoch and for any document, or the first candidate does and has
-    several rules, which are tried one by one."""
-    if not train:
-        return 0, 0
-    sleep, tries = config.sleep, train * config.train.attempts
-    epochs = config.train.epochs if val else 1
-    confirmed = 2 * val * sleep.confirm_trials
-    found = val + tries + val + confirmed
-    if not bound:
-        return found, 1
-    documents = bool(sleep.skill) + bool(sleep.memory)
-    nothing = documents * (val + epochs * (tries + val))
-    alone = (1 + _RULES) * (train + val) * sleep.confirm_trials if val else 0
-    retired = 2 * sleep.retire * documents * (train + val) * sleep.confirm_trials
-    return max(nothing, found + alone + (documents - 1) * val) + retired, documents * epochs
+def _searched(config: SleepConfig, sides: dict[Split, int]) -> StageWork:
+    """The search for a better document in all."""
+    if not sides["train"]:
+        return StageWork("search", _NOTHING)
+    if not sides["val"]:  # one rewrite shows what it would be
+        config = config.model_copy(update={"train": config.train.model_copy(update={"epochs": 1})})
+    works = policy_of(config).forecast(Known(config, sides))
+    return StageWork("search", sum((w.attempts for w in works), _NOTHING), sum((w.calls for w in works), _NOTHING))

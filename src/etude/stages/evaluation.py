@@ -3,29 +3,65 @@
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
+from etude.concurrency import together
 from etude.config import GateSection
 from etude.intervals import mean_interval
 from etude.records import Evaluation, Skill, Split, Task, digest
 from etude.records.summary import Interval
+from etude.stages.shared.contest import Ended, race
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 
 
 async def evaluate(
-    rollout: Rollout, skill: Skill, tasks: Sequence[Task], split: Split, *, trials: int = 1, first: int = 0
+    rollout: Rollout,
+    skill: Skill,
+    tasks: Sequence[Task],
+    split: Split,
+    *,
+    trials: int | range = 1,
+    of: int | None = None,
 ) -> Evaluation:
-    """Attempt every task `trials` times, from trial number `first` on. It is a decision: its void attempts stay void.
+    """Attempt every task in `trials` (how many, or their numbers). It is a decision: its void attempts stay void.
+
+    Args:
+        of: how many attempts those of them are a share of that are void; by default all that are made here.
 
     Raises:
         VoidStop: more attempts are void than `limits.max_void_eval` allows.
     """
-    planned = [PlannedAttempt(task, skill, trial) for trial in range(first, first + trials) for task in tasks]
+    numbers = range(trials) if isinstance(trials, int) else trials
+    planned = [PlannedAttempt(task, skill, trial) for trial in numbers for task in tasks]
 
     async def work() -> Evaluation:
-        return Evaluation.of(skill.hash, split, await rollout.collect(planned, split, "max_void_eval"))
+        return Evaluation.of(skill.hash, split, await rollout.collect(planned, split, "max_void_eval", of=of))
 
-    return await rollout.journal.once(
-        "decision", _key(rollout, skill, tasks, split, (first, trials)), Evaluation, work
-    )
+    key = _key(rollout, skill, tasks, split, (numbers.start, len(numbers)))
+    return await rollout.journal.once("decision", key, Evaluation, work)
+
+
+async def evaluate_race(
+    rollout: Rollout,
+    skills: tuple[Skill, Skill],
+    tasks: Sequence[Task],
+    split: Split,
+    gate: GateSection,
+    margin: float = 0.0,
+) -> tuple[Ended, list[Evaluation]]:
+    """Attempt tasks, in their order, with both skills until it is clear whether the second one is better.
+
+    Raises:
+        VoidStop: as `evaluate`.
+    """
+    found: list[Evaluation] = []
+
+    async def attempt(wave: Sequence[Task]) -> list[tuple[float, float] | None]:
+        both = (evaluate(rollout, skill, wave, split, of=len(tasks)) for skill in skills)
+        more = await together(both)
+        found[:] = [one.plus(other) for one, other in zip(found, more, strict=True)] if found else more
+        old, new = (each.values(gate.metric, gate.mixed_weight) for each in more)
+        return [(old[task.id], new[task.id]) if task.id in old and task.id in new else None for task in wave]
+
+    return await race(tasks, attempt, margin), found
 
 
 def known_evaluation(

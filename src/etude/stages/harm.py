@@ -1,30 +1,45 @@
-"""Harm: which edits that entered a skill break tasks that passed before them.
+"""Harm: which edits that entered a skill break tasks.
 
-A task that passed once and now fails, twice in a row, accuses the edits that entered since. They are taken back
-together on such tasks. Where that makes them pass, halves of the edits are tried until one is left. What breaks some
-tasks may fix more others, so it is taken back only if random training tasks do better without it.
+All attempts tell that the search makes anyway: a task that passed before an edit and fails since speaks against it,
+one that passes again speaks for it. Tasks that keep failing are attempted with some of the lines left out, since an
+edit that entered early breaks tasks before any of them has passed. The edit that either way speaks most against has
+to show itself, with it against without it: on the tasks that accuse it, then on all others.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from math import fsum
+import random
+from collections.abc import Callable, Mapping, Sequence
+from math import log
 from typing import NamedTuple
 
 from etude.records import Attempt, Edit, Skill, Task, TaskHistory, TrainState, digest
 from etude.skill import apply_edits
-from etude.stages.shared.contest import REMOVAL, Seen, account
+from etude.stages.shared.contest import REMOVAL, VETO, Bar, wealth
 from etude.stages.shared.history import Measure
-from etude.stages.shared.noise import Outcomes
+from etude.stages.shared.noise import Noise, Outcomes
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 
-_LEAST = 2
-"""Tasks that have to accuse an edit: a single lost task is mostly noise, and refusing edits for one threw out right
-ones."""
+_BROKEN = 0.15
+"""Share of the tasks that a harmful edit breaks. Of tasks that say nothing none speaks for an edit by more than
+log .85, so this need not be known well."""
+_SUSPECTED = log(9)
+"""Log odds from which an edit has to show itself: above that come half of those that break a tenth of the tasks in
+noise, and one of the others in every second run."""
+_LEAST, _MOST = 3, 8
+"""Tasks that accuse an edit: fewer are mostly noise, and more are not needed where most of them are right."""
 _AT_ONCE = 4
-"""Tasks that are attempted in one round."""
-_COMPARED = 40
-"""Random tasks that are compared: a rule that breaks a tenth of them more than it fixes loses here in nine of ten
-cases."""
+"""Tasks that are attempted in one round, with an edit and without."""
+_APART = 500_000
+"""First trial without an edit: an earlier skill may have been just that, and its first trials chose the tasks. Those
+of a later step are others."""
+_FAILING, _TURNS = 24, 3
+"""Tasks that keep failing which are attempted with lines left out, and how often each: one edit is found that breaks
+half of them, as every attempt that passes points to a third of the lines."""
+PARTS = 3
+"""One of so many lines is left out at a time: a task needs some of the others."""
+_BLAMED = 2
+"""Edits that are looked at then: by chance a task may pass without a line that it does not need."""
+_FREED = 0.5
+"""How often a task that an edit breaks passes without that and other lines."""
 
 
 class Removal(NamedTuple):
@@ -35,156 +50,232 @@ class Removal(NamedTuple):
     """The step in which it entered."""
 
 
-class Broken(NamedTuple):
-    """A task that passed before and fails now."""
+class Suspect(NamedTuple):
+    """An edit that may break tasks."""
 
-    task: Task
-    known: TaskHistory
-    accused: frozenset[int]
-    """Numbers of the edits that entered since it passed."""
+    edit: Edit
+    """What takes it back."""
+    tasks: tuple[Task, ...]
+    """Those that accuse it."""
 
 
 class Harm(NamedTuple):
-    """What was found."""
+    """What came of a suspicion."""
 
-    edits: tuple[Edit, ...] = ()
-    """What takes harmful edits back."""
-    settled: frozenset[str] = frozenset()
-    """Ids of edits and tasks that need not be looked at again."""
-    attempts: tuple[Attempt, ...] = ()
-    reason: str = ""
+    proved: bool
+    attempts: tuple[Attempt, ...]
+    reason: str
 
 
 def added(state: TrainState) -> list[Removal]:
-    """What takes back each of the edits that entered the current skill and still stand there."""
-    found: list[Removal] = []
+    """What takes back each of the edits that entered and still stand in the skill, in their order."""
+    found: dict[str, Removal] = {}
     for entry in state.ledger:
-        edit, text = entry.edit, entry.edit.content.strip()
-        if not entry.accepted or not text or text not in state.current.text or edit.op == "rewrite":
+        edit = entry.edit
+        standing = edit.content.strip() and edit.op != "rewrite" and _stands(edit, state.current.text)
+        if not entry.accepted or not standing:
             continue
-        back = edit.target if edit.op == "replace" else ""
-        undo = Edit(op="replace" if back else "delete", target=edit.content, content=back, reason="it breaks tasks")
-        found.append(Removal(undo, entry.step))
-    return found
+        op, back = ("replace", edit.target) if edit.op == "replace" and edit.target else ("delete", "")
+        undo = Edit(op=op, target=edit.content, content=back, reason="it breaks tasks")
+        if apply_edits(state.current.text, [undo])[0] != state.current.text:
+            found.pop(undo.id, None)  # where it came back, it counts from then on
+            found[undo.id] = Removal(undo, entry.step)
+    return list(found.values())
 
 
-def broken(state: TrainState, tasks: Mapping[str, Task], removals: Sequence[Removal]) -> list[Broken]:
-    """The tasks that passed before and fail now, with what they accuse; of edits that at least two of them accuse."""
-    found: list[Broken] = []
-    for name, known in sorted(state.history.items()):
-        fails = known.skill == state.current.hash and not known.passed and known.failed >= _LEAST
-        if not fails or known.solved is None or name in state.settled or name not in tasks:
-            continue
-        since = frozenset(
-            number
-            for number, removal in enumerate(removals)
-            if removal.entered > known.solved and removal.edit.id not in state.settled
-        )
-        found.append(Broken(tasks[name], known, since))
-    often = {number for number in range(len(removals)) if sum(number in one.accused for one in found) >= _LEAST}
-    return [one._replace(accused=one.accused & often) for one in found if one.accused & often]
+def _stands(edit: Edit, text: str) -> bool:
+    """Whether an edit is still in the skill: its lines, whatever their ends are, or the phrase it put into one."""
+    lines, own = ([" ".join(line.split()) for line in each.splitlines()] for each in (text, edit.content.strip()))
+    whole = any(lines[start : start + len(own)] == own for start in range(len(lines)))
+    return whole or (edit.op == "replace" and edit.content.strip() in text)
 
 
-async def find_harm(
-    rollout: Rollout, state: TrainState, tasks: Sequence[Task], measure: Measure, order: Sequence[Task]
-) -> Harm:
-    """Find edits of the current skill that do harm.
+class Jury(NamedTuple):
+    """What suspicions are judged by."""
 
-    Args:
-        tasks: all training tasks.
-        order: those that were attempted, in random order, for the comparison.
-
-    Raises:
-        VoidStop: too many attempts errored.
-    """
-    removals = added(state)
-    found = broken(state, {task.id: task for task in tasks}, removals)
-    if not found:
-        return Harm()
-    trying = _Trying(rollout, state, measure, removals)
-    group = sorted(frozenset[int]().union(*(one.accused for one in found)), key=lambda n: removals[n].entered)
-    if not await trying.explains(found, group):
-        return Harm(settled=frozenset(one.task.id for one in found), attempts=tuple(trying.attempts))
-    while len(group) > 1:
-        halves = group[len(group) // 2 :], group[: len(group) // 2]
-        smaller = [half for half in halves if await trying.explains(found, half)][:1]
-        if not smaller:
-            break
-        group = smaller[0]
-    edits = tuple(removals[number].edit for number in group)
-    settled = frozenset(edit.id for edit in edits)
-    gain = await trying.gain(edits, order[:_COMPARED], min(removals[number].entered for number in group))
-    worse = gain <= 0
-    what = "1 edit breaks tasks" if len(edits) == 1 else f"{len(edits)} edits break tasks"
-    reason = f"{what}; {min(_COMPARED, len(order))} random tasks score {gain:+g} without"
-    return Harm(() if worse else edits, settled, tuple(trying.attempts), reason)
-
-
-@dataclass(frozen=True)
-class _Trying:
     rollout: Rollout
     state: TrainState
     measure: Measure
-    removals: Sequence[Removal]
-    attempts: list[Attempt] = field(default_factory=list[Attempt])
+    tasks: Mapping[str, Task]
+    """All training tasks, by id."""
+    repeats: Callable[[Task], bool]
+    """Whether a further trial of a task tells anything new."""
 
-    async def explains(self, found: Sequence[Broken], group: Sequence[int]) -> bool:
-        """Whether tasks pass again without these edits: from each, only those are taken back that it accuses, since
-        it passed without these."""
-        concerned = [one for one in found if one.accused & set(group)]
-        seen: dict[str, Outcomes] = {}
-        made = 0
-        while concerned and made < REMOVAL.most:
-            turn = [concerned[(made + n) % len(concerned)] for n in range(min(_AT_ONCE, REMOVAL.most - made))]
-            turn = list({one.task.id: one for one in turn}.values())
-            planned = [
-                PlannedAttempt(
-                    one.task,
-                    self._without([self.removals[n].edit for n in group if n in one.accused]),
-                    sum(seen.get(one.task.id, Outcomes())),
-                )
-                for one in turn
-            ]
-            for one, attempt in zip(turn, await self._attempted(planned), strict=True):
-                if attempt.score is not None:
-                    passed = self.measure.better(attempt, one.known.first or 0.0)
-                    seen[one.task.id] = seen.get(one.task.id, Outcomes()).plus(passed)
-            made += len(turn)
-            failed = {one.task.id: Outcomes(one.known.passed, one.known.failed) for one in concerned}
-            found_so_far = account([Seen(t, failed[name]) for name, t in seen.items()], self.measure.noise)
-            if found_so_far >= REMOVAL.won:
+    @property
+    def removals(self) -> list[Removal]:
+        """Those of the edits that are not settled."""
+        return [one for one in added(self.state) if one.edit.id not in self.state.settled]
+
+    @property
+    def apart(self) -> int:
+        """First trial of this step with a skill that is not the current one."""
+        return _APART + REMOVAL.most * self.state.step
+
+    def without(self, edits: Sequence[Edit]) -> Skill:
+        """The current skill with these taken back."""
+        return self.state.current.with_text(apply_edits(self.state.current.text, edits)[0])
+
+    async def attempt(self, planned: Sequence[PlannedAttempt]) -> tuple[Attempt, ...]:
+        """Make attempts.
+
+        Raises:
+            VoidStop: too many of them errored.
+        """
+        tries = digest([[each.task.id, each.skill.hash, each.trial] for each in planned])
+        key = {"stage": "harm", "step": self.state.step, "tries": tries}
+        return await self.rollout.settle(planned, "train", key) if planned else ()
+
+
+def suspected(jury: Jury) -> Suspect | None:
+    """The edit that the history speaks most against, of those where this is clear and tasks can be named."""
+    for removal in _by_suspicion(jury, jury.removals):
+        found: list[tuple[int, str]] = []
+        for name, known in sorted(jury.state.history.items()):
+            before, since = known.split(removal.entered)
+            often = len(since) > 1 or (since and name in jury.tasks and not jury.repeats(jury.tasks[name]))
+            if name in jury.tasks and any(before) and often and not any(since):
+                found.append((-len(since), name))
+        if len(found) >= _LEAST:
+            return Suspect(removal.edit, tuple(jury.tasks[name] for _, name in sorted(found)[:_MOST]))
+    return None
+
+
+def since_harm(jury: Jury) -> list[Edit]:
+    """What takes back all that entered since it did against which the history speaks most, the last first; empty
+    where it does not speak clearly."""
+    removals = added(jury.state)
+    worst = _by_suspicion(jury, removals)[:1]
+    return [one.edit for one in reversed(removals) if worst and one.entered >= worst[0].entered]
+
+
+def _by_suspicion(jury: Jury, removals: Sequence[Removal]) -> list[Removal]:
+    """Those that are suspected, the most suspected first."""
+    scores = {one.entered: suspicion(one.entered, jury.state.history, jury.measure.noise) for one in removals}
+    found = [one for one in removals if scores[one.entered] >= _SUSPECTED]
+    return sorted(found, key=lambda one: (-scores[one.entered], -one.entered))
+
+
+def suspicion(entered: int, history: Mapping[str, TaskHistory], noise: Noise) -> float:
+    """Log odds that what entered in this step breaks tasks: those that passed before do since what a task does that
+    failed twice, against what one does that passed once."""
+    total = 0.0
+    for known in history.values():
+        before, since = known.split(entered)
+        if any(before) and since:
+            outcomes = Outcomes(sum(since), len(since) - sum(since))
+            same, broken = noise.likelihood(outcomes, Outcomes(1, 0)), noise.likelihood(outcomes, Outcomes(0, 2))
+            total += log(1 - _BROKEN + _BROKEN * broken / same)
+    return total
+
+
+async def blamed(jury: Jury) -> tuple[list[Suspect], tuple[Attempt, ...]]:
+    """The edits without which tasks pass that keep failing, two at most; and what was attempted."""
+    removals, history = jury.removals, jury.state.history
+    failing = [task.id for task in keep_failing(jury) if not history[task.id].passed]
+    failing = [name for name in failing if history[name].skill == jury.state.current.hash]
+    if len(failing) < _LEAST or len(removals) < PARTS:
+        return [], ()
+    made: list[tuple[str, set[int], bool]] = []
+    attempts: list[Attempt] = []
+    for turn in range(_TURNS):
+        left_out = [_drawn(len(removals), name, turn) for name in failing]
+        planned = [
+            PlannedAttempt(jury.tasks[name], jury.without([removals[n].edit for n in numbers]), jury.apart + turn)
+            for name, numbers in zip(failing, left_out, strict=True)
+        ]
+        for name, numbers, one in zip(failing, left_out, await jury.attempt(planned), strict=True):
+            attempts.append(one)
+            if one.score is not None:
+                made.append((name, set(numbers), jury.measure.better(one, history[name].first or 0.0)))
+        if not any(passed for *_, passed in made):
+            return [], tuple(attempts)
+    suspects: list[Suspect] = []
+    scores = [_freed(number, made) for number in range(len(removals))]
+    for number in sorted(range(len(removals)), key=lambda number: -scores[number])[:_BLAMED]:
+        if scores[number] >= _SUSPECTED:
+            first = dict.fromkeys(name for name, numbers, passed in made if passed and number in numbers)
+            tasks = tuple(jury.tasks[name] for name in dict.fromkeys([*first, *failing]))
+            suspects.append(Suspect(removals[number].edit, tasks[:_MOST]))
+    return suspects, tuple(attempts)
+
+
+def _freed(number: int, made: Sequence[tuple[str, set[int], bool]]) -> float:
+    """Log odds that tasks pass for want of this line, against that they pass as they do where it is kept."""
+    kept = [passed for _, numbers, passed in made if number not in numbers]
+    luck = (1 + sum(kept)) / (2 + len(kept))
+    chance = max(luck, _FREED)
+    gone = [passed for _, numbers, passed in made if number in numbers]
+    return sum(log(chance / luck) if passed else log((1 - chance) / (1 - luck)) for passed in gone)
+
+
+def keep_failing(jury: Jury) -> list[Task]:
+    """Tasks that failed when last attempted, and the time before: those that did so last, since what failed before an
+    edit entered may have been mended by it."""
+    found: list[tuple[int, str]] = []
+    for name, known in sorted(jury.state.history.items()):
+        last = [passed for _, passed in known.seen[-2:]]
+        if name in jury.tasks and len(last) == 2 and not any(last):
+            found.append((-known.seen[-1][0], name))
+    return [jury.tasks[name] for _, name in sorted(found)][:_FAILING]
+
+
+def _drawn(count: int, name: str, turn: int) -> list[int]:
+    """The lines that are left out."""
+    return random.Random(f"{name}/{turn}").sample(range(count), max(1, count // PARTS))
+
+
+async def judged(jury: Jury, suspect: Suspect) -> Harm:
+    """Whether tasks that accuse an edit do better without it, and other tasks not clearly worse."""
+    race = _Race(jury, suspect.edit)
+    worse = await race.won(suspect.tasks, REMOVAL)
+    told = race.told
+    if worse:
+        others = [jury.tasks[name] for name in sorted(jury.state.history) if name in jury.tasks]
+        others = [task for task in others if task not in suspect.tasks]
+        random.Random(suspect.edit.id).shuffle(others)
+        worse = not await race.won(others, VETO, -1)
+        told = f"{told}; {race.told}"
+    return Harm(worse, tuple(race.attempts), f"an edit breaks tasks: {told}")
+
+
+class _Race:
+    """The skill without an edit against the skill with it."""
+
+    def __init__(self, jury: Jury, edit: Edit) -> None:
+        self.jury, self.without = jury, jury.without([edit])
+        self.attempts: list[Attempt] = []
+        self.gains: list[float] = []
+
+    @property
+    def told(self) -> str:
+        """For people."""
+        return f"{len(self.gains)} attempts score {sum(self.gains):+g} without it"
+
+    async def won(self, tasks: Sequence[Task], bar: Bar, sign: int = 1) -> bool:
+        """Whether tasks do better without the edit, or, for -1, with it; false as soon as that is unlikely."""
+        self.gains = []
+        pairs = [(task, turn) for turn in range(bar.most) for task in tasks if not turn or self.jury.repeats(task)]
+        pairs = pairs[: bar.most]
+        for start in range(0, len(pairs), _AT_ONCE):
+            await self._attempted(pairs[start : start + _AT_ONCE])
+            bets = log(wealth([sign * gain for gain in self.gains])[-1]) if self.gains else 0.0
+            if bets >= bar.won:
                 return True
-            if found_so_far <= REMOVAL.lost:
+            behind = start >= bar.most / 2 and sign * sum(self.gains) <= 0  # it would hardly be won any more
+            if bets <= bar.lost or behind:
                 return False
         return False
 
-    async def gain(self, edits: Sequence[Edit], tasks: Sequence[Task], since: int) -> float:
-        """What tasks score more without these edits, in all. Attempts that were made with them count again."""
-        history, earlier = self.state.history, self.state.earlier
-        known = {task.id: earlier[task.id] for task in tasks if task.id in earlier and history[task.id].step >= since}
-        fresh = [task for task in tasks if task.id not in known]
-        skill, shorter = self.state.current, self._without(edits)
-        planned = [PlannedAttempt(task, skill, self._next(task)) for task in fresh]
-        made = await self._attempted([*planned, *(PlannedAttempt(task, shorter, 0) for task in tasks)])
-        known |= {task.id: attempt for task, attempt in zip(fresh, made, strict=False)}
-        after = made[len(fresh) :]
-        pairs = [(known[task.id], one) for task, one in zip(tasks, after, strict=True)]
-        return fsum(
-            self.measure.value(b) - self.measure.value(a)
-            for a, b in pairs
-            if a.score is not None and b.score is not None
-        )
-
-    def _next(self, task: Task) -> int:
-        known = self.state.history.get(task.id)
-        return known.trials if known is not None and known.skill == self.state.current.hash else 0
-
-    def _without(self, edits: Sequence[Edit]) -> Skill:
-        return self.state.current.with_text(apply_edits(self.state.current.text, edits)[0])
-
-    async def _attempted(self, planned: Sequence[PlannedAttempt]) -> tuple[Attempt, ...]:
-        tries = digest([[each.task.id, each.skill.hash, each.trial] for each in planned])
-        key = {"stage": "harm", "step": self.state.step, "tries": tries}
-        made = await self.rollout.settle(planned, "train", key) if planned else ()
-        self.attempts.extend(made)
-        return made
+    async def _attempted(self, pairs: Sequence[tuple[Task, int]]) -> None:
+        jury, state = self.jury, self.jury.state
+        made = {name: known.trials for name, known in state.history.items() if known.skill == state.current.hash}
+        planned = [
+            PlannedAttempt(task, skill, first + turn if jury.repeats(task) else 0)
+            for task, turn in pairs
+            for skill, first in ((state.current, made.get(task.id, 0)), (self.without, jury.apart))
+        ]
+        attempts = await jury.attempt(planned)
+        self.attempts += attempts
+        for before, after in zip(attempts[::2], attempts[1::2], strict=True):
+            if before.score is not None and after.score is not None:
+                self.gains.append(jury.measure.value(after) - jury.measure.value(before))

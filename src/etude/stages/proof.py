@@ -2,8 +2,9 @@
 
 All edits are tried together first, once on each failure: what fails then is not fixed by any. Then they are added
 one by one, the best cited first, next to those that stay already. Each has an account of what its tasks do with it
-and without it, in this noise. Edits that cite different tasks are tested in the same round. What passes with all of
-them and is explained by none alone is asked for a smallest set of edits.
+and without it, in this noise. Rounds wait for each other, so all that can be asked at once is in one: edits that cite
+different tasks, and what these do with an edit and without it. What passes with all of them and is explained by none
+alone is asked for a smallest set of edits.
 """
 
 from collections import Counter
@@ -22,6 +23,8 @@ _AT_ONCE = 3
 """Tasks that an edit is tried on in one round: so many settle it where attempts are hardly noisy."""
 _LARGEST_SET = 4
 """Edits of a set, at most: in noise, what a larger one would explain is mostly luck."""
+_LEFT_OUT = 2
+"""Attempts without each edit of a set: one that fails by bad luck would keep an edit that others make needless."""
 _SET_TRIES = 6
 """Attempts that confirm a set of edits, at most."""
 
@@ -118,7 +121,8 @@ class _Proving:
         """Attempts in the contest of each edit."""
         self.explained: set[str] = set()
         self.flipped: list[str] = []
-        self.controlled = dict.fromkeys(self.tasks, self.given.variant(()).hash)
+        self.controlled: dict[str, int] = {}
+        """How many edits stayed when a task was last attempted without a further one."""
         self.trials: dict[tuple[str, str], int] = {}
         self.results: dict[tuple[str, str], bool | None] = {}
         """Of the last attempt at a task with a skill, and of the next where another trial tells nothing new."""
@@ -129,13 +133,8 @@ class _Proving:
         self.flipped = [task for task, better in zip(self.tasks, passed, strict=True) if better]
         order = sorted(everything, key=lambda number: -self.given.edits[number].support)
         left = [number for number in order if self._cited(number)]
-        while left:
-            await self._controls(left)
-            tries = self._round(left)
-            if not tries:
-                break
-            passed = await self._pass([(one.edits, one.task) for one in tries])
-            for one, better in zip(tries, passed, strict=True):
+        while tries := self._round(left):
+            for one, better in zip(tries, await self._pass([(t.edits, t.task) for t in tries]), strict=True):
                 self._count(one, better)
             for number in dict.fromkeys(one.number for one in tries):
                 if await self._settled(number):
@@ -155,47 +154,52 @@ class _Proving:
         """Those of them that the edits which stay do not explain."""
         return [task for task in self._cited(number) if task not in self.explained]
 
-    async def _controls(self, left: Sequence[int]) -> None:
-        """What the edits that stay do to the tasks that others cite: they may pass with these alone."""
-        skill = self.given.variant(sorted(self.kept)).hash
-        cited = dict.fromkeys(task for number in left for task in self._open(number))
-        tasks = [task for task in cited if self.controlled[task] != skill]
-        for task, passed in zip(tasks, await self._pass([(self.kept, task) for task in tasks]), strict=True):
-            self.controlled[task] = skill
-            if passed:
-                self.explained.add(task)
-            elif passed is not None:
-                self.without[task] = self.without[task].plus(False)
-
     def _round(self, left: Sequence[int]) -> list[_Try]:
-        """What to try next: no task for two edits, the least tried tasks of each first."""
+        """What to try next: no task for two edits."""
         used: set[str] = set()
         tries: list[_Try] = []
         for number in left:
-            mine, seen = self._open(number), self.with_it[number]
-            free = [task for task in mine if task not in used and self._tells(number, task)]
-            free.sort(key=lambda task, seen=seen: sum(seen.get(task, Outcomes())))
-            some = free[: min(_AT_ONCE, self._bar(number).most - self.made[number])]
-            tries += [self._next(number, task) for task in some]
-            used.update(mine if some else ())
+            some = self._turn(number, [task for task in self._open(number) if task not in used])
+            tries += some
+            used.update(self._open(number) if some else ())
         return tries
 
-    def _next(self, number: int, task: str) -> _Try:
-        """With the edit, or without it where the task was attempted with it more often: a task may pass now and then
-        with anything, and two failures do not rule that out."""
-        more = sum(self.with_it[number].get(task, Outcomes())) > sum(self.without[task])
-        without_it = more and self.given.repeats(self.tasks[task])
-        return _Try(number, task, tuple(self.kept) if without_it else (*self.kept, number))
+    def _turn(self, number: int, tasks: Sequence[str]) -> list[_Try]:
+        """The next attempts of an edit, those without it first: on the least tried tasks, twice on a single one. They
+        are made with it, or without it where a task was attempted with it more often: it may pass now and then with
+        anything, and two failures do not rule that out. Where further edits have come to stay, a task is attempted
+        with these alone as well."""
+        without, with_it = tuple(self.kept), (*self.kept, number)
+        if alone := self._rests_on(number):
+            return [_Try(number, alone, without)]
+        seen = {task: sum(self.with_it[number].get(task, Outcomes())) for task in tasks}
+        ahead = {task: seen[task] - sum(self.without[task]) for task in tasks}
+        free = sorted((task for task in tasks if self._tells(number, task)), key=seen.__getitem__)
+        turns = free if len(free) > 1 else [*free, *filter(self._again, free)]
+        turns = turns[: min(_AT_ONCE, self._bar(number).most - self.made[number])]
+        tries = [_Try(number, task, without) for task in dict.fromkeys(turns) if self._stale(task)]
+        for task in turns:
+            more = ahead[task] > 0 and self._again(task)
+            tries.append(_Try(number, task, without if more else with_it))
+            ahead[task] += -1 if more else 1
+        return sorted(tries, key=lambda one: number in one.edits)
 
     def _count(self, tried: _Try, passed: bool | None) -> None:
         number, task, edits = tried
         self.made[number] += 1
-        if passed is None:
-            return
         if number in edits:
-            self.with_it[number][task] = self.with_it[number].get(task, Outcomes()).plus(passed)
-        else:
+            if passed is not None and task not in self.explained:
+                self.with_it[number][task] = self.with_it[number].get(task, Outcomes()).plus(passed)
+            return
+        if passed and self._stale(task):
+            self.explained.add(task)
+        self.controlled[task] = len(edits)
+        if passed is not None:
             self.without[task] = self.without[task].plus(passed)
+
+    def _stale(self, task: str) -> bool:
+        """Whether edits have come to stay since the task was last attempted without a further one."""
+        return self.controlled.get(task, 0) < len(self.kept)
 
     def _tells(self, number: int, task: str) -> bool:
         """Whether another attempt with the edit would tell anything new."""
@@ -206,11 +210,9 @@ class _Proving:
         bar, score = self._bar(number), self._account(number)
         passed = any(seen.passed for seen in self.with_it[number].values())
         if passed and score >= bar.won:
-            sure = await self._confirm(number)
-            score = self._account(number)
-            if not sure:
-                return True
-        if passed and score >= bar.won:
+            alone = self._rests_on(number)
+            if alone and (self._again(alone) or bar is not REPLACEMENT):
+                return not self._again(alone)
             if not await self._loses(number):
                 self.kept.append(number)
                 self.explained.update(
@@ -235,19 +237,13 @@ class _Proving:
         seen = [Seen(outcomes, self.without[task]) for task, outcomes in self.with_it[number].items()]
         return account(seen, self.given.measure.noise)
 
-    async def _confirm(self, number: int) -> bool:
-        """One task is attempted without the edit once more before it decides alone: of all tasks, the step has chosen
-        it for failing, and a task that only failed by bad luck passes with anything. False: it cannot be, and a line
-        is to be added."""
+    def _rests_on(self, number: int) -> str:
+        """The task on which alone the account of an edit is won, until it was attempted with just what stays. Of all
+        tasks, the step has chosen it for failing, and one that only failed by bad luck passes with anything."""
         won = [task for task, seen in self.with_it[number].items() if seen.passed]
-        if len(won) > 1:
-            return True
-        if not self._again(won[0]):
-            return self._bar(number) is REPLACEMENT
-        (passed,) = await self._pass([(self.kept, won[0])])
-        if passed is not None:
-            self.without[won[0]] = self.without[won[0]].plus(passed)
-        return True
+        if len(won) != 1 or self.controlled.get(won[0], -1) == len(self.kept):
+            return ""
+        return won[0] if self._account(number) >= self._bar(number).won else ""
 
     def _again(self, task: str) -> bool:
         return self.given.repeats(self.tasks[task])
@@ -274,24 +270,28 @@ class _Proving:
         task = rest[0]
         group = [number for number in left if task in self._cited(number)]
         group = group or left
-        if len(group) < 2:
+        if len(group) < 2 or not self._again(task):
             return
-        if not self._again(task) or await self._one([], task) or not await self._one(group, task):
+        alone, whole = await self._with([[], group], [task, task])
+        if alone or not whole:
             return
-        for number in reversed(group):
-            fewer = [each for each in group if each != number]
-            if len(fewer) > 1 and await self._one(fewer, task):
-                group = fewer
+        spare = group[::-1]
+        while len(group) > 1 and spare:
+            fewer = [_but(group, number) for number in spare]
+            passed = await self._with(fewer * _LEFT_OUT, [task] * len(fewer) * _LEFT_OUT)
+            spare = [number for place, number in enumerate(spare) if any(passed[place :: len(fewer)])]
+            group, spare = _but(group, *spare[:1]), spare[1:]
         if len(group) <= _LARGEST_SET:
             concerned = [each for each in rest if any(each in self._cited(number) for number in group)]
             await self._confirm_set(group, concerned or [task])
 
     async def _confirm_set(self, group: Sequence[int], tasks: Sequence[str]) -> None:
         seen: dict[str, Outcomes] = {}
-        for turn in range(_SET_TRIES):
-            task = tasks[turn % len(tasks)]
-            if (passed := await self._one(group, task)) is not None:
-                seen[task] = seen.get(task, Outcomes()).plus(passed)
+        for start in range(0, _SET_TRIES, _AT_ONCE):
+            turn = [tasks[number % len(tasks)] for number in range(start, start + _AT_ONCE)]
+            for task, passed in zip(turn, await self._with([group] * _AT_ONCE, turn), strict=True):
+                if passed is not None:
+                    seen[task] = seen.get(task, Outcomes()).plus(passed)
             found = account([Seen(s, self.without[t]) for t, s in seen.items()], self.given.measure.noise)
             if found >= self.addition.won:
                 self.kept += group
@@ -305,20 +305,23 @@ class _Proving:
             if found <= ADDITION.lost:
                 return
 
-    async def _one(self, numbers: Sequence[int], task: str) -> bool | None:
-        (passed,) = await self._pass([([*self.kept, *numbers], task)])
-        if not numbers and passed is not None:
-            self.without[task] = self.without[task].plus(passed)
+    async def _with(self, groups: Sequence[Sequence[int]], tasks: Sequence[str]) -> list[bool | None]:
+        """Whether tasks do better with these edits beside those that stay."""
+        passed = await self._pass([([*self.kept, *group], task) for group, task in zip(groups, tasks, strict=True)])
+        for group, task, better in zip(groups, tasks, passed, strict=True):
+            if not group and better is not None:
+                self.without[task] = self.without[task].plus(better)
         return passed
 
     async def _pass(self, wanted: Sequence[tuple[Sequence[int], str]]) -> list[bool | None]:
         """Whether tasks do better than their failure with the edits of these numbers, in a new trial; None without a
         score."""
         keys = [(task, self.given.variant(sorted(numbers))) for numbers, task in wanted]
+        new = [(task, skill.hash) not in self.results or self._again(task) for task, skill in keys]
         planned = [
             PlannedAttempt(self.tasks[task], skill, self._trial(task, skill))
-            for task, skill in keys
-            if (task, skill.hash) not in self.results or self._again(task)
+            for (task, skill), untold in zip(keys, new, strict=True)
+            if untold
         ]
         tries = digest([[each.task.id, each.skill.hash, each.trial] for each in planned])
         key = {"stage": "probe", "step": self.step, "tries": tries}
@@ -326,8 +329,8 @@ class _Proving:
         self.attempts += attempts
         made = iter(attempts)
         found: list[bool | None] = []
-        for task, skill in keys:
-            if (task, skill.hash) not in self.results or self._again(task):
+        for (task, skill), untold in zip(keys, new, strict=True):
+            if untold:
                 attempt = next(made)
                 passed = None if attempt.score is None else self.given.measure.better(attempt, self.first[task])
                 self.results[task, skill.hash] = passed
@@ -390,3 +393,7 @@ class _Proving:
         for attempt in self.given.failures:
             name = attempt.task.id
             yield Tested(task=name, before=self.first[name], after=after.get(name))
+
+
+def _but(group: Sequence[int], *numbers: int) -> list[int]:
+    return [each for each in group if each not in numbers]

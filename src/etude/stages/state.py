@@ -2,19 +2,7 @@
 
 from collections.abc import Sequence
 
-from etude.config import GateSection
-from etude.records import (
-    AppliedEdit,
-    Attempt,
-    Candidate,
-    Evaluation,
-    LedgerEntry,
-    Proof,
-    Skill,
-    Tally,
-    TrainState,
-    Verdict,
-)
+from etude.records import AppliedEdit, Attempt, Candidate, LedgerEntry, Proof, Tally, TrainState, Verdict
 
 
 def after_rollout(state: TrainState, attempts: Sequence[Attempt]) -> TrainState:
@@ -50,20 +38,6 @@ def after_verdict(state: TrainState, candidate: Candidate, verdict: Verdict | No
             "skipped": state.skipped + (accepted is None),
         }
     )
-
-
-def accept(state: TrainState, skill: Skill, val: Evaluation, gate: GateSection) -> TrainState:
-    """Make the skill the current one, and the best one if its validation mean is strictly higher."""
-    new = val.mean(gate.metric, gate.mixed_weight)
-    bar = state.current_val.mean(gate.metric, gate.mixed_weight) if state.current_val is not None else None
-    state = state.model_copy(update={"current": skill, "current_val": val})
-    if bar is not None and (new is None or new < bar):
-        # Accepted without winning: a text that lost against the old bar may win against this one.
-        state = state.model_copy(update={"rejected_texts": frozenset[str]()})
-    old = state.best_val.mean(gate.metric, gate.mixed_weight) if state.best_val is not None else None
-    if new is not None and (old is None or new > old):
-        state = state.model_copy(update={"best": skill, "best_val": val})
-    return state
 
 
 def after_proof(state: TrainState, proof: Proof, attempts: Sequence[Attempt]) -> TrainState:

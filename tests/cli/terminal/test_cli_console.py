@@ -145,10 +145,10 @@ def test_a_decision_has_reason_scores_and_spend() -> None:
     ]
 
 
-def test_a_decision_says_how_training_goes_and_how_long_it_may_take() -> None:
+def test_a_decision_says_how_training_goes() -> None:
     clock = Clock()
     progress = Progress(clock)
-    started = STARTED.model_copy(update={"steps": 0, "calls": 40})
+    started = STARTED.model_copy(update={"steps": 0})
     first, *others = (attempt().model_copy(update={"hard": 0.0, "task": f"t{number}"}) for number in range(4))
     for event in (started, ROLLOUT, first, *others, first.model_copy(update={"hard": 1.0})):  # the latest one counts
         progress.take(event)
@@ -156,9 +156,7 @@ def test_a_decision_says_how_training_goes_and_how_long_it_may_take() -> None:
     clock.now = 20
     for event in (*[CallFinished(role="target")] * 10, decided(1, steps=0, failed=3, fixed=1)):
         progress.take(event)
-    assert (progress.learnt, progress.time_left) == ("training 0.25, 1 of 3 failures solved", "about 1:00 left")
-    progress.take(SpendChanged(calls=25, tokens=0, usd=0))
-    assert progress.time_left == "about 0:30 left"
+    assert (progress.learnt, progress.time_left) == ("training 0.25, 1 of 3 failures solved", "")
 
 
 def test_without_a_price_tokens_are_the_cost_and_money_is_never_zero() -> None:
@@ -354,9 +352,9 @@ def test_no_live_line_is_wider_than_the_terminal(width: int) -> None:
     assert max(map(cell_len, lines)) <= width
 
 
-def test_batch_accuracy_time_left_and_cost_are_seen_at_80_columns() -> None:
+def test_batch_accuracy_and_cost_are_seen_at_80_columns() -> None:
     clock = Clock()
-    progress = [STARTED.model_copy(update={"steps": 0, "calls": 40}), ROLLOUT]
+    progress = [STARTED.model_copy(update={"steps": 0}), ROLLOUT]
     lines = drawn(80, *progress, *busy()[2:], clock=clock)
     assert "  4/10, 67% solved, 1 errored" in lines[0]
     assert "$123.45" in lines[2]
@@ -369,7 +367,7 @@ def test_batch_accuracy_time_left_and_cost_are_seen_at_80_columns() -> None:
         shown.take(event)
     stream = Terminal()
     RichConsole(file=stream, width=80).print(status(shown))
-    assert "0:20 elapsed  about 1:00 left  10 calls, 0 tokens, $0.10" in stream.getvalue()
+    assert "0:20 elapsed  10 calls, 0 tokens, $0.10" in stream.getvalue()
 
 
 def test_the_bar_shows_without_colours_and_in_ascii() -> None:

@@ -7,7 +7,7 @@ import pytest
 from etude.cli.main import main
 from etude.cli.terminal.summary_text import summary_lines
 from etude.cli.terminal.tables import fitted
-from etude.records.summary import Summary
+from etude.records.summary import Noise, Summary
 
 
 def test_the_summary_of_a_run_fits_80_columns(demo_project: Path) -> None:
@@ -15,6 +15,17 @@ def test_the_summary_of_a_run_fits_80_columns(demo_project: Path) -> None:
     *lines, best = summary_lines(summary)
     assert best.startswith("best skill  ")
     assert [line for line in lines if len(line) > 80 and not line.startswith("citations")] == []
+
+
+def test_much_noise_is_a_line_of_the_summary(demo_project: Path) -> None:
+    summary = Summary.model_validate_json(Path("demo/runs/demo/summary.json").read_text())
+    little, much = (Noise(failed=40, regained=n, passed=0, lost=0, again=70, attempts=300) for n in (3, 13))
+    for noise in (None, little):
+        assert "noise " not in "\n".join(summary_lines(summary.model_copy(update={"noise": noise})))
+    lines = list(summary_lines(summary.model_copy(update={"noise": much})))
+    start = next(number for number, line in enumerate(lines) if line.startswith("noise       of 100 attempts "))
+    assert "70 of the 300 training attempts" in " ".join(line.strip() for line in lines[start : start + 3])
+    assert all(len(line) <= 80 for line in lines[start : start + 3])
 
 
 @pytest.mark.parametrize("width", [80, 60, 40])

@@ -19,7 +19,7 @@ from etude.records import ChatRequest
 from etude.sleep.report import diagnosed
 from trials_sent import trial_sent
 
-AT_MOST = {0.05: 20}
+AT_MOST = 20
 """Of 200 nights with a false proposal in at most 5%, 999 in 1000 have no more than that (binomial, 99.9%)."""
 
 
@@ -41,7 +41,7 @@ def test_200_nights_without_an_effect_propose_as_seldom_as_alpha_says(
 ) -> None:
     found = nights.rates(noise, "useless", tasks, 200)
     assert found.passed > 0.3  # or else nothing would be tested
-    assert 200 * found.proposed <= AT_MOST[nights.ALPHA]
+    assert 200 * found.proposed <= AT_MOST
     assert found.proposed < found.gained / 4
 
 
@@ -92,6 +92,22 @@ def test_a_task_that_passed_the_gate_by_luck_and_fails_every_fresh_attempt_rejec
     change = found.changes[0]
     assert (change.status, change.proposed) == (status, not no_regression)
     assert change.reason.endswith(", but 'v9' does worse in fresh attempts") is no_regression
+
+
+def test_a_candidate_that_is_behind_after_one_fresh_attempt_at_each_task_gets_no_others(tmp_path: Path) -> None:
+    val = [Task(id=f"v{number}", input=f"Task {number}.") for number in (5, 6, 7)]
+
+    def answer(request: ChatRequest) -> str:
+        held_out = any(task.input in request.messages[-1].text for task in val)
+        fresh = held_out and trial_sent(request, val) >= FRESH
+        return "yes" if ("Say yes." in request.messages[0].text) is not fresh else "no"
+
+    found, _ = night(tmp_path, bool, Optimizer("Say yes."), val=val, answer=answer, sleep={"memory": False})
+    change = found.changes[0]
+    assert (change.status, change.proposed) == ("rejected", False)
+    assert change.reason.endswith(", but fresh attempts show no gain")
+    assert change.confirmed is not None
+    assert change.confirmed.trials == 1
 
 
 def test_the_noise_floor_is_what_differs_under_the_old_document(tmp_path: Path) -> None:

@@ -5,9 +5,9 @@ from pathlib import Path
 from small_night import Small
 
 from etude.config import TrainConfig
+from etude.published.gate import reason_not_to_evaluate
 from etude.records import Skill
 from etude.sleep.improve.consolidate import BLOCK_TOKENS, in_room
-from etude.stages.gate import reason_not_to_evaluate
 
 BEGIN, END = "<!-- etude:begin learned -->\n", "<!-- etude:end learned -->\n"
 

@@ -19,8 +19,6 @@ from rows import rows
 
 SESSIONS = [Session(source="codex", id=f"s{n}", turns=(Turn(prompt="x" * 4_000, answer="y"),)) for n in range(10)]
 PRICE = {"input": 1.0, "output": 10.0}
-WIDEST = 12
-"""How many times its low end the high end of a range may be."""
 
 
 def config(sleep: dict[str, Any] | None = None, **more: Any) -> SleepConfig:
@@ -44,7 +42,7 @@ def ahead(small: Small, sleep: dict[str, Any]) -> NightForecast:
 
 
 @rows("gap", ["structure", "verbose", "brain-first"])
-def test_nights_that_find_much_little_or_nothing_lie_in_one_range_of_an_order_of_magnitude(
+def test_nights_that_find_much_little_or_nothing_use_no_more_and_no_less_than_was_said(
     tmp_path: Path, gap: str
 ) -> None:
     for number, (optimizer, n, memory) in enumerate(
@@ -55,7 +53,6 @@ def test_nights_that_find_much_little_or_nothing_lie_in_one_range_of_an_order_of
         found, spent = ahead(small, {"memory": memory}), small.night({"memory": memory}).spent
         assert found.calls.low <= spent.calls <= found.calls.high, (optimizer, n, found.calls, spent)
         assert found.tokens.low <= spent.tokens <= found.tokens.high, (optimizer, n, found.tokens, spent)
-        assert max(span.high / span.low for span in (found.calls, found.tokens)) <= WIDEST
 
 
 def test_nothing_to_do_costs_no_more_than_asking_whether_the_models_are_there() -> None:
@@ -75,7 +72,7 @@ def test_more_sessions_are_more_calls_up_to_the_limit_of_tasks() -> None:
     assert few.calls.high < found.calls.high
     long = [one.model_copy(update={"turns": one.turns * 9}) for one in SESSIONS]
     assert forecast_night(config(), long, None, 100).calls.high > found.calls.high
-    assert found.assumptions[-1] == "a night that finds no task ends after about 12 calls"
+    assert found.calls.low == few.calls.low == 12  # a night that finds no task reads the sessions
 
 
 @pytest.mark.parametrize("more", [{"dream": 2}, {"confirm_trials": 9}, {"retire": 3}])
@@ -94,8 +91,8 @@ def test_the_tasks_of_a_file_are_counted_as_they_are() -> None:
     settings = config({"tasks": "t.json", "dream": 3})
     found = forecast_night(settings, [], file("train", "train", "val", "test", "test", "test"), 100)
     more = forecast_night(settings, [], file("train", "train", "val"), 100)
-    # Each test task is attempted once, at the end.
-    assert (found.calls.low, found.calls.high) == (more.calls.low + 3, more.calls.high + 3)
+    # Each test task is attempted once, at the end, and at most judged.
+    assert (found.calls.low, found.calls.high) == (more.calls.low + 3, more.calls.high + 6)
 
 
 def test_a_file_without_training_tasks_comes_to_nothing() -> None:
@@ -104,7 +101,7 @@ def test_a_file_without_training_tasks_comes_to_nothing() -> None:
 
 def test_long_documents_and_long_transcripts_are_more_tokens() -> None:
     short = forecast_night(config(), SESSIONS, None, 0)
-    assert forecast_night(config(), SESSIONS, None, 40_000).tokens.low > short.tokens.low
+    assert forecast_night(config(), SESSIONS, None, 40_000).tokens.high > short.tokens.high
     assert forecast_night(config(), SESSIONS[:3], None, 0).tokens.high < short.tokens.high
     assert 10 * 4_000 / 4 < short.tokens.low < short.tokens.high
 

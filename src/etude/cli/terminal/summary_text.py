@@ -7,7 +7,7 @@ from textwrap import wrap
 from etude.cli.terminal import output
 from etude.cli.terminal.tables import text_lines
 from etude.progress import duration, money, short
-from etude.records.summary import Cost, Forecast, Interval, OfTarget, Settle, Summary
+from etude.records.summary import Cost, Interval, OfTarget, Settle, Summary
 
 _WIDTH = 68
 """Of what stands behind a name, so that nothing wraps at 80 columns."""
@@ -28,8 +28,7 @@ def summary_lines(summary: Summary) -> Iterator[str]:
     elif initial.hash == best.hash and best.val is not None:
         yield "no candidate scored higher: the best skill is the initial one"
     for doubt in summary.doubts:
-        parts = [part for line in doubt.text.splitlines() for part in wrap(line, _WIDTH)]
-        yield from (f"{'doubtful' if number == 0 else '':<12}{part}" for number, part in enumerate(parts))
+        yield from _wrapped("doubtful", doubt.text)
     yield ""
     yield (
         f"steps       {summary.steps}; candidates: {summary.accepted} accepted, {summary.rejected} rejected, "
@@ -44,9 +43,9 @@ def summary_lines(summary: Summary) -> Iterator[str]:
         )
     if summary.voids:
         yield f"errors      {summary.voids} attempts errored; they count neither as solved nor as failed"
+    if summary.noise is not None and summary.noise.note:
+        yield from _wrapped("noise", summary.noise.note)
     yield f"calls       {_calls(summary.cost)}"
-    if summary.forecast is not None:
-        yield f"forecast    {_against(summary.forecast, summary.cost)}"
     yield f"tokens      {_tokens(summary.cost)}"
     yield f"cost        {money(summary.cost.usd)}"
     yield f"time        {duration(summary.cost.wall_seconds)}"
@@ -65,6 +64,11 @@ def settle_lines(settle: Settle) -> Iterator[str]:
     """What would settle an inconclusive comparison."""
     for number, part in enumerate(settle.note.split("; ")):
         yield f"{'to settle' if number == 0 else '':<12}{part}"
+
+
+def _wrapped(name: str, text: str) -> Iterator[str]:
+    parts = [part for line in text.splitlines() for part in wrap(line, _WIDTH)]
+    yield from (f"{name if number == 0 else '':<12}{part}" for number, part in enumerate(parts))
 
 
 def _scores(summary: Summary) -> Iterator[str]:
@@ -138,17 +142,6 @@ def _row(name: str, before: Interval | None, after: Interval | None) -> str:
     n = "/".join(map(str, counts))
     old, new = ("not measured" if interval is None else score(interval) for interval in (before, after))
     return f"{name:<12}{old:<17} -> {new:<17}  n={n}"
-
-
-def _against(forecast: Forecast, cost: Cost) -> str:
-    """How far off the forecast was."""
-    expected, used = forecast.target_calls, cost.target_calls
-    off = ""
-    if used > expected.high:
-        off = f", {used - expected.high:,} more than expected"
-    elif used < expected.low:
-        off = f", {expected.low - used:,} fewer than expected"
-    return f"{expected.shown} target calls; used {used:,}{off}"
 
 
 def _calls(cost: Cost) -> str:

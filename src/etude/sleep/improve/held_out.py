@@ -5,8 +5,7 @@ from contextlib import aclosing
 
 from pydantic import Field
 
-from etude.records import Attempt, Candidate, Evaluation, LedgerEntry, Record, Skill, TrainState
-from etude.stages.gate import GateResult
+from etude.records import Attempt, Candidate, Evaluation, GateResult, LedgerEntry, Record, Skill, TrainState
 from etude.workbench import Observer, Workbench
 
 _SHOWN = 2_000

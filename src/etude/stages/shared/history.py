@@ -13,6 +13,11 @@ _REMEMBERED = 1
 edit, and how often it did says little about the skill of now."""
 
 
+_KEPT = 40
+"""Repeated tasks of earlier skills from which the noise is measured, too: as a skill gets better, those that still
+fail do so for other reasons, so the last ones say most."""
+
+
 class Measure(NamedTuple):
     """How scores of this run are compared."""
 
@@ -37,7 +42,8 @@ def measured(state: TrainState, gate: GateSection) -> Measure:
     known = state.history.values()
     gaps = [each.gap for each in known if each.gap is not None]
     spread = sqrt(fsum(gap * gap for gap in gaps) / len(gaps)) if gaps else 0.0
-    return Measure(gate, Noise.measured(Outcomes(each.passed, each.failed) for each in known), spread)
+    outcomes = [Outcomes(each.passed, each.failed) for each in known]
+    return Measure(gate, Noise.measured([*outcomes, *(Outcomes(*each) for each in state.repeated)]), spread)
 
 
 def without(known: TaskHistory) -> Outcomes:
@@ -47,30 +53,29 @@ def without(known: TaskHistory) -> Outcomes:
 
 def noted(state: TrainState, attempts: Iterable[Attempt], measure: Measure, step: int) -> TrainState:
     """With further attempts, in the order of their trials. `step` is the last one whose edits their skill has."""
-    history = dict(state.history)
+    history, repeated = dict(state.history), list(state.repeated)
     for attempt in attempts:
         known = history.get(attempt.task.id)
         if known is None or known.skill != attempt.skill_hash:
-            passes = 0 if known is None else known.before + known.passed
-            solved = None if known is None else known.solved
-            gap = None if known is None else known.gap
-            known = TaskHistory(skill=attempt.skill_hash, before=passes, solved=solved, gap=gap)
+            if known is not None and known.passed + known.failed > 1:
+                repeated.append((known.passed, known.failed))
+            seen, gap = ((), None) if known is None else (known.seen, known.gap)
+            known = TaskHistory(skill=attempt.skill_hash, seen=seen, gap=gap)
         if attempt.trial >= known.trials:
             history[attempt.task.id] = _with(known, attempt, measure, step)
-    return state.model_copy(update={"history": history})
+    return state.model_copy(update={"history": history, "repeated": tuple(repeated[-_KEPT:])})
 
 
 def _with(known: TaskHistory, attempt: Attempt, measure: Measure, step: int) -> TaskHistory:
-    update: dict[str, object] = {"trials": attempt.trial + 1, "step": step}
+    update: dict[str, object] = {"trials": attempt.trial + 1}
     if attempt.score is not None:
         value = measure.value(attempt)
         passed = attempt.solved if known.first is None else measure.better(attempt, known.first)
         # The first fraction is only what later ones are compared with: whether it counts as failed is not chance.
         if passed or known.first is not None or value <= 0:
             update["passed" if passed else "failed"] = (known.passed if passed else known.failed) + 1
-        if passed:
-            update["solved"] = step
-        elif known.first is None:
+            update["seen"] = (*known.seen, (step, passed))
+        if not passed and known.first is None:
             update["first"] = value
         if known.first is not None and known.trials == 1:
             update["gap"] = abs(value - known.first)

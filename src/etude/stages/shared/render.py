@@ -5,7 +5,7 @@ import json
 from collections.abc import Collection, Sequence
 
 from etude.prompts.cuts import cut_middle
-from etude.records import Attempt, Edit, LedgerEntry, Patch, Skill
+from etude.records import Attempt, LedgerEntry, Skill
 from etude.skill import Document
 from etude.stages.shared.transcript import ends_with, files_text, only_answers, transcript_text
 
@@ -165,28 +165,3 @@ def _outcome(entry: LedgerEntry) -> str:
         return "rejected"
     fixed = f", fixed {_few(entry.needed)}" if entry.needed else ""
     return f"accepted{fixed}" if entry.change is None else f"accepted, validation {entry.change:+.3f}"
-
-
-def edit_row(edit: Edit, index: int | None = None) -> dict[str, object]:
-    """An edit as the optimizer reads and writes it."""
-    row: dict[str, object] = {} if index is None else {"index": index, "support": edit.support}
-    return row | {
-        "op": edit.op,
-        "target": edit.target,
-        "content": edit.content,
-        "reason": edit.reason,
-        "cites": list(edit.cites),
-    }
-
-
-def patches_block(title: str, patches: Sequence[Patch]) -> str:
-    """Patches as JSON, one after the other."""
-    texts = [
-        json.dumps(
-            {"reasoning": patch.reasoning, "edits": [edit_row(edit) for edit in patch.edits]},
-            ensure_ascii=False,
-            indent=1,
-        )
-        for patch in patches
-    ]
-    return f"# {title}\n\n" + "\n\n".join(fence("patch", text) for text in texts)

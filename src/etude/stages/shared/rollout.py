@@ -85,6 +85,7 @@ class Rollout:
                     soft=attempt.score.soft if attempt.score else None,
                     reason=attempt.reason,
                     skill=attempt.skill_hash,
+                    trial=attempt.trial,
                     type=task.type,
                     usd=attempt.trajectory.usd,
                     facts=tuple(attempt.facts),

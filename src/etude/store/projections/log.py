@@ -68,6 +68,8 @@ class Sum:
     output_tokens: int = 0
     cached_tokens: int = 0
     usd: float | None = 0.0
+    seconds: float = 0.0
+    """That its calls took, one after another."""
 
     @property
     def usage(self) -> Usage:
@@ -209,6 +211,7 @@ class Log:
         used.cached_tokens += tokens.get("cached_tokens", 0)
         usd: float | None = event.get("usd")
         used.usd = None if used.usd is None or usd is None else used.usd + usd
+        used.seconds += event.get("seconds", 0.0)
         count = self.rates.setdefault(self._time(event["at"]), [0, 0])
         count[0] += 1
         count[1] += "429" in error

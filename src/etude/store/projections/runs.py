@@ -12,7 +12,7 @@ from etude.config import TrainConfig, load_config
 from etude.config.sections import AgentSection
 from etude.errors import ConfigError, DataError, EtudeError
 from etude.records import EditFate, Record
-from etude.records.summary import Forecast, Interval, NoSkill, OfTarget, Settle, ShipVerdict, SkillScores, Summary
+from etude.records.summary import Interval, NoSkill, OfTarget, Settle, ShipVerdict, SkillScores, Summary
 from etude.records.tasks import Metric
 from etude.store.journal import SqliteJournal
 from etude.store.projections.cost import read_totals
@@ -95,11 +95,10 @@ class RunPage(RunState):
     settle: Settle | None = None
     withheld: str = ""
     withheld_why: str = ""
+    noise: str = ""
+    """How noisy attempts are, where that is much."""
     outdated: bool = False
     """The scores are those of the time when it last stopped; it was continued since."""
-    forecast: Forecast | None = None
-    expected_calls: int | None = None
-    """Model requests that it was expected to make in all; None when that was not said."""
     tokens: int | None = None
     stage: str = ""
     """The stage that it is in, while it is running."""
@@ -143,8 +142,9 @@ def run_page(log: Log, program: str = "etude") -> RunPage:
     known = {"name": view.name, "path": view.path, "changed": _changed(log.path)}
     found: dict[str, Any] = known | _told(view, summary, program)
     if summary is not None:
-        same = ("verdict", "metric", "initial", "best", "test_gain", "no_skill", "settle", "forecast")
+        same = ("verdict", "metric", "initial", "best", "test_gain", "no_skill", "settle")
         found |= {name: getattr(summary, name) for name in (*same, "targets", "withheld", "withheld_why")}
+        found["noise"] = "" if summary.noise is None else summary.noise.note
     begun = log.last.get("run_started", {})
     ends = [str(event["at"]) for event in log.last.values() if "at" in event]
     stage, step = (log.stage if view.running else None) or ("", 0)
@@ -155,7 +155,6 @@ def run_page(log: Log, program: str = "etude") -> RunPage:
     found |= {
         "outdated": view.outdated,
         "simulated": bool(begun.get("simulated")) if summary is None and begun else found["simulated"],
-        "expected_calls": begun.get("calls") or None,
         "tokens": tokens,
         "stage": stage,
         "step": step,

@@ -1,9 +1,9 @@
-// The band: verdict, scores, what was spent against the forecast, in what state the run is.
+// The band: verdict, scores, what was spent, in what state the run is.
 
 import { useEffect, useState } from "./vendor/hooks.js";
 import { act, still, useDocument } from "./data.js";
 import { count, duration, html, money, short } from "./html.js";
-import { Against, Change, Chip, Interval, Intervals, Loaded } from "./parts.js";
+import { Change, Chip, Interval, Intervals, Loaded } from "./parts.js";
 
 const STATES = {
   finished: "finished",
@@ -20,11 +20,10 @@ export function Band({ run }) {
 }
 
 function Shown({ page }) {
-  const { initial, best, forecast } = page;
+  const { initial, best } = page;
   const same = initial && best && initial.hash === best.hash;
   const tested = initial?.test && best?.test;
   const pair = tested ? "test" : "val";
-  const expected = forecast && Object.fromEntries(["calls", "tokens"].map((name) => [name, expectation(forecast, name)]));
   return html`
     <div class="verdict">
       <${Verdict} page=${page} same=${same} />
@@ -60,12 +59,6 @@ function Shown({ page }) {
       ${page.calls === null
         ? html`<p class="soft">not known</p>`
         : html`<p class="number"><b>${count(page.calls)}</b> calls, <b>${short(page.tokens)}</b> tokens, ${money(page.usd)}</p>`}
-      ${expected && page.calls !== null
-        ? html`<${Against} value=${page.calls} span=${expected.calls} label="calls" />
-            <p class="soft number">forecast ${count(expected.calls.low)}–${count(expected.calls.high)} calls</p>`
-        : page.expected_calls
-          ? html`<p class="soft number">about ${count(page.expected_calls)} calls expected</p>`
-          : null}
     </div>
     <div class="state">
       <p class="label">state</p>
@@ -85,7 +78,7 @@ function Verdict({ page, same }) {
   return html`<${Chip} kind="none">${words}<//>${page.why ? html`<span class="soft" most=${300}>${page.why}</span>` : null}`;
 }
 
-/** How long it runs, and about how long it still will, by the calls that were expected. */
+/** How long it runs. */
 function Clock({ page }) {
   const [now, set] = useState(Date.now());
   const running = page.state === "running" && !still;
@@ -96,8 +89,7 @@ function Clock({ page }) {
   }, [running]);
   if (!page.started) return null;
   const took = ((running ? now : Date.parse(page.at)) - Date.parse(page.started)) / 1_000;
-  const left = running && page.expected_calls > page.calls && page.calls > 20 ? (took / page.calls) * (page.expected_calls - page.calls) : null;
-  return html`<p class="soft number">${running ? `${duration(took)} so far` : `took ${duration(took)}`}${left === null ? "" : `, about ${duration(left)} left`}</p>`;
+  return html`<p class="soft number">${running ? `${duration(took)} so far` : `took ${duration(took)}`}</p>`;
 }
 
 function Stop({ run }) {
@@ -108,10 +100,4 @@ function Stop({ run }) {
       (error) => tell(error.message),
     );
   return html`<p><button type="button" onClick=${ask} disabled=${told !== ""}>stop</button> <span class="soft" role="status">${told}</span></p>`;
-}
-
-function expectation(forecast, what) {
-  if (what === "tokens") return forecast.tokens;
-  const parts = [forecast.target_calls, forecast.optimizer_calls, forecast.judge_calls];
-  return { low: parts.reduce((sum, part) => sum + part.low, 0), high: parts.reduce((sum, part) => sum + part.high, 0) };
 }

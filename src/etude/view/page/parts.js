@@ -1,7 +1,7 @@
 // Small pieces that several screens use.
 
 import { useEffect, useRef } from "./vendor/hooks.js";
-import { count, html, score, signed } from "./html.js";
+import { html, score, signed } from "./html.js";
 
 /** A ref for what somebody has just asked for: it comes into view. */
 export function useInView() {
@@ -73,14 +73,4 @@ ${lines.map((line) => {
       const kind = /^(---|\+\+\+) /.test(line) ? "head" : { "+": "plus", "-": "minus", "@": "at" }[line[0]];
       return html`<span class=${kind ?? ""}>${line + "\n"}</span>`;
     })}</pre>`;
-}
-
-/** A bar for a number against a range that was expected, both from 0. */
-export function Against({ value, span, label }) {
-  const top = Math.max(span.high, value) * 1.05 || 1;
-  const share = (number) => `${(100 * number) / top}%`;
-  return html`<div class="against" role="img" aria-label="${label}: ${count(value)}, forecast ${count(span.low)} to ${count(span.high)}">
-    <i class="span" style=${{ left: share(span.low), width: share(span.high - span.low) }}></i>
-    <i class="value" style=${{ width: share(value) }}></i>
-  </div>`;
 }

@@ -25,6 +25,7 @@ export function RunScreen({ run }) {
         ${page.targets.length && page.initial.hash !== page.best.hash ? html`<${Targets} page=${page} />` : null}
         <section>
           <h2>Steps</h2>
+          ${page.noise ? html`<p class="soft">Noise: ${page.noise}.</p>` : null}
           <${StepsTable} run=${run} decisions=${page.decisions} />
         </section>
       `}

@@ -4,10 +4,10 @@ import re
 from pathlib import Path
 
 from etude.errors import SkillError
+from etude.published.slow_update import REGION as SLOW_UPDATE
+from etude.published.update_modes.appendix import REGION as APPENDIX
 from etude.skill import Document
 from etude.skill.lines import without_blank_edges
-from etude.stages.slow_update import REGION as SLOW_UPDATE
-from etude.stages.update_modes.appendix import REGION as APPENDIX
 
 _MARKER = re.compile(r"<!--\s*(\w*(?:SLOW_UPDATE|APPENDIX))_(START|END)\s*-->")
 

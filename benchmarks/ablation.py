@@ -1,0 +1,129 @@
+"""What each part of the default search is worth: the noisy world without it.
+
+    python benchmarks/ablation.py --seeds 10            about half an hour on two cores
+
+Each row leaves one part out, by setting what it is made of in the process of the run; the search itself has no switch
+for it. The seeds are those on which the constants were chosen, so that the held-out ones stay that. Results go to
+benchmarks/results/ablation.json.
+"""
+
+import argparse
+import json
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any
+
+from decisions import WORLDS, Found, train
+from harness import machine
+
+from etude.records import TrainState
+from etude.searches import evidence, hand_out
+from etude.stages import proof
+from etude.stages.shared import history
+from etude.stages.shared.contest import ADDITION, Bar
+
+RESULTS = Path(__file__).parent / "results" / "ablation.json"
+CONDITIONS = ("compliance .985", ".88", "30% of tasks flaky", "null, .4")
+
+
+async def _as_it_is(bench: Any, log: Any, state: TrainState) -> TrainState:
+    return state
+
+
+async def _not_repeated(search: Any, state: TrainState, failures: Any) -> TrainState:
+    return state
+
+
+async def _no_sets(proving: Any, order: Any) -> None:
+    return None
+
+
+def _of_this_skill(state: TrainState, gate: Any) -> history.Measure:
+    return history.measured(state.model_copy(update={"repeated": ()}), gate)
+
+
+Set = Sequence[tuple[Any, str, Any]]
+"""What is set where, under which name."""
+PARTS: Mapping[str, Set] = {
+    "everything": [],
+    "one analysis of the failures, not two": [(evidence, "_READINGS", 1)],
+    "failures not repeated": [(evidence.EvidenceSearch, "_repeated", _not_repeated)],
+    "noise from tasks of the present skill only": [(evidence, "measured", _of_this_skill)],
+    "additions enter once they are likelier than not": [(proof, "ADDITION", Bar(0.0, ADDITION.lost, ADDITION.most))],
+    "replacements as strictly as additions": [(proof, "REPLACEMENT", ADDITION)],
+    "no doubt about an optimizer": [(evidence, "_doubt", lambda state: 0.0)],
+    "no sets of edits": [(proof._Proving, "_sets", _no_sets)],
+    "no edit taken back by the history": [(evidence, "without_harm", _as_it_is)],
+    "no lines left out of failing tasks": [(evidence, "without_hidden_harm", _as_it_is)],
+    "no audit": [(evidence, "audited", _as_it_is)],
+    "no further training tasks at the hand-out": [(hand_out, "_MORE", 0)],
+}
+
+
+def without(part: str, condition: str, seed: int) -> Found:
+    """A run without a part."""
+    before = [(place, name, getattr(place, name)) for place, name, _ in PARTS[part]]
+    for place, name, value in PARTS[part]:
+        setattr(place, name, value)
+    try:
+        return train(WORLDS[condition], {}, seed)
+    finally:
+        for place, name, value in before:
+            setattr(place, name, value)
+
+
+def cells(found: Sequence[Found]) -> list[str]:
+    """What a table says of the runs without a part under a condition."""
+    share = f"{fmean(one.share for one in found):.3f} [{min(one.share for one in found):.2f}]"
+    return [
+        share,
+        f"{median(one.calls for one in found):,.0f}",
+        f"{fmean(one.useless_searched for one in found):.1f}",
+        f"{sum(one.harmful_searched > 0 for one in found)}",
+    ]
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Measure and write the results."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=10, help="runs of each row (default %(default)s)")
+    parser.add_argument("--only", default="", help="parts whose name contains this")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="results file")
+    args = parser.parse_args(words)
+    seeds = range(1, 1 + args.seeds)
+    tables: list[dict[str, Any]] = []
+    with ProcessPoolExecutor(2) as pool:
+        for condition in CONDITIONS:
+            rows: list[list[str]] = []
+            for part in PARTS:
+                if args.only in part:
+                    run: Callable[[int], Found] = partial(without, part, condition)
+                    rows.append([part, *cells(list(pool.map(run, seeds)))])
+                    print(condition, rows[-1], flush=True)
+            columns = [
+                "without",
+                "share, mean [worst]",
+                "target calls, median",
+                "useless lines, mean",
+                "runs with harm",
+            ]
+            tables.append({"caption": condition, "columns": columns, "rows": rows})
+    tables[-1]["note"] = (
+        "The share is that of the attainable score, by the skill handed out; where nothing can be learned it says "
+        "nothing. Useless and harmful lines are those of the skill that the search ended with."
+    )
+    results = {
+        "title": "What each part is worth",
+        "command": f"scripts/benchmark ablation --seeds {args.seeds}",
+        "machine": machine(),
+        "tables": tables,
+    }
+    args.out.write_text(json.dumps(results, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,110 @@
+"""The second half of a published step: the gate and what follows from it."""
+
+from etude.config import GateSection
+from etude.published.gate import decide, reason_not_to_evaluate
+from etude.records import Candidate, Evaluation, GateResult, Skill, TrainState, Verdict
+from etude.run_log import RunLog
+from etude.stages.evaluation import evaluate
+from etude.stages.state import after_verdict
+from etude.workbench import Workbench
+
+_REMEASURED = 10_000
+"""Trial numbers from here on are those of accepted skills that are measured again."""
+
+
+class Acceptance:
+    """The gate and what follows from it: the bar, the verdict on each candidate, the state after it.
+
+    Args:
+        validates: False evaluates nothing and accepts every candidate.
+    """
+
+    def __init__(self, bench: Workbench, log: RunLog, *, validates: bool = True) -> None:
+        self._bench, self._log, self._config = bench, log, bench.config
+        self._validates = validates
+        self._golds = bench.golds
+
+    async def baseline(self, state: TrainState) -> TrainState:
+        """Measure the initial skill, which is the bar for the first candidate."""
+        bench, log = self._bench, self._log
+        log.begin("baseline", 0, 0, len(bench.tasks["val"]))
+        val = await evaluate(bench.rollout, bench.skill, bench.tasks["val"], "val")
+        mean = log.mean(val)
+        log.end("baseline", 0, "every attempt errored" if mean is None else f"validation {mean:.3f}")
+        return state.model_copy(
+            update={"initial_val": val, "current_val": val, "best_val": val, "voids": len(val.voids)}
+        )
+
+    async def guided(self, state: TrainState, candidate: Candidate) -> TrainState:
+        """Decide on the slow update's candidate, by validation."""
+        gate = self._config.gate
+        gate = gate if self._config.slow_update.gate else gate.model_copy(update={"enabled": False})
+        return await self.decide(state, candidate, f"epochs/{state.epoch:02d}", gate=gate)
+
+    async def decide(
+        self,
+        state: TrainState,
+        candidate: Candidate,
+        place: str,
+        *,
+        gate: GateSection | None = None,
+        why_not: str = "",
+    ) -> TrainState:
+        """Pass a candidate through the gate, unless it is not worth evaluating."""
+        config, log = self._config, self._log
+        skipped = (
+            why_not
+            or candidate.unusable
+            or self._golds.why(candidate.skill.text, state.current.text)
+            or reason_not_to_evaluate(candidate.skill, state.current, state.rejected_texts, config.skill.max_tokens)
+        )
+        log.made(place, state, candidate, skipped)
+        result = None if skipped else await self._verdict(state, candidate, gate or config.gate)
+        before = state
+        state = after_verdict(state, candidate, result.verdict if result else None)
+        if result is not None and result.verdict.accepted:
+            if result.evaluation is None:  # nothing is measured: there is no bar
+                state = state.model_copy(update={"current": candidate.skill, "best": candidate.skill})
+            else:
+                bar = await self._bar(state, candidate, result.evaluation)
+                state = accept(state, candidate.skill, bar, config.gate)
+        log.decided(place, (before, state), candidate, result, skipped)
+        return state
+
+    async def _verdict(self, state: TrainState, candidate: Candidate, gate: GateSection) -> GateResult:
+        """Whether a candidate is better than the current skill."""
+        if not self._validates:
+            return GateResult(verdict=Verdict(accepted=True, reason="accepted without validation"))
+        bench, log, tasks = self._bench, self._log, self._bench.tasks["val"]
+        assert state.current_val is not None
+        log.begin("gate", state.step, state.epoch, len(tasks))
+        result = await decide(bench.rollout, candidate.skill, state.current_val, tasks, gate)
+        log.end("gate", state.step, result.verdict.reason)
+        return result
+
+    async def _bar(self, state: TrainState, candidate: Candidate, won: Evaluation) -> Evaluation:
+        """What the next candidates have to beat: the scores it won with, or fresh ones.
+
+        A fresh bar can be lower than the one before it; the search goes on from there all the same.
+        """
+        if not self._config.gate.remeasure:
+            return won
+        bench = self._bench
+        # A trial of its own for each step: no other attempt at these tasks was chosen by.
+        trial = _REMEASURED + state.step
+        tasks, trials = bench.tasks["val"], range(trial, trial + 1)
+        return await evaluate(bench.rollout, candidate.skill, tasks, "val", trials=trials)
+
+
+def accept(state: TrainState, skill: Skill, val: Evaluation, gate: GateSection) -> TrainState:
+    """Make the skill the current one, and the best one if its validation mean is strictly higher."""
+    new = val.mean(gate.metric, gate.mixed_weight)
+    bar = state.current_val.mean(gate.metric, gate.mixed_weight) if state.current_val is not None else None
+    state = state.model_copy(update={"current": skill, "current_val": val})
+    if bar is not None and (new is None or new < bar):
+        # Accepted without winning: a text that lost against the old bar may win against this one.
+        state = state.model_copy(update={"rejected_texts": frozenset[str]()})
+    old = state.best_val.mean(gate.metric, gate.mixed_weight) if state.best_val is not None else None
+    if new is not None and (old is None or new > old):
+        state = state.model_copy(update={"best": skill, "best_val": val})
+    return state

@@ -1,0 +1,44 @@
+"""Slow update: guidance from the comparison of two epochs, kept in a protected region of the skill."""
+
+from collections.abc import Sequence
+
+from etude.errors import UnusableReply
+from etude.published.longitudinal import Pair, pairs_block, skills_block
+from etude.records import Candidate, Edit, Skill
+from etude.skill import Document, apply_edits
+from etude.stages.shared.optimizer import Optimizer, ReplyForm
+from etude.stages.shared.render import fence
+
+REGION = "slow_update"
+"""Name of the protected region that holds the guidance."""
+
+
+class _Guidance(ReplyForm):
+    reasoning: str
+    guidance: str
+
+
+async def slow_update(
+    optimizer: Optimizer, previous: Skill, current: Skill, pairs: Sequence[Pair], limit: int
+) -> Candidate | None:
+    """The current skill with new guidance in place of the old, as a candidate; None when there is none to try. In a
+    document with a learned block, outside of which nothing changes, the guidance is added there."""
+    document = Document.parse(current.text)
+    earlier = document.region(REGION)
+    sections = [
+        skills_block(previous, current),
+        f"# Previous guidance\n\n{fence('guidance', earlier.strip())}" if earlier else "",
+        pairs_block(pairs, limit),
+    ]
+    try:
+        guidance = (await optimizer.ask("slow_update", sections, _Guidance)).guidance.strip()
+        if not guidance:
+            return None
+    except UnusableReply as error:
+        optimizer.warn(f"the slow update gave no usable answer and is left out: {error.message}")
+        return None
+    if document.learned is not None:
+        rules = Edit(op="append", content=guidance)
+        return Candidate(skill=current.with_text(apply_edits(current.text, [rules])[0]), origin="slow_update")
+    text = document.with_region(REGION, guidance).render()
+    return Candidate(skill=current.with_text(text), origin="slow_update")

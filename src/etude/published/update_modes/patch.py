@@ -1,0 +1,67 @@
+"""`patch`: edits in place. What cannot be anchored is asked about once, and otherwise missed."""
+
+import json
+from collections.abc import Sequence
+from typing import ClassVar
+
+from etude.errors import UnusableReply
+from etude.published.edit_rows import edit_row
+from etude.published.update_modes.base import UpdateMode
+from etude.records import AppliedEdit, Candidate, Edit, Skill
+from etude.skill import apply_edits
+from etude.stages.shared.optimizer import Optimizer, ReplyForm
+from etude.stages.shared.proposals import Forms, PatchReply
+from etude.stages.shared.render import fence, skill_block
+
+
+class _Anchor(ReplyForm):
+    index: int
+    target: str
+
+
+class _Anchors(ReplyForm):
+    anchors: tuple[_Anchor, ...]
+
+
+class InPlace(UpdateMode):
+    """Edits are made one after the other, each at its anchor.
+
+    Args:
+        repair: one optimizer call may re-anchor the edits that missed.
+    """
+
+    forms: ClassVar[Forms] = Forms(PatchReply, PatchReply, PatchReply)
+
+    def __init__(self, *, repair: bool) -> None:
+        self._repairs = repair
+
+    async def apply(self, optimizer: Optimizer, skill: Skill, edits: Sequence[Edit]) -> Candidate:
+        text, applied = apply_edits(skill.text, edits)
+        missed = [i for i, result in enumerate(applied) if result.fate == "missed"]
+        if self._repairs and missed:
+            text, applied = await _repair(optimizer, skill.with_text(text), applied, missed)
+        return Candidate(skill=skill.with_text(text), origin="step", edits=applied)
+
+
+async def _repair(
+    optimizer: Optimizer, skill: Skill, applied: tuple[AppliedEdit, ...], missed: Sequence[int]
+) -> tuple[str, tuple[AppliedEdit, ...]]:
+    rows = "\n".join(json.dumps(edit_row(applied[i].edit, i), ensure_ascii=False) for i in missed)
+    sections = [skill_block(skill), f"# Edits that missed\n\n{fence('edits', rows)}"]
+    try:
+        anchors = (await optimizer.ask("repair_anchors", sections, _Anchors)).anchors
+    except UnusableReply as error:
+        optimizer.warn(f"a repair of {len(missed)} anchors gave no usable answer: {error.message}")
+        return skill.text, applied
+    text = skill.text
+    results = list(applied)
+    targets = {anchor.index: anchor.target for anchor in anchors}
+    for index in missed:
+        edit = results[index].edit
+        if index not in targets:
+            continue
+        text, (again,) = apply_edits(text, [edit.model_copy(update={"target": targets[index]})])
+        if again.fate == "applied":
+            detail = f"anchored on {targets[index]!r}"
+            results[index] = AppliedEdit(edit=edit, fate="repaired", detail=detail)
+    return text, tuple(results)

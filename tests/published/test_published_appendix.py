@@ -1,0 +1,128 @@
+"""The appendix: reminders in a region of their own, each once, and no more than are of use."""
+
+import pytest
+from stages_doubles import Desk
+
+from etude.published.update_modes.appendix import add_reminders, consolidate, reminders_in
+from etude.records import Edit
+from etude.skill import Document
+from rows import rows
+
+TEXT = "# Sums\n\n- Add all rows.\n"
+
+
+def remind(content: str, *cites: str) -> Edit:
+    return Edit(op="remind", content=content, cites=cites)
+
+
+def with_reminders(*contents: str) -> Document:
+    return add_reminders(Document.parse(TEXT), [remind(content) for content in contents])[0]
+
+
+def test_reminders_stand_in_a_protected_region_below_the_skill() -> None:
+    document, fates = add_reminders(Document.parse(TEXT), [remind("- Mind the\n last row.", "a")])
+    assert document.text == (
+        f"{TEXT}\n<!-- etude:begin appendix -->\n## Reminders\n\n- Mind the last row.\n<!-- etude:end appendix -->\n"
+    )
+    assert [(fate.edit.cites, fate.fate) for fate in fates] == [(("a",), "applied")]
+    assert reminders_in(document) == ("Mind the last row.",)
+
+
+def test_new_reminders_follow_those_that_are_there() -> None:
+    document, _ = add_reminders(with_reminders("One.", "Two."), [remind("Three.")])
+    assert reminders_in(document) == ("One.", "Two.", "Three.")
+
+
+@pytest.mark.parametrize("again", ["mind the last row", "- Mind  the last ROW!", "Mind the\nlast row."])
+def test_a_reminder_that_differs_in_case_blanks_and_stops_only_is_not_repeated(again: str) -> None:
+    before = with_reminders("Mind the last row.")
+    document, (fate,) = add_reminders(before, [remind(again)])
+    assert (document, fate.fate, fate.detail) == (before, "no_change", "the appendix already says so")
+
+
+def test_reminders_of_one_step_are_not_repeated_either() -> None:
+    document, fates = add_reminders(Document.parse(TEXT), [remind("One."), remind("one"), remind("- ")])
+    assert [fate.fate for fate in fates] == ["applied", "no_change", "no_change"]
+    assert fates[2].detail == "the reminder is empty"
+    assert reminders_in(document) == ("One.",)
+
+
+def test_a_reminder_cannot_close_its_region() -> None:
+    document = with_reminders("x <!-- etude:end appendix -->")
+    assert reminders_in(document) == ("x <!-- etude end appendix -->",)
+
+
+def test_a_skill_without_an_appendix_has_no_reminders() -> None:
+    assert reminders_in(Document.parse(TEXT)) == ()
+
+
+def answer(*reminders: str) -> dict[str, object]:
+    return {"reasoning": "same rule", "reminders": list(reminders)}
+
+
+async def test_a_shorter_list_takes_the_place_of_the_old_one() -> None:
+    desk = Desk(consolidate_appendix=answer("- One.", "one"))
+    document, (fate,) = await consolidate(desk.optimizer, with_reminders("One.", "One, I said."))
+    assert reminders_in(document) == ("One.",)
+    assert (fate.edit.op, fate.edit.target, fate.edit.content) == ("compress", "appendix", "- One.")
+    assert (fate.edit.reason, fate.fate, fate.detail) == ("same rule", "applied", "from 2 to 1 reminders")
+    assert "- One.\n- One, I said." in desk.shown()
+
+
+@pytest.mark.parametrize(
+    "given", [answer(), answer(" "), answer("One.", "Two."), answer("1", "2", "3"), answer("Two and more.")]
+)
+async def test_a_list_that_is_not_shorter_or_empty_changes_nothing_and_it_is_reported(given: object) -> None:
+    desk = Desk(consolidate_appendix=given)
+    before = with_reminders("One.", "Two.")
+    assert await consolidate(desk.optimizer, before) == (before, ())
+    assert desk.warnings == ["the appendix keeps its 2 reminders, the answer was no shorter list"]
+
+
+async def test_without_a_usable_answer_the_appendix_stays_and_it_is_reported() -> None:
+    desk = Desk(consolidate_appendix="Sorry.")
+    before = with_reminders("One.", "Two.")
+    assert await consolidate(desk.optimizer, before) == (before, ())
+    (warning,) = desk.warnings
+    assert warning.startswith("the appendix was not consolidated, there was no usable answer: ")
+
+
+def owned(content: str) -> Document:
+    """A skill whose region `appendix` holds text of the user."""
+    return Document.parse(f"{TEXT}\n<!-- etude:begin appendix -->\n{content}<!-- etude:end appendix -->\n")
+
+
+OWN = "Ask Kim about *ledgers*.\n\n| day | who |\n|---|---|\n\n- Never round.\n  Not even cents.\n\x0c- Formfeed.\n"
+
+
+async def test_what_the_user_wrote_in_the_appendix_stays_when_it_is_consolidated() -> None:
+    document, _ = add_reminders(owned(OWN), [remind("One."), remind("One, I said.")])
+    assert document.region("appendix") == f"{OWN}\n## Reminders\n\n- One.\n- One, I said."
+    desk = Desk(consolidate_appendix=answer("One."))
+    document, _ = await consolidate(desk.optimizer, document)
+    assert document.region("appendix") == f"{OWN}\n## Reminders\n\n- One."
+    assert "Kim" not in desk.shown()
+    assert "Never round" not in desk.shown()
+
+
+@rows(
+    "below",
+    ["\nSee the handbook.", "\n- An item of a list below.", "- Goes on\n  in a second line.", "- Goes on\nlazily."],
+)
+def test_what_the_user_wrote_below_the_reminders_stays_there(below: str) -> None:
+    document, _ = add_reminders(owned(f"Above.\n## Reminders\n- One.\n{below}\n"), [remind("Two.")])
+    document, _ = add_reminders(document, [remind("Three.")])
+    assert reminders_in(document) == ("One.", "Two.", "Three.")
+    gap = "\n" if below.startswith("-") else ""
+    assert document.region("appendix") == f"Above.\n\n## Reminders\n\n- One.\n- Two.\n- Three.\n{gap}{below}"
+
+
+def test_a_heading_without_a_list_gets_one_above_the_text_that_follows() -> None:
+    document, _ = add_reminders(owned("## Reminders\n\nSee the handbook.\n"), [remind("One.")])
+    assert document.region("appendix") == "## Reminders\n\n- One.\n\nSee the handbook."
+
+
+def test_a_reminder_that_the_user_wrote_already_is_not_repeated() -> None:
+    before = owned("- Mind the last row.\n")
+    document, (fate,) = add_reminders(before, [remind("Mind the last row!")])
+    assert (document, fate.detail) == (before, "the appendix already says so")

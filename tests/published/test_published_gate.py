@@ -1,0 +1,349 @@
+"""The gate: strictly better is accepted, and racing never changes the verdict."""
+
+import asyncio
+import random
+from collections.abc import Mapping
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from stages_doubles import AnswersEnv, ToldAgent, evaluation, knows, make_rollout, tasks
+
+from etude.config import GateSection
+from etude.errors import VoidStop
+from etude.published.gate import Race, decide, race_order, reason_not_to_evaluate
+from etude.records import Evaluation, Score, Skill, Task
+from memory_doubles import MemoryJournal
+from rows import rows
+
+scores = st.sampled_from([0.0, 1.0, 0.5, 0.25, 1 / 3, 0.1])
+maybe = st.one_of(scores, st.none())
+
+
+def full(bar: list[float | None], values: list[float | None]) -> bool:
+    """The published rule over the tasks scored under both skills: a strictly higher mean."""
+    pairs = [(b, v) for b, v in zip(bar, values, strict=True) if b is not None and v is not None]
+    return sum((Fraction(v) - Fraction(b) for b, v in pairs), Fraction(0)) > 0
+
+
+def run(bar: list[float | None], values: list[float | None], order: list[int]) -> Race:
+    race = Race(bar)
+    for index in order:
+        if race.lost_after is not None:
+            break
+        race.add(index, values[index], f"a-{index}")
+    return race
+
+
+@given(st.lists(st.tuples(maybe, maybe), max_size=12), st.randoms())
+def test_racing_gives_the_verdict_of_full_validation(rows, rng: random.Random) -> None:
+    bar, values = [row[0] for row in rows], [row[1] for row in rows]
+    order = list(range(len(rows)))
+    rng.shuffle(order)
+    assert run(bar, values, order).early_verdict().accepted == full(bar, values)
+
+
+@given(st.lists(st.tuples(maybe, maybe), max_size=12), st.randoms())
+def test_the_verdict_does_not_depend_on_the_order_of_arrival(rows, rng: random.Random) -> None:
+    bar, values = [row[0] for row in rows], [row[1] for row in rows]
+    order = list(range(len(rows)))
+    in_order = run(bar, values, order).early_verdict()
+    rng.shuffle(order)
+    shuffled = run(bar, values, order)
+    # More may have arrived than the prefix that decides: the verdict is still that prefix's.
+    for index in order:
+        if index not in shuffled._seen:
+            shuffled.add(index, values[index], f"a-{index}")
+    assert shuffled.early_verdict() == in_order
+
+
+def test_a_thousand_random_races_agree_with_full_validation() -> None:
+    rng = random.Random(5)
+    early = 0
+    for _ in range(1_000):
+        n = rng.randint(1, 60)
+        p, q = rng.random(), rng.random()
+        bar = [float(rng.random() < p) for _ in range(n)]
+        values = [float(rng.random() < q) for _ in range(n)]
+        order = list(range(n))
+        rng.shuffle(order)
+        race = run(bar, values, order)
+        assert race.early_verdict().accepted == full(bar, values)
+        early += race.prefix < n
+    assert early > 100
+
+
+def test_a_tie_is_rejected() -> None:
+    race = run([0.0, 1.0], [1.0, 0.0], [0, 1])
+    verdict = race.early_verdict()
+    assert (verdict.accepted, verdict.reason) == (False, "candidate 0.5000 = current 0.5000")
+
+
+def test_a_candidate_that_cannot_win_any_more_loses_early() -> None:
+    # Two unsolved tasks first: failing both leaves nothing to win.
+    race = run([0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 1.0], [0, 1, 2, 3])
+    verdict = race.early_verdict()
+    assert (verdict.accepted, verdict.decided_after, verdict.candidate) == (False, 2, None)
+    assert verdict.reason == "could no longer win after 2 of 4 tasks"
+
+
+def test_a_perfect_current_skill_cannot_be_beaten() -> None:
+    assert Race([1.0, 1.0]).lost_after == 0
+
+
+def test_nothing_to_compare_is_a_rejection() -> None:
+    verdict = run([None], [1.0], [0]).early_verdict()
+    assert not verdict.accepted
+
+
+def test_attempts_without_a_score_are_named_and_not_compared() -> None:
+    verdict = run([0.0, 0.0], [None, 1.0], [0, 1]).early_verdict()
+    assert (verdict.accepted, verdict.compared, verdict.voids) == (True, 1, ("a-0",))
+
+
+@pytest.mark.parametrize("bar", [{"a": 1.0, "b": 0.0, "c": 0.5}])
+def test_tasks_the_current_skill_does_not_solve_go_first(bar) -> None:
+    tasks = [Task(id=name, input=name) for name in "abcd"]
+    assert [task.id for task in race_order(tasks, bar)] == ["b", "c", "a", "d"]
+
+
+OLD, NEW = Skill(text="old"), Skill(text="new")
+
+
+def soft_env(values: Mapping[str, tuple[float, float]]) -> AnswersEnv:
+    """Scores a task with the (hard, soft) given for it."""
+    return AnswersEnv(lambda task, _: Score(hard=values[task.id][0], soft=values[task.id][1]))
+
+
+async def test_a_strictly_better_candidate_is_accepted_with_its_evaluation() -> None:
+    agent = ToldAgent(knows("t0", "t1"))
+    result = await decide(make_rollout(agent), NEW, evaluation({"t0": 1, "t1": 0, "t2": 0}), tasks(3), GateSection())
+    assert result.verdict.accepted
+    assert result.verdict.reason == "candidate 0.6667 > current 0.3333"
+    assert result.evaluation is not None
+    assert (result.evaluation.skill_hash, result.evaluation.split) == (NEW.hash, "val")
+    assert result.evaluation.values("hard") == {"t0": 1, "t1": 1, "t2": 0}
+
+
+async def test_an_equal_candidate_is_rejected() -> None:
+    agent = ToldAgent(knows("t1"))
+    result = await decide(make_rollout(agent), NEW, evaluation({"t0": 1, "t1": 0}), tasks(2), GateSection())
+    assert not result.verdict.accepted
+    assert result.evaluation is not None
+    assert result.evaluation.values("hard") == {"t0": 0, "t1": 1}
+
+
+async def test_racing_sends_no_more_once_the_candidate_cannot_win() -> None:
+    bar = {f"t{i}": float(i >= 2) for i in range(50)}
+    agent = ToldAgent(knows())
+    rollout = make_rollout(agent, concurrency=1)
+    result = await decide(rollout, NEW, evaluation(bar), tasks(50), GateSection())
+    await rollout.executor.drain()
+    assert result.verdict.reason == "could no longer win after 2 of 50 tasks"
+    assert (result.verdict.decided_after, result.evaluation) == (2, None)
+    assert agent.tried[:2] == ["t0", "t1"]
+    assert len(agent.tried) <= 3
+
+
+async def test_requests_already_sent_finish_after_the_race_is_lost() -> None:
+    finished: list[str] = []
+
+    async def slowly(task: Task, skill: Skill, trial: int) -> str:
+        await asyncio.sleep(0 if task.id == "t0" else 0.02)
+        finished.append(task.id)
+        return "wrong"
+
+    journal = MemoryJournal()
+    rollout = make_rollout(ToldAgent(slowly), journal=journal, concurrency=3)
+    await decide(rollout, NEW, evaluation({f"t{i}": float(i > 0) for i in range(30)}), tasks(30), GateSection())
+    await rollout.executor.drain()
+    assert finished[0] == "t0"
+    assert 2 <= len(finished) <= 4
+    assert [kind for kind, _ in journal.keys].count("trajectory") == len(finished)
+
+
+async def test_nothing_is_sent_against_a_perfect_current_skill() -> None:
+    agent = ToldAgent(knows("t0", "t1"))
+    result = await decide(make_rollout(agent), NEW, evaluation({"t0": 1, "t1": 1}), tasks(2), GateSection())
+    assert (result.verdict.accepted, result.verdict.decided_after) == (False, 0)
+    assert result.verdict.reason == "could no longer win after 0 of 2 tasks"
+    assert agent.tried == []
+
+
+async def test_without_racing_a_lost_candidate_is_seen_in_full() -> None:
+    agent = ToldAgent(knows())
+    bar = evaluation({"t0": 1, "t1": 0, "t2": 0})
+    result = await decide(make_rollout(agent), NEW, bar, tasks(3), GateSection(racing=False))
+    assert (result.verdict.accepted, result.verdict.candidate) == (False, 0)
+    assert sorted(agent.tried) == ["t0", "t1", "t2"]
+    assert result.evaluation is not None
+    assert len(result.evaluation.scores) == 3
+
+
+async def test_a_gate_that_is_off_evaluates_everything_and_accepts() -> None:
+    agent = ToldAgent(knows())
+    bar = evaluation({"t0": 1, "t1": 1, "t2": 0})
+    result = await decide(make_rollout(agent), NEW, bar, tasks(3), GateSection(enabled=False))
+    assert result.verdict.accepted
+    assert result.verdict.reason == "gate off: candidate 0.0000 < current 0.6667"
+    assert sorted(agent.tried) == ["t0", "t1", "t2"]
+    assert result.evaluation is not None
+    assert result.evaluation.mean("hard") == 0
+
+
+@pytest.mark.parametrize(
+    ("gate", "accepted"),
+    [
+        (GateSection(metric="hard"), False),
+        (GateSection(metric="soft"), True),
+        (GateSection(metric="mixed"), True),
+        (GateSection(metric="mixed", mixed_weight=0), False),
+        (GateSection(metric="mixed", mixed_weight=0.1), False),
+    ],
+)
+async def test_the_metric_decides_what_is_compared(gate: GateSection, accepted: bool) -> None:
+    # Against (hard, soft) of (0, 0) and (1, 0.5): one task lost, two answers much nearer.
+    env = soft_env({"t0": (0.0, 0.9), "t1": (0.8, 0.8)})
+    bar = Evaluation(
+        skill_hash=OLD.hash, split="val", scores={"t0": (Score(hard=0, soft=0),), "t1": (Score(hard=1, soft=0.5),)}
+    )
+    result = await decide(make_rollout(ToldAgent(knows()), env), NEW, bar, tasks(2), gate)
+    assert result.verdict.accepted == accepted
+
+
+@pytest.mark.parametrize(
+    ("gate", "current"),
+    [
+        (GateSection(metric="hard"), 0.0),
+        (GateSection(metric="soft"), 0.8),
+        (GateSection(metric="mixed", mixed_weight=0.25), 0.2),
+    ],
+)
+async def test_the_metric_holds_for_the_skill_to_beat_as_well(gate: GateSection, current: float) -> None:
+    bar = Evaluation(skill_hash=OLD.hash, split="val", scores={"t0": (Score(hard=0, soft=0.8),)})
+    rollout = make_rollout(ToldAgent(knows()), soft_env({"t0": (0.0, 0.5)}))
+    verdict = (await decide(rollout, NEW, bar, tasks(1), gate)).verdict
+    assert (verdict.accepted, verdict.current) == (False, pytest.approx(current))
+
+
+async def test_a_void_stops_the_run_and_is_the_one_that_is_named() -> None:
+    async def slowly(task: Task, skill: Skill, trial: int) -> str:
+        await asyncio.sleep(0.02 if task.id == "t0" else 0)
+        if task.id == "t1":
+            raise ConnectionError("gone")
+        return str(task.gold)
+
+    with pytest.raises(VoidStop) as stop:
+        await decide(
+            make_rollout(ToldAgent(slowly)), NEW, evaluation({"t0": 0, "t1": 0, "t2": 0}), tasks(3), GateSection()
+        )
+    assert stop.value.message == (
+        "1 of 3 val attempts errored; the last one (t1): agent 'told': ConnectionError: gone"
+    )
+    assert "limits.max_void_eval" in stop.value.hint
+
+
+async def test_allowed_voids_are_left_out_and_named() -> None:
+    agent = ToldAgent(lambda task, *_: OSError("gone") if task.id == "t2" else "0")
+    bar = evaluation({"t0": 0, "t1": 0, "t2": 1})
+    rollout = make_rollout(agent, max_void_eval=0.5)
+    result = await decide(rollout, NEW, bar, tasks(3), GateSection())
+    assert (result.verdict.accepted, result.verdict.compared) == (True, 2)
+    assert (result.verdict.current, result.verdict.candidate) == (0, 0.5)
+    assert len(result.verdict.voids) == 1
+    assert result.evaluation is not None
+    assert result.evaluation.voids == result.verdict.voids
+    assert "t2" not in result.evaluation.scores
+
+
+async def test_tasks_without_a_score_under_the_current_skill_are_attempted_but_not_compared() -> None:
+    agent = ToldAgent(knows("t1"))
+    result = await decide(make_rollout(agent), NEW, evaluation({"t0": 0}), tasks(2), GateSection(racing=False))
+    assert (result.verdict.accepted, result.verdict.compared) == (False, 1)
+    assert sorted(agent.tried) == ["t0", "t1"]
+
+
+async def test_a_verdict_is_a_fact_that_resuming_repeats_without_asking_anybody() -> None:
+    journal = MemoryJournal()
+    bar = evaluation({"t0": 1, "t1": 0, "t2": 0})
+    voids = ToldAgent(lambda task, *_: OSError("gone") if task.id == "t2" else str(task.gold))
+    first = await decide(make_rollout(voids, journal=journal, max_void_eval=0.5), NEW, bar, tasks(3), GateSection())
+    agent, env = ToldAgent(knows("t0", "t1", "t2")), AnswersEnv()
+    again = await decide(make_rollout(agent, env, journal=journal), NEW, bar, tasks(3), GateSection())
+    assert again == first
+    assert (agent.tried, env.scored) == ([], [])
+
+
+async def test_another_rule_is_another_verdict() -> None:
+    journal = MemoryJournal()
+    bar = evaluation({"t0": 1, "t1": 0})
+    for gate in (GateSection(), GateSection(enabled=False), GateSection(metric="soft")):
+        await decide(make_rollout(ToldAgent(knows()), journal=journal), NEW, bar, tasks(2), gate)
+    assert [kind for kind, _ in journal.keys].count("decision") == 3
+
+
+async def test_a_void_behind_the_deciding_prefix_stops_nothing_however_early_it_comes() -> None:
+    async def slowly(task: Task, skill: Skill, trial: int) -> str:
+        if task.id == "t4":
+            raise ConnectionError("gone")
+        await asyncio.sleep(0.03 if task.id == "t0" else 0)
+        return "wrong"
+
+    bar = evaluation({"t0": 0, "t1": 1, "t2": 1, "t3": 1, "t4": 1})
+    result = await decide(make_rollout(ToldAgent(slowly), concurrency=5), NEW, bar, tasks(5), GateSection())
+    assert (result.verdict.decided_after, result.verdict.voids) == (1, ())
+
+
+async def test_a_void_within_the_deciding_prefix_stops_the_run_however_late_it_comes() -> None:
+    async def slowly(task: Task, skill: Skill, trial: int) -> str:
+        if task.id == "t0":
+            await asyncio.sleep(0.03)
+            raise ConnectionError("gone")
+        return "wrong"
+
+    bar = evaluation({"t0": 0, "t1": 0, "t2": 1, "t3": 1})
+    with pytest.raises(VoidStop, match=r"\(t0\)"):
+        await decide(make_rollout(ToldAgent(slowly), concurrency=4), NEW, bar, tasks(4), GateSection())
+
+
+@pytest.mark.parametrize("seed", range(12))
+async def test_the_verdict_is_the_same_whatever_the_delays(seed: int) -> None:
+    rng = random.Random(seed)
+    solved = {f"t{i}" for i in range(12) if rng.random() < 0.5}
+    bar = evaluation({f"t{i}": float(rng.random() < 0.5) for i in range(12)})
+    gone = {f"t{i}" for i in range(12) if rng.random() < 0.1}
+
+    def agent(delay: random.Random | None) -> ToldAgent:
+        async def attempting(task: Task, skill: Skill, trial: int) -> str:
+            await asyncio.sleep(delay.random() / 200 if delay else 0)
+            if task.id in gone:
+                raise ConnectionError("gone")
+            return str(task.gold) if task.id in solved else "wrong"
+
+        return ToldAgent(attempting)
+
+    verdicts = []
+    for delay, concurrency in ((None, 1), (random.Random(1), 5), (random.Random(2), 12)):
+        rollout = make_rollout(agent(delay), concurrency=concurrency, max_void_eval=0.9)
+        verdicts.append((await decide(rollout, NEW, bar, tasks(12), GateSection())).model_dump_json())
+        await rollout.executor.drain()
+    assert len(set(verdicts)) == 1
+
+
+CURRENT = Skill(text="old")
+
+
+@rows(
+    ("text", "rejected", "reason"),
+    [
+        ("new", set(), ""),
+        ("old", set(), "no edit changed anything"),
+        ("new", {Skill(text="new").hash}, "the same text was rejected before"),
+        ("new", {Skill(text="other").hash}, ""),
+        ("x" * 40, set(), ""),
+        ("x" * 41, set(), "about 11 tokens, more than skill.max_tokens = 10"),
+    ],
+)
+def test_a_candidate_is_paid_for_only_when_it_can_win(text: str, rejected: set[str], reason: str) -> None:
+    assert reason_not_to_evaluate(Skill(text=text), CURRENT, rejected, 10) == reason

@@ -1,0 +1,260 @@
+"""Update modes beside `patch`: what a candidate is made of, and that what is protected stays."""
+
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from stages_doubles import Desk, append
+
+from etude.config import make_config
+from etude.errors import ConfigError, OutageStop, TransientError
+from etude.prompts import Prompts
+from etude.published.update_modes import UPDATE_MODES, UpdateMode, update_mode
+from etude.published.update_modes.appendix import reminders_in
+from etude.published.update_modes.forms import DocumentReply, RoutedReply, SuggestionsReply
+from etude.published.update_modes.patch import InPlace
+from etude.published.update_modes.rewriting import FullRewrite, RewriteFromSuggestions
+from etude.published.update_modes.skill_aware import SkillAware
+from etude.records import Candidate, Edit, Skill
+from etude.skill import Document
+from etude.stages.shared.proposals import PatchReply
+
+REGION = "<!-- etude:begin slow_update -->\nKeep this.\n<!-- etude:end slow_update -->\n"
+TEXT = f"---\nname: s\ndescription: d\n---\n\n# Sums\n\n- Add all rows.\n\n{REGION}"
+SKILL = Skill(name="s", text=TEXT)
+CLARIFY = Edit(op="clarify", target="- Add all rows.", content="- Add all rows but the head.", cites=("a",))
+ADD = Edit(op="add", content="Round to cents.", cites=("b",))
+
+
+def configured(**sections: dict[str, object]) -> UpdateMode:
+    return update_mode(make_config({"search": {"policy": "paper"}, **sections}))
+
+
+def test_each_mode_is_a_class_with_its_own_forms() -> None:
+    modes = {name: configured(update={"mode": name}) for name in UPDATE_MODES}
+    assert {name: type(mode) for name, mode in modes.items()} == {
+        "patch": InPlace,
+        "rewrite_from_suggestions": RewriteFromSuggestions,
+        "full_rewrite": FullRewrite,
+    }
+    merged = {name: mode.forms.merged for name, mode in modes.items()}
+    assert merged == {
+        "patch": PatchReply,
+        "rewrite_from_suggestions": SuggestionsReply,
+        "full_rewrite": DocumentReply,
+    }
+    assert [mode.budgeted for mode in modes.values()] == [True, True, False]
+
+
+def test_skill_aware_reflection_is_patch_with_another_form_for_failures() -> None:
+    mode = configured(reflect={"skill_aware": True})
+    assert type(mode) is SkillAware
+    assert (mode.forms.of("failures"), mode.forms.of("successes")) == (RoutedReply, PatchReply)
+
+
+@pytest.mark.parametrize("mode", ["rewrite_from_suggestions", "full_rewrite"])
+def test_skill_aware_reflection_with_a_rewriting_mode_is_refused_and_both_settings_named(mode: str) -> None:
+    with pytest.raises(ConfigError, match=f"reflect.skill_aware = true .* update.mode = '{mode}'") as error:
+        configured(update={"mode": mode}, reflect={"skill_aware": True})
+    assert "update.mode: patch" in error.value.hint
+
+
+@pytest.mark.parametrize("repair", [True, False])
+@pytest.mark.parametrize("skill_aware", [True, False])
+async def test_edits_that_missed_are_asked_about_only_where_the_settings_say_so(
+    repair: bool, skill_aware: bool
+) -> None:
+    desk = Desk(repair_anchors={"anchors": [{"index": 0, "target": "- Add all rows."}]})
+    mode = configured(update={"repair": repair}, reflect={"skill_aware": skill_aware})
+    missed = Edit(op="insert_after", target="- No such line.", content="- Round.", cites=("a",))
+    candidate = await mode.apply(desk.optimizer, SKILL, [missed])
+    assert desk.prompts == ["repair_anchors"] * repair
+    assert fates(candidate) == ["repaired" if repair else "missed"]
+
+
+def test_an_unknown_mode_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"update\.mode = 'rewrite'"):
+        configured(update={"mode": "rewrite"})
+
+
+def fates(candidate: Candidate) -> list[str]:
+    return [applied.fate for applied in candidate.edits]
+
+
+def document(text: str, *left_out: int) -> dict[str, object]:
+    return {"reasoning": "r", "document": text, "left_out": list(left_out)}
+
+
+async def rewritten(desk: Desk, *edits: Edit, skill: Skill = SKILL) -> Candidate:
+    return await RewriteFromSuggestions().apply(desk.optimizer, skill, edits)
+
+
+async def test_one_call_writes_the_document_from_the_suggestions() -> None:
+    desk = Desk(rewrite=document("# Sums\n\n- Add all rows but the head.\n- Round to cents."))
+    candidate = await rewritten(desk, CLARIFY, ADD)
+    assert candidate.skill.text == TEXT.replace("rows.", "rows but the head.\n- Round to cents.")
+    assert (fates(candidate), candidate.unusable) == (["applied", "applied"], "")
+    assert desk.prompts == ["rewrite"]
+    rows = [json.loads(line) for line in re.findall(r"^\{.*\}$", desk.shown(), re.MULTILINE)]
+    assert [(each["index"], each["op"], each["content"]) for each in rows] == [
+        (0, "clarify", CLARIFY.content),
+        (1, "add", ADD.content),
+    ]
+    assert "# Sums" in desk.shown()
+
+
+async def test_a_suggestion_that_was_left_out_is_not_made() -> None:
+    candidate = await rewritten(Desk(rewrite=document("# New", 1, 7)), CLARIFY, ADD)
+    assert fates(candidate) == ["applied", "no_change"]
+    assert candidate.edits[1].detail == "left out by the rewrite"
+
+
+async def test_without_suggestions_nobody_is_asked() -> None:
+    candidate = await rewritten(Desk())
+    assert (candidate.skill, candidate.edits, candidate.unusable) == (SKILL, (), "")
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ("Sorry.", "the rewrite gave no usable answer"),
+        (document(" \n"), "the rewrite gave an empty document"),
+        (document(f"---\nname: x\n---\n{REGION}"), "the rewrite gave an empty document"),
+    ],
+)
+async def test_a_rewrite_that_failed_says_so_and_leaves_the_skill(answer: object, why: str) -> None:
+    candidate = await rewritten(Desk(rewrite=answer), CLARIFY, ADD)
+    assert (candidate.skill, candidate.unusable) == (SKILL, why)
+    assert [(each.fate, each.detail) for each in candidate.edits] == [("no_change", why)] * 2
+
+
+async def test_a_rewrite_without_a_usable_answer_is_reported() -> None:
+    desk = Desk(rewrite="Sorry.")
+    await rewritten(desk, CLARIFY)
+    (warning,) = desk.warnings
+    assert warning.startswith("a rewrite from 1 suggestions gave no usable answer: ")
+
+
+async def test_a_document_that_reads_as_before_carried_nothing_out() -> None:
+    candidate = await rewritten(Desk(rewrite=document(TEXT)), CLARIFY)
+    assert (candidate.skill, fates(candidate), candidate.unusable) == (SKILL, ["no_change"], "")
+
+
+MIDDLE = Skill(text=f"# Sums\n\n- Add all rows.\n\n{REGION}\n# Form\n\n- Answer with a number.\n")
+MARKS = REGION.replace("Keep this.\n", "")
+
+
+async def test_a_region_in_the_middle_stays_there_with_its_marker_lines_and_goes_to_the_end_without() -> None:
+    for place in (MARKS, REGION):
+        text = f"# Sums\n\n- Round.\n\n{place}\n# Form\n\n- Answer with a number.\n"
+        candidate = await rewritten(Desk(rewrite=document(text)), CLARIFY, skill=MIDDLE)
+        assert candidate.skill.text == MIDDLE.text.replace("Add all rows", "Round")
+    without = "# Sums\n\n- Round.\n"
+    candidate = await rewritten(Desk(rewrite=document(without)), CLARIFY, skill=MIDDLE)
+    assert candidate.skill.text == f"{without}\n{REGION}"
+
+
+async def test_a_document_that_only_moves_a_region_carried_nothing_out() -> None:
+    moved = f"{MARKS}\n# Sums\n- Add all rows.\n\n# Form\n\n- Answer with a number."
+    candidate = await rewritten(Desk(rewrite=document(moved)), CLARIFY, skill=MIDDLE)
+    assert (candidate.skill, fates(candidate)) == (MIDDLE, ["no_change"])
+    candidate = await full(whole(moved, "a"), skill=MIDDLE)
+    assert (candidate.skill, fates(candidate)) == (MIDDLE, ["no_change"])
+
+
+async def test_the_optimizer_is_shown_the_marker_lines_and_told_to_keep_them() -> None:
+    desk = Desk(rewrite=document("# New"))
+    await rewritten(desk, CLARIFY, skill=MIDDLE)
+    assert REGION in desk.shown()
+    for prompt in ("rewrite", "return_document"):
+        assert "each pair once, in the order of the current skill" in Prompts()[prompt]
+
+
+async def test_a_failed_rewrite_call_stops_the_run() -> None:
+    with pytest.raises(OutageStop, match=r"^optimizer: 503"):
+        await rewritten(Desk(rewrite=TransientError("503")), CLARIFY)
+
+
+def whole(content: str, *cites: str) -> Edit:
+    return Edit(op="rewrite", content=content, cites=cites)
+
+
+async def full(*edits: Edit, skill: Skill = SKILL) -> Candidate:
+    return await FullRewrite().apply(Desk().optimizer, skill, edits)
+
+
+async def test_the_merged_document_is_the_candidate() -> None:
+    candidate = await full(whole("# New\n\n- Sort.", "a"))
+    assert candidate.skill.text == TEXT.replace("# Sums\n\n- Add all rows.", "# New\n\n- Sort.")
+    assert fates(candidate) == ["applied"]
+
+
+async def test_of_several_documents_the_best_supported_is_taken_and_the_first_of_equals() -> None:
+    candidate = await full(whole("One.", "a"), whole("Two.", "a", "b"), whole("Three.", "c", "d"))
+    assert "Two." in candidate.skill.text
+    assert [(each.fate, each.detail) for each in candidate.edits] == [
+        ("no_change", "another document was taken"),
+        ("applied", ""),
+        ("no_change", "another document was taken"),
+    ]
+
+
+@pytest.mark.parametrize(("text", "why"), [(TEXT, "the document reads as before"), (REGION, "the document is empty")])
+async def test_a_document_that_changes_nothing_or_is_empty_is_not_made(text: str, why: str) -> None:
+    candidate = await full(whole(text, "a"))
+    assert candidate.skill == SKILL
+    assert [(each.fate, each.detail) for each in candidate.edits] == [("no_change", why)]
+
+
+async def test_without_documents_the_skill_stays() -> None:
+    assert await full() == Candidate(skill=SKILL, origin="step")
+
+
+HOSTILE = st.lists(
+    st.sampled_from(["New.\n", "---\n", "---\nname: evil\n---\n", REGION, "<!-- etude:end slow_update -->\n"])
+    | st.text(max_size=20),
+    max_size=5,
+).map("".join)
+
+
+@given(HOSTILE)
+async def test_no_rewrite_touches_front_matter_or_regions(text: str) -> None:
+    candidate = await full(whole(text, "a"))
+    found = Document.parse(candidate.skill.text)
+    assert found.front_matter == Document.parse(TEXT).front_matter
+    assert [(region.name, region.content) for region in found.regions] == [("slow_update", "Keep this.")]
+
+
+def remind(content: str, *cites: str) -> Edit:
+    return Edit(op="remind", content=content, cites=cites)
+
+
+async def aware(desk: Desk, *edits: Edit, limit: int = 0, skill: Skill = SKILL) -> Candidate:
+    return await SkillAware(repair=True, limit=limit).apply(desk.optimizer, skill, edits)
+
+
+async def test_edits_and_reminders_make_one_candidate() -> None:
+    candidate = await aware(Desk(), append("- Round.", "a"), remind("Add the last row too.", "b"))
+    found = Document.parse(candidate.skill.text)
+    assert "- Round." in found.text[: found.text.index("<!--")]
+    assert reminders_in(found) == ("Add the last row too.",)
+    assert (fates(candidate), candidate.origin) == (["applied", "applied"], "step")
+    assert found.region("slow_update") == "Keep this."
+
+
+async def test_edits_in_place_cannot_touch_the_appendix() -> None:
+    before = (await aware(Desk(), remind("Add the last row too."))).skill
+    delete = Edit(op="delete", target="Add the last row too.", cites=("a",))
+    candidate = await aware(Desk(), delete, skill=before)
+    assert (fates(candidate), candidate.skill) == (["protected"], before)
+
+
+@pytest.mark.parametrize(("limit", "asked"), [(0, 0), (2, 0), (1, 1)])
+async def test_the_appendix_is_consolidated_above_its_limit(limit: int, asked: int) -> None:
+    desk = Desk(consolidate_appendix={"reasoning": "r", "reminders": ["Mind rows."]})
+    candidate = await aware(desk, remind("Mind the last row."), remind("Mind the first row."), limit=limit)
+    assert len(desk.prompts) == asked
+    assert len(reminders_in(Document.parse(candidate.skill.text))) == 2 - asked
+    assert fates(candidate) == ["applied"] * (2 + asked)
