@@ -18,7 +18,7 @@ from etude.records import ChatRequest, Reply, digest
 from etude.sleep.transcripts.ledger import Ledger
 from etude.workbench import Given
 
-EVERY = 300
+EVERY = 100
 """Of the writes in the run folders, which the trainer's own tests kill one by one."""
 MAY_DIFFER = ("journal.db", "events.jsonl", "summary.json", "night.json", "mine", "ledger.json", ".etude-", ".lock")
 """`mine` has nothing but a journal; night.json tells how often the night was begun."""
