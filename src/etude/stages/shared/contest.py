@@ -67,8 +67,9 @@ REPLACEMENT = Bar(log(0.7), -log(2), 10)
 """A replaced or deleted line costs nothing: it has to do no worse, in one attempt at least. A bar as high as that of
 additions costs .02 of score in noisy worlds, since corrections of half-right lines gain little each."""
 REMOVAL = Bar(log(1 / ERROR), log(0.25), 32)
-"""That tasks which accuse a line do better without it. In noise, 32 pairs find a line that breaks half of those that
-accuse it in four of five cases."""
+"""That tasks which accuse a line do better without it. Where tasks pass with .75 and, if a line breaks them, with
+.11, 32 pairs find one that breaks half of those that accuse it in 49 of 100 cases, three quarters of them in 84; one
+that does nothing goes in 1 (simulated)."""
 VETO = REMOVAL._replace(won=log(9))
 """That other tasks do better with it, to keep it all the same: it need not be as sure, since what breaks five tasks
 and fixes eight is worth more than nothing."""
