@@ -25,6 +25,7 @@ _SPLITS: Mapping[Stage, tuple[Split, ...]] = {
     "rollout": ("train",),
     "gate": ("val",),
     "proof": ("train",),
+    "tidy": ("train", "val"),
     "slow_update": ("train",),
     "test": ("test",),
 }

@@ -7,7 +7,7 @@ from stages_doubles import AnswersEnv, ToldAgent, attempt, knows, make_rollout, 
 
 from etude.errors import VoidStop
 from etude.records import Evaluation, Score, Skill, Task
-from etude.stages.evaluation import evaluate
+from etude.stages.evaluation import evaluate, shuffled
 from memory_doubles import MemoryJournal
 
 SKILL = Skill(text="Be exact.")
@@ -115,3 +115,11 @@ def test_scores_are_gathered_by_task() -> None:
     result = Evaluation.of(SKILL.hash, "train", attempts)
     assert result.scores == {"x": (SOLVED, MISSED)}
     assert result.voids == ("b",)
+
+
+def test_the_order_of_a_race_is_not_that_of_the_file_and_the_same_each_time() -> None:
+    tasks = [Task(id=f"t{number}", input="?") for number in range(20)]
+    order = shuffled(tasks, 1)
+    assert order != tasks
+    assert sorted(order, key=tasks.index) == tasks
+    assert order == shuffled(tasks, 1) != shuffled(tasks, 2)

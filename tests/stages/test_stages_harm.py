@@ -7,7 +7,7 @@ import pytest
 from stages_doubles import AnswersEnv, ToldAgent, append, make_rollout
 
 from etude.config import GateSection
-from etude.errors import TransientError
+from etude.errors import TransientError, VoidStop
 from etude.records import Edit, LedgerEntry, Skill, Task, TaskHistory, TrainState
 from etude.skill import apply_edits
 from etude.stages.harm import Harm, Jury, Suspect, blamed, judged, keep_failing, since_harm, suspected, suspicion
@@ -20,8 +20,8 @@ Passes = Callable[[str, str, int], bool | None]
 STEADY = Noise.measured([Outcomes(0, 2)] * 60 + [Outcomes(2, 0)] * 60)
 NOISY = Noise.measured([Outcomes(1, 1)] * 60 + [Outcomes(0, 2)] * 20 + [Outcomes(2, 0)] * 20)
 START = "Start."
-APART = 500_000 + 32 * 20
-"""The first trial without an edit, in step 20."""
+APART = 500_000 + 35 * 20
+"""The first trial without an edit, in step 20. A race begins after the three with lines left out."""
 
 
 def known(told: str, now: int = 0, skill: str = "s") -> TaskHistory:
@@ -47,7 +47,7 @@ def suspicions(told: Mapping[str, str], *entered: int, noise: Noise = STEADY) ->
 class World:
     """A skill with the lines that these edits brought, in steps 2, 4, 6 and so on; now is step 20."""
 
-    def __init__(self, *edits: Edit | str, passes: Passes, line_end: str = "\n") -> None:
+    def __init__(self, *edits: Edit | str, passes: Passes, line_end: str = "\n", max_void: float = 0.99) -> None:
         self.edits = [append(edit) if isinstance(edit, str) else edit for edit in edits]
         text = "\n\n".join([START, *(edit.content for edit in self.edits)])
         self.skill = Skill(text=f"{text}\n".replace("\n", line_end))
@@ -57,7 +57,7 @@ class World:
         )
         self.state = TrainState(step=20, current=self.skill, best=self.skill, ledger=ledger)
         self.agent = ToldAgent(self._attempt)
-        self._passes = passes
+        self._passes, self._max_void = passes, max_void
 
     def jury(
         self,
@@ -73,7 +73,7 @@ class World:
         history = {name: known(each, 2 * len(self.edits), self.skill.hash) for name, each in told.items()}
         env = AnswersEnv(lambda task, trajectory: float(trajectory.answer == "yes"))
         return Jury(
-            rollout=make_rollout(self.agent, env, max_void=0.99),
+            rollout=make_rollout(self.agent, env, max_void=self._max_void),
             state=self.state.model_copy(update={"history": history, "settled": settled}),
             measure=Measure(GateSection(), noise, 0.0),
             tasks={name: Task(id=name, input="?") for name in told},
@@ -336,7 +336,7 @@ async def test_without_an_edit_tasks_are_attempted_in_trials_that_no_earlier_ski
     trials: dict[str, list[int]] = {}
     for task, trial in world.without_line("Bad."):
         trials.setdefault(task, []).append(trial)
-    assert trials == {f"b{n}": [APART + turn for turn in range(3 if n < 3 else 2)] for n in (1, 2, 3)}
+    assert trials == {f"b{n}": [APART + 3 + turn for turn in range(3 if n < 3 else 2)] for n in (1, 2, 3)}
 
 
 async def test_with_an_edit_trials_follow_those_that_were_made() -> None:
@@ -374,9 +374,16 @@ async def test_an_attempt_without_a_score_says_nothing() -> None:
     assert sum(one.score is None for one in found.attempts) > 2
     assert "; " in found.reason
     voids = World("Bad.", passes=lambda task, text, trial: None if "Bad." in text else True)
-    nothing = await voids.judged(named("b", 3, BROKEN))
-    assert nothing.reason == "an edit breaks tasks: 0 attempts score +0 without it"
-    assert not nothing.proved
+    with pytest.raises(VoidStop):  # an outage, and no verdict on the edit
+        await voids.judged(named("b", 3, BROKEN))
+
+
+async def test_one_task_that_never_has_a_score_stops_no_race() -> None:
+    def passes(task: str, text: str, trial: int) -> bool | None:
+        return None if task == "b1" else breaks("Bad.")(task, text, trial)
+
+    world = World("Bad.", passes=passes, max_void=0.1)
+    assert (await world.judged(named("b", 6, BROKEN), others=9)).proved
 
 
 # --- keep_failing and blamed --------------------

@@ -5,7 +5,7 @@ from stages_doubles import attempt
 
 from etude.config import GateSection
 from etude.records import Attempt, Score, Skill, TaskHistory, TrainState
-from etude.stages.shared.history import Measure, measured, noted, without
+from etude.stages.shared.history import Measure, measured, noted, seen_as_well, without
 from etude.stages.shared.noise import Noise, Outcomes
 
 HARD, SOFT = GateSection(metric="hard"), GateSection(metric="soft")
@@ -143,3 +143,10 @@ def test_of_the_repeated_tasks_of_earlier_skills_the_last_40_are_known() -> None
         made = [tried(value, n, skill=skill * 16, task=f"t{m}") for m in range(30) for n in range(2)]
         state = noted(state, made, measure(gate=HARD), STATE.step)
     assert state.repeated == ((0, 2),) * 10 + ((2, 0),) * 30
+
+
+def test_what_passed_without_an_edit_that_is_gone_is_seen_and_counts_as_no_trial() -> None:
+    state = noted(STATE, [tried(1.0), tried(0.0, 1)], measure(), 3)
+    later = seen_as_well(state, [tried(1.0, 500_000, skill="b" * 16), tried(None, 500_001)], measure(), 5)
+    assert later.history["x"].seen == ((3, True), (3, False), (5, True))
+    assert later.history["x"].trials == state.history["x"].trials

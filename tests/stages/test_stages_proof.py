@@ -211,6 +211,13 @@ async def test_where_a_repeat_tells_nothing_new_no_trial_is_repeated() -> None:
     assert len({(task, letters) for task, letters, _ in attempts}) == len(attempts)
 
 
+async def test_where_another_trial_tells_nothing_one_task_lets_an_edit_in_as_trusted() -> None:
+    proof, _, attempts = await run([append("A", "a-x")], needs(x="A"), failed("x"), repeats=False)
+    assert proof.accepted
+    assert [one.standing for one in proof.edits] == ["trusted"]
+    assert len(attempts) == 1
+
+
 async def test_an_attempt_without_a_score_is_no_evidence() -> None:
     def outage(task: str, taught: set[str], trial: int) -> float | None:
         return None if task == "y" else float("A" in taught)

@@ -26,6 +26,7 @@ from etude.searches.base import Known, Search, SearchOptions, StageWork, between
 from etude.searches.hand_out import validated
 from etude.searches.undo import audited, without_harm, without_hidden_harm
 from etude.skill import apply_edit, apply_edits, token_count
+from etude.stages.harm import BREAKS
 from etude.stages.proof import ProofInput, Variant, prove
 from etude.stages.reflect import Context, Reflection, after_reflection, is_silent, reflect
 from etude.stages.shared.contest import ADDITION, REMOVAL
@@ -296,7 +297,9 @@ class EvidenceSearch(Search):
             if applied.fate != "applied":
                 why = f"{applied.fate}: {applied.detail}"
             limit = ""
-            if len(kept) == self._options.edits:
+            if any(entry.edit.reason == BREAKS and entry.edit.target == edit.content for entry in state.ledger):
+                limit = "it was taken back, since it broke tasks"
+            elif len(kept) == self._options.edits:
                 limit = f"more than search.edits = {self._options.edits}"
             elif token_count(_revised(skill, [*(one for _, one in kept), edit]).text) > self._config.skill.max_tokens:
                 limit = f"the skill would be longer than skill.max_tokens = {self._config.skill.max_tokens}"
@@ -366,7 +369,7 @@ class EvidenceSearch(Search):
 def _doubt(state: TrainState) -> float:
     """How much more than its bar an addition has to reach, as log odds: where an optimizer's edits keep turning out
     to do nothing, one that passes is likely to be luck. Three that entered show that it knows something."""
-    entered = sum(entry.accepted is True for entry in state.ledger)
+    entered = sum(entry.accepted is True and entry.edit.reason != BREAKS for entry in state.ledger)
     return 0.0 if entered >= _TRUSTED_FROM else log((1 + state.refuted) / (1 + min(entered, state.refuted)))
 
 

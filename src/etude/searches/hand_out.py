@@ -1,6 +1,5 @@
 """The hand-out: the skill of a search that does not steer by validation is shown to be better there, or not."""
 
-import random
 from collections.abc import Sequence
 from math import fsum
 
@@ -8,7 +7,7 @@ from etude.comparison import FRESH
 from etude.concurrency import together
 from etude.records import Evaluation, Skill, TrainState
 from etude.run_log import RunLog, counted
-from etude.stages.evaluation import by_task, evaluate, evaluate_race
+from etude.stages.evaluation import by_task, evaluate, evaluate_race, shuffled
 from etude.stages.shared.contest import ERROR, SUSPECTED, decide, losing, raced
 from etude.workbench import Workbench
 
@@ -42,7 +41,7 @@ async def validated(bench: Workbench, log: RunLog, state: TrainState) -> TrainSt
 async def _raced(bench: Workbench, skills: Sequence[Skill]) -> list[Evaluation]:
     """Both skills on validation tasks, as far as it takes to decide. One skill alone, and those for several targets,
     each of which has to be shown not to lose, attempt all tasks."""
-    tasks = bench.tasks["val"]
+    tasks = shuffled(bench.tasks["val"], bench.config.train.seed)
     if tasks and len(skills) == 2 and len(bench.config.targets) < 2:
         return (await evaluate_race(bench.rollout, (skills[0], skills[1]), tasks, "val", bench.config.gate))[1]
     return await together(evaluate(bench.rollout, skill, tasks, "val") for skill in skills)
@@ -56,8 +55,7 @@ async def _unproven(bench: Workbench, state: TrainState, before: Evaluation, aft
     if shown and not _losing(bench, old, new, SUSPECTED):
         return ""
     if up:
-        tasks = list(bench.tasks["train"])
-        random.Random(bench.config.train.seed).shuffle(tasks)
+        tasks = shuffled(bench.tasks["train"], bench.config.train.seed)
         skills, fresh = (bench.skill, state.best), range(FRESH, FRESH + 1)
         more = await together(
             evaluate(bench.rollout, skill, tasks[:_MORE], "train", trials=fresh) for skill in skills

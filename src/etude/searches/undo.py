@@ -8,9 +8,9 @@ from math import fsum
 from etude.config import another_trial_tells
 from etude.records import AppliedEdit, Attempt, Candidate, Edit, GateResult, TrainState, Verdict
 from etude.run_log import RunLog, counted
-from etude.stages.evaluation import evaluate_race
+from etude.stages.evaluation import evaluate_race, shuffled
 from etude.stages.harm import PARTS, Jury, Suspect, blamed, judged, keep_failing, since_harm, suspected
-from etude.stages.shared.history import measured, noted
+from etude.stages.shared.history import measured, noted, seen_as_well
 from etude.stages.shared.rollout import PlannedAttempt
 from etude.stages.state import after_verdict
 from etude.workbench import Workbench
@@ -67,7 +67,10 @@ async def _rolled_back(bench: Workbench, log: RunLog, state: TrainState) -> Trai
     earlier = jury.without(edits)
     if not edits or not tasks or earlier.hash == state.current.hash:
         return state
-    ended, found = await evaluate_race(bench.rollout, (state.current, earlier), tasks, "val", bench.config.gate)
+    log.begin("tidy", state.step, state.epoch)
+    skills, order = (state.current, earlier), shuffled(tasks, bench.config.train.seed)
+    ended, found = await evaluate_race(bench.rollout, skills, order, "val", bench.config.gate)
+    log.end("tidy", state.step, f"raced the skill without {counted(len(edits), 'edit')}: {ended.verdict}")
     state = state.model_copy(update={"voids": state.voids + sum(len(each.voids) for each in found)})
     if ended.verdict != "ship":
         return state
@@ -106,14 +109,18 @@ def _jury(bench: Workbench, state: TrainState) -> Jury:
 
 async def _judged(bench: Workbench, log: RunLog, state: TrainState, suspect: Suspect) -> TrainState:
     jury = _jury(bench, state)
+    log.begin("tidy", state.step, state.epoch)
     harm = await judged(jury, suspect)
+    log.end("tidy", state.step, harm.reason if harm.proved else f"kept an edit: {harm.reason}")
     voids = state.voids + sum(attempt.score is None for attempt in harm.attempts)
     state = state.model_copy(update={"settled": state.settled | {suspect.edit.id}, "voids": voids})
     if not harm.proved:
         with_it = [one for one in harm.attempts if one.skill_hash == state.current.hash]
         return noted(state, with_it, jury.measure, state.step)
     log.changes.tried(harm.attempts)
-    return _taken_back(bench, log, state, [suspect.edit], harm.reason)
+    after = _taken_back(bench, log, state, [suspect.edit], harm.reason)
+    without = [one for one in harm.attempts if one.skill_hash == after.current.hash]
+    return seen_as_well(after, without, jury.measure, after.step)
 
 
 def _taken_back(bench: Workbench, log: RunLog, state: TrainState, edits: Sequence[Edit], reason: str) -> TrainState:
@@ -123,8 +130,6 @@ def _taken_back(bench: Workbench, log: RunLog, state: TrainState, edits: Sequenc
     applied = tuple(AppliedEdit(edit=edit, fate="applied", detail=reason) for edit in edits)
     candidate = Candidate(skill=skill, origin="tidy", edits=applied)
     place, verdict = f"steps/{before.step:04d}", Verdict(accepted=True, reason=reason)
-    log.begin("tidy", before.step, before.epoch)
-    log.end("tidy", before.step, f"took back {counted(len(edits), 'edit')}")
     log.made(place, before, candidate, "")
     after = after_verdict(before, candidate, verdict)
     after = after.model_copy(update={"current": skill, "best": skill})

@@ -1,5 +1,6 @@
 """Evaluation: score a skill on a whole split."""
 
+import random
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
@@ -62,6 +63,13 @@ async def evaluate_race(
         return [(old[task.id], new[task.id]) if task.id in old and task.id in new else None for task in wave]
 
     return await race(tasks, attempt, margin), found
+
+
+def shuffled(tasks: Sequence[Task], seed: int) -> list[Task]:
+    """Tasks in the random order that a race needs: a file may have the easy ones first."""
+    order = list(tasks)
+    random.Random(seed).shuffle(order)
+    return order
 
 
 def known_evaluation(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import log
 from typing import NamedTuple
 
+from etude.concurrency import together
 from etude.records import Attempt, Edit, Skill, Task, TaskHistory, TrainState, digest
 from etude.skill import apply_edits
 from etude.stages.shared.contest import REMOVAL, VETO, Bar, wealth
@@ -34,6 +35,8 @@ of a later step are others."""
 _FAILING, _TURNS = 24, 3
 """Tasks that keep failing which are attempted with lines left out, and how often each. Of 24 lines, one that breaks
 all of these tasks is found in 79 of 100 cases, half of them in 23 (simulated, each task needs two other lines)."""
+BREAKS = "it breaks tasks"
+"""The reason of each edit that takes another one back."""
 PARTS = 3
 """One of so many lines is left out at a time: a task needs some of the others."""
 _BLAMED = 2
@@ -72,11 +75,13 @@ def added(state: TrainState) -> list[Removal]:
     found: dict[str, Removal] = {}
     for entry in state.ledger:
         edit = entry.edit
+        if edit.reason == BREAKS:  # takes back what entered, and brings nothing
+            continue
         standing = edit.content.strip() and edit.op != "rewrite" and _stands(edit, state.current.text)
         if not entry.accepted or not standing:
             continue
         op, back = ("replace", edit.target) if edit.op == "replace" and edit.target else ("delete", "")
-        undo = Edit(op=op, target=edit.content, content=back, reason="it breaks tasks")
+        undo = Edit(op=op, target=edit.content, content=back, reason=BREAKS)
         if apply_edits(state.current.text, [undo])[0] != state.current.text:
             found.pop(undo.id, None)  # where it came back, it counts from then on
             found[undo.id] = Removal(undo, entry.step)
@@ -109,7 +114,7 @@ class Jury(NamedTuple):
     @property
     def apart(self) -> int:
         """First trial of this step with a skill that is not the current one."""
-        return _APART + REMOVAL.most * self.state.step
+        return _APART + (REMOVAL.most + _TURNS) * self.state.step
 
     def without(self, edits: Sequence[Edit]) -> Skill:
         """The current skill with these taken back."""
@@ -230,7 +235,8 @@ async def judged(jury: Jury, suspect: Suspect) -> Harm:
     worse = await race.won(suspect.tasks, REMOVAL)
     told = race.told
     if worse:
-        others = [jury.tasks[name] for name in sorted(jury.state.history) if name in jury.tasks]
+        scored = [name for name, known in jury.state.history.items() if known.seen or known.first is not None]
+        others = [jury.tasks[name] for name in sorted(scored) if name in jury.tasks]
         others = [task for task in others if task not in suspect.tasks]
         random.Random(suspect.edit.id).shuffle(others)
         worse = not await race.won(others, VETO, -1)
@@ -272,10 +278,12 @@ class _Race:
         planned = [
             PlannedAttempt(task, skill, first + turn if jury.repeats(task) else 0)
             for task, turn in pairs
-            for skill, first in ((state.current, made.get(task.id, 0)), (self.without, jury.apart))
+            # The first trials of this step may have been those that named the edit.
+            for skill, first in ((state.current, made.get(task.id, 0)), (self.without, jury.apart + _TURNS))
         ]
-        attempts = await jury.attempt(planned)
-        self.attempts += attempts
-        for before, after in zip(attempts[::2], attempts[1::2], strict=True):
+        # Each side for itself: a task that has no score with either is one void of four, not two.
+        arms = await together(jury.attempt(planned[side::2]) for side in (0, 1))
+        self.attempts += [one for arm in arms for one in arm]
+        for before, after in zip(*arms, strict=True):
             if before.score is not None and after.score is not None:
                 self.gains.append(jury.measure.value(after) - jury.measure.value(before))

@@ -211,14 +211,14 @@ class _Proving:
         passed = any(seen.passed for seen in self.with_it[number].values())
         if passed and score >= bar.won:
             alone = self._rests_on(number)
-            if alone and (self._again(alone) or bar is not REPLACEMENT):
-                return not self._again(alone)
+            if alone and self._again(alone):
+                return False
             if not await self._loses(number):
                 self.kept.append(number)
                 self.explained.update(
                     task for task, seen in self.with_it[number].items() if seen.passed > seen.failed
                 )
-                if score >= ADDITION.won:
+                if score >= ADDITION.won and not alone:
                     self.alone.add(number)
             return True
         if score <= bar.lost:

@@ -60,9 +60,10 @@ class Bar(NamedTuple):
 
 ADDITION = Bar(log(1 / ERROR - 1), -log(2), 10)
 """A new line costs tokens at every attempt from now on: it has to be shown to help, with odds of 19 to 1."""
-ONCE = Bar(log(10), -log(2), 10)
-"""The same where another trial tells nothing new, as at temperature 0: evidence comes from more tasks then, and most
-edits cite few. Two that pass are enough for a line to be trusted."""
+ONCE = Bar(log(2), -log(2), 10)
+"""The same where another trial tells nothing new, as at temperature 0: evidence comes from more tasks then. Most
+edits cite few, so one task that passes, and none that fails beside it, is enough for a line to be trusted; an
+optimizer whose edits keep failing has to show more."""
 REPLACEMENT = Bar(log(0.7), -log(2), 10)
 """A replaced or deleted line costs nothing: it has to do no worse, in one attempt at least. A bar as high as that of
 additions costs .02 of score in noisy worlds, since corrections of half-right lines gain little each."""

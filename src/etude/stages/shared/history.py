@@ -66,6 +66,17 @@ def noted(state: TrainState, attempts: Iterable[Attempt], measure: Measure, step
     return state.model_copy(update={"history": history, "repeated": tuple(repeated[-_KEPT:])})
 
 
+def seen_as_well(state: TrainState, attempts: Iterable[Attempt], measure: Measure, step: int) -> TrainState:
+    """With attempts in trials of their own: what passes says that the edit which is gone had broken the task."""
+    history = dict(state.history)
+    for attempt in attempts:
+        known = history.get(attempt.task.id)
+        if known is not None and attempt.score is not None:
+            passed = measure.better(attempt, known.first or 0.0)
+            history[attempt.task.id] = known.model_copy(update={"seen": (*known.seen, (step, passed))})
+    return state.model_copy(update={"history": history})
+
+
 def _with(known: TaskHistory, attempt: Attempt, measure: Measure, step: int) -> TaskHistory:
     update: dict[str, object] = {"trials": attempt.trial + 1}
     if attempt.score is not None:
