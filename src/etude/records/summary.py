@@ -238,25 +238,23 @@ class Noise(Record):
     lost: int
     """Those of the ones that had passed that failed the next time."""
     again: int
-    """Training attempts that were not the first of their task with their skill. A run without noise needs none."""
+    """Training attempts that were not the first of their task with their skill: what noise costs. A run makes some to
+    learn that there is none."""
     attempts: int
     """Training attempts in all. Those without a score do not count."""
 
     @property
     def note(self) -> str:
         """What a reader has to know; empty where noise is little."""
-        seen = (("failed", "pass", self.failed, self.regained), ("passed", "fail", self.passed, self.lost))
+        seen = (("failed", "passed", self.failed, self.regained), ("passed", "failed", self.passed, self.lost))
         parts = [
-            f"of 100 attempts at tasks that had {had}, {100 * turned / count:.0f} {turn} with nothing changed "
-            f"({turned} of {count} did)"
+            f"{turned} of {count} tasks that had {had} {turn} when tried again with nothing changed"
             for had, turn, count, turned in seen
             if count >= _MUCH and turned * _MUCH >= count
         ]
         if not parts:
             return ""
-        return "; ".join(
-            [*parts, f"without noise, {self.again} of the {self.attempts} training attempts would not be needed"]
-        )
+        return "; ".join([*parts, f"{self.again} of {self.attempts} training attempts were such repeats"])
 
 
 class Summary(Record):

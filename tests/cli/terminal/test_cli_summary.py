@@ -23,8 +23,8 @@ def test_much_noise_is_a_line_of_the_summary(demo_project: Path) -> None:
     for noise in (None, little):
         assert "noise " not in "\n".join(summary_lines(summary.model_copy(update={"noise": noise})))
     lines = list(summary_lines(summary.model_copy(update={"noise": much})))
-    start = next(number for number, line in enumerate(lines) if line.startswith("noise       of 100 attempts "))
-    assert "70 of the 300 training attempts" in " ".join(line.strip() for line in lines[start : start + 3])
+    start = next(number for number, line in enumerate(lines) if line.startswith("noise       13 of 40 tasks "))
+    assert "70 of 300 training attempts" in " ".join(line.strip() for line in lines[start : start + 3])
     assert all(len(line) <= 80 for line in lines[start : start + 3])
 
 
