@@ -95,6 +95,7 @@ def run(
     epochs: int = 6,
     reader: ScriptedModel | None = None,
     more: dict[str, Any] | None = None,
+    val: list[Task] = VAL,
     **search: Any,
 ) -> tuple[Summary, Optimizer]:
     """A run whose steps are epochs, unless the search is set to stop at fewer failures."""
@@ -109,7 +110,7 @@ def run(
             "run": {"folder": str(folder)},
             **(more or {}),
         },
-        env=ListEnvironment(TASKS, VAL, scorer="exact"),
+        env=ListEnvironment(TASKS, val, scorer="exact"),
         skill=Skill(name="s", text="Answer.\n"),
         target=solves if isinstance(solves, ScriptedModel) else Target(solves),
         optimizer=reader or optimizer,
@@ -475,3 +476,20 @@ def test_a_line_is_accused_by_tasks_that_passed_in_the_step_in_which_it_entered(
 
     run(tmp_path, solves, "Bad.", "Useless.")
     assert "Bad." not in sorted((tmp_path / "run/skills").iterdir())[-1].read_text()
+
+
+def test_a_rule_that_mends_the_first_validation_tasks_of_the_file_and_breaks_the_others_is_withheld(tmp_path) -> None:
+    def solves(number: int, skill: str) -> bool:
+        return (number < 4 or 50 <= number < 60) == ("Good." in skill) if number < 4 or number >= 50 else True
+
+    val = [Task(id=f"v{number}", input=f"Task {number}.", gold="yes") for number in range(50, 90)]
+    summary, _ = run(tmp_path, solves, "Good.", val=val)
+    assert summary.withheld
+
+
+def test_a_rule_that_was_taken_back_does_not_come_in_again_on_the_attempts_by_which_it_entered(tmp_path) -> None:
+    def solves(number: int, skill: str) -> bool:
+        return (number < 5) == ("Bad." in skill)
+
+    run(tmp_path, solves, "Bad.", epochs=5)
+    assert [origin for origin, _ in changes(tmp_path)] == ["step", "tidy"]

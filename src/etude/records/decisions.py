@@ -248,7 +248,7 @@ class TrainState(Record):
     """Of tasks that were attempted several times with an earlier skill, how often they passed and failed; the last
     ones."""
     settled: frozenset[str] = frozenset()
-    """Ids of edits that were accused of breaking tasks and compared, and of tasks that no edit was found to break."""
+    """Ids of what takes edits back that were accused of breaking tasks and compared."""
     rejected_texts: frozenset[str] = frozenset()
     """Hashes of candidates that were rejected against a bar no higher than the present one."""
     withheld_why: str = ""

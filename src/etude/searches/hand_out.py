@@ -82,8 +82,9 @@ def _shown(bench: Workbench, old: dict[str, float], new: dict[str, float]) -> tu
 
 
 def _both(bench: Workbench, old: dict[str, float], new: dict[str, float]) -> tuple[list[float], list[float]]:
-    """The values of tasks that have both."""
-    tasks = [task for task in (*bench.tasks["val"], *bench.tasks["train"]) if task.id in old and task.id in new]
+    """The values of tasks that have both, in the random order in which they were attempted."""
+    order = [task for split in ("val", "train") for task in shuffled(bench.tasks[split], bench.config.train.seed)]
+    tasks = [task for task in order if task.id in old and task.id in new]
     return by_task(old, tasks), by_task(new, tasks)
 
 

@@ -6,8 +6,9 @@ from functools import partial
 from math import fsum
 
 from etude.config import another_trial_tells
-from etude.records import AppliedEdit, Attempt, Candidate, Edit, GateResult, TrainState, Verdict
+from etude.records import Attempt, Candidate, Edit, GateResult, TrainState, Verdict
 from etude.run_log import RunLog, counted
+from etude.skill import apply_edits
 from etude.stages.evaluation import evaluate_race, shuffled
 from etude.stages.harm import PARTS, Jury, Suspect, blamed, judged, keep_failing, since_harm, suspected
 from etude.stages.shared.history import measured, noted, seen_as_well
@@ -61,11 +62,11 @@ async def audited(bench: Workbench, log: RunLog, state: TrainState) -> TrainStat
 
 async def _rolled_back(bench: Workbench, log: RunLog, state: TrainState) -> TrainState:
     """Where it is clear that something did harm but not what, the skill before that is put to a race on validation
-    tasks: edits may cover for each other."""
+    tasks: edits may cover for each other. Not with several targets, of which one may lose by that."""
     jury = _jury(bench, state)
     edits, tasks = since_harm(jury), bench.tasks["val"]
     earlier = jury.without(edits)
-    if not edits or not tasks or earlier.hash == state.current.hash:
+    if not edits or not tasks or earlier.hash == state.current.hash or len(bench.config.targets) > 1:
         return state
     log.begin("tidy", state.step, state.epoch)
     skills, order = (state.current, earlier), shuffled(tasks, bench.config.train.seed)
@@ -126,8 +127,9 @@ async def _judged(bench: Workbench, log: RunLog, state: TrainState, suspect: Sus
 def _taken_back(bench: Workbench, log: RunLog, state: TrainState, edits: Sequence[Edit], reason: str) -> TrainState:
     """A step of its own."""
     before = state.model_copy(update={"step": state.step + 1})
-    skill = _jury(bench, state).without(edits)
-    applied = tuple(AppliedEdit(edit=edit, fate="applied", detail=reason) for edit in edits)
+    text, fates = apply_edits(state.current.text, edits)
+    skill = state.current.with_text(text)
+    applied = tuple(one.model_copy(update={"detail": reason}) if one.fate == "applied" else one for one in fates)
     candidate = Candidate(skill=skill, origin="tidy", edits=applied)
     place, verdict = f"steps/{before.step:04d}", Verdict(accepted=True, reason=reason)
     log.made(place, before, candidate, "")
