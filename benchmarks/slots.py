@@ -76,7 +76,7 @@ class Found:
     megabytes: int
 
 
-def _tasks(family: str | None, count: int, seed: int) -> list[Task]:
+def tasks_of(family: str | None, count: int, seed: int) -> list[Task]:
     """Tasks with different texts and ids of their own: where there are many, those of the world repeat."""
     found: dict[str, Task] = {}
     for at, task in enumerate(make_tasks(family, count + count // 10 + 100, seed=1000 + seed)):
@@ -86,16 +86,16 @@ def _tasks(family: str | None, count: int, seed: int) -> list[Task]:
     return tasks
 
 
-def _simulated(name: str) -> SimulatedModel:
+def simulated(name: str) -> SimulatedModel:
     return SimulatedModel(name, ModelSection(model=f"simulated:{name}"))
 
 
 def run(plan: Plan) -> Found:
     """Train in virtual time."""
     family, target_name, optimizer_name = WORLDS[plan.world]
-    tasks = _tasks(family, plan.tasks + VAL + TRUTH, plan.seed)
+    tasks = tasks_of(family, plan.tasks + VAL + TRUTH, plan.seed)
     train, val, truth = tasks[: plan.tasks], tasks[plan.tasks : plan.tasks + VAL], tasks[-TRUTH:]
-    target, optimizer = (Timed(_simulated(name)) for name in (target_name, optimizer_name))
+    target, optimizer = (Timed(simulated(name)) for name in (target_name, optimizer_name))
     with tempfile.TemporaryDirectory() as folder:
         config = {
             "run": {"folder": folder},
@@ -121,7 +121,7 @@ def run(plan: Plan) -> Found:
     return Found(
         target_calls=target.calls,
         optimizer_calls=optimizer.calls,
-        rounds=rounds,
+        rounds=round(rounds),
         share=true_score(best, truth, target_name) / best_attainable(truth, target_name),
         cpu=cpu,
         megabytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
@@ -147,7 +147,7 @@ def attempt_all(url: str, tasks: int, slots: int) -> dict[str, float]:
             "optimizer": {"model": "openai:optimizer", **server},
             "limits": {"concurrency": slots},
         }
-        made = _tasks(None, tasks + 2, 0)
+        made = tasks_of(None, tasks + 2, 0)
         env = ListEnvironment(made[:1], made[1:2], made[2:], scorer="exact")
         began, worked = time.monotonic(), time.process_time()
         evaluate_skill(make_config(config), env=env, skill=Skill(name="skill", text=seed_skill(None)))

@@ -51,10 +51,10 @@ class Timed(ChatModel):
         return self.model.fingerprint()
 
 
-def in_virtual_time(work: Coroutine[Any, Any, T]) -> tuple[T, int]:
-    """The result of the work, and the units of time that it took."""
+def in_virtual_time(work: Coroutine[Any, Any, T]) -> tuple[T, float]:
+    """The result of the work, and the time that it took."""
     loop = VirtualLoop()
     try:
-        return loop.run_until_complete(work), round(loop.time())
+        return loop.run_until_complete(work), loop.time()
     finally:
         loop.close()

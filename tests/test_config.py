@@ -102,6 +102,35 @@ def test_one_underscore_between_a_section_and_its_key_is_refused() -> None:
     )
 
 
+HOMES = [
+    ("skill.path", lambda config: config.skill.path),
+    ("run.folder", lambda config: config.run.folder),
+    ("env.path", lambda config: config.env.model_extra["path"]),
+    ("env.train", lambda config: config.env.model_extra["train"]),
+    ("prompts.chat", lambda config: config.prompts["chat"]),
+]
+
+
+@pytest.mark.parametrize(("key", "found"), HOMES)
+def test_a_path_may_begin_with_the_home_folder_wherever_it_is_given(
+    tmp_path, monkeypatch: pytest.MonkeyPatch, key: str, found
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    section, name = key.split(".")
+    file = tmp_path / "c.yaml"
+    file.write_text(f"{section}: {{{name}: ~/my}}\n")
+    expected = str(tmp_path / "home" / "my")
+    assert found(load_config(file, environ={})) == expected
+    assert found(load_config(flags=[(key, "~/my")], environ={})) == expected
+    assert found(load_config(environ={f"ETUDE_{section}__{name}".upper(): "~/my"})) == expected
+    assert found(make_config({section: {name: "~/my"}})) == expected
+
+
+def test_a_word_that_is_no_path_keeps_its_sign(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    assert make_config({"reflect": {"preferences": "~/my"}}).reflect.preferences == "~/my"
+
+
 def test_paths_in_a_file_count_from_its_folder(tmp_path) -> None:
     file = tmp_path / "c.yaml"
     file.write_text("skill: {path: my}\nrun: {folder: out, name: out}\nenv: {path: d.jsonl}\nprompts: {chat: p.md}\n")
@@ -145,6 +174,51 @@ def test_a_section_that_is_not_there_is_said_of_what_names_it(tmp_path) -> None:
     (tmp_path / "c.yaml").write_text("limit: {usd: 1}")
     with pytest.raises(ConfigError, match=r"c\.yaml: unknown key 'limit'"):
         load_config(tmp_path / "c.yaml", flags=[("limit.calls", "3")], environ={})
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["2026-01-01", "007", "1e3", "1.0", "on", "no", "0x1f", "12:30:45", "1_000", "-.inf", ".nan", "2026-01-01 9:00"],
+)
+def test_a_name_is_text_whatever_it_looks_like(tmp_path, name: str) -> None:
+    file = tmp_path / "c.yaml"
+    file.write_text(f"run: {{name: {name}}}\n")
+    assert load_config(file, environ={}).run.name == name
+    assert load_config(flags=[("run.name", name)], environ={}).run.name == name
+    assert load_config(flags=[("run", f"{{name: {name}, folder: {name}}}")], environ={}).run.folder == name
+    assert load_config(environ={"ETUDE_RUN__NAME": name}).run.name == name
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ("a #b", "a #b"),
+        ("null", "null"),
+        ("@x", "@x"),
+        ("'007'", "007"),
+        ('"a b"', "a b"),
+        ("[a]", "[a]"),
+        (" a ", "a"),
+    ],
+)
+def test_words_of_a_flag_are_not_read_as_yaml_where_text_is_wanted(given: str, name: str) -> None:
+    assert load_config(flags=[("run.name", given)], environ={}).run.name == name
+
+
+def test_no_value_is_still_no_value(tmp_path) -> None:
+    file = tmp_path / "c.yaml"
+    for text in ("~", "null", ""):
+        file.write_text(f"skill: {{path: {text}}}\n")
+        assert load_config(file, environ={}).skill.path is None
+        assert load_config(flags=[("skill.path", text)], environ={}).skill.path is None
+
+
+def test_numbers_and_truth_values_stay_what_they_are_elsewhere(tmp_path) -> None:
+    file = tmp_path / "c.yaml"
+    file.write_text("env: {limit: 7, shuffle: on}\ntarget: {model: 'simulated:target', temperature: 1e0}\n")
+    config = load_config(file, flags=[("train.epochs", "2"), ("env.limit", "9")], environ={})
+    assert config.env.model_extra == {"limit": 9, "shuffle": True}
+    assert (config.train.epochs, config.target.temperature) == (2, 1.0)
 
 
 def test_a_flag_that_is_no_yaml_is_refused() -> None:

@@ -7,11 +7,11 @@ from typing import Any
 from etude import ListEnvironment, Trainer
 from etude.cli.terminal.summary_text import summary_lines
 from etude.events import Event, Notice
-from etude.records import ChatRequest, Task
+from etude.records import ChatRequest, Reply, Task
 from etude.records.summary import Summary
 from etude.testing import ScriptedModel
 
-Answer = Callable[[ChatRequest], str]
+Answer = Callable[[ChatRequest], Reply | str]
 NO_EDIT = '{"reasoning": "nothing to say", "edits": []}'
 
 
@@ -49,6 +49,12 @@ def right_but(few: int) -> Answer:
     return lambda request: (
         "?" if int(request.messages[-1].text.split()[1]) in range(101, 101 + few) else right(request)
     )
+
+
+def test_a_target_that_refuses_is_shown_as_that(tmp_path: Path) -> None:
+    refused = Reply(text="No.", finish="refusal")
+    summary, _ = trained(tmp_path, lambda request: refused)
+    assert "answer: the model refused; gold: 1" in summary.doubts[0].example
 
 
 def test_a_target_that_solves_nothing_is_told_at_once_and_stands_in_the_summary(tmp_path: Path) -> None:
@@ -95,3 +101,36 @@ def test_a_resumed_run_has_the_same_doubts(tmp_path: Path) -> None:
     first, _ = trained(tmp_path, lambda request: "I cannot")
     again, _ = trained(tmp_path, lambda request: "I cannot")
     assert again.doubts == first.doubts != ()
+
+
+def cut(request: ChatRequest) -> Reply:
+    return Reply(text="Let me see, it is", finish="length")
+
+
+def test_replies_that_are_cut_off_are_counted_and_named_as_what_to_change(tmp_path: Path) -> None:
+    summary, said = trained(tmp_path, cut)
+    early, end = (doubt for doubt in summary.doubts if "cut off" in doubt.what)
+    assert early.what == (
+        "none of the first 16 training attempts scored above 0: the replies of 16 were cut off at the token limit"
+    )
+    assert early.todo == end.todo == "raise target.max_output_tokens (with --fork)"
+    assert end.what == "42 of 42 replies in training were cut off"
+    assert "at target.max_output_tokens = 4096" in end.example
+    assert [said.count(doubt.text) for doubt in (early, end)] == [1, 1]
+
+
+def test_a_few_replies_that_are_cut_off_are_counted_too(tmp_path: Path) -> None:
+    def some(request: ChatRequest) -> Reply | str:
+        answer = right(request)
+        return Reply(text=f"<answer>{answer}</answer>, be", finish="length") if answer.endswith("7") else answer
+
+    summary, _ = trained(tmp_path, some)
+    (doubt,) = (doubt for doubt in summary.doubts if "cut off" in doubt.what)
+    assert doubt.what == "2 of 24 replies in training were cut off"
+    again, _ = trained(tmp_path, some)
+    assert again.doubts == summary.doubts
+
+
+def test_without_a_cut_reply_nothing_is_said_of_them(tmp_path: Path) -> None:
+    summary, _ = trained(tmp_path, right)
+    assert not any("cut off" in doubt.what for doubt in summary.doubts)

@@ -1,6 +1,5 @@
 """From settings to a workbench: the one module that knows every family."""
 
-import asyncio
 import os
 import re
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
@@ -12,7 +11,7 @@ from typing import Any, cast
 import yaml
 
 from etude.agents.targets import one_of
-from etude.concurrency import Threads, allow_open_files
+from etude.concurrency import Threads, allow_open_files, in_thread, waited_for
 from etude.config import ModelSection, Price, TrainConfig, file_data
 from etude.config.repeats import useless_repeats
 from etude.connect import Tracker, telling
@@ -24,8 +23,9 @@ from etude.envs.splits import check_tasks
 from etude.errors import ConfigError, StopRun
 from etude.events import Event, Notice
 from etude.executors.local import LocalExecutor
-from etude.models import Journaled, Limited, Metered, Retrying, Structured, build_model, price_of
+from etude.models import Fitted, Journaled, Limited, Metered, Resending, Retrying, Structured, build_model, price_of
 from etude.models.keys import key_variable, secrets_of, used_key_variable
+from etude.models.wrappers.fitted import kept_of
 from etude.models.wrappers.metered import cost
 from etude.models.wrappers.pictured import Pictured
 from etude.prompts import Prompts
@@ -35,12 +35,13 @@ from etude.records.doubts import Doubt
 from etude.records.tasks import for_each_target
 from etude.redaction import Redactor, check_keys
 from etude.registry import find
-from etude.safe_yaml import load_yaml
 from etude.searches import Policy, policy_of
 from etude.secret_values import Secrets
 from etude.skill import Document, load_skill
 from etude.stages.shared.rollout import Rollout
 from etude.store import RunFolder, SqliteSpend
+from etude.store.identity import known_settings
+from etude.store.run import plain_name
 from etude.store.views import STOP
 from etude.workbench import Given, Observer, Past, StopSwitch, Watched, Workbench, check_given
 
@@ -121,33 +122,30 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
     other settings and only its journal is borrowed. Raises InputError: something cannot be used as it is. Nothing was
     paid for."""
     check_given(given)
+    plain_name(config.run.name, "run.name")
     parts = _Parts(config, given)
     trackers = trackers_of(config, given) if claim and not given.get("offline") else ()
     switch, observer = given.get("switch") or StopSwitch(), given.get("observer") or Observer()
     # The environment is checked before the folder exists, with a judge that is wired once it does.
     judge = RunJudge(parts.prompts["rubric"], parts.providers.get("judge"))
-    env = given.get("env") or make_environment(config.env, judge)
-    env = env if isinstance(env, Environment) else env(judge)
-    tasks: dict[Split, Sequence[Task]] = {split: tuple(env.tasks(split)) for split in SPLITS}
-    warnings = check_tasks(env, tasks, need_test=config.test.enabled)
-    env.fingerprint()  # asks for whatever scoring needs, a judge for one
-    await check_gold(env, [task for split in SPLITS for task in tasks[split]])
-    if claim and not config.env.allow_constant_gold:
-        await check_varied(env, tasks)
-    doubts = await doubts_about(env, tasks, config.target.max_output_tokens)
-    tasks = {split: for_each_target(some, config.agents) for split, some in tasks.items()}
+    env, loaded, warnings = await _tasks_of(config, given, judge, switch.check)
+    doubts = await waited_for(
+        check_scoring(config, env, loaded, varied=claim), "the checks of gold answers and solutions", switch.check
+    )
+    tasks: dict[Split, Sequence[Task]] = {split: for_each_target(loaded[split], config.agents) for split in SPLITS}
     executor = _executor(config, given)
-    await asyncio.to_thread(executor.check)
+    await waited_for(in_thread(executor.check), f"the executor {config.executor.name!r}", switch.check)
 
     redactor = redactor_of(config, given)
     redactor.secrets += [model.secrets for model in parts.providers.values() if model.secrets is not None]
     async with _opened(config, given, redactor, trackers) as (folder, emit):
         folder.journal.sealed = given.get("offline", False)
+        folder.journal.warn = lambda text, hint: emit(_warning(text, hint))
         switch.watch(folder.path / STOP)
         spend = SqliteSpend(folder.journal, config.limits)
         models: dict[str, Watched] = {}
         for role in parts.providers:
-            model = Pictured(_paid(parts, role, spend, emit), env.image)
+            model = Pictured(_fitted(parts, role, folder, spend, emit), env.image)
             hear = observer.replied if role == "optimizer" else Observer().replied
             models[role] = Watched(Journaled(model, folder.journal), switch.check, parts.price(role), hear)
         if "judge" in models:
@@ -159,7 +157,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
         if claim:
             settings = _settings(config, folder)
             known = _identity(config, parts, env, agent, tasks)
-            folder.journal.claim_identity(known, lambda: (_known_settings(folder), settings))
+            folder.journal.claim_identity(known, lambda: (known_settings(folder.path), settings))
             folder.write_text("config.yaml", yaml.safe_dump(settings, sort_keys=False, allow_unicode=True))
         judged, prices = models.get("judge"), {name: model.price for name, model in targets.items()}
         run = (config.limits, emit, switch.check, _bill(prices), lambda: judged is not None and judged.simulated)
@@ -196,6 +194,36 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
                 for used, what in (("agent", agent), *parts.providers.items()):
                     if used not in given:
                         await what.aclose()
+
+
+async def _tasks_of(
+    config: TrainConfig, given: Given, judge: RunJudge, check: Callable[[], None]
+) -> tuple[Environment, Mapping[Split, Sequence[Task]], Sequence[str]]:
+    """The environment, its tasks and what is doubtful about them. It may take its time: whatever it loads."""
+
+    def made() -> tuple[Environment, dict[Split, Sequence[Task]], Sequence[str]]:
+        env = given.get("env") or make_environment(config.env, judge)
+        env = env if isinstance(env, Environment) else env(judge)
+        tasks: dict[Split, Sequence[Task]] = {split: tuple(env.tasks(split)) for split in SPLITS}
+        warnings = check_tasks(env, tasks, need_test=config.test.enabled)
+        env.fingerprint()  # asks for whatever scoring needs, a judge for one
+        return env, tasks, warnings
+
+    if isinstance(given.get("env"), Environment):  # what it holds may belong to the thread that made it
+        return made()
+    return await waited_for(in_thread(made), f"the tasks of environment {config.env.name!r}", check)
+
+
+async def check_scoring(
+    config: TrainConfig, env: Environment, tasks: Mapping[Split, Sequence[Task]], *, varied: bool = True
+) -> tuple[Doubt, ...]:
+    """The doubts about tasks and scorer. Raises DataError: the scorer does not accept what is right, or where answers
+    are to be `varied` it accepts one reply everywhere."""
+    every = [task for split in SPLITS for task in tasks[split]]
+    await check_gold(env, every, 2 * config.limits.attempt_seconds)
+    if varied and not config.env.allow_constant_gold:
+        await check_varied(env, tasks)
+    return await doubts_about(env, tasks, config.target.max_output_tokens)
 
 
 def _doubtful(doubt: Doubt) -> Notice:
@@ -297,7 +325,21 @@ def _paid(parts: _Parts, place: str, spend: SqliteSpend, emit: Callable[[Event],
     model = Metered(provider, role, spend, parts.price(place), emit)
     if not provider.answered_by_hand:  # it has no server to spare: all questions are asked before the first answer
         model = Limited(model, section.max_concurrency or max(64, parts.config.limits.concurrency))
+        model = Resending(model) if parts.config.limits.resend else model
     return Retrying(model, role, parts.config.limits.outage_seconds)
+
+
+def _fitted(
+    parts: _Parts, place: str, folder: RunFolder, spend: SqliteSpend, emit: Callable[[Event], None]
+) -> ChatModel:
+    """The paid model of a role, asked as its server takes it."""
+    section = parts.config.models.get(place, parts.config.target)
+
+    def notice(text: str, hint: str) -> None:
+        emit(_warning(f"{text}; to have it so from the start: {hint}" if hint else text, ""))
+
+    model = _paid(parts, place, spend, emit)
+    return Fitted(model, place, notice, folder.journal, kept_of(place, section))
 
 
 def _structured(
@@ -356,12 +398,3 @@ def _settings(config: TrainConfig, folder: RunFolder) -> dict[str, Any]:
         if "base_url" in one:
             one["base_url"] = re.sub("//[^/?#]*@", "//", one["base_url"])
     return cast("dict[str, Any]", folder.redactor.redact_value(data))
-
-
-def _known_settings(folder: RunFolder) -> dict[str, Any]:
-    """Those that the run was made with; none where they cannot be read."""
-    try:
-        known = load_yaml((folder.path / "config.yaml").read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError):
-        return {}
-    return cast("dict[str, Any]", known) if isinstance(known, dict) else {}

@@ -146,6 +146,7 @@ class TransientError(ModelError):
         retry_after: float | None = None,
         rate_limited: bool = False,
         unreachable: bool = False,
+        usage: Any = None,
     ) -> None:
         super().__init__(message, hint=hint)
         self.retry_after = retry_after
@@ -154,15 +155,29 @@ class TransientError(ModelError):
         """The server is up and asks for fewer requests (429)."""
         self.unreachable = unreachable
         """No answer came from a server at all: connection refused, unknown host, time-out."""
+        self.usage = usage
+        """The `Usage` that was billed for what came; None when nothing is known of that."""
 
 
 class RejectedRequest(ModelError):
     """The server will never accept this request."""
 
-    def __init__(self, message: str, *, hint: str = "", failing: bool = False) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str = "",
+        failing: bool = False,
+        parameters: tuple[str, ...] = (),
+        curable: bool = False,
+    ) -> None:
         super().__init__(message, hint=hint)
         self.failing = failing
         """The server failed instead of saying so (500): it may be down."""
+        self.parameters = parameters
+        """What the server complains of by name, as `ChatModel.leave_out` knows it: not of the form of an answer."""
+        self.curable = curable
+        """It may take the same request without them."""
 
 
 class RejectedRole(ModelError):

@@ -75,6 +75,8 @@ class AttemptFinished(Record):
     hard: float | None
     soft: float | None = None
     reason: str = ""
+    cut_at: int | None = Field(default=None, exclude_if=lambda limit: limit is None)
+    """As `Trajectory.cut_at`."""
     skill: str = ""
     """The hash of the skill."""
     trial: int = 0

@@ -203,14 +203,14 @@ class Progress:
         self.calls[event.role] += 1
         for stage in self._open:
             stage.calls += 1
+        self.tokens += event.usage.total
+        self.usd = None if self.usd is None or event.usd is None else self.usd + event.usd
         if event.error:
             if self.shown is not None:
                 self.shown.failures += 1
             self.last_failure = f"{event.role}: {event.error}"
             return
         self.last_failure = ""
-        self.tokens += event.usage.total
-        self.usd = None if self.usd is None or event.usd is None else self.usd + event.usd
 
     def _decided(self, event: Decided) -> None:
         self.current, self.best, self.steps = event.current, event.best, event.steps

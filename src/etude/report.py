@@ -64,6 +64,32 @@ class Repeats(Sink):
         )
 
 
+class CutOff(Sink):
+    """Counts training attempts whose last reply was cut off at the token limit; as `Repeats`, nothing is kept."""
+
+    def __init__(self) -> None:
+        self._attempts: set[str] = set()
+        self._cut: dict[str, AttemptFinished] = {}
+
+    def emit(self, event: Event) -> None:
+        if isinstance(event, AttemptFinished) and event.split == "train":
+            self._attempts.add(event.attempt)
+            if event.cut_at is not None:
+                self._cut[event.attempt] = event
+
+    def doubt(self) -> Doubt | None:
+        """How many there were; None where there was none."""
+        if not self._cut:
+            return None
+        name = min(self._cut)
+        first = self._cut[name]
+        return Doubt(
+            what=f"{len(self._cut)} of {len(self._attempts)} replies in training were cut off",
+            example=f"one of them: task {first.task} (attempt {name}), at target.max_output_tokens = {first.cut_at}",
+            todo="raise target.max_output_tokens (with --fork)",
+        )
+
+
 def report(
     bench: Workbench, state: TrainState, measured: Measured, stopped: str | None, seconds: float | None
 ) -> Summary:
@@ -143,6 +169,6 @@ def _cost(bench: Workbench, seconds: float | None) -> Cost:
         optimizer_calls=totals.calls.get("optimizer", 0),
         judge_calls=totals.calls.get("judge", 0),
         tokens=totals.usage,
-        usd=totals.usd,
+        usd=totals.usd if bench.rollout.agent.metered else None,
         wall_seconds=round(seconds, 3),
     )

@@ -1,5 +1,6 @@
 """YAML from anywhere: what is too large, too deep or multiplied by aliases is an error before it costs anything."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -12,6 +13,8 @@ DEEPEST = 40
 LONGEST_NUMBER = 1_000
 """Characters. One of base 60 costs the square of its length."""
 _NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+_LIKE_TEXT = (*_NUMBERS, "tag:yaml.org,2002:bool", "tag:yaml.org,2002:timestamp")
+"""What YAML takes plain words for that a person may mean as words."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -49,19 +52,40 @@ class _Loader(yaml.SafeLoader):
         raise yaml.MarkedYAMLError(problem=problem, problem_mark=self.get_mark())
 
 
-def load_yaml(text: str) -> Any:
+IsText = Callable[[tuple[str, ...]], bool]
+"""Whether the value under these keys is text, whatever it looks like."""
+
+
+def load_yaml(text: str, is_text: IsText = lambda keys: False) -> Any:
     """The value of one YAML document. Raises yaml.YAMLError: it is not YAML, or more than the limits above."""
     if len(text) > MOST_CHARACTERS:
         raise yaml.YAMLError(f"more than {MOST_CHARACTERS:,} characters")
     try:
-        return yaml.load(text, _Loader)
+        loader: Any = _Loader(text)
+        node: yaml.Node | None = loader.get_single_node()
+        if node is None:
+            return None
+        _keep_text(node, (), is_text)
+        return loader.construct_document(node)
     # PyYAML lets these out for values that look like a date, a number or a tag but are none.
     except (ArithmeticError, ValueError, LookupError, AttributeError, TypeError) as error:
         raise yaml.YAMLError(str(error)) from None
 
 
-def read_yaml(path: Path) -> Any:
+def _keep_text(node: yaml.Node, keys: tuple[str, ...], is_text: IsText) -> None:
+    """Let numbers, dates and truth values be text where text is expected. What is empty or null stays nothing."""
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            _keep_text(value, (*keys, str(key.value)), is_text)
+    elif isinstance(node, yaml.SequenceNode):
+        for value in node.value:
+            _keep_text(value, keys, is_text)
+    elif node.tag in _LIKE_TEXT and is_text(keys):
+        node.tag = "tag:yaml.org,2002:str"
+
+
+def read_yaml(path: Path, is_text: IsText = lambda keys: False) -> Any:
     """The value of a file; no more of it is read than may be in it. Raises yaml.YAMLError as `load_yaml` does,
     OSError, UnicodeDecodeError."""
     with path.open(encoding="utf-8") as file:
-        return load_yaml(file.read(MOST_CHARACTERS + 1))
+        return load_yaml(file.read(MOST_CHARACTERS + 1), is_text)

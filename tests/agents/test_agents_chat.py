@@ -10,10 +10,25 @@ from etude.agents.chat import ChatAgent
 from etude.errors import BoundaryError, ConfigError, DataError
 from etude.prompts import Prompts
 from etude.protocols import ChatModel
-from etude.records import File, ImagePart, Message, Place, Reply, Skill, Task, TextPart, Trajectory, assistant, user
+from etude.records import (
+    File,
+    ImagePart,
+    Message,
+    Place,
+    Reply,
+    Skill,
+    Task,
+    TextPart,
+    ToolCall,
+    Trajectory,
+    assistant,
+    user,
+)
 from etude.testing.agent import AgentContract
 from etude.testing.doubles import Line, ScriptedModel
 
+CUT = "the reply was cut off at the token limit (target.max_output_tokens = 4096)"
+CALL = ToolCall(id="1", name="search", arguments="{}")
 TASK = Task(id="t", input="What is 3 + 4?", gold="7")
 
 
@@ -66,7 +81,10 @@ async def test_the_conversation_is_kept_without_the_system_prompt() -> None:
         ("<ANSWER>7</ANSWER>", None, "7"),
         ("<answer>two\nlines</answer>", None, "two\nlines"),
         (" 7 \n", None, "7"),
-        ("<answer>7", None, "<answer>7"),
+        ("<answer>7", None, "7"),
+        ("I put it in <answer> tags: <answer>7</answer>", None, "7"),
+        ("<think>Between <answer> and </answer>: 6.</think>\n7", None, "7"),
+        ("It is = 6.</think>so = 7", "= (\\d)", "7"),
         ("<answer></answer>", None, ""),
         ("so = 6, so = 7", "= (\\d)", "7"),
         ("seven", "= (\\d)", "seven"),
@@ -81,14 +99,14 @@ async def test_the_last_marked_answer_counts_else_the_whole_reply(
 
 
 async def test_a_search_for_the_answer_that_takes_too_long_leaves_the_attempt_without_one() -> None:
-    answers = AnswerReader("chat", "^(?:a+)+(a)$", seconds=1.0)
+    answers = AnswerReader("chat", "^(?:a+)+(a)$", limit=512, seconds=1.0)
     with pytest.raises(BoundaryError) as caught:
-        await answers.read("a" * 60 + "!")
+        await answers.read(Reply(text="a" * 60 + "!"))
     assert str(caught.value) == (
         "agent 'chat', answer_pattern '^(?:a+)+(a)$': TimeoutError: no result after 1 s; "
         "simplify nested or repeated wildcards"
     )
-    assert await answers.read("aaa") == "a"
+    assert await answers.read(Reply(text="aaa")) == ("a", "")
 
 
 @pytest.mark.parametrize(
@@ -97,12 +115,29 @@ async def test_a_search_for_the_answer_that_takes_too_long_leaves_the_attempt_wi
         (Reply(text="No.", finish="refusal"), "the model refused"),
         (Reply(text="", finish="refusal"), "the model refused"),
         (Reply(text=" \n"), "the reply was empty"),
-        (Reply(text="", finish="length"), "the reply was cut off before any text"),
-        (Reply(text="It is", finish="length"), ""),
+        (Reply(text="", finish="length"), f"{CUT}, before any text"),
+        (Reply(text="It is", finish="length"), f"{CUT}, before </answer>"),
+        (Reply(text="It is <answer>7", finish="length"), f"{CUT}, before </answer>"),
+        (Reply(text="<think>It is <answer>7</answer>", finish="length"), f"{CUT}, within its thoughts"),
+        (Reply(text="<think>It is <answer>7</answer>"), "the reply is a thought that never ends"),
+        (Reply(text="It is <answer>7</answer>, as", finish="length"), ""),
+        (
+            Reply(tool_calls=(CALL,), finish="tool_calls"),
+            "the reply calls the tool 'search', and no tools were offered",
+        ),
+        (Reply(text="It is 7.", tool_calls=(CALL,), finish="tool_calls"), ""),
     ],
 )
 async def test_what_is_no_answer_is_the_fault_of_the_agent(reply: Reply, failure: str) -> None:
-    assert (await attempt(reply))[0].failure == failure
+    trajectory, _ = await attempt(reply)
+    assert trajectory.failure == failure
+    assert trajectory.cut_at == (4096 if reply.finish == "length" else None)
+
+
+async def test_a_reply_that_was_cut_off_counts_as_it_stands_where_the_prompt_asks_for_no_tags() -> None:
+    agent = ChatAgent(ScriptedModel([Reply(text="It is 7, and", finish="length")]), Prompts({"chat": "Answer."}))
+    trajectory = await agent.attempt(TASK, Skill(text=""), 0)
+    assert (trajectory.answer, trajectory.failure, trajectory.cut_at) == ("It is 7, and", "", 4096)
 
 
 def test_the_fingerprint_changes_with_prompt_and_options() -> None:

@@ -21,7 +21,7 @@ from etude.errors import (
     TransientError,
 )
 from etude.gateway import Gateway, GatewaySession
-from etude.gateway.session import MOST_AT_ONCE, MOST_REJECTED
+from etude.gateway.session import MOST_AT_ONCE, MOST_HELD, MOST_REJECTED
 from etude.models.wrappers.metered import Metered
 from etude.records import ChatRequest, Reply
 from etude.store import SqliteJournal, SqliteSpend
@@ -110,32 +110,89 @@ async def test_a_program_that_sends_nothing_but_garbage_is_ended() -> None:
         assert "Invalid JSON" in str(session.error)
 
 
-async def test_what_waits_for_the_model_at_the_same_time_is_bounded_in_number_and_size() -> None:
-    go = asyncio.Event()
+class Slow:
+    """A model that answers when it is let to, and counts what it is asked at the same time."""
 
-    async def slow(request: ChatRequest) -> Reply:
-        await go.wait()
+    def __init__(self) -> None:
+        self.go = asyncio.Event()
+        self.now = self.most = 0
+        self.model = ScriptedModel(self.answer)
+
+    async def answer(self, request: ChatRequest) -> Reply:
+        self.now += 1
+        self.most = max(self.most, self.now)
+        await self.go.wait()
+        self.now -= 1
         return Reply(text="Blue.")
 
-    async def many(size: int, most: int) -> None:
-        model = ScriptedModel(slow)
-        async with one_session(Gateway(model)) as session:
-            body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "x" * size}]}).encode()
-            asking = [asyncio.create_task(post(session, body)) for _ in range(most)]
-            while session.pending < most:
-                await asyncio.sleep(0.005)
-            one_more = await post(session, body)
-            assert one_more.status_code == 400
-            assert "under way already" in one_more.text or "others have left of them" in one_more.text
-            assert not session.failed.is_set()
-            go.set()
-            assert [answer.status_code for answer in await asyncio.gather(*asking)] == [200] * most
-            assert (await post(session, body)).status_code == 200
-            assert len(model.requests) == most + 1
 
-    await many(1, MOST_AT_ONCE)
-    go.clear()
-    await many(40 * 2**20, 1)
+def body_of(size: int) -> bytes:
+    return json.dumps({"model": "m", "messages": [{"role": "user", "content": "x" * size}]}).encode()
+
+
+async def pending(session: GatewaySession, count: int) -> None:
+    while session.pending < count:
+        await asyncio.sleep(0.005)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_requests_beyond_what_may_be_under_way_wait_for_their_turn(stream: bool) -> None:
+    slow, sent = Slow(), MOST_AT_ONCE + 30
+    async with one_session(Gateway(slow.model, keepalive=0.01)) as session:
+        body = body_of(1)[:-1] + (b', "stream": true}' if stream else b"}")
+        asking = [asyncio.create_task(post(session, body)) for _ in range(sent)]
+        await pending(session, sent)
+        while slow.now < MOST_AT_ONCE:  # they are pending before the model is asked
+            await asyncio.sleep(0.005)
+        slow.go.set()
+        answers = await asyncio.gather(*asking)
+        assert {answer.status_code for answer in answers} == {200}
+        assert all(("[DONE]" if stream else "Blue.") in answer.text for answer in answers)
+        assert (slow.most, len(slow.model.requests), len(session.log)) == (MOST_AT_ONCE, sent, sent)
+        assert session.error is None
+
+
+async def test_a_body_waits_for_the_room_that_others_hold() -> None:
+    slow = Slow()
+    async with one_session(Gateway(slow.model)) as session:
+        first = asyncio.create_task(post(session, body_of(40 * 2**20)))
+        await pending(session, 1)
+        second = asyncio.create_task(post(session, body_of(40 * 2**20)))
+        while session.has_room():
+            await asyncio.sleep(0.005)
+        assert len(slow.model.requests) == 1
+        slow.go.set()
+        assert [answer.status_code for answer in await asyncio.gather(first, second)] == [200, 200]
+        assert (await post(session, body_of(65 * 2**20))).status_code == 400
+
+
+async def test_a_request_whose_program_hangs_up_before_its_turn_is_not_sent() -> None:
+    slow = Slow()
+    async with one_session(Gateway(slow.model), calls=MOST_AT_ONCE + 2) as session:
+        asking = [asyncio.create_task(post(session, body_of(1))) for _ in range(MOST_AT_ONCE)]
+        await pending(session, MOST_AT_ONCE)
+        late = asyncio.create_task(post(session, body_of(1)))
+        await pending(session, MOST_AT_ONCE + 1)
+        late.cancel()
+        await asyncio.gather(late, return_exceptions=True)
+        while session.pending > MOST_AT_ONCE:
+            await asyncio.sleep(0.005)
+        slow.go.set()
+        await asyncio.gather(*asking)
+        assert (await post(session, body_of(1))).status_code == 200
+        assert len(slow.model.requests) == MOST_AT_ONCE + 1
+        assert not session.failed.is_set()
+        assert not session.exhausted
+
+
+async def test_what_is_held_is_bounded_all_the_same() -> None:
+    slow = Slow()
+    async with one_session(Gateway(slow.model)) as session:
+        for _ in range(MOST_HELD):
+            session.ask(ChatRequest(messages=()))
+        one_more = await post(session, body_of(1))
+        assert (one_more.status_code, session.failed.is_set()) == (400, False)
+        assert f"{MOST_HELD} model requests of the attempt are under way already" in one_more.text
 
 
 async def test_the_first_failure_counts() -> None:

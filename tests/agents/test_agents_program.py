@@ -261,12 +261,15 @@ class TestOptions:
         assert most == 1
 
 
+CUT = "the reply was cut off at the token limit (target.max_output_tokens = 512)"
+
+
 def evidence(**more: Any) -> Evidence:
     ended = {"code": 0, "signal": None, "stdout": b"", "stderr": b"", "cut": False, "over": ""}
     ended |= {"seconds": 1.0}
     ended |= {name: more.pop(name) for name in [*ended] if name in more}
     facts: dict[str, Any] = {"agent": "x", "report": Report(answer="red"), "asked": 1, "pending": False}
-    facts |= {"trouble": "", "last_finish": "stop", "silent": False, "limits": Limits(seconds=9)}
+    facts |= {"trouble": "", "last_finish": "stop", "silent": False, "limits": Limits(seconds=9), "limit": 512}
     return Evidence(**{**facts, "finished": Finished(**ended), **more})
 
 
@@ -279,7 +282,7 @@ class TestVerdicts:
             ({"report": Report(answer=" \n")}, "the answer was empty"),
             ({"report": Report(out_of_steps=True, error="x")}, "the step limit was reached"),
             ({"last_finish": "refusal", "report": Report(error="content_filter")}, "the model refused"),
-            ({"last_finish": "length", "report": Report(error="x")}, "the reply was cut off at the most tokens "),
+            ({"last_finish": "length", "report": Report(error="x")}, CUT),
             ({"last_finish": "length"}, ""),
             ({"over": "time limit"}, "not done within agent.limits.seconds = 9"),
             ({"over": "time limit", "asked": 0, "silent": True}, "not done within agent.limits.seconds = 9"),

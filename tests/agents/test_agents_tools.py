@@ -216,13 +216,30 @@ async def test_tokens_are_added_up_and_no_call_is_made_beyond_their_limit() -> N
     assert (trajectory.failure, trajectory.usage.total) == ("", 100)
 
 
+CUT = "the reply was cut off at the token limit (target.max_output_tokens = 4096)"
+
+
+async def test_a_call_that_is_cut_off_twice_in_a_row_is_not_waited_for_again() -> None:
+    broken = Reply(tool_calls=(ToolCall(id="1", name="write", arguments='{"path": "a'),), finish="length")
+    trajectory, requests = await attempt(broken, bash("true"), broken, broken)
+    assert trajectory.failure == f"{CUT}, twice in a row within a tool call"
+    assert (len(requests), trajectory.cut_at) == (4, 4096)
+
+
+async def test_what_the_model_thought_before_its_last_word_is_no_answer() -> None:
+    trajectory, _ = await attempt(bash("true"), "<think>Or <answer>6</answer>?</think>\n<answer>7</answer>")
+    assert (trajectory.answer, trajectory.failure) == ("7", "")
+
+
 @pytest.mark.parametrize(
     ("last", "failure"),
     [
         (Reply(text="No.", finish="refusal"), "the model refused"),
         (calls(call("bash", command="true"), finish="refusal"), "the model refused"),
         (Reply(text=" "), "the reply was empty"),
-        (Reply(text="", finish="length"), "the reply was cut off before any text"),
+        (Reply(text="", finish="length"), f"{CUT}, before any text"),
+        (Reply(text="I wrote", finish="length"), f"{CUT}, before </answer>"),
+        (Reply(text="<think>I wrote"), "the reply is a thought that never ends"),
     ],
 )
 async def test_what_is_no_answer_is_the_fault_of_the_agent_and_keeps_what_was_done(last: Reply, failure: str) -> None:

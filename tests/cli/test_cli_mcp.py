@@ -114,6 +114,35 @@ async def test_what_is_wrong_is_told_with_its_hint(here: Path) -> None:
         assert (await ask(client, "status"))["runs"] == []
 
 
+@pytest.mark.parametrize("name", ["-x", "../x", "n" * 101, "a.", "con"])
+async def test_a_name_that_no_run_may_have_is_refused(name: str, fresh_project: Path) -> None:
+    async with desk(calls=10) as client:
+        said = await ask(client, "train", name=name, config=str(fresh_project / "etude.yaml"))
+    assert "is not a plain folder name" in said
+
+
+@pytest.mark.parametrize("name", ["etude/__init__.py", "json.py", "runpy.py", "argparse/__init__.py"])
+async def test_code_in_the_current_folder_is_not_run(name: str, fresh_project: Path) -> None:
+    attack = Path(name)
+    attack.parent.mkdir(exist_ok=True)
+    attack.write_text("open('attacked', 'w').close()\nraise SystemExit(0)\n")
+    async with desk(calls=10) as client:
+        await ask(client, "status")
+        await ask(client, "train", name="first", config=str(fresh_project / "etude.yaml"))
+        await until_ended(client)
+    assert not Path("attacked").exists()
+
+
+async def test_a_command_that_ends_without_a_result_says_why(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (here / "sitecustomize.py").write_text("import os\nos.write(2, b'no room\\n')\nos._exit(7)\n")
+    monkeypatch.setenv("PYTHONPATH", str(here))
+    settings = here / "etude.yaml"
+    settings.write_text("train: {epochs: 1}\n")
+    async with desk(calls=10) as client:
+        assert "the command failed: no room" in await ask(client, "plan")
+        assert "the command failed: no room" in await ask(client, "train", name="first")
+
+
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setitem(sys.modules, "etude.cli.mcp.server", None)
     assert main(["mcp"]) == 2

@@ -133,6 +133,7 @@ THINGS = {
     "policy": ({"search": {"policy": "canary:Search"}}, "canary", "plan"),
     "executor": ({"executor": {"name": "canary:Executor"}}, "canary", "plan"),
     "model": ({"target": {"model": "pkg.canary:Model:m"}}, "canary", "plan"),
+    "model of a module": ({"target": {"model": "canary:Model:m"}}, "canary", "plan"),
     "program": ({"agent": {"name": "claude-code", "path": "./program.sh"}, **role()}, "program.sh", "doctor"),
     "python": ({"env": {"name": "spreadsheet", "path": "t", "python": "./program.sh"}}, "program.sh", "doctor"),
     "key": (role(base_url="URL", api_key_env="SECRET", api="responses"), "request", "doctor --live"),
@@ -371,6 +372,70 @@ def test_words_of_the_user_do_not_vouch_for_the_rest_of_the_file(
     stranger.settle({})
     monkeypatch.setenv("ETUDE_ENV__NAME", "canary:Env")  # a project can bring variables in an .env file
     assert "env.name: import 'canary:Env'" in refused("plan")
+
+
+NESTED = {"name": "verifiers", "task": "", "args": {"load": {"code": "theirs", "split": "train"}, "n": 3}}
+
+
+@pytest.mark.parametrize(
+    ("settings", "typed", "asked"),
+    [
+        (
+            {"agent": {"name": "tools", "env": {"A": "b", "C": "d"}}},
+            ["--agent.env.C", "e"],
+            "agent.env.A, agent.env.C",
+        ),
+        ({"agent": {"name": "claude-code", "env": {"A": "b"}}}, ["--agent.env.C", "e"], "agent.env.A, agent.env.C"),
+        ({"env": NESTED}, ["--env.args.n", "4"], "env.args.load.code, env.args.load.split, env.args.n"),
+        ({"env": NESTED}, ["--env.args.load.split", "test"], "env.args.load.code, env.args.load.split, env.args.n"),
+        ({"env": NESTED}, ["--env.args.load={split: test}"], "env.args.load.code, env.args.load.split, env.args.n"),
+        (
+            {"env": NESTED},
+            ["--env.args={load: {split: test}}"],
+            "env.args.load.code, env.args.load.split, env.args.n",
+        ),
+        (
+            role(base_url="https://e.example", api_key_env="SECRET"),
+            ["--target.base_url", "https://f.example"],
+            "target.base_url, target.api_key_env",
+        ),
+        ({"report_to": ["canary:Tracker"]}, ["--env.limit", "3"], "report_to"),
+    ],
+)
+def test_one_item_that_is_typed_does_not_vouch_for_the_others(
+    stranger: Stranger, refused: Callable[..., str], settings: dict[str, object], typed: list[str], asked: str
+) -> None:
+    stranger.settle(settings)
+    assert f"  {asked}: " in refused("plan", *typed)
+
+
+def test_all_items_that_are_typed_need_no_second_word(
+    stranger: Stranger, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(stranger.folder)
+    stranger.settle({"agent": {"name": "tools", "env": {"A": "b", "C": "d"}}})
+    main(["plan", "--agent.env.A=x", "--agent.env.C=y"])
+    assert "nothing was imported" not in capsys.readouterr().err
+
+
+def test_a_program_of_the_home_folder_counts_with_its_content(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(here / "home"))
+    program = here / "home" / "program.sh"
+    program.parent.mkdir()
+    program.write_text("")
+    env = {"name": "command", "path": "tasks.jsonl", "check": "python ~/program.sh"}
+    for settings in (
+        {"agent": {"name": "claude-code", "path": "~/program.sh"}},
+        {"env": env},
+        {"env": {"name": "inspect", "task": "~/program.py"}},
+        role(api_key_command="~/program.sh"),
+    ):
+        (here / "home" / "program.py").write_text("")
+        config = make_config({**MODELS, **settings})
+        before = trust_hash(foreign(config))
+        for changed in (program, program.with_suffix(".py")):
+            changed.write_text(changed.read_text() + "# changed\n")
+        assert trust_hash(foreign(config)) != before, settings
 
 
 def test_another_target_does_not_open_an_address_of_the_file(

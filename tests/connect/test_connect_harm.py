@@ -1,5 +1,6 @@
 """What trackers cannot do to a run: stop it, slow it, or learn a key."""
 
+import sys
 import threading
 from pathlib import Path
 from typing import Any, ClassVar
@@ -172,6 +173,39 @@ def test_a_missing_package_is_an_error_before_the_run_folder_exists(tmp_path: Pa
     assert caught.value.hint.startswith("pip install ")
     assert "[wandb]" in caught.value.hint
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"halfway/__init__.py": "import its_second_package"}, "needs the package of 'its_second_package', which is"),
+        ({"halfway/__init__.py": "", "halfway/run.txt": ""}, ""),
+        ({"halfway/run-1/log.txt": ""}, "needs the package of 'halfway', which is not installed"),
+        (
+            {"halfway.py": "raise AttributeError('built for another numpy')"},
+            "cannot be imported: AttributeError: built",
+        ),
+    ],
+)
+def test_a_package_that_is_there_in_part_is_an_error_as_well(files, message, tmp_path, monkeypatch) -> None:
+    class Halfway(Lacking):
+        name: ClassVar[str] = "halfway"
+        needs = ("halfway",)
+
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    try:
+        if not message:
+            Halfway().check()
+            return
+        with pytest.raises(ConfigError) as caught:
+            Halfway().check()
+    finally:
+        sys.modules.pop("halfway", None)
+    assert message in caught.value.message
+    assert "[wandb]" in caught.value.hint
 
 
 def test_an_unknown_tracker_is_refused(tmp_path: Path) -> None:

@@ -48,10 +48,18 @@ async def handle(order: dict[str, Any]) -> dict[str, Any]:
         print("a package that prints")
         if "broken" in SETTINGS["variants"][0]:
             raise ValueError("the data are gone")
+        if "exit" in SETTINGS["variants"][0]:
+            sys.exit("set COLOURS_HOME first")
         return {"version": "1.0", "variants": [described(each) for each in SETTINGS["variants"]]}
     said = await asyncio.to_thread(ask, order)
     if said == "die":
         os._exit(3)
+    if said.startswith("die of "):
+        os.write(2, b"loading\nno more colours\n")
+        os.kill(os.getpid(), int(said.removeprefix("die of ")))
+    if said == "eat":
+        hold = [bytearray(2**20) for _ in range(2**12)]
+        return {"score": len(hold)}
     if said == "peek":
         return {"score": 1, "answer": json.dumps([sorted(os.environ), peek(SETTINGS["variants"][0]["secret"])])}
     if said == "files":

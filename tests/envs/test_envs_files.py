@@ -101,7 +101,10 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path: Path, monkeypatc
         ("t.csv", "", "t.csv: the file holds no tasks"),
         ("t.csv", "a,a\n1,2\n", "t.csv:1: two columns have the same name: a, a"),
         ("t.csv", "a,b\n1,2\n1,2,3\n", r"t.csv:3: 3 values for 2 columns \(a, b\)"),
-        ("t.csv", 'a,b\n"1,2\n', "t.csv:.*: broken CSV"),
+        ("t.csv", 'a,b\n"1,2\n', "t.csv:2: broken CSV: unexpected end of data"),
+        ("t.csv", 'a,b\n1,2\n"3"x,4\n', "t.csv:3: broken CSV"),
+        ("t.csv", "a,b\n1,\0\n", "t.csv:2: a NUL byte"),
+        ("t.csv", "a,b\n1,2\n".encode("utf-16-le"), "t.csv:1: a NUL byte"),
     ],
 )
 def test_a_broken_file_is_an_error_that_names_file_and_line(tmp_path, name, content, message) -> None:

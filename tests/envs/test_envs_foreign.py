@@ -157,6 +157,25 @@ def test_a_process_that_dies_costs_nothing_but_a_second_try(env: Colours) -> Non
         attempt(env, "die", "die")
 
 
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("die of 9", "ended with SIGKILL: the machine may be out of memory: loading | no more colours"),
+        ("die of 6", "ended with SIGABRT: loading | no more colours"),
+        ("die of 11", "ended with SIGSEGV: loading | no more colours"),
+    ],
+)
+def test_a_process_that_is_ended_says_by_what_and_what_it_said_last(env: Colours, said: str, why: str) -> None:
+    with pytest.raises(RunnerDied) as error:
+        attempt(env, said, said)
+    assert error.value.message.endswith(f"foreign_runner.py {why}")
+
+
+def test_a_process_that_takes_too_much_memory_says_so() -> None:
+    with pytest.raises(RunnerDied, match=r"(was ended at its memory limit; raise env.memory_mb|MemoryError)"):
+        attempt(colours(memory_mb=256), "eat", "eat")
+
+
 def test_attempts_see_neither_keys_nor_files_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if isinstance(find_sandbox(unsafe=True), Unsafe):
         pytest.skip("no sandbox works here")
@@ -198,6 +217,8 @@ def test_splits_of_the_task_are_loaded_with_arguments_of_their_own() -> None:
 def test_tasks_that_cannot_be_loaded_are_an_error_before_anything_is_paid() -> None:
     with pytest.raises(DataError, match="the data are gone"):
         colours(args={"broken": True})
+    with pytest.raises(DataError, match="SystemExit: set COLOURS_HOME first"):
+        colours(args={"exit": True})
     with pytest.raises(ConfigError, match=r"there is no such file"):
         colours(task="missing.py@sums")
     with pytest.raises(ConfigError, match="is not a program"):

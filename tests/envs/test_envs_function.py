@@ -260,3 +260,32 @@ def test_tasks_are_checked_when_first_asked_for() -> None:
 def test_an_unknown_scorer_is_refused() -> None:
     with pytest.raises(ConfigError, match="unknown scorer 'exakt'"):
         made(ask, scorer="exakt")
+
+
+async def test_the_function_gets_what_the_model_said_without_its_thoughts() -> None:
+    trajectory, score = await attempted(ask, ["<think>Or <answer>5</answer>?</think>\n4"], scorer="exact")
+    assert (trajectory.answer, trajectory.messages[-1].text, score.hard) == ("4", "4", 1)
+
+
+@pytest.mark.parametrize("function", [ask, ask_blocking])
+@pytest.mark.parametrize(
+    ("reply", "failure"),
+    [
+        (Reply(text="<think>It is 4"), "the reply is a thought that never ends"),
+        (Reply(text_in="reasoning"), "the `content` of the reply was empty, its text stood in `reasoning`: "),
+        (Reply(finish="length"), "the reply was cut off at the token limit (target.max_output_tokens = 4096)"),
+    ],
+)
+async def test_an_answer_that_the_model_did_not_give_is_a_failure(
+    function: object, reply: Reply, failure: str
+) -> None:
+    trajectory, _ = await attempted(function, [reply], scorer="exact")
+    assert trajectory.failure.startswith(failure)
+
+
+async def test_a_function_may_do_without_the_answer_that_the_model_did_not_give() -> None:
+    async def fallback(task: Task, skill: Skill, target: Target) -> str:
+        return await target.ask(task.input) or "4"
+
+    trajectory, score = await attempted(fallback, [Reply(text="<think>It is", finish="length")], scorer="exact")
+    assert (trajectory.failure, trajectory.cut_at, score.hard) == ("", 4096, 1)

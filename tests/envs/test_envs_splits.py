@@ -37,6 +37,19 @@ def test_the_same_input_in_two_splits_is_refused_whatever_its_case_and_spaces() 
     assert "in two splits: train (t.csv) 'a' = val 'b'" in caught.value.message
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("the caf\u00e9 at 5", "the cafe\u0301 at 5"), ("a b", "a\u00a0b\u200b"), ("coop", "co\u00adop")],
+)
+def test_the_same_input_in_another_unicode_form_is_the_same_input(one: str, other: str) -> None:
+    with pytest.raises(DataError, match="in two splits"):
+        check_splits([task("a", one)], [task("b", other)], [])
+
+
+def test_an_input_with_another_letter_or_exponent_is_another_input() -> None:
+    assert not check_splits([task("a", "x\u00b2 caf\u00e9")], [task("b", "x2 cafe long")], [])
+
+
 def test_duplicate_ids_are_refused_across_and_within_splits() -> None:
     with pytest.raises(DataError) as caught:
         check_splits([task("a", "1"), task("b", "2"), task("b", "3")], [task("a", "4")], [])

@@ -176,6 +176,20 @@ async def test_a_reply_that_was_cut_off_is_told_so(data: DataSet) -> None:
     assert model.requests[1].messages[-1].text.startswith("The reply was cut off before its end.")
 
 
+async def test_code_that_the_model_only_thought_of_is_not_run(data: DataSet) -> None:
+    thought = f"<think>Perhaps\n{block('1 / 0')}\nNo.</think>\n{block(ADD)}"
+    _, score, model = await attempt(environment(data), [thought])
+    assert (score.hard, len(model.requests)) == (1, 1)
+
+
+async def test_a_third_reply_is_not_asked_for_where_two_were_cut_off(data: DataSet) -> None:
+    cut = Reply(text="```python\nimport openpyxl\n", finish="length")
+    trajectory, _, model = await attempt(environment(data, turns=5), lambda request: cut)
+    assert len(model.requests) == 2
+    assert trajectory.failure.endswith("at the token limit (target.max_output_tokens = 4096), 2 times")
+    assert trajectory.cut_at == 4096
+
+
 async def test_code_that_never_ends_is_stopped_and_told(data: DataSet) -> None:
     _, score, model = await attempt(environment(data, seconds=5), [block("import time\ntime.sleep(600)"), block(ADD)])
     assert score.hard == 1

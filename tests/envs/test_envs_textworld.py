@@ -133,7 +133,13 @@ async def test_what_is_not_a_command_is_told_and_plays_nothing(games: Games) -> 
 
 
 @pytest.mark.parametrize(
-    ("command", "reason"), [("crash", "has ended"), ("fail", "no such thing"), ("hang", "1 sec")]
+    ("command", "reason"),
+    [
+        ("crash", "the process of the engine ended with exit code 3: noise of the engine"),
+        ("kill", "ended with SIGKILL: the machine may be out of memory"),
+        ("fail", "no such thing"),
+        ("hang", "1 sec"),
+    ],
 )
 async def test_a_game_that_dies_makes_an_attempt_void_and_the_next_one_is_played(
     games: Games, command: str, reason: str

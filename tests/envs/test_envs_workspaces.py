@@ -3,6 +3,7 @@
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -193,3 +194,45 @@ def test_data_in_a_linked_folder_and_links_inside_of_it_are_in_order(folder: Pat
     for value in ("alias.txt", str(folder / "notes.txt"), str(tmp_path / "linked" / "notes.txt")):
         (found,) = TaskFiles({}).read(value, tmp_path / "linked", "tasks.jsonl:1").values()
         assert found.data == b"notes"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        ".env",
+        ["a.txt", ".git/config"],
+        "sub/.hidden/a.txt",
+        ".git",
+        ".",
+        "alias",
+        "sub",
+        "./sub/../.env",
+        {".claude/settings.json": "a.txt"},
+        {"in/.git/hooks/pre-commit": "a.txt"},
+        {".skill": "a.txt"},
+        {"x": ".env"},
+        {".x": "fine"},
+    ],
+)
+def test_rows_name_no_hidden_files(value: Any, tmp_path: Path) -> None:
+    for name in (".env", ".git/config", "sub/.hidden/a.txt", "sub/b.txt", "a.txt", "fine/a.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("the key")
+    (tmp_path / "alias").symlink_to(".env")
+    (tmp_path / "sub" / "linked.txt").symlink_to("../.env")
+    with pytest.raises(DataError, match=r"begins with a dot: rows name no hidden files") as error:
+        TaskFiles({}).read(value, tmp_path, "tasks.jsonl:1")
+    assert error.value.message.startswith("tasks.jsonl:1: files: ")
+
+
+def test_a_folder_of_a_task_may_hold_hidden_files(tmp_path: Path) -> None:
+    data = tmp_path / ".cache" / "data"
+    for name in ("repo/.gitignore", "repo/.github/ci.yml"):
+        (data / name).parent.mkdir(parents=True, exist_ok=True)
+        (data / name).write_text("*.log")
+    assert list(TaskFiles({}).read({"in": "repo"}, data, "tasks.jsonl:1")) == ["in/.github/ci.yml", "in/.gitignore"]
+    (tmp_path / "linked").symlink_to(data)
+    assert list(TaskFiles({}).read(str(data / "repo"), tmp_path / "linked", "tasks.jsonl:1")) == [
+        ".github/ci.yml",
+        ".gitignore",
+    ]

@@ -51,7 +51,7 @@ async def test_there_are_as_many_workers_as_cpus_unless_the_settings_say_how_man
         ({"address": "127.0.0.1:1"}, "", "at '127.0.0.1:1': [Errno 111] Connection refused"),
         ({"address": "ray://head:10001"}, "", "neither 'auto' nor HOST:PORT"),
         ({}, "gone", "at 'auto': there is no cluster"),
-        ({}, "ends", "at 'auto': it does not answer"),
+        ({}, "ends", "at 'auto': it does not answer: Ray prints to standard output"),
         ({"cpus": 3}, "", "no machine of the Ray cluster has 3 CPUs"),
     ],
 )
@@ -74,6 +74,17 @@ def test_without_the_package_the_error_says_what_to_install() -> None:
     with pytest.raises(ConfigError, match="needs ray") as error:
         ray().check()
     assert "ray" in error.value.hint
+
+
+@pytest.mark.usefixtures("double")
+async def test_no_process_runs_code_of_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("etude").mkdir()
+    Path("etude/__init__.py").write_text(f"open({str(tmp_path / 'attacked')!r}, 'w').close()\n")
+    async with rollout_with(ray(workers=1), echo) as rollout:
+        (task,) = todo("parent 1")
+        await rollout.attempt(task, SKILL, 0)
+    assert not Path("attacked").exists()
 
 
 @pytest.mark.usefixtures("double")

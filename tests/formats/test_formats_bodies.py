@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from etude.formats import CHAT, MESSAGES, RESPONSES, BadBody, Format, estimate, with_field
-from etude.records import ImagePart, Message, Reply, TextPart, Tool, ToolCall, assistant, system, user
+from etude.records import ImagePart, Message, Opaque, Reply, TextPart, Tool, ToolCall, assistant, system, user
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"cmd": {"type": "string"}}, "required": ["cmd"]}
 PICTURE = "data:image/png;base64,AA"
@@ -20,15 +20,16 @@ def tool_result(call: str, *texts: str) -> Message:
     return Message(role="tool", tool_call_id=call, content=tuple(TextPart(text=text) for text in texts))
 
 
-def calling(*calls: tuple[str, str, str], text: str = "") -> Message:
+def calling(*calls: tuple[str, str, str], text: str = "", opaque: Opaque | None = None) -> Message:
     return Message(
         role="assistant",
+        opaque=opaque,
         content=(TextPart(text=text),) if text else (),
         tool_calls=tuple(ToolCall(id=id, name=name, arguments=arguments) for id, name, arguments in calls),
     )
 
 
-RESPONSES_BODY = {
+RESPONSES_BODY: dict[str, Any] = {
     "model": "m",
     "stream": True,
     "instructions": "Base.",
@@ -97,7 +98,15 @@ def test_items_of_responses() -> None:
         system("Base."),
         system("# Skill"),
         Message(role="user", content=(TextPart(text="Look."), ImagePart(url=PICTURE))),
-        calling(("c1", "exec", "{}"), ("c2", "exec", '{"cmd": "ls"}'), text="I look."),
+        calling(
+            ("c1", "exec", "{}"),
+            ("c2", "exec", '{"cmd": "ls"}'),
+            text="I look.",
+            opaque=Opaque(
+                format="responses",
+                data=[{"item": RESPONSES_BODY["input"][2]}, {"chars": 7}, {"call": True}, {"call": True}],
+            ),
+        ),
         tool_result("c1", "a.txt"),
         Message(role="tool", tool_call_id="c2", content=(TextPart(text="b"), ImagePart(url=PICTURE))),
         calling(("c3", "apply_patch", '{"input": "*** Begin"}')),
@@ -129,7 +138,7 @@ def test_tools_of_mcp_servers_keep_their_namespace() -> None:
     assert (item["name"], item["namespace"]) == ("plan", "mcp__etude")
 
 
-MESSAGES_BODY = {
+MESSAGES_BODY: dict[str, Any] = {
     "model": "m",
     "max_tokens": 32000,
     "stream": True,
@@ -204,6 +213,21 @@ MESSAGES_BODY = {
 }
 
 
+_SAID = MESSAGES_BODY["messages"][1]["content"]
+THOUGHT = Opaque(
+    format="messages",
+    data=[
+        {"item": _SAID[0]},
+        {"item": _SAID[1]},
+        {"chars": 7},
+        {"item": _SAID[3]},
+        {"item": _SAID[4]},
+        {"call": True, "more": {"caller": {"type": "direct"}}},
+        {"call": True},
+    ],
+)
+
+
 def test_blocks_of_messages() -> None:
     call = read(MESSAGES, MESSAGES_BODY)
     assert (call.named, call.stream, call.most_tokens) == ("m", True, 32000)
@@ -219,7 +243,7 @@ def test_blocks_of_messages() -> None:
                 TextPart(text="[document: application/pdf]"),
             ),
         ),
-        calling(("c1", "Bash", '{"cmd": "ls"}'), ("c2", "ToolSearch", "{}"), text="I look."),
+        calling(("c1", "Bash", '{"cmd": "ls"}'), ("c2", "ToolSearch", "{}"), text="I look.", opaque=THOUGHT),
         tool_result("c1", "a.txt"),
         Message(
             role="tool",
@@ -288,7 +312,12 @@ def test_messages_of_chat_completions() -> None:
         Message(
             role="user", content=(TextPart(text="Look."), ImagePart(url=PICTURE), ImagePart(url="https://host/a.png"))
         ),
-        calling(("c1", "bash", '{"cmd": "ls"}'), ("c2", "bash", '{"cmd": "ls"}'), ("c3", "patch", '{"input": "x"}')),
+        calling(
+            ("c1", "bash", '{"cmd": "ls"}'),
+            ("c2", "bash", '{"cmd": "ls"}'),
+            ("c3", "patch", '{"input": "x"}'),
+            opaque=Opaque(format="chat", data={"fields": {"reasoning_content": "Hm."}}),
+        ),
         tool_result("c1", "a.txt"),
         tool_result("c2", "b"),
         tool_result("c3"),

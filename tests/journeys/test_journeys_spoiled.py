@@ -2,19 +2,19 @@
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from http_run import make_project
+from misbehaving import Answer, Asked, misbehaving
 from small_run import PAPER
-from spoiling_proxy import Spoil, spoiled
 
 from etude import Trainer, load_config
 from etude.cli.terminal.summary_text import summary_lines
 from etude.records.summary import Summary
 from etude.simulation import SEED_SKILL, make_tasks, true_score
-from etude.simulation.endpoint import running_endpoint
 
 SIZES = (12, 4, 2)
 TASKS = make_tasks("sorting", sum(SIZES), seed=1)
@@ -24,11 +24,19 @@ EVIDENCE = {**PAPER, "search": {"policy": "evidence"}}
 POLICIES = {"evidence": EVIDENCE, "paper": ALL}
 
 
+Spoil = Callable[[str, list[dict[str, Any]], str], str]
+"""From a model, the messages that it was sent and its reply to the reply that comes in its place."""
+
+
 def train(folder: Path, spoil: Spoil, policy: str, optimizer: str = "optimizer-perfect") -> tuple[Summary, str]:
     """A run over HTTP; what it says at its end, and the skill it hands out."""
-    with running_endpoint() as endpoint, spoiled(endpoint.url, spoil) as url:
+
+    def spoiled(asked: Asked) -> Answer:
+        return asked.answer(text=spoil(asked.sent["model"], asked.sent["messages"], asked.reply.text))
+
+    with misbehaving(spoiled) as server:
         more = {**POLICIES[policy], "meta_skill": {"enabled": False}, "test": {"enabled": False}}
-        path = make_project(folder, url, sizes=SIZES, **more)
+        path = make_project(folder, server.url, sizes=SIZES, **more)
         flags = [("optimizer.model", f"openai:{optimizer}"), ("train.batch_size", "8")]
         summary = Trainer(load_config(path, flags=flags, environ={})).train()
     return summary, (folder / "runs/run" / summary.best.skill).read_text()

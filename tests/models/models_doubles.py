@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,9 +20,9 @@ class Heard:
 
 @dataclass
 class Server:
-    """Answers each request with the next line of `script`; the last one is repeated."""
+    """Answers each request with the next line of `script`, or what that makes of it; the last one is repeated."""
 
-    script: list[bytes | str]
+    script: "list[bytes | str | Callable[[Heard], bytes]]"
     url: str = ""
     heard: list[Heard] = field(default_factory=list)
 
@@ -32,6 +33,7 @@ class Server:
             body = await reader.readexactly(int(headers.get("content-length", 0)))
             self.heard.append(Heard(head[0].split()[1], headers, json.loads(body or b"{}")))
             line = self.script[min(len(self.heard), len(self.script)) - 1]
+            line = line(self.heard[-1]) if callable(line) else line
             if line == HANG:
                 await reader.read()  # until the client goes away
             elif isinstance(line, bytes):

@@ -478,3 +478,63 @@ async def test_both_interfaces_of_openai_answer_plainly_and_in_a_given_form(
 
 class Words(BaseModel):
     answer: str
+
+
+SIGNED = [
+    [pai.ThinkingPart("Hm.", id="r", signature="sig", provider_name="google")],
+    [pai.ThinkingPart("", signature="zz", provider_name="anthropic"), pai.TextPart("I look.")],
+    [],
+]
+
+
+@pytest.mark.parametrize("before", SIGNED)
+async def test_what_a_provider_wants_back_with_a_turn_is_sent_back(before: list[Any]):
+    call = pai.ToolCallPart("f", {"x": 1}, "a", provider_details={"thought_signature": "s"})
+    heard = Heard(*before, call, provider_name="google")
+    reply = await answer(heard)
+    renamed = reply.tool_calls[0].model_copy(update={"id": "b"})
+    turn = Message.model_validate_json(reply.turn.model_copy(update={"tool_calls": (renamed,)}).model_dump_json())
+    result = Message(role="tool", tool_call_id="b", content=(TextPart(text="ok"),))
+    await answer(heard, ChatRequest(messages=(user("Hello"), turn, result)))
+    response = heard.messages[1]
+    assert response.provider_name == "google"
+    assert response.parts == [*before, pai.ToolCallPart("f", {"x": 1}, "b", provider_details=call.provider_details)]
+
+
+async def test_a_plain_turn_keeps_nothing():
+    assert (await answer(Heard(pai.TextPart("Hi"), pai.ToolCallPart("f", {}, "a")))).opaque is None
+
+
+@pytest.mark.parametrize(
+    ("usage", "counted"),
+    [
+        (
+            RequestUsage(input_tokens=90, output_tokens=3, cache_write_tokens=40),
+            Usage(input_tokens=90, output_tokens=3, written_tokens=40),
+        ),
+        (
+            RequestUsage(input_tokens=9, output_tokens=3, details={"reasoning_tokens": 50}),
+            Usage(input_tokens=9, output_tokens=53),
+        ),
+        (
+            RequestUsage(input_tokens=9, output_tokens=53, details={"reasoning_tokens": 50}),
+            Usage(input_tokens=9, output_tokens=53),
+        ),
+    ],
+)
+async def test_thoughts_and_what_was_written_to_the_cache_are_counted(usage: RequestUsage, counted: Usage):
+    assert (await answer(Heard(usage=usage))).usage == counted
+
+
+@pytest.mark.parametrize(
+    ("details", "finish"),
+    [({"finish_reason": "MALFORMED_FUNCTION_CALL"}, "stop"), ({"finish_reason": "LANGUAGE"}, "refusal")],
+)
+async def test_an_end_that_is_the_models_own_doing_is_an_answer(details: dict[str, Any], finish: str):
+    assert (await answer(Heard(finish_reason="error", provider_details=details))).finish == finish
+
+
+@pytest.mark.parametrize("details", [None, {"finish_reason": "network_error"}])
+async def test_a_reply_that_broke_off_is_transient(details: dict[str, Any] | None):
+    with pytest.raises(TransientError, match="broke the reply off"):
+        await answer(Heard(finish_reason="error", provider_details=details))

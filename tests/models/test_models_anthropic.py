@@ -78,7 +78,7 @@ async def test_a_text_answer_comes_with_its_usage_and_what_was_cached(server: Se
     thought = {"type": "thinking", "thinking": "Hm.", "signature": "x"}
     reply = await answer(server, message(thought, text("Hi"), text(" there"), usage=usage))
     assert (reply.text, reply.finish, reply.simulated) == ("Hi there", "stop", False)
-    assert reply.usage == Usage(input_tokens=114, output_tokens=3, cached_tokens=100)
+    assert reply.usage == Usage(input_tokens=114, output_tokens=3, cached_tokens=100, written_tokens=10)
 
 
 async def test_the_body_has_what_was_set_and_nothing_else(server: Server):
@@ -305,7 +305,7 @@ async def test_a_stream_gives_what_a_plain_answer_gives(server: Server):
     usage = {"input_tokens": 4, "cache_read_input_tokens": 6, "output_tokens": 9}
     called = {"type": "tool_use", "id": "a", "name": "f", "input": {"x": 1}}
     other = {"type": "tool_use", "id": "b", "name": "g", "input": {}}
-    plain = message(text("Hi!"), called, other, stop="tool_use", usage=usage)
+    plain = message({"type": "thinking", "thinking": "Hm"}, text("Hi!"), called, other, stop="tool_use", usage=usage)
     streamed = await answer(server, events(*stream), stream=True)
     assert streamed.usage == Usage(input_tokens=10, output_tokens=9, cached_tokens=6)
     assert streamed.model_dump() == (await answer(server, plain)).model_dump() | {

@@ -1,5 +1,6 @@
 import subprocess
 import sys
+import types
 from typing import Any
 
 import pytest
@@ -7,7 +8,17 @@ import pytest
 import etude.models
 from etude.config import ModelSection, Price
 from etude.errors import ConfigError
-from etude.models import Journaled, Limited, Metered, Retrying, Structured, build_model, price_of, used_key_variable
+from etude.models import (
+    Journaled,
+    Limited,
+    Metered,
+    Retrying,
+    Structured,
+    build_model,
+    own_class,
+    price_of,
+    used_key_variable,
+)
 from etude.models.openai import OpenAIModel
 from etude.models.simulated import SimulatedModel
 from etude.records import ChatRequest, user
@@ -43,6 +54,33 @@ def test_an_import_path_is_a_provider():
 
 
 @pytest.mark.parametrize(
+    ("model", "path"),
+    [
+        ("mine:Class:name", "mine:Class"),
+        ("mine:Class:llama3:8b", "mine:Class"),
+        ("a.b:make:name", "a.b:make"),
+        ("ollama:llama3:8b", ""),
+        ("openai:Llama3:8b", ""),
+        ("mine:Class", ""),
+        ("my-own:Class:name", ""),
+        (":Class:name", ""),
+        ("mine::name", ""),
+    ],
+)
+def test_a_class_of_ones_own_is_told_from_the_name_of_a_model(model: str, path: str):
+    assert own_class(model) == path
+
+
+def test_a_module_of_ones_own_needs_no_package(monkeypatch: pytest.MonkeyPatch):
+    module = types.ModuleType("mine_for_models")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    module.__dict__["Model"] = SimulatedModel
+    model = build_model(ModelSection(model="mine_for_models:Model:target"))
+    assert isinstance(model, SimulatedModel)
+    assert model.name == "simulated:target"
+
+
+@pytest.mark.parametrize(
     ("model", "message"),
     [
         (
@@ -60,6 +98,7 @@ def test_an_import_path_is_a_provider():
         ("openai:", "model 'openai:' has no name behind the provider\nhint: write it as openai:name"),
         ("a.b:C", "model 'a.b:C' names no known provider"),
         ("a.b:C:", "model 'a.b:C:' has no name behind the provider\nhint: write it as a.b:C:name"),
+        ("nosuch:C:m", "model 'nosuch:C' cannot be loaded from 'nosuch:C': No module named 'nosuch'"),
         ("no.such:C:m", "model 'no.such:C' cannot be loaded from 'no.such:C': No module named 'no'"),
     ],
 )

@@ -1,15 +1,12 @@
 import asyncio
-import itertools
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from models_doubles import FakeTime
+from virtual_time import in_virtual_time
 
 from etude.errors import TransientError
 from etude.models import Limited
-from etude.models.wrappers import limited
 from etude.records import ChatRequest, Reply, user
 from etude.testing import ScriptedModel
 
@@ -61,81 +58,29 @@ async def test_requests_beyond_the_limit_wait_in_order():
     assert model.in_flight == 0
 
 
-async def answer_all(desk: Desk, tasks: list[asyncio.Task[Reply]]) -> None:
-    while not all(task.done() for task in tasks):
-        await settle()
-        for text in list(desk.open):
-            desk.answer(text)
-
-
-async def test_a_run_begins_with_as_many_requests_as_it_may_have_and_finds_its_limit_after_the_first_429():
+async def test_a_run_begins_with_as_many_requests_as_it_may_have():
     desk = Desk()
     model = Limited(ScriptedModel(desk), 100)
-    first = send(model, *map(str, range(100)))
+    tasks = send(model, *map(str, range(101)))
     await settle()
     assert len(desk.open) == 100
-    for text in list(desk.open)[10:]:
-        desk.answer(text, BUSY)
-    await settle()
-    assert model.limit == 16
-    await answer_all(desk, first)
-    await answer_all(desk, send(model, *map(str, range(16 + 32))))
-    assert model.limit > 32
-    busy = send(model, *map(str, range(50)))
-    await settle()
-    before = model.limit
-    desk.answer("0", BUSY)
-    await settle()
-    assert model.limit == before // 2
-    await answer_all(desk, busy)
-    assert model.limit <= before // 2 + 2
-    await asyncio.gather(*first, *busy, return_exceptions=True)
+    for task in tasks:
+        task.cancel()
 
 
-async def test_a_rate_limit_halves_the_limit_once_for_all_requests_in_flight():
+async def test_the_slot_of_a_refused_request_rests_before_it_is_used_again():
     desk = Desk()
-    model = Limited(ScriptedModel(desk), 8)
-    tasks = send(model, *"abcdefgh", "i")
+    model = Limited(ScriptedModel(desk), 2)
+    tasks = send(model, *"abc")
     await settle()
-    for text in "abc":
-        desk.answer(text, BUSY)
+    desk.answer("a", BUSY)
     await settle()
-    assert model.limit == 4
-    for text in "defgh":
-        desk.answer(text)
+    assert (list(desk.open), model.in_flight) == (["b"], 2)
+    desk.answer("b")
     await settle()
-    assert list(desk.open) == ["i"]
-    desk.answer("i", BUSY)
-    await settle()
-    assert model.limit == 2
-    assert sum(isinstance(result, TransientError) for result in await asyncio.gather(*tasks, return_exceptions=True))
-
-
-async def test_after_a_rate_limit_the_limit_grows_by_one_with_each_round():
-    desk = Desk()
-    model = Limited(ScriptedModel(desk), 8)
-    tasks = send(model, *map(str, range(40)))
-    await settle()
-    desk.answer("0", BUSY)
-    await settle()
-    limits = [model.limit]
-    while desk.open:
-        for text in list(desk.open):
-            desk.answer(text)
-        await settle()
-        limits.append(model.limit)
-    assert limits[0] == 4
-    assert all(after - before in (0, 1) for before, after in itertools.pairwise(limits))
-    assert limits[-1] > 4
+    assert list(desk.open) == ["c"]
+    desk.answer("c")
     await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def test_the_limit_never_falls_below_one():
-    model = Limited(ScriptedModel(lambda request: BUSY), 4)
-    for _ in range(5):
-        with pytest.raises(TransientError):
-            await send(model, "x")[0]
-    assert (model.limit, model.in_flight) == (1, 0)
 
 
 async def test_other_failures_leave_the_limit_as_it_is():
@@ -146,17 +91,16 @@ async def test_other_failures_leave_the_limit_as_it_is():
 
 
 @pytest.mark.parametrize(("asked", "pause"), [(5.0, 5.0), (9000.0, 60.0)])
-async def test_nothing_is_sent_before_the_server_wants_it(
-    fake_time: FakeTime, asked: float, pause: float, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(limited, "asyncio", SimpleNamespace(**{**vars(asyncio), "sleep": fake_time.sleep}))
-    monkeypatch.setattr(limited, "time", SimpleNamespace(monotonic=fake_time.clock))
+def test_nothing_is_sent_before_the_server_wants_it(asked: float, pause: float):
     wait = TransientError("HTTP 429", rate_limited=True, retry_after=asked)
-    model = Limited(ScriptedModel([wait, "fine"]), 4)
-    with pytest.raises(TransientError):
-        await send(model, "a")[0]
-    assert (await send(model, "b")[0]).text == "fine"
-    assert fake_time.slept == [pause]
+
+    async def play() -> None:
+        model = Limited(ScriptedModel([wait, "fine"]), 4)
+        with pytest.raises(TransientError):
+            await send(model, "a")[0]
+        assert (await send(model, "b")[0]).text == "fine"
+
+    assert in_virtual_time(play())[1] == pause
 
 
 async def test_a_cancelled_waiter_leaves_the_queue():
@@ -217,13 +161,18 @@ def test_whatever_happens_every_request_ends_and_the_limit_holds(most: int, step
                 desk.answer(names[at % len(names)], BUSY if step == "b" else None)
             if at % 3:
                 await settle()
-            assert len(desk.open) <= most
-            assert 1 <= model.limit <= most
+            assert len(desk.open) <= model.in_flight <= most
+            assert model.limit == most
         while not all(task.done() for task in tasks):
-            await settle()
+            await asyncio.sleep(60)  # slots rest
             for text in list(desk.open):
                 desk.answer(text)
-        assert model.in_flight == 0
         await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.sleep(60)
+        last = send(model, "last")
+        await settle()
+        assert (list(desk.open), model.in_flight) == (["last"], 1)
+        desk.answer("last")
+        await last[0]
 
-    asyncio.run(asyncio.wait_for(play(), 30))
+    in_virtual_time(play())

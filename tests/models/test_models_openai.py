@@ -13,6 +13,7 @@ from etude.records import (
     ChatRequest,
     ImagePart,
     Message,
+    Opaque,
     ResponseSchema,
     TextPart,
     Tool,
@@ -210,6 +211,12 @@ async def test_retry_after_may_be_a_date(server: Server):
     assert (await failure(server, http(429, {}, Retry_After=past))).retry_after == 0
 
 
+async def test_retry_after_may_be_in_milliseconds(server: Server):
+    assert (await failure(server, http(429, {}, Retry_After_Ms="1500"))).retry_after == 1.5
+    assert (await failure(server, http(429, {}, Retry_After_Ms="1500", Retry_After="2"))).retry_after == 1.5
+    assert (await failure(server, http(429, {}, Retry_After_Ms="soon", Retry_After="2"))).retry_after == 2
+
+
 @pytest.mark.parametrize("header", ["soon", "inf", "nan"])
 async def test_a_retry_after_that_says_nothing_is_left_out(server: Server, header: str):
     assert (await failure(server, http(503, {}, Retry_After=header))).retry_after is None
@@ -273,12 +280,41 @@ async def test_a_closed_port_is_unreachable(server: Server):
 
 
 @pytest.mark.parametrize(
-    "body", [b"<html>", b'{"choices": [', b'{"choices": []}', b'{"choices": [{}]}', b'{"error": {"message": "x"}}']
+    "body", [b"<html>", b'{"choices": [', b'{"choices": []}', b'{"choices": [{}]}', b'{"choices": [], "error": null}']
 )
 async def test_a_body_that_is_no_completion_is_transient(server: Server, body: bytes):
     error = await failure(server, http(200, body))
     assert isinstance(error, TransientError)
     assert str(error) == f"the answer is not a chat completion: {body.decode()}"
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "said"),
+    [
+        ({"message": "no credentials", "code": 401}, RejectedRole, "HTTP 401: no credentials"),
+        ({"message": "too long", "code": "context_length_exceeded"}, RejectedRequest, "HTTP 400: too long"),
+        ({"message": "overloaded", "code": 502}, TransientError, "HTTP 502: overloaded"),
+        ("the runner has stopped", TransientError, "HTTP 500: the runner has stopped"),
+    ],
+)
+async def test_an_error_with_status_200_is_what_it_says(server: Server, error: Any, kind: type[Exception], said: str):
+    found = await failure(server, http(200, {"error": error}))
+    assert (type(found), str(found).splitlines()[0]) == (kind, said)
+
+
+async def test_an_error_beside_an_answer_is_none(server: Server):
+    assert (await answer(server, completion({"content": "Hi"}, error={"message": "slow"}))).text == "Hi"
+
+
+async def test_the_first_of_several_choices_counts_wherever_it_stands(server: Server):
+    choices = [
+        {"index": at, "message": {"content": text}, "finish_reason": "stop"} for at, text in ((1, "b"), (0, "a"))
+    ]
+    assert (await answer(server, http(200, {"choices": choices}))).text == "a"
+
+
+async def test_a_mark_of_byte_order_is_left_out(server: Server):
+    assert (await answer(server, http(200, b'\xef\xbb\xbf{"choices": [{"message": {"content": "a"}}]}'))).text == "a"
 
 
 async def test_long_answers_are_cut_in_messages(server: Server):
@@ -377,7 +413,7 @@ def test_at_openai_the_limit_has_its_new_name(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TEST_KEY", "k")
     model = OpenAIModel("m", ModelSection(model="openai:m", api_key_env="TEST_KEY"))
     assert model.endpoint == "https://api.openai.com/v1"
-    assert model._limit == "max_completion_tokens"
+    assert model._sending.settings.extra_body == {"max_completion_tokens": 4096}
 
 
 def test_the_fingerprint_has_what_changes_answers_and_nothing_else():
@@ -407,3 +443,79 @@ def test_the_fingerprint_has_what_changes_answers_and_nothing_else():
     assert len({fingerprint(), *(fingerprint(**settings) for settings in other)}) == 1 + len(other)
     assert fingerprint(headers={"A": "b"}) == fingerprint(headers={"a": "b"})
     assert a_model(Server([], "http://a/v1"), max_output_tokens=5).max_output_tokens == 5
+
+
+@pytest.mark.parametrize(
+    ("message", "named"),
+    [
+        ({"content": None, "reasoning_content": "It is 7."}, "reasoning_content"),
+        ({"content": "", "reasoning": "It is 7."}, "reasoning"),
+        ({"content": " \n", "reasoning_content": "It is 7.", "reasoning": "It is 7."}, "reasoning_content"),
+        ({"content": "7", "reasoning_content": "It is 7."}, ""),
+        ({"content": "", "reasoning_content": ""}, ""),
+        ({"content": "", "reasoning_content": None}, ""),
+    ],
+)
+async def test_a_text_that_stands_among_the_thoughts_only_is_named(
+    server: Server, message: dict[str, Any], named: str
+):
+    assert (await answer(server, completion(message))).text_in == named
+
+
+REFUSED = {
+    "chat": ({"reasoning_content": "Hm."}, "Unsupported field: messages[1].reasoning_content"),
+    "responses": ({"summary": []}, "Encrypted content is not supported with this model."),
+}
+
+
+def thoughtful(api: str) -> ChatRequest:
+    more = REFUSED[api][0]
+    data = {"fields": more} if api == "chat" else [{"item": {"type": "reasoning", **more}}, {"chars": 2}]
+    kept = Opaque.model_validate({"format": api, "data": data})
+    turn = Message(role="assistant", content=(TextPart(text="Hi"),), opaque=kept)
+    tool = Tool(name="run", parameters={"type": "object"})
+    return ChatRequest(messages=(user("Hello"), turn, user("Go on")), tools=(tool,))
+
+
+def sent_back(body: dict[str, Any]) -> bool:
+    """A thought is in the conversation, or is asked for in a form that could be sent back."""
+    return "include" in body or "reasoning" in str(body.get("messages", body.get("input")))
+
+
+@pytest.mark.parametrize("api", REFUSED)
+async def test_what_a_server_refuses_to_be_sent_back_is_left_out_from_then_on(server: Server, api: str):
+    done = {"choices": [{"message": {"content": "x"}, "finish_reason": "stop"}], "output": []}
+    server.script = [http(400, {"error": {"message": REFUSED[api][1]}}), http(200, done)]
+    model = a_model(server, api=api)
+    for _ in range(2):
+        await model.complete(thoughtful(api))
+    await model.aclose()
+    assert [sent_back(heard.body) for heard in server.heard] == [True, False, False]
+
+
+async def test_a_server_that_refuses_a_turn_either_way_is_told_in_its_first_words(server: Server):
+    demand = http(400, {"error": {"message": "reasoning_content must be passed back"}})
+    server.script = [demand, http(400, {"error": {"message": "other"}}), demand]
+    model = a_model(server)
+    for _ in range(2):
+        with pytest.raises(RejectedRequest, match="must be passed back"):
+            await model.complete(thoughtful("chat"))
+    await model.aclose()
+    assert [sent_back(heard.body) for heard in server.heard] == [True, False, True, False]
+
+
+async def test_a_refusal_for_another_reason_is_not_sent_again(server: Server):
+    server.script = [http(400, {"error": {"message": "too long"}})]
+    model = a_model(server)
+    with pytest.raises(RejectedRequest, match="too long"):
+        await model.complete(thoughtful("chat"))
+    await model.aclose()
+    assert len(server.heard) == 1
+
+
+async def test_a_reply_that_broke_off_is_transient_and_tells_what_it_cost(server: Server):
+    choice = {"message": {"content": "half a"}, "finish_reason": "insufficient_system_resource"}
+    error = await failure(server, http(200, {"choices": [choice], "usage": {"prompt_tokens": 5, "total_tokens": 9}}))
+    assert isinstance(error, TransientError)
+    assert str(error) == "the server broke the reply off: it ended with 'insufficient_system_resource'"
+    assert error.usage == Usage(input_tokens=5, output_tokens=4)

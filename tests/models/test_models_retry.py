@@ -345,3 +345,19 @@ def test_another_event_loop_starts_afresh(fake_time: FakeTime):
     with pytest.raises(OutageStop):
         run(lambda: retry.complete(ask("a")))
     assert run(lambda: retry.complete(ask("a"))).text == "fine"
+
+
+async def test_a_busy_server_may_refuse_a_request_more_often_than_fail_it(fake_time: FakeTime):
+    async def line(request: ChatRequest) -> Reply | TransientError:
+        return BUSY if request.messages[0].text == "unlucky" else Reply(text="ok")
+
+    model = ScriptedModel(line)
+    retry = retrying(model, fake_time)
+    unlucky = asyncio.ensure_future(retry.complete(ask("unlucky")))
+    while not unlucky.done():
+        await retry.complete(ask("fine"))
+        await asyncio.sleep(0)
+    with pytest.raises(TransientError, match="429"):
+        await unlucky
+    sent = sum(request.messages[0].text == "unlucky" for request in model.requests)
+    assert 32 <= sent <= 40

@@ -83,7 +83,7 @@ async def test_calls_without_an_index_are_told_apart_by_their_ids(server: Server
         (events(chunk({"content": "cut"}, "length")), "length", "cut"),
         (events(chunk({"refusal": "I "}), chunk({"refusal": "won't"}, "stop")), "refusal", "I won't"),
         (events(chunk({"content": "x"}), chunk({}, "content_filter")), "refusal", "x"),
-        (events(chunk({"content": "x"}), DONE, b"junk behind the end"), "stop", "x"),
+        (events(chunk({"content": "x"}, "stop"), DONE, b"junk behind the end"), "stop", "x"),
         (events(chunk({"content": [{"type": "text", "text": "x"}]}, "stop")), "stop", "x"),
         (
             events({"choices": [{"index": 1, "delta": {"content": "no"}}]}, chunk({"content": "x"}, "stop")),
@@ -103,6 +103,8 @@ async def test_streams_of_many_servers_are_understood(server: Server, stream: by
     "stream",
     [
         events(chunk({"content": "half"})),
+        events(chunk({"content": "half"}), DONE),
+        events(chunk({"content": "half"}, "null"), chunk({}, ""), DONE),
         events(chunk({"content": "half"}), b'{"choices": [{"ind'),
         events({"choices": "?"}, chunk({}, "stop")),
         http(200, b""),

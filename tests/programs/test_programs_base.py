@@ -15,7 +15,7 @@ from etude.programs.base import Order, install_skill, read_files, skill_instruct
 from etude.programs.claude_code import ClaudeCode
 from etude.programs.codex import Codex
 from etude.programs.command import Command
-from etude.programs.installed import Installed, installed
+from etude.programs.installed import Installed, find_program, installed
 from etude.programs.known import known_programs
 from etude.programs.login import Login, find_login
 from etude.programs.memory import available_mb, room_for
@@ -68,6 +68,15 @@ class TestFinding:
     def test_a_path_is_taken_as_it_is(self, tmp_path) -> None:
         path = script(tmp_path / "bin" / "codex", "#!/bin/sh\n")
         assert Codex().find(str(path)).path == path
+
+    def test_a_path_may_begin_with_the_home_folder(self, tmp_path, monkeypatch) -> None:
+        monkeypatch.setenv("HOME", str(tmp_path))
+        path = script(tmp_path / "bin" / "codex", "#!/bin/sh\n")
+        assert Codex().find("~/bin/codex").path == path
+        command = Command(["~/bin/codex", "~/bin/codex", "~/none"]).find()
+        assert command.path == path
+        assert command.argv[-2:] == (str(path), "~/none")
+        assert find_program("~/bin/codex", [tmp_path / "other"]) == path
 
     def test_without_a_path_it_is_looked_for_on_PATH(self, tmp_path, monkeypatch) -> None:
         path = script(tmp_path / "bin" / "colours", "#!/bin/sh\n")

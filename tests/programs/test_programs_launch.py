@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from etude.programs.base import Order
+from etude.programs.base import Delivery, Order
 from etude.programs.installed import Installed
+from etude.programs.kept import Kept
 from etude.programs.known import known_programs
-from etude.records import Skill
+from etude.records import File, Skill
 from rows import rows
 
 RULES = "Name it in lower case letters.\n" * 9000
@@ -53,3 +54,30 @@ def test_a_long_skill_and_a_long_task_start_whole_and_the_key_is_not_an_argument
     assert order.prompt in text
     assert RULES.strip() in text
     assert list(order.workspace.iterdir()) == []
+
+
+SETTINGS = {"codex": "config.toml", "mini-swe-agent": "etude.yaml"}
+"""Files of settings with the skill in them, which are read once and which the program may write to."""
+
+
+@rows("delivery", ("inline", "install"))
+@rows("name", known_programs())
+def test_a_skill_can_be_read_only(name: str, delivery: Delivery, order: Order) -> None:
+    program, files = known_programs()[name], {"more/x.sh": File(data=b"echo 77", executable=True)}
+    if delivery == "install" and not program.reads_skills:
+        return
+    order = replace(order, home=order.home / f"{name}-{delivery}", workspace=order.workspace / f"{name}-{delivery}")
+    for folder in (order.home, order.workspace):
+        folder.mkdir(parents=True)
+    order = replace(order, delivery=delivery, skill=Skill(name="colours", text=order.skill.text, files=files))
+    program.launch(order)
+    kept = Kept(order.home)
+    holding = [
+        path
+        for path in order.home.rglob("*")
+        if path.is_file() and (RULES[:30].encode() in path.read_bytes() or path.name == "x.sh")
+        if path.name != SETTINGS.get(name)
+    ]
+    assert [path for path in holding if not any(path.is_relative_to(place) for place in kept.paths)] == []
+    assert any(path.name == "x.sh" and path.stat().st_mode & 0o111 for path in holding)
+    assert kept.changed(order.home) == ""

@@ -62,7 +62,7 @@ def test_the_program_on_PATH_comes_before_the_one_of_the_checkout(tmp_path: Path
 def evidence(words: str, asked: int | None = 0) -> Evidence:
     finished = Finished(3, None, b"", words.encode(), False, "", 1.0)
     report = Report(ended=False)
-    return Evidence("x", finished, report, asked, False, "", "", False, Limits(seconds=9))
+    return Evidence("x", finished, report, asked, False, "", "", False, Limits(seconds=9), 512)
 
 
 def test_a_program_that_says_it_is_outdated_stops_the_run() -> None:

@@ -1,125 +1,23 @@
-"""Edits that break tasks are accused by the history, or by lines left out, and taken back if they cost more."""
+"""Edits that break tasks are accused by the history, and taken back if they cost more than they bring."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from math import log
 
 import pytest
-from stages_doubles import AnswersEnv, ToldAgent, append, make_rollout
+from harm_world import APART, BROKEN, NOISY, START, STEADY, World, breaks, known, named, never, removed, tasks_of
+from stages_doubles import append
 
-from etude.config import GateSection
-from etude.errors import TransientError, VoidStop
-from etude.records import Edit, LedgerEntry, Skill, Task, TaskHistory, TrainState
+from etude.errors import VoidStop
+from etude.records import Edit, LedgerEntry
 from etude.skill import apply_edits
-from etude.stages.harm import Harm, Jury, Suspect, blamed, judged, keep_failing, since_harm, suspected, suspicion
+from etude.stages.harm import judged, since_harm, suspected, suspicion
 from etude.stages.shared.contest import REMOVAL
-from etude.stages.shared.history import Measure
-from etude.stages.shared.noise import Noise, Outcomes
-
-Passes = Callable[[str, str, int], bool | None]
-"""Task, text of the skill, trial -> whether it passes; None for a void."""
-STEADY = Noise.measured([Outcomes(0, 2)] * 60 + [Outcomes(2, 0)] * 60)
-NOISY = Noise.measured([Outcomes(1, 1)] * 60 + [Outcomes(0, 2)] * 20 + [Outcomes(2, 0)] * 20)
-START = "Start."
-APART = 500_000 + 35 * 20
-"""The first trial without an edit, in step 20. A race begins after the three with lines left out."""
-
-
-def known(told: str, now: int = 0, skill: str = "s") -> TaskHistory:
-    """What attempts told, as in `1+ 20-`: in which step, and whether they passed. Those since `now` are with the
-    skill of now."""
-    seen = tuple((int(one[:-1]), one[-1] == "+") for one in told.split())
-    mine = [passed for step, passed in seen if step >= now]
-    first = None if all(mine) else 0.0
-    counts = {"trials": len(mine), "passed": sum(mine), "failed": len(mine) - sum(mine)}
-    return TaskHistory(skill=skill if mine else "earlier", seen=seen, first=first, **counts)
-
-
-def named(letter: str, count: int, told: str) -> dict[str, str]:
-    """The same history for tasks `b1`, `b2` and so on."""
-    return {f"{letter}{number}": told for number in range(1, count + 1)}
+from etude.stages.shared.noise import Noise
 
 
 def suspicions(told: Mapping[str, str], *entered: int, noise: Noise = STEADY) -> list[float]:
     history = {name: known(each) for name, each in told.items()}
     return [suspicion(step, history, noise) for step in entered]
-
-
-class World:
-    """A skill with the lines that these edits brought, in steps 2, 4, 6 and so on; now is step 20."""
-
-    def __init__(self, *edits: Edit | str, passes: Passes, line_end: str = "\n", max_void: float = 0.99) -> None:
-        self.edits = [append(edit) if isinstance(edit, str) else edit for edit in edits]
-        text = "\n\n".join([START, *(edit.content for edit in self.edits)])
-        self.skill = Skill(text=f"{text}\n".replace("\n", line_end))
-        ledger = tuple(
-            LedgerEntry(step=2 * place, edit=edit, fate="applied", accepted=True)
-            for place, edit in enumerate(self.edits, 1)
-        )
-        self.state = TrainState(step=20, current=self.skill, best=self.skill, ledger=ledger)
-        self.agent = ToldAgent(self._attempt)
-        self._passes, self._max_void = passes, max_void
-
-    def jury(
-        self,
-        told: Mapping[str, str],
-        *,
-        repeats: bool = True,
-        settled: frozenset[str] = frozenset(),
-        noise: Noise = STEADY,
-        others: int = 0,
-    ) -> Jury:
-        """With what is told of tasks, and of so many others that always passed."""
-        told = {**told, **named("o", others, "1+ 20+")}
-        history = {name: known(each, 2 * len(self.edits), self.skill.hash) for name, each in told.items()}
-        env = AnswersEnv(lambda task, trajectory: float(trajectory.answer == "yes"))
-        return Jury(
-            rollout=make_rollout(self.agent, env, max_void=self._max_void),
-            state=self.state.model_copy(update={"history": history, "settled": settled}),
-            measure=Measure(GateSection(), noise, 0.0),
-            tasks={name: Task(id=name, input="?") for name in told},
-            repeats=lambda task: repeats,
-        )
-
-    async def judged(self, told: Mapping[str, str], *, repeats: bool = True, others: int = 0) -> Harm:
-        """The first edit, accused by these tasks."""
-        jury = self.jury(told, repeats=repeats, others=others)
-        return await judged(jury, Suspect(jury.removals[0].edit, tuple(jury.tasks[name] for name in told)))
-
-    @property
-    def attempts(self) -> list[tuple[str, str, int]]:
-        return self.agent.attempts
-
-    def with_line(self, line: str) -> list[tuple[str, int]]:
-        """Task and trial of attempts with a line."""
-        return [(task, trial) for task, text, trial in self.attempts if line in text]
-
-    def without_line(self, line: str) -> list[tuple[str, int]]:
-        return [(task, trial) for task, text, trial in self.attempts if line not in text]
-
-    def _attempt(self, task: Task, skill: Skill, trial: int) -> str | Exception:
-        passed = self._passes(task.id, skill.text, trial)
-        return TransientError("no answer") if passed is None else "yes" if passed else "no"
-
-
-def breaks(*lines: str) -> Passes:
-    """Tasks `b...` fail with any of these lines, all others pass."""
-    return lambda task, text, trial: not (task.startswith("b") and any(line in text for line in lines))
-
-
-def never(task: str, text: str, trial: int) -> bool:
-    return False
-
-
-def removed(suspect: Suspect | None) -> str:
-    return "" if suspect is None else suspect.edit.target
-
-
-def tasks_of(suspect: Suspect | None) -> list[str]:
-    return [] if suspect is None else [task.id for task in suspect.tasks]
-
-
-BROKEN = "1+ 20- 20-"
-"""What a task did that an edit broke."""
 
 
 # --- suspicion --------------------
@@ -384,109 +282,3 @@ async def test_one_task_that_never_has_a_score_stops_no_race() -> None:
 
     world = World("Bad.", passes=passes, max_void=0.1)
     assert (await world.judged(named("b", 6, BROKEN), others=9)).proved
-
-
-# --- keep_failing and blamed --------------------
-
-LINES = ("One.", "Two.", "Bad.", "Four.", "Five.", "Six.")
-FAILED = "20- 20-"
-
-
-def test_tasks_keep_failing_that_failed_when_last_attempted_and_the_time_before() -> None:
-    told = {
-        "b1": "1+ 5- 7-",
-        "b2": "5- 9-",
-        "b3": "20- 20-",
-        "once": "20-",
-        "mended": "5- 7+",
-        "by luck": "5- 7+ 9-",
-        "passed": "20+ 20+",
-    }
-    jury = World("One.", passes=never).jury(told)
-    assert [task.id for task in keep_failing(jury)] == ["b3", "b2", "b1"]
-    assert [task.id for task in keep_failing(jury._replace(tasks={"b2": jury.tasks["b2"]}))] == ["b2"]
-
-
-def test_of_tasks_that_keep_failing_24_are_looked_at_those_that_failed_last() -> None:
-    jury = World("One.", passes=never).jury({**named("a", 9, "5- 7-"), **named("b", 20, FAILED)})
-    found = [task.id for task in keep_failing(jury)]
-    assert len(found) == 24
-    assert {name[0] for name in found[:20]} == {"b"}
-
-
-async def test_a_line_is_found_that_masks_tasks_which_never_passed() -> None:
-    world = World(*LINES, passes=breaks("Bad."))
-    jury = world.jury(named("b", 10, FAILED), others=3)
-    assert suspected(jury) is None
-    suspects, attempts = await blamed(jury)
-    assert removed(suspects[0]) == "Bad."
-    assert len(suspects) <= 2
-    assert len(suspects[0].tasks) == 8
-    assert len(attempts) == 30
-    passed = {one.task.id for one in attempts if one.solved}
-    assert {task.id for task in suspects[0].tasks} & passed == {task.id for task in suspects[0].tasks[: len(passed)]}
-    assert (await judged(jury, suspects[0])).proved
-
-
-async def test_a_third_of_the_lines_is_left_out_at_a_time_in_trials_of_their_own() -> None:
-    world = World(*LINES, passes=breaks("Bad."))
-    await blamed(world.jury(named("b", 10, FAILED)))
-    assert {sum(line in text for line in LINES) for _, text, _ in world.attempts} == {4}
-    assert {trial for *_, trial in world.attempts} == {APART, APART + 1, APART + 2}
-    assert all(any(line not in text for _, text, _ in world.attempts) for line in LINES)
-
-
-async def test_a_line_is_found_that_masks_tasks_which_need_another_one() -> None:
-    def passes(task: str, text: str, trial: int) -> bool:
-        return "Two." in text and "Bad." not in text
-
-    suspects, _ = await blamed(World(*LINES, passes=passes).jury(named("b", 16, FAILED)))
-    assert removed(suspects[0]) == "Bad."
-
-
-async def test_where_nothing_passes_with_lines_left_out_each_task_is_attempted_once() -> None:
-    world = World(*LINES, passes=never)
-    suspects, attempts = await blamed(world.jury(named("b", 10, FAILED), others=5))
-    assert suspects == []
-    assert sorted(world.agent.tried) == sorted(f"b{number}" for number in range(1, 11))
-    assert len(attempts) == 10
-
-
-async def test_no_line_is_found_where_tasks_pass_whatever_is_left_out() -> None:
-    world = World(*LINES, passes=lambda task, text, trial: True)
-    suspects, _ = await blamed(world.jury(named("b", 10, FAILED)))
-    assert suspects == []
-
-
-@pytest.mark.parametrize(("lines", "tasks"), [(2, 10), (6, 2), (0, 10), (6, 0)])
-async def test_with_fewer_than_three_lines_or_tasks_nothing_is_attempted(lines: int, tasks: int) -> None:
-    world = World(*LINES[:lines], passes=breaks("Bad."))
-    assert await blamed(world.jury(named("b", tasks, FAILED))) == ([], ())
-    assert world.attempts == []
-
-
-async def test_only_tasks_that_fail_with_the_skill_of_now_are_attempted_with_lines_left_out() -> None:
-    world = World(*LINES, passes=breaks("Bad."))
-    told = {**named("b", 3, FAILED), "old": "5- 7-", "luck": "20+ 20- 20-", "good": "20+"}
-    await blamed(world.jury(told))
-    assert set(world.agent.tried) == {"b1", "b2", "b3"}
-
-
-async def test_settled_lines_are_not_left_out() -> None:
-    world = World(*LINES, passes=breaks("Bad."))
-    told = named("b", 10, FAILED)
-    bad = next(one.edit.id for one in world.jury(told).removals if one.edit.target == "Bad.")
-    suspects, _ = await blamed(world.jury(told, settled=frozenset({bad})))
-    assert suspects == []
-    assert world.without_line("Bad.") == []
-
-
-async def test_an_attempt_without_a_score_blames_nothing() -> None:
-    def passes(task: str, text: str, trial: int) -> bool | None:
-        return None if task in ("b1", "b2") else breaks("Bad.")(task, text, trial)
-
-    suspects, attempts = await blamed(World(*LINES, passes=passes).jury(named("b", 12, FAILED)))
-    assert removed(suspects[0]) == "Bad."
-    assert sum(one.score is None for one in attempts) == 6
-    nothing = World(*LINES, passes=lambda task, text, trial: False if task == "b5" else None)
-    assert (await blamed(nothing.jury(named("b", 5, FAILED))))[0] == []

@@ -2,6 +2,7 @@
 
 import json
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -367,3 +368,21 @@ def test_patches_are_shown_one_by_one() -> None:
 def test_the_budget_is_reported() -> None:
     assert edit_budget_line(3) == "Propose at most 3 edits."
     assert edit_budget_line(3, "suggestions") == "Propose at most 3 suggestions."
+
+
+@pytest.mark.parametrize(
+    ("outcome", "failure", "told"),
+    [
+        ("completed", "", "told; the reply was cut off at the token limit (target.max_output_tokens = 64)"),
+        ("failed", "x", "told"),
+    ],
+)
+def test_the_optimizer_is_told_where_a_reply_was_cut_off(outcome: Any, failure: str, told: str) -> None:
+    made = attempt("t").model_copy(
+        update={
+            "outcome": outcome,
+            "score": Score(hard=0, soft=0, feedback="told"),
+            "trajectory": Trajectory(answer="It is", failure=failure, cut_at=64),
+        }
+    )
+    assert f"\n{told}\n</feedback" in attempt_block(made, 4000)

@@ -26,7 +26,7 @@ def test_without_shared_memory_it_falls_back_to_a_rollback_journal(tmp_path, mon
     assert database.rows("PRAGMA journal_mode") == [("delete",)]
     assert database.rows("PRAGMA synchronous") == [(2,)]
     with database.write() as connection:
-        connection.execute("INSERT INTO meta VALUES ('a', 'b')")
+        connection.execute("INSERT INTO meta VALUES ('a', 'b', '')")
     database.close()
     assert not list(tmp_path.glob("*-wal"))
 
@@ -39,11 +39,11 @@ def test_paths_with_special_characters_are_plain_paths(tmp_path):
 
 def test_a_write_that_raises_is_rolled_back(tmp_path):
     database = Database(tmp_path / "journal.db")
-    with pytest.raises(sqlite3.IntegrityError), database.write() as connection:
-        connection.executemany("INSERT INTO meta VALUES ('a', ?)", ["b", "c"])
+    with pytest.raises(StopRun, match="UNIQUE constraint failed"), database.write() as connection:
+        connection.executemany("INSERT INTO meta VALUES ('a', ?, '')", ["b", "c"])
     assert database.rows("SELECT name FROM meta") == [("format",)]
     with database.write() as connection:
-        connection.execute("INSERT INTO meta VALUES ('a', 'c')")
+        connection.execute("INSERT INTO meta VALUES ('a', 'c', '')")
     assert database.rows("SELECT value FROM meta WHERE name = 'a'") == [("c",)]
     database.close()
 
@@ -53,13 +53,13 @@ def test_a_full_disk_stops_the_run_and_loses_nothing(tmp_path):
     pages = database.rows("PRAGMA page_count")[0][0]
     database.rows(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(StopRun, match="database or disk is full") as caught, database.write() as connection:
-        connection.execute("INSERT INTO meta VALUES ('a', ?)", ("x" * 100_000,))
+        connection.execute("INSERT INTO meta VALUES ('a', ?, '')", ("x" * 100_000,))
     assert caught.value.hint == "free some space or fix the permissions, then run the same command again"
     assert database.rows("SELECT name FROM meta") == [("format",)]
     database.close()
 
 
-@pytest.mark.parametrize("version", ["1", "0", ""])
+@pytest.mark.parametrize("version", ["1", "2", "0", ""])
 def test_an_unknown_format_is_refused(tmp_path, version):
     path = tmp_path / "journal.db"
     open_and_close(path)
@@ -68,7 +68,7 @@ def test_an_unknown_format_is_refused(tmp_path, version):
     connection.close()
     with pytest.raises(IdentityError) as caught:
         Database(path)
-    assert caught.value.message == f"journal {str(path)!r} has format {version!r}, this version of etude reads '2'"
+    assert caught.value.message == f"journal {str(path)!r} has format {version!r}, this version of etude reads '3'"
     assert caught.value.hint == "use the version of etude that made it, or another `run.name`"
 
 

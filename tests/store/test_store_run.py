@@ -115,11 +115,45 @@ def test_a_journal_that_cannot_be_used_leaves_the_folder_unlocked(tmp_path):
 def test_a_run_is_named_like_a_folder(tmp_path, name):
     with pytest.raises(ConfigError) as caught:
         RunFolder.open(section(tmp_path, name))
-    assert caught.value.message == f"run.name = {name!r} is not a plain folder name"
+    assert caught.value.message.startswith(f"run.name = {name!r} is not a plain folder name: it ")
     assert not (tmp_path / "runs").exists()
 
 
-@pytest.mark.parametrize("name", ["run", "2024-01-01 a", "é", ".hidden", "a..b"])
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("-force", "it begins with a dash, as options do"),
+        ("--", "it begins with a dash, as options do"),
+        ("n" * 101, "it has 101 bytes, 100 are allowed"),
+        ("é" * 51, "it has 102 bytes, 100 are allowed"),
+        ("a\x7fb", "it has a character that cannot be seen"),
+        ("a\x9bb", "it has a character that cannot be seen"),
+        ("a\u2028b", "it has a character that cannot be seen"),
+        ("a\udc80b", "it has a character that cannot be seen"),
+        ("invoice\u202egpj.md", "it has a character that cannot be seen"),
+        ("run.", "it begins or ends with a space, or ends with a dot"),
+        ("run ", "it begins or ends with a space, or ends with a dot"),
+        (" run", "it begins or ends with a space, or ends with a dot"),
+        ("nul", "Windows keeps it for a device"),
+        ("COM1.first", "Windows keeps it for a device"),
+        ("lpt\u00b2", "Windows keeps it for a device"),
+    ],
+)
+def test_a_name_that_is_trouble_elsewhere_is_refused(tmp_path, name, why):
+    for open_it in (
+        lambda: RunFolder.open(section(tmp_path, name)),
+        lambda: RunFolder.open(section(tmp_path, "second"), fork=name),
+    ):
+        with pytest.raises(ConfigError) as caught:
+            open_it()
+        assert caught.value.message.endswith(f"is not a plain folder name: {why}")
+        assert caught.value.hint == "use letters, digits, '-' and '_', as in 'my-run'"
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["run", "2024-01-01 a", "é", ".hidden", "a..b", "007", "n" * 100, "console", "com10", "日本", "a-", "🎻"]
+)
 def test_plain_names_are_fine(tmp_path, name):
     with RunFolder.open(section(tmp_path, name)) as run:
         assert run.path == tmp_path / "runs" / name

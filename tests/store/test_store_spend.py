@@ -57,9 +57,15 @@ async def test_a_bound_is_open_until_it_is_replaced_by_the_bill(journal):
     assert (totals.total_calls, totals.total_tokens) == (3, 742)
 
 
+async def test_what_failed_at_an_unknown_price_has_not_cost_nothing(journal):
+    spend = SqliteSpend(journal, LimitsSection())
+    await spend.settle(await spend.reserve("target", 100, None), None, None)
+    assert spend.totals().usd is None
+
+
 async def test_a_request_that_failed_without_a_bill_counts_as_a_call_and_costs_nothing(journal):
     spend = SqliteSpend(journal, LimitsSection(calls=1, tokens=100, usd=1))
-    await spend.settle(await spend.reserve("target", 100, 1.0), None, None)
+    await spend.settle(await spend.reserve("target", 100, 1.0), None, 0.0)
     totals = spend.totals()
     assert (totals.calls, totals.total_tokens, totals.usd) == ({"target": 1}, 0, 0)
     with pytest.raises(BudgetStop, match=r"limits\.calls = 1 is reached: 1 sent"):

@@ -3,18 +3,19 @@
 import asyncio
 import re
 from functools import lru_cache
-from typing import cast
+from typing import NamedTuple
 
 from pydantic import Field, field_validator
 
 from etude.config import Section
 from etude.errors import BoundaryError
 from etude.records import ImagePart, Message, Reply, Task, TextPart
+from etude.records.said import cut_off_at, last_answer, said_in
 from etude.skill import Document
 from etude.timed_regex import Matcher
 
 ANSWER_SECONDS = 5.0
-_TAGGED = re.compile(r"<answer>(.*?)</answer>", re.DOTALL | re.IGNORECASE)
+"""Of CPU time for a pattern of the user's, which may be one that backtracks without end."""
 
 
 class AnswerOptions(Section):
@@ -22,7 +23,8 @@ class AnswerOptions(Section):
 
     answer_pattern: str | None = Field(default=None)
     """Regular expression with one group that holds the answer; its last match counts. Without it the text between
-    the last <answer> and </answer> is the answer, else the whole reply. Looking for it may take 5 seconds: a longer
+    the last <answer> and </answer> is the answer, else what follows an <answer> without an end, else the whole reply.
+    What the model thought is left out before. Looking for it may take 5 seconds: a longer
     search leaves the attempt without a score, since how long it takes depends on the machine."""
 
     @field_validator("answer_pattern")
@@ -39,26 +41,43 @@ class AnswerOptions(Section):
         return value
 
 
+class Answered(NamedTuple):
+    """What a last reply comes to."""
+
+    answer: str
+    failure: str
+    """Why it is not an answer; empty when it is one."""
+
+
 class AnswerReader:
     """Finds the answer in a reply of an agent, by `AnswerOptions.answer_pattern` if there is one, for which it looks
-    at most for `seconds`."""
+    at most for `seconds`. `prompt` is what the agent is told: where that asks for <answer> tags, a reply that was cut
+    off at `limit` tokens before </answer> is no answer."""
 
-    def __init__(self, agent: str, pattern: str | None, seconds: float = ANSWER_SECONDS) -> None:
+    def __init__(
+        self, agent: str, pattern: str | None, *, limit: int, prompt: str = "", seconds: float = ANSWER_SECONDS
+    ) -> None:
         self._agent = agent
         self._pattern = pattern
+        self._limit = limit
+        self._asks_for_tags = "<answer>" in prompt.lower()
         self._matcher = Matcher(seconds)
 
-    async def read(self, text: str) -> str:
+    async def read(self, reply: Reply) -> Answered:
         """The answer in a reply. Raises BoundaryError: the search for the pattern took too long."""
-        pattern = self._pattern
-        if pattern is None:
-            found = cast(list[str], _TAGGED.findall(text))
-        else:
-            try:
-                found = await asyncio.to_thread(self._matcher.groups, pattern, text)
-            except (TimeoutError, ChildProcessError) as error:
-                raise BoundaryError(f"agent {self._agent!r}, answer_pattern {pattern!r}", error) from None
-        return (found[-1] if found else text).strip()
+        text, problem = said_in(reply, self._limit)
+        cut = reply.finish == "length"
+        answer = last_answer(text, cut=cut) if self._pattern is None else await self._matched(self._pattern, text)
+        if answer is None or (cut and self._asks_for_tags and answer == text):
+            return Answered("", problem or f"{cut_off_at(self._limit)}, before </answer>")
+        return Answered(answer.strip(), problem)
+
+    async def _matched(self, pattern: str, text: str) -> str:
+        try:
+            found = await asyncio.to_thread(self._matcher.groups, pattern, text)
+        except (TimeoutError, ChildProcessError) as error:
+            raise BoundaryError(f"agent {self._agent!r}, answer_pattern {pattern!r}", error) from None
+        return found[-1] if found else text
 
 
 def with_skill(prompt: str, skill_text: str) -> str:
@@ -77,12 +96,3 @@ def question(task: Task) -> Message:
     """The task as a user message. Pictures first: questions about the same one then begin with the same tokens,
     which providers cache."""
     return Message(role="user", content=(*(ImagePart(url=image) for image in task.images), TextPart(text=task.input)))
-
-
-def reply_failure(reply: Reply) -> str:
-    """Why a last reply is not an answer; empty when it is one."""
-    if reply.finish == "refusal":
-        return "the model refused"
-    if not reply.text.strip():
-        return "the reply was cut off before any text" if reply.finish == "length" else "the reply was empty"
-    return ""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from etude.agents.answers import AnswerOptions, AnswerReader, question, reply_failure, with_skill
+from etude.agents.answers import AnswerOptions, AnswerReader, question, with_skill
 from etude.config import parse
 from etude.errors import DataError
 from etude.prompts import Prompts
@@ -24,7 +24,9 @@ class ChatAgent(Agent):
         self._target = target
         self.told = self._prompt = prompts["chat"]
         self._options = options or AnswerOptions()
-        self._answers = AnswerReader(self.name, self._options.answer_pattern)
+        self._answers = AnswerReader(
+            self.name, self._options.answer_pattern, limit=target.max_output_tokens, prompt=self._prompt
+        )
 
     @classmethod
     def from_options(
@@ -51,10 +53,12 @@ class ChatAgent(Agent):
         asked = question(_with_files(task))
         messages = (system(with_skill(self._prompt, skill.text)), asked)
         reply = await self._target.complete(ChatRequest(messages=messages, seed=task.seed(trial)))
+        answered = await self._answers.read(reply)
         return Trajectory(
-            answer=await self._answers.read(reply.text),
+            answer=answered.answer,
             messages=(asked, assistant(reply.text)),
-            failure=reply_failure(reply),
+            failure=answered.failure,
+            cut_at=self._target.max_output_tokens if reply.finish == "length" else None,
             usage=reply.usage,
             simulated=reply.simulated,
         )

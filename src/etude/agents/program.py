@@ -26,6 +26,7 @@ from etude.programs.command import Command
 from etude.programs.copilot_cli import CopilotCli
 from etude.programs.gemini_cli import GeminiCli
 from etude.programs.goose import Goose
+from etude.programs.kept import Kept
 from etude.programs.login import find_login
 from etude.programs.memory import available_mb, room_for
 from etude.programs.mini_swe_agent import MiniSweAgent
@@ -34,7 +35,7 @@ from etude.programs.pi import Pi
 from etude.programs.qwen_code import QwenCode
 from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel
-from etude.records import Skill, Task, Trajectory, digest, user
+from etude.records import Reply, Skill, Task, Trajectory, digest, user
 from etude.sandbox import Limits, NotKept, Sandbox, Workspace, find_sandbox
 from etude.secret_values import Secrets
 
@@ -118,7 +119,9 @@ class ProgramAgent(Agent):
         self._options = options = options or ProgramOptions()
         self._target = target
         self.told = self._prompt = prompts["program"]
-        self._answers = AnswerReader(self.name, options.answer_pattern)
+        self._answers = AnswerReader(
+            self.name, options.answer_pattern, limit=target.max_output_tokens, prompt=self._prompt
+        )
         self._folders = readable_folders(options.readable)
         if options.login == "direct" and options.max_steps is not None and not program.counts_steps:
             raise ConfigError(
@@ -208,18 +211,20 @@ class ProgramAgent(Agent):
                 calls = self._options.max_steps
                 session = await stack.enter_async_context(self._gateway.session(seed=task.seed(trial), calls=calls))
             order = self._order(task, skill, workspace, session)
-            readable = (*self.installed.readable, *self._folders)
+            launch = self.program.launch(order)
+            kept = Kept(workspace.home)
+            readable = (*self.installed.readable, *self._folders, *kept.paths)
             if session is None:
                 box = workspace.box(readable, "host", place=task.place)
             else:
                 port = int(session.url.rpartition(":")[2])
                 box = workspace.box(readable, "gateway", session.socket, port, task.place)
-            launch = self.program.launch(order)
             env = workspace.env | variables_of(task) | dict(launch.env) | self._options.env
             env["PATH"] = with_programs(self._folders, env["PATH"])
             with nullcontext() if self._login is None else self._login.lent(workspace.home):
                 ran = await run_program(launch, env, box, self.limits, self._sandbox, session)
-            return await self._trajectory(order, workspace, session, ran)
+            changed = kept.changed(workspace.home)
+            return await self._trajectory(order, workspace, session, ran, changed)
 
     def _order(self, task: Task, skill: Skill, workspace: Workspace, session: GatewaySession | None) -> Order:
         options = self._options
@@ -243,13 +248,15 @@ class ProgramAgent(Agent):
         )
 
     async def _trajectory(
-        self, order: Order, workspace: Workspace, session: GatewaySession | None, ran: Ran
+        self, order: Order, workspace: Workspace, session: GatewaySession | None, ran: Ran, changed: str
     ) -> Trajectory:
         hide, report = self.secrets or Secrets(), Report()
         if ran.finished is not None:
             finished, report = read_without(hide, self.program, ran.finished, order)
             ran = replace(ran, finished=finished)
         failure = self._failure(session, ran, report)
+        if changed:  # it worked by another skill than the one it is scored for
+            failure = failure or f"it changed its skill, which can only be read: {changed}"
         try:
             files = {
                 hide.hide(name): file and file.model_copy(update={"data": hide.hide_bytes(file.data)})
@@ -262,10 +269,14 @@ class ProgramAgent(Agent):
             Account(report.answer, report.messages or after_the_prompt(conversation), dict(report.exit_codes)),
             workspace.names,
         )
+        cut = _last_finish(session) == "length"
+        said = Reply(text=account.answer, finish="length" if cut else "stop")
+        answered = await self._answers.read(said)
         return Trajectory(
-            answer=await self._answers.read(account.answer),
+            answer=answered.answer,
             messages=(user(order.prompt), *account.messages),
-            failure=failure,
+            failure=failure or answered.failure,
+            cut_at=self._target.max_output_tokens if cut else None,
             usage=report.usage if session is None else session.usage,
             simulated=session is not None and session.simulated,
             exit_codes=account.exit_codes,
@@ -286,7 +297,8 @@ class ProgramAgent(Agent):
             asked=None if session is None else len(session.log),
             pending=ran.pending,
             trouble=self._target.trouble,
-            last_finish=session.log[-1].finish if session is not None and session.log else "",
+            last_finish=_last_finish(session),
+            limit=self._target.max_output_tokens,
             silent=self.program.silent,
             limits=self.limits,
         )
@@ -295,6 +307,11 @@ class ProgramAgent(Agent):
         except (ProgramFailed, OutageStop) as error:
             error.message += self.program.age(self.version, self.installed)
             raise
+
+
+def _last_finish(session: GatewaySession | None) -> str:
+    """How the last reply of the model ended; empty where that is not known."""
+    return session.log[-1].finish if session is not None and session.log else ""
 
 
 class AiderAgent(ProgramAgent):

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from pydantic import Field
 
-from etude.agents.answers import AnswerOptions, AnswerReader, question, reply_failure, with_skill
+from etude.agents.answers import Answered, AnswerOptions, AnswerReader, question, with_skill
 from etude.agents.file_tools import FileTools
 from etude.agents.shell import Shell, check_place, readable_folders, variables_of, with_programs
 from etude.agents.toolbox import OWN_TOOLS, Desk, OwnTool, Toolbox, arguments_of
@@ -30,10 +30,10 @@ from etude.records import (
     ToolCall,
     Trajectory,
     Usage,
-    assistant,
     digest,
     system,
 )
+from etude.records.said import cut_off_at
 from etude.sandbox import Limits, NotKept, Sandbox, Workspace, find_sandbox
 from etude.sandbox.docker import Engine, find_engine, in_image
 from etude.skill import save_skill
@@ -98,7 +98,9 @@ class ToolsAgent(Agent):
         if sandbox is None and "bash" in self._options.tools:
             sandbox = find_sandbox(unsafe=self._options.unsafe_no_sandbox)
         self._sandbox = sandbox
-        self._answers = AnswerReader(self.name, self._options.answer_pattern)
+        self._answers = AnswerReader(
+            self.name, self._options.answer_pattern, limit=target.max_output_tokens, prompt=self._prompt
+        )
         self._source: ToolSource | None = None
         self._source_fingerprint = ""
 
@@ -151,10 +153,12 @@ class ToolsAgent(Agent):
                 files = workspace.changes()
             except NotKept as error:
                 files, failure = {}, failure or error.message
+        answered = Answered("", failure) if talk.final is None else await self._answers.read(talk.final)
         return Trajectory(
-            answer=await self._answers.read(talk.final),
-            messages=tuple(talk.messages),
-            failure=failure,
+            answer=answered.answer,
+            messages=tuple(message.shown for message in talk.messages),
+            failure=answered.failure or failure,
+            cut_at=self._target.max_output_tokens if talk.cut else None,
             usage=talk.usage,
             simulated=talk.simulated,
             exit_codes=talk.exit_codes,
@@ -162,15 +166,19 @@ class ToolsAgent(Agent):
         )
 
     async def _work(self, talk: "_Talk", toolbox: Toolbox) -> str:
-        """Call the model and carry out its calls until there are none. Returns why that came to nothing, if so."""
+        """Call the model and carry out its calls until there are none. Returns why there is no last reply, if so."""
+        limit = self._target.max_output_tokens
         for step in range(1, self._options.max_steps + 1):
             if talk.usage.total >= self._options.max_tokens:
                 return f"token limit: no answer within agent.max_tokens = {self._options.max_tokens}"
             reply = await self._target.complete(talk.request())
+            broken = talk.cut
             calls = talk.take(reply)
             if not calls or reply.finish == "refusal":
-                talk.final = reply.text
-                return reply_failure(reply)
+                talk.final = reply
+                return ""
+            if broken and talk.cut and all(arguments_of(call) is None for _, call in calls):
+                return f"{cut_off_at(limit)}, twice in a row within a tool call"
             # The results of the last step would not be read.
             for sent, call in calls if step < self._options.max_steps else ():
                 result = await toolbox.run(call, cut_off=reply.finish == "length")
@@ -222,8 +230,10 @@ class _Talk:
     usage: Usage = field(default_factory=Usage)
     simulated: bool = False
     exit_codes: dict[str, int] = field(default_factory=dict[str, int])
-    final: str = ""
+    final: Reply | None = None
     """The reply that ended it."""
+    cut: bool = False
+    """The last reply was cut off at the token limit."""
 
     def __post_init__(self) -> None:
         self.messages = [self.question]
@@ -235,8 +245,10 @@ class _Talk:
     def take(self, reply: Reply) -> list[tuple[ToolCall, ToolCall]]:
         """Add a reply. Returns its calls, each as it is sent from here on and as the model wrote it."""
         calls = [(self._sendable(call), call) for call in reply.tool_calls]
-        message = assistant(reply.text) if reply.text or not calls else Message(role="assistant")
-        self.messages.append(message.model_copy(update={"tool_calls": tuple(sent for sent, _ in calls)}))
+        sent = {"tool_calls": tuple(sent for sent, _ in calls)}
+        sent |= {} if reply.text or calls else {"content": (TextPart(text=""),)}
+        self.messages.append(reply.turn.model_copy(update=sent))
+        self.cut = reply.finish == "length"
         self.usage += reply.usage
         self.simulated = self.simulated or reply.simulated
         return calls

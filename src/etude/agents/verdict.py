@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from etude.errors import EtudeError, OutageStop
 from etude.programs.base import Report, last_words
 from etude.programs.words import AFTER_RESET, outdated, trouble
+from etude.records.said import cut_off_at
 from etude.sandbox import Finished, Limits
 
 
@@ -31,6 +32,8 @@ class Evidence:
     silent: bool
     """The program may do its work without a model."""
     limits: Limits
+    limit: int
+    """The most tokens that a reply of the model may have."""
 
 
 def verdict(seen: Evidence) -> str:
@@ -58,7 +61,7 @@ def verdict(seen: Evidence) -> str:
     if seen.last_finish == "refusal":
         return "the model refused"
     if seen.last_finish == "length" and (report.error or not report.answer.strip()):
-        return "the reply was cut off at the most tokens a reply may have"
+        return cut_off_at(seen.limit)
     if report.error:
         gave_up = f"agent {seen.agent!r} gave up: {report.error}"
         if _too_old(seen, report.error):

@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import shlex
 from pathlib import Path
 
 from etude.cli.lookup import RUNS, NamedSkill, find_run, find_skill, is_run, skill_of
@@ -59,6 +60,7 @@ def run(args: argparse.Namespace) -> int:
     )
     folders = [Path(PLACES[place].skills) for place in dict.fromkeys(args.places)] or [Path(args.to or ".")]
     for folder in folders:
+        _refuse_links(folder)
         if args.force:
             check_replaceable(ready.skill, folder / ready.skill.name)
         else:
@@ -87,6 +89,19 @@ def _provenance(named: NamedSkill, skill: Skill) -> Provenance | None:
     found = None if named.run is None else read_provenance(Path(named.run.path) / PROVENANCE)
     own = found is not None and [line.text for line in found.lines] == texts_of(named.skill.text)
     return exported(found, skill.text) if found is not None and own else None
+
+
+def _refuse_links(folder: Path) -> None:
+    """Raise if the folder is a link, or one above it in the current folder is: who wrote the project could have the
+    skill written anywhere."""
+    here, place = Path.cwd(), Path(os.path.abspath(folder))
+    within = [above for above in place.parents if above.is_relative_to(here) and above != here]
+    link = next((path for path in (place, *within) if path != here and path.is_symlink()), None)
+    if link is not None:
+        raise SkillError(
+            f"{str(folder)!r} would be written through a link: {str(link)!r} leads to {os.path.realpath(link)!r}",
+            hint=f"if that is what you want, give the real place: --to {shlex.quote(os.path.realpath(folder))}",
+        )
 
 
 def _refuse_to_overwrite(skill: Skill, folder: Path) -> None:

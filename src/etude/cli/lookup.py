@@ -14,7 +14,7 @@ from etude.skill import load_skill
 from etude.skill.folder import DOCUMENT, read_folder
 from etude.store import RunView, read_run, run_names
 from etude.store.projections.runs import decisions, reached_limit
-from etude.store.views import JOURNAL, runs_in
+from etude.store.views import JOURNAL, is_run, runs_in
 
 RUNS = Path(RUNS_FOLDER)
 NONE = "none"
@@ -30,11 +30,6 @@ class NamedSkill(NamedTuple):
     step: int | None = None
     """After which step of its run it was the skill; 0 for the initial one, None for a path."""
     run: RunView | None = None
-
-
-def is_run(path: Path) -> bool:
-    """Whether a folder holds a run."""
-    return (path / JOURNAL).exists()
 
 
 def find_run(name: str) -> RunView:
@@ -57,7 +52,8 @@ def last_run() -> str:
     names = run_names(RUNS)
     if not names:
         raise DataError(f"there is no run in {str(RUNS)!r}", hint="give the path of a run")
-    return max(names, key=lambda name: (RUNS / name / JOURNAL).stat().st_mtime)
+    journals = ((RUNS / name / JOURNAL, name) for name in names)
+    return max((path.stat().st_mtime if path.exists() else 0.0, name) for path, name in journals)[1]
 
 
 def find_arm(text: str) -> NamedSkill:

@@ -97,7 +97,7 @@ def _print_state(view: RunView, summary: Summary | None) -> None:
 def _warnings(view: RunView) -> Iterator[str]:
     """What the run has warned of so far."""
     notices = read_events(view.path, "notice")
-    for text in dict.fromkeys(str(each["text"]) for each in notices if each.get("level") == "warning"):
+    for text in dict.fromkeys(str(each.get("text")) for each in notices if each.get("level") == "warning"):
         first, *rest = text.splitlines()
         yield f"warning: {first}"
         yield from (f"  {line}" for line in rest)
@@ -177,7 +177,7 @@ def _show_attempt(view: RunView, args: argparse.Namespace) -> None:
 def _replayed(view: RunView, args: argparse.Namespace) -> Attempt:
     """An attempt of which the run folder has only the score, made again from the journal."""
     name = args.attempt
-    event = next((each for each in read_events(view.path, "attempt_finished") if each["attempt"] == name), None)
+    event = next((each for each in read_events(view.path, "attempt_finished") if each.get("attempt") == name), None)
     if event is None:
         hint = f"the edits of a step cite attempts: `{output.program()} show {view.path} --step 1`"
         raise DataError(f"run {view.name!r} has no attempt {name!r}", hint=hint)

@@ -20,6 +20,7 @@ from etude.config.loading import is_path
 from etude.envs.dataset import DatasetConfig
 from etude.errors import InputError
 from etude.files import private_folder, write_atomically
+from etude.models import own_class
 from etude.models.keys import used_key_variable
 from etude.models.sdk import shown_address
 from etude.records import digest
@@ -155,6 +156,15 @@ def _mapping(value: object) -> Mapping[str, Any]:
     return cast(Mapping[str, Any], value) if isinstance(value, Mapping) else {}
 
 
+def _within(setting: str, value: object) -> Iterator[str]:
+    """The names of all that a setting holds: one of them, set by hand, leaves the others as they are in the file."""
+    below = _mapping(value)
+    for key in below:
+        yield from _within(f"{setting}.{key}", below[key])
+    if not below:
+        yield setting
+
+
 def _import(family: Family, setting: str, name: object) -> Iterator[Foreign]:
     if isinstance(name, str) and ":" in name and name not in BUILT_IN[family]:
         yield Foreign(f"import {name!r}", (setting,), _modules(name.partition(":")[0]), imported=True)
@@ -184,8 +194,7 @@ def _parts(config: TrainConfig) -> Iterator[Foreign]:
             if value and asked and (name, value) not in _CLOSED:
                 files = _files(value, folders) if name in _RUN else ()
                 there = f"{where}.{key}"
-                settings = tuple(f"{there}.{each}" for each in _mapping(value)) or (there,)
-                yield Foreign(f"{'run' if name in _RUN else 'set'} {value!r}", settings, files)
+                yield Foreign(f"{'run' if name in _RUN else 'set'} {value!r}", tuple(_within(there, value)), files)
     scorer = options.get("scorer")
     yield from _import("scorers", "env.scorer", scorer)
     yield from _import("scorers", "env.scorer.name", _mapping(scorer).get("name"))
@@ -198,9 +207,7 @@ def _parts(config: TrainConfig) -> Iterator[Foreign]:
 def _servers(config: TrainConfig) -> Iterator[Foreign]:
     """Models of one's own, and the keys of all roles but the usual ones for the providers' own servers."""
     for role, section in config.models.items():
-        provider, _, rest = section.model.partition(":")
-        named = f"{provider}:{rest.partition(':')[0]}" if "." in provider and ":" in rest else ""
-        yield from _import("models", f"{role}.model", named)
+        yield from _import("models", f"{role}.model", own_class(section.model))
         url, command = section.base_url, section.api_key_command
         plain = section.model_copy(update={"api_key_command": None})
         default = plain.model_copy(update={"api_key_env": ModelSection.model_fields["api_key_env"].default})
@@ -226,7 +233,8 @@ def _files(value: object, folders: Sequence[Path]) -> tuple[tuple[str, str], ...
         words += shlex.split(value) if isinstance(value, str) else []
     found: dict[str, str] = {}
     for word in filter(None, words):
-        path = next((folder / word for folder in folders if os.path.exists(folder / word)), None)
+        places = [folder / os.path.expanduser(word) for folder in folders]
+        path = next(filter(os.path.exists, places), None)
         if path is not None and path.is_file():
             found[word] = _content(path)
         elif path is not None and any(path.resolve().is_relative_to(folder.resolve()) for folder in folders):
@@ -237,7 +245,7 @@ def _files(value: object, folders: Sequence[Path]) -> tuple[tuple[str, str], ...
 
 def _task_files(task: str) -> tuple[tuple[str, str], ...]:
     """The file of a task of another maker, and those next to it, which it may import; none for a name."""
-    path = Path(task.partition("@")[0])
+    path = Path(os.path.expanduser(task.partition("@")[0]))
     beside = sorted(path.parent.glob("*.py")) if path.suffix == ".py" else []
     return tuple((str(file), _content(file)) for file in beside)
 

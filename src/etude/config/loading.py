@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
@@ -19,6 +20,8 @@ C = TypeVar("C", covariant=True)
 
 _DATA = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".xlsx", ".gz")
 """Suffixes of files that hold tasks and never settings."""
+_NOTHING = ("null", "Null", "NULL", "~")
+"""What YAML takes for no value."""
 ENVIRONMENT_PREFIX = "ETUDE_"
 
 
@@ -148,10 +151,10 @@ def load_settings(
         else:
             dotted = name.removeprefix(ENVIRONMENT_PREFIX).lower().replace("__", ".")
             places[dotted] = f"environment variable {name}"
-            data = merge(data, _nested(dotted, text, where=places[dotted]))
+            data = merge(data, _nested(dotted, text, kind, where=places[dotted]))
     for dotted, text in flags:
         places[dotted] = f"--{dotted}"
-        data = merge(data, _nested(dotted, text, where=places[dotted]))
+        data = merge(data, _nested(dotted, text, kind, where=places[dotted]))
     try:
         return make(data, where=str(path) if path is not None else "config")
     except ConfigError as error:
@@ -189,7 +192,7 @@ def _read_yaml(path: Path, kind: type[Section]) -> dict[str, Any]:
             f"{str(path)!r} is a file of tasks, not of settings", hint=f"`etude init {path}` makes some"
         )
     try:
-        loaded = read_yaml(path)
+        loaded = read_yaml(path, partial(_is_text, kind))
     except FileNotFoundError:
         there = sorted(str(file) for file in path.parent.glob("*.y*ml"))
         hint = did_you_mean(str(path), there) if there else "`etude init DATA` writes one"
@@ -224,7 +227,7 @@ def is_path(name: str) -> bool:
 
 def _joined(folder: Path, value: str) -> str:
     """The path from the current folder, without `..` where no link makes that another place."""
-    path = os.path.join(folder, value)
+    path = os.path.join(folder, os.path.expanduser(value))
     short = os.path.normpath(path)
     return short if os.path.realpath(short) == os.path.realpath(path) else path
 
@@ -269,11 +272,31 @@ def _with_path(value: Any, change: Callable[[str], str]) -> Any:
     return change(value) if isinstance(value, str) and is_path(value) else value
 
 
-def _nested(dotted: str, text: str, *, where: str) -> dict[str, Any]:
+def _nested(dotted: str, text: str, kind: type[Section], *, where: str) -> dict[str, Any]:
+    keys = tuple(dotted.split("."))
     try:
-        value = load_yaml(text)
+        value = _of_flag(text, keys, kind)
     except yaml.YAMLError:
         raise ConfigError(f"{where}: cannot read the value {text!r}", hint="write it as in YAML") from None
-    for part in reversed(dotted.split(".")):
+    for part in reversed(keys):
         value = {part: value}
     return cast(dict[str, Any], value)
+
+
+def _of_flag(text: str, keys: tuple[str, ...], kind: type[Section]) -> Any:
+    """The value of a flag or a variable: YAML, but words of a text stay as they are unless they are quoted."""
+    plain = text.strip()
+    if not _is_text(kind, keys) or plain[:1] in ("", "'", '"'):
+        return load_yaml(text, lambda inner: _is_text(kind, (*keys, *inner)))
+    return None if plain in _NOTHING and _field(kind, keys).annotation is not str else plain
+
+
+def _is_text(kind: type[Section], keys: tuple[str, ...]) -> bool:
+    """Whether a setting is declared as text."""
+    return getattr(_field(kind, keys), "annotation", None) in (str, str | None)
+
+
+def _field(kind: Any, keys: tuple[str, ...]) -> Any:
+    for key in keys[:-1]:
+        kind = _section_type(kind, key)
+    return cast(dict[str, Any], getattr(kind, "model_fields", {})).get(keys[-1]) if keys else None

@@ -17,6 +17,9 @@ class Price(Section):
     """Price of output tokens."""
     cached: float | None = Field(default=None, ge=0)
     """Price of input tokens read from the provider's cache; the input price when not given."""
+    written: float | None = Field(default=None, ge=0)
+    """Price of input tokens written to the provider's cache for 5 minutes; 1.25 times the input price when not given.
+    What is kept for an hour costs 1.6 times as much."""
 
 
 class ModelSection(Section):
@@ -65,7 +68,7 @@ class ModelSection(Section):
     """Seconds until a request without a whole answer is given up and tried again."""
     max_concurrency: int | None = Field(default=None, ge=1)
     """Most requests in flight; by default as many as `limits.concurrency`, and at least 64. Fewer are used when the
-    server answers 429."""
+    server answers 429 and that helps, 8 at least."""
     price: Price | None = None
     """What the model costs; without one the table `prices` counts, and without that money is shown as unknown."""
 

@@ -2,9 +2,9 @@
 
 from typing import ClassVar, Literal, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 
-from etude.config.base import Section
+from etude.config.base import Section, at_home
 from etude.config.models import ModelSection, OptimizerSection, Price
 from etude.errors import ConfigError
 from etude.records import Metric, brief
@@ -228,6 +228,9 @@ class LimitsSection(Section):
     """Slots: attempts under way at the same time, on this computer or on a cluster, at most 2,000. Evaluations use
     them all. With `search.policy: evidence` so do the first attempts of each epoch, if there are as many tasks; later
     a training keeps some dozens busy while it learns, and hundreds where many tasks teach nothing new."""
+    resend: bool = False
+    """Send a request once more when it takes longer than 95 of 100 of the last ones, and than two times their median.
+    The first answer counts and both are billed: the other one is cancelled, and counted with the answer's tokens."""
     attempt_seconds: float = Field(default=600.0, gt=0)
     """Longest an attempt may take, and its scoring after that. A longer one is void, or failed where commands of the
     agent took most of the time."""
@@ -250,7 +253,8 @@ class RunSection(Section):
     folder: str = "runs"
     """Folder of all runs."""
     name: str = "run"
-    """Folder of this run within it."""
+    """Folder of this run within it: at most 100 bytes, without a dash in front. It is text whatever it looks like, as
+    `2026-01-01` or `007`."""
 
 
 class TrainConfig(Section):
@@ -308,6 +312,11 @@ class TrainConfig(Section):
     report_to: tuple[str, ...] = ()
     """Trackers that training is reported to while it happens: `trackio`, `wandb`, `mlflow`, `opentelemetry`, or names
     or import paths of others."""
+
+    @field_validator("prompts")
+    @classmethod
+    def _prompts_at_home(cls, prompts: dict[str, str]) -> dict[str, str]:
+        return {name: at_home(path) for name, path in prompts.items()}
 
     def __repr__(self) -> str:
         models = ", ".join(f"{role} {brief(section.model, 30)}" for role, section in self.models.items())

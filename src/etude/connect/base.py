@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
-from importlib.util import find_spec
+from importlib import import_module
 from pathlib import Path
 from time import time_ns
 from typing import ClassVar
@@ -13,7 +13,7 @@ from typing import ClassVar
 from etude.connect.curve import Curve, Point
 from etude.connect.run_folder import Ending, TrackedRun, accepted_skill, earlier_points, ending_of, tracked_run
 from etude.connect.worker import Worker
-from etude.errors import not_installed
+from etude.errors import ConfigError, install_command, not_installed
 from etude.events import CallFinished, Event, Notice, RunFinished, RunStarted
 from etude.protocols import Sink
 
@@ -29,7 +29,7 @@ class Tracker(ABC):
     name: ClassVar[str]
     """As `report_to` has it."""
     needs: tuple[str, ...] = ()
-    """Modules that have to be installed."""
+    """Modules that have to be installed, each with a file of its own."""
     extra: str = ""
     """The extra of etude that brings them."""
     hears_calls: ClassVar[bool] = False
@@ -54,11 +54,20 @@ class Tracker(ABC):
         """A model request came back, at so many nanoseconds since 1970."""
 
     def check(self) -> None:
-        """Raises ConfigError: a package that it needs is missing. Nothing is imported but packages around it."""
+        """Import what it needs, which `begin` would do. Raises ConfigError: a package is missing, one that a needed
+        one needs among them, or cannot be imported."""
         for module in self.needs:
-            found = None
-            with suppress(ModuleNotFoundError):  # the package around it is missing as well
-                found = find_spec(module)
+            try:
+                found = import_module(module).__file__
+            except ModuleNotFoundError as error:
+                found = None
+                module = module if module.startswith(error.name or "") else error.name
+            except Exception as error:  # noqa: BLE001 - the boundary: whatever a package raises
+                raise ConfigError(
+                    f"tracker {self.name!r}: {module!r} cannot be imported: {type(error).__name__}: {error}",
+                    hint=f"install it again: {install_command(self.extra)}",
+                ) from None
+            # wandb leaves a folder `wandb` where it worked: that can be imported, too, and has no code.
             if found is None:
                 raise not_installed(f"tracker {self.name!r}", f"the package of {module!r}", self.extra)
 

@@ -37,14 +37,14 @@ class OpenTelemetry(Tracker):
     """
 
     name: ClassVar[str] = "opentelemetry"
-    needs = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
+    needs = ("opentelemetry.sdk.trace", "opentelemetry.exporter.otlp.proto.http.trace_exporter")
     extra = "opentelemetry"
     hears_calls: ClassVar[bool] = True
 
     def __init__(self, tracer_provider: Any = None) -> None:
         self._given = tracer_provider
         if tracer_provider is not None:
-            self.needs = ("opentelemetry.sdk",)
+            self.needs = ("opentelemetry.sdk.trace",)
         self._trace: Any = None
         self._provider: Any = None
         self._close: Callable[[], object] = bool

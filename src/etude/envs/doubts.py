@@ -75,7 +75,8 @@ async def _replies(env: Environment, tasks: Sequence[Task]) -> list[Doubt]:
         replies["frequent"] = (f"the fixed answer {shorten(frequent, 40)!r}", lambda task: frequent)
     found: list[Doubt] = []
     for kind, (what, reply) in replies.items():
-        solved = [task for task in tasks if (await scored(env, task, reply(task))).hard >= 1]
+        scores = await scored(env, [(task, reply(task)) for task in tasks])
+        solved = [task for task, score in zip(tasks, scores, strict=True) if score.hard >= 1]
         if len(solved) <= _SHARES[kind] * len(tasks):
             continue
         if kind == "letter" and "frequent" in replies and replies["frequent"][1](tasks[0]) == "A":

@@ -26,6 +26,9 @@ _SUFFIXES: dict[str, FileFormat] = {
     ".parquet": "parquet",
 }
 
+_LONGEST_CELL = 2**31 - 1
+"""Characters; the most that `csv` takes everywhere. Its default, 131,072, is less than some documents have."""
+
 OTHER_DELIMITERS = (";", "\t", "|")
 """What separates the columns of files that are called CSV, besides commas."""
 
@@ -81,13 +84,24 @@ def _read_text(path: Path) -> str:
             f"data file {str(path)!r} cannot be read: {error.strerror}", hint="give a file that you may read"
         ) from None
     try:
-        return data.decode("utf-8-sig")
+        return without_nul(path, data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise DataError(
             f"{path}:{line}: byte 0x{data[error.start]:02x} is not UTF-8",
             hint=f"save the file as UTF-8; `etude init {path.name}` reads it as it is",
         ) from None
+
+
+def without_nul(path: Path, text: str) -> str:
+    """The text as it is. Raises DataError: it has a NUL; names file and line."""
+    head, nul, _ = text.partition("\0")
+    if not nul:
+        return text
+    raise DataError(
+        f"{path}:{len(head.splitlines()) or 1}: a NUL byte, which text does not have",
+        hint=f"save the file as UTF-8; `etude init {path.name}` reads UTF-16 as it is",
+    )
 
 
 def reject_constant(name: str) -> JsonValue:
@@ -146,32 +160,46 @@ def _json_rows(path: Path, text: str) -> Iterator[Row]:
         yield _object_row(f"{path}: item {number}", item)
 
 
-def _csv_rows(path: Path, text: str, delimiter: str) -> Iterator[Row]:
-    reader = csv.reader(StringIO(text, newline=""), strict=True, delimiter=delimiter or ",")
-    rows = (cells for cells in reader if cells)
+def table_rows(path: Path, text: str, delimiter: str, *, strict: bool = False) -> Iterator[tuple[str, list[str]]]:
+    """The rows of a table that are not empty, each with its place: `path` and the line where it begins. Any line ends
+    will do, and cells may be long. Raises DataError, only where `strict`: a quote is not closed, or something follows
+    a closing one."""
+    csv.field_size_limit(_LONGEST_CELL)
+    reader = csv.reader(StringIO(text, newline=""), strict=strict, delimiter=delimiter)
+    place = f"{path}:1"
     try:
-        header = next(rows, list[str]())
-        sign = next((sign for sign in OTHER_DELIMITERS if len(header) == 1 and sign in header[0]), "")
-        if sign and not delimiter:
-            raise DataError(
-                f"{path}:{reader.line_num}: the columns {header[0][:80]!r} are separated by {sign!r}, not by commas",
-                hint=f"`etude init {path.name}` reads such files",
-            )
-        if len(set(header)) < len(header):
-            raise DataError(
-                f"{path}:{reader.line_num}: two columns have the same name: {', '.join(header)}",
-                hint="give each column a name of its own",
-            )
-        for cells in rows:
-            place = f"{path}:{reader.line_num}"
-            if len(cells) != len(header):
-                raise DataError(
-                    f"{place}: {len(cells)} values for {len(header)} columns ({', '.join(header)})",
-                    hint="put values that contain a comma in double quotes",
-                )
-            yield Row(place, dict(zip(header, cells, strict=True)))
+        for cells in reader:
+            if cells:
+                yield place, cells
+            place = f"{path}:{reader.line_num + 1}"
     except csv.Error as error:
-        raise DataError(f"{path}:{reader.line_num}: broken CSV: {error}", hint="JSONL has no such limits") from None
+        raise DataError(
+            f"{place}: broken CSV: {error}",
+            hint='close each double quote; one that is part of a value is written twice, as in "3"" pipe"',
+        ) from None
+
+
+def _csv_rows(path: Path, text: str, delimiter: str) -> Iterator[Row]:
+    rows = table_rows(path, text, delimiter or ",", strict=True)
+    first, header = next(rows, (f"{path}:1", list[str]()))
+    sign = next((sign for sign in OTHER_DELIMITERS if len(header) == 1 and sign in header[0]), "")
+    if sign and not delimiter:
+        raise DataError(
+            f"{first}: the columns {header[0][:80]!r} are separated by {sign!r}, not by commas",
+            hint=f"`etude init {path.name}` reads such files",
+        )
+    if len(set(header)) < len(header):
+        raise DataError(
+            f"{first}: two columns have the same name: {', '.join(header)[:200]}",
+            hint="give each column a name of its own",
+        )
+    for place, cells in rows:
+        if len(cells) != len(header):
+            raise DataError(
+                f"{place}: {len(cells)} values for {len(header)} columns ({', '.join(header)[:200]})",
+                hint="put values that contain a comma in double quotes",
+            )
+        yield Row(place, dict(zip(header, cells, strict=True)))
 
 
 def _parquet_rows(path: Path) -> Iterator[Row]:

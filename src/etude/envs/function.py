@@ -113,7 +113,14 @@ class FunctionAgent(Agent):
         if answer is None:
             answer = target.messages[-1].text if target.messages else ""
         messages = tuple(target.messages)
-        made = Trajectory(answer=answer, messages=messages, usage=target.usage, simulated=target.simulated)
+        made = Trajectory(
+            answer=answer,
+            messages=messages,
+            failure="" if answer.strip() or score is not None else target.problem,
+            cut_at=target.cut_at,
+            usage=target.usage,
+            simulated=target.simulated,
+        )
         return made if score is None else with_score(made, score)
 
     def fingerprint(self) -> str:

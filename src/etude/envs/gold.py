@@ -4,9 +4,10 @@ import asyncio
 import inspect
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from typing import cast
 
-from etude.concurrency import together
+from etude.concurrency import in_thread, together
 from etude.envs.scorers.base import AnswerScorer, shorten
 from etude.errors import DataError
 from etude.protocols import Environment, Scorer
@@ -19,8 +20,13 @@ _FEW = 3
 _NEARLY_ALL = 0.95
 
 
-async def check_gold(env: Environment, tasks: Iterable[Task]) -> None:
-    """Show every task to the scorer, and score its gold answer as if an agent had given it.
+SOLUTION_SECONDS = 1200.0
+"""Twice the usual `limits.attempt_seconds`: for a solution, and for scoring it."""
+
+
+async def check_gold(env: Environment, tasks: Iterable[Task], seconds: float = SOLUTION_SECONDS) -> None:
+    """Show every task to the scorer, and score its gold answer as if an agent had given it. A solution that a task
+    brings, with its scoring, may take so many seconds.
 
     No answer is scored in environments whose `scorer` has no say about gold answers: those of other makers, those
     that ask a model, functions, checks and patterns.
@@ -28,19 +34,16 @@ async def check_gold(env: Environment, tasks: Iterable[Task]) -> None:
     tasks = tuple(tasks)
     scorer = getattr(env, "scorer", None)
     if isinstance(scorer, Scorer):
-        for task in tasks:
-            scorer.check_task(task)
-        await _check_solutions(scorer, tasks)
+        await in_thread(_show, scorer, tasks)
+        await _check_solutions(scorer, tasks, seconds)
     if not isinstance(scorer, AnswerScorer) or not scorer.checks_gold:
         return
     problems: dict[str, str] = {}
-    for task in tasks:
-        try:
-            score = await scored(env, task, scorer.gold_answer(task))
-        except DataError as error:
-            problems[task.id] = error.message
-            continue
-        if score.hard < 1:
+    found = await _tried(env, [(task, scorer.gold_answer(task)) for task in tasks])
+    for task, score in zip(tasks, found, strict=True):
+        if isinstance(score, DataError):
+            problems[task.id] = score.message
+        elif score.hard < 1:
             problems[task.id] = score.feedback or f"scored {score.hard:g}"
     if problems:
         examples = "".join(
@@ -55,7 +58,12 @@ async def check_gold(env: Environment, tasks: Iterable[Task]) -> None:
         )
 
 
-async def _check_solutions(scorer: Scorer, tasks: Sequence[Task]) -> None:
+def _show(scorer: Scorer, tasks: Sequence[Task]) -> None:
+    for task in tasks:
+        scorer.check_task(task)
+
+
+async def _check_solutions(scorer: Scorer, tasks: Sequence[Task], seconds: float) -> None:
     """Raises DataError: solutions of the tasks' authors do not get full marks; names the tasks."""
     places = asyncio.Semaphore(os.cpu_count() or 1)
 
@@ -64,9 +72,14 @@ async def _check_solutions(scorer: Scorer, tasks: Sequence[Task]) -> None:
     async def check(task: Task) -> None:
         async with places:
             try:
-                await scorer.check_solution(task)
+                await asyncio.wait_for(scorer.check_solution(task), seconds)
             except DataError as error:
                 found[task.id] = error
+            except TimeoutError:
+                found[task.id] = DataError(
+                    f"task {task.id!r}: its own solution is not done and scored within {seconds:,.0f} seconds",
+                    hint="leave the task out, or raise limits.attempt_seconds, half of that",
+                )
 
     await together(map(check, tasks))
     problems = [found[task.id] for task in tasks if task.id in found]
@@ -88,7 +101,7 @@ async def check_varied(env: Environment, splits: Mapping[Split, Sequence[Task]])
         if len(tasks) < _FEW:
             continue
         ((reply, _),) = Counter(map(scorer.gold_answer, tasks)).most_common(1)
-        scores = [await scored(env, task, reply) for task in tasks]
+        scores = await scored(env, [(task, reply) for task in tasks])
         if sum(score.hard for score in scores) >= _NEARLY_ALL * len(tasks):
             solved = sum(score.hard >= 1 for score in scores)
             raise DataError(
@@ -98,8 +111,42 @@ async def check_varied(env: Environment, splits: Mapping[Split, Sequence[Task]])
             )
 
 
-async def scored(env: Environment, task: Task, answer: str) -> Score:
-    """The score of an answer, as if an agent had given it."""
-    result = env.score(task, Trajectory(answer=answer))
-    score = await result if inspect.isawaitable(result) else result
-    return score if isinstance(score, Score) else Score(hard=score, soft=score)
+async def scored(env: Environment, answers: Sequence[tuple[Task, str]]) -> list[Score]:
+    """The scores of answers, as if an agent had given them. Raises DataError: the scorer cannot use a task."""
+    found = await _tried(env, answers)
+    error = next((one for one in found if isinstance(one, DataError)), None)
+    if error is not None:
+        raise error
+    return cast("list[Score]", found)
+
+
+async def _tried(env: Environment, answers: Sequence[tuple[Task, str]]) -> list[Score | DataError]:
+    """The score of each answer, or why there is none. Functions run in a thread: one may hang."""
+    found: list[Score | DataError] = []
+    while len(found) < len(answers):
+        waits = await in_thread(_score_on, env, answers, found)
+        if waits is not None:
+            try:
+                found.append(_as_score(await waits))
+            except DataError as error:
+                found.append(error)
+    return found
+
+
+def _score_on(
+    env: Environment, answers: Sequence[tuple[Task, str]], found: list[Score | DataError]
+) -> Awaitable[Score | float] | None:
+    """Score the answers after those that are `found`, up to one that has to be waited for."""
+    for task, answer in answers[len(found) :]:
+        try:
+            result = env.score(task, Trajectory(answer=answer))
+            if inspect.isawaitable(result):
+                return result
+            found.append(_as_score(result))
+        except DataError as error:
+            found.append(error)
+    return None
+
+
+def _as_score(result: Score | float) -> Score:
+    return result if isinstance(result, Score) else Score(hard=result, soft=result)

@@ -106,7 +106,7 @@ def _no_program(name: str, where: str) -> ConfigError:
 
 def _existing(word: str, folders: Sequence[Path]) -> Path | None:
     for folder in folders:
-        path = Path(os.path.abspath(folder / word))
+        path = Path(os.path.abspath(folder / os.path.expanduser(word)))
         if word and os.path.exists(path):
             return path
     return None

@@ -1,10 +1,12 @@
 """Splits one can trust: no task in two of them, and a seeded way to make them."""
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
+from unicodedata import normalize
 
 from rapidfuzz import fuzz, process
 
@@ -20,14 +22,33 @@ MAX_CHARACTER_PAIRS = 10**11
 SHOWN = 5
 
 
+_UNSEEN = re.compile("[\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]")
+"""Soft hyphens, joiners, marks of direction and of byte order, selectors of a glyph: nobody sees them."""
+_SPACES = re.compile("[\u00a0\u2000-\u200a\u202f\u205f\u3000]")
+_MARKS = "[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\u3099\u309a]"
+_PILED = re.compile(f"({_MARKS}{{30}}){_MARKS}+")
+"""More marks on one letter than the 30 that Unicode's stream-safe form has: sorting them takes quadratic time."""
+
+
+def one_form(text: str) -> str:
+    """Text in the one form of what looks the same: composed letters (NFC), nothing unseen, plain spaces."""
+    if text.isascii():
+        return text
+    return normalize("NFC", _PILED.sub(r"\1", _SPACES.sub(" ", _UNSEEN.sub("", text))))
+
+
+def forms(text: str) -> tuple[str, ...]:
+    """A text as it is and, where that differs, in its one form: what a pattern may match."""
+    return tuple(dict.fromkeys((text, one_form(text))))
+
+
 def fold(text: str) -> str:
-    """Text without differences in case and white space."""
-    return " ".join(text.casefold().split())
+    """Text without differences in Unicode form, case and white space."""
+    return " ".join(one_form(text).casefold().split())
 
 
 def content(task: Task) -> str:
-    """What makes a task the same as another: its input without differences in case and white space, its pictures
-    and files."""
+    """What makes a task the same as another: its input, folded, its pictures and files."""
     pictures = sorted(image.rpartition("#sha256=")[2] for image in task.images)
     return "\n".join((fold(task.input), *pictures, *file_marks(task)))
 
@@ -48,7 +69,7 @@ def check_splits(
     """Refuse splits that would make a score worthless; return what is merely doubtful, one sentence each.
 
     `names` says where each split comes from (file names), for the messages. Raises DataError: a split that is needed
-    is empty; the same input, case and white space apart, is in two splits; two tasks have the same id."""
+    is empty; the same input, folded, is in two splits; two tasks have the same id."""
     splits: dict[Split, Sequence[Task]] = {"train": train, "val": val, "test": test}
     labels: dict[Split, str] = {
         split: f"{split} ({names[split]})" if names and names.get(split) else split for split in SPLITS

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from etude.protocols import ChatModel
 from etude.records import ChatRequest, Message, Reply, Usage, assistant, system, user
+from etude.records.said import said_in
 
 T = TypeVar("T")
 
@@ -21,11 +22,16 @@ class Target:
         """All requests and replies so far; a request that continues a conversation adds only its new messages."""
         self.usage = Usage()
         self.simulated = False
+        self.problem = ""
+        """Why the last reply is no answer; empty when it is one."""
+        self.cut_at: int | None = None
+        """The token limit, where the last reply was cut off at it."""
         self.failed: BaseException | None = None
         """The error of the last request; None when it was answered."""
 
     async def complete(self, request: ChatRequest) -> Reply:
-        """Send one request; its seed is that of the attempt unless it has one. Raises what the model raises."""
+        """Send one request; its seed is that of the attempt unless it has one. The text of the reply is without
+        what the model thought, and empty where that never ends. Raises what the model raises."""
         if request.seed is None:
             request = request.model_copy(update={"seed": self._seed})
         try:
@@ -34,7 +40,11 @@ class Target:
             self.failed = error
             raise
         self.failed = None
-        sent = list(request.messages)
+        limit = self._model.max_output_tokens
+        text, self.problem = said_in(reply, limit)
+        self.cut_at = limit if reply.finish == "length" else None
+        reply = reply.model_copy(update={"text": text})
+        sent = [message.shown for message in request.messages]
         known = len(self.messages)
         self.messages += sent[known:] if sent[:known] == self.messages else sent
         self.messages.append(assistant(reply.text).model_copy(update={"tool_calls": reply.tool_calls}))

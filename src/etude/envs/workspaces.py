@@ -7,7 +7,7 @@ task: another content is another task.
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import cast
 
 from pydantic import JsonValue
@@ -22,11 +22,30 @@ MOST_FILES = 1_000
 
 
 def check_inside(path: Path, folder: Path, what: str) -> None:
-    """Raises DataError where a path leads out of the folder of the data, also by a link: who wrote the data could
-    name any file of the user's, and a model would be sent it."""
-    real = os.path.realpath(folder)
-    if "\0" not in str(path) and not Path(os.path.realpath(path)).is_relative_to(real):
-        raise DataError(f"{what} is outside of the folder of the data, {real!r}", hint="put a copy into that folder")
+    """Raises DataError where a path leads out of the folder of the data, or to a file whose name or folder begins
+    with a dot, also by a link: who wrote the data could name any file of the user's, such as `.env` or `.git/config`
+    beside it, and a model would be sent it."""
+    if "\0" in str(path):
+        return  # there is no such file
+    real = Path(os.path.realpath(folder))
+    target = Path(os.path.realpath(path))
+    if not target.is_relative_to(real):
+        raise DataError(
+            f"{what} is outside of the folder of the data, {str(real)!r}", hint="put a copy into that folder"
+        )
+    for place, top in ((path, Path(os.path.abspath(folder))), (target, real)):
+        if place.is_relative_to(top):
+            _check_visible(place.relative_to(top), what)
+
+
+def _check_visible(path: PurePath, what: str) -> None:
+    """Raises DataError where a name on the way is one of those that programs read and people do not see."""
+    hidden = next((part for part in path.parts if part.startswith(".")), None)
+    if hidden is not None:
+        raise DataError(
+            f"{what}: {hidden!r} begins with a dot: rows name no hidden files",
+            hint="give a copy another name, or name the folder that it is in",
+        )
 
 
 class TaskFiles:
@@ -49,9 +68,12 @@ class TaskFiles:
         for name, source in _named(value, place):
             path = Path(os.path.abspath(folder / source))
             check_inside(path, folder, f"{place}: files: {source[:300]!r}")
+            # A folder of a task may hold hidden files. That of the data is the user's project, more often than not.
+            all_of_it = "\0" not in source and path.resolve() == folder.resolve()
             for inside, each in _listed(name, path, f"{place}: files: {source[:300]!r}"):
                 what = f"{place}: files: {str(each)[:300]!r}"
-                check_inside(each, folder, what)
+                if all_of_it or each.is_symlink():
+                    check_inside(each, folder, what)
                 _check_place(inside, found, what)
                 found[inside] = self._file(each, what)
                 size += len(found[inside].data)
@@ -123,6 +145,7 @@ def _named(value: JsonValue, place: str) -> list[tuple[str, str]]:
                 f"{place}: files: {name!r} is not a place in the workspace",
                 hint="give a relative path, as in 'in/a.csv'",
             )
+        _check_visible(PurePosixPath(name), f"{place}: files: {name!r}")
     return named
 
 

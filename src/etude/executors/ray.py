@@ -18,10 +18,12 @@ from contextlib import asynccontextmanager, suppress
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Self
+from tempfile import TemporaryFile
+from typing import IO, Any, Self
 
 from pydantic import Field
 
+from etude import own_process
 from etude.config import Section, parse
 from etude.errors import ConfigError, not_installed
 from etude.executors.remote import Quarters, RemoteExecutor
@@ -31,6 +33,11 @@ from etude.records import Record, as_text
 
 _CONNECT_SECONDS = 60
 """Ray itself tries for many minutes."""
+_END_BYTES = 4096
+"""What is read of the end of an error."""
+_NOWHERE = "/"
+"""Where the process that connects works: Ray has all workers look for modules in its folder first, and that of the
+user may be a stranger's. They know the user's path from the run."""
 _PROBE_SECONDS = 5.0
 _CLOSE_SECONDS = 5.0
 
@@ -65,7 +72,7 @@ class RayExecutor(RemoteExecutor):
         super().__init__(concurrency)
         self._options = options
         self._where = where
-        self._command = [sys.executable, "-P", "-m", __name__, options.address, str(options.cpus)]
+        self._command = own_process.command(options.address, str(options.cpus), module=__name__)
         self._link: _Link | None = None
         self._linking = asyncio.Lock()
 
@@ -80,10 +87,8 @@ class RayExecutor(RemoteExecutor):
         self._check_port()
         if find_spec("ray") is None:
             raise not_installed("executor 'ray'", "ray", extra="ray")
-        done = subprocess.run(
-            self._command, input=b"", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False
-        )
-        self._workers(self._read(done.stdout))
+        done = subprocess.run(self._command, input=b"", capture_output=True, cwd=_NOWHERE, check=False)
+        self._workers(self._read(done.stdout, done.stderr))
 
     def _check_port(self) -> None:
         port = self._options.port
@@ -118,25 +123,30 @@ class RayExecutor(RemoteExecutor):
         async with self._linking:
             if self._link is not None and not self._link.gone:
                 return self._link
+            said = TemporaryFile()  # noqa: SIM115 - the link closes it
             process = await asyncio.create_subprocess_exec(
                 *self._command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
+                stderr=said,
+                cwd=_NOWHERE,
                 start_new_session=True,  # Ctrl-C is for the run, which ends its workers in its own way
             )
             try:
                 assert process.stdout is not None
-                link = self._link = _Link(process, self._read(await process.stdout.readline()))
+                told = await process.stdout.readline()
+                link = self._link = _Link(process, self._read(told, b"" if told else _end_of(said)), said)
             except BaseException:
+                said.close()
                 with suppress(ProcessLookupError):
                     process.kill()
                 await process.wait()
                 raise
             return link
 
-    def _read(self, told: bytes) -> _Cluster:
-        cluster = _Cluster.model_validate_json(told) if told else _Cluster(error="it does not answer")
+    def _read(self, told: bytes, said: bytes) -> _Cluster:
+        silent = f"it does not answer: {own_process.last_lines(said) or 'without a word'}"
+        cluster = _Cluster.model_validate_json(told) if told else _Cluster(error=silent)
         if cluster.error:
             raise self._unanswered(cluster.error)
         return cluster
@@ -163,9 +173,12 @@ class RayExecutor(RemoteExecutor):
 class _Link:
     """The process that is connected to the cluster, as the run sees it."""
 
-    def __init__(self, process: asyncio.subprocess.Process, cluster: _Cluster) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, cluster: _Cluster, said: IO[bytes]) -> None:
         self.cluster = cluster
+        self._said = said
+        """What the process wrote to its standard error."""
         self.gone = False
+        self._lost = "the connection to the Ray cluster is lost"
         self._process = process
         self._tasks: dict[int, asyncio.Future[str]] = {}
         self._numbers = itertools.count()
@@ -177,7 +190,7 @@ class _Link:
         ended = self._tasks[number] = asyncio.get_running_loop().create_future()
         self._tell([number, invitation])
         if self.gone:
-            ended.set_result(_LOST)
+            ended.set_result(self._lost)
         try:
             error = await ended
         except asyncio.CancelledError:
@@ -210,15 +223,20 @@ class _Link:
             number, error = json.loads(line)
             self._end(number, error)
         self.gone = True
+        with self._said as said:
+            last = own_process.last_lines(_end_of(said))
+        self._lost += f": {last}" if last else ""
         for number in tuple(self._tasks):
-            self._end(number, _LOST)
+            self._end(number, self._lost)
 
     def _end(self, number: int, error: str) -> None:
         if number in self._tasks and not self._tasks[number].done():
             self._tasks[number].set_result(error)
 
 
-_LOST = "the connection to the Ray cluster is lost"
+def _end_of(said: IO[bytes]) -> bytes:
+    said.seek(max(0, said.seek(0, os.SEEK_END) - _END_BYTES))
+    return said.read()
 
 
 def main(address: str, cpus: int) -> None:

@@ -9,19 +9,10 @@ from typing import Any, Literal, TypeVar, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from etude.errors import InputError
+from etude.formats.endings import Ending
 from etude.formats.events import load
-from etude.records import (
-    ChatRequest,
-    ImagePart,
-    Message,
-    Reply,
-    ResponseSchema,
-    TextPart,
-    Tool,
-    ToolCall,
-    Usage,
-    digest,
-)
+from etude.formats.opaque import in_one
+from etude.records import ChatRequest, ImagePart, Message, Reply, ResponseSchema, TextPart, Tool, ToolCall, digest
 
 B = TypeVar("B", bound=BaseModel)
 Finish = Literal["stop", "length", "tool_calls", "refusal"]
@@ -82,8 +73,9 @@ class Format(ServedFormat):
     write_request: Callable[..., dict[str, Any]]
     """The body for a model's name, a `ChatRequest` and a `ModelSection`; further arguments have defaults."""
     read_reply: Callable[[bytes], Reply]
-    """The reply in an answer, plain or streamed. Token counts that are missing stay 0, and what the model thought is
-    left out. Raises ValueError for another body or a stream without an end, ServerError for an error within it."""
+    """The reply in an answer, plain or streamed. Token counts that are missing stay 0; what the model thought is in
+    `opaque` only. Raises ValueError for another body or a stream without an end, ServerError for an error within it,
+    TransientError for an end that is not a good one."""
 
 
 class SchemaForm(BaseModel):
@@ -138,6 +130,7 @@ def estimate(request: ChatRequest) -> int:
     """Tokens of a request, at four characters to a token."""
     texts = [message.text for message in request.messages]
     texts += [call.name + call.arguments for message in request.messages for call in message.tool_calls]
+    texts += [json.dumps(message.opaque.data) for message in request.messages if message.opaque is not None]
     texts += [tool.name + tool.description + json.dumps(tool.parameters) for tool in request.tools]
     return -(-sum(map(len, texts)) // 4)
 
@@ -165,9 +158,9 @@ def tool_call(at: int, id: str | None, name: str | None, arguments: Any) -> Tool
     return ToolCall(id=id or f"call_{at}", name=name, arguments=as_json(arguments))
 
 
-def finish_of(calls: Sequence[ToolCall], *, refused: bool, cut: bool) -> Finish:
+def finish_of(calls: Sequence[ToolCall], ending: Ending) -> Finish:
     """How a reply ended."""
-    return "refusal" if refused else "length" if cut else "tool_calls" if calls else "stop"
+    return "tool_calls" if calls and ending == "stop" else ending
 
 
 def as_json(arguments: Any) -> str:
@@ -185,29 +178,26 @@ def as_data(arguments: str) -> Any:
         return arguments
 
 
-class CacheDetails(BaseModel):
-    """What the bill of the OpenAI formats says of the input."""
-
-    cached_tokens: int | None = None
-
-
-def usage_of(input: int | None, output: int | None, cached: int | None) -> Usage:
-    """The tokens of a reply; missing and odd numbers are 0. `input` includes what was cached."""
-    found = (0 if tokens is None else max(0, tokens) for tokens in (input, output, cached))
-    return Usage(**dict(zip(("input_tokens", "output_tokens", "cached_tokens"), found, strict=True)))
-
-
 def joined(messages: Sequence[Message]) -> tuple[Message, ...]:
     """The messages with what the model said in one go in one message: a text and its calls can be apart in formats
-    of items, and servers of others take them only together."""
-    turns: list[Message] = []
+    of items, and servers of others take them only together. Turns that say nothing are left out."""
+    turns: list[list[Message]] = []
     for message in messages:
-        if turns and message.role == "assistant" == turns[-1].role:
-            before = turns.pop()
-            content = (*before.content, *message.content)
-            message = Message(role="assistant", content=content, tool_calls=(*before.tool_calls, *message.tool_calls))
-        turns.append(message)
-    return tuple(turns)
+        if turns and message.role == "assistant" == turns[-1][0].role:
+            turns[-1].append(message)
+        else:
+            turns.append([message])
+    whole = [turn[0] if len(turn) == 1 else _one_turn(turn) for turn in turns]
+    return tuple(turn for turn in whole if turn.role != "assistant" or turn.content or turn.tool_calls)
+
+
+def _one_turn(parts: list[Message]) -> Message:
+    return Message(
+        role="assistant",
+        content=tuple(shown for part in parts for shown in part.content),
+        tool_calls=tuple(call for part in parts for call in part.tool_calls),
+        opaque=in_one(parts),
+    )
 
 
 def forced_tool(tools: Sequence[Tool], name: object, *, any_tool: bool) -> str | None:

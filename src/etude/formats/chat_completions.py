@@ -8,7 +8,6 @@ from pydantic import BaseModel, Field
 
 from etude.config import ModelSection, merge
 from etude.formats.base import (
-    CacheDetails,
     Call,
     Format,
     SchemaForm,
@@ -22,54 +21,37 @@ from etude.formats.base import (
     parse_body,
     read_schema,
     tool_call,
-    usage_of,
 )
+from etude.formats.bills import usage_of_openai
+from etude.formats.chat_parts import (
+    MESSAGE,
+    TOLD,
+    Called,
+    Choice,
+    Completion,
+    Function,
+    Part,
+    Said,
+    gathered,
+    more_of_call,
+    text_of,
+)
+from etude.formats.endings import ending_of, ends_well
 from etude.formats.errors import error_body, error_within
 from etude.formats.events import WAITING, bare_event, dump, is_streamed, load, pieces, read_events
-from etude.records import ChatRequest, ImagePart, Message, Reply, TextPart, Tool, ToolCall, Usage
+from etude.formats.opaque import Entries, data_of, opaque, put_back
+from etude.records import ChatRequest, ImagePart, Message, Opaque, Reply, TextPart, Tool, ToolCall, Usage
+
+_FORM = "chat"
 
 
-class _Part(BaseModel):
-    type: str = "text"
-    text: str | None = None
-    refusal: str | None = None
-    image_url: str | dict[str, Any] | None = None
-
-
-class _Function(BaseModel):
-    name: str | None = None
-    arguments: Any = None
-    description: str | None = None
-    parameters: dict[str, Any] | None = None
-
-
-class _Custom(BaseModel):
-    name: str
-    input: str = ""
-
-
-class _Call(BaseModel):
-    index: int | None = None
-    id: str | None = None
-    function: _Function | None = None
-    custom: _Custom | None = None
-
-
-class _Said(BaseModel):
-    """A message, or a piece of one in a stream."""
-
-    content: str | list[_Part] | None = None
-    refusal: str | None = None
-    tool_calls: list[_Call] | None = None
-
-
-class _Message(_Said):
+class _Message(Said):
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     tool_call_id: str | None = None
 
 
 class _Tool(BaseModel):
-    function: _Function | None = None
+    function: Function | None = None
 
 
 class _Format(BaseModel):
@@ -91,10 +73,8 @@ class _Body(BaseModel):
     stream_options: dict[str, Any] | None = None
 
 
-def write_request(
-    model: str, request: ChatRequest, settings: ModelSection, *, limit: str = "max_tokens"
-) -> dict[str, Any]:
-    """The body of a request; `limit` is the field that bounds the reply: `max_tokens` or `max_completion_tokens`."""
+def write_request(model: str, request: ChatRequest, settings: ModelSection) -> dict[str, Any]:
+    """The body of a request. The reply is bounded by `max_tokens`, or by another limit of `extra_body`."""
     body: dict[str, Any] = {
         "model": model,
         "messages": [_write_message(message) for message in request.messages],
@@ -105,7 +85,7 @@ def write_request(
     }
     body = {key: value for key, value in body.items() if value is not None}
     if not settings.extra_body.keys() & {"max_tokens", "max_completion_tokens"}:
-        body[limit] = settings.max_output_tokens
+        body["max_tokens"] = settings.max_output_tokens
     if request.response_schema is not None:
         schema = {"name": request.response_schema.name, "schema": request.response_schema.body, "strict": True}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
@@ -131,17 +111,50 @@ def _write_message(message: Message) -> dict[str, Any]:
         ]
     if message.role == "tool":
         written["tool_call_id"] = message.tool_call_id
+    kept = _kept_of(message)
+    if "content" in kept:
+        said = message.model_copy(update={"tool_calls": ()})
+        written["content"] = put_back(said, kept["content"], [_write_text(message.text)], _write_text, _write_call)
     if message.tool_calls:
         written["content"] = written["content"] or None
-        written["tool_calls"] = _write_calls(message.tool_calls)
-    return written
+        written["tool_calls"] = _write_calls(message.tool_calls, kept)
+    return written | kept.get("fields", {})
 
 
-def _write_calls(calls: Sequence[ToolCall]) -> list[dict[str, Any]]:
-    return [
-        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-        for call in calls
-    ]
+def _write_text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def _write_call(call: ToolCall) -> dict[str, Any]:
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+
+
+def _write_calls(calls: Sequence[ToolCall], kept: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What was kept belongs to the calls in their order, if they are all there."""
+    more: list[dict[str, Any]] = kept.get("calls", [])
+    more = more if len(more) == len(calls) else [{} for _ in calls]
+    return [merge(_write_call(call), added) for call, added in zip(calls, more, strict=True)]
+
+
+def _kept(message: Said) -> Opaque | None:
+    """What the server wants back with a turn, as reasoning or signatures of calls: all that has no other place."""
+    parts = Entries()
+    for part in message.content if isinstance(message.content, list) else ():
+        shown = _read_part(part)
+        if shown or part.text is not None:
+            parts.text("".join(one.text for one in shown if isinstance(one, TextPart)), {})
+        else:
+            parts.item(part.raw)
+    content = parts.opaque(_FORM)
+    calls = list(map(more_of_call, message.tool_calls or ()))
+    kept: dict[str, Any] = {"fields": message.more(MESSAGE | TOLD)}
+    kept |= {"calls": calls} if any(calls) else {}
+    kept |= {"content": content.data} if content is not None else {}
+    return opaque(_FORM, kept) if kept["fields"] or len(kept) > 1 else None
+
+
+def _kept_of(message: Message) -> dict[str, Any]:
+    return cast(dict[str, Any], data_of(message, _FORM) or {})
 
 
 def _read_request(body: bytes, seed: int | None) -> Call:
@@ -173,22 +186,23 @@ def _read_request(body: bytes, seed: int | None) -> Call:
 def _read_message(message: _Message) -> Message:
     roles: dict[str, Any] = {"developer": "system", "function": "tool"}
     content = message.content
-    parts = [_Part(text=content)] if isinstance(content, str) else content or []
+    parts = [Part(text=content)] if isinstance(content, str) else content or []
     return Message(
         role=roles.get(message.role, message.role),
         content=tuple(shown for part in parts for shown in _read_part(part)),
         tool_calls=tuple(called for call in message.tool_calls or () for called in _read_call(call)),
         tool_call_id=message.tool_call_id,
+        opaque=_kept(message) if message.role == "assistant" else None,
     )
 
 
-def _read_part(part: _Part) -> tuple[TextPart | ImagePart, ...]:
+def _read_part(part: Part) -> tuple[TextPart | ImagePart, ...]:
     if part.image_url is not None:
         return image_part(part.image_url if isinstance(part.image_url, str) else part.image_url.get("url"))
     return as_text(part.text or part.refusal)
 
 
-def _read_call(call: _Call) -> tuple[ToolCall, ...]:
+def _read_call(call: Called) -> tuple[ToolCall, ...]:
     if call.function is not None:
         arguments = as_json(call.function.arguments)
         return (ToolCall(id=call.id or "", name=call.function.name or "", arguments=arguments),)
@@ -204,26 +218,6 @@ def _forced(data: _Body, tools: tuple[Tool, ...]) -> str | None:
         function: Any = data.tool_choice.get("function", data.tool_choice)
         name = cast(Mapping[str, Any], function).get("name") if isinstance(function, Mapping) else None
     return forced_tool(tools, name, any_tool=data.tool_choice == "required")
-
-
-class _Choice(BaseModel):
-    index: int = 0
-    message: _Said | None = None
-    delta: _Said | None = None
-    """What a stream adds to the message."""
-    finish_reason: str | None = None
-
-
-class _Bill(BaseModel):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    prompt_tokens_details: CacheDetails | None = None
-
-
-class _Completion(BaseModel):
-    choices: list[_Choice] = []
-    usage: _Bill | None = None
-    system_fingerprint: str | None = None
 
 
 def _head(call: Call, reply: Reply, kind: str) -> dict[str, Any]:
@@ -252,18 +246,21 @@ def _finish(reply: Reply) -> str:
 def _write_reply(call: Call, reply: Reply) -> bytes:
     content = None if reply.tool_calls and not reply.text else reply.text
     message: dict[str, Any] = {"role": "assistant", "content": content}
+    kept = _kept_of(reply.turn)
     if reply.tool_calls:
-        message["tool_calls"] = _write_calls(reply.tool_calls)
+        message["tool_calls"] = _write_calls(reply.tool_calls, kept)
+    message |= kept.get("fields", {})
     choice = {"index": 0, "message": message, "finish_reason": _finish(reply), "logprobs": None}
     return dump({**_head(call, reply, "chat.completion"), "choices": [choice], "usage": _write_usage(reply.usage)})
 
 
 def _write_events(call: Call, reply: Reply) -> Iterator[bytes]:
     head = _head(call, reply, "chat.completion.chunk")
-    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
+    kept = _kept_of(reply.turn)
+    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": "", **kept.get("fields", {})}]
     deltas += [{"content": piece} for piece in pieces(reply.text)]
     if reply.tool_calls:
-        calls = _write_calls(reply.tool_calls)
+        calls = _write_calls(reply.tool_calls, kept)
         deltas.append({"tool_calls": [{"index": place, **one} for place, one in enumerate(calls)]})
     for delta in deltas:
         yield bare_event({**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
@@ -275,68 +272,33 @@ def _write_events(call: Call, reply: Reply) -> Iterator[bytes]:
 
 def _read_reply(body: bytes) -> Reply:
     streamed = is_streamed(body)
-    completion = _gathered(read_events(body)) if streamed else _Completion.model_validate(load(body))
-    choice = completion.choices[0] if completion.choices else _Choice()
-    if choice.message is None:
+    completion = gathered(read_events(body)) if streamed else Completion.model_validate(load(body))
+    choice = min(completion.choices or (), key=lambda choice: choice.index, default=Choice())
+    whole = choice.message is not None and ends_well(choice.finish_reason)
+    if (error := completion.error or choice.error) and not whole:
+        raise error_within(error)
+    usage = usage_of_openai(completion.usage)
+    ending = ending_of(choice.finish_reason, usage)
+    if choice.message is None and ending != "refusal":
         raise ValueError("no choice with a message")
+    said = choice.message or Said()
     calls = tuple(
         tool_call(at, call.id, function.name, function.arguments)
-        for at, call in enumerate(choice.message.tool_calls or ())
-        for function in [call.function or _Function()]
+        for at, call in enumerate(said.tool_calls or ())
+        for function in [call.function or Function()]
     )
-    bill = completion.usage or _Bill()
-    cached = (bill.prompt_tokens_details or CacheDetails()).cached_tokens
-    refused = bool(choice.message.refusal) or choice.finish_reason == "content_filter"
-    cut = choice.finish_reason == "length"
+    text = said.refusal or text_of(said.content)
+    silent = not text.strip() and not calls
+    apart = [name for name in ("reasoning_content", "reasoning") if silent and said.raw.get(name)]
     return Reply(
-        text=choice.message.refusal or _text(choice.message.content),
+        text=text,
+        text_in=next(iter(apart), ""),
         tool_calls=calls,
-        finish=finish_of(calls, refused=refused, cut=cut),
-        usage=usage_of(bill.prompt_tokens, bill.completion_tokens, cached),
+        finish=finish_of(calls, "refusal" if said.refusal else ending),
+        usage=usage,
         simulated=(completion.system_fingerprint or "").startswith("simulated"),
+        opaque=_kept(said),
     )
-
-
-def _text(content: str | list[_Part] | None) -> str:
-    return "".join(part.text or "" for part in content) if isinstance(content, list) else content or ""
-
-
-def _gathered(events: Sequence[dict[str, Any]]) -> _Completion:
-    """The completion that a stream builds up."""
-    said = _Said()
-    calls: dict[int, _Call] = {}
-    whole = _Completion(choices=[_Choice(message=said)])
-    for event in events:
-        if event.get("error") is not None:
-            raise error_within(event["error"])
-        chunk = _Completion.model_validate(event)
-        whole.usage = chunk.usage or whole.usage
-        whole.system_fingerprint = chunk.system_fingerprint or whole.system_fingerprint
-        for choice in chunk.choices:
-            if choice.index != 0:
-                continue
-            whole.choices[0].finish_reason = choice.finish_reason or whole.choices[0].finish_reason
-            delta = choice.delta or _Said()
-            said.content = _text(said.content) + _text(delta.content)
-            said.refusal = (said.refusal or "") + (delta.refusal or "") or None
-            for piece in delta.tool_calls or ():
-                _extend(calls, piece)
-    if whole.choices[0].finish_reason is None and {} not in events:
-        raise ValueError("a stream without an end")
-    said.tool_calls = [calls[at] for at in sorted(calls)]
-    return whole
-
-
-def _extend(calls: dict[int, _Call], piece: _Call) -> None:
-    """Some servers leave the index out: then an id begins a new call, and what has none belongs to the last."""
-    place = len(calls) - (piece.id is None and bool(calls)) if piece.index is None else piece.index
-    whole = _Function(name="", arguments="")
-    call = calls.setdefault(place, _Call(function=whole))
-    call.id = piece.id or call.id
-    whole, more = call.function or whole, piece.function or _Function()
-    whole.name = f"{whole.name}{more.name or ''}"
-    if more.arguments is not None:
-        whole.arguments += as_json(more.arguments)
 
 
 def _write_broken(_: Call, status: int, message: str) -> bytes:

@@ -9,13 +9,14 @@ from etude.formats.events import dump
 
 class ServerError(Exception):
     """The server says what went wrong: with the HTTP `status` that it has, or would have had before the stream began,
-    and the server's own names (`codes`) for it."""
+    the server's own names (`codes`) for it, and all that it `said`, where that is more than the message."""
 
-    def __init__(self, status: int, message: str, codes: Iterable[str] = ()) -> None:
+    def __init__(self, status: int, message: str, codes: Iterable[str] = (), said: str = "") -> None:
         super().__init__(message)
         self.status = status
         self.message = message
         self.codes = frozenset(codes)
+        self.said = said or message
 
 
 _NO_MONEY = frozenset({"insufficient_quota", "billing_error"})
@@ -24,6 +25,14 @@ _NO_MODEL = "Invalid model name"
 _NO_CREDIT = "credit balance is too low"
 """What Anthropic says with a 400 when the account is empty."""
 
+_TOO_MANY = frozenset({420, 429})
+"""Statuses of a server that is there and asks for fewer requests."""
+_TEMPORARY = _TOO_MANY | {408, 409, 421, 423, 424, 425, 444, 449, 460, 499}
+"""Statuses below 500 that say nothing about the request: it came too late or too early, something else was locked or
+failed, or the connection ended between a proxy and the model."""
+_NOT_THERE = frozenset({404, 405, 410})
+"""Statuses of an address or a model that is wrong, or gone."""
+
 
 def as_model_error(error: ServerError, wait: float | None, *, account: str, place: str) -> ModelError:
     """What the error means for the role. The server asked to `wait` this many seconds; `account` is the hint for a
@@ -31,10 +40,10 @@ def as_model_error(error: ServerError, wait: float | None, *, account: str, plac
     status, message = error.status, error.message
     if status in (401, 402, 403) or error.codes & _NO_MONEY or _NO_CREDIT in message:
         return RejectedRole(message, hint=account)
-    if status == 404 or "model_not_found" in error.codes or (status == 400 and _NO_MODEL in message):
+    if status in _NOT_THERE or "model_not_found" in error.codes or (status == 400 and _NO_MODEL in message):
         return RejectedRole(message, hint=place, no_model=True)
-    if status in (408, 409, 429) or status >= 500:
-        return TransientError(message, retry_after=wait, rate_limited=status == 429)
+    if status in _TEMPORARY or status >= 500:
+        return TransientError(message, retry_after=wait, rate_limited=status in _TOO_MANY)
     return RejectedRequest(message)
 
 
@@ -62,7 +71,7 @@ def error_within(error: Any) -> ServerError:
     codes = [found.get("code"), found.get("type")]
     known = (code if isinstance(code, int) else _STATUSES.get(str(code)) for code in codes)
     status = next((one for one in known if one is not None and 400 <= one < 600), 500)
-    return ServerError(status, str(found.get("message")), map(str, codes))
+    return ServerError(status, str(found.get("message")), map(str, codes), dump(found).decode())
 
 
 _KINDS = {429: ("rate_limit_error", "rate_limit_exceeded"), 401: ("invalid_request_error", "invalid_api_key")}

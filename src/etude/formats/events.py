@@ -4,6 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
+_BOM = b"\xef\xbb\xbf"
+"""A mark of byte order, which some servers put before everything."""
 PIECES = 5
 """Parts that a streamed text comes in."""
 WAITING = b": waiting\n\n"
@@ -18,7 +20,7 @@ def dump(data: object) -> bytes:
 def load(body: bytes) -> Any:
     """The data in a body. Halves of characters, which JSON can spell and nothing can encode, become `?`. Raises
     ValueError: it is not JSON."""
-    data = json.loads(body)
+    data = json.loads(body.removeprefix(_BOM))
     return json.loads(dump(data)) if b"\\ud" in body.lower() else data
 
 
@@ -45,7 +47,7 @@ def pieces(text: str) -> list[str]:
 
 def is_streamed(body: bytes) -> bool:
     """The body is a stream of events. Servers that cannot stream answer with plain JSON all the same."""
-    return not body.lstrip().startswith(b"{")
+    return not body.removeprefix(_BOM).lstrip().startswith(b"{")
 
 
 def read_events(body: bytes) -> list[dict[str, Any]]:

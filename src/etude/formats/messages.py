@@ -20,12 +20,17 @@ from etude.formats.base import (
     parse_body,
     read_schema,
     tool_call,
-    usage_of,
 )
+from etude.formats.bills import as_bill, usage_of_anthropic
+from etude.formats.endings import ending_of
 from etude.formats.errors import error_within, typed_error_body
-from etude.formats.events import dump, is_streamed, load, named_event, pieces, read_events
+from etude.formats.events import dump, is_streamed, load, named_event, read_events
+from etude.formats.message_events import call_deltas, deltas_of, gathered
+from etude.formats.opaque import Entries, Kept, data_of, put_back
 from etude.formats.prompt_cache import mark_first, system_blocks
-from etude.records import ChatRequest, ImagePart, Message, Reply, TextPart, Tool, ToolCall
+from etude.records import ChatRequest, ImagePart, Message, Opaque, Reply, TextPart, Tool, ToolCall
+
+_FORM = "messages"
 
 Data = dict[str, Any]
 
@@ -37,7 +42,7 @@ class _Source(BaseModel):
     url: str = ""
 
 
-class _Block(BaseModel):
+class _Block(Kept):
     """Each type of block uses some of the fields."""
 
     type: str
@@ -138,13 +143,18 @@ def _write_turns(request: ChatRequest) -> list[Data]:
 def _write_blocks(message: Message) -> list[Data]:
     """Blank texts are refused, and say nothing."""
     content = [
-        _write_picture(part) if isinstance(part, ImagePart) else {"type": "text", "text": part.text}
+        _write_picture(part) if isinstance(part, ImagePart) else _write_text(part.text)
         for part in message.content
         if not isinstance(part, TextPart) or part.text.strip()
     ]
     if message.role == "tool":
         return [{"type": "tool_result", "tool_use_id": message.tool_call_id, "content": content}]
-    return [*content, *map(_write_call, message.tool_calls)]
+    plain = [*content, *map(_write_call, message.tool_calls)]
+    return put_back(message, data_of(message, _FORM), plain, _write_text, _write_call)
+
+
+def _write_text(text: str) -> Data:
+    return {"type": "text", "text": text}
 
 
 def _write_picture(part: ImagePart) -> Data:
@@ -213,8 +223,26 @@ def _read_turn(message: _Message) -> list[Message]:
         if block.type == "tool_use"
     )
     content = _read_content([block for block in message.content if block.type not in ("tool_result", "tool_use")])
-    said = Message(role=message.role, content=content, tool_calls=calls)
+    kept = _kept(message.content) if message.role == "assistant" else None
+    said = Message(role=message.role, content=content, tool_calls=calls, opaque=kept)
     return [*results, said] if content or calls else results
+
+
+_KNOWN = {"type", "text", "citations", "id", "name", "input", "cache_control"}
+"""Fields of texts and calls that have a place of their own, or are for one side only."""
+
+
+def _kept(blocks: Sequence[_Block]) -> Opaque | None:
+    """What the server wants back with a turn: thoughts with their signatures, what its own tools did."""
+    entries = Entries()
+    for block in blocks:
+        if block.type == "text":
+            entries.text(block.text or "", block.more(_KNOWN))
+        elif block.type == "tool_use":
+            entries.call(block.more(_KNOWN))
+        else:
+            entries.item(block.raw)
+    return entries.opaque(_FORM)
 
 
 def _read_content(content: str | Sequence[_Block] | None) -> tuple[TextPart | ImagePart, ...]:
@@ -235,35 +263,11 @@ def _read_block(block: _Block) -> tuple[TextPart | ImagePart, ...]:
     return as_text(block.text or "")
 
 
-class _Bill(BaseModel):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-
-
 class _Answer(BaseModel):
     id: str = ""
     content: list[_Block]
-    stop_reason: str | None = None
-    usage: _Bill = _Bill()
-
-
-class _Delta(BaseModel):
-    text: str = ""
-    partial_json: str = ""
-    stop_reason: str | None = None
-
-
-class _Event(BaseModel):
-    """Each type of event has some of the fields."""
-
-    type: str = ""
-    index: int = 0
-    message: _Answer | None = None
-    content_block: _Block = _Block(type="text")
-    delta: _Delta = _Delta()
-    usage: _Bill = _Bill()
+    stop_reason: Any = None
+    usage: Any = None
     error: Any = None
 
 
@@ -283,29 +287,30 @@ def _head(call: Call, reply: Reply) -> Data:
             "input_tokens": max(0, reply.usage.input_tokens - reply.usage.cached_tokens),
             "cache_creation_input_tokens": 0,
             "cache_read_input_tokens": reply.usage.cached_tokens,
-            "output_tokens": 1,
+            "output_tokens": min(1, reply.usage.output_tokens),
         },
     }
 
 
 def _write_reply(call: Call, reply: Reply) -> bytes:
     head = _head(call, reply)
-    content: list[Data] = [{"type": "text", "text": reply.text}] if reply.text else []
-    content += map(_write_call, reply.tool_calls)
     head["usage"]["output_tokens"] = reply.usage.output_tokens
-    return dump({**head, "content": content, "stop_reason": _STOPS[reply.finish]})
+    return dump({**head, "content": _write_content(reply), "stop_reason": _STOPS[reply.finish]})
+
+
+def _write_content(reply: Reply) -> list[Data]:
+    plain = [_write_text(reply.text)] if reply.text else []
+    plain += map(_write_call, reply.tool_calls)
+    return put_back(reply.turn, data_of(reply.turn, _FORM), plain, _write_text, _write_call)
 
 
 def _write_events(call: Call, reply: Reply) -> Iterator[bytes]:
     yield named_event({"type": "message_start", "message": _head(call, reply)})
-    blocks: list[tuple[Data, list[Data]]] = []
-    if reply.text:
-        texts = [{"type": "text_delta", "text": piece} for piece in pieces(reply.text)]
-        blocks.append(({"type": "text", "text": ""}, texts))
-    for tool in reply.tool_calls:
-        start = {**_write_call(tool), "input": Data()}
-        parts = [{"type": "input_json_delta", "partial_json": piece} for piece in ("", *pieces(tool.arguments))]
-        blocks.append((start, parts))
+    calls = iter(reply.tool_calls)
+    blocks = [
+        call_deltas(block, next(calls)) if block["type"] == "tool_use" else deltas_of(block)
+        for block in _write_content(reply)
+    ]
     for index, (start, deltas) in enumerate(blocks):
         yield named_event({"type": "content_block_start", "index": index, "content_block": start})
         yield _PING
@@ -319,50 +324,27 @@ def _write_events(call: Call, reply: Reply) -> Iterator[bytes]:
 
 def _read_reply(body: bytes) -> Reply:
     streamed = is_streamed(body)
-    answer = _gathered(read_events(body)) if streamed else _Answer.model_validate(load(body))
+    answer = _read_answer(gathered(read_events(body)) if streamed else load(body))
     calls = tuple(
         tool_call(at, block.id, block.name, block.input)
         for at, block in enumerate(answer.content)
         if block.type == "tool_use"
     )
-    cut = answer.stop_reason in ("max_tokens", "model_context_window_exceeded")
-    bill = answer.usage
-    parts = (bill.input_tokens, bill.cache_creation_input_tokens, bill.cache_read_input_tokens)
+    usage = usage_of_anthropic(answer.usage)
     return Reply(
         text="".join(block.text or "" for block in answer.content if block.type == "text"),
         tool_calls=calls,
-        finish=finish_of(calls, refused=answer.stop_reason == "refusal", cut=cut),
-        usage=usage_of(sum(max(0, part) for part in parts if part), bill.output_tokens, bill.cache_read_input_tokens),
+        finish=finish_of(calls, ending_of(answer.stop_reason, usage)),
+        usage=usage,
         simulated=answer.id.startswith("msg_simulated"),
+        opaque=_kept(answer.content),
     )
 
 
-def _gathered(events: Sequence[Data]) -> _Answer:
-    """The message that a stream builds up. Counts of tokens are totals: the last one holds."""
-    answer = _Answer(content=[])
-    blocks: dict[int, _Block] = {}
-    written: dict[int, str] = {}
-    for event in map(_Event.model_validate, events):
-        if event.type == "error":
-            raise error_within(event.error)
-        if event.type == "message_start" and event.message is not None:
-            answer = event.message
-        elif event.type == "content_block_start":
-            blocks[event.index] = event.content_block
-        elif event.type == "content_block_delta":
-            block = blocks.setdefault(event.index, event.content_block)
-            block.text = (block.text or "") + event.delta.text
-            written[event.index] = written.get(event.index, "") + event.delta.partial_json
-        elif event.type == "message_delta":
-            answer.stop_reason = event.delta.stop_reason or answer.stop_reason
-            answer.usage = answer.usage.model_copy(update=event.usage.model_dump(exclude_none=True))
-        elif event.type == "message_stop":
-            for index, text in written.items():
-                if text:
-                    blocks[index].input = as_data(text)
-            answer.content = [blocks[index] for index in sorted(blocks)]
-            return answer
-    raise ValueError("a stream without an end")
+def _read_answer(body: Any) -> _Answer:
+    if error := as_bill(body).get("error"):
+        raise error_within(error)
+    return _Answer.model_validate(body)
 
 
 _PING = named_event({"type": "ping"})

@@ -8,10 +8,10 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from etude.config import ModelSection, merge
 from etude.formats.base import (
-    CacheDetails,
     Call,
     Format,
     SchemaForm,
+    as_json,
     as_text,
     finish_of,
     forced_tool,
@@ -22,11 +22,16 @@ from etude.formats.base import (
     parse_body,
     read_schema,
     tool_call,
-    usage_of,
 )
+from etude.formats.bills import usage_of_openai
+from etude.formats.endings import Ending, ending_of
 from etude.formats.errors import error_body, error_within
-from etude.formats.events import WAITING, dump, is_streamed, load, named_event, pieces, read_events
-from etude.records import ChatRequest, ImagePart, Message, Reply, TextPart, Tool, ToolCall
+from etude.formats.events import WAITING, dump, is_streamed, load, named_event
+from etude.formats.opaque import Entries, Kept, data_of, put_back
+from etude.formats.response_events import events_of, last_state
+from etude.records import ChatRequest, ImagePart, Message, Reply, TextPart, Tool, ToolCall, Usage
+
+_FORM = "responses"
 
 
 class _Part(BaseModel):
@@ -36,7 +41,7 @@ class _Part(BaseModel):
     image_url: str | None = None
 
 
-class _Item(BaseModel):
+class _Item(Kept):
     """A message, a call, a result or something else: each uses some of the fields."""
 
     type: str = "message"
@@ -45,7 +50,7 @@ class _Item(BaseModel):
     call_id: str = ""
     name: str = ""
     namespace: str | None = None
-    arguments: str = ""
+    arguments: Any = ""
     input: Any = ""
     output: Any = None
 
@@ -82,8 +87,16 @@ class _Body(BaseModel):
     stream: bool | None = None
 
 
-def write_request(model: str, request: ChatRequest, settings: ModelSection) -> dict[str, Any]:
-    """The body of a request. Nothing is kept at the server."""
+ENCRYPTED = "reasoning.encrypted_content"
+"""Asks for thoughts in a form that can be sent back, since the server keeps nothing: models that think demand them
+between the calls of tools."""
+
+
+def write_request(
+    model: str, request: ChatRequest, settings: ModelSection, *, thoughts: bool = True
+) -> dict[str, Any]:
+    """The body of a request. Nothing is kept at the server. Without `thoughts` it is not asked for them in a form
+    that can be sent back, which models that have none may refuse."""
     body: dict[str, Any] = {
         "model": model,
         "input": [item for message in request.messages for item in _write_items(message)],
@@ -100,6 +113,7 @@ def write_request(model: str, request: ChatRequest, settings: ModelSection) -> d
         body["text"] = {"format": {"type": "json_schema", **schema}}
     if request.tools:
         body["tools"] = [{"type": "function", **tool.model_dump(), "strict": False} for tool in request.tools]
+        body |= {"include": [ENCRYPTED]} if thoughts else {}
     if request.forced_tool is not None:
         body["tool_choice"] = {"type": "function", "name": request.forced_tool}
     return merge(body, settings.extra_body)
@@ -118,7 +132,12 @@ def _write_items(message: Message) -> list[dict[str, Any]]:
             for part in message.content
         ]
     said = [{"role": message.role, "content": content}] if message.content else []
-    return [*said, *map(_write_call, message.tool_calls)]
+    plain = [*said, *map(_write_call, message.tool_calls)]
+    return put_back(message, data_of(message, _FORM), plain, _write_text, _write_call)
+
+
+def _write_text(text: str) -> dict[str, Any]:
+    return {"role": "assistant", "content": text}
 
 
 def _write_call(call: ToolCall) -> dict[str, Any]:
@@ -168,23 +187,33 @@ def _in(space: str | None, named: _Tool | _Item) -> str:
     return f"{space}__{named.name}" if space else named.name
 
 
+_REFERENCE = "item_reference"
+"""Stands for something that the server of another conversation keeps."""
 _CALLS = ("function_call", "custom_tool_call")
+_KNOWN = {"type", "role", "content", "call_id", "name", "namespace", "arguments", "input", "id", "status"}
+"""Fields of messages and calls that have a place of their own, or are for the client."""
 _RESULTS = ("function_call_output", "custom_tool_call_output")
 
 
 def _read_item(item: _Item) -> list[Message]:
-    """The message of an item. Thoughts, and calls of the server's own tools, are none."""
-    if item.type in _CALLS:
-        arguments = item.arguments if item.type == "function_call" else json.dumps({"input": item.input})
-        call = ToolCall(id=item.call_id, name=_in(item.namespace, item), arguments=arguments)
-        return [Message(role="assistant", tool_calls=(call,))]
+    """The message of an item. Thoughts, and calls of the server's own tools, are turns that say nothing."""
+    entries = Entries()
     if item.type in _RESULTS:
         return [Message(role="tool", content=_read_result(item.output), tool_call_id=item.call_id)]
+    if item.type in _CALLS:
+        arguments = item.arguments if item.type == "function_call" else json.dumps({"input": item.input})
+        call = ToolCall(id=item.call_id, name=_in(item.namespace, item), arguments=as_json(arguments))
+        entries.call(item.more(_KNOWN))
+        return [Message(role="assistant", tool_calls=(call,), opaque=entries.opaque(_FORM))]
+    if item.type == _REFERENCE:
+        return []
     if item.type != "message":
-        return []
+        entries.item(item.raw)
+        return [Message(role="assistant", opaque=entries.opaque(_FORM))]
     content = _read_content(item.content)
-    if item.role == "assistant" and not content:
-        return []
+    if item.role == "assistant":
+        entries.text("".join(part.text for part in content if isinstance(part, TextPart)), item.more(_KNOWN))
+        return [Message(role="assistant", content=content, opaque=entries.opaque(_FORM))] if content else []
     return [Message(role="system" if item.role == "developer" else item.role, content=content)]
 
 
@@ -209,32 +238,28 @@ class _Reason(BaseModel):
     reason: str | None = None
 
 
-class _Bill(BaseModel):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    input_tokens_details: CacheDetails | None = None
-
-
 class _Response(BaseModel):
     id: str = ""
-    status: str | None = None
+    status: Any = None
     error: Any = None
     incomplete_details: _Reason | None = None
     output: list[_Item]
-    usage: _Bill | None = None
+    usage: Any = None
 
 
 def _write_output(call: Call, reply: Reply) -> list[dict[str, Any]]:
-    items: list[dict[str, Any]] = []
-    if reply.text or not reply.tool_calls:
-        part: dict[str, Any] = {"type": "output_text", "text": reply.text, "annotations": [], "logprobs": []}
+    def said(text: str) -> dict[str, Any]:
+        part: dict[str, Any] = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
         message = {"type": "message", "id": f"msg_{call.id}", "role": "assistant", "status": "completed"}
-        items.append({**message, "content": [part]})
-    items += [
-        {**_write_call(tool), **_place_of(call, tool), "id": f"fc_{call.id}_{place}", "status": "completed"}
-        for place, tool in enumerate(reply.tool_calls)
-    ]
-    return items
+        return {**message, "content": [part]}
+
+    def called(tool: ToolCall) -> dict[str, Any]:
+        place = reply.tool_calls.index(tool)
+        return {**_write_call(tool), **_place_of(call, tool), "id": f"fc_{call.id}_{place}", "status": "completed"}
+
+    plain = [said(reply.text)] if reply.text or not reply.tool_calls else []
+    plain += map(called, reply.tool_calls)
+    return put_back(reply.turn, data_of(reply.turn, _FORM), plain, said, called)
 
 
 def _place_of(call: Call, tool: ToolCall) -> dict[str, str]:
@@ -288,85 +313,45 @@ def _write_reply(call: Call, reply: Reply) -> bytes:
 
 
 def _write_events(call: Call, reply: Reply) -> Iterator[bytes]:
-    whole = _response(call, reply)
-    head = _head(call, maker(reply))
-    events: list[dict[str, Any]] = [
-        {"type": "response.created", "response": head},
-        {"type": "response.in_progress", "response": head},
-    ]
-    for index, item in enumerate(whole["output"]):
-        hollow: dict[str, Any] = {"content": []} if item["type"] == "message" else {"arguments": ""}
-        begun = {**item, **hollow, "status": "in_progress"}
-        events.append({"type": "response.output_item.added", "output_index": index, "item": begun})
-        place = {"item_id": item["id"], "output_index": index}
-        events += _text_events(place, item) if item["type"] == "message" else _call_events(place, item)
-        events.append({"type": "response.output_item.done", "output_index": index, "item": item})
-    events.append({"type": f"response.{whole['status']}", "response": whole})
-    for number, event in enumerate(events):
-        yield named_event({**event, "sequence_number": number})
-
-
-def _text_events(place: dict[str, Any], item: dict[str, Any]) -> list[dict[str, Any]]:
-    part = item["content"][0]
-    place = {**place, "content_index": 0}
-    deltas: list[dict[str, Any]] = [
-        {"type": "response.output_text.delta", **place, "delta": piece, "logprobs": []}
-        for piece in pieces(part["text"])
-    ]
-    return [
-        {"type": "response.content_part.added", **place, "part": {**part, "text": ""}},
-        *deltas,
-        {"type": "response.output_text.done", **place, "text": part["text"], "logprobs": []},
-        {"type": "response.content_part.done", **place, "part": part},
-    ]
-
-
-def _call_events(place: dict[str, Any], item: dict[str, Any]) -> list[dict[str, Any]]:
-    arguments = item["arguments"]
-    deltas = [
-        {"type": "response.function_call_arguments.delta", **place, "delta": piece} for piece in pieces(arguments)
-    ]
-    done = {"type": "response.function_call_arguments.done", **place, "name": item["name"], "arguments": arguments}
-    return [*deltas, done]
+    return events_of(_response(call, reply), _head(call, maker(reply)))
 
 
 def _read_reply(body: bytes) -> Reply:
-    response = _Response.model_validate(_last_state(body) if is_streamed(body) else load(body))
-    if response.error is not None:
+    response = _Response.model_validate(last_state(body) if is_streamed(body) else load(body))
+    if response.error:
         raise error_within(response.error)
-    parts = [
-        part
-        for item in response.output
-        if item.type == "message" and isinstance(item.content, list)
-        for part in item.content
-    ]
-    calls = tuple(
-        tool_call(at, item.call_id, item.name, item.arguments)
-        for at, item in enumerate(item for item in response.output if item.type == "function_call")
-    )
-    why = response.incomplete_details.reason if response.incomplete_details is not None else None
-    refused = why == "content_filter" or any(part.type == "refusal" for part in parts)
-    cut = response.status == "incomplete" or why is not None
-    bill = response.usage or _Bill()
-    cached = (bill.input_tokens_details or CacheDetails()).cached_tokens
+    usage = usage_of_openai(response.usage)
+    calls: list[ToolCall] = []
+    texts: list[str] = []
+    refused = False
+    entries = Entries()
+    for item in response.output:
+        if item.type == "function_call":
+            calls.append(tool_call(len(calls), item.call_id, item.name, item.arguments))
+            entries.call(item.more(_KNOWN))
+        elif item.type == "message":
+            parts = item.content if isinstance(item.content, list) else []
+            texts.append("".join(part.text or part.refusal or "" for part in parts))
+            entries.text(texts[-1], item.more(_KNOWN))
+            refused = refused or any(part.type == "refusal" for part in parts)
+        else:
+            entries.item(item.raw)
     return Reply(
-        text="".join(part.text or part.refusal or "" for part in parts),
-        tool_calls=calls,
-        finish=finish_of(calls, refused=refused, cut=cut),
-        usage=usage_of(bill.input_tokens, bill.output_tokens, cached),
+        text="".join(texts),
+        tool_calls=tuple(calls),
+        finish=finish_of(calls, "refusal" if refused else _ending(response, usage)),
+        usage=usage,
         simulated=response.id.startswith("resp_simulated"),
+        opaque=entries.opaque(_FORM),
     )
 
 
-def _last_state(body: bytes) -> Any:
-    """The last event of a stream holds the whole response."""
-    for event in reversed(read_events(body)):
-        kind = event.get("type")
-        if kind in ("response.completed", "response.incomplete", "response.failed"):
-            return event.get("response")
-        if kind == "error":
-            raise error_within(event.get("error", event))
-    raise ValueError("a stream without an end")
+def _ending(response: _Response, usage: Usage) -> Ending:
+    """How a response ended: one that is incomplete says why, or was cut off."""
+    why = response.incomplete_details.reason if response.incomplete_details is not None else None
+    if why or response.status == "incomplete":
+        return ending_of(why or "length", usage)
+    return ending_of(response.status, usage)
 
 
 def _write_broken(call: Call, status: int, message: str) -> bytes:

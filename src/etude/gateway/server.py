@@ -220,7 +220,7 @@ async def _body(request: "Request", session: GatewaySession) -> bytes:
         async for chunk in request.stream():
             body += chunk
             session.reading += len(chunk)
-            if not session.has_room():
+            if not await session.wait_for_room():
                 raise BadBody(f"the body is longer than {MOST_BYTES} bytes, or than what others have left of them")
         return bytes(body)
     finally:

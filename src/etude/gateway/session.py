@@ -2,12 +2,14 @@
 
 import asyncio
 import secrets
+from collections.abc import Callable
 from contextvars import copy_context
 from pathlib import Path
 
 from etude.errors import BoundaryError, EtudeError, InputError, RejectedRequest
+from etude.gateway.memory import Memory
 from etude.protocols import ChatModel
-from etude.records import ChatRequest, Message, Record, Reply, TextPart, Usage
+from etude.records import ChatRequest, Message, Record, Reply, Usage
 
 HUNG_UP = 499
 """Status of a request that its program no longer waited for when the answer came."""
@@ -15,7 +17,10 @@ REFUSED = 400
 """Status that programs do not ask again after."""
 ENDED = "the attempt has ended"
 MOST_AT_ONCE = 64
-"""Requests of one attempt under way at the same time, those too that the program no longer waits for."""
+"""Requests of one attempt under way at the same time, those too that the program no longer waits for. Further ones
+wait for their turn."""
+MOST_HELD = 1024
+"""Requests of one attempt that are under way or wait for it. No program has a use for so many; they take memory."""
 MOST_BYTES = 64 * 2**20
 """Longest request, and all of one attempt together: those that are being read, and those under way."""
 MOST_REJECTED = 20
@@ -31,6 +36,10 @@ class Exchange(Record):
     """How the reply ended, as `Reply.finish`."""
     usage: Usage = Usage()
     error: str = ""
+
+
+class _Dropped(EtudeError):
+    """The program hung up before the request was sent."""
 
 
 class Turn:
@@ -89,9 +98,11 @@ class GatewaySession:
         self.conversation: tuple[Message, ...] = ()
         """The longest request, the later one of equals, and the reply to it."""
         self._context = copy_context()
+        self._memory = Memory()
         self._model = model
         self._calls = calls
         self._begun = 0
+        self._places = asyncio.Semaphore(MOST_AT_ONCE)
         self._turns: set[Turn] = set()
         self._fatal: EtudeError | None = None
         self._rejected: EtudeError | None = None
@@ -131,16 +142,22 @@ class GatewaySession:
             self.exhausted = True
             self.failed.set()
             return f"the attempt has used up its {self._calls} model requests"
-        if len(self._turns) >= MOST_AT_ONCE or not self.has_room(size):
+        if len(self._turns) >= MOST_HELD or not self.has_room(size):
             return f"{len(self._turns)} model requests of the attempt are under way already"
         return ""
 
+    async def wait_for_room(self) -> bool:
+        """Whether what is being read may be held, at the latest when nothing else is under way."""
+        while not self.has_room() and self._turns and not self._ended:
+            await asyncio.wait({turn.over for turn in self._turns}, return_when=asyncio.FIRST_COMPLETED)
+        return self.has_room()
+
     def ask(self, request: ChatRequest, size: int = 0) -> Turn:
         """Send a request to the model. Only when `refusal` is empty and the session has not ended."""
-        request = request.model_copy(update={"seed": self._seed})
+        request = self._memory.recall(request.model_copy(update={"seed": self._seed}))
         self._begun += 1
         # In the context of the attempt: the server's is that of whichever attempt began first.
-        asked = asyncio.create_task(self._model.complete(request), context=self._context.copy())
+        asked = asyncio.create_task(self._in_turn(request, lambda: turn.hung_up), context=self._context.copy())
         turn = Turn(asked, size)
         self._turns.add(turn)
 
@@ -160,6 +177,14 @@ class GatewaySession:
         turn.task.add_done_callback(done)
         return turn
 
+    async def _in_turn(self, request: ChatRequest, hung_up: Callable[[], bool]) -> Reply:
+        """The answer, once few enough others are under way. Raises _Dropped: nobody waits for it any more."""
+        async with self._places:
+            if hung_up():
+                self._begun -= 1
+                raise _Dropped("the program has hung up")
+            return await self._model.complete(request)
+
     def unreadable(self, error: InputError) -> None:
         """Note a request that could not be read."""
         self._reject(error)
@@ -176,7 +201,7 @@ class GatewaySession:
     def _failure(self, task: asyncio.Task[Reply]) -> EtudeError | None:
         """What the end of a request means for the session: nothing more once that has ended itself."""
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
-        if self._ended:
+        if self._ended or isinstance(error, _Dropped):
             return None
         if error is None:
             self._rejected, self._rejections = None, 0
@@ -191,11 +216,10 @@ class GatewaySession:
 
     def _keep(self, request: ChatRequest, reply: Reply) -> None:
         self.simulated = self.simulated or reply.simulated
+        self._memory.keep(reply.turn)
         if len(request.messages) + 1 < len(self.conversation):
             return
-        content = (TextPart(text=reply.text),) if reply.text else ()
-        said = Message(role="assistant", content=content, tool_calls=reply.tool_calls)
-        self.conversation = (*request.messages, said)
+        self.conversation = tuple(message.shown for message in (*request.messages, reply.turn))
 
     async def end(self) -> None:
         """Cancel what is under way, and wait until it has ended."""

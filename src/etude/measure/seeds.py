@@ -14,6 +14,7 @@ from etude.files import unwritable, write_atomically
 from etude.intervals import t_interval
 from etude.records import Metric, Record
 from etude.records.summary import Interval, Summary
+from etude.store.run import plain_name
 from etude.trainer import Trainer
 from etude.workbench import Given, takes_given
 
@@ -95,6 +96,8 @@ async def atrain_seeds(config: TrainConfig, seeds: Sequence[int], **given: Unpac
         raise ConfigError(
             f"seeds = {list(seeds)!r} must be one seed or several different ones", hint="as in [1, 2, 3]"
         )
+    for seed in seeds:
+        plain_name(_seeded(config, seed).run.name, "run.name")
     summaries: dict[int, Summary] = {}
     for number, seed in enumerate(seeds):
         if summaries:

@@ -1,7 +1,6 @@
 """Verify a skill: what a run says about its lines, recomputed from its journal without a call."""
 
 import json
-import sqlite3
 import tempfile
 from collections.abc import Iterator
 from difflib import SequenceMatcher
@@ -76,14 +75,9 @@ async def averify_skill(
     was_stopped = summary is None or bool(summary.get("stopped"))
     with tempfile.TemporaryDirectory() as place:
         copy = Path(place) / config.run.name / JOURNAL
-        try:
-            _copy(folder / JOURNAL, copy)
-            problems = ([] if said is None else _changed_facts(said, copy, folder)) or _damaged(copy)
-            again = None if problems else await _replayed(config, Path(place), given)
-        except sqlite3.DatabaseError as error:
-            raise DataError(
-                f"journal {str(folder / JOURNAL)!r} is damaged: {error}", hint="restore the file"
-            ) from error
+        _copy(folder / JOURNAL, copy)
+        problems = ([] if said is None else _changed_facts(said, copy, folder)) or _damaged(copy)
+        again = None if problems else await _replayed(config, Path(place), given)
     if again is not None:
         said = said or again.provenance
         gap = again.stopped and not was_stopped

@@ -4,22 +4,27 @@ from etude.config import ModelSection
 from etude.errors import ConfigError, did_you_mean
 from etude.models.keys import used_key_variable
 from etude.models.prices import price_of
+from etude.models.wrappers.fitted import Fitted
 from etude.models.wrappers.journaled import Journaled
 from etude.models.wrappers.limited import Limited
 from etude.models.wrappers.metered import Metered
+from etude.models.wrappers.resending import Resending
 from etude.models.wrappers.retrying import Retrying
 from etude.models.wrappers.structured import Structured
 from etude.protocols import ChatModel
 from etude.registry import find, names
 
 __all__ = [
+    "Fitted",
     "Journaled",
     "Limited",
     "Metered",
+    "Resending",
     "Retrying",
     "Structured",
     "answered_by_hand",
     "build_model",
+    "own_class",
     "price_of",
     "used_key_variable",
 ]
@@ -27,7 +32,7 @@ __all__ = [
 
 def build_model(settings: ModelSection) -> ChatModel:
     """The bare model that `settings.model` names: `provider:name`, where the provider is a built-in, an entry point
-    or an import path `package.module:Class`. It is made as `Class(name, settings)`.
+    or an import path `module:Class`. It is made as `Class(name, settings)`.
     Raises ConfigError: no colon, no name, an unknown provider, or what the provider itself refuses."""
     provider, name = _split(settings.model)
     return find("models", provider)(name, settings)
@@ -38,12 +43,21 @@ def answered_by_hand(settings: ModelSection) -> bool:
     return getattr(find("models", _split(settings.model)[0]), "answered_by_hand", False)
 
 
+def own_class(model: str) -> str:
+    """The import path of a class of the user's own, as in `mymodule:Class:name` or `package.module:Class:name`; empty
+    where a model is not named so. A module without a dot needs a capital letter behind it: `ollama:llama3:8b` is the
+    name of a model."""
+    module, _, rest = model.partition(":")
+    attribute, colon, _ = rest.partition(":")
+    imported = "." in module or (module.isidentifier() and attribute.isidentifier() and attribute[0].isupper())
+    return f"{module}:{attribute}" if colon and imported and module not in names("models") else ""
+
+
 def _split(model: str) -> tuple[str, str]:
-    provider, _, name = model.partition(":")
     known = names("models")
-    if provider not in known and "." in provider and ":" in name:
-        attribute, _, name = name.partition(":")
-        provider = f"{provider}:{attribute}"
+    provider, _, name = model.partition(":")
+    if own := own_class(model):
+        provider, name = own, model.removeprefix(f"{own}:")
     elif provider not in known:
         hint = f"write it as provider:name; {did_you_mean(provider, known)}"
         if not name:

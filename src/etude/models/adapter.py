@@ -1,6 +1,7 @@
 """Further providers (Gemini, Bedrock, Mistral, Groq, ...) through one adapter: the models of pydantic-ai."""
 
 import asyncio
+import json
 import os
 import re
 from importlib.util import find_spec
@@ -12,6 +13,7 @@ from etude.formats.errors import ServerError, as_model_error
 from etude.models.adapter_checks import check_thinking, make_model, takes
 from etude.models.adapter_messages import model_messages, parameters, read_reply
 from etude.models.base import ProviderModel, check_headers, shorten
+from etude.models.refused import PARAMETERS, Sending
 from etude.records import ChatRequest, Reply
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ class AdapterModel(ProviderModel):
     pydantic-ai or the provider's package is not installed, the name is unknown, a key is missing, a header cannot be
     sent, the effort is unknown, the model has no such thinking, or a setting of another provider is given."""
 
+    can_leave_out = frozenset(PARAMETERS) - {"max_output_tokens"}
+
     def __init__(self, name: str, settings: ModelSection, model: "Model | None" = None) -> None:
         if find_spec("pydantic_ai") is None:
             raise not_installed(f"adapter:{name}", "the package 'pydantic-ai-slim'", "providers")
@@ -41,7 +45,7 @@ class AdapterModel(ProviderModel):
         self._given = model
         self._spare: Model | None = self._make()
         check_thinking(self.name, self._spare, settings)
-        self._sends_seed = settings.send_seed and takes(self._spare, "seed")
+        self._takes_seed = takes(self._spare, "seed")
         self._entered: Model | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self.endpoint = self._secrets.hide(self._spare.base_url or "")
@@ -50,16 +54,18 @@ class AdapterModel(ProviderModel):
         from pydantic_ai import exceptions
 
         model = await self._of_this_loop()
+        sending = self._sending
+        request = sending.fit(request)
         if request.response_schema is not None and not model.profile.get("supports_json_schema_output"):
             raise RejectedRequest(f"{self._model} takes no JSON schema")
         try:
             async with asyncio.timeout(self._settings.timeout):
-                response = await self._ask(model, request)
+                response = await self._ask(model, request, sending.settings)
         except (TimeoutError, exceptions.ModelRequestTimeout, exceptions.ModelTimeoutError):
             message = f"no answer within {self._settings.timeout:g} seconds"
             raise TransientError(message, unreachable=True) from None
         except exceptions.ModelAPIError as error:
-            raise self._model_error(error) from None
+            raise self._model_error(error, sending, request) from None
         except exceptions.ContentFilterError as error:
             return Reply(text=str(error), finish="refusal")
         except exceptions.UnexpectedModelBehavior as error:
@@ -68,30 +74,29 @@ class AdapterModel(ProviderModel):
             raise RejectedRequest(self._short(str(error))) from None
         return read_reply(response)
 
-    async def _ask(self, model: "Model", request: ChatRequest) -> "ModelResponse":
+    async def _ask(self, model: "Model", request: ChatRequest, given: ModelSection) -> "ModelResponse":
         from pydantic_ai.direct import model_request, model_request_stream
 
         arguments: dict[str, Any] = {
             "messages": model_messages(request),
-            "model_settings": self._model_settings(model, request),
+            "model_settings": self._model_settings(model, request, given),
             "model_request_parameters": parameters(request),
         }
-        if not self._settings.stream:
+        if not given.stream:
             return await model_request(model, **arguments)
         async with model_request_stream(model, **arguments) as stream:
             async for _ in stream:
                 pass
         return stream.get()
 
-    def _model_settings(self, model: "Model", request: ChatRequest) -> dict[str, Any]:
-        given = self._settings
+    def _model_settings(self, model: "Model", request: ChatRequest, given: ModelSection) -> dict[str, Any]:
         effort = given.reasoning_effort
         thinking = False if given.thinking == "off" else True if given.thinking == "on" and effort is None else effort
         wanted: dict[str, Any] = {
             "max_tokens": given.max_output_tokens,
             "temperature": given.temperature,
             "top_p": given.top_p,
-            "seed": request.seed if self._sends_seed else None,
+            "seed": request.seed if given.send_seed and self._takes_seed else None,
             "thinking": thinking,
             "extra_headers": given.headers or None,
             "extra_body": given.extra_body or None,
@@ -102,7 +107,7 @@ class AdapterModel(ProviderModel):
         }
         return {key: value for key, value in wanted.items() if value is not None}
 
-    def _model_error(self, error: Any) -> ModelError:
+    def _model_error(self, error: Any, sending: Sending, request: ChatRequest) -> ModelError:
         from pydantic_ai import exceptions
 
         message = self._short(str(error))
@@ -110,9 +115,10 @@ class AdapterModel(ProviderModel):
         if isinstance(error, exceptions.ModelQuotaExceededError):
             return RejectedRole(message, hint=account)
         if isinstance(error, exceptions.ModelHTTPError):
-            failure = ServerError(error.status_code, message)
+            failure = ServerError(error.status_code, message, said=_said(error))
             place = f"check the model name {self._model!r}"
-            return as_model_error(failure, error.retry_after, account=account, place=place)
+            refused = self._refused(failure, message, sending, request)
+            return refused or as_model_error(failure, error.retry_after, account=account, place=place)
         # Older versions have no class for all rejections.
         rejected: Any = getattr(exceptions, "ModelRequestRejectedError", exceptions.ModelContextWindowExceededError)
         if isinstance(error, rejected):
@@ -163,3 +169,8 @@ class AdapterModel(ProviderModel):
 
     def _short(self, message: str) -> str:
         return shorten(self._secrets.hide(re.sub(r"\s+", " ", message)))
+
+
+def _said(error: Any) -> str:
+    """The body of an error, as JSON where it is data."""
+    return error.body if isinstance(error.body, str) else json.dumps(error.body, default=str)

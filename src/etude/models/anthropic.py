@@ -9,6 +9,7 @@ from etude.config import ModelSection
 from etude.errors import ConfigError, not_installed
 from etude.formats import MESSAGES
 from etude.models.keys import Key
+from etude.models.refused import PARAMETERS
 from etude.models.sdk import SdkModel
 from etude.records import ChatRequest
 
@@ -23,6 +24,8 @@ class AnthropicModel(SdkModel):
     Anthropic's servers ignore. The system text is marked for the prompt cache, and so is a large text that opens a
     longer conversation. Raises ConfigError: the SDK is not installed, the address is not a URL, Anthropic's own
     server is meant and no key is set, a header cannot be sent, or a setting of another provider is given."""
+
+    can_leave_out = frozenset(PARAMETERS) - {"seed", "max_output_tokens"}
 
     def __init__(self, name: str, settings: ModelSection) -> None:
         if find_spec("anthropic") is None:
@@ -45,8 +48,8 @@ class AnthropicModel(SdkModel):
 
         return anthropic.AsyncAnthropic(**settings)
 
-    async def _send(self, client: Any, request: ChatRequest) -> bytes:
+    async def _send(self, client: Any, request: ChatRequest, settings: ModelSection) -> bytes:
         import anthropic
 
-        body = MESSAGES.write_request(self._model, request, self._settings, native=anthropic.transform_schema)
-        return await self._post(client, f"/v1{MESSAGES.path}", body, self._seed_header(request))
+        body = MESSAGES.write_request(self._model, request, settings, native=anthropic.transform_schema)
+        return await self._post(client, f"/v1{MESSAGES.path}", body, self._seed_header(request, settings))

@@ -5,14 +5,18 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from etude.config import ModelSection
-from etude.errors import ConfigError
+from etude.errors import ConfigError, RejectedRequest
+from etude.formats.errors import ServerError
 from etude.models.keys import secrets_of
+from etude.models.refused import PARAMETERS, Refusal, Sending, advice, read_refusal
 from etude.protocols import ChatModel
-from etude.records import canonical
+from etude.records import ChatRequest, canonical
 from etude.secret_values import Secrets
 
 _NO_NAME = re.compile(r"[^A-Za-z0-9!#$%&'*+.^_`|~-]")
 _NO_VALUE = re.compile(r"[^\x20-\x7e]")
+_ABOUT_REQUEST = frozenset({400, 422, 500, 501})
+"""Statuses of servers that do not take a parameter: some of them fail over it."""
 LONGEST_QUOTE = 500
 """Characters of a provider's answer in an error message."""
 
@@ -20,10 +24,14 @@ LONGEST_QUOTE = 500
 class ProviderModel(ChatModel):
     """A model made from its settings. Its name is what a person calls it, with its provider."""
 
+    can_leave_out: frozenset[str] = frozenset(PARAMETERS)
+    """The parameters that its interface has and can do without."""
+
     def __init__(self, name: str, settings: ModelSection, secrets: Secrets | None = None) -> None:
         self.name = name
         self.secrets = self._secrets = secrets_of(settings) if secrets is None else secrets
         self._settings = settings
+        self._sending = Sending(settings, settings)
 
     def fingerprint(self) -> str:
         return self._fingerprint
@@ -37,6 +45,27 @@ class ProviderModel(ChatModel):
     @property
     def max_output_tokens(self) -> int:
         return self._settings.max_output_tokens
+
+    def leave_out(self, parameter: str) -> str:
+        if parameter not in self.can_leave_out - self._sending.left_out:
+            return ""
+        self._sending = self._sending.without(parameter)
+        return self._sending.told(parameter)
+
+    def _refused(
+        self, error: ServerError, text: str, sending: Sending, request: ChatRequest
+    ) -> RejectedRequest | None:
+        """The error where a server complains of parameters of a request that was sent so."""
+        if error.status not in _ABOUT_REQUEST:
+            return None
+        found = read_refusal(error.said, sending, request, self.can_leave_out)
+        if error.status >= 500 and not found.curable:  # it may fail for any reason
+            return None
+        if found == Refusal():
+            return None
+        parameters, curable = found
+        hint = advice(parameters, refused=curable)
+        return RejectedRequest(text, hint=hint, parameters=parameters, curable=curable)
 
 
 def shorten(text: str, longest: int = LONGEST_QUOTE) -> str:

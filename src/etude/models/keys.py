@@ -130,6 +130,6 @@ def _from_environment(variable: str, other: str, *, needed: bool) -> str:
 
 def _words(command: str) -> list[str]:
     try:
-        return shlex.split(command)
+        return [os.path.expanduser(word) for word in shlex.split(command)]
     except ValueError as error:
         raise ConfigError(f"api_key_command = {command!r}: {error}", hint="quote it as in a shell") from None

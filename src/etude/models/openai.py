@@ -11,10 +11,13 @@ from etude.config import ModelSection
 from etude.errors import ConfigError
 from etude.formats import CHAT, RESPONSES
 from etude.models.keys import Key
+from etude.models.refused import LIMITS, PARAMETERS, Sending
 from etude.models.sdk import CONNECT_SECONDS, SdkModel, shown_address
 from etude.records import ChatRequest
 
 OPENAI = "https://api.openai.com/v1"
+_NOT_IN_RESPONSES = frozenset({"seed", "thinking", "max_output_tokens"})
+"""What that interface does not have, and the limit, which has no other name there."""
 
 
 class OpenAIInterface(SdkModel):
@@ -28,8 +31,11 @@ class OpenAIInterface(SdkModel):
         self, provider: str, name: str, settings: ModelSection, base_url: str, key: Key, *, at_openai: bool
     ) -> None:
         super().__init__(provider, name, settings, base_url, key, RESPONSES if settings.api == "responses" else CHAT)
+        self.can_leave_out = frozenset(PARAMETERS) - (_NOT_IN_RESPONSES if settings.api == "responses" else set())
         # OpenAI's reasoning models refuse `max_tokens`, most compatible servers know nothing else.
-        self._limit = "max_completion_tokens" if at_openai else "max_tokens"
+        if at_openai and settings.api == "chat" and not LIMITS & settings.extra_body.keys():
+            body = {**settings.extra_body, "max_completion_tokens": settings.max_output_tokens}
+            self._sending = Sending(settings, settings.model_copy(update={"extra_body": body}))
         if settings.thinking is not None and (at_openai or settings.api == "responses"):
             where = "OpenAI's own models have" if at_openai else "api = 'responses' has"
             raise ConfigError(
@@ -67,11 +73,11 @@ class OpenAIInterface(SdkModel):
             return ""
         return f"set base_url: {shown_address(below)}, where this server has its interface"
 
-    async def _send(self, client: Any, request: ChatRequest) -> bytes:
+    async def _send(self, client: Any, request: ChatRequest, settings: ModelSection) -> bytes:
         if self._format is RESPONSES:
-            body = RESPONSES.write_request(self._model, request, self._settings)
-            return await self._post(client, RESPONSES.path, body, self._seed_header(request))
-        body = CHAT.write_request(self._model, request, self._settings, limit=self._limit)
+            body = RESPONSES.write_request(self._model, request, settings, thoughts=not self._bare)
+            return await self._post(client, RESPONSES.path, body, self._seed_header(request, settings))
+        body = CHAT.write_request(self._model, request, settings)
         return await self._post(client, CHAT.path, body, {})
 
 

@@ -8,7 +8,7 @@ import math
 import re
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -19,10 +19,12 @@ from urllib.parse import urlsplit
 
 from etude.config import ModelSection
 from etude.errors import ConfigError, ModelError, RejectedRequest, RejectedRole, TransientError
-from etude.formats import Format
+from etude.formats import RESPONSES, Format
 from etude.formats.errors import ServerError, as_model_error
+from etude.formats.opaque import bare, names_of
 from etude.models.base import ProviderModel, check_headers, shorten
 from etude.models.keys import Key
+from etude.models.refused import Sending
 from etude.records import ChatRequest, Reply
 
 CONNECT_SECONDS = 4.0
@@ -86,6 +88,8 @@ class SdkModel(ProviderModel):
         self._clients: Clients | None = None
         self._forms: Counter[str] = Counter()
         """How often the server failed where it was asked for a form that it has never answered in."""
+        self._bare = False
+        """The server refuses what it wrote itself: turns go back without their opaque parts."""
         self._answered_in: set[str] = set()
 
     @abstractmethod
@@ -97,17 +101,19 @@ class SdkModel(ProviderModel):
         """A new client with settings that both SDKs take."""
 
     @abstractmethod
-    async def _send(self, client: Any, request: ChatRequest) -> bytes:
-        """The whole body of the answer, streamed or not."""
+    async def _send(self, client: Any, request: ChatRequest, settings: ModelSection) -> bytes:
+        """The whole body of the answer, streamed or not, to a request with these settings."""
 
     async def complete(self, request: ChatRequest) -> Reply:
         sdk = cast(Any, self._sdk())
         key = await self._key.renewed()
+        sending = self._sending
+        request = sending.fit(request)
         try:
             async with self._connected(sdk).one() as client:
                 client.api_key = key
                 async with asyncio.timeout(self._settings.timeout):
-                    body = await self._send(client, request)
+                    body = await self._sent(client, request, sending.settings)
         except (TimeoutError, sdk.APITimeoutError) as error:
             late = isinstance(error.__cause__, _http_library(sdk).ConnectTimeout)
             what, limit = ("connection", CONNECT_SECONDS) if late else ("answer", self._settings.timeout)
@@ -117,19 +123,45 @@ class SdkModel(ProviderModel):
             message = f"no connection: {error.__cause__ or error}"
             raise TransientError(self._quote(message), unreachable=True) from None
         except sdk.APIStatusError as error:
-            wait = _retry_after(error.response.headers.get("retry-after"))
+            wait = _wait(error.response.headers)
             codes = {str(getattr(error, name, None)) for name in ("code", "type")}
-            failure = ServerError(error.status_code, _words(error), codes)
-            raise await self._refusal(failure, wait, request) from None
+            failure = ServerError(error.status_code, _words(error), codes, error.response.text)
+            raise await self._refusal(failure, wait, request, sending) from None
         try:
             reply = self._format.read_reply(body)
         except ServerError as error:
-            raise await self._refusal(error, None, request) from None
+            raise await self._refusal(error, None, request, sending) from None
+        except TransientError as error:
+            raise TransientError(self._quote(error.message), usage=error.usage) from None
         except ValueError:
             text = body.decode("utf-8", "replace")
             raise TransientError(self._quote(f"the answer is not a {self._format.answer}: {text}")) from None
         self._answered_in.add(_form_of(request))
         return reply
+
+    async def _sent(self, client: Any, request: ChatRequest, settings: ModelSection) -> bytes:
+        """The whole body of the answer. A request that is refused for what it sends back is sent once more without,
+        and so are later ones if that was it."""
+        if self._bare:
+            return await self._send(client, bare(request), settings)
+        sdk = cast(Any, self._sdk())
+        try:
+            return await self._send(client, request, settings)
+        except sdk.APIStatusError as error:
+            if not self._is_about_opaque(error, request):
+                raise
+            self._bare = True
+            try:
+                return await self._send(client, bare(request), settings)
+            except sdk.APIError:
+                self._bare = False
+                raise error from None
+
+    def _is_about_opaque(self, error: Any, request: ChatRequest) -> bool:
+        names = names_of(request)
+        if self._format is RESPONSES and request.tools:
+            names |= {"include", "ncrypted"}
+        return error.status_code in (400, 422) and any(name in _words(error) for name in names)
 
     async def aclose(self) -> None:
         clients, self._clients = self._clients, None
@@ -166,19 +198,24 @@ class SdkModel(ProviderModel):
         response = await client.post(path, cast_to=as_it_is, body=body, options={"headers": headers})
         return response.content
 
-    def _seed_header(self, request: ChatRequest) -> dict[str, str]:
-        sent = self._settings.send_seed and request.seed is not None
+    def _seed_header(self, request: ChatRequest, settings: ModelSection) -> dict[str, str]:
+        sent = settings.send_seed and request.seed is not None
         return {SEED_HEADER: str(request.seed)} if sent else {}
 
-    async def _refusal(self, error: ServerError, wait: float | None, request: ChatRequest) -> ModelError:
+    async def _refusal(
+        self, error: ServerError, wait: float | None, request: ChatRequest, sending: Sending
+    ) -> ModelError:
         text = self._quote(f"HTTP {error.status}: {error.message}")
-        if self._is_about_form(error, _form_of(request)):
-            return RejectedRequest(text, failing=error.status >= 500)
         shown = ServerError(error.status, text, error.codes)
         place = f"check the model name {self._model!r} and the address {self.endpoint}"
+        known = as_model_error(shown, wait, account=self._key.advice, place=place)
+        if not isinstance(known, RejectedRole) and (refused := self._refused(error, text, sending, request)):
+            return refused
+        if self._is_about_form(error, _form_of(request)):
+            return RejectedRequest(text, failing=error.status >= 500)
         if error.status == 404 and (address := await self._right_address()):
             return RejectedRole(text, hint=address)
-        return as_model_error(shown, wait, account=self._key.advice, place=place)
+        return known
 
     def _is_about_form(self, error: ServerError, form: str) -> bool:
         """Whether the server fails because it does not know the form of the answer: it says so, or it failed before
@@ -234,9 +271,21 @@ def _words(error: Any) -> str:
             found = cast(dict[str, Any], body)
             message = found.get("message", found.get("detail"))  # the second is FastAPI's
             if isinstance(message, str):
-                return message
+                return message + _passed_on(found.get("metadata"))
             body = found.get("error")
     return error.response.text.strip() or error.response.reason_phrase
+
+
+def _wait(headers: Mapping[str, str]) -> float | None:
+    """Seconds that the server asks to wait; milliseconds are the finer word, where it gives both."""
+    milliseconds = _retry_after(headers.get("retry-after-ms"))
+    return _retry_after(headers.get("retry-after")) if milliseconds is None else milliseconds / 1000
+
+
+def _passed_on(metadata: Any) -> str:
+    """What the server behind the server said, as OpenRouter has it."""
+    raw: Any = cast(dict[str, Any], metadata).get("raw") if isinstance(metadata, dict) else None
+    return f": {raw}" if isinstance(raw, str) and raw else ""
 
 
 def _retry_after(header: str | None) -> float | None:

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ValidationError
 
 from etude.errors import ConfigError
 from etude.programs.installed import Installed, installed
+from etude.programs.kept import close
 from etude.records import Message, Skill, Usage
 from etude.sandbox import Finished
 from etude.sandbox.scratch import Scratch
@@ -133,7 +134,7 @@ class Program(ABC):
         Raises:
             ConfigError: there is none.
         """
-        found = shutil.which(path) if path else shutil.which(self.command) or self._in_checkout()
+        found = shutil.which(os.path.expanduser(path)) if path else shutil.which(self.command) or self._in_checkout()
         if found is None:
             raise ConfigError(
                 f"agent program {path or self.command!r} was not found" + ("" if path else " on PATH"),
@@ -280,7 +281,8 @@ def last_words(finished: Finished, limit: int = 600) -> str:
 
 
 def install_skill(skill: Skill, folder: Path) -> Path | None:
-    """Write the skill into a folder of skills; returns the path of its SKILL.md, None for an empty skill.
+    """Write the skill into a folder of skills, to be read only; returns the path of its SKILL.md, None for an empty
+    skill.
 
     Programs list a skill by the name and the description in its front matter: a skill without gets them.
     """
@@ -292,7 +294,9 @@ def install_skill(skill: Skill, folder: Path) -> Path | None:
     if not document.front_matter:
         description = json.dumps(_described(document.body, name), ensure_ascii=False)  # JSON is YAML
         text = f"---\nname: {name}\ndescription: {description}\n---\n\n{skill.text}"
-    return save_skill(Skill(name=name, text=text, files=skill.files), folder)
+    path = save_skill(Skill(name=name, text=text, files=skill.files), folder)
+    close(path.parent)
+    return path
 
 
 def _described(body: str, name: str) -> str:
@@ -301,9 +305,9 @@ def _described(body: str, name: str) -> str:
 
 
 def skill_file(order: Order) -> Path | None:
-    """A file in the home with `skill_instructions`, None where there are none."""
+    """A file in the home with `skill_instructions`, to be read only, None where there are none."""
     text = skill_instructions(order)
-    return put(order.home / "skill.md", text) if text else None
+    return close(put(order.home / "skill.md", text)) if text else None
 
 
 def chat_file(order: Order) -> Path | None:

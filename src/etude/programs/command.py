@@ -2,6 +2,7 @@
 
 import glob
 import hashlib
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -72,7 +73,8 @@ class Command(Program):
         name = path or self.words[0]
         found = super().find(name)
         readable = _alone(found) if "/" in name else found.readable
-        files = {word: Path(word).absolute() for word in self.words[1:] if Path(word).is_file()}
+        places = {word: Path(os.path.expanduser(word)) for word in self.words[1:]}
+        files = {word: path.absolute() for word, path in places.items() if path.is_file()}
         words = tuple(str(files.get(word, word)) for word in self.words[1:])
         return replace(found, argv=(*found.argv, *words), readable=(*readable, *files.values()))
 

@@ -21,6 +21,7 @@ from etude.programs.base import (
     skill_instructions,
 )
 from etude.programs.installed import Installed
+from etude.programs.kept import close
 from etude.programs.telling import Call, Telling
 from etude.records import Usage
 from etude.records.base import Lenient
@@ -100,7 +101,7 @@ class CopilotCli(Program):
             argv += ["--model", order.model]
         env = environment(order)
         if skill := skill_instructions(order):
-            put(folder / "copilot-instructions.md", skill)
+            close(put(folder / "copilot-instructions.md", skill))
         if order.delivery == "install":
             install_skill(order.skill, folder / "skills")
         if order.url:

@@ -20,6 +20,7 @@ from etude.programs.base import (
     read_lines,
     skill_instructions,
 )
+from etude.programs.kept import close
 from etude.programs.telling import Call, Telling
 from etude.records import Usage
 from etude.records.base import Lenient
@@ -104,7 +105,7 @@ class GeminiCli(Program):
         if chat := chat_file(order):
             env["GEMINI_SYSTEM_MD"] = str(chat)
         if skill := skill_instructions(order):
-            put(folder / "GEMINI.md", skill)
+            close(put(folder / "GEMINI.md", skill))
         if order.delivery == "install":
             install_skill(order.skill, folder / "skills")
         if order.url:

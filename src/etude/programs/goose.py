@@ -7,6 +7,7 @@ from typing import ClassVar
 from pydantic import Field, JsonValue, ValidationError
 
 from etude.programs.base import Launch, Order, Program, Report, environment, install_skill, put, skill_instructions
+from etude.programs.kept import close
 from etude.programs.telling import Call, Telling, shown
 from etude.records.base import Lenient
 from etude.sandbox import Finished
@@ -82,7 +83,7 @@ class Goose(Program):
         if skill := skill_instructions(order):
             folder = order.home / ".config" / "goose"
             folder.mkdir(parents=True)
-            put(folder / ".goosehints", skill)
+            close(put(folder / ".goosehints", skill))
         if order.delivery == "install":
             install_skill(order.skill, order.home / ".agents" / "skills")
         env = environment(order) | {

@@ -46,6 +46,7 @@ def find_program(name: str, folders: Iterable[Path] = ()) -> Path | None:
     `python` and `python3` are the interpreter that runs etude. Other names are looked for on the PATH, and names
     with a slash from each of the folders.
     """
+    name = os.path.expanduser(name)
     if name in ("python", "python3"):
         return Path(sys.executable)
     if "/" not in name:

@@ -19,6 +19,7 @@ from etude.programs.base import (
     read_lines,
     skill_instructions,
 )
+from etude.programs.kept import close
 from etude.programs.telling import Call, Telling
 from etude.records import Usage
 from etude.records.base import Lenient
@@ -104,7 +105,7 @@ class QwenCode(Program):
         env = {**environment(order), "QWEN_CODE_SUPPRESS_YOLO_WARNING": "1"}
         if skill := skill_instructions(order):
             # On the command line it could be no longer than one argument.
-            put(folder / "QWEN.md", skill)
+            close(put(folder / "QWEN.md", skill))
         if order.delivery == "install":
             install_skill(order.skill, folder / "skills")
         if order.url:

@@ -67,6 +67,12 @@ class ChatModel(ABC):
         """Most tokens one reply may have; budgets reserve for it."""
         return 4096
 
+    def leave_out(self, parameter: str) -> str:
+        """Send later requests without a parameter that a `RejectedRequest` names, or under its other name. Says what
+        the server does not take and what is done instead, as in "does not take seed: ..."; empty where that changes
+        nothing."""
+        return ""
+
     async def aclose(self) -> None:  # noqa: B027 - most models have nothing to close
         """Close connections."""
 
@@ -97,6 +103,9 @@ class Wrapper(ChatModel):
     @property
     def max_output_tokens(self) -> int:
         return self._model.max_output_tokens
+
+    def leave_out(self, parameter: str) -> str:
+        return self._model.leave_out(parameter)
 
     async def aclose(self) -> None:
         await self._model.aclose()
@@ -318,7 +327,8 @@ class Spend(ABC):
 
     @abstractmethod
     async def settle(self, ticket: int, usage: Usage | None, usd: float | None) -> None:
-        """Replace the bound by what was billed; None for a request that failed without a bill."""
+        """Replace the bound by what was billed: `usage` None for a request that failed without a bill, `usd` None
+        where the price is unknown."""
 
     @abstractmethod
     def abandon(self, ticket: int) -> None:

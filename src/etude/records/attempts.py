@@ -26,6 +26,8 @@ class Trajectory(Record):
     messages: tuple[Message, ...] = ()
     failure: str = ""
     """Why the attempt failed by the agent's own fault (refusal, step limit, empty answer); empty if it did not."""
+    cut_at: int | None = Field(default=None, exclude_if=lambda limit: limit is None)
+    """The token limit of a reply (`target.max_output_tokens`) where the last one was cut off at it."""
     usage: Usage = Usage()
     simulated: bool = False
     exit_codes: dict[str, int] = Field(default_factory=dict[str, int])

@@ -248,7 +248,9 @@ class TrainState(Record):
     """Of tasks that were attempted several times with an earlier skill, how often they passed and failed; the last
     ones."""
     settled: frozenset[str] = frozenset()
-    """Ids of what takes edits back that were accused of breaking tasks and compared."""
+    """Ids of what takes edits back that seemed to break tasks, and was looked at."""
+    traced: dict[str, str] = Field(default_factory=dict[str, str])
+    """By training task that passes without one of the edits: the id of what takes that edit back."""
     rejected_texts: frozenset[str] = frozenset()
     """Hashes of candidates that were rejected against a bar no higher than the present one."""
     withheld_why: str = ""

@@ -1,6 +1,6 @@
 """Messages to models and their answers."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, JsonValue
 
@@ -35,6 +35,18 @@ class ToolCall(Record):
     arguments: str
 
 
+class Opaque(Record):
+    """What a server wants back with a turn of its model, unread: thoughts, signatures, encrypted items. Only the
+    `format` that made it knows what is in `data`, and only that writes it into a request."""
+
+    format: str
+    data: JsonValue
+
+
+def _empty(value: Any) -> bool:
+    return not value
+
+
 class Message(Record):
     """One turn of a conversation."""
 
@@ -42,11 +54,18 @@ class Message(Record):
     content: tuple[TextPart | ImagePart, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
+    opaque: Opaque | None = Field(default=None, exclude_if=_empty)
+    """Of turns of a model, where its server wants something back."""
 
     @property
     def text(self) -> str:
         """All text parts, joined by new lines."""
         return "\n".join(part.text for part in self.content if isinstance(part, TextPart))
+
+    @property
+    def shown(self) -> "Message":
+        """What others than the model's server see of the turn."""
+        return self if self.opaque is None else self.model_copy(update={"opaque": None})
 
 
 def system(text: str) -> Message:
@@ -99,13 +118,13 @@ class Usage(Record):
     output_tokens: int = Field(default=0, ge=0)
     cached_tokens: int = Field(default=0, ge=0)
     """The part of `input_tokens` that was read from the provider's cache."""
+    written_tokens: int = Field(default=0, ge=0, exclude_if=_empty)
+    """The part of `input_tokens` that was written to the provider's cache."""
+    hour_tokens: int = Field(default=0, ge=0, exclude_if=_empty)
+    """The part of `written_tokens` that is kept there for an hour, which costs more."""
 
     def __add__(self, other: "Usage") -> "Usage":
-        return Usage(
-            input_tokens=self.input_tokens + other.input_tokens,
-            output_tokens=self.output_tokens + other.output_tokens,
-            cached_tokens=self.cached_tokens + other.cached_tokens,
-        )
+        return Usage(**{name: getattr(self, name) + getattr(other, name) for name in Usage.model_fields})
 
     @property
     def total(self) -> int:
@@ -119,6 +138,16 @@ class Reply(Record):
     text: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
     finish: Literal["stop", "length", "tool_calls", "refusal"] = "stop"
+    text_in: str = Field(default="", exclude_if=lambda name: not name)
+    """Where `text` is empty: the field of the body that held what the model wrote, as in `reasoning_content`."""
     usage: Usage = Usage()
     simulated: bool = False
     """The answer comes from the simulated world, not from a model."""
+    opaque: Opaque | None = Field(default=None, exclude_if=_empty)
+    """What the server wants back with this turn."""
+
+    @property
+    def turn(self) -> Message:
+        """The reply as a turn of the conversation that goes on."""
+        content = (TextPart(text=self.text),) if self.text else ()
+        return Message(role="assistant", content=content, tool_calls=self.tool_calls, opaque=self.opaque)

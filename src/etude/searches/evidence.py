@@ -26,12 +26,12 @@ from etude.searches.base import Known, Search, SearchOptions, StageWork, between
 from etude.searches.hand_out import validated
 from etude.searches.undo import audited, without_harm, without_hidden_harm
 from etude.skill import apply_edit, apply_edits, token_count
-from etude.stages.harm import BREAKS
 from etude.stages.proof import ProofInput, Variant, prove
 from etude.stages.reflect import Context, Reflection, after_reflection, is_silent, reflect
 from etude.stages.shared.contest import ADDITION, REMOVAL
 from etude.stages.shared.copies import Copies
 from etude.stages.shared.history import measured, noted
+from etude.stages.shared.jury import BREAKS
 from etude.stages.shared.left_out import LeftOut, names_one
 from etude.stages.shared.rollout import PlannedAttempt
 from etude.stages.shared.united import unite

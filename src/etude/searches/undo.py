@@ -10,10 +10,12 @@ from etude.records import Attempt, Candidate, Edit, GateResult, TrainState, Verd
 from etude.run_log import RunLog, counted
 from etude.skill import apply_edits
 from etude.stages.evaluation import evaluate_race, shuffled
-from etude.stages.harm import PARTS, Jury, Suspect, blamed, judged, keep_failing, since_harm, suspected
+from etude.stages.harm import judged, since_harm, suspected
 from etude.stages.shared.history import measured, noted, seen_as_well
+from etude.stages.shared.jury import Jury, Suspect
 from etude.stages.shared.rollout import PlannedAttempt
 from etude.stages.state import after_verdict
+from etude.stages.tracing import Traced, keep_failing, named, traced_at_random, traced_back
 from etude.workbench import Workbench
 
 _AUDITED = 40
@@ -29,8 +31,13 @@ async def without_harm(bench: Workbench, log: RunLog, state: TrainState) -> Trai
     Raises:
         VoidStop: too many attempts errored.
     """
-    suspect = suspected(_jury(bench, state))
-    return state if suspect is None else await _judged(bench, log, state, suspect)
+    jury = _jury(bench, state)
+    suspect = suspected(jury)
+    if suspect is None:
+        return state
+    log.begin("tidy", state.step, state.epoch)
+    state = state.model_copy(update={"settled": state.settled | {suspect.edit.id}})
+    return await _traced(bench, log, state, await traced_back(jury, suspect.tasks))
 
 
 async def audited(bench: Workbench, log: RunLog, state: TrainState) -> TrainState:
@@ -53,10 +60,7 @@ async def audited(bench: Workbench, log: RunLog, state: TrainState) -> TrainStat
     log.end("tidy", state.step, f"{len(lost)} of {len(tasks)} solved tasks failed", idle=not lost)
     state = state.model_copy(update={"settled": frozenset[str]()})
     for _ in range(_TURNS):
-        suspect = suspected(_jury(bench, state))
-        if suspect is None:
-            break
-        state = await _judged(bench, log, state, suspect)
+        state = await without_harm(bench, log, state)
     return await _rolled_back(bench, log, state)
 
 
@@ -83,22 +87,34 @@ async def _rolled_back(bench: Workbench, log: RunLog, state: TrainState) -> Trai
 
 
 async def without_hidden_harm(bench: Workbench, log: RunLog, state: TrainState) -> TrainState:
-    """The same for harm that hides: tasks that have never passed are attempted with lines left out.
+    """The same for harm that hides: tasks that have never passed are attempted with edits left out.
 
     Raises:
         VoidStop: too many attempts errored.
     """
-    jury = _jury(bench, state)
-    if len(jury.removals) < PARTS:
+    tasks = keep_failing(_jury(bench, state))
+    if not tasks:
         return state
-    tasks = [task for task in keep_failing(jury) if state.history[task.id].skill != state.current.hash]
-    state = await _attempted(bench, state, [PlannedAttempt(task, state.current, 0) for task in tasks])
-    suspects, attempts = await blamed(_jury(bench, state))
-    state = state.model_copy(update={"voids": state.voids + sum(one.score is None for one in attempts)})
-    for suspect in suspects:
-        begun, state = state, await _judged(bench, log, state, suspect)
-        if state.step != begun.step:
-            break
+    log.begin("tidy", state.step, state.epoch)
+    planned = [
+        PlannedAttempt(task, state.current, 0) for task in tasks if state.history[task.id].skill != state.current.hash
+    ]
+    state = await _attempted(bench, state, planned)
+    jury = _jury(bench, state)
+    tasks = [task for task in keep_failing(jury) if not state.history[task.id].passed]
+    return await _traced(bench, log, state, await traced_at_random(jury, tasks))
+
+
+async def _traced(bench: Workbench, log: RunLog, state: TrainState, found: Traced) -> TrainState:
+    """The state with the first edit taken back that is found to do harm, of those that tasks led to."""
+    voids = state.voids + sum(one.score is None for one in found.attempts)
+    state = state.model_copy(update={"traced": {**state.traced, **found.votes}, "voids": voids})
+    led = counted(len(found.votes), "failed task") + (" passes" if len(found.votes) == 1 else " pass")
+    log.end("tidy", state.step, f"{led} without one of the edits", idle=not found.votes)
+    begun = state.step
+    for suspect in named(_jury(bench, state)):
+        if state.step == begun:
+            state = await _judged(bench, log, state, suspect)
     return state
 
 
@@ -114,7 +130,8 @@ async def _judged(bench: Workbench, log: RunLog, state: TrainState, suspect: Sus
     harm = await judged(jury, suspect)
     log.end("tidy", state.step, harm.reason if harm.proved else f"kept an edit: {harm.reason}")
     voids = state.voids + sum(attempt.score is None for attempt in harm.attempts)
-    state = state.model_copy(update={"settled": state.settled | {suspect.edit.id}, "voids": voids})
+    traced = {task: edit for task, edit in state.traced.items() if edit != suspect.edit.id}
+    state = state.model_copy(update={"traced": traced, "voids": voids})
     if not harm.proved:
         with_it = [one for one in harm.attempts if one.skill_hash == state.current.hash]
         return noted(state, with_it, jury.measure, state.step)

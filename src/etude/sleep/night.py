@@ -12,6 +12,7 @@ from etude.errors import BudgetStop, EtudeError, IdentityError, ModelError, Outa
 from etude.files import private_folder
 from etude.models import build_model, price_of
 from etude.records import SPLITS, ChatRequest, Skill, user
+from etude.records.said import SERVER
 from etude.sleep.adoption.adopt import doubtful, kept_rules
 from etude.sleep.adoption.proposal import Proposal
 from etude.sleep.adoption.proposals import Proposals
@@ -294,9 +295,9 @@ class _Night:
                 hint = error.hint or "fix the cause and run the same command again"
                 raise OutageStop(f"{role}: {error.message}", hint=hint) from error
             if not reply.text.strip() and reply.finish != "length":
-                raise OutageStop(
-                    f"{role}: {model.name} replies with nothing", hint="look at the model, then run it again"
-                )
+                apart = f": its text stands in `{reply.text_in}`" if reply.text_in else ""
+                hint = SERVER if reply.text_in else "look at the model, then run it again"
+                raise OutageStop(f"{role}: {model.name} replies with nothing{apart}", hint=hint)
 
     def _spent(self) -> Spent:
         """What was used for mining, and for training that was begun again."""

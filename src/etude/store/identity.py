@@ -1,11 +1,14 @@
 """In what a run differs from the one that its folder holds, in words."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
+import yaml
 from pydantic import JsonValue
 
 from etude.records import canonical
+from etude.safe_yaml import load_yaml
 
 _LONGEST_SHOWN = 60
 _CONTENT: Mapping[str, tuple[str, *tuple[str, ...]]] = {
@@ -64,3 +67,12 @@ def _changes(path: str, old: JsonValue, new: JsonValue) -> Iterator[tuple[str, s
 def _shown(value: JsonValue) -> str:
     text = canonical(value)
     return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…"
+
+
+def known_settings(folder: Path) -> dict[str, Any]:
+    """The settings that the run in a folder was made with; none where they cannot be read."""
+    try:
+        known = load_yaml((folder / "config.yaml").read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        return {}
+    return cast("dict[str, Any]", known) if isinstance(known, dict) else {}

@@ -19,7 +19,7 @@ from etude.errors import IdentityError, StopRun
 from etude.protocols import Journal
 from etude.records import canonical
 from etude.redaction.redactor import Redactor
-from etude.store.database import Database
+from etude.store.database import FACT, Database, intact
 from etude.store.identity import differences
 
 T = TypeVar("T")
@@ -47,6 +47,9 @@ class SqliteJournal(Journal):
     """Facts in an SQLite file. One process writes; others may read at the same time (`read_only`). Raises as
     `Database`.
 
+    Each fact is compared with its digest when it is read. One that was changed is as good as none: the work is done
+    once more, and the first of them is told of with `warn`.
+
     A fact is on disk before `once` returns it, in the form in which every later reader gets it: as JSON, without
     secrets, and with U+FFFD where a text held half of a surrogate pair."""
 
@@ -54,6 +57,9 @@ class SqliteJournal(Journal):
         self.database = Database(Path(path), read_only=read_only)
         self.sealed = False
         """No work is done but to decide: a fact that is missing stops the run."""
+        self.warn: Callable[[str, str], None] = lambda text, hint: None
+        """Called with a warning and what to do, at most once."""
+        self._warned = False
         self._redactor = redactor or Redactor()
         self._exact = self._redactor.exact
         self._under_way: dict[str, asyncio.Future[BaseException | None]] = {}
@@ -89,10 +95,10 @@ class SqliteJournal(Journal):
                 result = await work()
             finally:
                 _noted.reset(token)
-            text = self._dump(type, result)
-            fact = self._adapter(type).validate_json(text)
-            self._remember(kind, key_hash, shown, text, time.monotonic() - started)
-            _note(kind, key_hash, text)
+            made = self._dump(type, result)
+            fact = self._adapter(type).validate_json(made)
+            self._remember(kind, key_hash, shown, made, time.monotonic() - started)
+            _note(kind, key_hash, made.encode())
             return fact
         except asyncio.CancelledError:
             raise
@@ -125,8 +131,8 @@ class SqliteJournal(Journal):
 
     def damaged(self) -> list[str]:
         """The names of facts whose value is not the one that was written."""
-        rows = self.database.rows("SELECT kind, key_hash, CAST(value AS BLOB), digest FROM facts ORDER BY created")
-        return [_name(kind, key_hash) for kind, key_hash, value, known in rows if _digest(kind, value) != known]
+        rows = self.database.rows(f"SELECT {FACT} FROM facts ORDER BY created")
+        return [_name(*row[:2]) for row in rows if not intact("facts", row)]
 
     def counts(self) -> dict[str, int]:
         """How many facts there are of each kind."""
@@ -135,8 +141,8 @@ class SqliteJournal(Journal):
     @property
     def identity(self) -> dict[str, JsonValue] | None:
         """The settings this journal was made with, None before `claim_identity`."""
-        rows = self.database.rows("SELECT value FROM meta WHERE name = 'identity'")
-        return json.loads(rows[0][0]) if rows else None
+        rows = self.database.guarded("meta", "name = 'identity'")
+        return json.loads(rows[0][1]) if rows else None
 
     def claim_identity(
         self,
@@ -150,8 +156,8 @@ class SqliteJournal(Journal):
         claimed = cast(dict[str, JsonValue], self._redactor.redact_value(json.loads(canonical(identity))))
         known = self.identity
         if known is None or not self.database.rows("SELECT 1 FROM facts LIMIT 1"):
-            with self.database.write() as connection:
-                connection.execute("INSERT OR REPLACE INTO meta VALUES ('identity', ?)", (canonical(claimed),))
+            with self.database.write():
+                self.database.put("meta", "identity", canonical(claimed))
             return
         if canonical(known) == canonical(claimed):
             return
@@ -167,13 +173,16 @@ class SqliteJournal(Journal):
         """Copy the facts of another journal, without its decisions, its identity and what it spent.
         Raises DataError: there is no such journal."""
         source = Database(Path(parent), read_only=True)
-        source.close()
+        try:
+            source.check()
+        finally:
+            source.close()
         self.database.rows("ATTACH ? AS parent", (source.uri,))
         try:
             with self.database.write() as connection:
                 mine = "INSERT OR IGNORE INTO main.facts SELECT * FROM parent.facts WHERE kind <> ?"
                 connection.execute(mine, (DECISION,))
-                connection.execute("INSERT OR REPLACE INTO main.meta VALUES ('forked_from', ?)", (str(parent),))
+                self.database.put("meta", "forked_from", str(parent))
         finally:
             self.database.rows("DETACH parent")
 
@@ -181,22 +190,25 @@ class SqliteJournal(Journal):
         """Close the file."""
         self.database.close()
 
-    def _value(self, kind: str, key_hash: str) -> str | None:
-        rows = self.database.rows("SELECT value FROM facts WHERE kind = ? AND key_hash = ?", (kind, key_hash))
-        return rows[0][0] if rows else None
+    def _value(self, kind: str, key_hash: str) -> bytes | None:
+        rows = self.database.rows(f"SELECT {FACT} FROM facts WHERE kind = ? AND key_hash = ?", (kind, key_hash))
+        if not rows:
+            return None
+        if intact("facts", rows[0]):
+            return cast(bytes, rows[0][3])
+        if not self._warned:
+            self._warned = True
+            self.warn(
+                f"the fact {_name(kind, key_hash)!r} was changed in journal {str(self.database.path)!r}",
+                "what was changed is not used, and paid for again; `etude verify` finds lines that rest on it",
+            )
+        return None
 
     def _remember(self, kind: str, key_hash: str, shown: str, value: str, seconds: float) -> None:
-        row = (
-            kind,
-            key_hash,
-            self._redactor.redact_json(shown) if len(shown) <= _LONGEST_KEY_SHOWN else None,
-            value,
-            _digest(kind, value.encode()),
-            seconds,
-            datetime.now(UTC).isoformat(timespec="milliseconds"),
-        )
-        with self.database.write() as connection:
-            connection.execute("INSERT INTO facts VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        key = self._redactor.redact_json(shown) if len(shown) <= _LONGEST_KEY_SHOWN else None
+        created = datetime.now(UTC).isoformat(timespec="milliseconds")
+        with self.database.write():
+            self.database.put("facts", kind, key_hash, key, value, seconds, created)
 
     def _adapter(self, type: type[T]) -> TypeAdapter[T]:
         adapter = self._adapters.get(type)
@@ -215,7 +227,7 @@ class SqliteJournal(Journal):
             text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         return self._exact.redact_json(text)
 
-    def _load(self, kind: str, type: type[T], text: str) -> T:
+    def _load(self, kind: str, type: type[T], text: bytes) -> T:
         try:
             return self._adapter(type).validate_json(text)
         except ValidationError as error:
@@ -230,10 +242,10 @@ def _hash(kind: str, key: str) -> str:
     return hashlib.sha256(f"[{canonical(kind)},{key}]".encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _note(kind: str, key_hash: str, value: str) -> None:
+def _note(kind: str, key_hash: str, value: bytes) -> None:
     facts = _noted.get()
     if facts is not None and kind != DECISION:
-        facts[_name(kind, key_hash)] = _digest(kind, value.encode("utf-8", "surrogatepass"))
+        facts[_name(kind, key_hash)] = _digest(kind, value)
 
 
 def _name(kind: str, key_hash: str) -> str:

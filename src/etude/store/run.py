@@ -9,12 +9,14 @@ Everything but the journal can be written again from it.
 
 import json
 import os
+import re
 from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from shutil import rmtree
 from typing import Any, Self
+from unicodedata import category
 
 from pydantic_core import to_jsonable_python
 
@@ -27,11 +29,18 @@ from etude.redaction.redactor import Redactor
 from etude.skill import save_skill
 from etude.skill.diff import unified_diff
 from etude.store.journal import SqliteJournal
-from etude.store.views import EVENTS, JOURNAL, LOCK, missing_run
+from etude.store.views import EVENTS, JOURNAL, LOCK, holds_work, lost_journal, missing_run, trained_in
 
 # Views probe the lock for an instant; a run that starts at that instant must not take them for another run.
 _GRACE_SECONDS = 0.25
 _LINE = json.JSONEncoder(ensure_ascii=False)
+MOST_NAME_BYTES = 100
+"""Of the name of a run. File names have 255: `-seed12`, `-seeds.json` and what trackers add come behind it."""
+_UNSEEN = frozenset({"Cc", "Cs", "Zl", "Zp"})
+"""Categories of Unicode: control characters, halves of others, ends of lines and paragraphs."""
+_TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""They show what comes after them in another order."""
+_DEVICE = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9\u00b9\u00b2\u00b3])\s*(\..*)?", re.IGNORECASE)
 
 
 def _now() -> datetime:
@@ -91,7 +100,8 @@ class RunFolder:
 
     def __init__(self, path: Path, *, redactor: Redactor | None = None) -> None:
         """Lock the folder `path`, which exists, and open its journal. Raises LockedError: another process works in
-        the folder; IdentityError: the journal has an unknown format version."""
+        the folder; IdentityError: the journal has an unknown format version; DataError: the journal is damaged,
+        or it is missing or empty beside what a run came to."""
         self.path = path
         self.name = path.name
         self.redactor = redactor or Redactor()
@@ -103,8 +113,10 @@ class RunFolder:
             )
             held.callback(take_lock(path / LOCK, in_use, wait_seconds=_GRACE_SECONDS).release)
             remove_leftovers(path)
+            self._check_journal_is_there()
             self.journal = SqliteJournal(path / JOURNAL, redactor=self.redactor)
             held.callback(self.journal.close)
+            self._check_journal_holds_facts()
             self.events = JsonlSink(path / EVENTS, redactor=self.redactor)
             held.callback(self.events.close)
             self._held = held.pop_all()
@@ -190,6 +202,18 @@ class RunFolder:
             rmtree(self.path, ignore_errors=True)
         self.close()
 
+    def _check_journal_is_there(self) -> None:
+        journal = self.path / JOURNAL
+        lacks = not journal.exists() or not journal.stat().st_size
+        if lacks and (trained_in(self.path) or holds_work(self.path)):
+            raise lost_journal(self.path, "is missing" if not journal.exists() else "is empty")
+
+    def _check_journal_holds_facts(self) -> None:
+        """Without them it would look like a new run, which pays again and may come to something else."""
+        unnamed = trained_in(self.path) and self.journal.identity is None
+        if unnamed or (holds_work(self.path) and not self.journal.counts()):
+            raise lost_journal(self.path, "lacks what it held")
+
     def _write(self, relative: str, text: str) -> Path:
         path = self.path / relative
         if self.path.resolve() not in path.resolve().parents:
@@ -210,9 +234,28 @@ def _pretty(data: Any) -> str:
 
 
 def plain_name(name: str, setting: str) -> str:
-    """The name. Raises ConfigError: it is not that of a folder in another one."""
-    if not name.strip() or name in (".", "..") or any(letter in "/\\" or ord(letter) < 32 for letter in name):
+    """The name. Raises ConfigError: it cannot be that of a folder in another one, here or on another system."""
+    why = _why_not(name)
+    if why:
         raise ConfigError(
-            f"{setting} = {name!r} is not a plain folder name", hint="use a name without '/' and '\\', as in 'my-run'"
+            f"{setting} = {name!r:.200} is not a plain folder name: {why}",
+            hint="use letters, digits, '-' and '_', as in 'my-run'",
         )
     return name
+
+
+def _why_not(name: str) -> str:
+    """What is wrong with the name of a run; empty when nothing is."""
+    if not name.strip() or name in (".", ".."):
+        return "it names nothing"
+    if any(letter in "/\\" for letter in name):
+        return "it has a '/' or a '\\'"
+    if any(category(letter) in _UNSEEN or letter in _TURNING for letter in name):
+        return "it has a character that cannot be seen"
+    if len(name.encode()) > MOST_NAME_BYTES:
+        return f"it has {len(name.encode())} bytes, {MOST_NAME_BYTES} are allowed"
+    if name.startswith("-"):
+        return "it begins with a dash, as options do"
+    if name != name.strip() or name.endswith("."):
+        return "it begins or ends with a space, or ends with a dot"
+    return "Windows keeps it for a device" if _DEVICE.fullmatch(name) else ""

@@ -52,7 +52,11 @@ class SqliteSpend(Spend):
     """
 
     def __init__(self, journal: SqliteJournal, limits: LimitsSection) -> None:
+        """The account of a journal. Raises DataError, or StopRun where the journal is written to: a row that counts
+        was changed."""
         self._database = journal.database
+        for table, counting in (("spend_settled", "TRUE"), ("spend", "state = 'open'")):
+            self._database.guarded(table, counting)
         self._limits = limits
         self._started = time.monotonic()
         self._under_way: set[int] = set()
@@ -74,15 +78,13 @@ class SqliteSpend(Spend):
             await settled.wait()
 
     def _reserve(self, role: Role, tokens: int, usd: float | None) -> int:
-        with self._database.write() as connection:
+        with self._database.write():
             check_minutes(self._limits.minutes, time.monotonic() - self._started)
             if self._limits.calls is not None or self._limits.tokens is not None or self._limits.usd is not None:
                 self._check(self.totals(), role, tokens, usd)
-            row = (role, tokens, usd)
-            cursor = connection.execute(
-                "INSERT INTO spend (role, tokens_bound, usd_bound, state) VALUES (?, ?, ?, 'open')", row
-            )
-        ticket = cast(int, cursor.lastrowid)
+            ((last,),) = self._database.rows("SELECT COALESCE(MAX(ticket), 0) FROM spend")
+            ticket = cast(int, last) + 1
+            self._database.put("spend", ticket, role, tokens, usd, None, None, None, None, "open")
         self._under_way.add(ticket)
         return ticket
 
@@ -101,29 +103,21 @@ class SqliteSpend(Spend):
 
     async def settle(self, ticket: int, usage: Usage | None, usd: float | None) -> None:
         """Replace the bound by what was billed. `usage` None: the request failed without a bill; it still counts as a
-        call. `usd` None with a usage: billed at an unknown price.
+        call. `usd` None: the price is unknown, and so is what the run has cost.
         Raises ValueError: the ticket was never given out or is settled already."""
         self.abandon(ticket)
         billed = Usage() if usage is None else usage
-        unpriced = usage is not None and usd is None
         tokens = (billed.input_tokens, billed.output_tokens, billed.cached_tokens)
-        paid = 0.0 if usage is None and usd is None else usd
-        with self._database.write() as connection:
-            updated = connection.execute(
-                "UPDATE spend SET input_tokens = ?, output_tokens = ?, cached_tokens = ?, usd = ?, state = ?"
-                " WHERE ticket = ? AND state = 'open' RETURNING role",
-                (*tokens, paid, "failed" if usage is None else "settled", ticket),
-            ).fetchall()
-            if not updated:
+        with self._database.write():
+            found = self._database.guarded("spend", "ticket = ? AND state = 'open'", (ticket,))
+            if not found:
                 raise ValueError(f"ticket {ticket} is not open")
-            connection.execute(
-                "INSERT INTO spend_settled VALUES (?, 1, ?, ?, ?, ?, ?) ON CONFLICT (role) DO UPDATE SET"
-                " calls = calls + 1, input_tokens = input_tokens + excluded.input_tokens,"
-                " output_tokens = output_tokens + excluded.output_tokens,"
-                " cached_tokens = cached_tokens + excluded.cached_tokens,"
-                " usd = usd + excluded.usd, unpriced = unpriced + excluded.unpriced",
-                (updated[0][0], *tokens, 0.0 if paid is None else paid, int(unpriced)),
-            )
+            _, role, *bounds = found[0][:4]
+            state = "failed" if usage is None else "settled"
+            self._database.put("spend", ticket, role, *bounds, *tokens, usd, state)
+            known = self._database.guarded("spend_settled", "role = ?", (role,)) or [(role, 0, 0, 0, 0, 0.0, 0)]
+            more = (1, *tokens, 0.0 if usd is None else usd, int(usd is None))
+            self._database.put("spend_settled", role, *map(sum, zip(known[0][1:], more, strict=True)))
 
     def totals(self) -> SpendTotals:
         """What was used so far. Takes the same short time however long the run is."""

@@ -105,9 +105,33 @@ class RunView(Record):
 
 
 def run_names(folder: Path | str) -> tuple[str, ...]:
-    """Names of the runs in a folder, sorted; none when there is no such folder."""
+    """Names of the runs in a folder, sorted, also of those that lost their journal; none when there is no such
+    folder."""
     root = Path(folder)
-    return tuple(sorted(path.parent.name for path in root.glob(f"*/{JOURNAL}"))) if root.is_dir() else ()
+    return tuple(sorted(path.name for path in root.glob("*/") if is_run(path))) if root.is_dir() else ()
+
+
+def is_run(path: Path) -> bool:
+    """Whether a folder holds a run, or what is left of one."""
+    return (path / JOURNAL).exists() or trained_in(path)
+
+
+def holds_work(path: Path) -> bool:
+    """Whether a run has decided, or skills were scored, in a folder: that rests on facts."""
+    return any(next(path.glob(pattern), None) for pattern in ("steps/*/gate.json", *(f"{b}/*" for b in _BORROWED)))
+
+
+def trained_in(path: Path) -> bool:
+    """Whether a run was begun in a folder: it writes its skill once its settings are in the journal."""
+    return (path / EVENTS).exists() and (path / "skills").exists()
+
+
+def lost_journal(path: Path, what: str) -> DataError:
+    """The error for a folder with what a run came to, without the facts that it rests on."""
+    return DataError(
+        f"the journal {str(path / JOURNAL)!r} {what}, and the folder holds what a run came to",
+        hint="restore the journal from a copy, or move the folder away to begin anew",
+    )
 
 
 def missing_run(path: Path) -> DataError:
@@ -132,7 +156,7 @@ def read_run(path: Path | str) -> RunView:
     """Read a run folder. Raises DataError: there is no run, or one of its files is damaged."""
     root = Path(path)
     if not (root / JOURNAL).exists():
-        raise missing_run(root)
+        raise lost_journal(root, "is missing") if trained_in(root) else missing_run(root)
     running = is_running(root)
     summary = _read(root / SUMMARY, _ANY)
     stopped = summary is not None and bool(summary.get("stopped"))

@@ -1,4 +1,5 @@
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -74,6 +75,41 @@ def test_nothing_is_overwritten_without_force(demo_project: Path, capsys: Captur
     assert not Path(".agents").exists()
     assert main([*words, "--force"]) == 0
     assert reference(path.parent)
+
+
+@pytest.mark.parametrize(
+    ("link", "words"),
+    [
+        (".claude", ["--for", "claude"]),
+        (".claude/skills", ["--for", "claude"]),
+        (".agents", ["--for", "claude", "--for", "agents", "--force"]),
+        ("out", ["--to", "out"]),
+        ("out", ["--to", "out/deep/er"]),
+        ("out", ["--to", "{}/out"]),
+        ("gone", ["--to", "gone"]),
+        (NAME, []),
+    ],
+)
+def test_nothing_is_written_through_a_link(link: str, words: list[str], demo_project: Path, capsys: Captured) -> None:
+    elsewhere = Path("elsewhere").absolute()
+    if link != "gone":
+        elsewhere.mkdir()
+    Path(link).parent.mkdir(exist_ok=True)
+    Path(link).symlink_to(elsewhere)
+    assert main(["export", RUN, *(word.format(Path.cwd()) for word in words)]) == 2
+    assert "error: " in capsys.readouterr().err
+    assert not elsewhere.exists() or not any(elsewhere.iterdir())
+    assert not Path(".claude/skills", NAME).exists()
+
+
+def test_the_real_place_of_a_link_can_be_named(demo_project: Path, capsys: Captured, tmp_path: Path) -> None:
+    Path("real place").mkdir()
+    Path("out").symlink_to("real place")
+    assert main(["export", RUN, "--to", "out"]) == 2
+    real = os.path.realpath("real place")
+    assert f"hint: if that is what you want, give the real place: --to '{real}'" in capsys.readouterr().err
+    assert main(["export", RUN, "--to", real]) == 0
+    assert Path("real place", NAME, "SKILL.md").exists()
 
 
 def test_what_is_there_already_is_no_conflict(demo_project: Path, capsys: Captured) -> None:

@@ -42,6 +42,31 @@ def test_encodings_of_spreadsheet_programs_are_read(encoding: str, here: Path, c
     check("data.csv", capsys)
 
 
+@pytest.mark.parametrize("end", ["\r", "\r\n", "\n"])
+@pytest.mark.parametrize("delimiter", [",", ";"])
+def test_any_line_ends_will_do(end: str, delimiter: str, here: Path, capsys: Captured) -> None:
+    Path("data.csv").write_bytes(text(delimiter).replace("\n", end).encode())
+    check("data.csv", capsys)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";"])
+def test_a_cell_may_be_longer_than_the_csv_module_likes(delimiter: str, here: Path, capsys: Captured) -> None:
+    Path("data.csv").write_text(text(delimiter).replace('"', '"' + "x" * 150_000, 1))
+    init("data.csv", capsys=capsys)
+    assert max(len(task.input) for task in tasks_of(made())) > 150_000
+
+
+@pytest.mark.parametrize(
+    ("broken", "words"), [("a\0,b\n", "a NUL byte"), ('"open,b\nc,d\n', "broken CSV"), ('"a"b,c\n', "broken CSV")]
+)
+def test_a_table_that_cannot_be_read_is_an_error_with_file_and_line(
+    broken: str, words: str, here: Path, capsys: Captured
+) -> None:
+    Path("data.csv").write_text("question,answer\nq,a\n" + broken)
+    assert main(["init", "data.csv"]) == 2
+    assert f"data.csv:3: {words}" in capsys.readouterr().err
+
+
 def test_a_guess_of_an_encoding_is_said(here: Path, capsys: Captured) -> None:
     Path("data.csv").write_bytes(text().encode("cp1252"))
     assert any("read as Windows-1252" in note for note in check("data.csv", capsys))

@@ -59,6 +59,125 @@ def test_an_answer_can_name_its_choice_in_many_ways(answer: str) -> None:
     assert read_label(answer, LISTED, "ABC") == "B"
 
 
+COLOURS = {"A": "red", "B": "green", "C": "light blue", "D": "blue"}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        r"The answer is $\boxed{\textbf{B}}$.",
+        r"\boxed{\text{green}}",
+        r"\boxed{B) green}, as A is a trap",
+        "Answer \u2192 B",
+        "Answer -> (B)",
+        "Answer = B",
+        "B is correct.",
+        "Option B (green) is the right one",
+        "A is wrong and B is correct",
+        "The correct option is B",
+        "The answer to question 5 is clearly B.",
+        "A looks nice, C is dark. Final answer: B",
+        "I thought the answer is A, but the answer is B.",
+        "I'm not sure, but the answer is B",
+        "Between A and C, I'd go with B.",
+        "I'd say B.",
+        "My guess is B",
+        "So it's B.",
+        "\uff22",
+        "\uff08\uff22\uff09green",
+        "\u24b7",
+        "B\u200b",
+        "b) green",
+        "option b",
+        "answer: b",
+        '**Answer:** "B"',
+        "B) green\n\nWhy not the others: answer A is a trap and answer C is too dark.",
+        "B) green. (A) and (C) are too dark.",
+        "Answer: B\n\nA is wrong, and C, too.",
+        "The answer is B, not A or C",
+        "A) too dark\nB) fits\nC) no\n\nSo the answer is B",
+        "Option A: no\nOption B: yes\n\nI choose option B.",
+        "Green.",
+        "It is green, of course.",
+        "Answer: green",
+    ],
+)
+def test_a_label_or_an_option_is_found_in_common_forms(answer: str) -> None:
+    assert read_label(answer, COLOURS, "ABCD") == "B"
+
+
+def test_a_longer_option_is_not_the_shorter_one_within_it() -> None:
+    assert read_label("It is light blue", COLOURS, "ABCD") == "C"
+    assert read_label("It is blue", COLOURS, "ABCD") == "D"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "A or B",
+        "A/B",
+        "A and B",
+        "A & B",
+        "A, B, C, D",
+        "A. B. C. D.",
+        "A B C D",
+        "A? Or B",
+        "A (or B)",
+        "A\nB",
+        "Answer: A or B",
+        "Answer: A/B",
+        "Answer: A, B",
+        "Answer: AB",
+        "The answer is A or maybe C",
+        "Answer: A, but it could be B",
+        "Answer: A or answer: B",
+        "either A or C",
+        "Both A and B are correct",
+        "A and C is correct",
+        "Neither A nor B is correct",
+        r"\boxed{A or B}",
+        r"$\boxed{A}$ or $\boxed{B}$",
+        "A) red or B) green",
+        "A) red\nB) green",
+        "Option A: too dark\nOption B: fits",
+        "(A)(B)",
+        "red or green",
+        "red or B",
+        "B) red",
+        "Answer: A. green",
+    ],
+)
+def test_an_answer_that_could_mean_two_chooses_none(answer: str) -> None:
+    assert read_label(answer, COLOURS, "ABCD") is None
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "ANSWER: A lot of them look right, I cannot tell.",
+        "A lot of them",
+        "Choose a colour",
+        "The answer is a colour",
+        "The answer is not A",
+        "It isn't (A).",
+        "I would not choose A",
+        "Option A is wrong",
+        "I don't think the answer is A",
+        "not sure whether A is correct",
+        "Is A correct?",
+        "The wrong answer is A",
+        "It is not green.",
+    ],
+)
+def test_an_article_or_a_label_that_is_denied_is_no_choice(answer: str) -> None:
+    assert read_label(answer, COLOURS, "ABCD") is None
+
+
+def test_i_is_a_word_before_it_is_a_label() -> None:
+    assert read_label("Answer: I cannot tell", {}, "ABCDEFGHI") is None
+    assert read_label("Answer: I", {}, "ABCDEFGHI") == "I"
+
+
 @pytest.mark.parametrize("answer", ["", "I think a dog", "both (A) and (B)", "New Yorker", "Z"])
 def test_an_answer_without_a_clear_choice_has_none(answer: str) -> None:
     assert read_label(answer, LISTED, "ABC") is None
@@ -98,7 +217,9 @@ def test_what_is_read_is_always_a_label(text: str) -> None:
     assert read_label(text, LISTED, "ABC") in {"A", "B", "C", None}
 
 
-@pytest.mark.parametrize("odd", ["*_", " ", "boxed{", "(", "(A) ", "answer "])
+@pytest.mark.parametrize(
+    "odd", ["*_", " ", "boxed{", "(", "(A) ", "answer ", "answer is ", "A is ", "not ", "A\n", "so "]
+)
 def test_the_time_to_read_an_answer_grows_with_its_length_only(odd: str) -> None:
     # Ends within moments, or, should a repetition be unbounded again, not for many minutes.
     assert read_label("answer" + odd * 100_000 + "?", LISTED, "BC") is None

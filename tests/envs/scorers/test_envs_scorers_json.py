@@ -95,6 +95,25 @@ def test_json_is_found_in_an_answer(text: str, value: object) -> None:
     assert read_json(text) == (value,)
 
 
+@pytest.mark.parametrize(
+    ("gold", "answer"),
+    [
+        ({"a": "caf\u00e9"}, '{"a": "cafe\u0301"}'),
+        ({"a": "caf\u00e9"}, '{"a": "cafe\\u0301"}'),
+        ({"cafe\u0301": 1}, '{"caf\u00e9": 1}'),
+        ('{"a": "e\u0301"}', '```json\n{"a": "\u00e9"}\n```'),
+        ({"a": ["x"]}, '\ufeff{"a":\u00a0["x\u200b"]}'),
+    ],
+)
+def test_keys_and_texts_that_look_the_same_are_the_same(gold: object, answer: str) -> None:
+    assert Json().compare(task(gold), answer).hard == 1
+
+
+@pytest.mark.parametrize("answer", ['{"a": "x2"}', '{"a": "x"}'])
+def test_texts_that_look_different_stay_different(answer: str) -> None:
+    assert Json().compare(task({"a": "x\u00b2"}), answer).hard == 0
+
+
 @pytest.mark.parametrize("text", ["", "none", '{"a": NaN}', "[" * 5000, "{" * 5000])
 def test_an_answer_without_json_has_none(text: str) -> None:
     assert read_json(text) is None

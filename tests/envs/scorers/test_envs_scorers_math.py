@@ -63,6 +63,119 @@ def test_other_results_are_wrong(gold: str, answer: str) -> None:
     assert score(gold, answer) == 0
 
 
+SAME = [
+    ("12", r"\boxed{12\text{ cm}}"),
+    ("12", r"$12\,\mathrm{m/s^2}$"),
+    ("12", "12 square meters"),
+    ("12", "12 m"),
+    ("12", r"12\text{ apples}"),
+    (r"\sqrt{3}", r"\sqrt{3}\text{ cm}"),
+    (r"12\text{ cm}^2", "12 cm^2"),
+    (r"\frac{3}{2}", r"1\frac{1}{2}"),
+    ("1.5", "1\u00bd"),
+    ("x^2+1", "x^{2} + 1"),
+    ("x^{10}", "x^10"),
+    ("a_{1}", "a_1"),
+    ("42", "**42**"),
+    ("42", r"\mathbf{42}"),
+    ("42", "So x = 42"),
+    ("42", "Thus the area is $42$."),
+    ("42", r"6 \cdot 7 = 42"),
+    ("42", "**Final answer:** `42`"),
+    ("1{,}000", "1000"),
+    ("1,000,000", "10^6"),
+    ("1 000", r"1\,000"),
+    (r"\{1,2\}", r"\left\{2, 1\right\}"),
+    (r"\{\frac12, 3\}", r"\{3, 0.5\}"),
+    (r"\{(1,2),(3,4)\}", r"\{(3,4),(1,2)\}"),
+    ("(1, 0.5)", r"\left(1,\tfrac12\right)"),
+    ("3, 5", r"$\boxed{3}$ and $\boxed{5}$"),
+    ("3, 5", "x = 3 or x = 5"),
+    ("1024", "2^{10}"),
+    (r"x \le 5", r"x \leq 5"),
+    (r"x \ge 5", "x >= 5"),
+    (r"x \ne 5", "x \u2260 5"),
+    (r"-\frac{\pi}{2}", "-\u03c0/2"),
+    (r"-\frac{\pi}{2}", r"\frac{-\pi}{2}"),
+    (r"\sqrt{2}", "\u221a2"),
+    (r"(-\infty, 5]", "(-\u221e,5]"),
+    (r"90^\circ", "90 degrees"),
+    (r"50\%", "50"),
+    ("y=2x+1", "2x+1"),
+    ("-5", "\u22125"),
+    ("Yes", "The answer is yes."),
+]
+
+
+@pytest.mark.parametrize(("gold", "answer"), SAME)
+def test_what_is_meant_is_compared_in_both_directions(gold: str, answer: str) -> None:
+    assert score(gold, answer) == 1
+    assert score(answer, gold) == 1
+
+
+OTHER = [
+    ("x=4", "x=42"),
+    ("x=5", "y=5"),
+    ("5", "-5"),
+    ("2^{10}", "210"),
+    ("2^3", "23"),
+    ("25", "5^2 x"),
+    ("12", "1 2"),
+    ("12", "1, 2"),
+    ("1234", "1, 234"),
+    ("1.5", "15"),
+    ("1,5", "15"),
+    (r"1\frac12", r"\frac{11}{2}"),
+    (r"\frac12", "2"),
+    (r"\frac{1}{2}x", r"\frac{1}{2x}"),
+    ("x^23", "x^{2}3"),
+    ("(1,2)", r"\{1,2\}"),
+    ("(1,2)", "(2,1)"),
+    ("(1,2)", "[1,2]"),
+    ("(1,2]", "(1,2)"),
+    ("((1,2),3)", "(1,(2,3))"),
+    (r"\{1,2\}", r"\{1,3\}"),
+    (r"\{1,2\}", r"\{1,2,2\}"),
+    (r"\{1\}", "1"),
+    ("12 cm", "12 m"),
+    (r"12\text{ cm}^3", r"12\text{ cm}^2"),
+    ("12", "12x"),
+    ("12", "12m"),
+    ("12", r"12\text{ million}"),
+    ("12", r"12\text{ or }13"),
+    ("5", r"5\text{ base }7"),
+    ("5", "5_{7}"),
+    ("5", "5i"),
+    ("3", r"3\pi"),
+    ("3", r"\sqrt{3}"),
+    (r"\pm 2", "2"),
+    ("x^2", "x^2 m"),
+    (r"x \le 5", "x < 5"),
+    (r"\Delta", r"\delta"),
+    ("5", "x > 5"),
+    ("5", "x = 5 or x = 6"),
+    ("6", "5 or 6"),
+    ("5", "it is not 5"),
+    ("York", "New York"),
+    ("5", "Room 5"),
+    (r"50\%", "0.5"),
+]
+
+
+@pytest.mark.parametrize(("gold", "answer"), OTHER)
+def test_another_value_is_wrong_in_both_directions(gold: str, answer: str) -> None:
+    assert score(gold, answer) == 0
+    assert score(answer, gold) == 0
+
+
+@pytest.mark.parametrize(
+    "odd", ["1 ", r"\text{", "{", "answer ", "so is ", r"\boxed{", r"\frac", "cm ", r"\text{cm}", " "]
+)
+def test_the_time_to_compare_grows_with_the_length_only(odd: str) -> None:
+    # Ends within moments, or, should something be quadratic, not for many minutes.
+    assert score("5", odd * 200_000 + "!") == 0
+
+
 def test_an_unfinished_brace_is_read_to_the_end_and_a_long_answer_is_read_fast() -> None:
     assert score(r"\boxed{\frac{1}{2}}", r"\boxed{\frac{1}{2}") == 1
     assert not same_result("\\text{" * 5000, "{" * 50_000)

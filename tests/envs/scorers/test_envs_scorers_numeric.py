@@ -39,7 +39,7 @@ class TestNumeric(ScorerContract):
         ("\u22125", -5),
         ("$-5", -5),
         ("-$5", -5),
-        ("10-20", 20),
+        ("10-20", None),
         ("- 18 apples", 18),
         ("45%", 45),
         ("\\$18\\%", 18),
@@ -48,7 +48,7 @@ class TestNumeric(ScorerContract):
         ("3.2 \\times 10^{-5}", 3.2e-05),
         ("\\boxed{42}", 42),
         (".5", 0.5),
-        ("1,2345", 2345),
+        ("1,2345", 1.2345),
         ("first 9\n#### 72 apples and 3 pears", 72),
         ("#### 5 #### 6", 6),
         ("7 ####", 7),
@@ -61,6 +61,143 @@ class TestNumeric(ScorerContract):
 )
 def test_numbers_are_read_as_people_write_them(text: str, number: float | None) -> None:
     assert read_number(text) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("1/2", 0.5),
+        ("\u22121/2", -0.5),
+        (r"\frac{3}{4}", 0.75),
+        (r"so $-\dfrac12$", -0.5),
+        ("\u00bd cup", 0.5),
+        ("2 1/2", 2.5),
+        ("2\u00bd", 2.5),
+        (r"-2\tfrac{1}{2}", -2.5),
+        ("1\u20444", 0.25),
+        ("10^2", 100),
+        ("2^{10}", 1024),
+        ("10**2", 100),
+        ("10\u207b\u00b3", 0.001),
+        ("-2^2", -4),
+        ("1.5 x 10^3", 1500),
+        ("1.5 \u00d7 10\u00b3", 1500),
+        (r"6\cdot10^{23}", 6e23),
+        ("1\u202f000\u202f000", 1_000_000),
+        ("1\u00a0000,5", 1000.5),
+        ("1{,}000{,}000", 1_000_000),
+        (r"1\,000", 1000),
+        ("1'000", 1000),
+        ("1_000", 1000),
+        ("1.000.000", 1_000_000),
+        ("1.234.567,89", 1234567.89),
+        ("12,34,567", 1234567),
+        ("1,5", 1.5),
+        ("0,123", 0.123),
+        ("1.234", 1.234),
+        (r"The result is \boxed{42} (see step 2).", 42),
+        (r"\boxed{x = \frac{1}{2}}, as in 3", 0.5),
+        (r"\boxed{12\text{ cm}^2}", 12),
+        (r"write it in \boxed{}: 5", 5),
+        (r"\boxed{1}, so" + "\n" + r"\boxed{2}", 2),
+        ("#### 5 \\boxed{6}", 6),
+        ("The area is 42 m^2.", 42),
+        ("42 m\u00b2/s", 42),
+        ("9.8 m s^{-2}", 9.8),
+        ("5 kg of CO_2", 5),
+        ("minus 5", -5),
+        ("negative $5", -5),
+        ("- 5", -5),
+        ("x = - 5", -5),
+        ("the answer is \u2212 5.", -5),
+        ("\u20135", -5),
+        ("**42**", 42),
+        ("\uff14\uff12", 42),
+        ("5,00 \u20ac", 5),
+        ("it costs 5 per cent", 5),
+        ("In 2020, 15 people", 15),
+        ("Tom has 5 and Jerry has 8", 8),
+        ("200 cases - 50 cases = 150 cases", 150),
+        ("Step 1: 5", 5),
+        ("- 5\n- 6", 6),
+    ],
+)
+def test_numbers_are_read_in_other_forms(text: str, number: float) -> None:
+    assert read_number(text) == pytest.approx(number, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "5 to 10",
+        "5-10",
+        "5 \u2013 10 km",
+        "between 5 and 10",
+        "between 5 km and 10 km",
+        "from $5 up to $10",
+        "5..10",
+        "5 or 6",
+        "5 kg or maybe 6 kg",
+        "5? Or 6",
+        "x = 5 or x = 6",
+        "5, 6",
+        "1, 2, and 3",
+        "5, not 6",
+        "[5, 10]",
+        "(1,5)",
+        "#### 5 or 6",
+        r"\boxed{1} or $\boxed{2}$",
+        r"\boxed{\text{none}}, not 5",
+        r"\pm 5",
+        "5 \u00b1 0.1",
+        "5 * 3",
+        "10 minus 5",
+        "5 of 10",
+        "3 hours and 20 minutes",
+        "1 2",
+        "10:30",
+        "2020-05-01",
+        "12/25/1937",
+        "1/0",
+        "2^{n+1}",
+        "(-2)^3",
+        r"2\sqrt{3}",
+        r"3\pi",
+        "10^500",
+    ],
+)
+def test_what_could_be_several_values_or_a_part_of_one_is_no_number(text: str) -> None:
+    assert read_number(text) is None
+
+
+@pytest.mark.parametrize(
+    "gold", ["1/2", "2\u00bd", "x = 0.5", "$1,000", "42 m^2", "3 + 4 is\n#### 7", r"\boxed{5}", "10^2"]
+)
+def test_a_gold_of_one_value_accepts_itself(gold: str) -> None:
+    assert Numeric().compare(task(gold), gold).hard == 1
+
+
+@pytest.mark.parametrize(
+    "gold",
+    ["5 to 10", "5-10", "5 or 6", "5, 6", "3 hours 20 minutes", "2020-05-01", "\u00b15", "1e999", r"\boxed{1, 2}"],
+)
+def test_a_gold_that_is_not_one_value_is_an_error(gold: str) -> None:
+    with pytest.raises(DataError, match="does not read as one number"):
+        Numeric().compare(task(gold), "5")
+
+
+def test_a_fraction_is_its_value_and_not_one_of_its_parts() -> None:
+    assert Numeric().compare(task("1/2"), "0.5").hard == 1
+    assert Numeric().compare(task("1/2"), "2").hard == 0
+    assert Numeric().compare(task("2"), "1/2").hard == 0
+
+
+@pytest.mark.parametrize(
+    "odd", ["1 ", "1,", "1.", "1/", "- ", r"\frac{1", r"\boxed{", "1 or ", r"\text{", "9", "\u00bd", " "]
+)
+def test_the_time_to_read_a_number_grows_with_the_length_only(odd: str) -> None:
+    # Ends within moments, or, should something be quadratic, not for many minutes.
+    read_number(odd * 300_000)
 
 
 def test_percent_may_be_read_as_a_fraction() -> None:
@@ -76,7 +213,7 @@ def test_tolerances_are_absolute_or_relative() -> None:
 
 def test_feedback_shows_the_numbers_that_were_compared() -> None:
     assert Numeric().compare(task("#### 1,000"), "so it is 1,001").feedback == "expected: 1000; got: 1001"
-    assert "the answer holds no number" in Numeric().compare(task(1), "no").feedback
+    assert "the answer does not read as one number" in Numeric().compare(task(1), "no").feedback
 
 
 def test_gold_without_a_number_is_an_error() -> None:

@@ -18,6 +18,12 @@ def task(gold: object = None) -> Task:
     return Task(id="t", input="i", gold=gold)
 
 
+def test_a_pattern_matches_the_answer_as_it_is_or_in_its_unicode_form() -> None:
+    assert Regex().compare(task("caf\u00e9"), "cafe\u0301").hard == 1
+    assert Regex().compare(task("\u200b"), "a\u200bb").hard == 1
+    assert Regex().compare(task("cafe$"), "caf\u00e9").hard == 0
+
+
 class TestRegexFromGold(ScorerContract):
     def make_scorer(self) -> Regex:
         return Regex()

@@ -139,3 +139,16 @@ async def test_the_judge_sees_the_pictures_of_the_task() -> None:
     picture, question = judge.asked[0][-1].content
     assert picture == ImagePart(url="page.png#sha256=1")
     assert question.type == "text"
+
+
+async def test_the_judge_is_told_that_an_answer_was_cut_off() -> None:
+    judge = GoodAnswers()
+    scorer = Rubric(RubricOptions(rubric="It is good."), lambda: judge)
+    for limit in (None, 512):
+        await scorer.score(TASK, Trajectory(answer="good", cut_at=limit))
+    whole, cut = (messages[-1].text for messages in judge.asked)
+    assert "cut off" not in whole
+    assert (
+        cut
+        == f"{whole}\n\nThe answer was cut off at a token limit: its author could write no more. Grade what is there."
+    )

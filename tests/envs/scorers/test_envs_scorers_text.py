@@ -74,6 +74,71 @@ def test_options_say_what_does_not_count(options: dict, gold: str, answer: str, 
     assert Exact(TextOptions(**options)).compare(task(gold), answer).hard == hard
 
 
+SAME_TEXT = [
+    ("caf\u00e9", "cafe\u0301"),
+    ("\ud55c", "\u1112\u1161\u11ab"),
+    ("x", "\ufeffx\u200b"),
+    ("coop", "co\u00adop"),
+    ("a b", "a\u00a0b"),
+]
+
+
+@pytest.mark.parametrize(("gold", "answer"), SAME_TEXT)
+@pytest.mark.parametrize("scorer", [Exact(), Exact(TextOptions(whitespace=False)), F1(), ANLS()])
+def test_texts_that_look_the_same_are_the_same(scorer: Exact | F1 | ANLS, gold: str, answer: str) -> None:
+    assert scorer.compare(task(gold), answer).hard == 1
+    assert scorer.compare(task(answer), gold).hard == 1
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer"), [("x\u00b2", "x2"), ("caf\u00e9", "cafe"), ("co-op", "coop"), ("a b", "a\u200bb")]
+)
+def test_texts_that_look_different_stay_different(gold: str, answer: str) -> None:
+    assert Exact().compare(task(gold), answer).hard == 0
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer"),
+    [
+        ("-5", "5"),
+        ("-$5", "$5"),
+        ("1.5", "15"),
+        ("1,5", "15"),
+        (".5", "5"),
+        ("1/2", "12"),
+        ("10:30", "1030"),
+        ("1e-5", "1e5"),
+        ("2^3", "23"),
+        ("-1,234", "1,234"),
+    ],
+)
+def test_a_number_is_not_another_one_without_its_signs(gold: str, answer: str) -> None:
+    assert F1().compare(task(gold), answer).hard == 0
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer"),
+    [
+        ("-5", "\u22125."),
+        ("1,000", "1000"),
+        ("$5", "5"),
+        ("10%", "10"),
+        ("(5)", "5!"),
+        ("U.S.", "us"),
+        ("covid-19", "COVID19"),
+        ("wait...", "wait"),
+    ],
+)
+def test_other_punctuation_does_not_count_in_f1(gold: str, answer: str) -> None:
+    assert F1().compare(task(gold), answer).hard == 1
+
+
+@pytest.mark.parametrize("odd", ["\u0301\u0323", "a\u200b", "-1,", ".-", "1,000"])
+def test_the_time_to_compare_grows_with_the_length_only(odd: str) -> None:
+    # Ends within moments, or, should something be quadratic, not for many minutes.
+    assert F1().compare(task("x"), odd * 200_000).hard == 0
+
+
 def test_exact_feedback_tells_what_was_expected() -> None:
     assert Exact().compare(task(["a", "b"]), "c").feedback == "expected: a or b; got: c"
     assert Exact().compare(task("a"), " ").feedback == "expected: a; got: nothing"

@@ -3,6 +3,7 @@ Like the real one it writes to standard output what it pleases."""
 
 import json
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -33,7 +34,10 @@ class Environment:
     def step(self, command):
         print("noise of the engine")
         if command == "crash":
+            sys.stdout.flush()
             os._exit(3)
+        if command == "kill":
+            os.kill(os.getpid(), 9)
         if command == "hang":
             time.sleep(60)
         if command == "fail":

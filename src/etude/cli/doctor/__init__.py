@@ -6,15 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from etude.cli.doctor.checks import (
-    check_agent,
-    check_config,
-    check_install,
-    check_live,
-    check_programs,
-    check_sandbox,
-)
+from etude.cli.doctor.checks import check_agent, check_config, check_install, check_programs, check_sandbox
 from etude.cli.doctor.findings import Findings
+from etude.cli.doctor.live import check_live
 from etude.cli.parsing.arguments import DEFAULT_CONFIG
 from etude.cli.settings import with_options
 from etude.cli.sleep.checks import check_night

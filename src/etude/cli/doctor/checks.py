@@ -1,35 +1,31 @@
-"""What `doctor` checks: the installation, everything that settings name, and with `--live` each model."""
+"""What `doctor` checks: the installation, and everything that settings name."""
 
 import os
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from pydantic import BaseModel
-
 from etude import __version__
 from etude.agents.program import ProgramAgent
-from etude.build import redactor_of, trackers_of
+from etude.build import check_scoring, redactor_of, trackers_of
 from etude.cli.doctor.findings import Findings
 from etude.cli.doctor.versions import known_version
+from etude.concurrency import in_thread, waited_for
 from etude.config import ModelSection, TrainConfig
 from etude.config.sections import AgentSection, ExecutorSection
 from etude.elsewhere import about_target, make_agent, targets_of
-from etude.envs.doubts import doubts_about
-from etude.envs.gold import check_gold, check_varied
 from etude.envs.grading import CommandScorer
 from etude.envs.scorers.base import AnswerScorer, Judge
 from etude.envs.splits import check_tasks
-from etude.errors import ConfigError, EtudeError, UnusableReply, install_command
-from etude.models import Structured, build_model, price_of, used_key_variable
+from etude.errors import ConfigError, EtudeError, install_command
+from etude.models import build_model, price_of, used_key_variable
 from etude.models.handoff import unanswered
 from etude.programs.base import Program
 from etude.programs.known import known_programs
 from etude.prompts import Prompts
 from etude.protocols import Environment, Scorer
-from etude.records import SPLITS, ChatRequest, Split, Task, role_of, user
+from etude.records import SPLITS, Split, Task
 from etude.registry import BUILT_IN, find, load, origin, plugins
 from etude.sandbox import find_sandbox
 from etude.sandbox.docker import find_engine
@@ -41,11 +37,6 @@ from etude.skill.front_matter import unlisted
 from etude.store import is_running, read_run
 from etude.store.run import plain_name
 from etude.workbench import Given
-
-MOST_TOKENS = 256
-"""Of a reply: enough for a model that thinks a little first."""
-LONGEST_WAIT = 60.0
-QUESTION = user("What is 2 + 3? Reply with the number.")
 
 EXTRAS = {
     "serve": (("starlette", "uvicorn"), "`etude simulate`"),
@@ -88,8 +79,8 @@ async def check_config(config: TrainConfig, found: Findings) -> None:
     env: Environment | None = None
     tasks: list[Task] = []
     with found.checking("data"):
-        env = _environment(config)
-        splits: dict[Split, Sequence[Task]] = {split: tuple(env.tasks(split)) for split in SPLITS}
+        what = f"the tasks of environment {config.env.name!r}"
+        env, splits = await waited_for(in_thread(_environment, config), what)
         tasks = [task for split in SPLITS for task in splits[split]]
         await _data(config, env, splits, found)
     with found.checking("skill"):
@@ -129,10 +120,11 @@ def check_parts(config: TrainConfig, found: Findings) -> None:
         found.note("limits", "no cap on money, tokens, calls or time", "set limits.usd or limits.calls")
 
 
-def _environment(config: TrainConfig) -> Environment:
-    return find("environments", config.env.name).from_options(
+def _environment(config: TrainConfig) -> tuple[Environment, dict[Split, Sequence[Task]]]:
+    env = find("environments", config.env.name).from_options(
         dict(config.env.model_extra or {}), where="env", judge=None if config.judge is None else _no_judge
     )
+    return env, {split: tuple(env.tasks(split)) for split in SPLITS}
 
 
 async def _data(
@@ -153,10 +145,8 @@ async def _data(
         )
         found.note("check", text, "set env.boxes: 2 and start that code with the Python module 'etude_attempt'")
     with found.checking("scorer"):
-        await check_gold(env, [*train, *val, *test])
-        if not config.env.allow_constant_gold:
-            await check_varied(env, splits)
-        for doubt in await doubts_about(env, splits, config.target.max_output_tokens):
+        checks = check_scoring(config, env, splits)
+        for doubt in await waited_for(checks, "the checks of gold answers and solutions"):
             found.note("tasks", f"{doubt.what}\n{doubt.example}", doubt.todo)
         if isinstance(scorer, AnswerScorer) and scorer.checks_gold:
             found.ok("scorer", f"{scorer.name} accepts all gold answers")
@@ -353,47 +343,3 @@ def _program_agent(agent: ProgramAgent, config: TrainConfig, found: Findings) ->
     if limits.attempt_seconds <= longest:
         text = f"limits.attempt_seconds = {limits.attempt_seconds:g} ends attempts before agent.limits.seconds does"
         found.note("agent time", text, f"set limits.attempt_seconds to more than {longest:g}")
-
-
-class Sum(BaseModel):
-    """The answer as a structure."""
-
-    answer: int
-
-
-async def check_live(config: TrainConfig, found: Findings) -> None:
-    """One tiny question for each role, except roles that cannot be built: they are reported already. The target is
-    asked for text, the others for a structure."""
-    for role, section in config.models.items():
-        most, timeout = min(section.max_output_tokens, MOST_TOKENS), min(section.timeout, LONGEST_WAIT)
-        try:
-            model = build_model(section.model_copy(update={"max_output_tokens": most, "timeout": timeout}))
-        except EtudeError:
-            continue
-        name = f"live {role}"
-        if model.answered_by_hand:
-            found.note(name, "not asked: its question would wait for an answer")
-            continue
-        started = time.monotonic()
-        try:
-            with found.checking(name):
-                if role_of(role) == "target":
-                    await model.complete(ChatRequest(messages=(QUESTION,)))
-                else:
-                    await _ask(f"{name} structure", Structured(model, section.structured), found)
-                found.ok(name, f"{model.name} answered in {time.monotonic() - started:.2f} s")
-        finally:
-            await model.aclose()
-
-
-async def _ask(name: str, model: Structured, found: Findings) -> None:
-    entered = model.rung
-    try:
-        await model.ask([QUESTION], Sum)
-    except UnusableReply as error:  # it answers, but not in the form that was asked for
-        found.wrong(name, error.message, error.hint)
-        return
-    if model.rung == entered:
-        found.ok(name, "native JSON schema" if entered == "json_schema" else f"structured: {entered} works")
-    else:
-        found.ok(name, f"structured: {entered} is not known there; structured: {model.rung} works and is used")

@@ -7,21 +7,20 @@ adopts, trusts or raises a limit.
 import asyncio
 import json
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
+from etude import own_process
 from etude.config import load_config
 from etude.errors import EtudeError
 from etude.store.projections.cost import read_cost
+from etude.store.run import plain_name
 from etude.store.views import JOURNAL, read_events
 
 _BEGUN_SECONDS = 60.0
 """Longest that is waited for a training to begin or to be refused."""
 _POLL_SECONDS = 0.1
-_LAST = 2_000
-"""Characters of what a training that failed has said last."""
 _ASK = "the person who uses you decides that; ask for it"
 
 
@@ -43,6 +42,8 @@ class _Training(NamedTuple):
     process: subprocess.Popen[bytes]
     log: Path
     """What the process prints."""
+    errors: Path
+    """What it says besides."""
 
     @property
     def ended(self) -> bool:
@@ -68,22 +69,18 @@ class Desk:
         """The result of a verb as data. Raises Refused: the verb failed; with its error and hint."""
         words = _words(name, *given, **options)
         process = await asyncio.create_subprocess_exec(
-            *words,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
+            *words, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
         )
-        out, _ = await process.communicate()
-        found: Any = json.loads(out) if out.strip() else {}
+        out, said = await process.communicate()
         if process.returncode:
-            raise Refused(**_why(found))
-        return found
+            raise Refused(**_why(out, said))
+        return json.loads(out)
 
     async def train(self, config: str, name: str) -> dict[str, Any]:
         """Begin a training in the background, or resume it; returns when it has begun."""
         async with self._paid:
             limits = self._limits(config, folder := self._run_folder(config, name))
-            words = _words("train", config, **{"run.name": name, **limits})
+            words = _words("train", config, **{"run.name": json.dumps(name), **limits})
             before = _starts(folder)
             self.close()
             self._training = one = _started(name, folder, words)
@@ -98,13 +95,14 @@ class Desk:
     def close(self) -> None:
         """Remove what the last training has printed. The training itself goes on."""
         if self._training is not None:
-            self._training.log.unlink(missing_ok=True)
+            for path in (self._training.log, self._training.errors):
+                path.unlink(missing_ok=True)
 
     async def compare(self, a: str, b: str, config: str, name: str) -> Any:
         """Score two skills on the same tasks, within the cap, over the facts of a run."""
         async with self._paid:
             limits = self._limits(config, self._run_folder(config, name))
-            return await self.verb("compare", a, b, config, **{"run.name": name, **limits})
+            return await self.verb("compare", a, b, config, **{"run.name": json.dumps(name), **limits})
 
     async def status(self) -> dict[str, Any]:
         """All runs, how the training of this server stands, and what is left of the cap."""
@@ -125,7 +123,7 @@ class Desk:
 
     def _run_folder(self, config: str, name: str) -> Path:
         settings = load_config(config, flags=[("run.name", json.dumps(name))])
-        return Path(settings.run.folder) / settings.run.name
+        return Path(settings.run.folder) / plain_name(settings.run.name, "run.name")
 
     def _limits(self, config: str, folder: Path) -> dict[str, float]:
         """Settings for what is left of the cap; where the file allows less, that holds. Raises Refused: nothing is
@@ -163,25 +161,28 @@ class Desk:
 
 def _started(name: str, folder: Path, words: list[str]) -> _Training:
     """A training in a session of its own: it goes on when the agent ends, and can be resumed by anybody."""
-    with tempfile.NamedTemporaryFile("wb", prefix="etude-", suffix=".json", delete=False) as log:
-        process = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.DEVNULL, start_new_session=True
-        )
-    return _Training(name, folder, process, Path(log.name))
+    with (
+        tempfile.NamedTemporaryFile("wb", prefix="etude-", suffix=".json", delete=False) as log,
+        tempfile.NamedTemporaryFile("wb", prefix="etude-", suffix=".log", delete=False) as errors,
+    ):
+        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=errors, start_new_session=True)
+    return _Training(name, folder, process, Path(log.name), Path(errors.name))
 
 
 def _failure(one: _Training) -> dict[str, str]:
-    text = one.log.read_text(errors="replace")
+    return _why(one.log.read_bytes(), one.errors.read_bytes())
+
+
+def _why(out: bytes, said: bytes) -> dict[str, str]:
+    """Message and hint of a verb that failed: from its result, or else from the end of what it said."""
     try:
-        return _why(json.loads(text))
-    except json.JSONDecodeError:
-        return {"message": text[-_LAST:] or "the training ended without a word", "hint": ""}
-
-
-def _why(found: Any) -> dict[str, str]:
-    """Message and hint of a verb that failed, from what it has printed."""
+        found: Any = json.loads(out)
+    except ValueError:
+        found = {}
     error = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
-    message = error.get("error") or error.get("stopped") or "the command failed"
+    message = error.get("error") or error.get("stopped")
+    if not message:
+        message = f"the command failed: {own_process.last_lines(said) or 'without a word'}"
     return {"message": str(message), "hint": str(error.get("hint", ""))}
 
 
@@ -193,7 +194,7 @@ def _words(name: str, *given: str, **options: object) -> list[str]:
                 f"{word!r} begins with a dash", hint="give a name, a number or a path; tools take no options"
             )
     flags = [f"--{key}={value}" for key, value in options.items() if value is not None]
-    return [sys.executable, "-m", "etude", *name.split(), *given, *flags, "--json"]
+    return own_process.command(*name.split(), *given, *flags, "--json")
 
 
 def _starts(folder: Path) -> int:

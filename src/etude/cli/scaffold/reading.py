@@ -1,19 +1,19 @@
 """Data files as people have them: with other delimiters and encodings, packed, tables of Excel, one task a file."""
 
-import csv
 import gzip
+import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from io import StringIO
+from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
 import yaml
 from pydantic import JsonValue
 
-from etude.envs.files import OTHER_DELIMITERS, FileFormat, Row, parse_rows, plain, read_rows
+from etude.envs.files import OTHER_DELIMITERS, FileFormat, Row, parse_rows, plain, read_rows, table_rows, without_nul
 from etude.errors import ConfigError, DataError, not_installed
 from etude.safe_yaml import read_yaml
 
@@ -33,6 +33,7 @@ _MARKS = (
     (b"\xfe\xff", "utf-16"),
     (b"\xef\xbb\xbf", "utf-8-sig"),
 )
+_EXCEL_LINE = re.compile(r"\Asep=;(?:\r\n|\r|\n)")
 _LOOKED_AT = 50
 """Lines from which the delimiter of a table is learned."""
 
@@ -67,7 +68,7 @@ def read_source(path: Path, delimiter: str = "") -> Source:
         notes = (f"{path.name} is not UTF-8: it was read as Windows-1252; see whether its accents are right",)
     sign = ","
     if form == "csv":
-        text = text.removeprefix("sep=;\n").removeprefix("sep=;\r\n")
+        text = _EXCEL_LINE.sub("", text)
         sign = {"\\t": "\t", "tab": "\t"}.get(delimiter, delimiter) or _delimiter(text)
         if len(sign) != 1:
             raise ConfigError(f"--delimiter {delimiter!r} is not one character", hint="as in --delimiter ';'")
@@ -100,7 +101,7 @@ def _text(path: Path, packed: bool) -> tuple[str, str]:
         marked = "utf-16-le" if data[1:2] == b"\0" else "utf-16-be"
     for encoding in (marked,) if marked else ("utf-8", "cp1252"):
         try:
-            return data.decode(encoding), encoding
+            return without_nul(path, data.decode(encoding)), encoding
         except UnicodeDecodeError:
             continue
     raise DataError(f"{path}: the text is neither UTF-8 nor UTF-16", hint="save the file as UTF-8")
@@ -110,22 +111,22 @@ def _delimiter(text: str) -> str:
     """The sign that makes the most columns, as many in each of the first rows; commas where several do."""
     best, most = ",", 1
     for sign in (",", *OTHER_DELIMITERS):
-        try:
-            lines = [cells for cells, _ in zip(csv.reader(StringIO(text), delimiter=sign), range(_LOOKED_AT))]  # noqa: B905
-        except csv.Error:
-            continue
-        counts = [len(cells) for cells in lines if cells]
+        counts = [len(cells) for cells in _first_lines(text, sign)]
         if counts and min(counts) == max(counts) > most:
             best, most = sign, counts[0]
     if most == 1:
-        header = text.partition("\n")[0]
+        header = next(iter(text.splitlines()), "")
         return max((",", *OTHER_DELIMITERS), key=header.count)
     return best
 
 
+def _first_lines(text: str, sign: str) -> list[list[str]]:
+    return [cells for _, cells in islice(table_rows(Path(), text, sign), _LOOKED_AT)]
+
+
 def _with_header(text: str, sign: str) -> str:
     """Tables of MMLU have no line of column names: question, options, and the letter of the right one."""
-    lines = [cells for cells, _ in zip(csv.reader(StringIO(text), delimiter=sign), range(_LOOKED_AT)) if cells]  # noqa: B905
+    lines = _first_lines(text, sign)
     width = len(lines[0]) if lines else 0
     letters = "ABCDEFGHIJ"[: max(0, width - 2)]
     if width < 4 or not all(len(cells) == width and cells[-1] in [*letters] for cells in lines):

@@ -4,9 +4,9 @@ import argparse
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
+from etude import own_process
 from etude.cli.parsing.usage import UsageError
 from etude.cli.sleep.settings import read_config
 from etude.cli.sleep.text import elsewhere
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     flags += ["--unsafe-no-sandbox"] if args.unsafe_no_sandbox else []
     flags += ["--auto-adopt"] if args.auto_adopt else []
     name, log = job_name(project), str(state.folder.absolute() / "nights.log")
-    argv = (sys.executable, "-P", "-m", "etude", "sleep", "run", str(path), "--unattended", *flags)
+    argv = tuple(own_process.command("sleep", "run", str(path), "--unattended", *flags))
     command = command_of(argv, os.getcwd(), log)
     line = line_of(name, args.at, command)
     if not args.show:

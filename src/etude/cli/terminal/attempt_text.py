@@ -32,6 +32,8 @@ def attempt_lines(attempt: Attempt) -> Iterator[str]:
         yield f"  {'removed' if file is None else 'wrote'} {path}"
     yield ""
     yield f"result   {attempt.outcome}" + (f": {attempt.reason}" if attempt.reason else "")
+    if trajectory.cut_at is not None:
+        yield f"cut off  at target.max_output_tokens = {trajectory.cut_at}"
     if score is not None:
         yield f"score    {score.hard:g}" + (f" (soft {score.soft:g})" if score.soft != score.hard else "")
     for name, text in (

@@ -18,6 +18,7 @@ from etude.programs.account import Account, after_the_prompt, has_read, neutral
 from etude.programs.base import install_skill
 from etude.protocols import Agent, ChatModel
 from etude.records import Score, Skill, Task, Trajectory, digest, user
+from etude.records.said import cut_off_at
 from etude.sandbox.process import spend
 from etude.skill import Document
 
@@ -49,6 +50,7 @@ class ForeignAgent(Agent):
     def __init__(self, target: ChatModel, instructions: str, runner: Runner, terms: Terms) -> None:
         self.name = terms.environment
         self._target = target
+        self._limit = target.max_output_tokens
         self.told = self._instructions = instructions
         self._runner = runner
         self._terms = terms
@@ -135,7 +137,8 @@ class ForeignAgent(Agent):
         made = Trajectory(
             answer=account.answer,
             messages=(user(task.input), *account.messages),
-            failure=reply.failure or ("" if value > 0 else _fault(session, reply)),
+            failure=reply.failure or ("" if value > 0 else _fault(session, reply, self._limit)),
+            cut_at=self._limit if session.log and session.log[-1].finish == "length" else None,
             usage=session.usage,
             simulated=session.simulated,
             read_skill=has_read(skill, conversation) if self._terms.folder else None,
@@ -158,16 +161,14 @@ class ForeignAgent(Agent):
         return max(0.0, value)
 
 
-def _fault(session: GatewaySession, reply: Reply) -> str:
+def _fault(session: GatewaySession, reply: Reply, limit: int) -> str:
     """Why an attempt without any marks came to nothing, where that is plain."""
     finish = session.log[-1].finish if session.log else ""
     if finish == "refusal":
         return "the model refused"
     if reply.answer.strip():
         return ""
-    return (
-        "the reply was cut off at the most tokens a reply may have" if finish == "length" else "the answer was empty"
-    )
+    return cut_off_at(limit) if finish == "length" else "the answer was empty"
 
 
 async def _count_work(sessions: Sequence[GatewaySession]) -> float:

@@ -1,5 +1,6 @@
 """What environments of other makers have in common: their tasks by a runner, scores that come with the attempt."""
 
+import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -21,6 +22,9 @@ from etude.protocols import Agent, ChatModel, Environment, Texts
 from etude.records import SPLITS, Score, Split, Task, Trajectory, canonical, digest
 from etude.sandbox import find_sandbox
 from etude.sandbox.sandbox import Unsafe
+
+LOAD_SECONDS = 1800.0
+"""Longest that a package may take to load its tasks: large data sets come over the network at first."""
 
 
 class ForeignConfig(Section):
@@ -200,7 +204,13 @@ class ForeignEnvironment(Environment):
 async def _described(command: Command) -> Reply:
     runner = Runner(command)
     try:
-        return await runner.ask({"do": "describe"})
+        return await asyncio.wait_for(runner.ask({"do": "describe"}), LOAD_SECONDS)
+    except TimeoutError:
+        raise DataError(
+            f"the tasks cannot be loaded: {command.script} has not told them within {LOAD_SECONDS:,.0f} seconds",
+            hint="run the task with its own package first: it may load data from a network that does not answer, or "
+            "wait for a key to be pressed",
+        ) from None
     except ConfigError:
         raise
     except EtudeError as error:

@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import JsonValue, ValidationError
 
 from etude.errors import ConfigError, EtudeError
+from etude.own_process import how_ended, last_lines
 from etude.programs.installed import find_program, installed
 from etude.records.base import Record
 from etude.sandbox import Finished, Limits, Lines, Sandbox, Workspace, run
@@ -82,7 +83,7 @@ class Command:
     @classmethod
     def interpreter(cls, name: str | None, where: str) -> Path:
         """The interpreter of the settings. Raises ConfigError: there is none."""
-        found = Path(sys.executable) if name is None else find_program(os.path.expanduser(name), [Path()])
+        found = Path(sys.executable) if name is None else find_program(name, [Path()])
         if found is None:
             raise ConfigError(f"{where}: python = {name!r} is not a program", hint="give the path of an interpreter")
         return found
@@ -203,7 +204,6 @@ class _Process:
 
 def _ending(finished: Finished) -> str:
     if finished.over:
-        return f"was ended at its {finished.over}"
-    how = f"exit code {finished.code}" if finished.code is not None else f"signal {finished.signal}"
-    words = finished.stderr.decode(errors="replace").strip().splitlines()[-1:]
-    return f"ended with {how}" + "".join(f": {line[-600:]}" for line in words)
+        return f"was ended at its {finished.over}{'; raise env.memory_mb' if 'memory' in finished.over else ''}"
+    last = last_lines(finished.stderr)
+    return f"ended with {how_ended(finished.code, finished.signal)}{f': {last}' if last else ''}"

@@ -1,7 +1,8 @@
 """What all built-in scorers share, and the door to them by name."""
 
+import re
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, cast
 
 from pydantic import BaseModel, JsonValue
@@ -18,6 +19,13 @@ Options = TypeVar("Options", bound=Section)
 FEEDBACK_CHARS = 500
 _GOT = "; got: "
 """Stands in feedback between what was expected and what came."""
+_BOX = re.compile(r"\\(?:boxed|fbox)(?![A-Za-z])\s*")
+_BOXES = 20
+"""Most boxes, from the last one back, that are looked into."""
+_BOX_CHARS = 10_000
+"""Most characters of a box."""
+_BESIDE = re.compile(r"[ $]*(?:[,;/\u2013-]|[,;]?[ $]*\\?(?:and|or|to|und|oder|text\{[ ]*(?:and|or)[ ]*\})[ $])[ $]*")
+"""Between two boxes that are one answer."""
 MISSING = "something that is required is not in the answer"
 """What feedback says in place of a pattern."""
 
@@ -114,6 +122,50 @@ def accepted(task: Task) -> tuple[str, ...]:
             hint="the scorer `json` compares objects",
         )
     return texts
+
+
+def last_box(text: str) -> int:
+    r"""Where the last `\boxed{}` with something in it begins; -1 where there is none."""
+    return next((start for start, _, inside in _boxes(text) if inside), -1)
+
+
+def boxed(text: str) -> str:
+    r"""What the last `\boxed{}` with something in it holds, after those beside it, as in `\boxed{1} or \boxed{2}`;
+    empty where there is none."""
+    found, begin = "", len(text)
+    for start, end, inside in _boxes(text):
+        between = text[end:begin]
+        if inside and not found:
+            found, begin = inside, start
+        elif inside and _BESIDE.fullmatch(between[:_BOXES]):
+            found, begin = f"{inside}{between.replace('$', ' ')}{found}", start
+        elif inside:
+            break
+    return found
+
+
+def _boxes(text: str) -> Iterator[tuple[int, int, str]]:
+    """Start, end and content of boxes, the last one first."""
+    for match in [*_BOX.finditer(text)][: -_BOXES - 1 : -1]:
+        inside = text[match.end() : match.end() + _BOX_CHARS]
+        if inside.startswith("{"):
+            content = _in_braces(inside)
+            yield match.start(), match.end() + len(content) + 2, content.strip()
+        elif inside.split():
+            content = inside.split("$")[0].split()[:1]
+            yield match.start(), match.end() + len("".join(content)), "".join(content)
+
+
+def _in_braces(text: str) -> str:
+    """What stands between the brace at the start and its partner; to the end where that is missing."""
+    depth = 0
+    for place, sign in enumerate(text):
+        if text[place - 1 : place] == "\\":
+            continue
+        depth += (sign == "{") - (sign == "}")
+        if depth == 0:
+            return text[1:place]
+    return text[1:]
 
 
 def shorten(text: str, limit: int = FEEDBACK_CHARS) -> str:

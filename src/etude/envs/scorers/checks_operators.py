@@ -9,6 +9,7 @@ from pydantic import Field, JsonValue, StrictBool, model_validator
 
 from etude.envs.scorers.base import MISSING
 from etude.envs.scorers.checks_text import citations, parts, refuses, title
+from etude.envs.splits import forms, one_form
 from etude.records import Record
 from etude.timed_regex import Matcher
 
@@ -115,7 +116,14 @@ class Seen:
 
     def matches(self, check: Check) -> bool:
         """Whether the pattern of a check is found in the answer."""
-        return self.matcher.matches(str(check.arg), self.answer, flags=check.flags)
+        return any(self.matcher.matches(str(check.arg), text, flags=check.flags) for text in forms(self.answer))
+
+    def contains(self, check: Check) -> bool:
+        """Whether the text of a check stands in the answer, in whatever Unicode form; where all of it is spaces or
+        unseen, as it is."""
+        wanted = one_form(check.text)
+        within = self.folded(check)
+        return check.text in within or (bool(wanted.strip()) and wanted in one_form(within))
 
     def called(self, check: Check) -> bool:
         """Whether the tool that a check names was called."""
@@ -168,7 +176,7 @@ def _forbidden(check: Check, seen: Seen) -> str:
 
 
 _REGEX = Operator("a pattern", lambda check, seen: seen.matches(check), _missing, ignore_case=False, multiline=False)
-_CONTAINS = Operator("a text", lambda check, seen: check.text in seen.folded(check), _missing, ignore_case=True)
+_CONTAINS = Operator("a text", lambda check, seen: seen.contains(check), _missing, ignore_case=True)
 _CALLED = Operator(
     "the name of a tool",
     passes=lambda check, seen: seen.called(check),

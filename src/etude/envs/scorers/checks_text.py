@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from etude.envs.splits import fold
+
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _INLINE_CODE = re.compile(r"`[^`\n]*`")
 _ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?$")
@@ -73,7 +75,7 @@ def parts(text: str) -> list[Part]:
 def title(heading: str) -> str:
     """What a heading says, whatever it looks like: without signs and emphasis around it, without a number in front, a
     colon or a remark in parentheses behind, and without differences in case and white space."""
-    words = " ".join(heading.casefold().split())
+    words = fold(heading)
     for _ in range(2):
         words = _NUMBER.sub("", _DECORATION.sub("", _DECORATION.sub("", words)))
     return _ASIDE.sub("", words)

@@ -10,6 +10,7 @@ from pydantic import Field, JsonValue
 from etude.config import Section
 from etude.envs.files import reject_constant
 from etude.envs.scorers.base import AnswerScorer, expected, graded
+from etude.envs.splits import one_form
 from etude.errors import DataError
 from etude.records import Score, Task, canonical
 
@@ -36,7 +37,8 @@ class Json(AnswerScorer[JsonOptions]):
     """Compares the JSON in an answer with the gold, field by field.
 
     The JSON is the last fenced block that parses, else the longest object or list in the text, else the whole text.
-    A field is a value inside objects, as in `address.city`; a list is one field.
+    A field is a value inside objects, as in `address.city`; a list is one field. Keys and texts are equal whatever
+    their Unicode form.
     """
 
     name = "json"
@@ -72,9 +74,9 @@ class Json(AnswerScorer[JsonOptions]):
         if task.gold is None:
             raise DataError(f"task {task.id!r} has no gold answer", hint="name its column in `fields.gold`")
         if isinstance(task.gold, str):
-            parsed = _parse(task.gold)
-            return task.gold if parsed is None else parsed[0]
-        return task.gold
+            parsed = _parse(one_form(task.gold))
+            return one_form(task.gold) if parsed is None else parsed[0]
+        return _one_form(task.gold)
 
     def _equal(self, one: JsonValue, other: JsonValue) -> bool:
         if isinstance(one, bool) or isinstance(other, bool):
@@ -113,7 +115,9 @@ def _rank(value: JsonValue) -> tuple[int, float, str]:
 
 
 def read_json(answer: str) -> tuple[JsonValue] | None:
-    """The JSON in an answer, in a tuple of one since it may be null; None when there is none."""
+    """The JSON in an answer, in a tuple of one since it may be null; None when there is none. Keys and texts in it
+    have one Unicode form."""
+    answer = one_form(answer)
     for block in reversed(_FENCE.findall(answer)):
         if (found := _parse(block)) is not None:
             return found
@@ -128,20 +132,26 @@ def read_json(answer: str) -> tuple[JsonValue] | None:
             break
         try:
             value, end = decoder.raw_decode(answer, start)
+            value = _one_form(value)
         except (ValueError, RecursionError):
             position = start + 1
             continue
         if end - start > longest:
-            best, longest = (cast(JsonValue, value),), end - start
+            best, longest = (value,), end - start
         position = end
     return best
 
 
 def _parse(text: str) -> tuple[JsonValue] | None:
     try:
-        return (cast(JsonValue, json.loads(text, parse_constant=reject_constant)),)
+        return (_one_form(json.loads(text, parse_constant=reject_constant)),)
     except (ValueError, RecursionError):
         return None
+
+
+def _one_form(value: JsonValue) -> JsonValue:
+    """The same value, with its keys and texts in one Unicode form."""
+    return cast(JsonValue, json.loads(one_form(json.dumps(value, ensure_ascii=False))))
 
 
 def _fields(value: JsonValue, path: str = "") -> Iterator[tuple[str, JsonValue]]:

@@ -1,28 +1,72 @@
 """A scorer for results of mathematics, as people and models write them in LaTeX."""
 
 import re
+from collections.abc import Sequence
 from fractions import Fraction
 
 from pydantic import Field
 
 from etude.config import Section
-from etude.envs.scorers.base import AnswerScorer, accepted, expected, graded
+from etude.envs.scorers.base import AnswerScorer, accepted, boxed, expected, graded
+from etude.envs.scorers.numbers import number, plain
 from etude.errors import DataError
 from etude.records import Score, Task
 
-_BOXED = ("\\boxed", "\\fbox")
 _LONGEST = 2000
-"""Characters of a result; a longer one is compared as text."""
-_SPACES = re.compile(r"\\[,;:! ]|\\(?:quad|qquad)(?![A-Za-z])|~|\s+")
-_SIZES = re.compile(r"\\(?:left|right|big|Big|bigg|Bigg|displaystyle)(?![A-Za-z])")
-_WORDS = re.compile(r"\\(?:text|mathrm|mathbf|textbf|mbox|operatorname)\{([^{}]*)\}")
-_UNITS = re.compile(r"\\?%|\^\{?\\circ\}?|\\degree(?![A-Za-z])|°|\\?\$")
-_SHORT_FRACTION = re.compile(r"\\frac(\d)(\d)")
-_FRACTION = re.compile(r"([-+]?)(?:\\frac\{([-+]?\d+)\}\{(\d+)\}|([-+]?\d+)/(\d+))")
-_NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)")
-_THOUSANDS = re.compile(r"\d{1,3}(?:,(?:\\!)?\d{3})+(?!\d)")
-_SAYS = re.compile(r"(?i:.*\banswer(?: is)?)\s*:?\s*(.+?)\.?\s*")
-_EQUALS = re.compile(r"[A-Za-z](?:\([A-Za-z]\))?=(?=[^=]+$)([^=]+)")
+"""Characters of a result that are compared."""
+_DEEPEST = 8
+"""Lists within lists that are compared item by item."""
+_EMPTY_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{\s*\}")
+_EMPHASIS = re.compile(r"\*\*(?!\d)|(?<!\d)\*\*|`|(?<![\w}])__|__(?!\w)")
+_SAYS = re.compile(
+    r"(?i:.*\b(?:answer|result)\b(?:[^\d=$\\]{0,100}\b(?:is|are|equals)\b)?"
+    r"|[^\d=$\\]{0,300}\b(?:is|are|equals|gives|get|obtain|so|thus|hence|therefore)\b,?)\s*:?\s*(.+?)\.?\s*"
+)
+_DELIMITERS = re.compile(r"(?<!\\)\$|\\[()\[\]]")
+
+_TEXT = r"\\(?:text|mathrm|textrm|textbf|mbox)\{([^{}]*)\}"
+_BARE = (
+    "(?:(?:square|cubic|sq|cu) )?(?:[mckµμ]?m|in|ft|yd|mi|inch(?:es)?|feet|foot|yards?|miles?"
+    "|(?:milli|centi|kilo)?met(?:er|re)s?"
+    "|[mkµμ]?g|lbs?|pounds?|(?:kilo)?grams?|tons?|m?[lL]|lit(?:er|re)s?|m?s|sec(?:ond)?s?|min(?:ute)?s?|h|hrs?|hours?"
+    "|days?|weeks?|months?|years?|k?[JNW]|V|Hz|mph|rad(?:ian)?s?|dollars?|cents?|euros?|units?|points?|people|ways?)"
+)
+_POWER = r"(?: ?\^ ?(?:\{-?\d\}|-?\d))?"
+_TEXT_UNIT = re.compile(rf"(?<=[\d}})])(?: ?{_TEXT}{_POWER}(?: ?(?:/|\\cdot))?){{1,4}}\Z")
+_BARE_UNIT = re.compile(
+    rf"(?<=[\d}})])(?: |(?=[cmk][mgl]\b)){_BARE}{_POWER}(?:(?:/| per | ?\\cdot ){_BARE}{_POWER})?\Z"
+)
+_NO_UNIT = re.compile(
+    r"(?i)\b(?:hundred|thousand|[mb]illion|trillion|dozen|or|and|to|not|if|base|mod|remainder|more|less|[a-bd-fijkn-rt-z])\b|\d"
+)
+"""In what stands behind a number: it makes another number of it, or no number."""
+_WORDS = re.compile(r"\\(?:text|math|operatorname|mbox|boldsymbol|bm)[a-z]*\s?\{([^{}]*)\}")
+_FORMS = tuple(
+    (re.compile(pattern), form)
+    for pattern, form in (
+        (r"\\?%|\^ ?\{?\\circ\}?|\\degree(?![A-Za-z])|°|\bdegrees?\b|\bper ?cent\b|[$]", ""),
+        (r"<=|\u2264|\\leq?(?:slant)?(?![A-Za-z])", r"\\le "),
+        (r">=|\u2265|\\geq?(?:slant)?(?![A-Za-z])", r"\\ge "),
+        (r"!=|\u2260|\\neq?(?![A-Za-z])", r"\\ne "),
+        (r"\\lt(?![A-Za-z])", "<"),
+        (r"\\gt(?![A-Za-z])", ">"),
+        (r"\u03c0|(?<![A-Za-z\\])pi(?![A-Za-z])", r"\\pi "),
+        (r"\u221e|(?<![A-Za-z\\])infinity\b", r"\\infty "),
+        (r"(?:\u221a|\\?sqrt) ?\(([^()]*)\)|\u221a ?(\w+)|\\sqrt ?(\w)", r"\\sqrt{\1\2\3}"),
+        (r"([\^_]) ?\((-?\w+)\)", r"\1{\2}"),
+        (r"([\^_]) ?(-?(?:\d+|[A-Za-z]))", r"\1{\2}"),  # x^{2}3 stays another than x^23
+        (r",? *(?<![A-Za-z\\])(?:or|and)\b|\\(?:lor|vee)(?![A-Za-z])|,", ";"),  # groups of digits are gone by now
+        (r"(?<!\d) | (?!\d)", ""),  # 1 2 is not 12
+        (r"\\\{", "\u2983"),
+        (r"\\\}", "\u2984"),
+        (r"\\frac\{-([^{}+-]*)\}", r"-\\frac{\1}"),
+    )
+)
+_NAMED = re.compile(r"(?P<name>\\?[A-Za-z]+(?:_\{\w+\})?(?:\([A-Za-z]\))?)(?:=|\\in(?![a-z]))(?P<value>.+)")
+_WORKED_OUT = re.compile(r"(?:[\d.+*/(){}^ -]|\\(?:times|cdot|div))+=(?P<value>[^=]+)")
+_SLASH = re.compile(r"(-?)((?:\d+)?(?:\\[A-Za-z]+|[A-Za-z])?)/(\d+|\\[A-Za-z]+|[A-Za-z])")
+_FORMULA = re.compile(r"[\\\d=+*/^<>-]")
+_OPENS, _CLOSES = "([{\u2983", ")]}\u2984"
 
 
 class MathOptions(Section):
@@ -35,9 +79,10 @@ class MathOptions(Section):
 class Math(AnswerScorer[MathOptions]):
     r"""1 when the result in the answer equals a gold result, else 0.
 
-    The result is what the last `\boxed{}` holds, in the answer and in the gold, else the last line. Spaces, `\left`,
-    `\text`, dollar, percent and degree signs do not count; numbers and fractions are compared as numbers, everything
-    else as it is written.
+    The result is what the last `\boxed{}` holds, in the answer and in the gold, else the last line, without words in
+    front. Spaces, `\left`, `\text`, dollar, percent and degree signs do not count, nor a name as in `x = 5`, nor a
+    unit that only one side has. Numbers are compared by value (fractions, mixed numbers, powers, groups of digits),
+    lists, tuples and intervals item by item, sets in any order, everything else as it is written.
     """
 
     name = "math"
@@ -55,66 +100,117 @@ class Math(AnswerScorer[MathOptions]):
 
 def read_result(text: str) -> str:
     r"""What the last `\boxed{}` holds, else the last line without words before it; empty when there is none."""
-    start, mark = max((text.rfind(mark), mark) for mark in _BOXED)
-    if start >= 0:
-        inside = text[start + len(mark) :].lstrip()
-        if inside.startswith("{"):
-            return _in_braces(inside).strip()
-        if inside:
-            return inside.split("$")[0].split()[0]
-    lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
-    if not lines:
-        return ""
-    said = _SAYS.fullmatch(lines[-1][:_LONGEST])
-    return (said[1] if said else lines[-1]).strip()
+    if inside := boxed(text):
+        return inside
+    last = _EMPTY_BOX.sub("", text.strip()[-_LONGEST:]).strip().rpartition("\n")[2]
+    last = _EMPHASIS.sub("", last).strip()
+    said = _SAYS.fullmatch(last)
+    return (said[1] if said else last).strip()
 
 
 def same_result(one: str, other: str, rel_tol: float = 0.0) -> bool:
-    """Whether two results are equal as numbers, or written alike."""
-    left, right = normal(one), normal(other)
-    if not left or not right:
+    """Whether two results are equal by value, item by item, or written alike."""
+    (left, unit), (right, other_unit) = _measured(one), _measured(other)
+    if unit and other_unit and unit != other_unit:
         return False
-    if left == right:
+    return bool(left and right) and _same(left, right, rel_tol, _DEEPEST)
+
+
+def _measured(result: str) -> tuple[str, str]:
+    """A result without what only changes how it looks, and its unit."""
+    text = plain(_DELIMITERS.sub("", result[:_LONGEST]).strip()).strip(" =.\n")
+    text = words[1] if (words := _WORDS.fullmatch(text)) else text
+    unit = _TEXT_UNIT.search(text)
+    if unit is not None and _NO_UNIT.search(re.sub(_POWER + r"\Z", "", _WORDS.sub(r"\1", unit[0]))):
+        unit = None
+    if unit is None and (unit := _BARE_UNIT.search(text)) and number(_normal(text[: unit.start()])) is None:
+        unit = None
+    if unit is None:
+        return _normal(text), ""
+    return _normal(text[: unit.start()]), re.sub(r"[{} .]|s\Z", "", _WORDS.sub(r"\1", unit[0]))
+
+
+def _normal(text: str) -> str:
+    text = _WORDS.sub(r"\1", _WORDS.sub(r"\1", text))
+    for pattern, form in _FORMS:
+        text = pattern.sub(form, text)
+    text = text.strip(";.")
+    return text if _FORMULA.search(text) else text.casefold()
+
+
+def _same(one: str, other: str, rel_tol: float, depth: int) -> bool:
+    """Whether two normal results are equal."""
+    if one == other:
         return True
-    first, second = _number(left), _number(right)
+    if depth == 0:
+        return False
+    opening, items = _items(one)
+    other_opening, other_items = _items(other)
+    if len(items) > 1 or len(other_items) > 1 or opening or other_opening:
+        if opening != other_opening or len(items) != len(other_items):
+            return False
+        return _same_items(items, other_items, rel_tol, depth - 1, ordered=opening[:1] not in ("{", "\u2983"))
+    (name, left), (other_name, right) = _named(items[0]), _named(other_items[0])
+    if name and other_name and name != other_name:
+        return False
+    if (left, right) != (one, other):
+        return _same(left, right, rel_tol, depth - 1)
+    first, second = number(left), number(right)
     if first is None or second is None:
         return False
     return abs(first - second) <= Fraction(rel_tol) * max(abs(first), abs(second))
 
 
-def normal(result: str) -> str:
-    """A result without what only changes how it looks."""
-    text = result[:_LONGEST].strip()
-    for mark in ("$$", "$", "\\(", "\\)", "\\[", "\\]"):
-        text = text.removeprefix(mark).removesuffix(mark)
-    text = _WORDS.sub(r"\1", text)
-    text = text.replace("dfrac", "frac").replace("tfrac", "frac").replace("\u2212", "-")
-    text = _SIZES.sub("", text)
-    text = _THOUSANDS.sub(lambda match: match[0].replace(",", "").replace("\\!", ""), text)
-    text = _SPACES.sub("", _UNITS.sub("", text))
-    text = _SHORT_FRACTION.sub(r"\\frac{\1}{\2}", text).rstrip(".")
-    if (named := _EQUALS.fullmatch(text)) is not None:
-        text = named[1]
-    return text.casefold()
+def _same_items(items: Sequence[str], others: Sequence[str], rel_tol: float, depth: int, *, ordered: bool) -> bool:
+    if ordered:
+        return all(_same(one, other, rel_tol, depth) for one, other in zip(items, others, strict=True))
+    left = list(others)
+    for item in items:
+        place = next((place for place, other in enumerate(left) if _same(item, other, rel_tol, depth)), None)
+        if place is None:
+            return False
+        del left[place]
+    return True
 
 
-def _number(text: str) -> Fraction | None:
-    fraction = _FRACTION.fullmatch(text)
-    if fraction is not None:
-        sign, top, bottom, plain_top, plain_bottom = fraction.groups()
-        below = int(bottom or plain_bottom)
-        value = Fraction(int(top or plain_top), below) if below else None
-        return -value if value is not None and sign == "-" else value
-    return Fraction(text) if _NUMBER.fullmatch(text) else None
+def _items(text: str) -> tuple[str, list[str]]:
+    """The brackets around a result, empty where none count, and what commas separate within them."""
+    if (inside := _inside(text)) is not None:
+        items = _split(inside)
+        if len(items) > 1 or text[0] == "\u2983" or (text[0] in "([" and text[0] + text[-1] not in ("()", "[]")):
+            return (text[0] + text[-1]).replace("{}", "\u2983\u2984"), items
+        return ("", [inside]) if text[0] in "({" else ("", [text])
+    return "", _split(text)
 
 
-def _in_braces(text: str) -> str:
-    """What stands between the brace at the start and its partner; to the end where that is missing."""
+def _inside(text: str) -> str | None:
+    """What stands in brackets that are around all of a text."""
+    if len(text) < 3 or text[0] not in _OPENS or text[-1] not in _CLOSES:
+        return None
     depth = 0
     for place, sign in enumerate(text):
-        if text[place - 1 : place] == "\\":
-            continue
-        depth += (sign == "{") - (sign == "}")
+        depth += (sign in _OPENS) - (sign in _CLOSES)
         if depth == 0:
-            return text[1:place]
-    return text[1:]
+            return text[1:-1] if place == len(text) - 1 else None
+    return None
+
+
+def _split(text: str) -> list[str]:
+    """The parts of a text between semicolons that stand in no brackets."""
+    parts, depth = [""], 0
+    for sign in text:
+        depth += (sign in _OPENS) - (sign in _CLOSES)
+        if sign == ";" and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return parts
+
+
+def _named(text: str) -> tuple[str, str]:
+    """The name in front of an equals sign, and what follows; what was worked out, as in `6*7 = 42`, is no name."""
+    found = _NAMED.fullmatch(text)
+    name, value = (found["name"], found["value"]) if found is not None else ("", text)
+    worked_out = _WORKED_OUT.fullmatch(value)
+    value = worked_out["value"] if worked_out is not None else value
+    return name, _SLASH.sub(r"\1\\frac{\2}{\3}", value) if _SLASH.fullmatch(value) else value

@@ -1,29 +1,47 @@
 """A scorer for numbers, as people and models write them."""
 
 import re
-from math import isclose, isfinite
+from math import isclose
 from typing import Literal
 
 from pydantic import Field
 
 from etude.config import Section
-from etude.envs.scorers.base import AnswerScorer, accepted, expected, graded
+from etude.envs.scorers.base import AnswerScorer, accepted, boxed, expected, graded, last_box
+from etude.envs.scorers.numbers import CURRENCY, Number, numbers, plain, with_points
 from etude.errors import DataError
 from etude.records import Score, Task
 
 _MARK = "####"
-_NUMBER = re.compile(
-    r"""
-    (?P<sign>(?<![\w)\]])[-+\u2212])?       # a minus after a word or bracket is an operator or a range
-    (?:\\?[$\u20ac\u00a3\u00a5\u20b9]\s?)?  # currency
-    (?P<inner>(?<=[$\u20ac\u00a3\u00a5\u20b9])[-\u2212])?
-    (?<![A-Za-z_.\d])                        # not inside a word or another number
-    (?P<digits>(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+)
-    (?P<exponent>[eE][-+\u2212]?\d+|\s?(?:[x*\u00d7]|\\times)\s?10\^\{?[-+\u2212]?\d+\}?)?
-    (?P<percent>\s?\\?%)?
-    """,
-    re.VERBOSE,
+_WORDS = re.compile(r"\\(?:text|math|operatorname)[a-z]*\{([^{}]*)\}")
+_DIGIT = re.compile(r"[\d\u00bc-\u00be\u2150-\u215e]")
+_NEAR = 2000
+"""Characters around the number that counts which are looked at."""
+_FAR = 60
+"""Characters between two numbers of which one is not said of the other any more."""
+_UNIT = (
+    r"(?P<unit>[ ]?(?!(?:and|und|et|y|or|is|are|equals|gives|makes|answer)\b)"
+    rf"(?:[^\W\d_]{{1,15}}(?![^\W\d_])|°[CF]?|[%{CURRENCY}])(?:[/^][\w{{}}^-]{{1,8}})?)?"
 )
+_NEXT = rf"[ ]?(?:\b[A-Za-z]_?\w?[ ]?=[ ]?)?[{CURRENCY}]?"
+_EITHER = re.compile(
+    rf"""{_UNIT}(?:
+        [\s?!.,;()*$]*\b(?:or|to|through|thru|until|till|versus|vs|of|by|oder|bis|ou)\b[\s,(:*$.]*
+            (?:up[ ]to|about|maybe|perhaps|possibly|even|rather|is[ ]it|also)?
+        |[ ,;(]+(?:maybe|perhaps|possibly|vielleicht|(?:and[ ]|but[ ])?not|rather[ ]than|instead[ ]of|out[ ]of)\b
+        |[ ]?(?:[-\u2013\u2014+*&|/]|\+/-|\u00b1|\u2026|\.\.\.?|\\(?:pm|times|cdot|sim|to|[lc]?dots|div)(?![a-z])
+            |\bx\b)[ ]?
+        |:(?!\s))
+    {_NEXT}""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_BOTH = re.compile(rf"{_UNIT}(?P<comma>[ ]*[,;]?[ ]*)(?P<and>and|und|et|y)?{_NEXT}", re.IGNORECASE)
+_BEFORE = re.compile(
+    r"(?:\u00b1|\\pm(?![a-z])|\+/-|[\u2264\u2265\u2260\u221a]|\\(?:le|ge|leq|geq|ne|neq)(?![a-z])"
+    r"|sqrt(?:\[\d+\])?[{(]?|(?:log|ln|sin|cos|tan|exp)[{(]?) ?[$]?\Z"
+)
+_BEHIND = re.compile(r"[ ]?(?:\\pi(?![a-z])|\u03c0|\\?sqrt|\u221a|\) ?\^)")
+"""Beside a number that is part of another value: it stands for two, for a bound, or in a formula."""
 
 
 class NumericOptions(Section):
@@ -38,55 +56,94 @@ class NumericOptions(Section):
 
 
 class Numeric(AnswerScorer[NumericOptions]):
-    """1 when the number in the answer equals a gold number, else 0.
+    r"""1 when the number in the answer equals a gold number, else 0.
 
-    The number is the first one after the last `####`, else the last one of the answer. Thousands separators,
-    currency signs, percent signs and scientific notation are understood.
+    The number is what the last `\boxed{}` holds or the first one after the last `####`, whichever comes later, else
+    the last one of the answer. Understood are fractions and mixed numbers (`2 1/2`, `2\frac12`, `2½`), powers
+    (`10^2`, `1.5 x 10^3`, `1e5`), groups of digits (`1,000`, `1 000`, `1.000.000`), decimal commas (`1,5`), signs and
+    words in front (`- 5`, `minus 5`), currency, percent, and units with exponents (`42 m^2`). A range, a sum or
+    several numbers side by side (`5 to 10`, `5 or 6`) are no number. A gold answer holds exactly one.
     """
 
     name = "numeric"
     options_type = NumericOptions
 
     def compare(self, task: Task, answer: str) -> Score:
-        """hard = soft: 0 or 1. Raises DataError when a gold answer holds no number."""
-        golds = accepted(task)
-        values = [read_number(gold, self.options.percent) for gold in golds]
-        for gold, value in zip(golds, values, strict=True):
-            if value is None:
-                raise DataError(f"task {task.id!r}: gold {gold[-80:]!r} holds no number", hint="use another scorer")
+        """hard = soft: 0 or 1. Raises DataError when a gold answer does not read as one number."""
+        values = [self._gold(task, gold) for gold in accepted(task)]
         got = read_number(answer, self.options.percent)
-        shown = [f"{value:.12g}" for value in values if value is not None]
+        shown = [f"{value:.12g}" for value in values]
         if got is None:
-            return graded(False, 0.0, expected(shown, answer, "the answer holds no number"))
+            return graded(False, 0.0, expected(shown, answer, "the answer does not read as one number"))
         near = {"rel_tol": self.options.rel_tol, "abs_tol": self.options.abs_tol}
-        right = any(value is not None and isclose(value, got, **near) for value in values)
+        right = any(isclose(value, got, **near) for value in values)
         return graded(right, float(right), expected(shown, f"{got:.12g}"))
+
+    def _gold(self, task: Task, gold: str) -> float:
+        text, found, _ = _region(gold)
+        value = read_number(gold, self.options.percent)
+        if not found:
+            raise DataError(f"task {task.id!r}: gold {gold[-80:]!r} holds no number", hint="use another scorer")
+        if value is None or len(found) > 1:
+            raise DataError(
+                f"task {task.id!r}: gold {text[-80:].strip()!r} does not read as one number",
+                hint="write the number alone, as in '2.5', or behind ####; several right answers are a list",
+            )
+        return value
 
 
 def read_number(text: str, percent: Literal["drop", "fraction"] = "drop") -> float | None:
-    """The number a text ends with, or the first one behind `####`; None when there is none or it is too large."""
-    head, mark, tail = text.rpartition(_MARK)
-    found = list(_NUMBER.finditer(tail))
-    if not found:
-        found = list(_NUMBER.finditer(head))
-        mark = ""
-    if not found:
+    r"""The number in the last `\boxed{}`, or the first one behind `####`, or the last one of a text; None when there
+    is none, when several could be meant, or when it is too large."""
+    text, found, place = _region(text)
+    if not found or found[place].value is None:
         return None
-    match = found[0] if mark else found[-1]
-    value = float(match["digits"].replace(",", "") + _exponent(match["exponent"]))
-    if "-" in _ascii((match["sign"] or "") + (match["inner"] or "")):
-        value = -value
-    if match["percent"] and percent == "fraction":
-        value /= 100
-    return value if isfinite(value) else None
+    start, end = found[place].start, found[place].end
+    if _BEFORE.search(text[max(0, start - 10) : start]) or _BEHIND.match(text, end):
+        return None
+    if (place and _joined(text, *found[place - 1 : place + 1], last=True)) or (
+        place + 1 < len(found) and _joined(text, *found[place : place + 2], last=False)
+    ):
+        return None
+    value = found[place].value
+    assert value is not None
+    try:
+        return float(value / 100 if found[place].percent and percent == "fraction" else value)
+    except OverflowError:
+        return None
 
 
-def _exponent(text: str | None) -> str:
-    if text is None:
-        return ""
-    power = re.search(r"[-+]?\d+$", _ascii(text).rstrip("}"))
-    return f"e{power.group()}" if power is not None else ""
+def _region(text: str) -> tuple[str, list[Number], int]:
+    """The part of a text that has its number, all numbers in it, and the place of the one that counts."""
+    box, mark = last_box(text), text.rfind(_MARK)
+    if box > mark and (inside := boxed(text)):
+        return _read(inside, -1)
+    head, mark_sign, tail = text.rpartition(_MARK)
+    read = _read(tail, 0 if mark_sign else -1)
+    return read if read[1] or not mark_sign else _read(head, -1)
 
 
-def _ascii(text: str) -> str:
-    return text.replace("\u2212", "-")
+def _read(text: str, place: int) -> tuple[str, list[Number], int]:
+    digit = _DIGIT.search(text if place == 0 else text[::-1])
+    if digit is None:
+        return text, [], 0
+    middle = digit.start() if place == 0 else len(text) - digit.start()
+    text = text[max(0, middle - _NEAR) : middle + _NEAR]
+    text = with_points(plain(_WORDS.sub(r"\1", text)))
+    return text, (found := numbers(text)), place % len(found) if found else 0
+
+
+def _joined(text: str, one: Number, other: Number, *, last: bool) -> bool:
+    """Whether two neighbours are said as one range, sum or choice; `last`: the second one is that which counts."""
+    between = text[one.end : other.start]
+    if len(between) > _FAR:
+        return False
+    if _EITHER.fullmatch(between):
+        return True
+    both = _BOTH.fullmatch(between)
+    if both is None:
+        return False
+    unit, rest = (both["unit"] or "").strip(), text[other.end : other.end + _FAR].partition("\n")[0].strip(" .!)]}$*")
+    if both["and"] or not both["comma"].strip():
+        return not unit or rest.startswith(unit) or bool(both["and"] and last)
+    return not rest or (bool(unit) and rest.startswith(unit))

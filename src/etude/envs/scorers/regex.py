@@ -9,6 +9,7 @@ from pydantic import Field
 
 from etude.config import Section
 from etude.envs.scorers.base import MISSING, AnswerScorer, Judge, accepted, graded
+from etude.envs.splits import forms
 from etude.errors import BoundaryError, ConfigError, DataError
 from etude.records import Score, Task, Trajectory
 from etude.timed_regex import Matcher
@@ -91,6 +92,6 @@ class Regex(AnswerScorer[RegexOptions]):
 
     def _matches(self, pattern: str, answer: str) -> bool:
         try:
-            return self._matcher.matches(pattern, answer, whole=self.options.whole)
+            return any(self._matcher.matches(pattern, text, whole=self.options.whole) for text in forms(answer))
         except (TimeoutError, ChildProcessError) as error:
             raise BoundaryError(f"scorer 'regex', pattern {pattern!r}", error) from None

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
+from pydantic import AfterValidator, BaseModel, Field, create_model
 
 from etude.config import Section, parse
 from etude.envs.scorers.base import Judge, shorten
@@ -17,14 +17,13 @@ _EACH = (
     "The criteria of the rubric are numbered. In place of one grade, decide on each of them by itself: give its "
     "number, the evidence, and whether the answer fulfils it."
 )
+_CUT = "The answer was cut off at a token limit: its author could write no more. Grade what is there."
 _MOST_FEEDBACK = 1000
 """Characters: several criteria may be open."""
 
 
 class Grade(BaseModel):
     """What the judge replies."""
-
-    model_config = ConfigDict(extra="forbid")
 
     reason: str = Field(description="What is fulfilled and what is missing, in a few sentences.")
     score: float = Field(ge=0, le=1, description="From 0 (nothing fulfilled) to 1 (all fulfilled).")
@@ -33,8 +32,6 @@ class Grade(BaseModel):
 class Finding(BaseModel):
     """What the judge says about one criterion."""
 
-    model_config = ConfigDict(extra="forbid")
-
     criterion: int = Field(description="Its number.")
     evidence: str = Field(description="What in the answer shows it, or what is missing, in one short sentence.")
     met: bool = Field(description="Whether the answer fulfils it.")
@@ -42,8 +39,6 @@ class Finding(BaseModel):
 
 class Findings(BaseModel):
     """What the judge replies about a list of criteria."""
-
-    model_config = ConfigDict(extra="forbid")
 
     findings: list[Finding] = Field(description="One entry for each criterion.")
 
@@ -106,10 +101,10 @@ class Rubric(Scorer):
 
     async def score(self, task: Task, trajectory: Trajectory) -> Score:
         """One question to the judge. What the judge raises is raised: without a grade there is no score."""
-        criteria = self._criteria(task)
+        criteria, question = self._criteria(task), self._question(task, trajectory)
         if criteria:
-            return await self._score_each(criteria, self._question(task, trajectory.answer))
-        grade = await self._judge().ask(self._question(task, trajectory.answer), Grade)
+            return await self._score_each(criteria, question)
+        grade = await self._judge().ask(question, Grade)
         hard = float(grade.score >= self.options.threshold)
         return Score(hard=hard, soft=grade.score, feedback=shorten(f"graded {grade.score:g}: {grade.reason}"))
 
@@ -139,14 +134,15 @@ class Rubric(Scorer):
         own = getattr(self._judge(), "instructions", None)
         return own if isinstance(own, str) else Prompts()["rubric"]
 
-    def _question(self, task: Task, answer: str) -> tuple[Message, ...]:
+    def _question(self, task: Task, trajectory: Trajectory) -> tuple[Message, ...]:
         parts = {"rubric": self._rubric(task), "task": task.input}
         if task.gold is not None:
             parts["reference"] = task.gold if isinstance(task.gold, str) else canonical(task.gold)
-        parts["answer"] = answer
+        parts["answer"] = trajectory.answer
         # No text can contain a digest of itself, so no part can close its own fence.
         mark = digest(parts)[:12]
         blocks = [f"<{name}-{mark}>\n{text}\n</{name}-{mark}>" for name, text in parts.items()]
+        blocks += [] if trajectory.cut_at is None else [_CUT]
         pictures = [ImagePart(url=image) for image in task.images]
         question = Message(role="user", content=(*pictures, TextPart(text="\n\n".join(blocks))))
         return system(self._instructions()), question

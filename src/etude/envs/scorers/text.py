@@ -1,7 +1,6 @@
 """Scorers that compare words: exact match, token F1 and ANLS."""
 
 import re
-import string
 from collections import Counter
 from collections.abc import Sequence
 
@@ -10,10 +9,19 @@ from rapidfuzz.distance import Levenshtein
 
 from etude.config import Section
 from etude.envs.scorers.base import AnswerScorer, accepted, expected, graded
+from etude.envs.splits import one_form
 from etude.records import Score, Task
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b", re.IGNORECASE)
-_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_PUNCTUATION = re.compile(
+    r"""(?<=\d),(?=\d{3}(?!\d))               # between thousands
+    |(?!(?<=\d)[-+.,/:^*](?=\d)              # but what makes a number another number stays: inside it,
+      |(?<=\de)-(?=\d)                      # in an exponent,
+      |(?<![\w.])[-.]{1,2}(?=[$€£¥₹]?\d))   # or in front
+    [!-/:-@\[-`{-~]""",
+    re.VERBOSE,
+)
+_MINUS = re.compile(r"\u2212(?=[$€£¥₹]?[.\d])")
 
 
 class TextOptions(Section):
@@ -24,7 +32,7 @@ class TextOptions(Section):
     whitespace: bool = True
     """Ignore white space at the ends, and how much of it there is between words."""
     punctuation: bool = False
-    """Ignore ASCII punctuation. It makes `-5` and `5` equal, so it is for words only."""
+    """Ignore ASCII punctuation, except the signs, points and bars of numbers: `-5` is not `5`, nor `1.5` `15`."""
     articles: bool = False
     """Ignore the English articles a, an and the."""
     answer_after: str = ""
@@ -34,9 +42,10 @@ class TextOptions(Section):
 
     def part(self, text: str) -> str:
         """The part of an answer that is compared."""
-        if self.answer_after and self.answer_after in text:
-            text = text.rpartition(self.answer_after)[2]
-        return text.partition(self.answer_until)[0] if self.answer_until else text
+        text, after, until = map(one_form, (text, self.answer_after, self.answer_until))
+        if after and after in text:
+            text = text.rpartition(after)[2]
+        return text.partition(until)[0] if until else text
 
     def feedback(self, golds: Sequence[str], answer: str, note: str = "") -> str:
         """The gold answers and the answer, as far as they are compared."""
@@ -48,7 +57,7 @@ class TextOptions(Section):
         if self.casefold:
             text = text.casefold()
         if self.punctuation:
-            text = text.translate(_PUNCTUATION)
+            text = _PUNCTUATION.sub("", _MINUS.sub("-", text))
         if self.articles:
             text = _ARTICLES.sub(" ", text)
         return " ".join(text.split()) if self.whitespace else text

@@ -7,26 +7,16 @@ from etude.envs.scorers.base import shorten
 from etude.envs.spreadsheet.data import INPUT, OUTPUT
 from etude.envs.spreadsheet.python import Python, Ran
 from etude.protocols import Agent, ChatModel
-from etude.records import (
-    ChatRequest,
-    File,
-    Message,
-    Reply,
-    Skill,
-    Task,
-    Trajectory,
-    Usage,
-    assistant,
-    digest,
-    system,
-    user,
-)
+from etude.records import ChatRequest, File, Message, Skill, Task, Trajectory, Usage, assistant, digest, system, user
+from etude.records.said import cut_off_at, said_in
 from etude.sandbox import NotKept, Workspace
 from etude.skill import Document
 
 _LANGUAGES = frozenset({"", "python", "python3", "py"})
 _NO_CODE = "The reply has no code block in Python."
 _CUT_OFF = "The reply was cut off before its end."
+_MOST_CUTS = 2
+"""Replies without code that are cut off at the token limit: a third one would be, too."""
 
 
 class CodeAgent(Agent):
@@ -55,7 +45,8 @@ class CodeAgent(Agent):
         body = Document.parse(skill.text).body.strip()
         start = system(f"{self._prompt}\n\n# Skill\n\n{body}" if body else self._prompt)
         talk: list[Message] = [user(task.input)]
-        usage, simulated, problem, feedback = Usage(), False, "", ""
+        usage, simulated, feedback, limit, cuts = Usage(), False, "", self._target.max_output_tokens, 0
+        problem, cut = "", False
         ran: Ran | None = None
         with Workspace() as workspace:
             workspace.fill(task.files)
@@ -63,12 +54,14 @@ class CodeAgent(Agent):
                 reply = await self._target.complete(ChatRequest(messages=(start, *talk), seed=task.seed(trial)))
                 usage, simulated = usage + reply.usage, simulated or reply.simulated
                 talk.append(assistant(reply.text))
-                problem = _refusal(reply)
-                if problem:
+                text, problem = said_in(reply, limit)
+                code, cut = last_code(text), reply.finish == "length"
+                cuts += cut and code is None
+                if problem or cuts == _MOST_CUTS:
+                    problem = problem or f"{cut_off_at(limit)}, {_MOST_CUTS} times"
                     break
-                code = last_code(reply.text)
                 ran = None if code is None else await self._python.execute(code, turn, workspace)
-                feedback = ran.feedback if ran is not None else _CUT_OFF if reply.finish == "length" else _NO_CODE
+                feedback = ran.feedback if ran is not None else _CUT_OFF if cut else _NO_CODE
                 saved = _is_file(workspace.work / OUTPUT)
                 talk.append(user(f"{feedback}\n\n{OUTPUT} {'is there' if saved else 'is not there yet'}."))
                 if ran is not None and ran.ok and saved:
@@ -80,6 +73,7 @@ class CodeAgent(Agent):
             answer=ran.printed if ran is not None else "",
             messages=tuple(talk),
             failure=problem,
+            cut_at=limit if cut else None,
             usage=usage,
             simulated=simulated,
             files=files,
@@ -106,12 +100,6 @@ def last_code(text: str) -> str | None:
 def _is_file(path: Path) -> bool:
     """A link is not a file that can be handed in."""
     return path.is_file() and not path.is_symlink()
-
-
-def _refusal(reply: Reply) -> str:
-    if reply.finish == "refusal":
-        return "the model refused"
-    return "" if reply.text.strip() else "the reply was empty"
 
 
 def _files(workspace: Workspace) -> tuple[dict[str, File | None], str]:

@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 
@@ -23,6 +22,9 @@ PILE = 16
 """Failures of all requests of the role, with no success between them, that make one too."""
 TRIES = 8
 """Failures after which a request is given up while others succeed."""
+REFUSALS = 32
+"""The same for answers 429: where three of four requests are refused, one in ten thousand is refused so often by
+chance."""
 EMPTY_TRIES = 3
 """Times a request is sent when its answers are empty."""
 
@@ -69,21 +71,25 @@ class _Tries:
     answers: int
     """Answers of the role when `streak` began."""
     failures: int = 0
+    """Those that were no 429."""
+    refusals: int = 0
+    """Those that were."""
     streak: int = 0
-    """Failures since the role's last answer."""
+    """Failures since the role's last answer, of either kind."""
     since: float = 0.0
     """When the streak began."""
     others_succeed: bool = False
     """The role had an answer after this request's first failure."""
 
-    def count(self, since: float, answers: int) -> None:
+    def count(self, since: float, answers: int, *, refused: bool) -> None:
         if answers != self.answers:
-            self.others_succeed = self.failures > 0
+            self.others_succeed = self.failures + self.refusals > 0
             self.answers, self.streak = answers, 0
         if self.streak == 0:
             self.since = since
         self.streak += 1
-        self.failures += 1
+        self.failures += not refused
+        self.refusals += refused
 
 
 class Retrying(Wrapper):
@@ -93,8 +99,8 @@ class Retrying(Wrapper):
     times, or all of them sixteen times, while nothing succeeds: one request at a time probes, with growing pauses,
     and the others wait. The first answer ends it; `outage_seconds` without one stop the run. A 429 shows that the
     server is there, but is not an answer; one that asks for a longer wait than `outage_seconds` stops the run at
-    once. While other requests do succeed, one that keeps failing is given up after 8 tries. An empty answer is asked
-    for up to three times and then returned as it is.
+    once. While other requests do succeed, one that keeps failing is given up after 8 tries, or after 32 answers 429.
+    An empty answer is asked for up to three times and then returned as it is.
 
     What is known of the endpoint belongs to the running event loop: another loop starts afresh. Raises OutageStop:
     the endpoint is dead, refuses the key or does not know the model, and so does every later request; TransientError:
@@ -107,7 +113,7 @@ class Retrying(Wrapper):
         outage_seconds: float,
         *,
         sleep: Callable[[float], Coroutine[None, None, None]] = asyncio.sleep,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = lambda: asyncio.get_running_loop().time(),
         jitter: Callable[[], float] = random.random,
     ) -> None:
         super().__init__(model)
@@ -180,13 +186,13 @@ class Retrying(Wrapper):
             return 0.0
         # A host that cannot be reached says so late: the time until then belongs to the 3 seconds.
         began = started if error.unreachable and not health.alive else self._clock()
-        tries.count(began, health.answers)
+        tries.count(began, health.answers, refused=error.rate_limited)
         health.failures += 1
         if tries.streak >= STREAK or health.failures >= PILE or not health.alive:
             health.outage = _Outage(since=tries.since, failures=tries.streak, cause=error)
             self._check_deadline(health.outage)
             return 0.0
-        if tries.failures >= TRIES and tries.others_succeed:
+        if tries.others_succeed and (tries.failures >= TRIES or tries.refusals >= REFUSALS):
             raise error
         return self._delay(tries.streak, error.retry_after)
 

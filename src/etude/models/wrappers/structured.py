@@ -4,22 +4,26 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from typing import Literal, TypeVar, cast
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from etude.errors import RejectedRequest, UnusableReply
 from etude.models.base import shorten
+from etude.models.wrappers.fitting import fitted
 from etude.models.wrappers.loose_json import find_object
 from etude.models.wrappers.schema import Schema, is_shown, skeleton, strict_schema
 from etude.protocols import ChatModel, Journal, Wrapper
 from etude.records import ChatRequest, Message, Reply, ResponseSchema, TextPart, Tool, assistant, user
+from etude.records.said import SERVER
 
 T = TypeVar("T", bound=BaseModel)
 
 Rung = Literal["json_schema", "tool", "prompt"]
 _RUNGS: tuple[Rung, ...] = ("json_schema", "tool", "prompt")
 
+_MOST_CUTS = 2
+"""Replies that are cut off at the token limit: a third one would be, too."""
 LONGEST_ECHO = 16_000
 """Characters of an unusable answer that are sent back."""
 LONGEST_REASON = 160
@@ -83,20 +87,22 @@ class Structured(Wrapper):
         on no rung; whatever else the model inside raises."""
         form = self._form(reply_type)
         corrections: list[Message] = []
-        problem, cut_off = "", False
-        for _ in range(self._attempts):
+        problem, cut_off, cuts, sent, reply = "", False, 0, 0, None
+        while sent < self._attempts and cuts < _MOST_CUTS:
             reply = await self.send(messages, corrections, form, seed)
+            sent += 1
             try:
                 return _read(reply, reply_type, form)
             except ValueError as error:
                 problem = shorten(_describe(error), LONGEST_PROBLEM)
             cut_off = reply.finish == "length"
+            cuts += cut_off
             if cut_off:
                 problem = f"the reply was cut off at the limit of {self.max_output_tokens} tokens ({problem})"
             corrections += _correction(reply, problem, form)
         raise UnusableReply(
-            f"{self.name}: no usable answer in {self._attempts} replies; the last problem: {problem}",
-            hint=advice(self, self._rung, cut_off),
+            f"{self.name}: no usable answer in {sent} replies; the last problem: {problem}",
+            hint=SERVER if reply is not None and reply.text_in and not cut_off else advice(self, self._rung, cut_off),
         )
 
     async def send(
@@ -110,7 +116,7 @@ class Structured(Wrapper):
             try:
                 reply = await self._model.complete(_request(rung, messages, corrections, form, seed))
             except RejectedRequest as error:
-                if rung in self._taken:
+                if rung in self._taken or error.parameters:  # it says nothing about the form
                     raise
                 said = said or error.message
                 continue
@@ -190,11 +196,11 @@ def _read(reply: Reply, reply_type: type[T], form: Form) -> T:
     """The reply as a `reply_type`; ValueError says why it is none."""
     if reply.finish == "refusal":
         raise ValueError(f"the model refused: {reply.text.strip() or 'it gave no reason'}")
-    found = find_object(_written(reply, form))
+    written = _written(reply, form)
+    if reply.text_in and not written.strip():
+        raise ValueError(f"the `content` of the reply was empty, its text stood in `{reply.text_in}`")
+    found = fitted(find_object(written), form.schema)
     keys = cast(dict[str, JsonValue], form.schema["properties"]).keys()
-    if not keys & found.keys() and len(found) == 1:
-        (inner,) = found.values()
-        found = cast(dict[str, Any], inner) if isinstance(inner, dict) else found
     if not keys & found.keys():
         # Where every field has a default this would pass as an empty reply.
         raise ValueError(f"the reply has none of the keys {', '.join(keys)}")

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 
 from etude.records import Edit, SuggestionOp
 from etude.stages.shared.optimizer import ReplyForm
-from etude.stages.shared.proposals import Cites, EditReply, Proposals
+from etude.stages.shared.proposals import Cites, EditReply, Proposals, Text
 
 Cause = Literal["skill_defect", "execution_lapse"]
 
@@ -21,7 +21,7 @@ class ReminderReply(ReplyForm):
     """A reminder as the optimizer writes it."""
 
     content: str
-    reason: str
+    reason: Text = ""
     cites: Cites = ()
 
 
@@ -60,9 +60,9 @@ class SuggestionReply(ReplyForm):
     """A suggestion as the optimizer writes it."""
 
     op: SuggestionOp
-    target: str
+    target: Text = ""
     content: str
-    reason: str
+    reason: Text = ""
     cites: Cites = ()
 
 

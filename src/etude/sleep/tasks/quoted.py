@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from unicodedata import east_asian_width, normalize
+from unicodedata import east_asian_width
 
 from etude.envs.splits import fold
 from etude.sleep.transcripts.sessions import Turn
@@ -20,9 +20,9 @@ _PASTED = re.compile(
 def in_own_words(quote: str, turns: Iterable[Turn]) -> bool:
     """Whether the user typed these words in one of the turns, case and white space apart. Blocks of code, quoted
     lines and what stands between tags were pasted."""
-    wanted = _folded(quote)
+    wanted = fold(quote)
     width = sum(1 + (east_asian_width(sign) in "FW") for sign in wanted)
-    return width >= _SHORTEST and any(wanted in _folded(own_words(turn)) for turn in turns)
+    return width >= _SHORTEST and any(wanted in fold(own_words(turn)) for turn in turns)
 
 
 def own_words(turn: Turn) -> str:
@@ -33,8 +33,3 @@ def own_words(turn: Turn) -> str:
 def pasted(turn: Turn) -> tuple[str, ...]:
     """What was pasted."""
     return tuple(found[0] for found in _PASTED.finditer(turn.prompt))
-
-
-def _folded(text: str) -> str:
-    """Letters that are written in several ways, as those with accents are, count as the same."""
-    return fold(normalize("NFC", text))

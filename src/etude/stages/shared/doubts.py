@@ -33,6 +33,8 @@ class Doubts:
         self._batches = 0
         self._seen: set[str] = set()
         """Ids of scored training attempts."""
+        self._cut = 0
+        """How many of them ended with a reply that was cut off."""
         self._first: dict[str, tuple[Attempt, str]] = {}
         """By type of task, the first of them and the file that has it."""
         self._tried: defaultdict[str, set[str]] = defaultdict(set)
@@ -62,6 +64,7 @@ class Doubts:
         for attempt in new:
             kind = attempt.task.type
             self._seen.add(attempt.id)
+            self._cut += attempt.trajectory.cut_at is not None
             self._first.setdefault(kind, (attempt, place))
             self._tried[kind].add(attempt.task.id)
             if attempt.solved:
@@ -105,6 +108,9 @@ class Doubts:
         if state.accepted == 0 and not self._scored:
             what = f"none {head} scored above 0: rarely for want of a skill"
             todo = "check the scorer and the form of the answers on this attempt, or take a stronger target"
+            if 2 * self._cut >= len(self._seen):
+                what = f"none {head} scored above 0: the replies of {self._cut} were cut off at the token limit"
+                todo = "raise target.max_output_tokens (with --fork)"
             self._find("none", what, self._shown(), todo)
         elif not self._failed:
             todo = "take harder tasks, a weaker target, or a scorer that asks for more"
@@ -136,7 +142,7 @@ class Doubts:
         gold = task.gold if isinstance(task.gold, str) else json.dumps(task.gold, ensure_ascii=False)
         parts = {
             f"task {task.id}": task.text,
-            "answer": attempt.trajectory.answer or attempt.reason or "(nothing)",
+            "answer": attempt.reason or attempt.trajectory.answer or "(nothing)",
             "gold": "" if task.gold is None else gold,
             "feedback": "" if score is None or score.hard >= 1 or task.gold is not None else score.feedback,
         }

@@ -2,13 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import takewhile
-from typing import ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar, cast
 
-from pydantic import BaseModel
+from pydantic import BaseModel, model_validator
 
 from etude.errors import EtudeError, ModelError, OutageStop, RejectedRequest
 from etude.events import Event, Notice
+from etude.models.wrappers.fitting import fitted
+from etude.models.wrappers.schema import Schema, strict_schema
 from etude.prompts import Prompts
 from etude.records import Message, TextPart, system
 from etude.records.base import Lenient
@@ -28,10 +31,21 @@ class Asks(Protocol):
 
 
 class ReplyForm(Lenient):
-    """Base of the forms the optimizer fills in. What it adds is left out."""
+    """Base of the forms the optimizer fills in. What it adds is left out, and what it spells otherwise is read, also
+    where a model of the user's own returns it."""
 
     returns: ClassVar[str] = ""
     """Name of the prompt that says how the form is filled, for forms that several kinds of calls share."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fitted(cls, data: Any) -> Any:
+        return fitted(cast(dict[str, Any], data), _schema(cls)) if isinstance(data, dict) else data
+
+
+@lru_cache(maxsize=64)
+def _schema(form: type[ReplyForm]) -> Schema:
+    return strict_schema(form)
 
 
 @dataclass(frozen=True)

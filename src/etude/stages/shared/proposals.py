@@ -3,9 +3,9 @@
 import re
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, cast
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, model_validator
 
 from etude.records import Edit, PatchOp
 from etude.stages.shared.optimizer import ReplyForm
@@ -14,11 +14,18 @@ Source = Literal["failures", "successes"]
 
 
 def _listed(cites: Any) -> Any:
-    """Ids as a list, where they came as text."""
+    """Ids as a list, where they came as text, or as nothing."""
+    cites = () if cites is None else cites
     return [name for name in re.split(r"[\s,;]+", cites) if name] if isinstance(cites, str) else cites
 
 
+def _text(value: Any) -> Any:
+    return "" if value is None else value
+
+
 Cites = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+Text = Annotated[str, BeforeValidator(_text)]
+"""A text that may be missing."""
 
 
 class Proposals(ReplyForm):
@@ -29,7 +36,7 @@ class Proposals(ReplyForm):
     whole: ClassVar[bool] = False
     """A proposal is the whole answer, so that a merged one rests on all the evidence of those it was made from."""
 
-    reasoning: str
+    reasoning: Text = ""
 
     @abstractmethod
     def proposed(self) -> tuple[Edit, ...]:
@@ -45,13 +52,22 @@ class Proposals(ReplyForm):
 
 
 class EditReply(ReplyForm):
-    """An edit as the optimizer writes it."""
+    """An edit as the optimizer writes it. What its operation does not use may be missing."""
 
     op: PatchOp
     target: str
     content: str
-    reason: str
+    reason: Text = ""
     cites: Cites = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_unused(cls, row: Any) -> Any:
+        if not isinstance(row, dict):
+            return row
+        given = cast(dict[str, Any], row)
+        unused = {"append": "target", "delete": "content"}.get(str(given.get("op")))
+        return given if unused is None else {**given, unused: ""}
 
     def edit(self) -> Edit:
         """The edit, without what its operation does not use."""

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 from etude.prompts.cuts import cut_middle
 from etude.records import Attempt, LedgerEntry, Skill
+from etude.records.said import cut_off_at
 from etude.skill import Document
 from etude.stages.shared.transcript import ends_with, files_text, only_answers, transcript_text
 
@@ -81,7 +82,7 @@ def attempt_block(attempt: Attempt, limit: int) -> str:
         "transcript": (transcript_text(attempt, said), said),
         "files": (files, limit // 8),
         "answer": (answer, limit // 8),
-        "feedback": ((score.feedback if score else "") or attempt.reason or "(none)", limit // 8),
+        "feedback": (_feedback(attempt), limit // 8),
     }
     shown = {name: cut_middle(text, share) for name, (text, share) in parts.items() if files or name != "files"}
     if only_answers(attempt):
@@ -95,6 +96,13 @@ def attempt_block(attempt: Attempt, limit: int) -> str:
     numbers = f' hard="{score.hard:g}" soft="{score.soft:g}"' if score else ""
     head = f'<attempt id="{attempt.id}" outcome="{attempt.outcome}"{numbers} data={mark}>'
     return f"{head}\n{inner}</attempt data={mark}>"
+
+
+def _feedback(attempt: Attempt) -> str:
+    told = (attempt.score.feedback if attempt.score else "") or attempt.reason
+    limit = attempt.trajectory.cut_at
+    cut = "" if limit is None or attempt.trajectory.failure else cut_off_at(limit)
+    return "; ".join(filter(None, (told, cut))) or "(none)"
 
 
 def edit_budget_line(budget: int, noun: str = "edits") -> str:

@@ -84,6 +84,7 @@ class Rollout:
                     hard=attempt.score.hard if attempt.score else None,
                     soft=attempt.score.soft if attempt.score else None,
                     reason=attempt.reason,
+                    cut_at=attempt.trajectory.cut_at,
                     skill=attempt.skill_hash,
                     trial=attempt.trial,
                     type=task.type,
@@ -223,7 +224,7 @@ class Rollout:
                 raise
             return attempt.model_copy(update={"reason": self._late})
         except EtudeError as error:
-            return attempt.model_copy(update={"reason": error.message})
+            return attempt.model_copy(update={"reason": "; ".join(filter(None, (error.message, error.hint)))})
         failed = bool(trajectory.failure)
         return attempt.model_copy(
             update={

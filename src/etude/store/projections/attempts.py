@@ -10,7 +10,7 @@ from pydantic_core import from_json
 
 from etude.errors import DataError
 from etude.records import Attempt, Message, Record, Split, Usage
-from etude.store.database import Database
+from etude.store.database import FACT, Database, intact
 from etude.store.projections.log import Log, Seen
 from etude.store.projections.skills import skill_names
 from etude.store.views import JOURNAL
@@ -30,7 +30,7 @@ class FactRow(Record):
     usage: Usage | None
     """Of a reply."""
     said: str
-    """The text of a reply."""
+    """The text of a reply; of a fact that was changed in the journal, that it was."""
     asked: tuple[Message, ...]
     """What the reply answers; none where the journal keeps only its hash."""
 
@@ -177,14 +177,18 @@ def _facts(database: Database, seen: Seen) -> tuple[FactRow, ...]:
     for name in seen.facts:
         kind, _, start = name.partition(" ")
         rows = database.rows(
-            "SELECT key, value, seconds, created FROM facts WHERE kind = ? AND key_hash BETWEEN ? AND ?",
-            (kind, start, f"{start}g"),
+            f"SELECT {FACT} FROM facts WHERE kind = ? AND key_hash BETWEEN ? AND ?", (kind, start, f"{start}g")
         )
-        found += [_fact(name, *row) for row in rows]
+        found += [_fact(name, *row[2:-1]) if intact("facts", row) else _changed(name) for row in rows]
     return tuple(sorted(found, key=lambda fact: fact.created))
 
 
-def _fact(name: str, key: str | None, value: str, seconds: float, created: str) -> FactRow:
+def _changed(name: str) -> FactRow:
+    said = "(this fact was changed in the journal since it was written; `etude train` pays for it again)"
+    return FactRow(name=name, seconds=0, created="", usage=None, said=said, asked=())
+
+
+def _fact(name: str, key: bytes | None, value: bytes, seconds: float, created: str) -> FactRow:
     reply: Any = from_json(value) if name.startswith("reply ") else {}
     request: Any = from_json(key) if key and reply else {}
     return FactRow(

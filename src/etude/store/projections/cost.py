@@ -8,7 +8,7 @@ from etude.records import Record, Role, Usage
 from etude.store.journal import SqliteJournal
 from etude.store.projections.log import OUTSIDE, Log, Sum
 from etude.store.spend import SpendTotals, SqliteSpend
-from etude.store.views import JOURNAL
+from etude.store.views import JOURNAL, holds_work, lost_journal
 
 
 class StageCost(Record):
@@ -66,13 +66,15 @@ def read_cost(path: Path | str) -> RunCost:
 
 
 def cost_page(log: Log) -> CostPage:
-    """The same with what the events tell besides. Raises DataError: there is no run."""
+    """The same with what the events tell besides. Raises DataError: there is no run, or it has lost its facts."""
     totals = read_totals(log.path)
     journal = SqliteJournal(log.path / JOURNAL, read_only=True)
     try:
         facts = journal.counts()
     finally:
         journal.close()
+    if not facts and holds_work(log.path):
+        raise lost_journal(log.path, "lacks what it held")
     paid: set[str] = set()
     known = 0
     for seen in log.attempts:

@@ -1,9 +1,10 @@
 """What `events.jsonl` tells, read on as the file grows. Much of what a person asks is an answer from here."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, get_args
 
 from pydantic_core import from_json
 
@@ -17,6 +18,7 @@ OUTSIDE = "-"
 _ASKING_OPTIMIZER = ("reflect", "aggregate", "select", "update", "slow_update", "meta_skill", "tidy")
 _WITHOUT_ATTEMPTS = ("reflect", "aggregate", "select", "update", "meta_skill")
 _KEPT_SECONDS = 3_600
+_SPLITS, _OUTCOMES, _ROLES = frozenset(get_args(Split)), frozenset(get_args(Outcome)), frozenset(get_args(Role))
 _ATTEMPT, _CALL = b'"kind": "attempt_finished"', b'"kind": "call_finished"'
 """As the log has them. No text in it can: its quotes are escaped."""
 
@@ -125,12 +127,8 @@ class Log:
                 self._offset += len(line)
                 if not self._many and (_CALL in line or _ATTEMPT in line):
                     continue
-                try:
-                    event = from_json(line)
-                except ValueError:
-                    continue
-                if isinstance(event, dict):
-                    self._take(cast("dict[str, Any]", event))
+                with suppress(ValueError, LookupError, TypeError, AttributeError):  # it was changed
+                    self._take(from_json(line))
         return True
 
     @property
@@ -178,6 +176,8 @@ class Log:
             self.last[kind] = event
 
     def _attempt(self, event: dict[str, Any]) -> None:
+        if event["split"] not in _SPLITS or event["outcome"] not in _OUTCOMES:
+            raise ValueError("no attempt is told of so")
         keep = self._names.setdefault
         task, skill, type = str(event["task"]), str(event.get("skill", "")), str(event.get("type", ""))
         seen = Seen(
@@ -198,6 +198,8 @@ class Log:
 
     def _call(self, event: dict[str, Any]) -> None:
         role: Role = event["role"]
+        if role not in _ROLES:
+            raise ValueError("no call is told of so")
         key = role, self._stage_of(role)
         used = self.costs.get(key)
         if used is None:

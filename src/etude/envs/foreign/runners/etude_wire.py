@@ -34,7 +34,7 @@ async def _serve(handle: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]], 
     async def one(order: dict[str, Any]) -> None:
         try:
             reply = await handle(order)
-        except Exception as error:  # noqa: BLE001 - the boundary: whatever the package raises is told
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the boundary: whatever the package raises is told
             reply = {"error": f"{type(error).__name__}: {error}"}
         line = memoryview(json.dumps({"id": order["id"], **reply}).encode() + b"\n")
         while line:  # all of it before the next reply: nothing else runs meanwhile
@@ -67,10 +67,13 @@ def key_of(data: object) -> str:
 
 
 def write_skill(folder: Path, files: Mapping[str, tuple[str, bool]]) -> None:
-    """Put the files of a skill there: relative path to content in base64, and whether it is a program."""
+    """Put the files of a skill there, to be read only: relative path to content in base64, and whether it is a
+    program."""
     for path, (data, executable) in files.items():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(base64.b64decode(data))
-        if executable:
-            target.chmod(0o755)
+        target.chmod(0o555 if executable else 0o444)
+    for path in (*folder.rglob("*"), folder):
+        if path.is_dir():
+            path.chmod(0o555)

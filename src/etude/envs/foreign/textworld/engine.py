@@ -1,11 +1,11 @@
 """The other end of the process that plays games: started when it is first asked, started again when it has died."""
 
-import asyncio
 import contextlib
 import json
 import os
 import selectors
 import subprocess
+import tempfile
 import threading
 import time
 import weakref
@@ -13,11 +13,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, cast
 
+from etude.concurrency import in_thread
 from etude.errors import BoundaryError, ConfigError
+from etude.own_process import how_ended, last_lines
 from etude.records.base import Lenient
 
 _RUNNER = Path(__file__).with_name("runner.py")
 _START_SECONDS = 120
+_END_SECONDS = 1.0
+_END_BYTES = 4096
+"""What is read of the end of an error."""
 _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV", "PYTHONPATH")
 """Variables that games may see: no keys."""
 
@@ -55,6 +60,9 @@ class Engine:
         self.python, self._seconds = python, seconds
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the engine
+        """What the process wrote to its standard error."""
+        weakref.finalize(self, self._said.close)
         self._ending = weakref.finalize(self, lambda: None)
 
     async def play(self, game: Path, session: int, commands: Sequence[str]) -> State:
@@ -65,14 +73,14 @@ class Engine:
             BoundaryError: the engine failed, died, or took too long; it is started again for the next game.
         """
         request = {"game": str(game.resolve()), "session": session, "commands": list(commands)}
-        answer = await asyncio.to_thread(self._ask, request)
+        answer = await in_thread(self._ask, request)
         if "failed" in answer:
             raise self._broken(f"failed: {answer['failed']}", game)
         return State.model_validate(answer)
 
     async def start(self) -> None:
         """Start the process, unless it runs. Raises ConfigError: this interpreter has no TextWorld."""
-        await asyncio.to_thread(self._running)
+        await in_thread(self._running)
 
     def close(self) -> None:
         """End the process."""
@@ -87,8 +95,9 @@ class Engine:
                 cast("IO[bytes]", process.stdin).flush()
                 answer = _line(process, self._seconds)
             except (OSError, ValueError, TimeoutError) as error:
+                why = self._why(process, error)
                 self.close()
-                raise self._broken(str(error) or type(error).__name__, Path(request["game"])) from None
+                raise self._broken(why, Path(request["game"])) from None
             if answer.get("tired"):
                 self.close()
             return answer
@@ -98,12 +107,14 @@ class Engine:
             self._process = self._process or self._started()
 
     def _started(self) -> subprocess.Popen[bytes]:
+        self._said.seek(0)
+        self._said.truncate()
         try:
             process = subprocess.Popen(
                 [self.python, str(_RUNNER)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
+                stderr=self._said,
                 env=environment(),
                 bufsize=0,
             )
@@ -116,9 +127,10 @@ class Engine:
         try:
             ready = _line(process, _START_SECONDS)
         except (OSError, ValueError) as error:
+            why = self._why(process, error)
             self.close()
             raise ConfigError(
-                f"the engine of env.python = {self.python!r} does not start: {error}",
+                f"the engine of env.python = {self.python!r} does not start: {why}",
                 hint=f"try: {self.python} -c 'import textworld'",
             ) from None
         if "missing" in ready:
@@ -130,6 +142,19 @@ class Engine:
             )
         self.version = str(ready["ready"])
         return process
+
+    def _why(self, process: subprocess.Popen[bytes], error: Exception) -> str:
+        """What is wrong with an engine that gives no answer: how it ended, and what it said last."""
+        if isinstance(error, TimeoutError):
+            return str(error)
+        try:
+            code = process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            return str(error) or type(error).__name__
+        self._said.seek(max(0, self._said.seek(0, os.SEEK_END) - _END_BYTES))
+        last = last_lines(self._said.read())
+        how = how_ended(code, None) if code >= 0 else how_ended(None, -code)
+        return f"the process of the engine ended with {how}{f': {last}' if last else ''}"
 
     def _broken(self, problem: str, game: Path) -> BoundaryError:
         return BoundaryError(f"the game {game.name!r}", ChildProcessError(problem))

@@ -1,6 +1,7 @@
 """Making games with the generator of TextWorld, each once."""
 
 import asyncio
+import contextlib
 import logging
 import os
 from pathlib import Path
@@ -15,6 +16,8 @@ from etude.records import SPLITS, Split, digest
 
 _OURS = frozenset({"output", "seed", "format", "force", "silent", "verbose", "third-party", "save-overview", "test"})
 _SHOWN = 600
+_MAKE_SECONDS = 600.0
+"""Longest for one game. Most take some seconds; no game comes of options that cannot be met."""
 _TOLD = 5
 """A line for so many games: there is no run yet whose progress could be shown."""
 _LOG = logging.getLogger(__name__)
@@ -113,7 +116,14 @@ async def _make(path: Path, words: list[str], python: str) -> None:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
-    said, _ = await process.communicate()
+    try:
+        said, _ = await asyncio.wait_for(process.communicate(), _MAKE_SECONDS)
+    except TimeoutError:
+        said = f"it took more than {_MAKE_SECONDS:,.0f} seconds".encode()
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
     if process.returncode != 0 or not made.is_file():
         raise DataError(
             f"tw-make {' '.join(words)} made no game: {_last(said.decode(errors='replace'))}",

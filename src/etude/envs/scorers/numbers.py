@@ -1,0 +1,163 @@
+"""Numbers as people and models write them: where they stand in a text, and what they are worth."""
+
+import re
+from decimal import Decimal
+from fractions import Fraction
+from typing import NamedTuple
+from unicodedata import normalize
+
+from etude.envs.splits import one_form
+
+CURRENCY = "$€£¥₹₩₽₺"
+_LONGEST = 1000
+"""Characters of one number; more are no number that anybody meant."""
+_LARGEST = 400
+"""Most digits that an exponent may add before or behind the point; a float has fewer."""
+
+_SIGNS = str.maketrans(
+    {
+        **{chr(sign + 0xFEE0): chr(sign) for sign in range(0x21, 0x7F)},  # full width
+        **dict.fromkeys("\u2010\u2011\u2212\ufe63\uff0d", "-"),
+        **dict.fromkeys("\u2044\u2215", "/"),
+        "\u00d7": r"\times ",
+        "\u22c5": r"\cdot ",
+        "\u00b7": r"\cdot ",
+        "\u2019": "'",
+    }
+)
+_VULGAR = re.compile(r"(?P<whole>(?<=\d) ?)?(?P<part>[\u00bc-\u00be\u2150-\u215e])")
+_SUPERSCRIPT = re.compile(r"(?<=[\w)\]}])[\u2070\u00b9\u00b2\u00b3\u2074-\u207b]+")
+_FRACTION = re.compile(r"\\[dtc]?frac\s?(\{[^{}]{0,200}\}|\w)\s?(\{[^{}]{0,200}\}|\w)")
+_AHEAD = rf"(?=[{CURRENCY}]?(?:\.?\d|\\frac))"
+_FORMS = tuple(
+    (re.compile(pattern), plain)
+    for pattern, plain in (
+        (r"\\([$%#])", r"\1"),
+        (r"\\!|\\(?:left|right|[bB]igg?[lr]?|displaystyle)(?![A-Za-z])", ""),
+        (r"\\[,;: ]|~|\\q?quad(?![A-Za-z])", " "),
+        (r"\{([, ])\}", r"\1"),
+        (r"[^\S\n]{2,}", " "),
+        # bold, and what is left of it: a power
+        (r"(?<![\d)])\*\*|\*\*(?!\(?-?\d)", ""),
+        (r"\*\*", "^"),
+        (r"(?<!\w)__?(?=\S)", ""),
+        # a sign apart from its number
+        (rf"(?i)(?<![\w-])(?:minus|negative)[^\S\n]{{1,3}}{_AHEAD}", "-"),
+        (rf"([=:(\[{{$\u2248][^\S\n]?|\b(?:is|are|equals)[^\S\n])-[^\S\n]{{1,3}}{_AHEAD}", r"\1-"),
+        (r"\A(\s*)-\s{1,3}(?=[^\s\d]?[.\d\\][^A-Za-z\n]{0,40}\s*\Z)", r"\1-"),  # else it begins an item of a list
+    )
+)
+_GROUPED = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"(?<![\d.,])(?<!\d['_])[1-9]\d{0,2}(?P<sep>[,'_])\d{3}(?:(?P=sep)\d{3}){0,110}(?!\d|(?P=sep)\d)",
+        r"(?<![\d.,])(?<!\d )[1-9]\d{0,2}(?: \d{3}){1,110}(?!\d| \d| ?/)",
+        r"(?<![\d.,])[1-9]\d?(?:,\d\d){1,8},\d{3}(?!\d|,\d)",
+        r"(?<![\d.,])[1-9]\d{0,2}(?:\.\d{3}){2,12}(?!\d|\.\d)",
+    )
+)
+_DECIMAL_COMMA = re.compile(r"(?<![\d.,])(?:[1-9]\d{0,2}(?:\.\d{3}){1,12}|\d+),\d+(?!\d|[.,]\d)")
+
+_N = r"(?:\d+(?:\.\d+)*|(?<![\w.])\.\d+)"
+
+
+def _exponent(name: str) -> str:
+    return rf"\^[ ]?[{{(]?[ ]?(?P<{name}>[-+]?\d{{1,6}})(?!\d|\.\d|/)[ ]?[)}}]?"
+
+
+_NUMBER = re.compile(
+    rf"""
+    [\^_][{{(]?[-+]?\w*                                     # an exponent or index of something else
+    |(?P<sign>(?<![\w)\]}}])[-+]|(?<![^\s(\[{{=:$])\u2013)?  # behind a word or a bracket it is an operator or a range
+    (?:[{CURRENCY}][ ]?)?
+    (?<![A-Za-z_\d])(?<!\w\.)                                       # not inside a word or another number
+    (?P<number>
+        (?:(?P<whole>\d+)[ ]?)?\\frac\{{[ ]?(?P<top>-?{_N})[ ]?\}}\{{[ ]?(?P<bottom>-?{_N})[ ]?\}}
+        |(?:(?P<and>\d+)[ ])?(?P<over>{_N})[ ]?/[ ]?(?P<under>{_N})
+        |(?P<base>{_N})(?:[ ]?{_exponent("power")}|[eE](?P<e>[-+]?\d{{1,6}})
+            |[ ]?(?:[x*]|\\times|\\cdot)[ ]?10{_exponent("ten")})?
+    )
+    (?P<odd>[ ]?/[ ]?\d[\d/.]*|\^(?:\{{[^{{}}]{{0,50}}\}}|\S{{0,10}})|[eE]\d)?
+    (?P<percent>[ ]?%|[ ]per[ ]?cent\b)?
+    """,
+    re.VERBOSE,
+)
+
+
+class Number(NamedTuple):
+    """A number in a text."""
+
+    value: Fraction | None
+    """None for what is no single number, as a date, or too large."""
+    percent: bool
+    start: int
+    end: int
+
+
+def plain(text: str) -> str:
+    """A text with its numbers written in one way: signs in front, no groups of digits, `^` for powers."""
+    text = _VULGAR.sub(lambda found: ("" if found["whole"] is None else " ") + normalize("NFKC", found["part"]), text)
+    text = _SUPERSCRIPT.sub(lambda found: f"^{{{normalize('NFKC', found[0])}}}", one_form(text)).translate(_SIGNS)
+    for form, instead in _FORMS:
+        text = form.sub(instead, text)
+    text = _FRACTION.sub(lambda found: rf"\frac{{{found[1].strip('{}')}}}{{{found[2].strip('{}')}}}", text)
+    for grouped in _GROUPED:
+        text = grouped.sub(lambda found: re.sub(r"\D", "", found[0]), text)
+    return text
+
+
+def with_points(text: str) -> str:
+    """A plain text whose decimal commas are points; a pair in brackets is none."""
+
+    def point(found: re.Match[str]) -> str:
+        around = text[found.start() - 1 : found.start()] + text[found.end() : found.end() + 1]
+        return found[0] if around in ("()", "[]", "{}", "(]", "[)") else found[0].replace(".", "").replace(",", ".")
+
+    return _DECIMAL_COMMA.sub(point, text)
+
+
+def numbers(text: str) -> list[Number]:
+    """The numbers of a plain text."""
+    return [
+        Number(_value(found), bool(found["percent"]), *found.span())
+        for found in _NUMBER.finditer(text)
+        if found["number"]
+    ]
+
+
+def number(text: str) -> Fraction | None:
+    """What a plain text is worth that is one number and nothing else; None for any other."""
+    found = _NUMBER.fullmatch(text)
+    return _value(found) if found is not None and found["number"] else None
+
+
+def _value(found: re.Match[str]) -> Fraction | None:
+    if found["odd"] or len(found[0]) > _LONGEST:
+        return None
+    try:
+        value = _mixed(found) if found["base"] is None else _powered(found)
+    except ArithmeticError:
+        return None
+    return -value if value is not None and found["sign"] in ("-", "\u2013") else value
+
+
+def _mixed(found: re.Match[str]) -> Fraction | None:
+    whole = found["whole"] or found["and"]
+    part = _exact(found["top"] or found["over"]) / _exact(found["bottom"] or found["under"])
+    if whole is None:
+        return part
+    return int(whole) + part if 0 < part < 1 else None
+
+
+def _powered(found: re.Match[str]) -> Fraction | None:
+    base = _exact(found["base"])
+    ten = int(found["ten"] or found["e"] or 0)
+    power = int(found["power"] or 1)
+    if abs(ten) > _LARGEST or abs(power) * len(found["base"]) > _LARGEST:
+        return base if power == 1 and not ten else None
+    return base**power * Fraction(10) ** ten
+
+
+def _exact(digits: str) -> Fraction:
+    """Raises ArithmeticError: it has several points."""
+    return Fraction(Decimal(digits))

@@ -1,0 +1,102 @@
+"""Tokens of a reply, from the bills of many servers: counts are missing or odd, or leave thoughts out."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, cast
+
+from etude.records import Usage
+
+Bill = Mapping[str, Any]
+
+MOST = 10**9
+"""No reply has more tokens: a larger number is a mistake, as are negative ones and text."""
+
+_PROMPT = ("prompt_tokens", "input_tokens")
+_SAID = ("completion_tokens", "output_tokens")
+_DETAILS = ("prompt_tokens_details", "input_tokens_details")
+_THOUGHT = (
+    "completion_tokens_details.reasoning_tokens",
+    "output_tokens_details.reasoning_tokens",
+    "reasoning_tokens",
+)
+_READ = (
+    *(f"{details}.cached_tokens" for details in _DETAILS),
+    "prompt_cache_hit_tokens",  # DeepSeek
+    "cached_tokens",  # Moonshot
+    "cache_read_input_tokens",  # proxies to Anthropic
+)
+_WRITTEN = (
+    *(f"{details}.{name}" for details in _DETAILS for name in ("cache_write_tokens", "cache_creation_tokens")),
+    "cache_creation_input_tokens",
+)
+
+
+def usage_of_openai(bill: object) -> Usage:
+    """The tokens of a bill in the words of Chat Completions or Responses. The output is the larger of what it says
+    and of what is left of the total: some servers have thoughts in the total only. Counts of the cache that exceed
+    the input were not counted in it."""
+    read, written = _count(bill, *_READ), _count(bill, *_WRITTEN)
+    asked, said, total = _count(bill, *_PROMPT), _count(bill, *_SAID), _count(bill, "total_tokens")
+    asked = asked or max(0, total - said)
+    if missed := _count(bill, "prompt_cache_miss_tokens"):
+        asked = max(asked, read + missed)
+    if read + written > asked:
+        asked += read + written
+    thought = _count(bill, *_THOUGHT)
+    said = max(said + thought if thought > said else said, total - asked)
+    return Usage(input_tokens=asked, output_tokens=said, cached_tokens=read, written_tokens=written)
+
+
+def usage_of_anthropic(bill: object) -> Usage:
+    """The tokens of a bill in the words of Messages, whose `input_tokens` are what the cache had no part in."""
+    hour = _count(bill, "cache_creation.ephemeral_1h_input_tokens")
+    read = _count(bill, "cache_read_input_tokens")
+    parts = hour + _count(bill, "cache_creation.ephemeral_5m_input_tokens")
+    written = max(_count(bill, "cache_creation_input_tokens"), parts)
+    return Usage(
+        input_tokens=_count(bill, "input_tokens") + read + written,
+        output_tokens=_count(bill, "output_tokens"),
+        cached_tokens=read,
+        written_tokens=written,
+        hour_tokens=hour,
+    )
+
+
+def as_bill(found: object) -> Bill:
+    """What is there in place of a bill."""
+    return cast(Bill, found) if isinstance(found, dict) else {}
+
+
+def later(before: Bill, bill: object) -> Bill:
+    """The bill of a stream after one more: counts grow, and what an event leaves out or sets to 0 stays."""
+    found = dict(before)
+    for name, value in as_bill(bill).items():
+        known = found.get(name)
+        if as_bill(value):
+            found[name] = later(as_bill(known), value)
+        elif known is None or (_tokens(value) or 0) >= (_tokens(known) or 0):
+            found[name] = value
+    return found
+
+
+def _count(bill: object, *places: str) -> int:
+    """The largest count at the places, as in `details.cached_tokens`; 0 where there is none."""
+    return max(_tokens(_at(bill, place)) or 0 for place in places)
+
+
+def _at(found: object, place: str) -> object:
+    for name in place.split("."):
+        found = as_bill(found).get(name)
+    return found
+
+
+def _tokens(value: object) -> int | None:
+    """A number of tokens, None for what can be none."""
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST:
+        return None
+    return math.ceil(value)

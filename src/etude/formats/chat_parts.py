@@ -1,0 +1,164 @@
+"""What a chat completion is made of, whole or from the pieces of a stream."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import BaseModel
+
+from etude.formats.base import as_json
+from etude.formats.bills import as_bill, later
+from etude.formats.endings import has_ended
+from etude.formats.errors import error_within
+from etude.formats.opaque import Kept, grown
+
+
+class Part(Kept):
+    """A part of what was said."""
+
+    type: str = "text"
+    text: str | None = None
+    refusal: str | None = None
+    image_url: str | dict[str, Any] | None = None
+
+
+class Function(Kept):
+    """A function, as it is offered or called."""
+
+    name: str | None = None
+    arguments: Any = None
+    description: str | None = None
+    parameters: dict[str, Any] | None = None
+
+
+class Custom(BaseModel):
+    """The call of a tool that takes a text."""
+
+    name: str
+    input: str = ""
+
+
+class Called(Kept):
+    """A call, or a piece of one in a stream."""
+
+    index: int | None = None
+    id: str | None = None
+    function: Function | None = None
+    custom: Custom | None = None
+
+
+class Said(Kept):
+    """A message, or a piece of one in a stream."""
+
+    content: str | list[Part] | None = None
+    refusal: str | None = None
+    tool_calls: list[Called] | None = None
+
+
+TOLD = {"annotations", "audio", "citations", "context", "images", "prefix"}
+"""Fields of a message that are for the client, and below those that have a place of their own."""
+MESSAGE = {"role", "content", "refusal", "tool_calls", "tool_call_id", "function_call", "name"}
+_CALL = {"index", "id", "type", "function", "custom"}
+_FUNCTION = {"name", "arguments"}
+
+
+def more_of_call(call: Called) -> dict[str, Any]:
+    """The fields of a call that have no other place."""
+    more = call.more(_CALL)
+    inner = {} if call.function is None else call.function.more(_FUNCTION)
+    return {**more, "function": inner} if inner else more
+
+
+class Choice(BaseModel):
+    """One of the answers, or a piece of one in a stream."""
+
+    index: int = 0
+    message: Said | None = None
+    delta: Said | None = None
+    """What a stream adds to the message."""
+    finish_reason: Any = None
+    error: Any = None
+
+
+class Completion(BaseModel):
+    """A body, or an event of a stream."""
+
+    choices: list[Choice] | None = None
+    usage: Any = None
+    system_fingerprint: str | None = None
+    error: Any = None
+
+
+def text_of(content: str | list[Part] | None) -> str:
+    """The texts of a content, without what else is in it."""
+    return "".join(part.text or "" for part in content) if isinstance(content, list) else content or ""
+
+
+def gathered(events: Sequence[dict[str, Any]]) -> Completion:
+    """The completion that a stream builds up. Raises ServerError: an error came within it; ValueError: it has no
+    end."""
+    said = Said()
+    calls: dict[int, Called] = {}
+    choice = Choice(message=said)
+    whole = Completion(choices=[choice])
+    for event in events:
+        if event.get("error"):
+            raise error_within(event["error"])
+        chunk = Completion.model_validate(event)
+        whole.usage = later(as_bill(whole.usage), chunk.usage)
+        whole.system_fingerprint = chunk.system_fingerprint or whole.system_fingerprint
+        for piece in chunk.choices or ():
+            if piece.index == 0:
+                _add(choice, said, calls, piece)
+    if not has_ended(choice.finish_reason) and not choice.error:
+        raise ValueError("a stream without an end")
+    said.content = _merged(said.content) if isinstance(said.content, list) else said.content
+    said.tool_calls = [calls[at] for at in sorted(calls)]
+    return whole
+
+
+def _add(whole: Choice, said: Said, calls: dict[int, Called], piece: Choice) -> None:
+    """Add a piece of a stream to the choice, its message and its calls."""
+    whole.error = piece.error or whole.error
+    whole.finish_reason = piece.finish_reason if has_ended(piece.finish_reason) else whole.finish_reason
+    delta = piece.delta or Said()
+    said.content = _continued(said.content, delta.content)
+    said.refusal = (said.refusal or "") + (delta.refusal or "") or None
+    said.raw = grown(said.raw, delta.more(MESSAGE))
+    for call in delta.tool_calls or ():
+        _extend(calls, call)
+
+
+def _continued(before: str | list[Part] | None, more: str | list[Part] | None) -> str | list[Part]:
+    """Most servers stream texts, some a list of parts where the model thinks, and texts behind it."""
+    if not isinstance(before, list) and not isinstance(more, list):
+        return (before or "") + (more or "")
+    both = ([Part(text=one)] if isinstance(one, str) else one or [] for one in (before, more))
+    return [part for parts in both for part in parts]
+
+
+def _merged(parts: list[Part]) -> list[Part]:
+    """Pieces of one kind that follow each other are one part."""
+    whole: list[Part] = []
+    for part in parts:
+        if whole and whole[-1].type == part.type:
+            whole[-1] = Part.model_validate(grown(whole[-1].raw, part.raw))
+        else:
+            whole.append(part)
+    return whole
+
+
+def _extend(calls: dict[int, Called], piece: Called) -> None:
+    """Some servers leave the index out: then an id begins a new call, and what has none belongs to the last."""
+    place = len(calls) - (piece.id is None and bool(calls)) if piece.index is None else piece.index
+    whole = Function(name="", arguments="")
+    if place not in calls:
+        calls[place] = Called(function=whole)
+        calls[place].raw = {}
+    call = calls[place]
+    call.id = piece.id or call.id
+    call.raw = grown(call.raw, more_of_call(piece))
+    whole, more = call.function or whole, piece.function or Function()
+    whole.raw = call.raw.get("function", {})
+    whole.name = f"{whole.name}{more.name or ''}"
+    if more.arguments is not None:
+        whole.arguments += as_json(more.arguments)

@@ -1,0 +1,92 @@
+"""Objects of weak models, brought into the form that was asked for where only one reading is possible."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
+from etude.models.wrappers.schema import Schema
+
+_ARGUMENTS = ("arguments", "parameters", "input", "args")
+"""Where a call of a tool that was written as text has what belongs into the form."""
+_OTHERS = re.compile(r"[^a-z0-9]")
+
+
+def fitted(found: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
+    """The object with a wrapper taken off (a call of a tool, a single key, one row without its list), with rows in
+    lists, and with keys and choices spelled as in `schema`, a result of `strict_schema`. What does not fit stays as
+    it is, for the type to refuse."""
+    made = _fit(found, schema)
+    for _ in range(3):  # as in {"tool_calls": [{"function": {"arguments": ...}}]}
+        inner = None if _known(made, schema) else _inside(made)
+        if inner is None:
+            break
+        made = _fit(inner, schema)
+    return made if _known(made, schema) else _row_of(made, schema)
+
+
+def _known(found: Mapping[str, Any], schema: Any) -> int:
+    return len(found.keys() & schema.get("properties", {}).keys())
+
+
+def _inside(found: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """What the object wraps: the arguments of a call, else the value of its only key."""
+    for name in (*_ARGUMENTS, "function", "tool_calls"):
+        if name in found and (inner := _object(found[name])) is not None:
+            return inner
+    return _object(next(iter(found.values()))) if len(found) == 1 else None
+
+
+def _object(value: Any) -> Mapping[str, Any] | None:
+    """An object, as it is, as JSON text, or alone in a list."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value, strict=False)
+        except (ValueError, RecursionError):
+            return None
+    if isinstance(value, list) and len(cast(list[Any], value)) == 1:
+        value = cast(list[Any], value)[0]
+    return cast(Mapping[str, Any], value) if isinstance(value, dict) else None
+
+
+def _row_of(found: dict[str, Any], schema: Any) -> dict[str, Any]:
+    """A row that came without its list, where the form has one list of such rows."""
+    lists = {
+        name: node["items"]
+        for name, node in schema["properties"].items()
+        if node.get("type") == "array" and _known(_fit(found, node["items"]), node["items"]) > 1
+    }
+    return {name: [_fit(found, items)] for name, items in lists.items()} if len(lists) == 1 else found
+
+
+def _fit(value: Any, node: Any) -> Any:
+    kind, items = node.get("type"), node.get("items", {})
+    if len(node.get("anyOf", ())) == 1:
+        return _fit(value, node["anyOf"][0])
+    if kind == "array" and isinstance(value, list):
+        return [_fit(item, items) for item in cast(list[Any], value)]
+    if kind == "array" and isinstance(value, Mapping) and items.get("type") == "object":
+        return [_fit(cast(Any, value), items)]
+    if kind == "object" and isinstance(value, Mapping):
+        return _with_keys(cast(Mapping[str, Any], value), node["properties"])
+    return _choice(value, node["enum"]) if isinstance(value, str) and "enum" in node else cast(Any, value)
+
+
+def _with_keys(found: Mapping[str, Any], properties: Mapping[str, Any]) -> dict[str, Any]:
+    """With the keys of the form in place of other spellings of them."""
+    spelled = {_plain(name): name for name in properties}
+    made: dict[str, Any] = {}
+    for key, value in found.items():
+        name = key if key in properties else spelled.get(_plain(key), key)
+        if name == key or name not in found:
+            made[name] = _fit(value, properties[name]) if name in properties else value
+    return made
+
+
+def _choice(value: str, choices: list[Any]) -> str:
+    spelled = {_plain(choice): choice for choice in choices if isinstance(choice, str)}
+    return value if value in choices else spelled.get(_plain(value), value)
+
+
+def _plain(text: str) -> str:
+    return _OTHERS.sub("", text.lower())

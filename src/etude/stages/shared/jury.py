@@ -1,0 +1,96 @@
+"""The edits that entered a skill and may do harm, and attempts with some of them left out."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from etude.records import Attempt, Edit, Skill, Task, TrainState, digest
+from etude.skill import apply_edits
+from etude.stages.shared.contest import REMOVAL
+from etude.stages.shared.history import Measure
+from etude.stages.shared.rollout import PlannedAttempt, Rollout
+
+_APART = 500_000
+"""First trial without an edit: an earlier skill may have been just that, and its first trials chose the tasks. Those
+of a later step are others."""
+TURNS = 3
+"""How often tasks that keep failing are attempted with some of the edits left out; these trials come first."""
+BREAKS = "it breaks tasks"
+"""The reason of each edit that takes another one back."""
+
+
+class Removal(NamedTuple):
+    """What takes an edit back that entered earlier."""
+
+    edit: Edit
+    entered: int
+    """The step in which it entered."""
+
+
+class Suspect(NamedTuple):
+    """An edit that may break tasks."""
+
+    edit: Edit
+    """What takes it back."""
+    tasks: tuple[Task, ...]
+    """Those that accuse it."""
+
+
+class Jury(NamedTuple):
+    """What suspicions are judged by."""
+
+    rollout: Rollout
+    state: TrainState
+    measure: Measure
+    tasks: Mapping[str, Task]
+    """All training tasks, by id."""
+    repeats: Callable[[Task], bool]
+    """Whether a further trial of a task tells anything new."""
+
+    @property
+    def removals(self) -> list[Removal]:
+        """What takes back each of the edits that entered and still stand in the skill, in their order."""
+        return added(self.state)
+
+    @property
+    def apart(self) -> int:
+        """First trial of this step with a skill that is not the current one."""
+        return _APART + (REMOVAL.most + TURNS) * self.state.step
+
+    def without(self, edits: Sequence[Edit]) -> Skill:
+        """The current skill with these taken back."""
+        return self.state.current.with_text(apply_edits(self.state.current.text, edits)[0])
+
+    async def attempt(self, planned: Sequence[PlannedAttempt]) -> tuple[Attempt, ...]:
+        """Make attempts.
+
+        Raises:
+            VoidStop: too many of them errored.
+        """
+        tries = digest([[each.task.id, each.skill.hash, each.trial] for each in planned])
+        key = {"stage": "harm", "step": self.state.step, "tries": tries}
+        return await self.rollout.settle(planned, "train", key) if planned else ()
+
+
+def added(state: TrainState) -> list[Removal]:
+    """What takes back each of the edits that entered and still stand in the skill, in their order."""
+    found: dict[str, Removal] = {}
+    for entry in state.ledger:
+        edit = entry.edit
+        if edit.reason == BREAKS:  # takes back what entered, and brings nothing
+            continue
+        standing = edit.content.strip() and edit.op != "rewrite" and _stands(edit, state.current.text)
+        if not entry.accepted or not standing:
+            continue
+        op, back = ("replace", edit.target) if edit.op == "replace" and edit.target else ("delete", "")
+        undo = Edit(op=op, target=edit.content, content=back, reason=BREAKS)
+        if apply_edits(state.current.text, [undo])[0] != state.current.text:
+            found.pop(undo.id, None)  # where it came back, it counts from then on
+            found[undo.id] = Removal(undo, entry.step)
+    return list(found.values())
+
+
+def _stands(edit: Edit, text: str) -> bool:
+    """Whether an edit is still in the skill: its lines, whatever their ends are, or the phrase it put into one."""
+    lines, own = ([" ".join(line.split()) for line in each.splitlines()] for each in (text, edit.content.strip()))
+    whole = any(lines[start : start + len(own)] == own for start in range(len(lines)))
+    return whole or (edit.op == "replace" and edit.content.strip() in text)

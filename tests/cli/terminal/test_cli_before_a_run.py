@@ -1,0 +1,111 @@
+"""What comes before a run may hang: it is ended by whoever waits for it, and says what it waits for."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from trusting import trust
+
+DEADLINE = 30
+MODELS = "target: {model: 'simulated:target'}\noptimizer: {model: 'simulated:optimizer'}\n"
+HANG = """
+import signal, time
+from pathlib import Path
+def hang():
+    Path("began").touch()
+    while True:
+        time.sleep(1)
+"""
+OWN = f"""{HANG}
+from etude.envs import ListEnvironment
+class Own(ListEnvironment):
+    @classmethod
+    def from_options(cls, options, where, judge):
+        {{made}}
+        rows = [{{{{"input": str(number), "gold": str(number)}}}} for number in range(9)]
+        return cls(rows[:3], rows[3:6], rows[6:], scorer="exact")
+    def tasks(self, split):
+        {{listed}}
+        return super().tasks(split)
+    def score(self, task, trajectory):
+        {{scored}}
+        return super().score(task, trajectory)
+"""
+FOREIGN = f"""{HANG}
+from etude.envs.foreign.environment import ForeignEnvironment
+class Own(ForeignEnvironment):
+    name, package, script = "own", "own", {{script!r}}
+"""
+RUNNER = f"{HANG}\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nPath({{began!r}}).touch()\nhang()\n"
+PLACES = {
+    "made": "making the environment",
+    "listed": "listing its tasks",
+    "scored": "scoring",
+    "foreign": "a package",
+}
+
+
+def write(place: str, here: Path) -> None:
+    """A project that hangs there."""
+    if place == "foreign":
+        (here / "runner.py").write_text(RUNNER.format(began=str(here / "began")))
+        (here / "own.py").write_text(FOREIGN.format(script=str(here / "runner.py")))
+        options = f", task: x, unsafe_no_sandbox: true, own_sandbox: true, readable: ['{here}']"
+    else:
+        stops = dict.fromkeys(("made", "listed", "scored"), "pass") | {place: "hang()"}
+        (here / "own.py").write_text(OWN.format(**stops))
+        options = ""
+    (here / "etude.yaml").write_text(f"env: {{name: 'own:Own'{options}}}\n{MODELS}")
+    trust()
+
+
+def start(verb: str, here: Path) -> subprocess.Popen[str]:
+    # Programs that a shell starts in the background do not hear of Ctrl-C otherwise.
+    code = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    code += "from etude.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    words = [sys.executable, "-P", "-c", code, verb, "etude.yaml"]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    end = time.monotonic() + DEADLINE
+    while not (here / "began").exists():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    return process
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize(
+    ("verb", "number"), [("train", signal.SIGINT), ("train", signal.SIGTERM), ("doctor", signal.SIGINT)]
+)
+def test_one_signal_ends_it(verb: str, number: signal.Signals, place: str, here: Path) -> None:
+    write(place, here)
+    with start(verb, here) as process:
+        process.send_signal(number)
+        try:
+            _, said = process.communicate(timeout=DEADLINE)
+        finally:
+            process.kill()
+    assert process.returncode == 130
+    assert "error: " in said
+    assert "Traceback" not in said
+    assert not (here / "runs").exists()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for processes in /proc")
+def test_the_process_of_a_package_ends_with_the_wait(here: Path) -> None:
+    write("foreign", here)
+    with start("train", here) as process:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=DEADLINE)
+    left = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            left += [folder.name] if os.fsencode(here / "runner.py") in (folder / "cmdline").read_bytes() else []
+        except OSError:
+            continue
+    assert left == []

@@ -1,0 +1,171 @@
+"""Whatever something changed in a run folder, no verb ends in a traceback or tells another result in silence."""
+
+import random
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from damage import (
+    JOURNAL,
+    READING,
+    RUN,
+    SETTINGS,
+    TRAIN,
+    Said,
+    flip,
+    flipped,
+    harms,
+    make_run,
+    result,
+    say,
+    told_whole,
+)
+
+from etude.store import database
+from made_once import made_once
+
+ALL = (*READING, "train")
+KEPT = ("closed", "logged")
+
+
+class Runs(NamedTuple):
+    """Finished runs, `closed` and `logged` in a folder, and what each verb says of them."""
+
+    folder: Path
+    whole: Mapping[str, Mapping[str, Said]]
+
+
+@pytest.fixture(scope="session")
+def runs_done(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    def make(folder: Path) -> None:
+        folder.mkdir()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(folder)
+            make_run(folder)
+
+    folder = made_once(tmp_path_factory, "damage", make)
+    with pytest.MonkeyPatch.context() as patch:
+        place = tmp_path_factory.mktemp("whole")
+        for kept in KEPT:
+            shutil.copytree(folder / kept, place / kept)
+        patch.chdir(place)
+        return Runs(folder, {kept: told_whole(kept) for kept in KEPT})
+
+
+@pytest.fixture
+def whole(runs_done: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mapping[str, Mapping[str, Said]]:
+    """What each verb says of the two runs, which are in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    for kept in KEPT:
+        shutil.copytree(runs_done.folder / kept, kept)
+    return runs_done.whole
+
+
+@pytest.mark.slow
+def test_a_flipped_bit_of_the_journal_does_no_harm(whole: Any) -> None:
+    assert flips(range(60), whole) == []
+
+
+def flips(numbers: Iterable[int], whole: Mapping[str, Mapping[str, Said]]) -> list[str]:
+    """What goes wrong with these flips, in both runs by turns: `tests/slow/test_slow_damage.py` takes more."""
+    kept = (KEPT[number % 2] for number in numbers)
+    return [each for number, name in zip(numbers, kept, strict=True) for each in flipped(name, number, whole[name])]
+
+
+def cut(path: Path, share: float) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[: int(len(data) * share)])
+
+
+def swap_pages(path: Path) -> None:
+    data, size = path.read_bytes(), 4096
+    first, second = (data[number * size : (number + 1) * size] for number in (5, 9))
+    path.write_bytes(data[: 5 * size] + second + data[6 * size : 9 * size] + first + data[10 * size :])
+
+
+def run_sql(sql: str) -> None:
+    with closing(sqlite3.connect(JOURNAL)) as journal:
+        journal.execute(sql)
+        journal.commit()
+
+
+DAMAGES: Mapping[str, Callable[[], object]] = {
+    "cut in half": lambda: cut(JOURNAL, 0.5),
+    "cut by a byte": lambda: JOURNAL.write_bytes(JOURNAL.read_bytes()[:-1]),
+    "cut to its first page": lambda: JOURNAL.write_bytes(JOURNAL.read_bytes()[:4096]),
+    "empty": lambda: JOURNAL.write_bytes(b""),
+    "zeros": lambda: JOURNAL.write_bytes(bytes(len(JOURNAL.read_bytes()))),
+    "two pages swapped": lambda: swap_pages(JOURNAL),
+    "no journal": JOURNAL.unlink,
+    "no facts": lambda: run_sql("DELETE FROM facts"),
+    "no identity": lambda: run_sql("DELETE FROM meta WHERE name = 'identity'"),
+    "another identity": lambda: run_sql("UPDATE meta SET value = '{}' WHERE name = 'identity'"),
+    "no meta": lambda: run_sql("DELETE FROM meta"),
+    "no table of facts": lambda: run_sql("DROP TABLE facts"),
+    "another bill": lambda: run_sql("UPDATE spend_settled SET calls = calls - 1"),
+    "a line of bytes": lambda: run_sql("UPDATE facts SET value = CAST(x'ff00' AS TEXT)"),
+    "facts of other types": lambda: run_sql("UPDATE facts SET value = 5, seconds = 'x'"),
+    "another answer to each": lambda: run_sql("UPDATE facts SET value = replace(value, 'a', 'b')"),
+    "answers exchanged": lambda: run_sql("UPDATE facts SET value = (SELECT value FROM facts LIMIT 1)"),
+    "summary cut": lambda: cut(RUN / "summary.json", 0.7),
+    "summary empty": lambda: cut(RUN / "summary.json", 0),
+    "no summary is an object": lambda: (RUN / "summary.json").write_text("[]"),
+    "provenance cut": lambda: cut(RUN / "provenance.json", 0.5),
+    "a step cut": lambda: cut(RUN / "steps/0001/gate.json", 0.5),
+    "attempts cut": lambda: cut(RUN / "steps/0001/rollout.json", 0.5),
+}
+
+
+@pytest.mark.slow
+def test_a_flipped_bit_of_the_events_ends_in_no_traceback(whole: Any) -> None:
+    """A changed number in this log cannot be told from another: what a run came to is never read from it."""
+    for number in range(60):
+        verb = ("view", "cost", "show", "runs", "train", "blame")[number % 6]
+
+        def damage(number: int = number) -> str:
+            return flip(RUN / "events.jsonl", random.Random(number))
+
+        found = harms("closed", damage, [verb], whole["closed"])
+        assert verb in ("view", "cost") or found == []
+        assert all(each.endswith("another result in silence") for each in found)
+
+
+def test_the_journal_of_another_run_is_refused(whole: Any) -> None:
+    shutil.copytree("closed", "demo")
+    assert say(("train", *SETTINGS, "--train.seed", "7", "--name", "other")).code == 0
+    shutil.copy("demo/runs/other/journal.db", JOURNAL)
+    for words in (TRAIN, READING["verify"]):
+        said = say(words)
+        assert said.code == 2
+        assert "error: " in said.err
+        assert "hint: " in said.err
+
+
+def test_a_fact_that_was_changed_is_paid_for_again_with_one_warning(whole: Any) -> None:
+    shutil.copytree("closed", "demo")
+    run_sql("UPDATE facts SET value = replace(value, 'a', 'b')")
+    said = say(TRAIN)
+    assert result("train", said) == result("train", whole["closed"]["train"])
+    assert said.err.count("was changed in journal") == 1
+    assert say(TRAIN).err.count("was changed in journal") == 0
+
+
+def test_a_journal_that_another_program_holds_is_said(whole: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree("closed", "demo")
+    run_sql("DELETE FROM facts WHERE rowid IN (SELECT rowid FROM facts LIMIT 1)")  # one to be paid for again
+    monkeypatch.setattr(database, "BUSY_MILLISECONDS", 50)
+    with closing(sqlite3.connect(JOURNAL, isolation_level=None)) as holder:
+        holder.execute("BEGIN EXCLUSIVE")
+        said = say(TRAIN)
+    assert said.code in (1, 2)
+    assert "held by another program" in said.err
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damage_does_no_harm(damage: str, whole: Any) -> None:
+    found = harms("closed", lambda: f"{damage} {DAMAGES[damage]() and ''}", ALL, whole["closed"])
+    assert found == []

@@ -1,0 +1,130 @@
+"""Tokens as servers count them: with thoughts apart, with the cache in other places, with mistakes."""
+
+import json
+from typing import Any
+
+import pytest
+
+from etude.formats import CHAT, MESSAGES, RESPONSES
+from etude.formats.bills import later, usage_of_anthropic, usage_of_openai
+from etude.records import Usage
+
+THOUGHTS = {"reasoning_tokens": 500}
+
+
+def counted(bill: Any) -> tuple[int, int, int]:
+    usage = usage_of_openai(bill)
+    return usage.input_tokens, usage.output_tokens, usage.cached_tokens
+
+
+@pytest.mark.parametrize(
+    ("bill", "tokens"),
+    [
+        # thoughts that the output leaves out
+        ({"prompt_tokens": 80, "completion_tokens": 9, "total_tokens": 589}, (80, 509, 0)),
+        ({"prompt_tokens": 80, "completion_tokens": 9, "completion_tokens_details": THOUGHTS}, (80, 509, 0)),
+        ({"prompt_tokens": 80, "completion_tokens": 0, "total_tokens": 580}, (80, 500, 0)),
+        ({"input_tokens": 80, "output_tokens": 9, "total_tokens": 589}, (80, 509, 0)),
+        ({"prompt_tokens": 80, "completion_tokens": 9, "reasoning_tokens": 500, "total_tokens": 89}, (80, 509, 0)),
+        # and those that it has in it
+        (
+            {
+                "prompt_tokens": 80,
+                "completion_tokens": 509,
+                "total_tokens": 589,
+                "completion_tokens_details": THOUGHTS,
+            },
+            (80, 509, 0),
+        ),
+        # the cache, in the words of each
+        ({"prompt_tokens": 90, "completion_tokens": 9, "prompt_cache_hit_tokens": 70}, (90, 9, 70)),
+        ({"prompt_cache_hit_tokens": 70, "prompt_cache_miss_tokens": 20, "completion_tokens": 9}, (90, 9, 70)),
+        ({"prompt_tokens": 90, "completion_tokens": 9, "prompt_tokens_details": {"cached_tokens": 70}}, (90, 9, 70)),
+        ({"input_tokens": 90, "output_tokens": 9, "input_tokens_details": {"cached_tokens": 70}}, (90, 9, 70)),
+        ({"prompt_tokens": 90, "completion_tokens": 9, "cached_tokens": 70}, (90, 9, 70)),
+        ({"prompt_tokens": 20, "completion_tokens": 9, "cache_read_input_tokens": 70}, (90, 9, 70)),
+        # a total that is too small, or all there is
+        ({"prompt_tokens": 90, "completion_tokens": 9, "total_tokens": 9}, (90, 9, 0)),
+        ({"completion_tokens": 9, "total_tokens": 99}, (90, 9, 0)),
+        ({"prompt_tokens": 90, "total_tokens": 99}, (90, 9, 0)),
+        # mistakes
+        ({"prompt_tokens": -5, "completion_tokens": 9}, (0, 9, 0)),
+        ({"prompt_tokens": -5, "completion_tokens": -1, "total_tokens": 99}, (99, 0, 0)),
+        ({"prompt_tokens": None, "completion_tokens": 9, "total_tokens": None}, (0, 9, 0)),
+        ({"prompt_tokens": "90", "completion_tokens": "9"}, (90, 9, 0)),
+        ({"prompt_tokens": "many", "completion_tokens": 8.5}, (0, 9, 0)),
+        ({"prompt_tokens": True, "completion_tokens": float("nan")}, (0, 0, 0)),
+        ({"prompt_tokens": 10**30, "completion_tokens": float("inf")}, (0, 0, 0)),
+        ({"prompt_tokens": 90, "completion_tokens": 9, "prompt_tokens_details": None}, (90, 9, 0)),
+        ({"prompt_tokens": 90, "completion_tokens": 9, "prompt_tokens_details": [1]}, (90, 9, 0)),
+        (None, (0, 0, 0)),
+        ("none", (0, 0, 0)),
+        ([], (0, 0, 0)),
+    ],
+)
+def test_bills_in_the_words_of_openai(bill: Any, tokens: tuple[int, int, int]) -> None:
+    assert counted(bill) == tokens
+
+
+@pytest.mark.parametrize(
+    "bill",
+    [
+        {"prompt_tokens": 90, "prompt_tokens_details": {"cache_write_tokens": 40}},
+        {"prompt_tokens": 90, "prompt_tokens_details": {"cache_creation_tokens": 40}},
+        {"prompt_tokens": 90, "cache_creation_input_tokens": 40},
+    ],
+)
+def test_what_proxies_wrote_to_the_cache_is_known(bill: Any) -> None:
+    assert usage_of_openai(bill) == Usage(input_tokens=90, written_tokens=40)
+
+
+@pytest.mark.parametrize(
+    ("bill", "usage"),
+    [
+        (
+            {"input_tokens": 10, "cache_creation_input_tokens": 40, "output_tokens": 3},
+            Usage(input_tokens=50, output_tokens=3, written_tokens=40),
+        ),
+        (
+            {
+                "input_tokens": 10,
+                "cache_creation_input_tokens": 40,
+                "cache_creation": {"ephemeral_5m_input_tokens": 15, "ephemeral_1h_input_tokens": 25},
+            },
+            Usage(input_tokens=50, written_tokens=40, hour_tokens=25),
+        ),
+        (
+            {"cache_read_input_tokens": 7, "cache_creation": {"ephemeral_1h_input_tokens": 25}},
+            Usage(input_tokens=32, cached_tokens=7, written_tokens=25, hour_tokens=25),
+        ),
+        ({"input_tokens": -1, "cache_creation": None, "output_tokens": "3"}, Usage(output_tokens=3)),
+        (None, Usage()),
+    ],
+)
+def test_bills_in_the_words_of_anthropic(bill: Any, usage: Usage) -> None:
+    assert usage_of_anthropic(bill) == usage
+
+
+def test_the_bill_of_a_stream_never_shrinks() -> None:
+    bill: Any = {}
+    for more in (
+        {"input_tokens": 9, "a": {"b": 4}},
+        None,
+        {"input_tokens": 0, "a": {"b": None}},
+        {"output_tokens": 3},
+    ):
+        bill = later(bill, more)
+    assert bill == {"input_tokens": 9, "a": {"b": 4}, "output_tokens": 3}
+
+
+def test_an_odd_bill_spoils_no_answer() -> None:
+    choice = {"message": {"content": "Hi"}, "finish_reason": "stop"}
+    item = {"type": "message", "content": [{"type": "output_text", "text": "Hi"}]}
+    for odd in ("?", 3, ["x"], {"prompt_tokens": {"a": 1}, "input_tokens": [2]}):
+        for form, body in (
+            (CHAT, {"choices": [choice]}),
+            (MESSAGES, {"content": [{"type": "text", "text": "Hi"}]}),
+            (RESPONSES, {"output": [item]}),
+        ):
+            reply = form.read_reply(json.dumps({**body, "usage": odd}).encode())
+            assert (reply.text, reply.usage.total) == ("Hi", 0)

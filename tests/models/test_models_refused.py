@@ -1,0 +1,218 @@
+"""What servers say of parameters that they do not take, and what is read out of it."""
+
+import json
+from typing import Any
+
+import pytest
+
+from etude.config import ModelSection
+from etude.models.refused import PARAMETERS, Refusal, Sending, advice, read_refusal
+from etude.records import ChatRequest, ResponseSchema, assistant, system, user
+
+SETTINGS = ModelSection(
+    model="openai:m", temperature=0.2, top_p=0.9, reasoning_effort="high", thinking="off", max_output_tokens=900
+)
+REQUEST = ChatRequest(messages=(system("Be brief."), user("2 + 3?")), seed=7)
+
+
+def read(said: Any, settings: ModelSection = SETTINGS, request: ChatRequest = REQUEST) -> Refusal:
+    text = said if isinstance(said, str) else json.dumps(said)
+    return read_refusal(text, Sending(settings, settings), request, PARAMETERS)
+
+
+def error(message: str, param: str | None = None, code: str | None = None) -> dict[str, Any]:
+    return {"error": {"message": message, "type": "invalid_request_error", "param": param, "code": code}}
+
+
+def forbidden(*names: str) -> dict[str, Any]:
+    message = "Extra inputs are not permitted"
+    return {
+        "detail": [{"type": "extra_forbidden", "loc": ["body", name], "msg": message, "input": 1} for name in names]
+    }
+
+
+_UNUSED = "Additional properties are not allowed ('seed' was unexpected)"
+_REPEATED = (
+    "[{'type': 'extra_forbidden', 'loc': ('body', 'seed'), 'msg': 'Extra inputs are not permitted', 'input': 7}]"
+)
+_LISTED = "unknown field `seed`, expected one of `model`, `temperature`, `top_p` at line 1"
+_PASSED_ON = {"message": "Provider returned error", "metadata": {"raw": json.dumps(error("seed is not supported"))}}
+_ROLE = {"type": "literal_error", "loc": ["messages", 0, "role"], "msg": "Input should be 'user' or 'assistant'"}
+REFUSED: dict[str, list[Any]] = {
+    "seed": [
+        error("Unknown parameter: 'seed'.", "seed", "unknown_parameter"),
+        error("The request has a field that this model has not.", "seed", "unsupported_parameter"),
+        forbidden("seed"),
+        error("Unrecognized request argument supplied: seed"),
+        error("acme does not support parameters: ['seed'], for model=m. To drop these set drop_params."),
+        [error('Invalid JSON payload received. Unknown name "seed": Cannot find field.')],
+        {"message": "Malformed input request: extraneous key [seed] is not permitted, please reformat it."},
+        {"error": 'json: unknown field "seed"'},
+        _LISTED,
+        error("property 'seed' is unsupported"),
+        {"detail": _UNUSED},
+        "create_chat_completion() got an unexpected keyword argument 'seed'",
+        error(_REPEATED),
+        error("Setting a seed is disabled for this deployment"),
+        error("'seed' is not one of the allowed parameters"),
+        {"error": _PASSED_ON},
+    ],
+    "temperature": [
+        error("temperature: only the default of 1 is taken", "temperature", "unsupported_value"),
+        error("'temperature' does not support 0.2 here. Only the default (1) value is supported."),
+        error("`temperature` is deprecated for this model."),
+        error("invalid temperature: only 1 is allowed for this model"),
+        error("no temperature=0.2 here, it is not supported. Elsewhere it is when reasoning_effort='none'."),
+        error("Temperature is not supported with reasoning models."),
+        error("Sampling parameters (temperature) are not configurable for this model"),
+        error("The temperature of this model is fixed"),
+        error("This model only supports the default temperature"),
+        error("Invalid temperature 0.2: the only supported value is 1"),
+        error("temperature must be set to 1.0"),
+    ],
+    "top_p": [
+        forbidden("top_p"),
+        error("Unsupported parameter: 'top_p' is not supported with this model."),
+        error("topP is not available for this model"),
+    ],
+    "seed top_p": [
+        forbidden("seed", "top_p"),
+        error("acme does not support parameters: ['seed', 'top_p'], for model=m."),
+    ],
+    "reasoning_effort": [
+        error("Unsupported parameter: 'reasoning.effort' is not supported with this model.", "reasoning.effort"),
+        error("Model m does not support parameter reasoningEffort."),
+        error("This model does not support the effort parameter."),
+    ],
+    "thinking": [
+        forbidden("chat_template_kwargs"),
+        error("adaptive thinking is not supported on this model"),
+        error("Unrecognized request argument supplied: chat_template_kwargs"),
+    ],
+    "max_output_tokens": [
+        error("Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."),
+        error("Unrecognized request argument supplied: max_completion_tokens"),
+        forbidden("max_tokens"),
+    ],
+    "system": [
+        error("System role not supported"),
+        error("Conversation roles must alternate user/assistant/user/assistant/..."),
+        error("Unsupported value: 'messages[0].role' does not support 'system' with this model."),
+        error("Developer instruction is not enabled for models/small"),
+        error("Only user and assistant roles are supported!"),
+        error("This model doesn't support system messages. Try again without them."),
+        {"detail": [_ROLE]},
+        error("The first message must be from the user"),
+        error('messages: Unexpected role "system". Allowed: user, assistant'),
+    ],
+    "plain": [
+        error("Only stream mode is supported"),
+        error("This model only support stream mode, please enable the stream parameter to access the model."),
+        error("parameter.enable_thinking must be set to false for non-streaming calls"),
+        {"detail": "Stream must be set to true"},
+        error("stream=false is not supported"),
+        error("Streaming is required for this model"),
+        error("Non-streaming requests are not supported for this model"),
+    ],
+}
+EACH = [(said, names) for names, texts in REFUSED.items() for said in texts]
+
+
+@pytest.mark.parametrize(("said", "names"), EACH)
+def test_a_refusal_with_one_reading_names_what_to_leave_out(said: Any, names: str) -> None:
+    assert read(said) == Refusal(tuple(names.split()), curable=True)
+
+
+_TOO_LARGE = "'max_tokens' or 'max_completion_tokens' is too large: 900. The maximum context length is 512."
+_LEVELS = "'reasoning_effort' does not support 'high' with this model. Supported values are: 'low' and 'medium'."
+_LESS = {"type": "less_than_equal", "loc": ["temperature"], "msg": "Input should be less than or equal to 0.1"}
+COMPLAINTS: list[tuple[Any, str]] = [
+    (error("max_tokens must be <= 512", "max_tokens", "invalid_value"), "max_output_tokens"),
+    (error("max_tokens is too large: 900. This model supports at most 512."), "max_output_tokens"),
+    (error("`max_tokens`: 900 > 512, which is the maximum allowed number of tokens"), "max_output_tokens"),
+    (error(_TOO_LARGE), "max_output_tokens"),
+    (error("`max_tokens` of 900 is not supported, the limit is 512"), "max_output_tokens"),
+    (error("This model's maximum context length is 512 tokens; the messages have 600."), "max_output_tokens"),
+    (error("temperature must be between 0 and 0.1"), "temperature"),
+    (error("`temperature` must be strictly positive"), "temperature"),
+    ({"detail": [_LESS]}, "temperature"),
+    (error(_LEVELS, "reasoning_effort", "unsupported_value"), "reasoning_effort"),
+    (error("`temperature` and `top_p` cannot both be specified. Please use only one."), "temperature top_p"),
+    (error("`temperature` may only be set to 1 when thinking is enabled."), "temperature thinking"),
+    (error("temperature is not supported when reasoning_effort is not 'none'"), "temperature reasoning_effort"),
+]
+
+
+@pytest.mark.parametrize(("said", "names"), COMPLAINTS)
+def test_a_complaint_about_a_value_or_a_pair_is_named_and_nothing_is_left_out(said: Any, names: str) -> None:
+    assert read(said) == Refusal(tuple(names.split()), curable=False)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "the prompt is empty",
+        error("Invalid value for 'stop'"),
+        error("The model is overloaded, try again"),
+        {"detail": [{"type": "value_error", "loc": ["body"], "msg": "no", "input": {"seed": "not supported"}}]},
+        error("Provider returned error") | {"user_id": "seed"},
+        "<html>Bad Request</html>",
+        "",
+    ],
+)
+def test_what_names_nothing_that_was_sent_is_about_something_else(said: Any) -> None:
+    assert read(said) == Refusal()
+
+
+@pytest.mark.parametrize(("said", "names"), EACH)
+def test_what_was_not_sent_or_stands_in_the_users_own_fields_is_not_left_out(said: Any, names: str) -> None:
+    own = {"seed": 1, "temperature": 1, "top_p": 1, "reasoning_effort": "low", "chat_template_kwargs": {}}
+    plain = ModelSection(model="openai:m", send_seed=False, extra_body={"max_tokens": 5}, stream=True)
+    body = {**own, "max_completion_tokens": 5, "output_config": {}, "stream": False}
+    theirs = SETTINGS.model_copy(update={"extra_body": body})
+    for settings in (plain, theirs):
+        assert not read(said, settings, ChatRequest(messages=(user("2 + 3?"),), seed=7)).curable
+
+
+def test_a_word_about_the_form_of_an_answer_is_left_to_the_form() -> None:
+    said = error("response_format is not supported together with reasoning_effort, and temperature is ignored")
+    form = REQUEST.model_copy(update={"response_schema": ResponseSchema(name="a", body={})})
+    assert read(said, request=form) == Refusal()
+    assert read(said).parameters == ("temperature", "reasoning_effort")
+
+
+def test_streaming_that_is_refused_is_switched_off() -> None:
+    said = error("Your organization must be verified to stream this model.", "stream", "unsupported_value")
+    streamed = SETTINGS.model_copy(update={"stream": True})
+    assert read(said, streamed) == Refusal(("stream",), curable=True)
+    assert read(forbidden("stream_options"), streamed) == Refusal(("stream",), curable=True)
+
+
+def test_nothing_is_left_out_twice() -> None:
+    said = error("Unrecognized request argument supplied: max_completion_tokens")
+    sending = Sending(SETTINGS, SETTINGS).without("max_output_tokens")
+    assert sending.settings.extra_body == {"max_completion_tokens": 900}
+    assert read_refusal(json.dumps(said), sending, REQUEST, PARAMETERS) == Refusal(("max_output_tokens",))
+
+
+def test_system_messages_move_into_the_first_user_message() -> None:
+    messages = (system("One."), assistant("Yes?"), user("Go."), system("Two."), user("On."))
+    sending = Sending(SETTINGS, SETTINGS).without("system")
+    fit = sending.fit(ChatRequest(messages=messages))
+    assert [(message.role, message.text) for message in fit.messages] == [
+        ("assistant", "Yes?"),
+        ("user", "One.\n\nTwo.\n\nGo."),
+        ("user", "On."),
+    ]
+    alone = sending.fit(ChatRequest(messages=(system("One."),)))
+    assert [(message.role, message.text) for message in alone.messages] == [("user", "One.")]
+
+
+def test_advice_names_settings_where_the_model_stands() -> None:
+    assert advice(["seed"], "target") == "set target.send_seed: false"
+    assert (
+        advice(["temperature", "top_p"], "targets.0")
+        == "leave targets.0.temperature unset, or leave targets.0.top_p unset"
+    )
+    assert advice(["temperature"]) == "leave temperature unset"
+    assert advice(["system"], "judge", refused=True) == ""

@@ -1,0 +1,190 @@
+"""Tasks lead to the edit that breaks them: some are left out, then half of these."""
+
+import pytest
+from harm_world import APART, World, breaks, named, never, removed
+
+from etude.records import Task
+from etude.stages.harm import judged, suspected
+from etude.stages.shared.jury import Jury
+from etude.stages.tracing import Traced, keep_failing, traced_at_random, traced_back
+from etude.stages.tracing import named as named_edits
+
+LINES = ("One.", "Two.", "Bad.", "Four.", "Five.", "Six.")
+FAILED = "20- 20-"
+
+
+def led_to(jury: Jury, found: Traced) -> dict[str, str]:
+    """For each task that led somewhere, the line."""
+    lines = {one.edit.id: one.edit.target for one in jury.removals}
+    return {task: lines[edit] for task, edit in found.votes.items()}
+
+
+async def back(world: World, told: dict[str, str], others: int = 0) -> tuple[dict[str, str], Traced]:
+    jury = world.jury(told, others=others)
+    found = await traced_back(jury, [jury.tasks[name] for name in told])
+    return led_to(jury, found), found
+
+
+async def at_random(world: World, told: dict[str, str], others: int = 0) -> tuple[dict[str, str], Traced]:
+    jury = world.jury(told, others=others)
+    found = await traced_at_random(jury, keep_failing(jury))
+    return led_to(jury, found), found
+
+
+# --- keep_failing --------------------
+
+
+def test_tasks_keep_failing_that_failed_when_last_attempted_and_the_time_before() -> None:
+    told = {
+        "b1": "1+ 5- 7-",
+        "b2": "5- 9-",
+        "b3": "20- 20-",
+        "once": "20-",
+        "mended": "5- 7+",
+        "by luck": "5- 7+ 9-",
+        "passed": "20+ 20+",
+    }
+    jury = World(*LINES, passes=never).jury(told)
+    assert [task.id for task in keep_failing(jury)] == ["b3", "b2", "b1"]
+    left = {name: task for name, task in jury.tasks.items() if name != "b2"}
+    assert [task.id for task in keep_failing(jury._replace(tasks=left))] == []
+
+
+def test_of_tasks_that_keep_failing_24_are_looked_at_those_that_failed_last() -> None:
+    jury = World(*LINES, passes=never).jury({**named("a", 9, "5- 7-"), **named("b", 20, FAILED)})
+    found = [task.id for task in keep_failing(jury)]
+    assert len(found) == 24
+    assert {name[0] for name in found[:20]} == {"b"}
+
+
+@pytest.mark.parametrize(("lines", "tasks"), [(2, 10), (6, 2), (0, 10), (6, 0)])
+def test_with_fewer_than_three_edits_or_tasks_none_is_looked_at(lines: int, tasks: int) -> None:
+    assert keep_failing(World(*LINES[:lines], passes=never).jury(named("b", tasks, FAILED))) == []
+
+
+def test_tasks_that_led_to_an_edit_are_not_looked_at_again_while_it_stands() -> None:
+    world, told = World(*LINES, passes=never), named("b", 5, FAILED)
+    one = world.jury(told).removals[0].edit.id
+    jury = world.jury(told, traced={"b1": one, "b2": "e-gone"})
+    assert [task.id for task in keep_failing(jury)] == ["b2", "b3", "b4", "b5"]
+
+
+# --- traced_at_random --------------------
+
+
+async def test_tasks_that_never_passed_lead_to_the_edit_that_breaks_them() -> None:
+    world = World(*LINES, passes=breaks("Bad."))
+    jury = world.jury(named("b", 10, FAILED), others=3)
+    assert suspected(jury) is None
+    found = await traced_at_random(jury, keep_failing(jury))
+    assert len(found.votes) >= 5
+    assert set(led_to(jury, found).values()) == {"Bad."}
+
+
+async def test_a_third_of_the_edits_is_left_out_at_a_time_in_trials_of_their_own() -> None:
+    world = World(*LINES, passes=never)
+    await at_random(world, named("b", 10, FAILED))
+    assert {sum(line in text for line in LINES) for _, text, _ in world.attempts} == {4}
+    assert {trial for *_, trial in world.attempts} == {APART}
+    world = World(*LINES, passes=breaks("Bad."))
+    await at_random(world, named("b", 10, FAILED))
+    assert {trial for *_, trial in world.attempts} == {APART, APART + 1, APART + 2}
+
+
+async def test_tasks_that_need_another_edit_lead_to_the_one_that_breaks_them() -> None:
+    def passes(task: str, text: str, trial: int) -> bool:
+        return "Two." in text and "Bad." not in text
+
+    lines, _ = await at_random(World(*LINES, passes=passes), named("b", 16, FAILED))
+    assert len(lines) >= 5
+    assert set(lines.values()) == {"Bad."}
+
+
+async def test_each_of_two_edits_is_found_by_the_tasks_that_it_breaks() -> None:
+    def passes(task: str, text: str, trial: int) -> bool:
+        return ("Bad." if int(task[1:]) % 2 else "Six.") not in text
+
+    lines, _ = await at_random(World(*LINES, passes=passes), named("b", 24, FAILED))
+    assert len(lines) >= 12
+    assert all(line == ("Bad." if int(task[1:]) % 2 else "Six.") for task, line in lines.items())
+
+
+async def test_where_nothing_passes_with_edits_left_out_each_task_is_attempted_once() -> None:
+    world = World(*LINES, passes=never)
+    lines, found = await at_random(world, named("b", 10, FAILED), others=5)
+    assert lines == {}
+    assert sorted(world.agent.tried) == sorted(f"b{number}" for number in range(1, 11))
+    assert len(found.attempts) == 10
+
+
+async def test_an_attempt_without_a_score_leads_nowhere() -> None:
+    def passes(task: str, text: str, trial: int) -> bool | None:
+        return None if task in ("b1", "b2") else breaks("Bad.")(task, text, trial)
+
+    lines, found = await at_random(World(*LINES, passes=passes), named("b", 12, FAILED))
+    assert set(lines.values()) == {"Bad."}
+    assert "b1" not in lines
+    assert sum(one.score is None for one in found.attempts) == 6
+
+
+# --- traced_back --------------------
+
+
+async def test_tasks_lead_to_what_entered_between_the_last_time_they_passed_and_the_last_time_they_failed() -> None:
+    world = World(*LINES, passes=breaks("Bad."))
+    lines, _ = await back(world, {"b1": "1+ 20- 20-", "b2": "5+ 8- 20-"})
+    assert lines == {"b1": "Bad.", "b2": "Bad."}
+    assert all("One." not in text for task, text, _ in world.attempts[:1] if task == "b1")
+    assert all("One." in text and "Two." in text for task, text, _ in world.attempts if task == "b2")
+
+
+async def test_each_time_half_is_left_out_of_what_was_until_one_edit_is_shown_alone() -> None:
+    world = World(*LINES, passes=breaks("Six."))
+    lines, found = await back(world, {"b1": "1+ 20- 20-"})
+    assert lines == {"b1": "Six."}
+    gone = [tuple(line for line in LINES if line not in text) for _, text, _ in world.attempts]
+    assert gone == [LINES, ("One.", "Two.", "Bad."), ("Four.", "Five."), ("Six.",)]
+    assert [one.solved for one in found.attempts] == [True, False, False, True]
+
+
+async def test_a_task_that_passes_only_without_two_edits_leads_nowhere() -> None:
+    lines, _ = await back(World(*LINES, passes=breaks("Two.", "Six.")), {"b1": "1+ 20- 20-"})
+    assert lines == {}
+
+
+async def test_a_task_that_fails_without_all_of_them_as_well_leads_nowhere_after_one_attempt() -> None:
+    lines, found = await back(World(*LINES, passes=never), {"b1": "1+ 20- 20-"})
+    assert lines == {}
+    assert len(found.attempts) == 1
+
+
+async def test_where_only_one_edit_can_be_it_nothing_is_attempted() -> None:
+    world = World(*LINES, passes=never)
+    lines, found = await back(world, {"b1": "11+ 20- 20-", "b2": "4+ 6- 7-"})
+    assert lines == {"b1": "Six.", "b2": "Bad."}
+    assert found.attempts == ()
+    assert world.attempts == []
+
+
+# --- named --------------------
+
+
+def test_an_edit_is_named_that_two_tasks_led_to_the_one_of_most_tasks_first() -> None:
+    world = World(*LINES, passes=never)
+    told = named("b", 8, FAILED)
+    ids = {one.edit.target: one.edit.id for one in world.jury(told).removals}
+    votes = {"b1": "Two.", "b2": "Two.", "b3": "Bad.", "b4": "Bad.", "b5": "Bad.", "b6": "Six."}
+    traced = {task: ids[line] for task, line in votes.items()} | {"b7": "e-gone", "b8": "e-gone"}
+    found = named_edits(world.jury(told, traced=traced))
+    assert [removed(suspect) for suspect in found] == ["Bad.", "Two."]
+    assert [[task.id for task in suspect.tasks] for suspect in found] == [["b3", "b4", "b5"], ["b1", "b2"]]
+
+
+async def test_what_is_named_is_shown_by_a_race() -> None:
+    world = World(*LINES, passes=breaks("Bad."))
+    told = named("b", 2, "1+ 20- 20-")
+    jury = world.jury(told, others=12)
+    tasks: list[Task] = [jury.tasks[name] for name in told]
+    traced = dict((await traced_back(jury, tasks)).votes)
+    (suspect,) = named_edits(world.jury(told, traced=traced, others=12))
+    assert (await judged(jury, suspect)).proved

@@ -1,0 +1,74 @@
+"""Other processes of etude, in a folder that somebody else may have filled."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import etude
+from etude.own_process import command, last_lines
+
+SOURCE = Path(etude.__file__).parent
+ROOT = SOURCE.parent.parent
+SAFE = ("-P", "-I")
+
+
+def test_a_module_is_not_looked_for_in_the_current_folder() -> None:
+    _, *words = command("runs", "--json")
+    assert words == ["-P", "-m", "etude", "runs", "--json"]
+    assert command(module="etude.executors.ray")[1:] == ["-P", "-m", "etude.executors.ray"]
+
+
+def code_is_named(node: ast.AST) -> bool:
+    """Whether it is a command line that names a module or code for Python."""
+    return isinstance(node, ast.List | ast.Tuple) and any(
+        isinstance(word, ast.Constant) and word.value in ("-m", "-c") for word in node.elts
+    )
+
+
+def unsafe(words: list[ast.expr]) -> bool:
+    """Whether it starts Python, which then looks into the current folder first."""
+    if isinstance(words[0], ast.Constant) and words[0].value in ("/bin/sh", "bash"):
+        return False
+    if len(words) == 2:  # it is what follows, or is compared with
+        return False
+    return not any(isinstance(word, ast.Constant) and word.value in SAFE for word in words)
+
+
+def starts(file: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(file.read_text())):
+        if code_is_named(node) and unsafe(node.elts):  # type: ignore[attr-defined]
+            yield f"{file.relative_to(SOURCE)}:{node.lineno}"  # type: ignore[attr-defined]
+
+
+def test_nothing_starts_python_so_that_it_looks_into_the_current_folder() -> None:
+    found = [place for file in sorted(SOURCE.rglob("*.py")) for place in starts(file)]
+    looked_at = {"envs/grading.py", "envs/judge/sitecustomize.py"}  # words of a check, which runs in the sandbox
+    assert [place for place in found if place.partition(":")[0] not in looked_at] == []
+
+
+def test_there_is_one_command_line_of_our_own_modules() -> None:
+    found = {str(file.relative_to(SOURCE)) for file in SOURCE.rglob("*.py") if '"-m"' in file.read_text()}
+    assert found == {"own_process.py", "envs/judge/sitecustomize.py", "envs/grading.py"}
+
+
+def test_pages_and_integrations_start_etude_by_its_name() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "integrations").rglob("*")]
+    found = [path for path in pages if path.is_file() and re.search(r"python3? +-m +etude\b(?!_)", path.read_text())]
+    assert [path.name for path in found] == ["trust.md"]  # it says why not
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        (b"", ""),
+        (b"\n \n", ""),
+        (b"Traceback ...\n  line\nImportError: no\n\n", "Traceback ... | line | ImportError: no"),
+        (b"a\nb\nc\nd\n", "b | c | d"),
+        (b"\xff\xfe", "\ufffd\ufffd"),
+    ],
+)
+def test_what_a_process_said_last_is_one_line(said: bytes, shown: str) -> None:
+    assert last_lines(said) == shown

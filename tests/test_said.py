@@ -1,0 +1,198 @@
+"""What a model said: without thoughts, and the answer in it."""
+
+import pytest
+
+from etude.records import Reply, ToolCall
+from etude.records.said import SERVER, last_answer, said_in, without_thoughts
+
+CUT = "the reply was cut off at the token limit (target.max_output_tokens = 512)"
+
+
+@pytest.mark.parametrize(
+    "thought",
+    [
+        "<think>It rains.</think>",
+        "<think>\n\n</think>\n\n",
+        "<think/>",
+        "<Think>It rains.</THINK>",
+        '<think time="3" model="a">It rains.</think >',
+        "<thinking>It rains.</thinking>",
+        "<thinking>It rains.</think>",
+        "<thought>It rains.</thought>\n",
+        "<thoughts>It rains.</thoughts>",
+        "<reasoning>It rains.</reasoning>",
+        "<mm:think>It rains.</mm:think>",
+        "<seed:think>It <seed:cot_budget_reflect>rains</seed:cot_budget_reflect>.</seed:think>",
+        "<|thinking|>It may rain.<|/thinking|>",
+        "<|think|>It may rain.</|think|>",
+        "[THINK]It rains.[/THINK]",
+        "◁think▷It rains.◁/think▷",
+        "<|begin_of_thought|>It rains.<|end_of_thought|>\n\n<|begin_of_solution|>",
+        "<|START_THINKING|>It rains.<|END_THINKING|><|START_RESPONSE|>",
+        "<unused94>thought\nIt rains.<unused95>",
+        "<|channel>thought\nIt rains.<channel|>",
+        "<|channel|>analysis<|message|>It rains.<|end|><|start|>assistant<|channel|>final<|message|>",
+        "It rains.<|end|><|start|>assistant<|channel|>final<|message|>",
+        "<|channel|>analysis<|message|>A<|end|><|channel|>commentary<|message|>B<|end|><|channel|>final<|message|>",
+        "analysisIt rains.assistantfinal",
+        "Thinking...\nIt rains.\n...done thinking.\n\n",
+        "Here is my thought process: it rains. Here is my response:",
+        "Here are my reasoning steps: it rains.\n[BEGIN FINAL RESPONSE]",
+        "It rains.\n</think>\n",
+        "It rains. </thinking> ",
+        "It rains.[/THINK]",
+        "First.\n</think>\nSecond.\n</think>\n",
+        "<think>First.</think><think>Second.</think>",
+        "<think>First.</think>\n[THINK]Second.[/THINK]\n",
+        "<think>First.</think>Second.</think>",
+        "<think>It <think>rains</think> a lot.</think>",
+        "<think>The tag <think> begins it.</think>",
+        "<think>It ends with `</think>` and so it goes.</think>",
+        '<think>They ask for "rain"</think>',
+        "<think>As in\n```xml\n</think>\n```\nit rains.</think>",
+        "Code:\n```py\nit rains\n</think>\n",
+        "\ufeff\n <think>It rains.</think>",
+    ],
+)
+@pytest.mark.parametrize("answer", ["Rain", '{"a": "b"}', "```json\n{}\n```", '"rain"', "Use <b>rain</b>."])
+def test_a_thought_in_any_spelling_is_taken_off(thought: str, answer: str):
+    assert without_thoughts(f"{thought}{answer}\n") == answer
+
+
+@pytest.mark.parametrize("tail", ["<|end_of_solution|>", "<|END_RESPONSE|>", "<|return|>", "[END FINAL RESPONSE]"])
+def test_marks_around_what_is_said_are_taken_off_too(tail: str):
+    heads = {"<|end_of_solution|>": "<|begin_of_solution|>", "<|END_RESPONSE|>": "<|START_RESPONSE|>"}
+    assert without_thoughts(f"<think>a</think>{heads.get(tail, '')}Rain{tail}") == "Rain"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Thoughts stand between <think> and </think>.",
+        "Close it with `</think>`.",
+        'It is text.split("</think>")[-1].',
+        "Look:\n```html\n<p></think></p>\n```\nDone.",
+        "Look:\n<think>a</think>\nDone.",
+        "<answer><think></answer>",
+        "<answer>End with </think></answer>",
+        "<answer>\n<think>\nHm.\n</answer>",
+        "`<think>` begins a thought.",
+        "<thinker>Rodin</thinker>",
+        "<p>I think</p>",
+        "Analysis: it rains.",
+        "Thinking... it rains.",
+        "Here is my thought process: it rains.",
+        "[thinking] it rains",
+        "1 < 2 and 3 > 2",
+        "{x | x < think}",
+        '<|channel|> is a token, and so is "<|message|>".',
+    ],
+)
+def test_a_mark_within_an_answer_is_text(text: str):
+    assert without_thoughts(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<think>It rains",
+        "<think>",
+        "[THINK]It rains, so <answer>rain</answer>",
+        "<THINKING>It ends with `</thinking>`, they say",
+        "<think>First.</think><think>Second",
+        "◁think▷It rains",
+        "<|channel|>analysis<|message|>It rains",
+        "<|channel|>analysis<|message|>It rains<|end|>",
+    ],
+)
+def test_a_thought_that_never_ends_is_no_answer(text: str):
+    assert without_thoughts(text) is None
+    assert said_in(Reply(text=text), 512) == ("", "the reply is a thought that never ends")
+    assert said_in(Reply(text=text, finish="length"), 512) == ("", f"{CUT}, within its thoughts")
+
+
+@pytest.mark.parametrize(
+    ("reply", "problem"),
+    [
+        (Reply(text=" \n"), "the reply was empty"),
+        (Reply(text="<think>It rains.</think>\n"), "the reply has thoughts and no answer"),
+        (Reply(text="<think>It rains.</think>", finish="length"), f"{CUT}, within its thoughts"),
+        (Reply(finish="length"), f"{CUT}, before any text"),
+        (Reply(finish="length", text_in="reasoning"), f"{CUT}, within its thoughts"),
+        (Reply(text="No.", finish="refusal"), "the model refused"),
+        (
+            Reply(tool_calls=(ToolCall(id="1", name="search", arguments="{}"),), finish="tool_calls"),
+            "the reply calls the tool 'search', and no tools were offered",
+        ),
+        (
+            Reply(text_in="reasoning_content"),
+            f"the `content` of the reply was empty, its text stood in `reasoning_content`: {SERVER}",
+        ),
+    ],
+)
+def test_a_reply_that_says_nothing_has_its_reason(reply: Reply, problem: str):
+    assert said_in(reply, 512).problem == problem
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("I put it in <answer> tags.\n<answer>7</answer>", "7"),
+        ("It goes between <answer> and </answer>.\n<answer>7</answer>", "7"),
+        ("The form is <answer>...</answer>.\n<answer>7</answer>", "7"),
+        ("With `<answer>` around it:\n<answer>7</answer>", "7"),
+        ("<answer>6</answer> no, <answer>7</answer>", "7"),
+        ("<answer>7</answer>, between <answer> and </answer> as you wished.", "7"),
+        ("<answer>7</answer>\nI used the <answer> tag.", "7"),
+        ("<answer>6 <answer>7</answer>", "7"),
+        ("<answer>7</answer><think>or <answer>6</answer>?</think>", "7"),
+        ("<answer>7</answer>\n[THINK]<answer>6</answer> or <answer>5</answer>[/THINK]", "7"),
+        ("Was <think> asked for? <answer>7</answer>", "7"),
+        ('<Answer type="number">7</ANSWER>', "7"),
+        ("```xml\n<answer>7</answer>\n```", "7"),
+        ("`<answer>7</answer>`", "7"),
+        ("<answer>and</answer>", "and"),
+        ("<answer> and </answer>", "and"),
+        ("<answer>a < b</answer>", "a < b"),
+        ("<answer></answer>", ""),
+        ("7", "7"),
+        ("The <answer> tag is not needed: 7", "The <answer> tag is not needed: 7"),
+        ("7</answer>", "7</answer>"),
+    ],
+)
+def test_the_last_pair_of_tags_has_the_answer(text: str, answer: str):
+    assert last_answer(text, cut=False) == last_answer(text, cut=True) == answer
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Work.\n<answer>7", "In <answer> tags:\n<answer>7\n", "Between <answer> and </answer>: <answer>7", "<answer>7"],
+)
+def test_an_answer_without_an_end_is_read_to_the_end_of_the_reply_unless_that_was_cut_off(text: str):
+    assert last_answer(text, cut=False) == "7"
+    assert last_answer(text, cut=True) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<",
+        "<think>",
+        "x<think>",
+        "</think>",
+        "<think ",
+        "<answer>",
+        "</answer>",
+        "<answer>x</answer>",
+        "<think>a</think>",
+        "<|channel|>analysis",
+        "[THINK",
+        " ",
+        "```\n",
+        "a-",
+    ],
+)
+def test_a_huge_reply_is_read(text: str):
+    long = text * (500_000 // len(text))
+    assert last_answer(f"{long}\n</think>\nDone: <answer>7</answer>", cut=False) == "7"
+    assert without_thoughts(f"{long}\n<|channel|>final<|message|>7") == "7"
