@@ -13,7 +13,7 @@ from view_runs import train
 from etude.errors import DataError, Interrupted
 from etude.events import AttemptFinished, Event
 from etude.records.summary import Noise
-from etude.store.projections.cost import cost_page
+from etude.store.projections.cost import cost_page, read_cost
 from etude.store.projections.curve import curve
 from etude.store.projections.log import Log
 from etude.store.projections.runs import run_page
@@ -182,6 +182,16 @@ def test_a_log_is_read_on_as_it_grows_and_comes_to_the_same(run: Path, tmp_path:
     assert not log.read()
     file.write_bytes(whole[:-1])
     assert log.read()
+
+
+def test_the_cost_of_attempts_that_were_not_metered_is_unknown(finished: Path, tmp_path: Path) -> None:
+    run = shutil.copytree(finished, tmp_path / finished.name)
+    assert read_cost(run).usd is not None
+    lines = (run / "events.jsonl").read_text().splitlines()
+    made = [{**event, "usd": None} if event["kind"] == "attempt_finished" else event for event in map(json.loads, lines)]
+    (run / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in made))
+    assert read_cost(run).usd is None
+    assert document(run, "/cost")["usd"] is None
 
 
 def test_a_run_that_has_just_begun_has_a_page(tmp_path: Path, finished: Path) -> None:

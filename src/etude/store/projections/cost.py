@@ -33,6 +33,7 @@ class RunCost(Record):
     calls: int
     usage: Usage
     usd: float | None
+    """US dollars; None when a price is unknown, or attempts were not metered."""
 
 
 class CostPage(RunCost):
@@ -101,4 +102,6 @@ def _cost(log: Log, totals: SpendTotals) -> RunCost:
         for (role, stage), each in sums.items()
     )
     usage = sum(totals.usage.values(), Usage())
-    return RunCost(stages=stages, calls=totals.total_calls, usage=usage, usd=totals.usd)
+    # An agent program with a login of its own asks its model past the account.
+    known = all(seen.usd is not None for seen in log.attempts if seen.outcome != "void")
+    return RunCost(stages=stages, calls=totals.total_calls, usage=usage, usd=totals.usd if known else None)
