@@ -28,18 +28,25 @@ _SPACES = re.compile("[\u00a0\u2000-\u200a\u202f\u205f\u3000]")
 _MARKS = "[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\u3099\u309a]"
 _PILED = re.compile(f"({_MARKS}{{30}}){_MARKS}+")
 """More marks on one letter than the 30 that Unicode's stream-safe form has: sorting them takes quadratic time."""
+_FORBIDS = re.compile(r"\(\?<?!|\[\^")
 
 
 def one_form(text: str) -> str:
     """Text in the one form of what looks the same: composed letters (NFC), nothing unseen, plain spaces."""
     if text.isascii():
         return text
-    return normalize("NFC", _PILED.sub(r"\1", _SPACES.sub(" ", _UNSEEN.sub("", text))))
+    return composed(_SPACES.sub(" ", _UNSEEN.sub("", text)))
 
 
-def forms(text: str) -> tuple[str, ...]:
-    """A text as it is and, where that differs, in its one form: what a pattern may match."""
-    return tuple(dict.fromkeys((text, one_form(text))))
+def composed(text: str) -> str:
+    """Text with composed letters (NFC) and all else as it is."""
+    return normalize("NFC", _PILED.sub(r"\1", text))
+
+
+def forms(text: str, pattern: str) -> tuple[str, ...]:
+    """What a pattern may match: a text as it is and, where that differs, in its one form. Where the pattern forbids
+    something, only the text itself: leaving out what is not seen could leave out what is forbidden."""
+    return (composed(text),) if _FORBIDS.search(pattern) else tuple(dict.fromkeys((text, one_form(text))))
 
 
 def fold(text: str) -> str:

@@ -54,6 +54,21 @@ def test_a_wrong_spec_is_an_error_that_says_where(spec: object, message: str) ->
     assert str(caught.value).startswith(message)
 
 
+class Lenient(Exact):
+    def compare(self, task: Task, answer: str) -> Score:
+        return Score(hard=1, soft=1)
+
+
+class Strict(Exact):
+    def compare(self, task: Task, answer: str) -> Score:
+        return Score(hard=0, soft=0)
+
+
+def test_scores_of_an_own_scorer_are_not_taken_for_those_of_another() -> None:
+    assert len({kind().fingerprint() for kind in (Exact, Lenient, Strict)}) == 3
+    assert Lenient().fingerprint() == Lenient().fingerprint()
+
+
 def test_gold_may_be_text_number_or_several() -> None:
     golds = ["x", 5, 1.5, True, ["a", 2, None]]
     assert [accepted(Task(id="t", input="i", gold=gold)) for gold in golds] == [

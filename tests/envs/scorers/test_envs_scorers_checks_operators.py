@@ -68,6 +68,7 @@ def test_case_counts_in_headings_and_texts_when_that_is_asked_for() -> None:
     assert passes("contains", "caf\u00e9", "the cafe\u0301")
     assert passes("not_contains", "\u200b", "plain text")
     assert not passes("not_contains", "\u200b", "a\u200bb")
+    assert not passes("regex", "^[^\u200b]*$", "a\u200bb")
     assert passes("contains", "STRASSE", "stra\u00dfe")
     assert not passes("not_contains", "risks", "Risks")
 

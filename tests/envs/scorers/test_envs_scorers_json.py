@@ -114,9 +114,20 @@ def test_texts_that_look_different_stay_different(answer: str) -> None:
     assert Json().compare(task({"a": "x\u00b2"}), answer).hard == 0
 
 
-@pytest.mark.parametrize("text", ["", "none", '{"a": NaN}', "[" * 5000, "{" * 5000])
+@pytest.mark.parametrize(
+    "text", ["", "none", '{"a": NaN}', "1e999", '{"a": -1e999}', "```\n[1e999]\n```", "[" * 5000, "{" * 5000]
+)
 def test_an_answer_without_json_has_none(text: str) -> None:
     assert read_json(text) is None
+
+
+@pytest.mark.parametrize("number", ["1e999", "9" * 400, "9" * 5000, "-" + "9" * 400])
+@pytest.mark.parametrize("gold", [1.5, 2])
+@pytest.mark.parametrize("ordered", [True, False])
+def test_a_number_that_is_too_large_is_wrong(number: str, gold: float, ordered: bool) -> None:
+    scorer = Json(JsonOptions(tolerance=0.5, ordered=ordered))
+    assert scorer.compare(task({"a": gold}), f'{{"a": {number}}}').hard == 0
+    assert scorer.compare(task([gold, 1]), f"[1, {number}]").hard == 0
 
 
 def test_gold_is_needed() -> None:

@@ -24,6 +24,21 @@ def test_a_pattern_matches_the_answer_as_it_is_or_in_its_unicode_form() -> None:
     assert Regex().compare(task("cafe$"), "caf\u00e9").hard == 0
 
 
+@pytest.mark.parametrize(
+    ("pattern", "answer", "hard"),
+    [
+        ("^(?!.*\u200b)", "a\u200bb", 0),
+        ("(?<!\u00a0)b", "a\u00a0b", 0),
+        ("^[^\u00a0]*$", "a\u00a0b", 0),
+        ("^[^\u00e9]*$", "cafe\u0301", 0),
+        ("^[^\u00a0]*$", "cafe\u0301", 1),
+        ("^ab$", "a\u200bb", 1),
+    ],
+)
+def test_what_a_pattern_forbids_is_looked_for_in_the_answer_as_it_is(pattern: str, answer: str, hard: int) -> None:
+    assert Regex().compare(task(pattern), answer).hard == hard
+
+
 class TestRegexFromGold(ScorerContract):
     def make_scorer(self) -> Regex:
         return Regex()

@@ -84,10 +84,20 @@ SAME_TEXT = [
 
 
 @pytest.mark.parametrize(("gold", "answer"), SAME_TEXT)
-@pytest.mark.parametrize("scorer", [Exact(), Exact(TextOptions(whitespace=False)), F1(), ANLS()])
+@pytest.mark.parametrize("scorer", [Exact(), F1(), ANLS()])
 def test_texts_that_look_the_same_are_the_same(scorer: Exact | F1 | ANLS, gold: str, answer: str) -> None:
     assert scorer.compare(task(gold), answer).hard == 1
     assert scorer.compare(task(answer), gold).hard == 1
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer", "hard"), [(*pair, hard) for pair, hard in zip(SAME_TEXT, (1, 1, 0, 0, 0), strict=True)]
+)
+def test_where_white_space_counts_only_letters_may_be_written_otherwise(gold: str, answer: str, hard: int) -> None:
+    exact = Exact(TextOptions(whitespace=False))
+    assert exact.compare(task(gold), answer).hard == exact.compare(task(answer), gold).hard == hard
+    after = Exact(TextOptions(whitespace=False, answer_after="caf\u00e9:"))
+    assert after.compare(task(gold), f"cafe\u0301:{answer}").hard == hard
 
 
 @pytest.mark.parametrize(
@@ -137,6 +147,7 @@ def test_other_punctuation_does_not_count_in_f1(gold: str, answer: str) -> None:
 def test_the_time_to_compare_grows_with_the_length_only(odd: str) -> None:
     # Ends within moments, or, should something be quadratic, not for many minutes.
     assert F1().compare(task("x"), odd * 200_000).hard == 0
+    assert Exact(TextOptions(whitespace=False)).compare(task("x"), odd * 200_000).hard == 0
 
 
 def test_exact_feedback_tells_what_was_expected() -> None:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, cast
 
 from pydantic import BaseModel, JsonValue
 
+from etude.code_digest import class_digest
 from etude.config import Section, parse
 from etude.errors import ConfigError, DataError
 from etude.protocols import Environment, Scorer
@@ -16,6 +17,9 @@ from etude.registry import find
 T = TypeVar("T", bound=BaseModel)
 Options = TypeVar("Options", bound=Section)
 
+READING = 2
+"""How the scorers of etude read answers. Raised when one of them would score an answer differently, so that scores
+from before are not taken for those of today."""
 FEEDBACK_CHARS = 500
 _GOT = "; got: "
 """Stands in feedback between what was expected and what came."""
@@ -86,8 +90,10 @@ class AnswerScorer(Scorer, Generic[Options]):
         return "" if score.hard >= 1 else score.feedback.partition(_GOT)[0]
 
     def fingerprint(self) -> str:
-        """Name and all settings that decide a score."""
-        return canonical([self.name, self.options.identity()])
+        """Name, all settings that decide a score, and how answers are read: for a class of one's own its source."""
+        kind = type(self)
+        built_in = kind.__module__.partition(".")[0] == __name__.partition(".")[0]
+        return canonical([self.name, self.options.identity(), READING, "" if built_in else class_digest(kind)])
 
 
 class ScoredEnvironment(Environment):

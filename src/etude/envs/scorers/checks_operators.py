@@ -116,7 +116,8 @@ class Seen:
 
     def matches(self, check: Check) -> bool:
         """Whether the pattern of a check is found in the answer."""
-        return any(self.matcher.matches(str(check.arg), text, flags=check.flags) for text in forms(self.answer))
+        pattern = str(check.arg)
+        return any(self.matcher.matches(pattern, text, flags=check.flags) for text in forms(self.answer, pattern))
 
     def contains(self, check: Check) -> bool:
         """Whether the text of a check stands in the answer, in whatever Unicode form; where all of it is spaces or

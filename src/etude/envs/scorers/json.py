@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Sequence
+from math import isfinite
 from typing import cast
 
 from pydantic import Field, JsonValue
@@ -18,6 +19,16 @@ _FENCE = re.compile(r"```[a-zA-Z0-9]*[ \t]*\n(.*?)```", re.DOTALL)
 _STARTS = 1000
 """Most places in an answer where JSON is looked for."""
 _SHOWN = 6
+
+
+def _finite(digits: str) -> float:
+    if not isfinite(value := float(digits)):
+        raise ValueError(f"{digits[:80]} is too large")
+    return value
+
+
+_DECODER = json.JSONDecoder(parse_constant=reject_constant, parse_float=_finite)
+"""Reads no number that could not be compared, or be written down again."""
 
 
 class JsonOptions(Section):
@@ -82,7 +93,7 @@ class Json(AnswerScorer[JsonOptions]):
         if isinstance(one, bool) or isinstance(other, bool):
             return one is other
         if isinstance(one, int | float) and isinstance(other, int | float):
-            return one == other or abs(one - other) <= self.options.tolerance
+            return one == other or self._near(one, other)
         if isinstance(one, str) and isinstance(other, str) and self.options.casefold:
             return one.strip().casefold() == other.strip().casefold()
         if isinstance(one, list) and isinstance(other, list):
@@ -95,6 +106,12 @@ class Json(AnswerScorer[JsonOptions]):
             keys_fit = one.keys() <= other.keys() if self.options.allow_extra else one.keys() == other.keys()
             return keys_fit and all(self._equal(value, other[key]) for key, value in one.items())
         return one == other
+
+    def _near(self, one: float, other: float) -> bool:
+        try:
+            return abs(one - other) <= self.options.tolerance
+        except OverflowError:  # a whole number that no float can hold is far from any
+            return False
 
     def _same_bag(self, one: Sequence[JsonValue], other: Sequence[JsonValue]) -> bool:
         """Whether items can be paired so that each pair is equal. In sorted order the first item that fits is the
@@ -125,13 +142,12 @@ def read_json(answer: str) -> tuple[JsonValue] | None:
         return found
     best: tuple[JsonValue] | None = None
     longest = position = 0
-    decoder = json.JSONDecoder(parse_constant=reject_constant)
     for _ in range(_STARTS):
         start = min((at for at in (answer.find("{", position), answer.find("[", position)) if at >= 0), default=-1)
         if start < 0:
             break
         try:
-            value, end = decoder.raw_decode(answer, start)
+            value, end = _DECODER.raw_decode(answer, start)
             value = _one_form(value)
         except (ValueError, RecursionError):
             position = start + 1
@@ -144,7 +160,7 @@ def read_json(answer: str) -> tuple[JsonValue] | None:
 
 def _parse(text: str) -> tuple[JsonValue] | None:
     try:
-        return (_one_form(json.loads(text, parse_constant=reject_constant)),)
+        return (_one_form(_DECODER.decode(text)),)
     except (ValueError, RecursionError):
         return None
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from etude.config import Section
 from etude.envs.scorers.base import AnswerScorer, accepted, boxed, expected, graded
-from etude.envs.scorers.numbers import number, plain
+from etude.envs.scorers.numbers import CURRENCY, number, plain
 from etude.errors import DataError
 from etude.records import Score, Task
 
@@ -37,14 +37,25 @@ _BARE_UNIT = re.compile(
     rf"(?<=[\d}})])(?: |(?=[cmk][mgl]\b)){_BARE}{_POWER}(?:(?:/| per | ?\\cdot ){_BARE}{_POWER})?\Z"
 )
 _NO_UNIT = re.compile(
-    r"(?i)\b(?:hundred|thousand|[mb]illion|trillion|dozen|or|and|to|not|if|base|mod|remainder|more|less|[a-bd-fijkn-rt-z])\b|\d"
+    r"(?i)\b(?:(?:hundred|thousand|[mb]illion|trillion|dozen|ten)(?:s|ths?)?|or|and|to|not|if|base|mod|remainder"
+    r"|more|less|squared|cubed|factorial|half|halves|thirds|root|negative|pi|below|above|over|under|minus|plus"
+    r"|times (?:as|the|\w{2,}er)|[a-bd-fijkn-rt-z])\b|\d"
 )
 """In what stands behind a number: it makes another number of it, or no number."""
+_SIGNS = tuple(
+    (sign, re.compile(pattern))
+    for sign, pattern in (
+        ("%", r"\\?%|\bper ?cent\b"),
+        ("\u00b0", r"\^ ?\{?\\circ\}?|\\degree(?![A-Za-z])|\u00b0|\bdegrees?\b"),
+        *((sign, re.escape(sign)) for sign in CURRENCY),
+    )
+)
+"""Units that are signs, which stand before or behind a number, or within a list."""
+_SIGN_OF = {"dollar": "$", "euro": "\u20ac"}
 _WORDS = re.compile(r"\\(?:text|math|operatorname|mbox|boldsymbol|bm)[a-z]*\s?\{([^{}]*)\}")
 _FORMS = tuple(
     (re.compile(pattern), form)
     for pattern, form in (
-        (r"\\?%|\^ ?\{?\\circ\}?|\\degree(?![A-Za-z])|°|\bdegrees?\b|\bper ?cent\b|[$]", ""),
         (r"<=|\u2264|\\leq?(?:slant)?(?![A-Za-z])", r"\\le "),
         (r">=|\u2265|\\geq?(?:slant)?(?![A-Za-z])", r"\\ge "),
         (r"!=|\u2260|\\neq?(?![A-Za-z])", r"\\ne "),
@@ -62,7 +73,9 @@ _FORMS = tuple(
         (r"\\frac\{-([^{}+-]*)\}", r"-\\frac{\1}"),
     )
 )
-_NAMED = re.compile(r"(?P<name>\\?[A-Za-z]+(?:_\{\w+\})?(?:\([A-Za-z]\))?)(?:=|\\in(?![a-z]))(?P<value>.+)")
+_NAMED = re.compile(
+    r"(?P<name>\\?[A-Za-z]+(?:_\{\w+\})?(?:\([A-Za-z]\))?|\([A-Za-z](?:;[A-Za-z])+\))(?:=|\\in(?![a-z]))(?P<value>.+)"
+)
 _WORKED_OUT = re.compile(r"(?:[\d.+*/(){}^ -]|\\(?:times|cdot|div))+=(?P<value>[^=]+)")
 _SLASH = re.compile(r"(-?)((?:\d+)?(?:\\[A-Za-z]+|[A-Za-z])?)/(\d+|\\[A-Za-z]+|[A-Za-z])")
 _FORMULA = re.compile(r"[\\\d=+*/^<>-]")
@@ -80,9 +93,9 @@ class Math(AnswerScorer[MathOptions]):
     r"""1 when the result in the answer equals a gold result, else 0.
 
     The result is what the last `\boxed{}` holds, in the answer and in the gold, else the last line, without words in
-    front. Spaces, `\left`, `\text`, dollar, percent and degree signs do not count, nor a name as in `x = 5`, nor a
-    unit that only one side has. Numbers are compared by value (fractions, mixed numbers, powers, groups of digits),
-    lists, tuples and intervals item by item, sets in any order, everything else as it is written.
+    front. Spaces, `\left` and `\text` do not count, nor a name as in `x = 5`, nor a unit or a dollar, percent or
+    degree sign that only one side has. Numbers are compared by value (fractions, mixed numbers, powers, groups of
+    digits), lists, tuples and intervals item by item, sets in any order, everything else as it is written.
     """
 
     name = "math"
@@ -110,24 +123,29 @@ def read_result(text: str) -> str:
 
 def same_result(one: str, other: str, rel_tol: float = 0.0) -> bool:
     """Whether two results are equal by value, item by item, or written alike."""
-    (left, unit), (right, other_unit) = _measured(one), _measured(other)
-    if unit and other_unit and unit != other_unit:
+    (left, units), (right, other_units) = _measured(one), _measured(other)
+    if not (units <= other_units or other_units <= units):
         return False
     return bool(left and right) and _same(left, right, rel_tol, _DEEPEST)
 
 
-def _measured(result: str) -> tuple[str, str]:
-    """A result without what only changes how it looks, and its unit."""
+def _measured(result: str) -> tuple[str, frozenset[str]]:
+    """A result without what only changes how it looks, and its units: signs, and what stands behind it in words."""
     text = plain(_DELIMITERS.sub("", result[:_LONGEST]).strip()).strip(" =.\n")
     text = words[1] if (words := _WORDS.fullmatch(text)) else text
+    signs = frozenset(sign for sign, pattern in _SIGNS if pattern.search(text))
+    for _, pattern in _SIGNS:
+        text = pattern.sub("", text)
+    text = text.strip(" ")
     unit = _TEXT_UNIT.search(text)
     if unit is not None and _NO_UNIT.search(re.sub(_POWER + r"\Z", "", _WORDS.sub(r"\1", unit[0]))):
         unit = None
     if unit is None and (unit := _BARE_UNIT.search(text)) and number(_normal(text[: unit.start()])) is None:
         unit = None
     if unit is None:
-        return _normal(text), ""
-    return _normal(text[: unit.start()]), re.sub(r"[{} .]|s\Z", "", _WORDS.sub(r"\1", unit[0]))
+        return _normal(text), signs
+    name = re.sub(r"[{} .]|(?<=[a-z]{2})s\Z", "", _WORDS.sub(r"\1", unit[0]))
+    return _normal(text[: unit.start()]), signs | frozenset([_SIGN_OF.get(name, name)] if name else [])
 
 
 def _normal(text: str) -> str:
@@ -144,18 +162,18 @@ def _same(one: str, other: str, rel_tol: float, depth: int) -> bool:
         return True
     if depth == 0:
         return False
-    opening, items = _items(one)
-    other_opening, other_items = _items(other)
+    (name, left), (other_name, right) = _named(one), _named(other)
+    if name and other_name and name != other_name:
+        return False
+    opening, items = _items(left)
+    other_opening, other_items = _items(right)
     if len(items) > 1 or len(other_items) > 1 or opening or other_opening:
         if opening != other_opening or len(items) != len(other_items):
             return False
         return _same_items(items, other_items, rel_tol, depth - 1, ordered=opening[:1] not in ("{", "\u2983"))
-    (name, left), (other_name, right) = _named(items[0]), _named(other_items[0])
-    if name and other_name and name != other_name:
-        return False
-    if (left, right) != (one, other):
-        return _same(left, right, rel_tol, depth - 1)
-    first, second = number(left), number(right)
+    if (items[0], other_items[0]) != (one, other):
+        return _same(items[0], other_items[0], rel_tol, depth - 1)
+    first, second = number(one), number(other)
     if first is None or second is None:
         return False
     return abs(first - second) <= Fraction(rel_tol) * max(abs(first), abs(second))
@@ -208,7 +226,10 @@ def _split(text: str) -> list[str]:
 
 
 def _named(text: str) -> tuple[str, str]:
-    """The name in front of an equals sign, and what follows; what was worked out, as in `6*7 = 42`, is no name."""
+    """The name in front of an equals sign, and what follows; what was worked out, as in `6*7 = 42`, is no name.
+    A list of several named values has no name of its own."""
+    if len(_split(text)) > 1:
+        return "", text
     found = _NAMED.fullmatch(text)
     name, value = (found["name"], found["value"]) if found is not None else ("", text)
     worked_out = _WORKED_OUT.fullmatch(value)

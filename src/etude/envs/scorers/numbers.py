@@ -9,6 +9,7 @@ from unicodedata import normalize
 from etude.envs.splits import one_form
 
 CURRENCY = "$€£¥₹₩₽₺"
+_MAGNITUDES = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 _LONGEST = 1000
 """Characters of one number; more are no number that anybody meant."""
 _LARGEST = 400
@@ -78,6 +79,7 @@ _NUMBER = re.compile(
             |[ ]?(?:[x*]|\\times|\\cdot)[ ]?10{_exponent("ten")})?
     )
     (?P<odd>[ ]?/[ ]?\d[\d/.]*|\^(?:\{{[^{{}}]{{0,50}}\}}|\S{{0,10}})|[eE]\d)?
+    (?P<many>(?:[ -]?(?i:hundred|thousand|million|billion|trillion)s?(?![\w-])){{1,3}})?
     (?P<percent>[ ]?%|[ ]per[ ]?cent\b)?
     """,
     re.VERBOSE,
@@ -138,7 +140,11 @@ def _value(found: re.Match[str]) -> Fraction | None:
         value = _mixed(found) if found["base"] is None else _powered(found)
     except ArithmeticError:
         return None
-    return -value if value is not None and found["sign"] in ("-", "\u2013") else value
+    if value is None:
+        return None
+    many = (found["many"] or "").lower()
+    value *= 10 ** sum(many.count(word) * zeros for word, zeros in _MAGNITUDES.items())
+    return -value if found["sign"] in ("-", "\u2013") else value
 
 
 def _mixed(found: re.Match[str]) -> Fraction | None:

@@ -13,7 +13,9 @@ from etude.errors import DataError
 from etude.records import Score, Task
 
 _MARK = "####"
-_WORDS = re.compile(r"\\(?:text|math|operatorname)[a-z]*\{([^{}]*)\}")
+_TAG = re.compile(r"</?[A-Za-z][\w-]{0,20}(?: [^<>\n]{0,80}=[^<>\n]{0,80})? ?/?>|<([-+]?[\d.,]+)>")
+"""A tag, or a number that is written like one; any other `<` compares."""
+_WORDS = re.compile(r"\\(?:text|math|operatorname|color)[a-z]*\{([^{}]*)\}")
 _DIGIT = re.compile(r"[\d\u00bc-\u00be\u2150-\u215e]")
 _NEAR = 2000
 """Characters around the number that counts which are looked at."""
@@ -26,7 +28,8 @@ _UNIT = (
 _NEXT = rf"[ ]?(?:\b[A-Za-z]_?\w?[ ]?=[ ]?)?[{CURRENCY}]?"
 _EITHER = re.compile(
     rf"""{_UNIT}(?:
-        [\s?!.,;()*$]*\b(?:or|to|through|thru|until|till|versus|vs|of|by|oder|bis|ou)\b[\s,(:*$.]*
+        [\s?!.,;()*$]*\b(?:or|to|through|thru|until|till|versus|vs|of|by|plus|times|over|choose|mod|oder|bis|ou)\b
+            [\s,(:*$.]*
             (?:up[ ]to|about|maybe|perhaps|possibly|even|rather|is[ ]it|also)?
         |[ ,;(]+(?:maybe|perhaps|possibly|vielleicht|(?:and[ ]|but[ ])?not|rather[ ]than|instead[ ]of|out[ ]of)\b
         |[ ]?(?:[-\u2013\u2014+*&|/]|\+/-|\u00b1|\u2026|\.\.\.?|\\(?:pm|times|cdot|sim|to|[lc]?dots|div)(?![a-z])
@@ -36,11 +39,32 @@ _EITHER = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _BOTH = re.compile(rf"{_UNIT}(?P<comma>[ ]*[,;]?[ ]*)(?P<and>and|und|et|y)?{_NEXT}", re.IGNORECASE)
+_SYMBOL = r"\\(?:pi|theta|alpha|beta|gamma|lambda|phi|omega)(?![a-z])|[\u03b1-\u03bb\u03bd-\u03c9]"  # micro is a unit
+_FUNCTION = r"(?:log|ln|sin|cos|tan|exp)"
+_BOUND = r"[\u2264\u2265\u2260]|\\(?:[lg](?:e|eq|t|eqslant)|neq?)(?![a-z])"
 _BEFORE = re.compile(
-    r"(?:\u00b1|\\pm(?![a-z])|\+/-|[\u2264\u2265\u2260\u221a]|\\(?:le|ge|leq|geq|ne|neq)(?![a-z])"
-    r"|sqrt(?:\[\d+\])?[{(]?|(?:log|ln|sin|cos|tan|exp)[{(]?) ?[$]?\Z"
+    rf"""(?:
+        \u00b1|\\pm(?![a-z])|\+/-|{_BOUND}|<=?|(?<![-=~>\u2013\u2014])>=?    # arrows are no bounds
+        |\u221a|sqrt(?:\[\d+\])?[ ]?[{{(]?|(?<![A-Za-z]){_FUNCTION}(?:[_^](?:\{{[^{{}}]*\}}|\w+))*[ ]?[{{(]?
+        |frac\{{|\}}\{{
+        |[\w)\]}}]\$?[-+*/^](?![ ])|\w[ ][+*/^][ ]|[)\]}}][ ][-+*/^][ ]    # a dash behind a word may be a colon
+        |(?:{_SYMBOL}|(?<![A-Za-z\\])[A-Za-z])[ ]?[-+/^][ ]?
+        |\b(?i:than(?:[ ]or[ ]equal[ ]to)?|at[ ](?:least|most)|up[ ]to|over|under|above|below|not|base|p?mod)
+    )[ ]?[$]?\Z""",
+    re.VERBOSE,
 )
-_BEHIND = re.compile(r"[ ]?(?:\\pi(?![a-z])|\u03c0|\\?sqrt|\u221a|\) ?\^)")
+_BEHIND = re.compile(
+    rf"""[ ]?(?:
+        {_SYMBOL}|\\?sqrt|\\(?:frac|{_FUNCTION})|\u221a|\)[ ]?\^|\+|{_BOUND}|>|<(?![-!])
+        |[-*/]?[ ]?(?!(?<=[ ])[aeiouyI][ ][A-Za-z]{{2}})    # a word of one letter before another word
+            (?:(?<![ ])K|[abcdefijknopqrtuvwxyzBDEGHIMOPQRSTUXYZ])(?![A-Za-z']|\.[A-Za-z])  # but for units
+        |-?\b(?i:dozens?|squared|cubed|factorial|halves|thirds|(?:ten|hundred|thousand|million|billion)ths?
+            |milli(?:on|ard|\u00f3n)\w*|millones|mil|mln|mio|mrd|bn|mn|tn|lakhs?|crores?
+            |(?:\w+[ ])?(?:below[ ]zero|or[ ](?:more|less|fewer|greater|higher|lower|above|below|over|under)
+                |and[ ](?:a|one|three)[ -](?:half|third|quarters?)))\b(?!-)
+    )|_[{{\w]|(?:[abcxyz]{{2,3}}|bn|mn|tn|mio|mrd|mln)(?![A-Za-z])""",
+    re.VERBOSE,
+)
 """Beside a number that is part of another value: it stands for two, for a bound, or in a formula."""
 
 
@@ -61,8 +85,10 @@ class Numeric(AnswerScorer[NumericOptions]):
     The number is what the last `\boxed{}` holds or the first one after the last `####`, whichever comes later, else
     the last one of the answer. Understood are fractions and mixed numbers (`2 1/2`, `2\frac12`, `2½`), powers
     (`10^2`, `1.5 x 10^3`, `1e5`), groups of digits (`1,000`, `1 000`, `1.000.000`), decimal commas (`1,5`), signs and
-    words in front (`- 5`, `minus 5`), currency, percent, and units with exponents (`42 m^2`). A range, a sum or
-    several numbers side by side (`5 to 10`, `5 or 6`) are no number. A gold answer holds exactly one.
+    words in front (`- 5`, `minus 5`), magnitudes (`5 million`), currency, percent, and units with exponents
+    (`42 m^2`). A range, a sum or several numbers side by side (`5 to 10`, `5 or 6`) are no number, nor is a bound
+    (`x < 5`, `at least 5`) or a part of a formula or of an amount (`x/2`, `2x`, `5 dozen`, `5k`). A gold answer holds
+    exactly one.
     """
 
     name = "numeric"
@@ -99,7 +125,8 @@ def read_number(text: str, percent: Literal["drop", "fraction"] = "drop") -> flo
     if not found or found[place].value is None:
         return None
     start, end = found[place].start, found[place].end
-    if _BEFORE.search(text[max(0, start - 10) : start]) or _BEHIND.match(text, end):
+    first = start + (text[start] in "+-")
+    if _BEFORE.search(text[max(0, first - _FAR) : first]) or _BEHIND.match(text, end):
         return None
     if (place and _joined(text, *found[place - 1 : place + 1], last=True)) or (
         place + 1 < len(found) and _joined(text, *found[place : place + 2], last=False)
@@ -129,7 +156,7 @@ def _read(text: str, place: int) -> tuple[str, list[Number], int]:
         return text, [], 0
     middle = digit.start() if place == 0 else len(text) - digit.start()
     text = text[max(0, middle - _NEAR) : middle + _NEAR]
-    text = with_points(plain(_WORDS.sub(r"\1", text)))
+    text = with_points(plain(_TAG.sub(r" \1 ", _WORDS.sub(r"\1", text))))
     return text, (found := numbers(text)), place % len(found) if found else 0
 
 

@@ -92,6 +92,8 @@ class Regex(AnswerScorer[RegexOptions]):
 
     def _matches(self, pattern: str, answer: str) -> bool:
         try:
-            return any(self._matcher.matches(pattern, text, whole=self.options.whole) for text in forms(answer))
+            return any(
+                self._matcher.matches(pattern, text, whole=self.options.whole) for text in forms(answer, pattern)
+            )
         except (TimeoutError, ChildProcessError) as error:
             raise BoundaryError(f"scorer 'regex', pattern {pattern!r}", error) from None

@@ -9,7 +9,7 @@ from rapidfuzz.distance import Levenshtein
 
 from etude.config import Section
 from etude.envs.scorers.base import AnswerScorer, accepted, expected, graded
-from etude.envs.splits import one_form
+from etude.envs.splits import composed, one_form
 from etude.records import Score, Task
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b", re.IGNORECASE)
@@ -30,7 +30,8 @@ class TextOptions(Section):
     casefold: bool = True
     """Ignore case."""
     whitespace: bool = True
-    """Ignore white space at the ends, and how much of it there is between words."""
+    """Ignore white space at the ends, how much and which of it there is between words, and signs that are not seen;
+    False compares them as they are."""
     punctuation: bool = False
     """Ignore ASCII punctuation, except the signs, points and bars of numbers: `-5` is not `5`, nor `1.5` `15`."""
     articles: bool = False
@@ -42,7 +43,8 @@ class TextOptions(Section):
 
     def part(self, text: str) -> str:
         """The part of an answer that is compared."""
-        text, after, until = map(one_form, (text, self.answer_after, self.answer_until))
+        form = one_form if self.whitespace else composed
+        text, after, until = map(form, (text, self.answer_after, self.answer_until))
         if after and after in text:
             text = text.rpartition(after)[2]
         return text.partition(until)[0] if until else text
