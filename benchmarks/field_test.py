@@ -10,7 +10,7 @@ import argparse
 import json
 import platform
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +22,7 @@ from etude.config import LimitsSection, TrainConfig, make_config
 from etude.errors import EtudeError, StopRun
 from etude.measure.evaluate import aevaluate_skill
 from etude.measure.plan import plan
-from etude.records.summary import Interval, Span, Summary
+from etude.records.summary import Interval, Summary
 from etude.simulation import make_tasks
 from etude.skill import token_count
 from etude.store import SpendTotals, SqliteJournal, SqliteSpend
@@ -71,20 +71,13 @@ class FieldTest:
                 text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
                 (folder / f"{split}.jsonl").write_text(text, encoding="utf-8")
 
-    def forecast(self) -> dict[str, Span]:
-        """What is expected of all arms together."""
-        expected = [(arm, plan(self._config(arm, {}), skill=NO_SKILL).forecast) for arm in self.arms]
-        calls: list[Span] = []
-        tokens: list[Span] = []
-        usd: list[Span] = []
-        for arm, run in expected:
-            once = SIZES["test"] if arm.name == "no skill" else None
-            calls += [Span(low=once, high=once)] if once else [run.target_calls, run.optimizer_calls]
-            tokens.append(_part(run.tokens, once, run.target_calls))
-            if run.usd is not None:
-                usd.append(_part(run.usd, once, run.target_calls))
-        known = {"usd": _sum(usd)} if len(usd) == len(expected) else {}
-        return {"calls": _sum(calls), "tokens": _sum(tokens), **known}
+    def most(self) -> int:
+        """Calls of all arms together, at most."""
+        return sum(SIZES["test"] if arm.name == "no skill" else self._most(arm) for arm in self.arms)
+
+    def _most(self, arm: Arm) -> int:
+        roles = plan(self._config(arm, {}), skill=NO_SKILL).forecast.roles
+        return sum(share.calls or 0 for share in roles.values())
 
     def run(self) -> bool:
         """Every arm, as far as the cap goes; the result is written after each. Whether all is done."""
@@ -202,17 +195,6 @@ def _bare(given: Given) -> Given:
     return given
 
 
-def _part(whole: Span, attempts: int | None, of: Span) -> Span:
-    """What this many attempts come to, of a run with that many target calls; all of it without a number."""
-    if attempts is None:
-        return whole
-    return Span(low=whole.low * attempts / max(1, of.low), high=whole.high * attempts / max(1, of.high))
-
-
-def _sum(spans: Sequence[Span]) -> Span:
-    return Span(low=sum(span.low for span in spans), high=sum(span.high for span in spans))
-
-
 def _interval(value: Interval | None) -> dict[str, float] | None:
     return None if value is None else {name: round(number, 4) for name, number in value.model_dump().items()}
 
@@ -278,13 +260,12 @@ def _arguments(words: list[str] | None) -> argparse.Namespace:
 
 
 def main(words: list[str] | None = None) -> int:
-    """Forecast, then the arms. Exits with 3 where the cap ended it."""
+    """The most it takes, then the arms. Exits with 3 where the cap ended it."""
     args = _arguments(words)
     test = FieldTest(args)
     try:
         test.write_tasks()
-        for what, span in test.forecast().items():
-            print(f"{what:<8}{span.low:,.2f} to {span.high:,.2f}" if what == "usd" else _shown(what, span))
+        print(f"{'calls':<8}at most {test.most():,}")
         caps = [f"{args.calls:,} calls"] if args.calls is not None else []
         caps += [f"${args.usd:.2f}"] if args.usd is not None else []
         print(f"{'cap':<8}{' and '.join(caps)}, for {len(test.arms)} runs together")
@@ -301,10 +282,6 @@ def main(words: list[str] | None = None) -> int:
     if not done:
         print("not all is done: give the same command a larger cap to resume", file=sys.stderr)
     return 0 if done else 3
-
-
-def _shown(what: str, span: Span) -> str:
-    return f"{what:<8}{span.low:,.0f} to {span.high:,.0f}"
 
 
 if __name__ == "__main__":

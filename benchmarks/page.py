@@ -50,7 +50,7 @@ evidence, and of the simulated target.
 
 `scripts/field-test` shows what a simulated model cannot. It trains on three small sets of 24 training, 32 \
 validation and 40 test tasks, with the default and with `preset: paper`, and attempts the test tasks without a \
-skill. It begins with the forecast and sends nothing until `--yes`. `--calls` or `--usd` caps all of it \
+skill. It begins with the most calls and sends nothing until `--yes`. `--calls` or `--usd` caps all of it \
 together. The same command resumes it, with a larger cap if you like:
 
 ```

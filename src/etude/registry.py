@@ -119,7 +119,7 @@ _CONTRACTS: Mapping[Family, _Contract] = {
     "models": _Contract("(name, settings)", ("complete",)),
     "scorers": _Contract("from_options(options, where, judge)", ("score",)),
     "executors": _Contract("from_options(options, *, concurrency, where)", ("stream", "drain", "cancel")),
-    "searches": _Contract("(bench, options)", ("epoch", "finish", "forecast", "check")),
+    "searches": _Contract("(bench, options)", ("epoch", "finish", "most", "check")),
     "sources": _Contract("()", ("find", "read")),
     "trackers": _Contract("()", ("begin", "point", "end")),
 }

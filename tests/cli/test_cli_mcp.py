@@ -46,7 +46,7 @@ async def test_an_agent_plans_trains_and_explains_within_the_cap(fresh_project: 
     words = ["-m", "etude", "mcp", "--calls", "5000", "--tokens", "5000000"]
     async with Client(StdioServerParameters(command=sys.executable, args=words)) as client:
         assert {tool.name for tool in (await client.list_tools()).tools} == TOOLS
-        assert (await ask(client, "plan", config=config))["forecast"]["target_calls"]
+        assert (await ask(client, "plan", config=config))["forecast"]["attempts"]
         begun = await ask(client, "train", name="first", config=config)
         assert begun["limits"] == {"limits.calls": 5000, "limits.tokens": 5000000}
         assert "the training 'first' is under way" in await ask(client, "train", name="first", config=config)

@@ -10,45 +10,45 @@ Captured = pytest.CaptureFixture[str]
 CONFIG = "demo/etude.yaml"
 
 
-def test_the_forecast_is_a_readable_table(fresh_project: Path, capsys: Captured) -> None:
+def test_what_a_run_may_use_is_a_readable_table(fresh_project: Path, capsys: Captured) -> None:
     assert main(["plan", CONFIG, "--search.policy", "paper"]) == 0
     captured = capsys.readouterr()
     lines = captured.out.splitlines()
-    assert lines[0] == "SIMULATED MODELS: tokens, money and time say nothing about a real model."
-    assert lines[1] == "run 'demo': policy paper, 2 epochs; 60 train, 60 val, 120 test tasks"
-    assert lines[3].split() == ["at", "least", "at", "most"]
-    assert [re.split("  +", line)[0] for line in lines[4:9]] == [
-        "target calls",
-        "optimizer calls",
-        "tokens",
-        "cost",
-        "time",
+    assert lines[:2] == [
+        "SIMULATED MODELS: tokens, money and time say nothing about a real model.",
+        "run 'demo': policy paper, 2 epochs; 60 train, 60 val, 120 test tasks",
     ]
-    head, *stages = [re.split("  +", line) for line in lines[10:]]
-    assert head == ["stage", "attempts", "optimizer calls", "tokens", "cost", "time"]
-    assert {tuple(stage[:3]) for stage in stages} > {("baseline", "60", "0"), ("test", "120 to 240", "0")}
-    assert (
-        lines[-1]
-        == "room for improvement: unknown; --measure finds out with 120 attempts, 60 of which the run reuses"
-    )
+    assert [re.split("  +", line) for line in lines[3:7]] == [
+        ["", "at most", "tokens", "cost", "time"],
+        ["attempts", "900"],
+        ["target calls", "900", "unknown", "unknown", "unknown"],
+        ["optimizer calls", "150", "unknown", "unknown", "unknown"],
+    ]
+    assert lines[7] == "unknown: the first calls will tell; limits.usd bounds the cost"
+    assert lines[-1] == "room for improvement: unknown; --measure finds out with 120 attempts"
     assert captured.err == ""
     assert not Path("demo/runs").exists()
 
 
-@pytest.mark.parametrize(("policy", "reused"), [("rewrite_first", True), ("evidence", False)])
-def test_what_a_run_reuses_of_a_measurement_is_its_baseline(
-    fresh_project: Path, capsys: Captured, policy: str, reused: bool
-) -> None:
-    assert main(["plan", CONFIG, "--search.policy", policy]) == 0
-    assert capsys.readouterr().out.endswith(", 60 of which the run reuses\n") is reused
+def test_limits_are_named_and_cap_the_calls(fresh_project: Path, capsys: Captured) -> None:
+    assert main(["plan", CONFIG, "--limits.calls", "500", "--limits.usd", "2"]) == 0
+    out = capsys.readouterr().out
+    assert "\ntarget calls     500 " in out
+    assert "\nlimits, for all of it together: $2.00, 500 calls\nunknown: the first calls will tell\n" in out
+
+
+def test_an_agent_program_makes_as_many_calls_as_limits_allow(fresh_project: Path, capsys: Captured) -> None:
+    assert main(["plan", CONFIG, "--agent.name", "tools"]) == 0
+    out = capsys.readouterr().out
+    assert "\ntarget calls     unknown " in out
+    assert "\nan attempt is one call of the target or more; limits.calls bounds them\n" in out
 
 
 def test_nothing_is_sent_without_measure(fresh_project: Path, capsys: Captured, monkeypatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
     dead = ["--target.model", "openai:none", "--target.base_url", "http://127.0.0.1:9/v1"]
     assert main(["plan", CONFIG, *dead]) == 0
-    out = capsys.readouterr().out
-    assert "cost             unknown (no price set)" in out
+    capsys.readouterr()
     assert main(["plan", CONFIG, "--measure", *dead]) != 0
 
 
@@ -71,7 +71,8 @@ def test_the_plan_comes_as_json(fresh_project: Path, capsys: Captured) -> None:
     assert main(["plan", CONFIG, "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)
     assert plan["tasks"] == {"train": 60, "val": 60, "test": 120}
-    assert plan["forecast"]["target_calls"]["low"] < plan["forecast"]["target_calls"]["high"]
+    target = plan["forecast"]["roles"]["target"]
+    assert target == {"calls": plan["forecast"]["attempts"], "tokens": None, "usd": None, "seconds": None}
     assert [split["split"] for split in plan["detectable"]] == ["val", "test"]
     assert plan["headroom"] is None
     assert plan["warnings"] == []
@@ -81,10 +82,10 @@ def test_measuring_says_first_what_it_takes(fresh_project: Path, capsys: Capture
     assert main(["plan", CONFIG, "--measure"]) == 0
     captured = capsys.readouterr()
     first, second = captured.err.splitlines()
-    assert "note: measuring: 120 attempts at validation tasks with the initial skill, 120 target calls, " in first
-    assert first.endswith(" tokens, up to $0.00")
+    assert first.endswith("note: measuring: 120 attempts at validation tasks with the initial skill")
     assert "baseline" in second
     lines = captured.out.splitlines()
+    assert re.fullmatch(r"target calls +[\d,]+ +\d+k to [\d.]+M +\$0\.00 +\d:\d\d to \d:\d\d", lines[5])
     headroom = next(number for number, line in enumerate(lines) if line.startswith("room for improvement: "))
     assert re.fullmatch(
         r"room for improvement: the initial skill scores 0\.\d\d \[.*\] on 60 validation tasks, 2 trials",
@@ -101,7 +102,7 @@ def test_measuring_says_first_what_it_takes(fresh_project: Path, capsys: Capture
 def test_warnings_have_hints_and_are_no_failure(fresh_project: Path, capsys: Captured) -> None:
     assert main(["plan", CONFIG, "--limits.calls", "20"]) == 0
     warning, hint = capsys.readouterr().out.splitlines()[-2:]
-    assert re.fullmatch(r"warning: limits.calls = 20 is below the \d+ that a run takes at least: .*", warning)
+    assert re.fullmatch(r"warning: limits.calls = 20 is below the \d+ that the test of a run takes: .*", warning)
     assert hint == "  hint: raise limits.calls, or plan for less: fewer train.epochs, smaller splits"
 
 

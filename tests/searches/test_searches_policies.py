@@ -12,8 +12,7 @@ from etude.errors import ConfigError, IdentityError
 from etude.published.paper import PaperSearch
 from etude.published.rewrite_first import RewriteFirstSearch
 from etude.records import TrainState
-from etude.records.summary import Span
-from etude.searches import Known, Search, SearchOptions, StageWork, policy_of
+from etude.searches import Known, Most, Search, SearchOptions, policy_of
 from etude.searches.evidence import EvidenceSearch
 from etude.stages.evaluation import evaluate
 from etude.testing import ScriptedModel, SearchContract
@@ -39,8 +38,8 @@ class FixedSearch(Search):
         self._options = options
 
     @classmethod
-    def forecast(cls, known: Known, options: FixedOptions) -> tuple[StageWork, ...]:
-        return (StageWork("validation", Span(low=known.tasks["val"], high=known.tasks["val"])),)
+    def most(cls, known: Known, options: FixedOptions) -> Most:
+        return Most(known.tasks["val"])
 
     async def epoch(self, state: TrainState, epoch: int) -> AsyncGenerator[TrainState, None]:
         skill = state.current.with_text(state.current.text + self._options.repeats * f"{self._options.line}\n")

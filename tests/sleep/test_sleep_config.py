@@ -7,7 +7,7 @@ import pytest
 
 from etude.errors import ConfigError, SkillError
 from etude.sleep.config import load_sleep_config, load_sleep_section, make_sleep_config
-from etude.sleep.improve.groups import opened_chars
+from etude.sleep.improve.groups import check_documents
 from rows import rows
 
 MODELS: dict[str, Any] = {"target": {"model": "simulated:target"}, "optimizer": {"model": "simulated:optimizer"}}
@@ -174,6 +174,6 @@ def test_a_document_without_room_for_a_rule_is_reported_before_anything_is_paid_
     models = {role: {"model": "simulated:target"} for role in ("target", "optimizer")}
     project = {"project": str(tmp_path)}
     with pytest.raises(SkillError, match="leaves no room for a rule"):
-        opened_chars(make_sleep_config({**models, "sleep": project}))
-    assert opened_chars(make_sleep_config({**models, "sleep": {**project, "memory": False}})) > 20_000
-    assert opened_chars(make_sleep_config({**models, "sleep": project, "skill": {"max_tokens": 9000}})) > 20_000
+        check_documents(make_sleep_config({**models, "sleep": project}))
+    check_documents(make_sleep_config({**models, "sleep": {**project, "memory": False}}))
+    check_documents(make_sleep_config({**models, "sleep": project, "skill": {"max_tokens": 9000}}))

@@ -115,7 +115,6 @@ class ProgramAgent(Agent):
     ) -> None:
         self.name = program.name
         self.program = program
-        self.prompt_tokens = program.prompt_tokens
         self._options = options = options or ProgramOptions()
         self._target = target
         self.told = self._prompt = prompts["program"]

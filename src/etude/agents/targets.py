@@ -15,7 +15,6 @@ class Targets(Agent):
         self._agents = agents
         self.name = "+".join(dict.fromkeys(agent.name for agent in agents.values()))
         self.told = "\n\n".join(dict.fromkeys(agent.told for agent in agents.values() if agent.told))
-        self.prompt_tokens = max(agent.prompt_tokens for agent in agents.values())
 
     async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:
         return await self._agents[task.target].attempt(task.plain, skill, trial)

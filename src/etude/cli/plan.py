@@ -1,25 +1,24 @@
 """`etude plan`."""
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from etude.cli.settings import read_settings
 from etude.cli.terminal import output
 from etude.cli.terminal.summary_text import score
 from etude.cli.terminal.tables import text_lines
 from etude.cli.watch import watch
-from etude.measure.forecast import Forecast, Used
-from etude.measure.headroom import TRIALS
-from etude.measure.plan import Plan, aplan
+from etude.measure.forecast import Forecast, Share, Span
+from etude.measure.plan import TRIALS, Plan, aplan
 from etude.progress import counted, duration, money, short
-from etude.records.summary import Span
 
 _SIMULATED = "SIMULATED MODELS: tokens, money and time say nothing about a real model."
+_UNKNOWN = "unknown"
 _SHOWN = 5
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the forecast, what the tasks can show, and what stands in the way; 0 also with warnings."""
+    """Print what the run may use, what the tasks can show, and what stands in the way; 0 also with warnings."""
     config = read_settings(args)
     plan = watch(lambda given: aplan(config, measure=args.measure, **given), args.command)
     if args.json:
@@ -36,14 +35,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def plan_lines(plan: Plan) -> Iterator[str]:
-    """What the run will use, by role and by stage; what the splits can show; how much there is to gain."""
+    """What the run may use, by role; what the splits can show; how much there is to gain."""
     sizes = ", ".join(f"{count:,} {split}" for split, count in plan.tasks.items())
     yield f"run {plan.name!r}: policy {plan.forecast.policy}, {counted(plan.epochs, 'epoch')}; {sizes} tasks"
     yield ""
     yield from _forecast(plan.forecast)
-    yield ""
-    yield "these rest on:"
-    yield from (f"  {text}" for text in plan.forecast.assumptions)
     yield ""
     yield from _detectable(plan)
     yield ""
@@ -51,31 +47,30 @@ def plan_lines(plan: Plan) -> Iterator[str]:
 
 
 def _forecast(forecast: Forecast) -> Iterator[str]:
-    rows = [("", "at least", "at most")]
-    roles = [("target calls", forecast.target_calls), ("optimizer calls", forecast.optimizer_calls)]
-    if forecast.judge_calls.high:
-        roles.append(("judge calls", forecast.judge_calls))
-    rows += [(name, f"{each.low:,}", f"{each.high:,}") for name, each in roles]
-    rows += [(name, *_ends(span, show)) for name, span, show in _spent(forecast)]
+    rows = [("", "at most", "tokens", "cost", "time"), ("attempts", f"{forecast.attempts:,}", "", "", "")]
+    rows += [_row(f"{role} calls", share) for role, share in forecast.roles.items()]
     yield from text_lines(rows)
-    yield ""
-    table: list[tuple[str, ...]] = [("stage", "attempts", "optimizer calls", "tokens", "cost", "time")]
-    for stage in forecast.stages:
-        spent = (" to ".join(dict.fromkeys(filter(None, _ends(span, show)))) for _, span, show in _spent(stage))
-        table.append((stage.name, stage.attempts.shown, stage.optimizer_calls.shown, *spent))
-    yield from text_lines(table)
+    if forecast.limits:
+        yield f"limits, for all of it together: {_limits(forecast.limits)}"
+    if forecast.roles["target"].calls is None:
+        yield "an attempt is one call of the target or more; limits.calls bounds them"
+    if any(share.tokens is None for share in forecast.roles.values()):
+        bounded = "" if "usd" in forecast.limits else "; limits.usd bounds the cost"
+        yield f"unknown: the first calls will tell{bounded}"
 
 
-def _spent(used: Used) -> list[tuple[str, Span | None, Callable[[float], str]]]:
-    return [
-        ("tokens", used.tokens, lambda count: short(int(count))),
-        ("cost", used.usd, money),
-        ("time", used.seconds, duration),
-    ]
+def _row(name: str, share: Share) -> tuple[str, ...]:
+    calls = _UNKNOWN if share.calls is None else f"{share.calls:,}"
+    usd = money(None) if share.tokens and share.usd is None else _range(share.usd, money)
+    return name, calls, _range(share.tokens, lambda count: short(int(count))), usd, _range(share.seconds, duration)
 
 
-def _ends(span: Span | None, show: Callable[[float], str]) -> tuple[str, str]:
-    return (money(None), "") if span is None else (show(span.low), show(span.high))
+def _range(span: Span | None, shown: Callable[[float], str]) -> str:
+    return _UNKNOWN if span is None else " to ".join(dict.fromkeys((shown(span.low), shown(span.high))))
+
+
+def _limits(limits: Mapping[str, float]) -> str:
+    return ", ".join(money(most) if name == "usd" else f"{most:,g} {name}" for name, most in limits.items())
 
 
 def _detectable(plan: Plan) -> Iterator[str]:
@@ -90,9 +85,7 @@ def _detectable(plan: Plan) -> Iterator[str]:
 def _headroom(plan: Plan) -> Iterator[str]:
     found, tasks = plan.headroom, plan.tasks["val"]
     if found is None:
-        baseline = any(stage.name == "baseline" for stage in plan.forecast.stages)
-        reused = f", {tasks:,} of which the run reuses" if baseline else ""
-        yield f"room for improvement: unknown; --measure finds out with {TRIALS * tasks:,} attempts{reused}"
+        yield f"room for improvement: unknown; --measure finds out with {TRIALS * tasks:,} attempts"
         return
     n = found.score.n
     trials = counted(found.trials, "trial")

@@ -1,1 +1,1 @@
-"""Measuring outside of the loop: scores, comparisons, forecasts, many seeds."""
+"""Measuring outside of the loop: scores, comparisons, plans, many seeds."""

@@ -1,4 +1,4 @@
-"""Plan: what a run will use, what its tasks can show and where it cannot succeed, before anything is paid for."""
+"""Plan: what a run may use, what its tasks can show and where it cannot succeed, before anything is paid for."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -13,16 +13,19 @@ from etude.concurrency import synchronous
 from etude.config import RunSection, TrainConfig, load_config, make_config
 from etude.events import Event, Notice, StageFinished, StageStarted
 from etude.intervals import smallest_gain
-from etude.measure.forecast import Forecast, forecast_attempts, forecast_run
-from etude.measure.headroom import TRIALS, Headroom, known_headroom
+from etude.measure.forecast import Forecast, forecast_run, judged
 from etude.records import Record, Split
+from etude.records.summary import Interval
 from etude.skill import token_count
-from etude.stages.evaluation import evaluate, known_evaluation
+from etude.stages.evaluation import evaluate, known_evaluation, score_of
 from etude.store import SqliteJournal
 from etude.store.projections.log import Log
 from etude.store.views import JOURNAL
 from etude.workbench import Given, Workbench, takes_given
 
+TRIALS = 2
+"""Attempts at each validation task when it is measured. The second is an A/A comparison: what differs is luck, and no
+smaller improvement can be seen."""
 ASSUMED_NOISE = 0.2
 """Share of tasks whose outcome differs between two attempts under the same skill, when it was not measured."""
 _FULL = 0.8
@@ -47,6 +50,24 @@ class Detectable(Record):
     gain: float | None
     """The smallest true gain in mean score, in (0, 1], that four of five comparisons tell from nothing; None when not
     even the largest one. See `etude.intervals.smallest_gain`."""
+
+
+class Headroom(Record):
+    """How much the initial skill leaves to gain on the validation tasks."""
+
+    trials: int
+    """Attempts at each task."""
+    score: Interval
+    """Mean score, with its 95% interval over tasks."""
+    always: int
+    """Tasks solved in every trial."""
+    never: tuple[str, ...]
+    """Tasks solved in no trial."""
+    noise: float | None
+    """Share of tasks that are solved in one trial and not in the other, in [0, 1]; None with one trial."""
+    spread: float | None
+    """Standard deviation of the mean score when the same skill is attempted again, from the differences between the
+    trials: sqrt(sum of (first - second)^2 / 2) / tasks. None with one trial."""
 
 
 class Plan(Record):
@@ -83,8 +104,8 @@ class _Notices:
 async def aplan(
     config: TrainConfig | Mapping[str, Any] | Path | str, measure: bool = False, **given: Unpack[Given]
 ) -> Plan:
-    """Forecast the run of a config. What its run folder knows is used; nothing is sent and nothing written, unless
-    `measure` is true.
+    """Say what the run of a config may use. What its run folder knows is used; nothing is sent and nothing written,
+    unless `measure` is true.
 
     Args:
         config: settings, as for `Trainer`.
@@ -128,22 +149,16 @@ async def _measure(bench: Workbench) -> None:
     if known_evaluation(*start, TRIALS) is not None:
         return
     attempts = len(tasks) * (TRIALS - (known_evaluation(*start) is not None))
-    bill = forecast_attempts(bench, Log(bench.folder.path), attempts)
-    cost = "cost unknown" if bill.usd is None else f"up to ${bill.usd.high:.2f}"
-    bench.emit(
-        Notice(
-            level="info",
-            text=f"measuring: {attempts:,} attempts at validation tasks with the initial skill, "
-            f"{bill.target_calls.shown} target calls, {bill.tokens.shown} tokens, {cost}",
-        )
-    )
+    graded = ", each graded by the judge" if judged(bench) else ""
+    text = f"measuring: {attempts:,} attempts at validation tasks with the initial skill{graded}"
+    bench.emit(Notice(level="info", text=text))
     bench.emit(StageStarted(stage="baseline", step=0, epoch=0, total=len(tasks) * TRIALS))
     await evaluate(*start, trials=TRIALS)
     bench.emit(StageFinished(stage="baseline", step=0, note="measured"))
 
 
 def _plan(bench: Workbench, config: TrainConfig, folder: Path, notices: list[Advice]) -> Plan:
-    headroom = known_headroom(bench) or known_headroom(bench, trials=1)
+    headroom = _headroom(bench, TRIALS) or _headroom(bench, trials=1)
     noise = None if headroom is None else headroom.noise
     log = Log(folder)
     log.read()
@@ -162,7 +177,7 @@ def _plan(bench: Workbench, config: TrainConfig, folder: Path, notices: list[Adv
         )
         for split, count in trials.items()
     )
-    ours = [*_of_scores(headroom, detectable), *_of_limits(config, forecast), *_of_tasks(bench), *_of_skill(bench)]
+    ours = [*_of_scores(headroom, detectable), *_of_limits(forecast), *_of_tasks(bench), *_of_skill(bench)]
     return Plan(
         name=config.run.name,
         simulated=bench.simulated,
@@ -174,6 +189,31 @@ def _plan(bench: Workbench, config: TrainConfig, folder: Path, notices: list[Adv
         detectable=detectable,
         headroom=headroom,
         warnings=(*ours, *notices),
+    )
+
+
+def _headroom(bench: Workbench, trials: int) -> Headroom | None:
+    """What the run folder knows from this many trials of the initial skill; None if nothing, or no task has a
+    score."""
+    evaluation = known_evaluation(bench.rollout, bench.skill, bench.tasks["val"], "val", trials)
+    scores = {} if evaluation is None else {task: each for task, each in evaluation.scores.items() if each}
+    if evaluation is None or not scores:
+        return None
+    gate = bench.config.gate
+    solved = {task: [score.hard == 1 for score in each] for task, each in scores.items()}
+    pairs = [each[:2] for each in solved.values() if len(each) > 1]
+    differences = [
+        each[0].value(gate.metric, gate.mixed_weight) - each[1].value(gate.metric, gate.mixed_weight)
+        for each in scores.values()
+        if len(each) > 1
+    ]
+    return Headroom(
+        trials=max(map(len, solved.values())),
+        score=score_of(evaluation, bench.tasks[evaluation.split], gate),
+        always=sum(map(all, solved.values())),
+        never=tuple(task for task, each in solved.items() if not any(each)),
+        noise=sum(one != other for one, other in pairs) / len(pairs) if pairs else None,
+        spread=(sum(each * each for each in differences) / 2) ** 0.5 / len(pairs) if pairs else None,
     )
 
 
@@ -200,19 +240,17 @@ def _of_scores(headroom: Headroom | None, detectable: tuple[Detectable, ...]) ->
             )
 
 
-def _of_limits(config: TrainConfig, forecast: Forecast) -> Iterator[Advice]:
-    limits = config.limits
-    calls = forecast.target_calls.low + forecast.optimizer_calls.low + forecast.judge_calls.low
-    usd = None if forecast.usd is None else forecast.usd.low
-    for name, limit, needed in (
-        ("calls", limits.calls, calls),
-        ("tokens", limits.tokens, forecast.tokens.low),
-        ("usd", limits.usd, usd),
-        ("minutes", limits.minutes, forecast.seconds.low / 60),
-    ):
-        if limit is not None and needed is not None and limit < needed:
+def _of_limits(forecast: Forecast) -> Iterator[Advice]:
+    target = forecast.roles["target"]
+    least = {"calls": forecast.least}
+    least |= {"tokens": target.tokens.low} if target.tokens else {}
+    least |= {"usd": target.usd.low} if target.usd else {}
+    least |= {"minutes": target.seconds.low / 60} if target.seconds else {}
+    for name, needed in least.items():
+        limit = forecast.limits.get(name)
+        if limit is not None and limit < needed:
             yield Advice(
-                text=f"limits.{name} = {limit:,g} is below the {_shown(needed)} that a run takes at least: "
+                text=f"limits.{name} = {limit:,g} is below the {_shown(needed)} that the test of a run takes: "
                 "it will stop early",
                 hint=f"raise limits.{name}, or plan for less: fewer train.epochs, smaller splits",
             )

@@ -36,7 +36,6 @@ class Aider(Program):
     command: ClassVar[str] = "aider"
     install: ClassVar[str] = "pipx install aider-chat"
     tested: ClassVar[str] = "0.86.2"
-    prompt_tokens: ClassVar[int] = 800
     login_variables: ClassVar[tuple[str, ...]] = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENAI_API_BASE")
     as_model: ClassVar[bool] = False  # its own instructions cannot be taken out
     reads_skills: ClassVar[bool] = False

@@ -105,8 +105,6 @@ class Program(ABC):
     version_argument: ClassVar[str] = "--version"
     memory_mb: ClassVar[int] = 512
     """What one run of it and of the commands it starts commonly needs."""
-    prompt_tokens: ClassVar[int] = 0
-    """About how many tokens of its own instructions and tools each of its requests has."""
     login_files: ClassVar[tuple[str, ...]] = ()
     """Where it keeps its login, in a person's home."""
     login_variables: ClassVar[tuple[str, ...]] = ()

@@ -57,7 +57,6 @@ class ClaudeCode(Program):
     command: ClassVar[str] = "claude"
     install: ClassVar[str] = "npm install -g @anthropic-ai/claude-code"
     tested: ClassVar[str] = "2.1.328"
-    prompt_tokens: ClassVar[int] = 20_000
     login_files: ClassVar[tuple[str, ...]] = (".claude/.credentials.json",)
     login_variables: ClassVar[tuple[str, ...]] = (
         "CLAUDE_CODE_OAUTH_TOKEN",

@@ -95,7 +95,6 @@ class Codex(Program):
     command: ClassVar[str] = "codex"
     install: ClassVar[str] = "npm install -g @openai/codex"
     tested: ClassVar[str] = "0.169.0"
-    prompt_tokens: ClassVar[int] = 9_000
     memory_mb: ClassVar[int] = 384
     login_files: ClassVar[tuple[str, ...]] = (".codex/auth.json",)
     login_variables: ClassVar[tuple[str, ...]] = ("CODEX_API_KEY",)

@@ -80,7 +80,6 @@ class CopilotCli(Program):
     command: ClassVar[str] = "copilot"
     install: ClassVar[str] = "npm install -g @github/copilot"
     tested: ClassVar[str] = "1.0.102"
-    prompt_tokens: ClassVar[int] = 11_000
     login_variables: ClassVar[tuple[str, ...]] = ("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN")
     as_model: ClassVar[bool] = False  # its own instructions cannot be taken out
 

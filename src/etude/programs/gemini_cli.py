@@ -90,7 +90,6 @@ class GeminiCli(Program):
     command: ClassVar[str] = "gemini"
     install: ClassVar[str] = "npm install -g @google/gemini-cli"
     tested: ClassVar[str] = "0.61.0"
-    prompt_tokens: ClassVar[int] = 12_000
     login_files: ClassVar[tuple[str, ...]] = (".gemini/oauth_creds.json",)
     login_variables: ClassVar[tuple[str, ...]] = ("GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL")
 

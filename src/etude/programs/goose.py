@@ -57,7 +57,6 @@ class Goose(Program):
     command: ClassVar[str] = "goose"
     install: ClassVar[str] = "npm install -g @aaif/goose-binary-linux-x64, or the package of your platform"
     tested: ClassVar[str] = "1.34.0"
-    prompt_tokens: ClassVar[int] = 1_000
     login_variables: ClassVar[tuple[str, ...]] = (
         *("GOOSE_PROVIDER", "GOOSE_MODEL", "ANTHROPIC_API_KEY"),
         *("OPENAI_API_KEY", "OPENAI_HOST"),

@@ -80,7 +80,6 @@ class MiniSweAgent(Program):
     install: ClassVar[str] = "pipx install mini-swe-agent"
     tested: ClassVar[str] = "2.4.6"
     version_argument: ClassVar[str] = "--help"  # it has no other that says it
-    prompt_tokens: ClassVar[int] = 900
     login_variables: ClassVar[tuple[str, ...]] = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENAI_API_BASE")
     counts_steps: ClassVar[bool] = True
     as_model: ClassVar[bool] = False  # it does not take a reply without a call

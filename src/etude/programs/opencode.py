@@ -72,7 +72,6 @@ class OpenCode(Program):
     command: ClassVar[str] = "opencode"
     install: ClassVar[str] = "npm install -g opencode-ai"
     tested: ClassVar[str] = "1.18.33"
-    prompt_tokens: ClassVar[int] = 8_000
     memory_mb: ClassVar[int] = 896
     login_files: ClassVar[tuple[str, ...]] = (".local/share/opencode/auth.json",)
 

@@ -60,7 +60,6 @@ class Pi(Program):
     command: ClassVar[str] = "pi"
     install: ClassVar[str] = "npm install -g @earendil-works/pi-coding-agent"
     tested: ClassVar[str] = "0.73.1"
-    prompt_tokens: ClassVar[int] = 1_500
     login_files: ClassVar[tuple[str, ...]] = (".pi/agent/auth.json",)
 
     def launch(self, order: Order) -> Launch:

@@ -91,7 +91,6 @@ class QwenCode(Program):
     command: ClassVar[str] = "qwen"
     install: ClassVar[str] = "npm install -g @qwen-code/qwen-code"
     tested: ClassVar[str] = "0.24.4"
-    prompt_tokens: ClassVar[int] = 18_000
     as_model: ClassVar[bool] = False  # it offers some of its tools whatever it is told
     login_variables: ClassVar[tuple[str, ...]] = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL")
 

@@ -136,8 +136,6 @@ class Agent(ABC):
     name: str
     secrets: Secrets | None = None
     """As of a `ChatModel`."""
-    prompt_tokens: int = 0
-    """About how many tokens it adds to each request, for forecasts."""
     told: str = ""
     """What its model is told besides skill and task, for the optimizer to know; empty where that is not known."""
     journals_calls: ClassVar[bool] = False
@@ -196,8 +194,6 @@ class Scorer(ABC):
     repeatable: ClassVar[bool] = False
     """Scoring the same trajectory again gives the same score and costs nothing but model calls, which are facts
     already. False makes the score a fact."""
-    asks_judge: ClassVar[bool] = False
-    """Each score costs a call of the judge."""
     tries_solutions: bool = False
     """`check_solution` knows of some tasks how their author solves them."""
 

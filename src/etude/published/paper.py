@@ -13,7 +13,7 @@ from etude.published.epochs import end_epoch
 from etude.published.proposer import Proposer, batches_of
 from etude.published.update_modes import update_mode
 from etude.records import TrainState
-from etude.searches.base import Known, Search, SearchOptions, StageWork, between, give_up
+from etude.searches.base import Known, Most, Search, SearchOptions, give_up
 from etude.workbench import Workbench
 
 
@@ -28,21 +28,13 @@ class PaperSearch(Search):
         self._acceptance = Acceptance(bench, self.log)
 
     @classmethod
-    def forecast(cls, known: Known, options: SearchOptions) -> tuple[StageWork, ...]:
-        """Baseline, then in each step the attempts of a batch, its analyses, and a validation unless nothing is to be
-        evaluated."""
-        config, tasks, val = known.config, known.tasks["train"], known.tasks["val"]
-        epochs, batch, several = config.train.epochs, config.train.batch_size, config.train.accumulation
-        steps, batches = epochs * parts(tasks, batch * several), epochs * parts(tasks, batch)
-        read = 0 if config.reflect.failure_only else batches
-        asked = steps * step_calls(known, several * analyses(known, min(batch, tasks)))
-        return (
-            StageWork("baseline", between(val, val)),
-            StageWork("rollout", between(tasks * (epochs if config.train.fresh_attempts else 1), tasks * epochs)),
-            StageWork("analyses", between(0, 0), between(read, asked)),
-            StageWork("gate", between(0, validated(known, steps))),
-            *between_epochs(known),
-        )
+    def most(cls, known: Known, options: SearchOptions) -> Most:
+        """Baseline, then in each step the attempts of a batch, its analyses and a validation."""
+        train, tasks, slow = known.config.train, known.tasks["train"], between_epochs(known)
+        steps = train.epochs * parts(tasks, train.batch_size * train.accumulation)
+        read = train.accumulation * analyses(known, min(train.batch_size, tasks))
+        attempts = known.tasks["val"] + tasks * train.epochs + validated(known, steps)
+        return Most(attempts + slow.attempts, steps * step_calls(known, read) + slow.calls)
 
     @property
     def steps(self) -> int:

@@ -12,7 +12,7 @@ from etude.published.epochs import end_epoch
 from etude.published.proposer import Batch, Proposer, batches_of
 from etude.published.update_modes import UPDATE_MODES
 from etude.records import TrainState
-from etude.searches.base import Known, Search, SearchOptions, StageWork, between
+from etude.searches.base import Known, Most, Search, SearchOptions
 from etude.workbench import Workbench
 
 
@@ -30,24 +30,16 @@ class RewriteFirstSearch(Search):
         self._acceptance = Acceptance(bench, self.log, validates=self._validates)
 
     @classmethod
-    def forecast(cls, known: Known, options: SearchOptions) -> tuple[StageWork, ...]:
-        """At least the baseline, where the skill may solve validation already, or without validation a first visit to
-        all tasks. At most a rewrite, and what `paper` does."""
-        train, tasks, val = known.config.train, known.tasks["train"], known.tasks["val"]
-        validates = known.config.gate.enabled and val > 0
+    def most(cls, known: Known, options: SearchOptions) -> Most:
+        """A rewrite, and what `paper` does."""
+        train, tasks, slow = known.config.train, known.tasks["train"], between_epochs(known)
         tries, epochs, several = tasks * train.attempts, train.epochs, train.accumulation
         later = (epochs - 1) * parts(tasks, train.batch_size * several)
         again = 2 if train.attempts > 1 else 1  # where what differs teaches nothing, all of it is read
         batch = several * analyses(known, min(train.batch_size, tasks) * train.attempts)
         first, others = (step_calls(known, again * read) for read in (analyses(known, tries), batch))
-        work = [
-            StageWork("rollout", between(0 if validates else tries, tries * epochs)),
-            StageWork("analyses", between(0, 0), between(0, first + later * others)),
-        ]
-        if validates:
-            checked = StageWork("gate", between(0, validated(known, 1 + later)))
-            work = [StageWork("baseline", between(val, val)), *work, checked]
-        return (*work, *between_epochs(known))
+        checked = known.tasks["val"] + validated(known, 1 + later) if known.config.gate.enabled else 0
+        return Most(tries * epochs + checked + slow.attempts, first + later * others + slow.calls)
 
     @property
     def steps(self) -> int:

@@ -1,6 +1,5 @@
 """What a run reports at its end: `summary.json` and, for two skills on the same tasks, a `Comparison`."""
 
-from math import ceil, floor
 from typing import Literal
 
 from pydantic import Field
@@ -179,35 +178,6 @@ class Cost(Record):
     def answered(self) -> bool:
         """A model has answered."""
         return any(usage.total for usage in self.tokens.values())
-
-
-class Span(Record):
-    """From the least to the most that a number may be."""
-
-    low: int | float
-    high: int | float
-
-    def __add__(self, other: "Span") -> "Span":
-        return Span(low=self.low + other.low, high=self.high + other.high)
-
-    def __mul__(self, other: "Span | float") -> "Span":
-        times = other if isinstance(other, Span) else Span(low=other, high=other)
-        return Span(low=self.low * times.low, high=self.high * times.high)
-
-    def capped(self, limit: float | None) -> "Span":
-        """With no more than a limit allows; one below the low end moves the high end there."""
-        return self if limit is None else Span(low=self.low, high=max(self.low, min(self.high, limit)))
-
-    @property
-    def whole(self) -> "Span":
-        """In whole numbers."""
-        return Span(low=floor(self.low), high=ceil(self.high))
-
-    @property
-    def shown(self) -> str:
-        """As in `640 to 1,900`."""
-        low, high = f"{self.low:,.0f}", f"{self.high:,.0f}"
-        return low if low == high else f"{low} to {high}"
 
 
 class Step(Record):

@@ -1,7 +1,7 @@
 """Search policies: how a run looks for a better skill. Exchangeable, all over the same stages.
 
-A policy is one file: a class, its options and its forecast. Built-in ones are listed in `etude.registry`; others come
-as entry points of the group `etude.searches` or by import path.
+A policy is one file: a class, its options and the most that it does. Built-in ones are listed in `etude.registry`;
+others come as entry points of the group `etude.searches` or by import path.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from etude.config import Section, TrainConfig, parse
 from etude.errors import ConfigError
 from etude.registry import BUILT_IN, find
-from etude.searches.base import Known, Search, SearchOptions, StageWork
+from etude.searches.base import Known, Most, Search, SearchOptions
 from etude.workbench import Workbench
 
 
@@ -20,9 +20,9 @@ class Policy(NamedTuple):
     search: type[Search]
     options: SearchOptions
 
-    def forecast(self, known: Known) -> tuple[StageWork, ...]:
-        """What a run comes to before its test, stage by stage."""
-        return self.search.forecast(known, self.options)
+    def most(self, known: Known) -> Most:
+        """An upper bound of what a run does before its test."""
+        return self.search.most(known, self.options)
 
     def unread(self, config: TrainConfig) -> Iterator[str]:
         """Settings other than the default that have no effect under this policy, as dotted names."""

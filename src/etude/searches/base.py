@@ -8,7 +8,6 @@ from typing import Any, ClassVar, NamedTuple
 
 from etude.config import Section, TrainConfig
 from etude.records import Split, Task, TrainState
-from etude.records.summary import Span
 from etude.run_log import RunLog
 from etude.workbench import Workbench
 
@@ -18,26 +17,20 @@ class SearchOptions(Section):
 
 
 class Known(NamedTuple):
-    """What a forecast starts from."""
+    """What is known of a run before it begins."""
 
     config: TrainConfig
     tasks: Mapping[Split, int]
-    kinds: int = 1
+    kinds: int
     """Types among the training tasks."""
 
 
-def between(low: float, high: float) -> Span:
-    """From whole attempts or calls to no more than so many."""
-    return Span(low=int(low), high=int(high))
+class Most(NamedTuple):
+    """No search does more, but for retries and answers that are asked for again because they lack the form."""
 
-
-class StageWork(NamedTuple):
-    """What a part of a run comes to: at least where there is nothing to do, and at most whatever happens."""
-
-    stage: str
-    attempts: Span
+    attempts: int
     """By the target."""
-    calls: Span = between(0, 0)
+    calls: int = 0
     """Of the optimizer."""
 
 
@@ -77,9 +70,9 @@ class Search(ABC):
 
     @classmethod
     @abstractmethod
-    def forecast(cls, known: Known, options: Any) -> tuple[StageWork, ...]:
-        """What a run comes to before its test, stage by stage, for options of the class `options_type`. Sends
-        nothing."""
+    def most(cls, known: Known, options: Any) -> Most:
+        """An upper bound of what a run does before its test, whatever happens, for options of the class
+        `options_type`. Sends nothing."""
 
     def gives_up(self, epoch: int, idle: int) -> bool:
         """Whether the search ends after this epoch, where so many in a row have changed nothing; by default never."""

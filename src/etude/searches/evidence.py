@@ -22,7 +22,7 @@ from etude.records import (
     TrainState,
     Verdict,
 )
-from etude.searches.base import Known, Search, SearchOptions, StageWork, between
+from etude.searches.base import Known, Most, Search, SearchOptions
 from etude.searches.hand_out import validated
 from etude.searches.undo import audited, without_harm, without_hidden_harm
 from etude.skill import apply_edit, apply_edits, token_count
@@ -52,8 +52,8 @@ _TRUSTED_FROM = 3
 """Edits that entered from which on an optimizer is trusted: by chance, three in a run are rare."""
 _WITNESSES = 6
 """Solved tasks that an edit must not lose which takes lines away, at most: two for each edit that brought one."""
-_SAMPLE, _FAILING, _EARLIEST = 40, 24, 16
-"""For the forecast: tasks of an audit, tasks that keep failing, and attempts of a hand-out that ends at once."""
+_SAMPLE, _FAILING = 40, 24
+"""For the most that a run does: tasks of an audit, and tasks that keep failing."""
 _FRESH = 1_000
 """With `train.fresh_attempts`, the trials of an epoch begin with so many for each epoch before."""
 
@@ -135,22 +135,18 @@ class EvidenceSearch(Search):
             )
 
     @classmethod
-    def forecast(cls, known: Known, options: EvidenceOptions) -> tuple[StageWork, ...]:
-        """At least a first visit to the tasks, without a failure or without an edit that helps. At most all of them
-        fail in each epoch, and each edit has all its attempts."""
+    def most(cls, known: Known, options: EvidenceOptions) -> Most:
+        """All tasks fail in each epoch and are repeated, and each edit has all its attempts."""
         tasks, val, epochs = known.tasks["train"], known.tasks["val"], known.config.train.epochs
         visits, steps = epochs * tasks, epochs * (tasks // options.failures + 1)
-        asked = 2 * _READINGS * steps  # each may be asked once more for citations
         # For each edit its contest, one more attempt without it, its witnesses twice, and its part in a set.
         contests = steps * (options.edits * (ADDITION.most + 2 * _WITNESSES + 2) + ADDITION.most)
         judged = (steps + 2 * epochs + 3) * 4 * REMOVAL.most  # in two races, with the edit and without
-        return (
-            StageWork("rollout", between(min(tasks, _PATIENCE * options.failures), 2 * visits)),
-            StageWork("failure analyses", between(0, 0), between(0, asked)),  # once more for citations
-            StageWork("proof", between(0, visits * (1 + options.edits) + contests)),
-            StageWork("tidy", between(0, judged + 4 * _FAILING * epochs + 2 * _SAMPLE + 2 * val)),
-            StageWork("validation", between(min(val, _EARLIEST), 2 * (val + _SAMPLE))),
-        )
+        proof = visits * (1 + options.edits) + contests
+        tidy = judged + 4 * _FAILING * epochs + 2 * _SAMPLE + 2 * val
+        validation = 2 * (val + _SAMPLE)
+        asked = 2 * _READINGS * steps  # each may be asked once more for citations
+        return Most(2 * visits + proof + tidy + validation, asked)
 
     async def epoch(self, state: TrainState, epoch: int) -> AsyncGenerator[TrainState, None]:
         shuffled, seed = self._shuffled(epoch)

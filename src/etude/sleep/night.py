@@ -20,7 +20,7 @@ from etude.sleep.adoption.rules import said
 from etude.sleep.config import SleepConfig
 from etude.sleep.improve.consolidate import with_judge
 from etude.sleep.improve.documents import Trained, improve
-from etude.sleep.improve.groups import check_tasks, opened_chars
+from etude.sleep.improve.groups import check_documents, check_tasks
 from etude.sleep.improve.known import remembered
 from etude.sleep.improve.propose import propose
 from etude.sleep.improve.wishes import Asked, asked, what_was_said
@@ -102,7 +102,7 @@ async def arun_night(
 
 def _check_inputs(config: SleepConfig, given: Given) -> None:
     """Documents, tasks and models that cannot be used are reported before anything is paid for or written."""
-    opened_chars(config)
+    check_documents(config)
     if config.sleep.tasks is not None:
         check_tasks(config, from_file(config).tasks)
     for role, section in (("target", config.target), ("optimizer", config.optimizer), ("judge", config.judge)):

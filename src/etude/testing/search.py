@@ -26,10 +26,8 @@ class SearchContract:
             assert not key or key in type(values).model_fields
         assert not list(Policy(self.search, self.search.options_type()).unread(TrainConfig()))
 
-    def test_its_forecast_has_no_range_that_is_negative_or_turned_round(self) -> None:
-        """One range for the attempts of each part, and one for its optimizer calls."""
-        works = self.search.forecast(Known(TrainConfig(), _TASKS), self.search.options_type())
-        assert works
-        for work in works:
-            for span in (work.attempts, work.calls):
-                assert 0 <= span.low <= span.high, work
+    def test_the_most_it_does_are_whole_numbers(self) -> None:
+        """Of attempts and of optimizer calls, with its options as they are by default."""
+        for count in self.search.most(Known(TrainConfig(), _TASKS, kinds=1), self.search.options_type()):
+            assert isinstance(count, int)
+            assert count >= 0

@@ -39,11 +39,11 @@ def test_three_commands_lead_from_transcripts_to_the_first_report(machine: Small
         "documents  .claude/skills/learned/SKILL.md (not there yet), CLAUDE.md (31 characters)",
         "models     simulated:target-steady, simulated:optimizer-perfect",
     ]
-    (calls,) = (line.split()[1:] for line in shown if line.startswith("calls "))
+    (most,) = (int(line.split()[-1].replace(",", "")) for line in shown if line.startswith("calls "))
     assert said(capsys, "run")[1] == "night 1  proposed"
     assert "Night 1 proposes 1 new rule. Nothing changes before you say so." in said(capsys, "explain")
     spent = data(capsys, "explain")["spent"]["calls"]
-    assert int(calls[0]) <= spent <= int(calls[2])
+    assert 0 < spent <= most
     assert tree(machine.home / ".claude") == before
 
 
@@ -56,7 +56,7 @@ def test_the_settings_are_short_and_no_night_of_usual_size_meets_their_limit(
     config = load_sleep_config("sleep.yaml")
     assert (config.sleep.agent, config.sleep.lookback_hours) == ("claude-code", None)
     assert config.limits.calls is not None
-    assert config.limits.calls >= told["forecast"]["calls"]["high"] * 8  # 40 sessions, where these are five
+    assert config.limits.calls >= told["forecast"]["calls"] * 8  # 40 sessions, where these are five
     assert told["next"] == ["etude sleep run"]
 
 

@@ -144,7 +144,7 @@ def plan(parser: Arguments) -> None:
     parser.add_argument(
         "--measure",
         action="store_true",
-        help="attempt the validation tasks twice with the initial skill; says first what that costs, and the run "
+        help="attempt the validation tasks twice with the initial skill; says first how many those are, and the run "
         "reuses the attempts",
     )
 

@@ -32,7 +32,7 @@ VERBS: tuple[Verb, ...] = (
     ),
     Verb(
         "plan",
-        "forecast calls, tokens, money and time of a run, and the smallest gain it can detect",
+        "say the most calls a run can make, what limits cap, and the smallest gain it can detect",
         ("etude plan etude.yaml", "etude plan etude.yaml --measure --limits.usd 2"),
         arguments.plan,
     ),

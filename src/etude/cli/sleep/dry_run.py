@@ -8,8 +8,8 @@ from etude.cli.sleep.text import counts, harvest_rows, pause_line, print_rows, t
 from etude.cli.terminal import output
 from etude.models import build_model
 from etude.sleep.config import SleepConfig
-from etude.sleep.forecast import NightForecast, forecast_night
-from etude.sleep.improve.groups import check_tasks, opened_chars
+from etude.sleep.forecast import RULES, NightForecast, forecast_night
+from etude.sleep.improve.groups import check_documents, check_tasks
 from etude.sleep.night import unfinished
 from etude.sleep.pause import paused
 from etude.sleep.tasks.files import replay
@@ -19,7 +19,7 @@ from etude.sleep.transcripts.ledger import Ledger, under_way
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what a night would read, do and cost. Asks no model and writes nothing."""
+    """Print what a night would read and do, and the most calls it makes. Asks no model and writes nothing."""
     config = read_config(args)
     around = Surroundings()
     state = state_of(config, around)
@@ -39,7 +39,8 @@ def run(args: argparse.Namespace) -> int:
         notes = task_notes(divided)
     sessions = [each.session for each in found.sessions]
     waits = None if under_way(state.ledger) else unfinished(state)
-    forecast = forecast_night(config, sessions, tasks, opened_chars(config))
+    check_documents(config)
+    forecast = forecast_night(config, sessions, tasks)
     if args.json:
         data = {
             "forecast": forecast.model_dump(mode="json"),
@@ -71,15 +72,15 @@ def run(args: argparse.Namespace) -> int:
 
 def forecast_rows(config: SleepConfig, forecast: NightForecast) -> list[tuple[str, str]]:
     """What a night would use, for people."""
-    usd, models = forecast.usd, [config.target, config.optimizer, *([config.judge] if config.judge else [])]
-    cost = "unknown: a model has no price" if usd is None else f"{usd.low:.2f} to {usd.high:.2f} USD"
-    if usd is None and all(one.model.startswith("agent:") and one.base_url is None for one in models):
+    limit, models = config.limits.usd, [config.target, config.optimizer, *([config.judge] if config.judge else [])]
+    calls = "unknown, unless limits.calls is set" if forecast.calls is None else f"at most {forecast.calls:,}"
+    cost = "unknown; limits.usd bounds it" if limit is None else f"at most {limit:.2f} USD"
+    if limit is None and all(one.model.startswith("agent:") and one.base_url is None for one in models):
         cost = "counts against your subscription"
     return [
-        ("calls      ", forecast.calls.shown),
-        ("tokens     ", forecast.tokens.shown),
+        ("attempts   ", f"at most {forecast.attempts:,}, if a document gets no more than {RULES} new rules"),
+        ("calls      ", calls),
         ("cost       ", cost),
-        ("assuming   ", "; ".join(forecast.assumptions)),
     ]
 
 

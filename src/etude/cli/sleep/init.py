@@ -23,7 +23,7 @@ from etude.models import build_model
 from etude.programs.known import known_programs
 from etude.sleep.config import SleepConfig, SleepSection, make_sleep_config
 from etude.sleep.forecast import forecast_night
-from etude.sleep.improve.groups import opened_chars
+from etude.sleep.improve.groups import check_documents
 from etude.sleep.places import documents_of
 from etude.sleep.tasks.gather import Surroundings
 from etude.sleep.transcripts.harvest import Asked, Harvest, harvest
@@ -64,9 +64,10 @@ def run(args: argparse.Namespace) -> int:
     target, optimizer = _models(agent, args)
     values = {"target": target, "optimizer": optimizer, "agent": agent, "hours": hours}
     config = make_sleep_config(yaml.safe_load(_text(values)))
-    forecast = forecast_night(config, sessions, None, opened_chars(config))
+    check_documents(config)
+    forecast = forecast_night(config, sessions, None)
     # Of the largest night there can be: a limit that nights reach would stop each of them.
-    most = forecast.calls.high / len(sessions) * config.sleep.max_tasks
+    most = (forecast.calls or 0) / len(sessions) * config.sleep.max_tasks
     text = _text({**values, "calls": ceil(most / _ROUND) * _ROUND})
     if not args.json:
         print_rows(

@@ -149,7 +149,7 @@ _VERBS: tuple[tuple[str, str, Callable[[Arguments], None], tuple[str, ...]], ...
     ),
     (
         "dry-run",
-        "say what a night would read, do and cost; asks no model and writes nothing",
+        "say what a night would read and do, and the most calls it makes; asks no model and writes nothing",
         _settings,
         ("dry-run sleep.yaml",),
     ),

@@ -77,7 +77,6 @@ class Rubric(Scorer):
     """
 
     name = "rubric"
-    asks_judge = True
     checks_gold = False
     needs_gold = False
 

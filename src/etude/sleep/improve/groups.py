@@ -99,14 +99,11 @@ def groups_of(
     return tuple(found), tuple(notes)
 
 
-def opened_chars(config: SleepConfig) -> int:
-    """How many characters the documents have that an agent reads. Raises SkillError: one that is to be improved has
-    no room for a rule, or cannot be written."""
-    documents = documents_of(config.sleep)
-    for live in documents:
+def check_documents(config: SleepConfig) -> None:
+    """Raises SkillError: a document that is to be improved has no room for a rule, or cannot be written."""
+    for live in documents_of(config.sleep):
         if getattr(config.sleep, live.kind):
             _check_usable(live, config)
-    return sum(len(live.opening) for live in documents)
 
 
 def _check_usable(live: LiveDocument, config: SleepConfig) -> None:
