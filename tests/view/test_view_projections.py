@@ -188,7 +188,9 @@ def test_the_cost_of_attempts_that_were_not_metered_is_unknown(finished: Path, t
     run = shutil.copytree(finished, tmp_path / finished.name)
     assert read_cost(run).usd is not None
     lines = (run / "events.jsonl").read_text().splitlines()
-    made = [{**event, "usd": None} if event["kind"] == "attempt_finished" else event for event in map(json.loads, lines)]
+    made = [
+        {**event, "usd": None} if event["kind"] == "attempt_finished" else event for event in map(json.loads, lines)
+    ]
     (run / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in made))
     assert read_cost(run).usd is None
     assert document(run, "/cost")["usd"] is None
