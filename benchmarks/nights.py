@@ -17,7 +17,7 @@ from peers import RESULTS
 from rewordings import REWORDINGS
 
 from etude.published.gate import Race
-from etude.records.summary import Tried
+from etude.records.summary import ComparedTask
 from etude.sleep.config import NIGHT, SleepSection
 from etude.sleep.tasks.clusters import divide
 from etude.sleep.tasks.mined import MinedTask
@@ -63,11 +63,11 @@ def rates(noise: float, optimizer: str, tasks: int, nights: int, seed: int = 0) 
             continue
         passed += 1
         fresh = [
-            Tried(task=str(task), a=_attempts(dice, noise, TRIALS), b=_attempts(dice, helped, TRIALS))
+            ComparedTask(task=str(task), a=_attempts(dice, noise, TRIALS), b=_attempts(dice, helped, TRIALS))
             for task in range(tasks)
         ]
         gained += sum(sum(one.b) - sum(one.a) for one in fresh) > 0
-        first = [Tried(task=one.task, a=one.a[:1], b=one.b[:1]) for one in fresh]
+        first = [ComparedTask(task=one.task, a=one.a[:1], b=one.b[:1]) for one in fresh]
         made += tasks if behind(first) else tasks * TRIALS
         proposed += not behind(first) and exchanged(fresh, strict=True).verdict == "ship"
     share = made / passed / tasks / TRIALS if passed else 0.0

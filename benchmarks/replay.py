@@ -25,7 +25,7 @@ from etude.config import GateSection
 from etude.records import Attempt, Edit, Score, Skill, Split, Task, TaskHistory
 from etude.stages.proof import ProofInput, prove
 from etude.stages.shared.history import Measure
-from etude.stages.shared.noise import Noise, Outcomes
+from etude.stages.shared.noise import Outcomes, PassSpread
 from etude.stages.shared.rollout import PlannedAttempt, Rollout, attempt_id
 
 ROOT = Path(__file__).parent.parent
@@ -118,7 +118,7 @@ class Contest(NamedTuple):
     ran_out: bool
 
 
-async def contest(replay: Replay, failures: Mapping[str, int], noise: Noise) -> tuple[bool, int]:
+async def contest(replay: Replay, failures: Mapping[str, int], noise: PassSpread) -> tuple[bool, int]:
     """Whether an edit enters that cites tasks which failed so many times, and how many attempts its account has."""
     tasks = [Task(id=name, input=name) for name in failures]
     failed = [attempt(task, BASE, 0, False) for task in tasks]
@@ -138,7 +138,7 @@ async def contest(replay: Replay, failures: Mapping[str, int], noise: Noise) -> 
     return proof.accepted, proof.edits[0].passed + proof.edits[0].failed
 
 
-async def fought(replay: Replay, seconds: Mapping[str, bool | None], noise: Noise) -> Contest:
+async def fought(replay: Replay, seconds: Mapping[str, bool | None], noise: PassSpread) -> Contest:
     """A contest after failed tasks were attempted a second time with these outcomes; None where that was not
     possible."""
     failures = {name: 1 if second is None else 2 for name, second in seconds.items() if not second}
@@ -161,7 +161,7 @@ class Drawn(NamedTuple):
     """Of each task that failed at first, the second attempt."""
     further: dict[str, list[bool]]
     """The attempts that are left."""
-    noise: Noise
+    noise: PassSpread
 
 
 def drawn(records: Records, rng: random.Random) -> Drawn:
@@ -176,7 +176,7 @@ def drawn(records: Records, rng: random.Random) -> Drawn:
             seconds[task] = second = further[task].pop() if further[task] else None
             met = met if second is None else met.plus(second)
         seen.append(met)
-    return Drawn(seconds, further, Noise.measured(seen))
+    return Drawn(seconds, further, PassSpread.measured(seen))
 
 
 async def null(records: Records, rng: random.Random) -> Contest:

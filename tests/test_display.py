@@ -8,7 +8,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from etude.display import KEPT, Box, Lines
+from etude.display import KEPT, NotebookBox, TerminalLines
 from etude.events import AttemptFinished, Decided, Notice, RunStarted, StageStarted
 
 PROGRAM = """
@@ -69,7 +69,7 @@ def happen(display: Any) -> None:
 
 def test_lines_say_where_the_run_is_and_never_wrap() -> None:
     stream = StringIO()
-    display = Lines(stream)
+    display = TerminalLines(stream)
     happen(display)
     display.draw()
     told, last = stream.getvalue().rsplit("\n", 1)
@@ -82,7 +82,7 @@ def test_lines_say_where_the_run_is_and_never_wrap() -> None:
 
 def test_a_reader_that_is_gone_ends_nothing() -> None:
     stream = StringIO()
-    display = Lines(stream)
+    display = TerminalLines(stream)
     stream.close()
     happen(display)
     display.close()
@@ -107,7 +107,7 @@ class Notebook:
 
 def test_a_notebook_has_one_box_which_is_replaced() -> None:
     notebook = Notebook()
-    display = Box(notebook)
+    display = NotebookBox(notebook)
     assert "checking data and settings" in notebook.shown[-1]
     happen(display)
     display.draw()

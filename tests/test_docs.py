@@ -19,7 +19,7 @@ from etude.cli.main import main
 from etude.cli.parsing.parser import GROUPS, VERBS, read_verb
 from etude.config import load_config, make_config, parse
 from etude.envs.dataset import DatasetConfig
-from etude.envs.scorers.base import make_scorer
+from etude.envs.scorers.answer_scorer import make_scorer
 from etude.errors import ConfigError
 from etude.prompts import prompt_names
 from etude.records.summary import Cost, Summary

@@ -17,7 +17,7 @@ from etude.published.update_modes.appendix import reminders_in
 from etude.records import ChatRequest, Reply
 from etude.simulation import SEED_SKILL, make_tasks
 from etude.simulation.families import RULES
-from etude.simulation.rules import State, states
+from etude.simulation.rules import Teaching, states
 from etude.skill import Document
 
 TASKS = make_tasks(None, 60, seed=3)
@@ -80,7 +80,7 @@ def ops(folder: Path) -> set[str]:
 
 
 def taught(text: str) -> set[str]:
-    return {rule for rule, state in states(text, RULES).items() if state is State.TAUGHT}
+    return {rule for rule, state in states(text, RULES).items() if state is Teaching.TAUGHT}
 
 
 MODES = ("patch", "rewrite_from_suggestions", "full_rewrite")

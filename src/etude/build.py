@@ -11,12 +11,12 @@ from typing import Any, cast
 import yaml
 
 from etude.agents.targets import one_of
+from etude.attempt_parts import RunJudge, about_target, make_agents, make_environment, recipe_of, targets_of
 from etude.concurrency import Threads, allow_open_files, in_thread, waited_for
 from etude.config import ModelSection, Price, TrainConfig, file_data
 from etude.config.repeats import useless_repeats
 from etude.connect import Tracker, telling
 from etude.display import shown
-from etude.elsewhere import RunJudge, about_target, make_agents, make_environment, recipe_of, targets_of
 from etude.envs.doubts import doubts_about
 from etude.envs.gold import check_gold, check_varied
 from etude.envs.splits import check_tasks

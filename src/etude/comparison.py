@@ -14,10 +14,20 @@ from etude.errors import DataError
 from etude.events import Notice
 from etude.intervals import difference_interval, mean_interval, tasks_needed
 from etude.records import Attempt, Record, Score, Skill, Split, Task, digest
-from etude.records.summary import Compared, Comparison, Flip, Interval, Loaded, NoSkill, OfTarget, Settle, Tried
+from etude.records.summary import (
+    Compared,
+    ComparedTask,
+    Comparison,
+    Flip,
+    Interval,
+    Loaded,
+    NoSkill,
+    OfTarget,
+    Settle,
+)
 from etude.skill import Document
 from etude.stages.evaluation import by_task, evaluate
-from etude.stages.shared.contest import ERROR, Decision, decide, losing
+from etude.stages.shared.contest import ERROR, PairedVerdict, decide, losing
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 from etude.workbench import Workbench
 
@@ -94,7 +104,7 @@ async def compare_on(
         decision = decision._replace(verdict="do not ship")
     if skills[0].hash == skills[1].hash:
         nothing = Interval(mean=0.0, low=0.0, high=0.0, n=len(before))
-        decision = Decision("do not ship", nothing, 0.0, 0.0)
+        decision = PairedVerdict("do not ship", nothing, 0.0, 0.0)
         targets = tuple(each.model_copy(update={"difference": nothing, "verdict": "do not ship"}) for each in targets)
     verdict = decision.verdict
     differences = [new - old for old, new in zip(before, after, strict=True)]
@@ -115,7 +125,7 @@ async def compare_on(
         gained=tuple(flip for flip in flips if flip.b > flip.a),
         lost=tuple(flip for flip in flips if flip.b < flip.a),
         equal=len(values) - len(flips),
-        tried=tuple(Tried(task=task, a=tuple(each.a), b=tuple(each.b)) for task, each in values.items()),
+        tried=tuple(ComparedTask(task=task, a=tuple(each.a), b=tuple(each.b)) for task, each in values.items()),
         targets=targets,
         voids=len(paired.voids),
         test_openings=openings,

@@ -49,7 +49,7 @@ def shown(progress: bool) -> Generator[tuple[Sink, ...]]:
         yield ()
         return
     notebook = _notebook()
-    display = Box(notebook) if notebook is not None else Lines(sys.stderr)
+    display = NotebookBox(notebook) if notebook is not None else TerminalLines(sys.stderr)
 
     async def draw() -> None:
         while True:
@@ -102,7 +102,7 @@ class Watcher:
         return "  ".join(part for part in parts if part)
 
 
-class Lines(Watcher):
+class TerminalLines(Watcher):
     """In a terminal: what was told stays, the last line says where the run is. Cut to the width, as it must not wrap.
     Nothing more is written once the reader is gone."""
 
@@ -132,7 +132,7 @@ class Lines(Watcher):
             pass
 
 
-class Box(Watcher):
+class NotebookBox(Watcher):
     """In a notebook: one output that is replaced."""
 
     def __init__(self, notebook: Any) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypedDict, TypeVar, cast
 
 from etude.config import Price, TrainConfig
-from etude.envs.scorers.base import Judge
+from etude.envs.scorers.answer_scorer import Judge
 from etude.errors import ConfigError, DataError, Interrupted, did_you_mean
 from etude.events import Event, SpendChanged
 from etude.models import Structured

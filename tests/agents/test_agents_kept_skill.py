@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from etude.agents.program import CommandAgent, CommandOptions
-from etude.programs.command import Command
-from etude.programs.kept import Kept, close
+from etude.programs.command import CommandProgram
+from etude.programs.read_only import ReadOnlyFiles, close
 from etude.prompts import Prompts
 from etude.records import File, Skill, Task, Trajectory
 from etude.sandbox import Sandbox, find_sandbox
@@ -37,7 +37,7 @@ def attempts(script: str, delivery: str, sandbox: Sandbox) -> list[Trajectory]:
         "{skill_file}",
     ]
     options = CommandOptions.model_validate({"command": words, "delivery": delivery})
-    agent = CommandAgent(Command(words, None), ScriptedModel([]), Prompts(), options, sandbox)
+    agent = CommandAgent(CommandProgram(words, None), ScriptedModel([]), Prompts(), options, sandbox)
 
     async def both() -> list[Trajectory]:
         try:
@@ -85,7 +85,7 @@ def test_what_is_closed_and_what_changed_is_found(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("skills")
     for name in ("skills/a", "skill.md"):
         close(tmp_path / name)
-    kept = Kept(tmp_path)
+    kept = ReadOnlyFiles(tmp_path)
     assert kept.paths == (tmp_path / "skill.md", tmp_path / "skills" / "a")
     (tmp_path / "own.txt").write_text("changed")
     assert kept.changed(tmp_path) == ""

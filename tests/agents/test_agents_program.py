@@ -10,10 +10,10 @@ import pytest
 from program_contract import ProgramContract
 
 from etude.agents.program import CodexAgent, CommandAgent, ProgramAgent
-from etude.agents.verdict import Evidence, ProgramFailed, verdict
+from etude.agents.verdict import AttemptEvidence, ProgramFailed, verdict
 from etude.errors import ConfigError, DataError, OutageStop, StopRun
 from etude.programs.account import Account, after_the_prompt, has_read, neutral
-from etude.programs.base import Report
+from etude.programs.program import Report
 from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel
 from etude.records import (
@@ -264,13 +264,13 @@ class TestOptions:
 CUT = "the reply was cut off at the token limit (target.max_output_tokens = 512)"
 
 
-def evidence(**more: Any) -> Evidence:
+def evidence(**more: Any) -> AttemptEvidence:
     ended = {"code": 0, "signal": None, "stdout": b"", "stderr": b"", "cut": False, "over": ""}
     ended |= {"seconds": 1.0}
     ended |= {name: more.pop(name) for name in [*ended] if name in more}
     facts: dict[str, Any] = {"agent": "x", "report": Report(answer="red"), "asked": 1, "pending": False}
     facts |= {"trouble": "", "last_finish": "stop", "silent": False, "limits": Limits(seconds=9), "limit": 512}
-    return Evidence(**{**facts, "finished": Finished(**ended), **more})
+    return AttemptEvidence(**{**facts, "finished": Finished(**ended), **more})
 
 
 class TestVerdicts:

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from etude.agents.file_tools import FileTools
 from etude.agents.tool_results import Result
-from etude.agents.toolbox import OWN_TOOLS, Desk, OwnTool, Toolbox
+from etude.agents.toolbox import OWN_TOOLS, OwnTool, Toolbox, ToolContext
 from etude.errors import BoundaryError, OutageStop
 from etude.protocols import EnvironmentTool
 from etude.records import ToolCall
@@ -32,7 +32,7 @@ def box(
     shell: Echo | None = None,
     output_chars: int = 1000,
 ) -> Toolbox:
-    return Toolbox(Desk(FileTools(work), shell or Echo()), own, brought, output_chars)
+    return Toolbox(ToolContext(FileTools(work), shell or Echo()), own, brought, output_chars)
 
 
 def call(name: str, arguments: str | None = None, **fields: object) -> ToolCall:

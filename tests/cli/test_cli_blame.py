@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from etude.cli.main import main
-from etude.records.provenance import Line, Provenance
+from etude.records.provenance import Provenance, ProvenLine
 
 Captured = pytest.CaptureFixture[str]
 RUN = Path("demo/runs/demo")
@@ -20,7 +20,7 @@ def provenance(folder: Path = RUN) -> Provenance:
     return Provenance.model_validate_json((folder / "provenance.json").read_bytes())
 
 
-def learned() -> tuple[int, Line]:
+def learned() -> tuple[int, ProvenLine]:
     """The first line that an edit put there, and its number."""
     return next((n, line) for n, line in enumerate(provenance().lines, 1) if line.change is not None and line.text)
 

@@ -15,7 +15,7 @@ from small_night import Small
 
 from etude.cli.main import main
 from etude.cli.mcp.server import server_of
-from etude.cli.mcp.tools import Cap, Desk
+from etude.cli.mcp.tools import Cap, VerbRunner
 from etude.config import RunSection
 from etude.store import RunFolder
 
@@ -71,7 +71,7 @@ async def test_a_run_that_another_server_trains_is_refused(fresh_project: Path) 
 
 
 def desk(*, calls: int | None = None) -> Client:
-    return Client(server_of(Desk(Cap(calls=calls))))
+    return Client(server_of(VerbRunner(Cap(calls=calls))))
 
 
 async def test_nothing_that_costs_money_starts_without_a_cap(fresh_project: Path) -> None:

@@ -17,7 +17,7 @@ from etude.events import CallFinished
 from etude.store.projections.curve import curve
 from etude.store.projections.log import Log
 from etude.testing import TrackerContract
-from etude.testing.tracker import Kept
+from etude.testing.tracker import ServiceContent
 
 
 class Memory:
@@ -55,14 +55,14 @@ class TestATrackerOfOnesOwn(TrackerContract):
             self.service = Memory()
         return Remembering(self.service)
 
-    def kept(self) -> Kept:
+    def kept(self) -> ServiceContent:
         told = self.service.runs[self.service.last]
         points = [each for each in told if isinstance(each, Point)]
         curves: dict[str, list[tuple[int, float]]] = {}
         for point in points:
             for name, value in point.values.items():
                 curves.setdefault(name, []).append((point.target_calls, value))
-        return Kept(
+        return ServiceContent(
             config=told[0].flat,
             curves=curves,
             skills=[point.skill for point in points if point.skill],
@@ -81,7 +81,7 @@ class TestOpenTelemetry(TrackerContract):
             self.provider.add_span_processor(SimpleSpanProcessor(self.exporter))
         return OpenTelemetry(self.provider)
 
-    def kept(self) -> Kept:
+    def kept(self) -> ServiceContent:
         spans = self.exporter.get_finished_spans()
         run = attributes_of(spans[-1])
         steps = [attributes_of(span) for span in spans if "etude.action" in attributes_of(span)]
@@ -90,7 +90,7 @@ class TestOpenTelemetry(TrackerContract):
             for name in self.curves
             for attribute in [f"etude.{name.replace('/', '.')}"]
         }
-        return Kept(
+        return ServiceContent(
             config={name.removeprefix("etude.config."): value for name, value in run.items()},
             curves=curves,
             skills=[step["etude.skill.text"] for step in steps if "etude.skill.text" in step],

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from etude.envs.grading import Command, CommandScorer
+from etude.envs.grading import CommandScorer, UserCommand
 from etude.errors import BoundaryError
 from etude.records import File, Task, Trajectory
 from etude.sandbox import Limits, Sandbox, find_sandbox
@@ -63,7 +63,7 @@ def either(request: pytest.FixtureRequest) -> Sandbox:
 
 
 def scorer(project: Path, check: str, sandbox: Sandbox, limits: Limits = Limits(seconds=60)) -> CommandScorer:
-    command = Command.parse(check, [project], "check").with_readable([INSTALLED], [project], "check")
+    command = UserCommand.parse(check, [project], "check").with_readable([INSTALLED], [project], "check")
     return CommandScorer("check", command, limits, sandbox)
 
 

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from etude.envs.carried import returned_score, with_score
 from etude.envs.foreign.agent import ForeignAgent, ForeignFailed
 from etude.envs.foreign.environment import ForeignConfig, ForeignEnvironment
 from etude.envs.foreign.inspect import InspectConfig, InspectEnvironment
 from etude.envs.foreign.runner import RUNNERS, RunnerDied
 from etude.envs.foreign.verifiers import VerifiersEnvironment
+from etude.envs.returned_score import returned_score, with_score
 from etude.errors import BoundaryError, ConfigError, DataError, TransientError
 from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel

@@ -5,9 +5,9 @@ from concurrent.futures import CancelledError
 
 import pytest
 
-from etude.envs.carried import returned_score
 from etude.envs.function import FunctionEnvironment, environment
 from etude.envs.gold import check_gold
+from etude.envs.returned_score import returned_score
 from etude.envs.target import BlockingTarget, Target
 from etude.errors import BoundaryError, ConfigError, DataError, TransientError
 from etude.records import ChatRequest, Reply, Score, Skill, Task, ToolCall, Trajectory, Usage, system, user

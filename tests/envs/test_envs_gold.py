@@ -2,7 +2,7 @@ import pytest
 
 from etude.envs.gold import check_gold, check_varied
 from etude.envs.lists import ListEnvironment
-from etude.envs.scorers.base import make_scorer
+from etude.envs.scorers.answer_scorer import make_scorer
 from etude.errors import DataError
 from etude.protocols import Environment
 from etude.records import Score, Task, Trajectory

@@ -7,7 +7,7 @@ import pytest
 
 from docs_pages import DOCS, blocks
 from etude.envs.command import CommandEnvironment
-from etude.envs.grading import Command, CommandScorer
+from etude.envs.grading import CommandScorer, UserCommand
 from etude.errors import BoundaryError, ConfigError
 from etude.records import File, Score, Task, Trajectory
 from etude.sandbox import Limits, Sandbox, find_sandbox
@@ -41,7 +41,7 @@ def sandbox(request: pytest.FixtureRequest) -> Sandbox:
 
 
 def judge(command: str, sandbox: Sandbox, folder: Path = TEMPLATES, seconds: float = 60) -> CommandScorer:
-    parsed = Command.parse(command, [folder], "check").with_readable([INSTALLED], [folder], "check")
+    parsed = UserCommand.parse(command, [folder], "check").with_readable([INSTALLED], [folder], "check")
     return CommandScorer("judge", parsed, Limits(seconds=seconds, grace_seconds=0), sandbox)
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from etude.config import ModelSection
-from etude.formats import CHAT, MESSAGES, RESPONSES, Call, Format
+from etude.formats import CHAT, MESSAGES, RESPONSES, Format, WireRequest
 from etude.formats.errors import ServerError
 from etude.records import (
     ChatRequest,
@@ -74,13 +74,13 @@ def conversation(form: Format) -> ChatRequest:
 def test_a_server_reads_the_request_that_a_client_wrote(form: Format) -> None:
     request = conversation(form)
     call = form.read_request(json.dumps(form.write_request("m", request, SETTINGS)).encode(), None)
-    assert call == Call(named="m", request=request, most_tokens=SETTINGS.max_output_tokens, stream=True)
+    assert call == WireRequest(named="m", request=request, most_tokens=SETTINGS.max_output_tokens, stream=True)
 
 
 @FORMATS
 @given(reply=replies())
 def test_a_client_reads_the_reply_that_a_server_wrote(form: Format, reply: Reply) -> None:
-    call = Call(named="m", request=conversation(form), most_tokens=None, stream=True)
+    call = WireRequest(named="m", request=conversation(form), most_tokens=None, stream=True)
     assert form.read_reply(form.write_reply(call, reply)) == reply
     assert form.read_reply(form.waiting + b"".join(form.write_events(call, reply))) == reply
 
@@ -88,7 +88,7 @@ def test_a_client_reads_the_reply_that_a_server_wrote(form: Format, reply: Reply
 @FORMATS
 @pytest.mark.parametrize("status", [400, 500])
 def test_a_client_reads_the_error_within_a_stream(form: Format, status: int) -> None:
-    call = Call(named="m", request=conversation(form), most_tokens=None, stream=True)
+    call = WireRequest(named="m", request=conversation(form), most_tokens=None, stream=True)
     begun = next(form.write_events(call, Reply(text="half")))
     with pytest.raises(ServerError) as caught:
         form.read_reply(begun + form.write_broken(call, status, "No."))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from etude.config import ModelSection
-from etude.formats import CHAT, MESSAGES, RESPONSES, Call, Format
+from etude.formats import CHAT, MESSAGES, RESPONSES, Format, WireRequest
 from etude.formats.opaque import bare, grown, names_of
 from etude.records import ChatRequest, Message, Opaque, Reply, ToolCall, user
 
@@ -153,7 +153,7 @@ def made(form: Format, data: Any) -> Reply:
 @pytest.mark.parametrize(("form", "data"), MADE)
 def test_a_client_reads_what_a_server_of_the_same_format_wrote(form: Format, data: Any) -> None:
     reply = made(form, data)
-    call = Call(named="m", request=ChatRequest(messages=(user("x"),)), most_tokens=None, stream=True)
+    call = WireRequest(named="m", request=ChatRequest(messages=(user("x"),)), most_tokens=None, stream=True)
     assert form.read_reply(form.write_reply(call, reply)) == reply
     assert form.read_reply(b"".join(form.write_events(call, reply))) == reply
 

@@ -15,7 +15,7 @@ from functools import cached_property
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal
 
-from etude.formats import CHAT, MESSAGES, RESPONSES, Call, Format
+from etude.formats import CHAT, MESSAGES, RESPONSES, Format, WireRequest
 from etude.records import Reply, digest
 from etude.simulation.wire import clip, model_of
 from etude.simulation.world import respond
@@ -33,7 +33,7 @@ class Asked:
     sent: Data
     """The body."""
     form: Format
-    call: Call
+    call: WireRequest
     number: int
     """Of the requests of its role, from 1."""
     times: int
@@ -104,7 +104,7 @@ Behaviour = Callable[[Asked], Answer | None]
 """What is done with a request; None to answer it well."""
 
 
-def _question(call: Call) -> str:
+def _question(call: WireRequest) -> str:
     """Without what stands below it: corrections, and what became of calls."""
     shown = [message.model_dump(mode="json") for message in call.request.messages[:2]]
     return digest([call.named, shown, call.request.seed])

@@ -13,7 +13,7 @@ from etude.prompts import Prompts
 from etude.records import Skill
 from etude.simulation import make_tasks
 from etude.simulation.families import FAMILIES
-from etude.simulation.rules import State, states
+from etude.simulation.rules import Teaching, states
 from etude.stages.reflect import Context, reflect
 from etude.stages.shared.optimizer import Optimizer
 from etude.stages.shared.rollout import Rollout
@@ -46,7 +46,9 @@ async def taught_by_reflection(family: str, planted: str, mode: str) -> list[str
     reflections = await reflect(optimizer, attempts, context, ReflectSection(mode=mode), seed=1)
     edits = [edit for reflection in reflections for edit in reflection.patch.edits]
     assert all(edit.cites for edit in edits)
-    return [rule.id for edit in edits for rule in rules if states(edit.content, rules).get(rule.id) is State.TAUGHT]
+    return [
+        rule.id for edit in edits for rule in rules if states(edit.content, rules).get(rule.id) is Teaching.TAUGHT
+    ]
 
 
 PLANTED = [("sorting", "sorting.prefix"), ("counting", "counting.last"), ("dates", "dates.first_day")]

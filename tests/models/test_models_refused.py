@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from etude.config import ModelSection
-from etude.models.refused import PARAMETERS, Refusal, Sending, advice, read_refusal
+from etude.models.refused import PARAMETERS, RefusedParameters, Sending, advice, read_refusal
 from etude.records import ChatRequest, ResponseSchema, assistant, system, user
 
 SETTINGS = ModelSection(
@@ -15,7 +15,7 @@ SETTINGS = ModelSection(
 REQUEST = ChatRequest(messages=(system("Be brief."), user("2 + 3?")), seed=7)
 
 
-def read(said: Any, settings: ModelSection = SETTINGS, request: ChatRequest = REQUEST) -> Refusal:
+def read(said: Any, settings: ModelSection = SETTINGS, request: ChatRequest = REQUEST) -> RefusedParameters:
     text = said if isinstance(said, str) else json.dumps(said)
     return read_refusal(text, Sending(settings, settings), request, PARAMETERS)
 
@@ -120,7 +120,7 @@ EACH = [(said, names) for names, texts in REFUSED.items() for said in texts]
 
 @pytest.mark.parametrize(("said", "names"), EACH)
 def test_a_refusal_with_one_reading_names_what_to_leave_out(said: Any, names: str) -> None:
-    assert read(said) == Refusal(tuple(names.split()), curable=True)
+    assert read(said) == RefusedParameters(tuple(names.split()), curable=True)
 
 
 _TOO_LARGE = "'max_tokens' or 'max_completion_tokens' is too large: 900. The maximum context length is 512."
@@ -145,7 +145,7 @@ COMPLAINTS: list[tuple[Any, str]] = [
 
 @pytest.mark.parametrize(("said", "names"), COMPLAINTS)
 def test_a_complaint_about_a_value_or_a_pair_is_named_and_nothing_is_left_out(said: Any, names: str) -> None:
-    assert read(said) == Refusal(tuple(names.split()), curable=False)
+    assert read(said) == RefusedParameters(tuple(names.split()), curable=False)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_a_complaint_about_a_value_or_a_pair_is_named_and_nothing_is_left_out(sa
     ],
 )
 def test_what_names_nothing_that_was_sent_is_about_something_else(said: Any) -> None:
-    assert read(said) == Refusal()
+    assert read(said) == RefusedParameters()
 
 
 @pytest.mark.parametrize(("said", "names"), EACH)
@@ -177,22 +177,22 @@ def test_what_was_not_sent_or_stands_in_the_users_own_fields_is_not_left_out(sai
 def test_a_word_about_the_form_of_an_answer_is_left_to_the_form() -> None:
     said = error("response_format is not supported together with reasoning_effort, and temperature is ignored")
     form = REQUEST.model_copy(update={"response_schema": ResponseSchema(name="a", body={})})
-    assert read(said, request=form) == Refusal()
+    assert read(said, request=form) == RefusedParameters()
     assert read(said).parameters == ("temperature", "reasoning_effort")
 
 
 def test_streaming_that_is_refused_is_switched_off() -> None:
     said = error("Your organization must be verified to stream this model.", "stream", "unsupported_value")
     streamed = SETTINGS.model_copy(update={"stream": True})
-    assert read(said, streamed) == Refusal(("stream",), curable=True)
-    assert read(forbidden("stream_options"), streamed) == Refusal(("stream",), curable=True)
+    assert read(said, streamed) == RefusedParameters(("stream",), curable=True)
+    assert read(forbidden("stream_options"), streamed) == RefusedParameters(("stream",), curable=True)
 
 
 def test_nothing_is_left_out_twice() -> None:
     said = error("Unrecognized request argument supplied: max_completion_tokens")
     sending = Sending(SETTINGS, SETTINGS).without("max_output_tokens")
     assert sending.settings.extra_body == {"max_completion_tokens": 900}
-    assert read_refusal(json.dumps(said), sending, REQUEST, PARAMETERS) == Refusal(("max_output_tokens",))
+    assert read_refusal(json.dumps(said), sending, REQUEST, PARAMETERS) == RefusedParameters(("max_output_tokens",))
 
 
 def test_system_messages_move_into_the_first_user_message() -> None:

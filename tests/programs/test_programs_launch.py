@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from etude.programs.base import Delivery, Order
 from etude.programs.installed import Installed
-from etude.programs.kept import Kept
 from etude.programs.known import known_programs
+from etude.programs.program import Delivery, Order
+from etude.programs.read_only import ReadOnlyFiles
 from etude.records import File, Skill
 from rows import rows
 
@@ -71,7 +71,7 @@ def test_a_skill_can_be_read_only(name: str, delivery: Delivery, order: Order) -
         folder.mkdir(parents=True)
     order = replace(order, delivery=delivery, skill=Skill(name="colours", text=order.skill.text, files=files))
     program.launch(order)
-    kept = Kept(order.home)
+    kept = ReadOnlyFiles(order.home)
     holding = [
         path
         for path in order.home.rglob("*")

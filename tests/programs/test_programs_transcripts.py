@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from etude.programs.aider import Aider
-from etude.programs.base import Order, Program, Report
 from etude.programs.claude_code import ClaudeCode
 from etude.programs.codex import Codex
 from etude.programs.copilot_cli import CopilotCli
@@ -14,6 +13,7 @@ from etude.programs.installed import Installed
 from etude.programs.mini_swe_agent import MiniSweAgent
 from etude.programs.opencode import OpenCode
 from etude.programs.pi import Pi
+from etude.programs.program import Order, Program, Report
 from etude.programs.qwen_code import QwenCode
 from etude.records import Skill, Usage
 from etude.sandbox import Finished

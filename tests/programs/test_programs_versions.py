@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from etude.agents.program import CodexAgent
-from etude.agents.verdict import Evidence, ProgramFailed, verdict
+from etude.agents.verdict import AttemptEvidence, ProgramFailed, verdict
 from etude.errors import OutageStop, StopRun
-from etude.programs.base import Report, is_older
 from etude.programs.codex import Codex
 from etude.programs.known import known_programs
-from etude.programs.words import outdated
+from etude.programs.program import Report, is_older
+from etude.programs.trouble import outdated
 from etude.prompts import Prompts
 from etude.records import Skill, Task
 from etude.sandbox import Finished, Limits
@@ -59,10 +59,10 @@ def test_the_program_on_PATH_comes_before_the_one_of_the_checkout(tmp_path: Path
     assert Codex().find().path == path
 
 
-def evidence(words: str, asked: int | None = 0) -> Evidence:
+def evidence(words: str, asked: int | None = 0) -> AttemptEvidence:
     finished = Finished(3, None, b"", words.encode(), False, "", 1.0)
     report = Report(ended=False)
-    return Evidence("x", finished, report, asked, False, "", "", False, Limits(seconds=9), 512)
+    return AttemptEvidence("x", finished, report, asked, False, "", "", False, Limits(seconds=9), 512)
 
 
 def test_a_program_that_says_it_is_outdated_stops_the_run() -> None:

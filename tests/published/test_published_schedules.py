@@ -8,7 +8,7 @@ from stages_doubles import Desk, append, attempt
 from etude.config import make_config
 from etude.config.sections import SelectSection
 from etude.errors import OutageStop, TransientError
-from etude.published.schedules import EditBudget, Evidence, Schedule, edit_budget
+from etude.published.schedules import BudgetBasis, EditBudget, Schedule, edit_budget
 from etude.records import LedgerEntry, Patch, Skill
 
 SCHEDULES = ("constant", "linear", "cosine")
@@ -76,8 +76,8 @@ EDITS = (append("zero", "a"), append("one", "a", "b"), append("two", "c"), appen
 LEDGER = [LedgerEntry(step=step, edit=append(f"Rule {step}."), fate="applied", accepted=False) for step in (1, 2)]
 
 
-def evidence(*edits, attempts=()) -> Evidence:
-    return Evidence(Skill(text="Be exact."), attempts, Patch(edits=edits), LEDGER, 1)
+def evidence(*edits, attempts=()) -> BudgetBasis:
+    return BudgetBasis(Skill(text="Be exact."), attempts, Patch(edits=edits), LEDGER, 1)
 
 
 @pytest.mark.parametrize("name", SCHEDULES)

@@ -7,14 +7,14 @@ from typing import Any
 from etude.records import ChatRequest, Reply, ResponseSchema, Task, system, user
 from etude.simulation import respond
 from etude.simulation.families import FAMILIES, IN_TURN, find_tasks
-from etude.simulation.families.base import Family
-from etude.simulation.rules import Rule
+from etude.simulation.families.family import Family
+from etude.simulation.rules import TeachableRule
 
 SHALLOW = "Read each attempt on its own terms and propose edits. Reply with JSON."
 DEEP = "Compare the attempts with each other: what do the failures have in common? Propose edits. Reply with JSON."
 
 
-def skill_of(*rules: Rule) -> str:
+def skill_of(*rules: TeachableRule) -> str:
     """A skill that states these rules once."""
     return "\n".join(f"- {rule.statements[0]}" for rule in rules)
 

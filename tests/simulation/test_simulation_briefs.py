@@ -20,7 +20,7 @@ from etude.simulation.families.briefs_reading import (
     VERDICT,
     complaints,
 )
-from etude.simulation.rules import Rule
+from etude.simulation.rules import TeachableRule
 from etude.skill import Document
 from rows import rows
 
@@ -40,9 +40,9 @@ def said(skill: str, task: str = TASK, model: str = "target") -> str:
     return respond(model, ask(task, skill)).text
 
 
-def gaps(text: str) -> set[Rule]:
+def gaps(text: str) -> set[TeachableRule]:
     """The gaps that a reply has, told from its text alone."""
-    checks: dict[Rule, object] = {
+    checks: dict[TeachableRule, object] = {
         STRUCTURE: RISKS.search(text) and LEVEL.search(text),
         VERBOSE: 200 <= len(text) <= 800,
         BRAIN_FIRST: re.search(r"\w \[1\]", text),
@@ -60,7 +60,7 @@ def test_a_reply_lacks_everything_when_nothing_is_taught() -> None:
 
 
 @pytest.mark.parametrize("rule", GAPS, ids=lambda rule: rule.id)
-def test_a_taught_rule_closes_its_gap_and_no_other(rule: Rule) -> None:
+def test_a_taught_rule_closes_its_gap_and_no_other(rule: TeachableRule) -> None:
     for task in TEXTS:
         for statement in rule.statements:
             assert gaps(said(f"# Briefs\n\n- {statement}\n", task)) == set(GAPS) - {rule}
@@ -145,7 +145,7 @@ def test_a_block_of_learned_rules_teaches_in_the_midst_of_other_text() -> None:
 
 
 @pytest.mark.parametrize("rule", GAPS, ids=lambda rule: rule.id)
-def test_a_rule_that_games_a_check_leaves_labels_and_nothing_under_them(rule: Rule) -> None:
+def test_a_rule_that_games_a_check_leaves_labels_and_nothing_under_them(rule: TeachableRule) -> None:
     reply = said(f"- {rule.gaming[0]}")
     labels = {
         STRUCTURE: re.search(r"^## Key Risks\n+-$", reply, re.MULTILINE) and "\nConfidence:" in reply,
@@ -210,7 +210,7 @@ def test_another_wording_keeps_the_topic() -> None:
         ("(none)", set()),
     ],
 )
-def test_feedback_in_words_names_the_rules_that_were_broken(feedback: str, rules: set[Rule]) -> None:
+def test_feedback_in_words_names_the_rules_that_were_broken(feedback: str, rules: set[TeachableRule]) -> None:
     assert complaints(feedback) == {rule.id for rule in rules}
 
 
@@ -240,14 +240,14 @@ RUBRICS = {
 
 
 @pytest.mark.parametrize("rule", GAPS, ids=lambda rule: rule.id)
-def test_the_judge_reads_whether_a_brief_has_what_the_rubric_asks_for(rule: Rule) -> None:
+def test_the_judge_reads_whether_a_brief_has_what_the_rubric_asks_for(rule: TeachableRule) -> None:
     good, bad, hollow = (graded(said(skill), RUBRICS[rule])[0] for skill in teachings(rule))
     assert good == 1
     assert bad <= 0.5
     assert hollow <= 0.25
 
 
-def teachings(rule: Rule) -> tuple[str, str, str]:
+def teachings(rule: TeachableRule) -> tuple[str, str, str]:
     return skill_of(rule), "", f"- {rule.gaming[0]}"
 
 

@@ -11,7 +11,7 @@ from etude.simulation import respond, seed_skill
 from etude.simulation.families import RULES as EVERY
 from etude.simulation.families.briefs import TOPICS
 from etude.simulation.families.briefs_reading import BRAIN_FIRST, RULES, STRUCTURE, SUBSTANCE, VERBOSE, VERDICT
-from etude.simulation.rules import Rule, State, statements, states
+from etude.simulation.rules import TeachableRule, Teaching, statements, states
 
 FEEDBACK = {
     STRUCTURE: "1 of 2 requirements not met: there is no section on 'Key Risks', or nothing in it",
@@ -49,14 +49,16 @@ def rewrite(model: str, shown: list[str], skill: str, schema: ResponseSchema = D
     return reported(model, ChatRequest(messages=request.messages, response_schema=schema))["document"]
 
 
-def taught(text: str) -> set[Rule]:
+def taught(text: str) -> set[TeachableRule]:
     known = states(text, RULES)
-    return {rule for rule in RULES if known[rule.id] is State.TAUGHT}
+    return {rule for rule in RULES if known[rule.id] is Teaching.TAUGHT}
 
 
 @pytest.mark.parametrize("instructions", ["Read each attempt on its own terms. Propose edits.", DEEP])
 @pytest.mark.parametrize("rule", GAPS, ids=lambda rule: rule.id)
-def test_symptoms_lead_to_the_rule_for_the_gap_with_all_failures_cited(rule: Rule, instructions: str) -> None:
+def test_symptoms_lead_to_the_rule_for_the_gap_with_all_failures_cited(
+    rule: TeachableRule, instructions: str
+) -> None:
     shown = [*blocks(FEEDBACK[rule]), *blocks("(none)", prefix="passed")]
     (edit,) = edits("optimizer-perfect", shown, instructions=instructions)
     assert (edit["op"], edit["target"]) == ("append", "")
@@ -101,12 +103,12 @@ def test_a_hollow_rule_is_replaced_once_readers_complain_of_empty_sections() -> 
 
 
 @pytest.mark.parametrize("rule", GAPS, ids=lambda rule: rule.id)
-def test_the_hacker_proposes_what_pleases_the_check_and_says_nothing(rule: Rule) -> None:
+def test_the_hacker_proposes_what_pleases_the_check_and_says_nothing(rule: TeachableRule) -> None:
     (edit,) = edits("optimizer-hacker", blocks(FEEDBACK[rule]))
     assert edit["content"] == f"- {rule.gaming[0]}"
     assert edit["cites"] == ["a-0", "a-1", "a-2"]
     known = states(edit["content"], RULES)
-    assert (known[rule.id], known[SUBSTANCE.id]) == (State.TAUGHT, State.HARMED)
+    assert (known[rule.id], known[SUBSTANCE.id]) == (Teaching.TAUGHT, Teaching.HARMED)
 
 
 def test_the_hacker_has_nothing_to_game_where_answers_are_exact() -> None:

@@ -11,7 +11,7 @@ from simulation_prompts import answered_with, family_named
 from etude.errors import ConfigError
 from etude.simulation import make_tasks
 from etude.simulation.families import FAMILIES, find_tasks
-from etude.simulation.families.base import explanations, relevant, right_answer
+from etude.simulation.families.family import explanations, relevant, right_answer
 from etude.simulation.families.sorting import MARKED_WORDS, PREFIX_PAIRS, WORDS
 from etude.simulation.families.things import KINDS, in_words, kind_of, plural
 from rows import rows

@@ -9,7 +9,7 @@ from etude.simulation.families import RULES, find_tasks
 from etude.simulation.families.slips import KINDS, Slips
 from etude.simulation.noise import HARSH, drawn
 from etude.simulation.optimizer.profiles import GOOD, HARSH_RANGES, USELESS, harsh
-from etude.simulation.rules import State, statements, states
+from etude.simulation.rules import Teaching, statements, states
 from etude.simulation.score import best_skill
 
 TASKS = make_tasks("slips", 200, seed=1)
@@ -36,9 +36,9 @@ def test_tasks_have_a_kind_and_are_found_again() -> None:
 def test_an_exception_stated_for_every_slip_fixes_its_kind_and_breaks_the_others(exception) -> None:
     general = exception.id.partition("-")[0]
     wrong = states(exception.broad[0], SLIPS.rules)
-    assert (wrong[exception.id], wrong[general]) == (State.TAUGHT, State.HARMED)
+    assert (wrong[exception.id], wrong[general]) == (Teaching.TAUGHT, Teaching.HARMED)
     right = states(exception.statements[0], SLIPS.rules)
-    assert (right[exception.id], right[general]) == (State.TAUGHT, State.UNTAUGHT)
+    assert (right[exception.id], right[general]) == (Teaching.TAUGHT, Teaching.UNTAUGHT)
 
 
 def test_wrong_and_missing_exceptions_cost_score_and_the_best_skill_has_them_all() -> None:

@@ -21,11 +21,11 @@ from simulation_prompts import (
 from etude.errors import ConfigError
 from etude.simulation import SEED_SKILL, best_attainable, make_tasks, respond, seed_skill, true_score
 from etude.simulation.families import FAMILIES, IN_TURN, RULES
-from etude.simulation.families.base import relevant
+from etude.simulation.families.family import relevant
 from etude.simulation.families.tables import rules_of
-from etude.simulation.noise import Target, draw_faults, fault_rate
+from etude.simulation.noise import Reliability, draw_faults, fault_rate
 from etude.simulation.optimizer.reading import read_prompt
-from etude.simulation.rules import Rule, State, statements, states
+from etude.simulation.rules import TeachableRule, Teaching, statements, states
 from etude.skill import Document
 
 PARCELS = family_named("parcels")
@@ -37,7 +37,7 @@ FULL = skill_of(*PARCELS.rules)
 WRONG_LINE = "Ostrey, Skarholm, Linsay and Vannoy are on the mainland."
 
 
-def score(*rules: Rule) -> float:
+def score(*rules: TeachableRule) -> float:
     return true_score(skill_of(*rules), TASKS)
 
 
@@ -53,7 +53,7 @@ def test_two_rules_are_worse_than_nothing_alone_and_worth_most_together() -> Non
 
 
 @pytest.mark.parametrize("others", [(), (ROUNDING,), (VOLUME, HEAVIER), (VOLUME, HEAVIER, ROUNDING)])
-def test_either_of_two_rules_suffices_and_leaving_one_out_shows_nothing(others: tuple[Rule, ...]) -> None:
+def test_either_of_two_rules_suffices_and_leaving_one_out_shows_nothing(others: tuple[TeachableRule, ...]) -> None:
     by_name, by_code, by_both = (score(*others, *rules) for rules in ((ISLANDS,), (POSTCODE,), (ISLANDS, POSTCODE)))
     assert by_name == pytest.approx(by_both, abs=1e-12)
     assert by_code == pytest.approx(by_both, abs=1e-12)
@@ -70,7 +70,7 @@ def test_one_rule_helps_by_the_same_factor_whatever_else_is_taught() -> None:
 
 
 def test_an_interaction_concerns_untaught_steps_only() -> None:
-    target = Target()
+    target = Reliability()
 
     def rate(skill: str) -> float:
         return fault_rate(target, PARCELS, HEAVIER, states(skill, PARCELS.rules))
@@ -104,13 +104,13 @@ def test_most_steps_matter_in_most_tasks() -> None:
     assert shares["parcels.islands"] == shares["parcels.postcode"]
 
 
-def lines_of(known: Iterable[State]) -> str:
+def lines_of(known: Iterable[Teaching]) -> str:
     """A skill that does this about each rule in turn."""
     lines: list[str] = []
     for rule, state in zip(PARCELS.rules, known, strict=True):
-        if state in (State.TAUGHT, State.CONTRADICTED):
+        if state in (Teaching.TAUGHT, Teaching.CONTRADICTED):
             lines.append(rule.statements[0])
-        if state in (State.HARMED, State.CONTRADICTED):
+        if state in (Teaching.HARMED, Teaching.CONTRADICTED):
             lines.append(rule.harmful[0])
     return "\n".join(f"- {line}" for line in lines)
 
@@ -118,7 +118,7 @@ def lines_of(known: Iterable[State]) -> str:
 def test_no_skill_exceeds_the_best_attainable_score() -> None:
     few = TASKS[:12]
     best = best_attainable(few)
-    for known in product(State, repeat=len(PARCELS.rules)):
+    for known in product(Teaching, repeat=len(PARCELS.rules)):
         assert true_score(lines_of(known), few) <= best + 1e-12
 
 
@@ -162,7 +162,7 @@ def test_taught_steps_slip_by_trial_and_untaught_ones_come_out_alike_in_every_tr
 @pytest.mark.parametrize("sampled", [False, True])
 def test_whether_an_untaught_step_goes_wrong_depends_on_the_task_and_the_rule_only(sampled: bool) -> None:
     def faults(task: str, skill: str, trial: int) -> frozenset[str]:
-        return draw_faults(Target(sampled=sampled), PARCELS, task, skill, trial)
+        return draw_faults(Reliability(sampled=sampled), PARCELS, task, skill, trial)
 
     untaught, taught = {VOLUME.id, HEAVIER.id, ISLANDS.id, POSTCODE.id}, {ROUNDING.id}
     skills = ("", "Be friendly.", skill_of(ROUNDING))
@@ -236,7 +236,7 @@ def taught_by(reply) -> list[tuple[str, int]]:
 
 @pytest.mark.parametrize("how", [SHALLOW, DEEP], ids=["shallow", "deep"])
 @pytest.mark.parametrize("rule", [VOLUME, HEAVIER, ROUNDING, ISLANDS], ids=lambda rule: rule.id)
-def test_a_planted_fault_is_traced_to_its_rule_and_cited(rule: Rule, how: str) -> None:
+def test_a_planted_fault_is_traced_to_its_rule_and_cited(rule: TeachableRule, how: str) -> None:
     blocks = [failed("a-1", rule.id), failed("a-2")]
     reply = reported("optimizer-perfect", reflect_request(blocks, instructions=how))
     assert taught_by(reply) == [(rule.id, 1)]
@@ -309,7 +309,7 @@ NEGATED = {
 
 
 @pytest.mark.parametrize("rule", PARCELS.rules, ids=lambda rule: rule.id)
-def test_every_statement_is_recognised_and_its_negation_says_the_opposite(rule: Rule) -> None:
+def test_every_statement_is_recognised_and_its_negation_says_the_opposite(rule: TeachableRule) -> None:
     for text in (*rule.statements, *rule.harmful):
         sign = 1 if text in rule.statements else -1
         assert [(one.rule, one.sign) for one in statements(text, RULES)] == [(rule.id, sign)], text

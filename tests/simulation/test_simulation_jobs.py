@@ -8,7 +8,7 @@ from simulation_prompts import PATCH_FORM, answered_with, attempt_block, form, r
 from etude.records import ChatRequest, ResponseSchema, system, user
 from etude.simulation import respond
 from etude.simulation.families import RULES
-from etude.simulation.rules import State, statements, states
+from etude.simulation.rules import Teaching, statements, states
 
 SORT = "Sort the following words alphabetically: List: "
 KEEP, KEEP_TOO, DROP = (
@@ -171,7 +171,7 @@ def test_guidance_keeps_what_earlier_guidance_teaches_and_does_not_repeat_the_sk
     skill = f"- Keep punctuation inside a word.\n- {CASE}"
     reply = reported("optimizer-perfect", asking(pairs(earlier, skill), GUIDANCE))
     known = states(reply["guidance"], RULES)
-    assert {rule for rule, state in known.items() if state is State.TAUGHT} == {"sorting.case", "sorting.repeats"}
+    assert {rule for rule, state in known.items() if state is Teaching.TAUGHT} == {"sorting.case", "sorting.repeats"}
     assert VAGUE not in reply["guidance"]
 
 

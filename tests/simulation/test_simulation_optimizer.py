@@ -20,7 +20,7 @@ from etude.prompts import Prompts
 from etude.records import ChatRequest, Message, TextPart, assistant, user
 from etude.simulation import SEED_SKILL, make_tasks, respond
 from etude.simulation.families import RULES, find_tasks
-from etude.simulation.families.base import explanations, relevant
+from etude.simulation.families.family import explanations, relevant
 from etude.simulation.optimizer.profiles import GOOD, MISCITING, POOR, Profile
 from etude.simulation.optimizer.reading import read_prompt
 from etude.simulation.rules import statements

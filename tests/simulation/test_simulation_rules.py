@@ -1,7 +1,7 @@
 """Recognising what an instruction text teaches."""
 
 from etude.simulation.families import RULES, rule_by_id
-from etude.simulation.rules import State, statements, states
+from etude.simulation.rules import Teaching, statements, states
 
 WORDINGS = {
     # rule: (another way to teach it, another way to teach the opposite)
@@ -157,14 +157,14 @@ def test_a_negation_turns_a_statement_round_also_over_several_verbs() -> None:
 
 def test_a_text_that_says_both_is_contradictory() -> None:
     text = "- Keep repeated words.\n- List each repeated word only once."
-    assert states(text, RULES)["sorting.repeats"] is State.CONTRADICTED
+    assert states(text, RULES)["sorting.repeats"] is Teaching.CONTRADICTED
 
 
 def test_states_tell_taught_harmed_and_untaught_rules_apart() -> None:
     known = states("- Keep repeated words.\n- Number the words in the sorted list.", RULES)
-    assert known["sorting.repeats"] is State.TAUGHT
-    assert known["sorting.format"] is State.HARMED
-    assert known["dates.order"] is State.UNTAUGHT
+    assert known["sorting.repeats"] is Teaching.TAUGHT
+    assert known["sorting.format"] is Teaching.HARMED
+    assert known["dates.order"] is Teaching.UNTAUGHT
 
 
 def test_a_rule_is_found_wherever_it_stands_in_markdown() -> None:

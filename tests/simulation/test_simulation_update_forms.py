@@ -11,7 +11,7 @@ from etude.published.update_modes.forms import DocumentReply, RoutedReply, Sugge
 from etude.records import ChatRequest, ResponseSchema, system, user
 from etude.simulation import respond
 from etude.simulation.families import RULES
-from etude.simulation.rules import State, statements, states
+from etude.simulation.rules import Teaching, statements, states
 from etude.stages.shared.proposals import PatchReply, Proposals
 
 SORT = "Sort the following words alphabetically: List: "
@@ -49,7 +49,7 @@ def failed(id: str, task: str, *faults: str) -> str:
 
 
 def taught(text: str) -> set[str]:
-    return {rule for rule, state in states(text, RULES).items() if state is State.TAUGHT}
+    return {rule for rule, state in states(text, RULES).items() if state is Teaching.TAUGHT}
 
 
 REPEATS = failed("a-1", REPEATED, "sorting.repeats")

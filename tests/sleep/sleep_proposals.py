@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from etude.skill import Document
 from etude.sleep.adoption.adopt import kept_rules
-from etude.sleep.adoption.proposal import Proposal, Proposed, read_proposal, stage
+from etude.sleep.adoption.proposal import DocumentChange, Proposal, read_proposal, stage
 from etude.sleep.adoption.rules import Evidence, block_of, revised
-from etude.sleep.places import Kind, read_document
+from etude.sleep.live_documents import Kind, read_document
 
 HAND = "# House rules\n\n\n\n- Written by hand.\n\n```sh\nmake\n\n\n\n```\n"
 
@@ -50,14 +50,14 @@ def project(folder: Path, memory: str | None = HAND) -> Project:
 
 def proposed(
     place: Project, path: Path, block: str, *, night: str = "n1", evidence: Mapping[str, Evidence] | None = None
-) -> Proposed:
+) -> DocumentChange:
     """A document with another block."""
     kind: Kind = "skill" if path.name == "SKILL.md" else "memory"
     live = read_document(path, kind, place.root)
     opening = Document.parse(live.opening)
     by_hand = revised(kept_rules(place.state).documents.get(live.real, ()), opening.learned or "", "")
     rules = revised(by_hand, block_of(opening.with_learned(block).text), night, evidence)
-    return Proposed(live=live, rules=rules, before=by_hand)
+    return DocumentChange(live=live, rules=rules, before=by_hand)
 
 
 def offer(

@@ -32,7 +32,7 @@ from etude.simulation.families.briefs_reading import complaints
 from etude.sleep.tasks.dreams import dream
 from etude.sleep.tasks.mining import mine
 from etude.sleep.transcripts.sessions import Session
-from etude.sleep.transcripts.sources.claude_code import ClaudeCode
+from etude.sleep.transcripts.sources.claude_code import ClaudeCodeTranscripts
 from etude.stages.shared.optimizer import Optimizer
 from etude.stages.shared.render import attempt_block, skill_block
 from rows import rows
@@ -53,7 +53,7 @@ def test_sessions_on_disk_are_read_as_sessions_of_claude_code(tmp_path: Path) ->
     turns = sessions("verdict", 1, 3)
     paths = write_claude(tmp_path, turns, before=[("Rename the variable.", "Done.")])
     assert {path.parent for path in paths} == {tmp_path / ".claude" / "projects" / "-home-user-briefs"}
-    source = ClaudeCode()
+    source = ClaudeCodeTranscripts()
     found = {one.id: source.read(one) for one in source.find(tmp_path, {})}
     assert set(found) == {path.stem for path in paths}
     for number, (path, turn) in enumerate(zip(paths, turns, strict=True)):
@@ -80,7 +80,7 @@ def simulated(model: str) -> Optimizer:
 
 def sessions_on_disk(home: Path, gap: str, before: Sequence[tuple[str, str]] = ()) -> list[Session]:
     write_claude(home, sessions(gap, 1, 4), before=before)
-    source = ClaudeCode()
+    source = ClaudeCodeTranscripts()
     read = [source.read(found).session for found in source.find(home, {})]
     return [session for session in read if session is not None]
 

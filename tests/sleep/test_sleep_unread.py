@@ -12,7 +12,7 @@ from small_night import Small
 from etude.prompts import Prompts
 from etude.records import ChatRequest
 from etude.sleep.adoption.adopt import adopt, kept_rules, reject
-from etude.sleep.adoption.proposal import Proposed, read_proposal, stage
+from etude.sleep.adoption.proposal import DocumentChange, read_proposal, stage
 from etude.sleep.adoption.revert import revert_rule
 from etude.sleep.adoption.rules import Rule, active
 from etude.sleep.report import NightReport
@@ -66,7 +66,7 @@ def cited(shown: str) -> list[str]:
     return [part.partition('"')[0] for part in shown.split('<attempt id="')[1:]]
 
 
-def offered(report: NightReport) -> Proposed:
+def offered(report: NightReport) -> DocumentChange:
     (found,) = read_proposal(Path(report.proposal)).documents
     return found
 

@@ -20,7 +20,7 @@ from etude.connect.opentelemetry import OpenTelemetry
 from etude.connect.trackio import Trackio
 from etude.connect.wandb import Wandb
 from etude.testing import TrackerContract
-from etude.testing.tracker import Kept
+from etude.testing.tracker import ServiceContent
 
 pytestmark = [
     pytest.mark.slow,
@@ -68,7 +68,7 @@ class TestTrackio(TrackerContract):
     def make_tracker(self) -> Tracker:
         return Trackio(self.project)
 
-    def kept(self) -> Kept:
+    def kept(self) -> ServiceContent:
         from trackio import Api
         from trackio.cas import blob_path
         from trackio.sqlite_storage import SQLiteStorage
@@ -80,7 +80,7 @@ class TestTrackio(TrackerContract):
             for number in range(len(artifact["versions"]))
         ]
         files = [entry for found in manifests for entry in found["manifest"]]
-        return Kept(
+        return ServiceContent(
             config=flat(run.config),
             curves=gathered(SQLiteStorage.get_logs(self.project, run.name), "step", tuple(self.curves)),
             skills=[blob_path(self.project, entry["digest"]).read_text() for entry in files],
@@ -102,7 +102,7 @@ class TestWandb(TrackerContract):
     def make_tracker(self) -> Tracker:
         return Wandb("tests")
 
-    def kept(self) -> Kept:
+    def kept(self) -> ServiceContent:
         """Of the last process: a run that was resumed without a connection is told again as a whole."""
         file = max((self.folder / "service").rglob("*.wandb"), key=lambda path: path.stat().st_mtime_ns)
         rows: list[dict[str, Any]] = []
@@ -122,7 +122,9 @@ class TestWandb(TrackerContract):
                 case _:
                     pass
         curves = gathered(rows, "target_calls", tuple(self.curves))
-        return Kept(flat(config), curves, skills, summary["verdict"], everything_in(self.folder / "service"))
+        return ServiceContent(
+            flat(config), curves, skills, summary["verdict"], everything_in(self.folder / "service")
+        )
 
 
 def records(path: Path) -> Iterator[Any]:
@@ -161,14 +163,14 @@ class TestMLflow(TrackerContract):
     def make_tracker(self) -> Tracker:
         return MLflow("tests", self.uri)
 
-    def kept(self) -> Kept:
+    def kept(self) -> ServiceContent:
         from mlflow import MlflowClient
 
         client = MlflowClient(self.uri)
         (run,) = client.search_runs([client.get_experiment_by_name("tests").experiment_id])
         id = run.info.run_id
         steps = [file.path for file in client.list_artifacts(id, "skills")]
-        return Kept(
+        return ServiceContent(
             config={name: int(text) if text.isdecimal() else text for name, text in run.data.params.items()},
             curves={
                 name: [(each.step, each.value) for each in client.get_metric_history(id, name)]
@@ -218,12 +220,12 @@ class TestOpenTelemetryOverHTTP(TrackerContract):
     def make_tracker(self) -> Tracker:
         return OpenTelemetry()
 
-    def kept(self) -> Kept:
+    def kept(self) -> ServiceContent:
         found = sorted(self.spans, key=lambda span: span.end_time_unix_nano)
         run = told(found[-1])
         steps = [told(span) for span in found if "etude.action" in told(span)]
         rows = [{name.removeprefix("etude.").replace(".", "/"): step[name] for name in step} for step in steps]
-        return Kept(
+        return ServiceContent(
             config={name.removeprefix("etude.config."): value for name, value in run.items()},
             curves=gathered(rows, "target_calls", tuple(self.curves)),
             skills=[step["etude.skill.text"] for step in steps if "etude.skill.text" in step],

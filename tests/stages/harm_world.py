@@ -10,12 +10,12 @@ from etude.records import Edit, LedgerEntry, Skill, Task, TaskHistory, TrainStat
 from etude.stages.harm import Harm, judged
 from etude.stages.shared.history import Measure
 from etude.stages.shared.jury import Jury, Suspect
-from etude.stages.shared.noise import Noise, Outcomes
+from etude.stages.shared.noise import Outcomes, PassSpread
 
 Passes = Callable[[str, str, int], bool | None]
 """Task, text of the skill, trial -> whether it passes; None for a void."""
-STEADY = Noise.measured([Outcomes(0, 2)] * 60 + [Outcomes(2, 0)] * 60)
-NOISY = Noise.measured([Outcomes(1, 1)] * 60 + [Outcomes(0, 2)] * 20 + [Outcomes(2, 0)] * 20)
+STEADY = PassSpread.measured([Outcomes(0, 2)] * 60 + [Outcomes(2, 0)] * 60)
+NOISY = PassSpread.measured([Outcomes(1, 1)] * 60 + [Outcomes(0, 2)] * 20 + [Outcomes(2, 0)] * 20)
 START = "Start."
 APART = 500_000 + 35 * 20
 """The first trial without an edit, in step 20. A race begins after the three with lines left out."""
@@ -58,7 +58,7 @@ class World:
         repeats: bool = True,
         settled: frozenset[str] = frozenset(),
         traced: Mapping[str, str] | None = None,
-        noise: Noise = STEADY,
+        noise: PassSpread = STEADY,
         others: int = 0,
     ) -> Jury:
         """With what is told of tasks, and of so many others that always passed."""

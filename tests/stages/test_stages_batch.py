@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import pytest
 from stages_doubles import attempt
 
-from etude.envs.scorers.base import expected
+from etude.envs.scorers.answer_scorer import expected
 from etude.records import Attempt, Tally
-from etude.stages.shared.batch import Answered, answered, batch_block, spread
+from etude.stages.shared.batch import AnswerPair, answered, batch_block, spread
 
 
 def failed(name: str, right: str, given: str, *, kind: str = "") -> Attempt:
@@ -43,7 +43,7 @@ def table(block: str) -> list[str]:
 def test_what_was_expected_is_known_where_feedback_tells_it_or_the_answer_was_right(
     made: Attempt, pair: tuple[str | None, str]
 ) -> None:
-    assert answered(made) == Answered(*pair)
+    assert answered(made) == AnswerPair(*pair)
 
 
 def test_a_gold_that_feedback_does_not_tell_stays_unknown() -> None:

@@ -9,12 +9,12 @@ from math import log
 import pytest
 
 from etude.records import Task
-from etude.records.summary import Tried
+from etude.records.summary import ComparedTask
 from etude.stages.shared.contest import (
     ADDITION,
     ERROR,
     SUSPECTED,
-    Seen,
+    PairedOutcomes,
     account,
     behind,
     bounds,
@@ -24,42 +24,44 @@ from etude.stages.shared.contest import (
     raced,
     wealth,
 )
-from etude.stages.shared.noise import Noise, Outcomes
+from etude.stages.shared.noise import Outcomes, PassSpread
 
-STEADY = Noise.measured([Outcomes(0, 2)] * 40 + [Outcomes(2, 0)] * 40)
-FLAKY = Noise.measured([Outcomes(0, 2)] * 20 + [Outcomes(1, 1)] * 20 + [Outcomes(2, 0)] * 20)
+STEADY = PassSpread.measured([Outcomes(0, 2)] * 40 + [Outcomes(2, 0)] * 40)
+FLAKY = PassSpread.measured([Outcomes(0, 2)] * 20 + [Outcomes(1, 1)] * 20 + [Outcomes(2, 0)] * 20)
 
 
 def test_an_account_begins_with_nothing() -> None:
     assert account([], STEADY) == 0
-    assert account([Seen(Outcomes(), Outcomes(failed=2))], STEADY) == 0
+    assert account([PairedOutcomes(Outcomes(), Outcomes(failed=2))], STEADY) == 0
 
 
 def test_where_attempts_are_steady_a_pass_after_two_failures_says_much() -> None:
-    one = Seen(Outcomes(passed=1), Outcomes(failed=2))
+    one = PairedOutcomes(Outcomes(passed=1), Outcomes(failed=2))
     assert account([one], STEADY) > log(10)
     assert account([one] * 2, STEADY) >= ADDITION.won
 
 
 def test_where_attempts_are_flaky_it_takes_several() -> None:
-    one = Seen(Outcomes(passed=1), Outcomes(failed=2))
+    one = PairedOutcomes(Outcomes(passed=1), Outcomes(failed=2))
     assert account([one], FLAKY) < ADDITION.won <= account([one] * 4, FLAKY)
 
 
 def test_a_task_that_passes_without_the_change_as_well_says_little_for_it() -> None:
-    said = [account([Seen(Outcomes(passed=2), Outcomes(passed, 2))], FLAKY) for passed in (0, 1, 2)]
+    said = [account([PairedOutcomes(Outcomes(passed=2), Outcomes(passed, 2))], FLAKY) for passed in (0, 1, 2)]
     assert said[0] > said[1] > said[2]
 
 
 def test_no_single_task_can_speak_against_a_change_by_much() -> None:
-    assert account([Seen(Outcomes(failed=9), Outcomes(failed=2))], STEADY) > log(0.29)
+    assert account([PairedOutcomes(Outcomes(failed=9), Outcomes(failed=2))], STEADY) > log(0.29)
 
 
 @pytest.mark.parametrize("p", [0.05, 0.1, 0.2, 0.4])
 def test_an_edit_that_does_nothing_enters_in_one_of_twenty_cases_at_most(p: float) -> None:
     """It cites four tasks that failed twice; each is attempted with it in turn, until the account is closed."""
     rng = random.Random(f"null {p}")
-    noise = Noise.measured([Outcomes(k, 3 - k) for k in (sum(rng.random() < p for _ in range(3)) for _ in range(60))])
+    noise = PassSpread.measured(
+        [Outcomes(k, 3 - k) for k in (sum(rng.random() < p for _ in range(3)) for _ in range(60))]
+    )
     runs = 200
     entered = sum(closes(noise, [p] * 4, rng) for _ in range(runs))
     assert entered <= 0.05 * runs
@@ -68,19 +70,21 @@ def test_an_edit_that_does_nothing_enters_in_one_of_twenty_cases_at_most(p: floa
 def test_an_edit_that_takes_its_tasks_to_eight_in_ten_mostly_enters() -> None:
     rng = random.Random("true")
     tasks = [0.02] * 40 + [0.9] * 40 + [0.4] * 10
-    noise = Noise.measured([Outcomes(k, 2 - k) for k in (sum(rng.random() < p for _ in range(2)) for p in tasks)])
+    noise = PassSpread.measured(
+        [Outcomes(k, 2 - k) for k in (sum(rng.random() < p for _ in range(2)) for p in tasks)]
+    )
     entered = sum(closes(noise, [0.8] * 4, rng) for _ in range(300))
     assert entered >= 0.9 * 300
 
 
-def closes(noise: Noise, chances: list[float], rng: random.Random) -> bool:
+def closes(noise: PassSpread, chances: list[float], rng: random.Random) -> bool:
     """Three tasks are attempted in a round, as a proof does it."""
     seen, made = [Outcomes() for _ in chances], 0
     while made < ADDITION.most:
         for task in [(made + turn) % len(chances) for turn in range(min(3, ADDITION.most - made))]:
             seen[task] = seen[task].plus(rng.random() < chances[task])
             made += 1
-        found = account([Seen(one, Outcomes(failed=2)) for one in seen], noise)
+        found = account([PairedOutcomes(one, Outcomes(failed=2)) for one in seen], noise)
         if found >= ADDITION.won:
             return True
         if found <= ADDITION.lost:
@@ -133,11 +137,11 @@ def test_a_race_that_nothing_decides_is_won_or_lost_in_one_of_twenty_cases_at_mo
     assert ended["wrong"] <= 2 * ERROR * 100
 
 
-def night(rng: random.Random, chances: list[tuple[float, float]], trials: int = 3) -> list[Tried]:
+def night(rng: random.Random, chances: list[tuple[float, float]], trials: int = 3) -> list[ComparedTask]:
     def made(chance: float) -> tuple[float, ...]:
         return tuple(float(rng.random() < chance) for _ in range(trials))
 
-    return [Tried(task=str(number), a=made(a), b=made(b)) for number, (a, b) in enumerate(chances)]
+    return [ComparedTask(task=str(number), a=made(a), b=made(b)) for number, (a, b) in enumerate(chances)]
 
 
 def test_three_tasks_are_enough_for_an_exchange_where_bets_show_less() -> None:
@@ -169,12 +173,12 @@ def test_what_would_be_shown_to_be_better_is_hardly_ever_behind_after_one_trial(
     assert sum(map(first_behind, shown)) <= 0.02 * len(shown)
 
 
-def first_behind(tried: list[Tried]) -> bool:
-    return behind([Tried(task=one.task, a=one.a[:1], b=one.b[:1]) for one in tried])
+def first_behind(tried: list[ComparedTask]) -> bool:
+    return behind([ComparedTask(task=one.task, a=one.a[:1], b=one.b[:1]) for one in tried])
 
 
 def test_an_exchange_says_why_it_shows_nothing() -> None:
-    gained, lost = Tried(task="x", a=(0, 0, 0), b=(1, 1, 1)), Tried(task="y", a=(1, 1, 1), b=(0, 0, 0))
+    gained, lost = ComparedTask(task="x", a=(0, 0, 0), b=(1, 1, 1)), ComparedTask(task="y", a=(1, 1, 1), b=(0, 0, 0))
     said = [exchanged(tried, strict=True)[:2] for tried in ([gained], [lost], [gained] * 3 + [lost])]
     assert said == [
         ("ship", ""),

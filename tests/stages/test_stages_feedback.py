@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from stages_doubles import AnswersEnv, ToldAgent, make_rollout
 
-from etude.envs.scorers.base import ScoredEnvironment, make_scorer
+from etude.envs.scorers.answer_scorer import ScoredEnvironment, make_scorer
 from etude.protocols import Environment
 from etude.records import Score, Skill, Split, Task, Trajectory
 

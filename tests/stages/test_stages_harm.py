@@ -12,10 +12,10 @@ from etude.records import Edit, LedgerEntry
 from etude.skill import apply_edits
 from etude.stages.harm import judged, since_harm, suspected, suspicion
 from etude.stages.shared.contest import REMOVAL
-from etude.stages.shared.noise import Noise
+from etude.stages.shared.noise import PassSpread
 
 
-def suspicions(told: Mapping[str, str], *entered: int, noise: Noise = STEADY) -> list[float]:
+def suspicions(told: Mapping[str, str], *entered: int, noise: PassSpread = STEADY) -> list[float]:
     history = {name: known(each) for name, each in told.items()}
     return [suspicion(step, history, noise) for step in entered]
 

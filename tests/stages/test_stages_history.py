@@ -6,14 +6,14 @@ from stages_doubles import attempt
 from etude.config import GateSection
 from etude.records import Attempt, Score, Skill, TaskHistory, TrainState
 from etude.stages.shared.history import Measure, measured, noted, seen_as_well, without
-from etude.stages.shared.noise import Noise, Outcomes
+from etude.stages.shared.noise import Outcomes, PassSpread
 
 HARD, SOFT = GateSection(metric="hard"), GateSection(metric="soft")
 STATE = TrainState(step=3, current=Skill(text="A"), best=Skill(text="A"))
 
 
 def measure(spread: float = 0.0, gate: GateSection = SOFT) -> Measure:
-    return Measure(gate, Noise(), spread)
+    return Measure(gate, PassSpread(), spread)
 
 
 def tried(value: float | None, trial: int = 0, *, skill: str = "a" * 16, task: str = "x") -> Attempt:
@@ -114,7 +114,7 @@ def test_the_spread_is_the_root_of_the_mean_square_of_the_gaps() -> None:
 
 def test_before_anything_is_repeated_there_is_no_spread_and_the_noise_is_the_prior() -> None:
     found = measured(STATE, SOFT)
-    assert (found.spread, found.noise) == (0.0, Noise.measured([]))
+    assert (found.spread, found.noise) == (0.0, PassSpread.measured([]))
 
 
 def test_noise_is_measured_from_the_outcomes_of_all_tasks() -> None:

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from etude.stages.shared.noise import Noise, Outcomes
+from etude.stages.shared.noise import Outcomes, PassSpread
 
 
 def drawn(chances: list[float], tries: int, seed: int = 0) -> list[Outcomes]:
@@ -17,20 +17,20 @@ def drawn(chances: list[float], tries: int, seed: int = 0) -> list[Outcomes]:
 
 
 def test_before_anything_is_seen_one_attempt_in_five_turns_out_otherwise() -> None:
-    noise = Noise()
+    noise = PassSpread()
     assert noise.regained == pytest.approx(0.2, abs=0.03)
     assert noise.lost == pytest.approx(0.2, abs=0.03)
 
 
 def test_tasks_that_always_fail_and_always_pass_show_little_noise() -> None:
-    noise = Noise.measured(drawn([0.0] * 40 + [1.0] * 40, 2))
+    noise = PassSpread.measured(drawn([0.0] * 40 + [1.0] * 40, 2))
     assert noise.regained < 0.08
     assert noise.lost < 0.08
 
 
 @pytest.mark.parametrize("p", [0.2, 0.4, 0.7])
 def test_flaky_tasks_are_known_for_what_they_are(p: float) -> None:
-    noise = Noise.measured(drawn([p] * 100, 3))
+    noise = PassSpread.measured(drawn([p] * 100, 3))
     assert noise.next_passes(Outcomes()) == pytest.approx(p, abs=0.08)
     assert noise.regained == pytest.approx(p, abs=0.2)
     assert 1 - noise.lost == pytest.approx(p, abs=0.2)
@@ -44,14 +44,14 @@ def test_repeating_only_what_failed_does_not_mislead() -> None:
         p = 0.0 if number % 2 else 0.9
         seen = Outcomes().plus(rng.random() < p)
         found.append(seen if seen.passed else seen.plus(rng.random() < p))
-    noise = Noise.measured(found)
+    noise = PassSpread.measured(found)
     true = 0.5 * 0.1 * 0.9 / (0.5 + 0.5 * 0.1)
     assert noise.regained == pytest.approx(true, abs=0.04)
     assert noise.next_passes(Outcomes(failed=2)) < noise.regained
 
 
 def test_the_likelihood_of_outcomes_is_that_of_one_after_the_other() -> None:
-    noise = Noise.measured(drawn([0.1, 0.5, 0.9] * 10, 3))
+    noise = PassSpread.measured(drawn([0.1, 0.5, 0.9] * 10, 3))
     known = Outcomes(failed=1)
     both = noise.next_passes(known) * (1 - noise.next_passes(known.plus(True)))
     assert noise.likelihood(Outcomes(1, 1), known) == pytest.approx(both)
@@ -59,4 +59,4 @@ def test_the_likelihood_of_outcomes_is_that_of_one_after_the_other() -> None:
 
 def test_the_order_of_tasks_does_not_matter() -> None:
     tasks = drawn([0.1, 0.5, 0.9] * 10, 3)
-    assert Noise.measured(tasks) == Noise.measured(reversed(tasks))
+    assert PassSpread.measured(tasks) == PassSpread.measured(reversed(tasks))

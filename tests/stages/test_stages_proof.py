@@ -11,11 +11,11 @@ from etude.errors import TransientError
 from etude.records import Attempt, Edit, Proof, Score, Skill, Task, TaskHistory
 from etude.stages.proof import ProofInput, prove
 from etude.stages.shared.history import Measure
-from etude.stages.shared.noise import Noise, Outcomes
+from etude.stages.shared.noise import Outcomes, PassSpread
 
 Solves = Callable[[str, set[str], int], float | None]
 """Task, letters of the edits in the skill, trial -> score, None for a void."""
-STEADY = Noise.measured([Outcomes(0, 2)] * 60 + [Outcomes(2, 0)] * 60)
+STEADY = PassSpread.measured([Outcomes(0, 2)] * 60 + [Outcomes(2, 0)] * 60)
 GATE = GateSection()
 
 
@@ -24,7 +24,7 @@ async def run(
     solves: Solves,
     failures: Sequence[Attempt],
     *,
-    noise: Noise = STEADY,
+    noise: PassSpread = STEADY,
     spread: float = 0.0,
     witnesses: Mapping[int, Sequence[Task]] = MappingProxyType({}),
     copied: Mapping[int, Collection[str]] = MappingProxyType({}),
@@ -102,7 +102,7 @@ async def test_an_edit_that_rests_on_one_task_is_tried_without_it_once_more() ->
 
 async def test_edits_that_do_nothing_rarely_stay_where_tasks_are_flaky() -> None:
     stayed = 0
-    noise = Noise.measured([Outcomes(0, 2)] * 16 + [Outcomes(1, 1)] * 8 + [Outcomes(2, 0)])
+    noise = PassSpread.measured([Outcomes(0, 2)] * 16 + [Outcomes(1, 1)] * 8 + [Outcomes(2, 0)])
     for seed in range(60):
         rng = random.Random(seed)
 
@@ -165,7 +165,7 @@ async def test_edits_with_different_tasks_are_tested_in_the_same_round() -> None
 
 async def test_a_replacement_has_to_do_no_worse_only() -> None:
     """One pass in noise in which an addition would need several."""
-    noise = Noise.measured([Outcomes(1, 1)] * 30 + [Outcomes(0, 2)] * 20)
+    noise = PassSpread.measured([Outcomes(1, 1)] * 30 + [Outcomes(0, 2)] * 20)
     edit = Edit(op="replace", target="a line", content="R", cites=("a-x", "a-y"))
     proof, kept, _ = await run([edit], needs(x="R", y="Z"), failed("x", "y"), noise=noise)
     assert kept == "R"

@@ -6,26 +6,26 @@ from harm_world import APART, World, breaks, named, never, removed
 from etude.records import Task
 from etude.stages.harm import judged, suspected
 from etude.stages.shared.jury import Jury
-from etude.stages.tracing import Traced, keep_failing, traced_at_random, traced_back
+from etude.stages.tracing import TraceResult, keep_failing, traced_at_random, traced_back
 from etude.stages.tracing import named as named_edits
 
 LINES = ("One.", "Two.", "Bad.", "Four.", "Five.", "Six.")
 FAILED = "20- 20-"
 
 
-def led_to(jury: Jury, found: Traced) -> dict[str, str]:
+def led_to(jury: Jury, found: TraceResult) -> dict[str, str]:
     """For each task that led somewhere, the line."""
     lines = {one.edit.id: one.edit.target for one in jury.removals}
     return {task: lines[edit] for task, edit in found.votes.items()}
 
 
-async def back(world: World, told: dict[str, str], others: int = 0) -> tuple[dict[str, str], Traced]:
+async def back(world: World, told: dict[str, str], others: int = 0) -> tuple[dict[str, str], TraceResult]:
     jury = world.jury(told, others=others)
     found = await traced_back(jury, [jury.tasks[name] for name in told])
     return led_to(jury, found), found
 
 
-async def at_random(world: World, told: dict[str, str], others: int = 0) -> tuple[dict[str, str], Traced]:
+async def at_random(world: World, told: dict[str, str], others: int = 0) -> tuple[dict[str, str], TraceResult]:
     jury = world.jury(told, others=others)
     found = await traced_at_random(jury, keep_failing(jury))
     return led_to(jury, found), found

@@ -10,8 +10,8 @@ import pytest
 from strict_source import StrictSourceContract, within_seconds
 
 from etude.sleep.transcripts.sessions import Found, Reading, Session, Turn
-from etude.sleep.transcripts.sources.base import Source
-from etude.sleep.transcripts.sources.plain import Plain
+from etude.sleep.transcripts.sources.plain import PlainTranscripts
+from etude.sleep.transcripts.sources.source import Source
 from etude.testing.source import ID, PROJECT, START, dated, turns_of
 
 
@@ -24,10 +24,10 @@ class Careless(Source):
         self._change = change
 
     def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[Found]:
-        return Plain(home).find(home, environ) if home.is_dir() else ()
+        return PlainTranscripts(home).find(home, environ) if home.is_dir() else ()
 
     def _read(self, found: Found) -> Reading:
-        return self._change(found, Plain(Path(found.path)).read(found))
+        return self._change(found, PlainTranscripts(Path(found.path)).read(found))
 
 
 class CarelessContract(StrictSourceContract):

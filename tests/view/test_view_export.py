@@ -13,7 +13,7 @@ import pytest
 from hatchling.builders.wheel import WheelBuilder
 
 from etude.view.export import export_page
-from etude.view.gold import HIDDEN, Golds
+from etude.view.gold import HIDDEN, GoldMask
 from etude.view.server import page_files
 from etude.view.shelf import Shelf
 
@@ -192,7 +192,7 @@ def quoting(value: Any) -> Any:
     ],
 )
 def test_a_gold_answer_is_found_as_a_whole(gold: Any, text: str, shown: str) -> None:
-    assert Golds([gold, None, True, "another"]).without(text) == shown
+    assert GoldMask([gold, None, True, "another"]).without(text) == shown
 
 
 def test_attempts_that_find_no_room_are_counted_and_solved_ones_go_first(finished: Path) -> None:

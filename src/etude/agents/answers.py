@@ -41,7 +41,7 @@ class AnswerOptions(Section):
         return value
 
 
-class Answered(NamedTuple):
+class FinalAnswer(NamedTuple):
     """What a last reply comes to."""
 
     answer: str
@@ -63,14 +63,14 @@ class AnswerReader:
         self._asks_for_tags = "<answer>" in prompt.lower()
         self._matcher = Matcher(seconds)
 
-    async def read(self, reply: Reply) -> Answered:
+    async def read(self, reply: Reply) -> FinalAnswer:
         """The answer in a reply. Raises BoundaryError: the search for the pattern took too long."""
         text, problem = said_in(reply, self._limit)
         cut = reply.finish == "length"
         answer = last_answer(text, cut=cut) if self._pattern is None else await self._matched(self._pattern, text)
         if answer is None or (cut and self._asks_for_tags and answer == text):
-            return Answered("", problem or f"{cut_off_at(self._limit)}, before </answer>")
-        return Answered(answer.strip(), problem)
+            return FinalAnswer("", problem or f"{cut_off_at(self._limit)}, before </answer>")
+        return FinalAnswer(answer.strip(), problem)
 
     async def _matched(self, pattern: str, text: str) -> str:
         try:

@@ -11,28 +11,28 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field
 
 from etude.agents.answers import AnswerOptions, AnswerReader
-from etude.agents.program_run import Ran, run_program
+from etude.agents.program_run import ProgramRun, run_program
 from etude.agents.shell import check_place, readable_folders, variables_of, with_programs
-from etude.agents.verdict import Evidence, ProgramFailed, verdict
+from etude.agents.verdict import AttemptEvidence, ProgramFailed, verdict
 from etude.config import parse
 from etude.errors import ConfigError, DataError, OutageStop
 from etude.gateway import Gateway, GatewaySession
 from etude.programs.account import Account, after_the_prompt, has_read, neutral
 from etude.programs.aider import Aider
-from etude.programs.base import Delivery, Order, Program, Report, read_without
 from etude.programs.claude_code import ClaudeCode
 from etude.programs.codex import Codex
-from etude.programs.command import Command
+from etude.programs.command import CommandProgram
 from etude.programs.copilot_cli import CopilotCli
 from etude.programs.gemini_cli import GeminiCli
 from etude.programs.goose import Goose
-from etude.programs.kept import Kept
 from etude.programs.login import find_login
 from etude.programs.memory import available_mb, room_for
 from etude.programs.mini_swe_agent import MiniSweAgent
 from etude.programs.opencode import OpenCode
 from etude.programs.pi import Pi
+from etude.programs.program import Delivery, Order, Program, Report, read_without
 from etude.programs.qwen_code import QwenCode
+from etude.programs.read_only import ReadOnlyFiles
 from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel
 from etude.records import Reply, Skill, Task, Trajectory, digest, user
@@ -211,7 +211,7 @@ class ProgramAgent(Agent):
                 session = await stack.enter_async_context(self._gateway.session(seed=task.seed(trial), calls=calls))
             order = self._order(task, skill, workspace, session)
             launch = self.program.launch(order)
-            kept = Kept(workspace.home)
+            kept = ReadOnlyFiles(workspace.home)
             readable = (*self.installed.readable, *self._folders, *kept.paths)
             if session is None:
                 box = workspace.box(readable, "host", place=task.place)
@@ -247,7 +247,7 @@ class ProgramAgent(Agent):
         )
 
     async def _trajectory(
-        self, order: Order, workspace: Workspace, session: GatewaySession | None, ran: Ran, changed: str
+        self, order: Order, workspace: Workspace, session: GatewaySession | None, ran: ProgramRun, changed: str
     ) -> Trajectory:
         hide, report = self.secrets or Secrets(), Report()
         if ran.finished is not None:
@@ -283,13 +283,13 @@ class ProgramAgent(Agent):
             read_skill=has_read(order.skill, conversation) if order.delivery == "install" else None,
         )
 
-    def _failure(self, session: GatewaySession | None, ran: Ran, report: Report) -> str:
+    def _failure(self, session: GatewaySession | None, ran: ProgramRun, report: Report) -> str:
         if session is not None and session.error is not None:
             raise session.error
         if session is not None and session.exhausted:
             return f"step limit: not done within agent.max_steps = {self._options.max_steps}"
         assert ran.finished is not None  # it runs to its end when nothing stops it
-        evidence = Evidence(
+        evidence = AttemptEvidence(
             agent=self.name,
             finished=ran.finished,
             report=report,
@@ -383,4 +383,4 @@ class CommandAgent(ProgramAgent):
     @classmethod
     def from_options(cls, options: Mapping[str, Any], target: ChatModel, prompts: Prompts, *, where: str) -> Self:
         chosen = parse(CommandOptions, dict(options), where=where)
-        return cls(Command(chosen.command, chosen.answer_file), target, prompts, chosen)
+        return cls(CommandProgram(chosen.command, chosen.answer_file), target, prompts, chosen)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from etude.gateway import GatewaySession
-from etude.programs.base import Launch
+from etude.programs.program import Launch
 from etude.sandbox import Box, Finished, Limits, Sandbox, run
 from etude.sandbox.process import spend
 
@@ -14,7 +14,7 @@ LAST_WORDS_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
-class Ran:
+class ProgramRun:
     """How a run went."""
 
     finished: Finished | None
@@ -26,7 +26,7 @@ class Ran:
 
 async def run_program(
     launch: Launch, env: Mapping[str, str], box: Box, limits: Limits, sandbox: Sandbox, session: GatewaySession | None
-) -> Ran:
+) -> ProgramRun:
     """Run to the end; end it before when the session has failed."""
     pending, waited = False, 0.0
 
@@ -55,7 +55,7 @@ async def run_program(
             await asyncio.wait({running}, timeout=LAST_WORDS_SECONDS)
         # Before the first answer nothing that a model wrote has run.
         mostly = waited >= limits.seconds / 2 or session is None or not session.log
-        return Ran(running.result() if running.done() else None, pending and mostly)
+        return ProgramRun(running.result() if running.done() else None, pending and mostly)
     finally:
         for timer in timers:
             timer.cancel()

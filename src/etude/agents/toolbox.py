@@ -24,7 +24,7 @@ _QUOTED_CHARS = 400
 
 
 @dataclass(frozen=True)
-class Desk:
+class ToolContext:
     """What tools work with in one attempt."""
 
     files: FileTools
@@ -48,7 +48,7 @@ class _Arguments(Record):
         return value
 
     @abstractmethod
-    async def carry_out(self, desk: Desk) -> Result: ...
+    async def carry_out(self, desk: ToolContext) -> Result: ...
 
 
 class _Bash(_Arguments):
@@ -57,7 +57,7 @@ class _Bash(_Arguments):
 
     command: str = Field(min_length=1, description="What to run; may have several lines.")
 
-    async def carry_out(self, desk: Desk) -> Result:
+    async def carry_out(self, desk: ToolContext) -> Result:
         assert desk.shell is not None
         return await desk.shell.run(self.command)
 
@@ -69,7 +69,7 @@ class _Read(_Arguments):
     first_line: int = Field(default=1, ge=1, description="Number of the first line to read.")
     lines: int = Field(default=2000, ge=1, description="Most lines to read.")
 
-    async def carry_out(self, desk: Desk) -> Result:
+    async def carry_out(self, desk: ToolContext) -> Result:
         return Result(desk.files.read(self.path, self.first_line, self.lines))
 
 
@@ -79,7 +79,7 @@ class _Write(_Arguments):
     path: str = Field(min_length=1, description="Path, relative to the workspace. Missing folders are made.")
     content: str = Field(description="The whole text of the file.")
 
-    async def carry_out(self, desk: Desk) -> Result:
+    async def carry_out(self, desk: ToolContext) -> Result:
         return Result(desk.files.write(self.path, self.content))
 
 
@@ -90,7 +90,7 @@ class _Edit(_Arguments):
     old: str = Field(min_length=1, description="The text to replace, exactly as it stands there; it must occur once.")
     new: str = Field(description="What to put in its place.")
 
-    async def carry_out(self, desk: Desk) -> Result:
+    async def carry_out(self, desk: ToolContext) -> Result:
         return Result(desk.files.edit(self.path, self.old, self.new))
 
 
@@ -103,7 +103,7 @@ class Toolbox:
     characters lose their middle."""
 
     def __init__(
-        self, desk: Desk, own: Sequence[OwnTool], brought: Sequence[EnvironmentTool], output_chars: int
+        self, desk: ToolContext, own: Sequence[OwnTool], brought: Sequence[EnvironmentTool], output_chars: int
     ) -> None:
         self._desk = desk
         self._brought = {tool.name: tool for tool in brought}

@@ -10,13 +10,13 @@ from typing import Any, Self
 
 from pydantic import Field
 
-from etude.agents.answers import Answered, AnswerOptions, AnswerReader, question, with_skill
+from etude.agents.answers import AnswerOptions, AnswerReader, FinalAnswer, question, with_skill
 from etude.agents.file_tools import FileTools
 from etude.agents.shell import Shell, check_place, readable_folders, variables_of, with_programs
-from etude.agents.toolbox import OWN_TOOLS, Desk, OwnTool, Toolbox, arguments_of
+from etude.agents.toolbox import OWN_TOOLS, OwnTool, Toolbox, ToolContext, arguments_of
 from etude.config import parse
 from etude.errors import BoundaryError, ConfigError, DataError, EtudeError
-from etude.programs.base import SKILL_FOLDER, files_note
+from etude.programs.program import SKILL_FOLDER, files_note
 from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel, EnvironmentTool, ToolSource
 from etude.records import (
@@ -153,7 +153,7 @@ class ToolsAgent(Agent):
                 files = workspace.changes()
             except NotKept as error:
                 files, failure = {}, failure or error.message
-        answered = Answered("", failure) if talk.final is None else await self._answers.read(talk.final)
+        answered = FinalAnswer("", failure) if talk.final is None else await self._answers.read(talk.final)
         return Trajectory(
             answer=answered.answer,
             messages=tuple(message.shown for message in talk.messages),
@@ -203,7 +203,7 @@ class ToolsAgent(Agent):
     def _engine(self) -> Engine | str:
         return find_engine()
 
-    def _desk(self, workspace: Workspace, task: Task, skill: Skill) -> Desk:
+    def _desk(self, workspace: Workspace, task: Task, skill: Skill) -> ToolContext:
         self.check_task(task)
         workspace.fill(task.files)
         read_only = _add_skill(skill, workspace)
@@ -215,7 +215,7 @@ class ToolsAgent(Agent):
         box = workspace.box(readable, network, place=task.place)
         names = {str(path): name for path, name in workspace.names.items()}
         shell = None if sandbox is None else Shell(sandbox, box, self._options.limits, env, names)
-        return Desk(FileTools(workspace.work, read_only, task.place.path if task.place else ""), shell)
+        return ToolContext(FileTools(workspace.work, read_only, task.place.path if task.place else ""), shell)
 
 
 @dataclass

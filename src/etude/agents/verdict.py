@@ -4,8 +4,8 @@ alone."""
 from dataclasses import dataclass
 
 from etude.errors import EtudeError, OutageStop
-from etude.programs.base import Report, last_words
-from etude.programs.words import AFTER_RESET, outdated, trouble
+from etude.programs.program import Report, last_words
+from etude.programs.trouble import AFTER_RESET, outdated, trouble
 from etude.records.said import cut_off_at
 from etude.sandbox import Finished, Limits
 
@@ -15,7 +15,7 @@ class ProgramFailed(EtudeError):
 
 
 @dataclass(frozen=True)
-class Evidence:
+class AttemptEvidence:
     """How an attempt went."""
 
     agent: str
@@ -36,7 +36,7 @@ class Evidence:
     """The most tokens that a reply of the model may have."""
 
 
-def verdict(seen: Evidence) -> str:
+def verdict(seen: AttemptEvidence) -> str:
     """Why the attempt failed by the agent's own fault; empty when it was completed.
 
     Raises:
@@ -80,7 +80,7 @@ def verdict(seen: Evidence) -> str:
     return "" if report.answer.strip() else "the answer was empty"
 
 
-def _too_old(seen: Evidence, words: str) -> bool:
+def _too_old(seen: AttemptEvidence, words: str) -> bool:
     """Whether the program said so itself: what a model or a command wrote does not count."""
     return not seen.asked and outdated(words)
 

@@ -11,7 +11,7 @@ from etude.cli.parsing.usage import UsageError
 from etude.cli.terminal import output
 from etude.errors import SkillError
 from etude.files import write_atomically
-from etude.programs.places import PLACES
+from etude.programs.project_paths import PLACES
 from etude.records import Skill
 from etude.records.provenance import Provenance
 from etude.skill import save_skill

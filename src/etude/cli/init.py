@@ -10,7 +10,7 @@ from etude.cli.parsing.arguments import DEFAULT_CONFIG
 from etude.cli.parsing.usage import UsageError
 from etude.cli.scaffold.asking import asks, chosen, yes
 from etude.cli.scaffold.data import SPLIT_NAMES, Data, read_data
-from etude.cli.scaffold.files import Plan, config_text, skill_text, was_made
+from etude.cli.scaffold.files import ProjectPlan, config_text, skill_text, was_made
 from etude.cli.scaffold.forms.table import Unclear, Wishes
 from etude.cli.scaffold.look import first_tasks
 from etude.cli.scaffold.project import Project, check_free, from_folder, plain, tell_found, tell_written, writing
@@ -169,8 +169,8 @@ def _skill(args: argparse.Namespace, folder: Path, source: Path) -> tuple[Path, 
     return path, text
 
 
-def _plan(args: argparse.Namespace, data: Data, files: Mapping[str, str], folder: Path) -> Plan:
-    return Plan(
+def _plan(args: argparse.Namespace, data: Data, files: Mapping[str, str], folder: Path) -> ProjectPlan:
+    return ProjectPlan(
         files,
         data.ratio,
         data.limit,

@@ -3,10 +3,10 @@
 `env` and `agent` carry options of their own, which the chosen class validates (`parse`).
 """
 
-from etude.config.base import Section
 from etude.config.loading import file_data, load_config, load_settings, make_config, merge, parse
 from etude.config.models import ModelSection, OptimizerSection, Price
 from etude.config.repeats import another_trial_tells
+from etude.config.section_base import Section
 from etude.config.sections import GateSection, LimitsSection, RunSection, TrainConfig
 
 __all__ = [

@@ -9,8 +9,8 @@ from typing import Any, Protocol, TypeVar, cast
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from etude.config.base import Section
 from etude.config.presets import PRESETS
+from etude.config.section_base import Section
 from etude.config.sections import TrainConfig
 from etude.errors import ConfigError, did_you_mean, in_plain_words
 from etude.safe_yaml import load_yaml, read_yaml
@@ -126,14 +126,14 @@ def load_config(
     return load_settings(make_config, path, flags=flags, environ=environ)
 
 
-class Make(Protocol[C]):
+class SectionMaker(Protocol[C]):
     """Settings from nested data; `where` is for messages."""
 
     def __call__(self, data: Mapping[str, Any], *, where: str) -> C: ...
 
 
 def load_settings(
-    make: Make[C],
+    make: SectionMaker[C],
     path: Path | str | None = None,
     *,
     flags: Iterable[tuple[str, str]] = (),

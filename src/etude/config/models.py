@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, JsonValue, field_validator
 
-from etude.config.base import Section
+from etude.config.section_base import Section
 from etude.secret_values import names_secret
 
 

@@ -4,8 +4,8 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
-from etude.config.base import Section, at_home
 from etude.config.models import ModelSection, OptimizerSection, Price
+from etude.config.section_base import Section, at_home
 from etude.errors import ConfigError
 from etude.records import Metric, brief
 

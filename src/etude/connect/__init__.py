@@ -4,8 +4,8 @@ One file for each service, found by name, import path or entry point (`etude.tra
 names them; `Trainer(..., sinks=[...])` takes them as objects.
 """
 
-from etude.connect.base import Tracker, telling
 from etude.connect.curve import Point
 from etude.connect.run_folder import Ending, TrackedRun
+from etude.connect.tracker import Tracker, telling
 
 __all__ = ["Ending", "Point", "TrackedRun", "Tracker", "telling"]

@@ -28,7 +28,7 @@ class Point(NamedTuple):
         return f"{self.origin} {self.step}" if self.action else f"spend {self.values['spend/calls']:.0f}"
 
 
-class Curve:
+class CurveCounter:
     """Takes the events of one process or more, in their order."""
 
     def __init__(self) -> None:

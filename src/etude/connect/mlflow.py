@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, ClassVar
 
-from etude.connect.base import Tracker
 from etude.connect.curve import Point
 from etude.connect.run_folder import Ending, TrackedRun
+from etude.connect.tracker import Tracker
 
 _STATES = {"finished": "FINISHED", "stopped": "KILLED", "failed": "FAILED"}
 _LONGEST = 500

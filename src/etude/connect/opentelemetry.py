@@ -9,9 +9,9 @@ from importlib import import_module
 from time import time_ns
 from typing import Any, ClassVar
 
-from etude.connect.base import Tracker
 from etude.connect.curve import Point
 from etude.connect.run_folder import Ending, TrackedRun
+from etude.connect.tracker import Tracker
 from etude.events import CallFinished
 from etude.records import Role
 from etude.redaction import Redactor

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, cast
 
 from pydantic import JsonValue
 
-from etude.connect.curve import Curve, Point
+from etude.connect.curve import CurveCounter, Point
 from etude.events import CallFinished, Decided, Event, RunStarted, SpendChanged
 from etude.records import Role, digest
 from etude.records.summary import Interval, Summary
@@ -79,7 +79,7 @@ def accepted_skill(folder: Path, point: Point) -> Point:
 def earlier_points(folder: Path) -> tuple[int, list[Point]]:
     """Target calls and points of the processes that worked on the run before this one. Raises OSError: the folder
     cannot be read."""
-    curve, points = Curve(), dict[str, Point]()
+    curve, points = CurveCounter(), dict[str, Point]()
     for event in _earlier_events(folder):
         point = curve.take(event)
         if point is not None and point.key not in points:

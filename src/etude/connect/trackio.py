@@ -6,9 +6,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
-from etude.connect.base import Tracker
 from etude.connect.curve import Point
 from etude.connect.run_folder import Ending, TrackedRun
+from etude.connect.tracker import Tracker
 
 
 class Trackio(Tracker):

@@ -4,9 +4,9 @@ import os
 from importlib import import_module
 from typing import Any, ClassVar
 
-from etude.connect.base import Tracker
 from etude.connect.curve import Point
 from etude.connect.run_folder import Ending, TrackedRun
+from etude.connect.tracker import Tracker
 
 
 class Wandb(Tracker):

@@ -8,8 +8,8 @@ from pydantic import Field
 
 from etude.config import parse
 from etude.envs.dataset import DatasetConfig, DatasetEnvironment
-from etude.envs.grading import Command, CommandScorer
-from etude.envs.scorers.base import Judge
+from etude.envs.grading import CommandScorer, UserCommand
+from etude.envs.scorers.answer_scorer import Judge
 from etude.errors import ConfigError
 from etude.sandbox import Limits, find_sandbox
 
@@ -64,7 +64,7 @@ class CommandEnvironment(DatasetEnvironment):
         written = config.grader if config.grader is not None else config.check
         assert written is not None
         folders = [*(Path(file).parent for file in (config.path, config.train) if file is not None), Path()]
-        command = Command.parse(written, folders, f"{where}: {form}")
+        command = UserCommand.parse(written, folders, f"{where}: {form}")
         self._command = command.with_readable(config.readable, folders, where)
         limits = Limits(seconds=config.seconds, memory_mb=config.memory_mb)
         sandbox = find_sandbox(unsafe=config.unsafe_no_sandbox)

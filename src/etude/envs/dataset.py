@@ -11,7 +11,7 @@ from etude.envs.files import FileFormat, Row, read_rows
 from etude.envs.hub import HubDataset, HubLibrary
 from etude.envs.images import Images
 from etude.envs.rows import Fields, Template, tasks_from_rows, with_ids
-from etude.envs.scorers.base import Judge, ScoredEnvironment, make_scorer
+from etude.envs.scorers.answer_scorer import Judge, ScoredEnvironment, make_scorer
 from etude.envs.sources import Sources
 from etude.envs.splits import check_splits
 from etude.envs.workspaces import TaskFiles

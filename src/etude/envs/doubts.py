@@ -9,7 +9,7 @@ from typing import Any, cast
 from pydantic import JsonValue
 
 from etude.envs.gold import scored
-from etude.envs.scorers.base import AnswerScorer, shorten
+from etude.envs.scorers.answer_scorer import AnswerScorer, shorten
 from etude.protocols import Environment
 from etude.records import SPLITS, Split, Task, canonical
 from etude.records.doubts import Doubt

@@ -8,8 +8,8 @@ from typing import Any, cast
 
 from etude.code_digest import source_digest
 from etude.concurrency import Threads
-from etude.envs.carried import returned_score, with_score
 from etude.envs.lists import ListedTasks, TaskLists, TaskSource
+from etude.envs.returned_score import returned_score, with_score
 from etude.envs.scorers.function import ScorerLike, as_score, as_scorer
 from etude.envs.target import BlockingTarget, Target
 from etude.errors import BoundaryError, EtudeError

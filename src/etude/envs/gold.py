@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from typing import cast
 
 from etude.concurrency import in_thread, together
-from etude.envs.scorers.base import AnswerScorer, shorten
+from etude.envs.scorers.answer_scorer import AnswerScorer, shorten
 from etude.errors import DataError
 from etude.protocols import Environment, Scorer
 from etude.records import Score, Split, Task, Trajectory

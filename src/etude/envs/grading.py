@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from etude.envs.scorers.base import shorten
+from etude.envs.scorers.answer_scorer import shorten
 from etude.envs.second_box import HELP, PORT, second_box
 from etude.errors import BoundaryError, ConfigError, DataError
 from etude.programs.installed import find_program, installed
@@ -41,7 +41,7 @@ _MOST_SCORE_BYTES = 1_000_000
 
 
 @dataclass(frozen=True)
-class Command:
+class UserCommand:
     """A command of the user's, ready to be run: the program and its arguments, with files of the user's by their
     absolute path; these files; what the sandbox has to show; and the command as the user wrote it."""
 
@@ -51,7 +51,7 @@ class Command:
     shown: str
 
     @staticmethod
-    def parse(command: str | Sequence[str], folders: Sequence[Path], where: str) -> "Command":
+    def parse(command: str | Sequence[str], folders: Sequence[Path], where: str) -> "UserCommand":
         """Words that name a file or a folder from one of `folders` stand for it; the first word is a program.
         Raises ConfigError: there is no program, or none that can be started, or a quote is left open."""
         try:
@@ -68,9 +68,9 @@ class Command:
             files += [path] if path is not None else []
         readable = {folder for file in files for folder in _with_target(file if file.is_dir() else file.parent)}
         shown = command if isinstance(command, str) else shlex.join(command)
-        return Command(tuple(words), tuple(files), (*sorted(readable), *installed(program).readable), shown)
+        return UserCommand(tuple(words), tuple(files), (*sorted(readable), *installed(program).readable), shown)
 
-    def with_readable(self, paths: Sequence[str], folders: Sequence[Path], where: str) -> "Command":
+    def with_readable(self, paths: Sequence[str], folders: Sequence[Path], where: str) -> "UserCommand":
         """The same with further files and folders to read, seen from `folders`.
         Raises ConfigError: one does not exist."""
         found: list[Path] = []
@@ -129,7 +129,7 @@ class CommandScorer(Scorer):
     name = "command"
 
     def __init__(
-        self, form: Form, command: Command, limits: Limits, sandbox: Sandbox, *, network: bool = False
+        self, form: Form, command: UserCommand, limits: Limits, sandbox: Sandbox, *, network: bool = False
     ) -> None:
         self.form: Form = form
         self._command = command

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from etude.envs.files import Row
 from etude.envs.images import Images
 from etude.envs.rows import Fields, tasks_from_rows, with_ids
-from etude.envs.scorers.base import ScoredEnvironment
+from etude.envs.scorers.answer_scorer import ScoredEnvironment
 from etude.envs.scorers.function import ScorerLike, as_scorer
 from etude.envs.splits import check_splits
 from etude.errors import DataError

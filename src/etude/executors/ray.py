@@ -28,7 +28,7 @@ from etude.config import Section, parse
 from etude.errors import ConfigError, not_installed
 from etude.executors.remote import Quarters, RemoteExecutor
 from etude.executors.worker import work
-from etude.protocols import Here, Place, Recipe
+from etude.protocols import Here, Recipe, Workplace
 from etude.records import Record, as_text
 
 _CONNECT_SECONDS = 60
@@ -109,7 +109,7 @@ class RayExecutor(RemoteExecutor):
         await (await self._linked()).work(invitation)
 
     @asynccontextmanager
-    async def placed(self, here: Here, recipe: Callable[[], Recipe]) -> AsyncGenerator[Place]:
+    async def placed(self, here: Here, recipe: Callable[[], Recipe]) -> AsyncGenerator[Workplace]:
         """The connection ends with the run."""
         try:
             async with super().placed(here, recipe) as place:

@@ -22,7 +22,7 @@ from etude.errors import EtudeError, LostWorker, StopRun
 from etude.executors.local import LocalExecutor
 from etude.executors.peer import Peer, read_frame
 from etude.executors.worker import Invitation, Start
-from etude.protocols import Here, Place, Recipe
+from etude.protocols import Here, Recipe, Workplace
 from etude.records import Score, Skill, Task, Trajectory, as_text
 from etude.sandbox.process import spend
 
@@ -67,7 +67,7 @@ class RemoteExecutor(LocalExecutor):
         return self._concurrency
 
     @asynccontextmanager
-    async def placed(self, here: Here, recipe: Callable[[], Recipe]) -> AsyncGenerator[Place]:
+    async def placed(self, here: Here, recipe: Callable[[], Recipe]) -> AsyncGenerator[Workplace]:
         """Nothing is started before the first attempt."""
         del here
         pool = _Pool(self, recipe())
@@ -97,7 +97,7 @@ _LEASED: ContextVar[_Worker | None] = ContextVar("leased", default=None)
 """The worker of the attempt under way."""
 
 
-class _Pool(Place):
+class _Pool(Workplace):
     """The workers of one run."""
 
     def __init__(self, executor: RemoteExecutor, recipe: Recipe) -> None:

@@ -5,11 +5,11 @@ Readers are lenient, since what real programs and servers send goes beyond what 
 blocks and items that the records have no place for are left out, or kept as text where they have some.
 """
 
-from etude.formats.base import BadBody, Call, Format, ServedFormat, estimate, with_field
 from etude.formats.chat_completions import CHAT
 from etude.formats.gemini import GEMINI
 from etude.formats.messages import MESSAGES
 from etude.formats.responses import RESPONSES
+from etude.formats.wire import BadBody, Format, ServedFormat, WireRequest, estimate, with_field
 
 __all__ = [
     "CHAT",
@@ -17,9 +17,9 @@ __all__ = [
     "MESSAGES",
     "RESPONSES",
     "BadBody",
-    "Call",
     "Format",
     "ServedFormat",
+    "WireRequest",
     "estimate",
     "with_field",
 ]

@@ -7,10 +7,28 @@ from typing import Any, Literal, cast
 from pydantic import BaseModel, Field
 
 from etude.config import ModelSection, merge
-from etude.formats.base import (
-    Call,
+from etude.formats.bills import usage_of_openai
+from etude.formats.chat_parts import (
+    MESSAGE,
+    TOLD,
+    Completion,
+    CompletionCall,
+    CompletionChoice,
+    CompletionMessage,
+    ContentPart,
+    Function,
+    gathered,
+    more_of_call,
+    text_of,
+)
+from etude.formats.endings import ending_of, ends_well
+from etude.formats.errors import error_body, error_within
+from etude.formats.events import WAITING, bare_event, dump, is_streamed, load, pieces, read_events
+from etude.formats.opaque import Entries, data_of, opaque, put_back
+from etude.formats.wire import (
     Format,
     SchemaForm,
+    WireRequest,
     as_json,
     as_text,
     finish_of,
@@ -22,30 +40,12 @@ from etude.formats.base import (
     read_schema,
     tool_call,
 )
-from etude.formats.bills import usage_of_openai
-from etude.formats.chat_parts import (
-    MESSAGE,
-    TOLD,
-    Called,
-    Choice,
-    Completion,
-    Function,
-    Part,
-    Said,
-    gathered,
-    more_of_call,
-    text_of,
-)
-from etude.formats.endings import ending_of, ends_well
-from etude.formats.errors import error_body, error_within
-from etude.formats.events import WAITING, bare_event, dump, is_streamed, load, pieces, read_events
-from etude.formats.opaque import Entries, data_of, opaque, put_back
 from etude.records import ChatRequest, ImagePart, Message, Opaque, Reply, TextPart, Tool, ToolCall, Usage
 
 _FORM = "chat"
 
 
-class _Message(Said):
+class _Message(CompletionMessage):
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     tool_call_id: str | None = None
 
@@ -136,7 +136,7 @@ def _write_calls(calls: Sequence[ToolCall], kept: Mapping[str, Any]) -> list[dic
     return [merge(_write_call(call), added) for call, added in zip(calls, more, strict=True)]
 
 
-def _kept(message: Said) -> Opaque | None:
+def _kept(message: CompletionMessage) -> Opaque | None:
     """What the server wants back with a turn, as reasoning or signatures of calls: all that has no other place."""
     parts = Entries()
     for part in message.content if isinstance(message.content, list) else ():
@@ -157,7 +157,7 @@ def _kept_of(message: Message) -> dict[str, Any]:
     return cast(dict[str, Any], data_of(message, _FORM) or {})
 
 
-def _read_request(body: bytes, seed: int | None) -> Call:
+def _read_request(body: bytes, seed: int | None) -> WireRequest:
     data = parse_body(_Body, body)
     functions = [tool.function for tool in data.tools or () if tool.function is not None]
     tools = tuple(
@@ -174,7 +174,7 @@ def _read_request(body: bytes, seed: int | None) -> Call:
         seed=seed if data.seed is None else data.seed,
     )
     limits = [limit for limit in (data.max_tokens, data.max_completion_tokens) if limit is not None]
-    return Call(
+    return WireRequest(
         named=data.model,
         request=request,
         most_tokens=min(limits, default=None),
@@ -186,7 +186,7 @@ def _read_request(body: bytes, seed: int | None) -> Call:
 def _read_message(message: _Message) -> Message:
     roles: dict[str, Any] = {"developer": "system", "function": "tool"}
     content = message.content
-    parts = [Part(text=content)] if isinstance(content, str) else content or []
+    parts = [ContentPart(text=content)] if isinstance(content, str) else content or []
     return Message(
         role=roles.get(message.role, message.role),
         content=tuple(shown for part in parts for shown in _read_part(part)),
@@ -196,13 +196,13 @@ def _read_message(message: _Message) -> Message:
     )
 
 
-def _read_part(part: Part) -> tuple[TextPart | ImagePart, ...]:
+def _read_part(part: ContentPart) -> tuple[TextPart | ImagePart, ...]:
     if part.image_url is not None:
         return image_part(part.image_url if isinstance(part.image_url, str) else part.image_url.get("url"))
     return as_text(part.text or part.refusal)
 
 
-def _read_call(call: Called) -> tuple[ToolCall, ...]:
+def _read_call(call: CompletionCall) -> tuple[ToolCall, ...]:
     if call.function is not None:
         arguments = as_json(call.function.arguments)
         return (ToolCall(id=call.id or "", name=call.function.name or "", arguments=arguments),)
@@ -220,7 +220,7 @@ def _forced(data: _Body, tools: tuple[Tool, ...]) -> str | None:
     return forced_tool(tools, name, any_tool=data.tool_choice == "required")
 
 
-def _head(call: Call, reply: Reply, kind: str) -> dict[str, Any]:
+def _head(call: WireRequest, reply: Reply, kind: str) -> dict[str, Any]:
     return {
         "id": f"chatcmpl-{maker(reply)}-{call.id}",
         "object": kind,
@@ -243,7 +243,7 @@ def _finish(reply: Reply) -> str:
     return "content_filter" if reply.finish == "refusal" else reply.finish
 
 
-def _write_reply(call: Call, reply: Reply) -> bytes:
+def _write_reply(call: WireRequest, reply: Reply) -> bytes:
     content = None if reply.tool_calls and not reply.text else reply.text
     message: dict[str, Any] = {"role": "assistant", "content": content}
     kept = _kept_of(reply.turn)
@@ -254,7 +254,7 @@ def _write_reply(call: Call, reply: Reply) -> bytes:
     return dump({**_head(call, reply, "chat.completion"), "choices": [choice], "usage": _write_usage(reply.usage)})
 
 
-def _write_events(call: Call, reply: Reply) -> Iterator[bytes]:
+def _write_events(call: WireRequest, reply: Reply) -> Iterator[bytes]:
     head = _head(call, reply, "chat.completion.chunk")
     kept = _kept_of(reply.turn)
     deltas: list[dict[str, Any]] = [{"role": "assistant", "content": "", **kept.get("fields", {})}]
@@ -273,7 +273,7 @@ def _write_events(call: Call, reply: Reply) -> Iterator[bytes]:
 def _read_reply(body: bytes) -> Reply:
     streamed = is_streamed(body)
     completion = gathered(read_events(body)) if streamed else Completion.model_validate(load(body))
-    choice = min(completion.choices or (), key=lambda choice: choice.index, default=Choice())
+    choice = min(completion.choices or (), key=lambda choice: choice.index, default=CompletionChoice())
     whole = choice.message is not None and ends_well(choice.finish_reason)
     if (error := completion.error or choice.error) and not whole:
         raise error_within(error)
@@ -281,7 +281,7 @@ def _read_reply(body: bytes) -> Reply:
     ending = ending_of(choice.finish_reason, usage)
     if choice.message is None and ending != "refusal":
         raise ValueError("no choice with a message")
-    said = choice.message or Said()
+    said = choice.message or CompletionMessage()
     calls = tuple(
         tool_call(at, call.id, function.name, function.arguments)
         for at, call in enumerate(said.tool_calls or ())
@@ -301,7 +301,7 @@ def _read_reply(body: bytes) -> Reply:
     )
 
 
-def _write_broken(_: Call, status: int, message: str) -> bytes:
+def _write_broken(_: WireRequest, status: int, message: str) -> bytes:
     return b"data: " + error_body(status, message) + b"\n\n"
 
 

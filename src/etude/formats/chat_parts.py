@@ -5,14 +5,14 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from etude.formats.base import as_json
 from etude.formats.bills import as_bill, later
 from etude.formats.endings import has_ended
 from etude.formats.errors import error_within
-from etude.formats.opaque import Kept, grown
+from etude.formats.opaque import RawPart, grown
+from etude.formats.wire import as_json
 
 
-class Part(Kept):
+class ContentPart(RawPart):
     """A part of what was said."""
 
     type: str = "text"
@@ -21,7 +21,7 @@ class Part(Kept):
     image_url: str | dict[str, Any] | None = None
 
 
-class Function(Kept):
+class Function(RawPart):
     """A function, as it is offered or called."""
 
     name: str | None = None
@@ -37,7 +37,7 @@ class Custom(BaseModel):
     input: str = ""
 
 
-class Called(Kept):
+class CompletionCall(RawPart):
     """A call, or a piece of one in a stream."""
 
     index: int | None = None
@@ -46,12 +46,12 @@ class Called(Kept):
     custom: Custom | None = None
 
 
-class Said(Kept):
+class CompletionMessage(RawPart):
     """A message, or a piece of one in a stream."""
 
-    content: str | list[Part] | None = None
+    content: str | list[ContentPart] | None = None
     refusal: str | None = None
-    tool_calls: list[Called] | None = None
+    tool_calls: list[CompletionCall] | None = None
 
 
 TOLD = {"annotations", "audio", "citations", "context", "images", "prefix"}
@@ -61,19 +61,19 @@ _CALL = {"index", "id", "type", "function", "custom"}
 _FUNCTION = {"name", "arguments"}
 
 
-def more_of_call(call: Called) -> dict[str, Any]:
+def more_of_call(call: CompletionCall) -> dict[str, Any]:
     """The fields of a call that have no other place."""
     more = call.more(_CALL)
     inner = {} if call.function is None else call.function.more(_FUNCTION)
     return {**more, "function": inner} if inner else more
 
 
-class Choice(BaseModel):
+class CompletionChoice(BaseModel):
     """One of the answers, or a piece of one in a stream."""
 
     index: int = 0
-    message: Said | None = None
-    delta: Said | None = None
+    message: CompletionMessage | None = None
+    delta: CompletionMessage | None = None
     """What a stream adds to the message."""
     finish_reason: Any = None
     error: Any = None
@@ -82,13 +82,13 @@ class Choice(BaseModel):
 class Completion(BaseModel):
     """A body, or an event of a stream."""
 
-    choices: list[Choice] | None = None
+    choices: list[CompletionChoice] | None = None
     usage: Any = None
     system_fingerprint: str | None = None
     error: Any = None
 
 
-def text_of(content: str | list[Part] | None) -> str:
+def text_of(content: str | list[ContentPart] | None) -> str:
     """The texts of a content, without what else is in it."""
     return "".join(part.text or "" for part in content) if isinstance(content, list) else content or ""
 
@@ -96,9 +96,9 @@ def text_of(content: str | list[Part] | None) -> str:
 def gathered(events: Sequence[dict[str, Any]]) -> Completion:
     """The completion that a stream builds up. Raises ServerError: an error came within it; ValueError: it has no
     end."""
-    said = Said()
-    calls: dict[int, Called] = {}
-    choice = Choice(message=said)
+    said = CompletionMessage()
+    calls: dict[int, CompletionCall] = {}
+    choice = CompletionChoice(message=said)
     whole = Completion(choices=[choice])
     for event in events:
         if event.get("error"):
@@ -116,11 +116,13 @@ def gathered(events: Sequence[dict[str, Any]]) -> Completion:
     return whole
 
 
-def _add(whole: Choice, said: Said, calls: dict[int, Called], piece: Choice) -> None:
+def _add(
+    whole: CompletionChoice, said: CompletionMessage, calls: dict[int, CompletionCall], piece: CompletionChoice
+) -> None:
     """Add a piece of a stream to the choice, its message and its calls."""
     whole.error = piece.error or whole.error
     whole.finish_reason = piece.finish_reason if has_ended(piece.finish_reason) else whole.finish_reason
-    delta = piece.delta or Said()
+    delta = piece.delta or CompletionMessage()
     said.content = _continued(said.content, delta.content)
     said.refusal = (said.refusal or "") + (delta.refusal or "") or None
     said.raw = grown(said.raw, delta.more(MESSAGE))
@@ -128,31 +130,33 @@ def _add(whole: Choice, said: Said, calls: dict[int, Called], piece: Choice) -> 
         _extend(calls, call)
 
 
-def _continued(before: str | list[Part] | None, more: str | list[Part] | None) -> str | list[Part]:
+def _continued(
+    before: str | list[ContentPart] | None, more: str | list[ContentPart] | None
+) -> str | list[ContentPart]:
     """Most servers stream texts, some a list of parts where the model thinks, and texts behind it."""
     if not isinstance(before, list) and not isinstance(more, list):
         return (before or "") + (more or "")
-    both = ([Part(text=one)] if isinstance(one, str) else one or [] for one in (before, more))
+    both = ([ContentPart(text=one)] if isinstance(one, str) else one or [] for one in (before, more))
     return [part for parts in both for part in parts]
 
 
-def _merged(parts: list[Part]) -> list[Part]:
+def _merged(parts: list[ContentPart]) -> list[ContentPart]:
     """Pieces of one kind that follow each other are one part."""
-    whole: list[Part] = []
+    whole: list[ContentPart] = []
     for part in parts:
         if whole and whole[-1].type == part.type:
-            whole[-1] = Part.model_validate(grown(whole[-1].raw, part.raw))
+            whole[-1] = ContentPart.model_validate(grown(whole[-1].raw, part.raw))
         else:
             whole.append(part)
     return whole
 
 
-def _extend(calls: dict[int, Called], piece: Called) -> None:
+def _extend(calls: dict[int, CompletionCall], piece: CompletionCall) -> None:
     """Some servers leave the index out: then an id begins a new call, and what has none belongs to the last."""
     place = len(calls) - (piece.id is None and bool(calls)) if piece.index is None else piece.index
     whole = Function(name="", arguments="")
     if place not in calls:
-        calls[place] = Called(function=whole)
+        calls[place] = CompletionCall(function=whole)
         calls[place].raw = {}
     call = calls[place]
     call.id = piece.id or call.id

@@ -10,8 +10,8 @@ from typing import Any, cast
 
 from pydantic import BaseModel, Field
 
-from etude.formats.base import Call, ServedFormat, as_data, as_text, forced_tool, image_part, maker, parse_body
 from etude.formats.events import bare_event, dump, pieces
+from etude.formats.wire import ServedFormat, WireRequest, as_data, as_text, forced_tool, image_part, maker, parse_body
 from etude.records import ChatRequest, ImagePart, Message, Reply, ResponseSchema, TextPart, Tool, ToolCall
 
 Data = dict[str, Any]
@@ -86,7 +86,7 @@ class _Body(BaseModel):
     generation: _Generation = Field(default=_Generation(), alias="generationConfig")
 
 
-def _read_request(body: bytes, seed: int | None) -> Call:
+def _read_request(body: bytes, seed: int | None) -> WireRequest:
     data = parse_body(_Body, body)
     messages = [] if data.system is None else [Message(role="system", content=_texts(data.system.parts))]
     calls = _Calls()
@@ -104,7 +104,7 @@ def _read_request(body: bytes, seed: int | None) -> Call:
         forced_tool=forced_tool(tools, only, any_tool=calling.mode == "ANY" and not calling.allowed),
         seed=seed if generation.seed is None else generation.seed,
     )
-    return Call(named=data.model, request=request, most_tokens=generation.most_tokens, stream=data.stream)
+    return WireRequest(named=data.model, request=request, most_tokens=generation.most_tokens, stream=data.stream)
 
 
 class _Calls:
@@ -190,7 +190,7 @@ def _lower(schema: Any) -> Any:
 _ENDS = {"stop": "STOP", "tool_calls": "STOP", "length": "MAX_TOKENS", "refusal": "SAFETY"}
 
 
-def _answer(call: Call, reply: Reply, parts: Sequence[Data], *, last: bool) -> Data:
+def _answer(call: WireRequest, reply: Reply, parts: Sequence[Data], *, last: bool) -> Data:
     candidate: Data = {"content": {"role": "model", "parts": list(parts)}, "index": 0}
     answer: Data = {"candidates": [candidate], "modelVersion": call.named, "responseId": f"{maker(reply)}_{call.id}"}
     if last:
@@ -210,13 +210,13 @@ def _write_call(call: ToolCall) -> Data:
     return {"functionCall": {"id": call.id, "name": call.name, "args": given if isinstance(given, dict) else {}}}
 
 
-def _write_reply(call: Call, reply: Reply) -> bytes:
+def _write_reply(call: WireRequest, reply: Reply) -> bytes:
     parts: list[Data] = [{"text": reply.text}] if reply.text else []
     parts += map(_write_call, reply.tool_calls)
     return dump(_answer(call, reply, parts, last=True))
 
 
-def _write_events(call: Call, reply: Reply) -> Iterator[bytes]:
+def _write_events(call: WireRequest, reply: Reply) -> Iterator[bytes]:
     """Clients take an event at the end with nothing in it for a broken stream."""
     chunks: list[list[Data]] = [[{"text": piece}] for piece in pieces(reply.text)]
     if reply.tool_calls or not chunks:
@@ -238,7 +238,7 @@ def _write_error(status: int, message: str) -> bytes:
     return dump({"error": {"code": status, "message": message, "status": _STATUSES.get(status, "INTERNAL")}})
 
 
-def _write_broken(_: Call, status: int, message: str) -> bytes:
+def _write_broken(_: WireRequest, status: int, message: str) -> bytes:
     """Google's client looks for an error in what stands alone, and not in an event."""
     return _write_error(status, message) + b"\n\n"
 

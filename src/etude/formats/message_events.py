@@ -5,10 +5,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from etude.formats.base import as_data
 from etude.formats.bills import Bill, later
 from etude.formats.errors import error_within
 from etude.formats.events import pieces
+from etude.formats.wire import as_data
 from etude.records import ToolCall
 
 Data = dict[str, Any]

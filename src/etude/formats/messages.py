@@ -7,10 +7,17 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from etude.config import ModelSection, merge
-from etude.formats.base import (
-    Call,
+from etude.formats.bills import as_bill, usage_of_anthropic
+from etude.formats.endings import ending_of
+from etude.formats.errors import error_within, typed_error_body
+from etude.formats.events import dump, is_streamed, load, named_event, read_events
+from etude.formats.message_events import call_deltas, deltas_of, gathered
+from etude.formats.opaque import Entries, RawPart, data_of, put_back
+from etude.formats.prompt_cache import mark_first, system_blocks
+from etude.formats.wire import (
     Format,
     SchemaForm,
+    WireRequest,
     as_data,
     as_text,
     finish_of,
@@ -21,13 +28,6 @@ from etude.formats.base import (
     read_schema,
     tool_call,
 )
-from etude.formats.bills import as_bill, usage_of_anthropic
-from etude.formats.endings import ending_of
-from etude.formats.errors import error_within, typed_error_body
-from etude.formats.events import dump, is_streamed, load, named_event, read_events
-from etude.formats.message_events import call_deltas, deltas_of, gathered
-from etude.formats.opaque import Entries, Kept, data_of, put_back
-from etude.formats.prompt_cache import mark_first, system_blocks
 from etude.records import ChatRequest, ImagePart, Message, Opaque, Reply, TextPart, Tool, ToolCall
 
 _FORM = "messages"
@@ -42,7 +42,7 @@ class _Source(BaseModel):
     url: str = ""
 
 
-class _Block(Kept):
+class _Block(RawPart):
     """Each type of block uses some of the fields."""
 
     type: str
@@ -170,7 +170,7 @@ def _write_call(call: ToolCall) -> Data:
     return {"type": "tool_use", "id": call.id, "name": call.name, "input": given if isinstance(given, dict) else {}}
 
 
-def _read_request(body: bytes, seed: int | None) -> Call:
+def _read_request(body: bytes, seed: int | None) -> WireRequest:
     data = parse_body(_Body, body)
     first = [Message(role="system", content=_read_content(data.system))] if data.system else []
     form = data.output_format if data.output_config is None else data.output_config.format
@@ -184,7 +184,7 @@ def _read_request(body: bytes, seed: int | None) -> Call:
         forced_tool=forced_tool(tools, name, any_tool=choice.type == "any"),
         seed=seed,
     )
-    return Call(named=data.model, request=request, most_tokens=data.max_tokens, stream=bool(data.stream))
+    return WireRequest(named=data.model, request=request, most_tokens=data.max_tokens, stream=bool(data.stream))
 
 
 def _read_tools(data: _Body) -> tuple[Tool, ...]:
@@ -274,7 +274,7 @@ class _Answer(BaseModel):
 _STOPS = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use", "refusal": "refusal"}
 
 
-def _head(call: Call, reply: Reply) -> Data:
+def _head(call: WireRequest, reply: Reply) -> Data:
     return {
         "id": f"msg_{maker(reply)}_{call.id}",
         "type": "message",
@@ -292,7 +292,7 @@ def _head(call: Call, reply: Reply) -> Data:
     }
 
 
-def _write_reply(call: Call, reply: Reply) -> bytes:
+def _write_reply(call: WireRequest, reply: Reply) -> bytes:
     head = _head(call, reply)
     head["usage"]["output_tokens"] = reply.usage.output_tokens
     return dump({**head, "content": _write_content(reply), "stop_reason": _STOPS[reply.finish]})
@@ -304,7 +304,7 @@ def _write_content(reply: Reply) -> list[Data]:
     return put_back(reply.turn, data_of(reply.turn, _FORM), plain, _write_text, _write_call)
 
 
-def _write_events(call: Call, reply: Reply) -> Iterator[bytes]:
+def _write_events(call: WireRequest, reply: Reply) -> Iterator[bytes]:
     yield named_event({"type": "message_start", "message": _head(call, reply)})
     calls = iter(reply.tool_calls)
     blocks = [
@@ -350,7 +350,7 @@ def _read_answer(body: Any) -> _Answer:
 _PING = named_event({"type": "ping"})
 
 
-def _write_broken(_: Call, status: int, message: str) -> bytes:
+def _write_broken(_: WireRequest, status: int, message: str) -> bytes:
     return b"event: error\ndata: " + typed_error_body(status, message) + b"\n\n"
 
 

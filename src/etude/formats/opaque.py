@@ -17,7 +17,7 @@ from etude.records import ChatRequest, Message, Opaque, TextPart, ToolCall
 Data = dict[str, Any]
 
 
-class Kept(BaseModel):
+class RawPart(BaseModel):
     """A part of a body that is also there as it came."""
 
     raw: Data = {}

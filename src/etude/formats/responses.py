@@ -7,10 +7,16 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from etude.config import ModelSection, merge
-from etude.formats.base import (
-    Call,
+from etude.formats.bills import usage_of_openai
+from etude.formats.endings import Ending, ending_of
+from etude.formats.errors import error_body, error_within
+from etude.formats.events import WAITING, dump, is_streamed, load, named_event
+from etude.formats.opaque import Entries, RawPart, data_of, put_back
+from etude.formats.response_events import events_of, last_state
+from etude.formats.wire import (
     Format,
     SchemaForm,
+    WireRequest,
     as_json,
     as_text,
     finish_of,
@@ -23,12 +29,6 @@ from etude.formats.base import (
     read_schema,
     tool_call,
 )
-from etude.formats.bills import usage_of_openai
-from etude.formats.endings import Ending, ending_of
-from etude.formats.errors import error_body, error_within
-from etude.formats.events import WAITING, dump, is_streamed, load, named_event
-from etude.formats.opaque import Entries, Kept, data_of, put_back
-from etude.formats.response_events import events_of, last_state
 from etude.records import ChatRequest, ImagePart, Message, Reply, TextPart, Tool, ToolCall, Usage
 
 _FORM = "responses"
@@ -41,7 +41,7 @@ class _Part(BaseModel):
     image_url: str | None = None
 
 
-class _Item(Kept):
+class _Item(RawPart):
     """A message, a call, a result or something else: each uses some of the fields."""
 
     type: str = "message"
@@ -144,7 +144,7 @@ def _write_call(call: ToolCall) -> dict[str, Any]:
     return {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments}
 
 
-def _read_request(body: bytes, seed: int | None) -> Call:
+def _read_request(body: bytes, seed: int | None) -> WireRequest:
     data = parse_body(_Body, body)
     items = [_Item(role="user", content=data.input)] if isinstance(data.input, str) else data.input
     if data.instructions is not None:
@@ -160,7 +160,7 @@ def _read_request(body: bytes, seed: int | None) -> Call:
         seed=seed,
     )
     spaces = {_in(space, tool): (space, tool.name) for space, tool in _functions(data) if space}
-    return Call(
+    return WireRequest(
         named=data.model, request=request, most_tokens=data.max_output_tokens, stream=bool(data.stream), spaces=spaces
     )
 
@@ -247,7 +247,7 @@ class _Response(BaseModel):
     usage: Any = None
 
 
-def _write_output(call: Call, reply: Reply) -> list[dict[str, Any]]:
+def _write_output(call: WireRequest, reply: Reply) -> list[dict[str, Any]]:
     def said(text: str) -> dict[str, Any]:
         part: dict[str, Any] = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
         message = {"type": "message", "id": f"msg_{call.id}", "role": "assistant", "status": "completed"}
@@ -262,12 +262,12 @@ def _write_output(call: Call, reply: Reply) -> list[dict[str, Any]]:
     return put_back(reply.turn, data_of(reply.turn, _FORM), plain, said, called)
 
 
-def _place_of(call: Call, tool: ToolCall) -> dict[str, str]:
+def _place_of(call: WireRequest, tool: ToolCall) -> dict[str, str]:
     space, name = call.spaces.get(tool.name, ("", tool.name))
     return {"name": name, "namespace": space} if space else {}
 
 
-def _head(call: Call, made_by: str) -> dict[str, Any]:
+def _head(call: WireRequest, made_by: str) -> dict[str, Any]:
     return {
         "id": f"resp_{made_by}_{call.id}",
         "object": "response",
@@ -290,7 +290,7 @@ def _head(call: Call, made_by: str) -> dict[str, Any]:
 _CUT = {"length": "max_output_tokens", "refusal": "content_filter"}
 
 
-def _response(call: Call, reply: Reply) -> dict[str, Any]:
+def _response(call: WireRequest, reply: Reply) -> dict[str, Any]:
     cut = _CUT.get(reply.finish)
     usage = {
         "input_tokens": reply.usage.input_tokens,
@@ -308,11 +308,11 @@ def _response(call: Call, reply: Reply) -> dict[str, Any]:
     }
 
 
-def _write_reply(call: Call, reply: Reply) -> bytes:
+def _write_reply(call: WireRequest, reply: Reply) -> bytes:
     return dump(_response(call, reply))
 
 
-def _write_events(call: Call, reply: Reply) -> Iterator[bytes]:
+def _write_events(call: WireRequest, reply: Reply) -> Iterator[bytes]:
     return events_of(_response(call, reply), _head(call, maker(reply)))
 
 
@@ -354,7 +354,7 @@ def _ending(response: _Response, usage: Usage) -> Ending:
     return ending_of(response.status, usage)
 
 
-def _write_broken(call: Call, status: int, message: str) -> bytes:
+def _write_broken(call: WireRequest, status: int, message: str) -> bytes:
     error = {"code": "server_error" if status >= 500 else "invalid_prompt", "message": message}
     response = {**_head(call, "etude"), "status": "failed", "error": error}
     return named_event({"type": "response.failed", "response": response, "sequence_number": 0})

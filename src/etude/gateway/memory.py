@@ -4,13 +4,13 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
-from etude.formats.base import as_data
+from etude.formats.wire import as_data
 from etude.records import ChatRequest, Message, Opaque, ToolCall
 
 Key = tuple[str, ...]
 
 
-class Memory:
+class OpaqueMemory:
     """The opaque parts of the replies of one attempt, put into the requests that continue from them.
 
     A program may speak a format that has no place for them, or leave them out. A turn is known again by its text and

@@ -11,8 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from etude.errors import not_installed
-from etude.formats import CHAT, GEMINI, MESSAGES, RESPONSES, BadBody, Call, Format, ServedFormat, estimate, with_field
-from etude.gateway.session import HUNG_UP, MOST_BYTES, REFUSED, GatewaySession, Turn
+from etude.formats import (
+    CHAT,
+    GEMINI,
+    MESSAGES,
+    RESPONSES,
+    BadBody,
+    Format,
+    ServedFormat,
+    WireRequest,
+    estimate,
+    with_field,
+)
+from etude.gateway.session import HUNG_UP, MOST_BYTES, REFUSED, GatewaySession, PendingRequest
 from etude.sandbox.scratch import Scratch
 
 if TYPE_CHECKING:
@@ -240,7 +251,7 @@ async def _left(request: "Request") -> None:
         pass
 
 
-def _answer(form: ServedFormat, call: Call, turn: Turn) -> "Response":
+def _answer(form: ServedFormat, call: WireRequest, turn: PendingRequest) -> "Response":
     from starlette.responses import Response
 
     if turn.hung_up:
@@ -253,7 +264,7 @@ def _answer(form: ServedFormat, call: Call, turn: Turn) -> "Response":
     return Response(form.write_reply(call, reply), media_type="application/json")
 
 
-def _stream(form: ServedFormat, call: Call, turn: Turn, keepalive: float) -> "Response":
+def _stream(form: ServedFormat, call: WireRequest, turn: PendingRequest, keepalive: float) -> "Response":
     """An answer that is begun before it is known."""
     from starlette.responses import StreamingResponse
 

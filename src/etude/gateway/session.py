@@ -7,7 +7,7 @@ from contextvars import copy_context
 from pathlib import Path
 
 from etude.errors import BoundaryError, EtudeError, InputError, RejectedRequest
-from etude.gateway.memory import Memory
+from etude.gateway.memory import OpaqueMemory
 from etude.protocols import ChatModel
 from etude.records import ChatRequest, Message, Record, Reply, Usage
 
@@ -42,7 +42,7 @@ class _Dropped(EtudeError):
     """The program hung up before the request was sent."""
 
 
-class Turn:
+class PendingRequest:
     """A request under way. It continues when the program hangs up: what is paid for is worth having, and a program
     that asks the same again shares in it."""
 
@@ -98,12 +98,12 @@ class GatewaySession:
         self.conversation: tuple[Message, ...] = ()
         """The longest request, the later one of equals, and the reply to it."""
         self._context = copy_context()
-        self._memory = Memory()
+        self._memory = OpaqueMemory()
         self._model = model
         self._calls = calls
         self._begun = 0
         self._places = asyncio.Semaphore(MOST_AT_ONCE)
-        self._turns: set[Turn] = set()
+        self._turns: set[PendingRequest] = set()
         self._fatal: EtudeError | None = None
         self._rejected: EtudeError | None = None
         self._rejections = 0
@@ -152,13 +152,13 @@ class GatewaySession:
             await asyncio.wait({turn.over for turn in self._turns}, return_when=asyncio.FIRST_COMPLETED)
         return self.has_room()
 
-    def ask(self, request: ChatRequest, size: int = 0) -> Turn:
+    def ask(self, request: ChatRequest, size: int = 0) -> PendingRequest:
         """Send a request to the model. Only when `refusal` is empty and the session has not ended."""
         request = self._memory.recall(request.model_copy(update={"seed": self._seed}))
         self._begun += 1
         # In the context of the attempt: the server's is that of whichever attempt began first.
         asked = asyncio.create_task(self._in_turn(request, lambda: turn.hung_up), context=self._context.copy())
-        turn = Turn(asked, size)
+        turn = PendingRequest(asked, size)
         self._turns.add(turn)
 
         def done(task: asyncio.Task[Reply]) -> None:

@@ -11,7 +11,7 @@ from etude.concurrency import synchronous
 from etude.config import TrainConfig
 from etude.errors import DataError, StopRun
 from etude.records import Record, Skill, digest
-from etude.records.provenance import Line, Provenance
+from etude.records.provenance import Provenance, ProvenLine
 from etude.skill import Document
 from etude.skill.export import without_markers
 from etude.skill.folder import PROVENANCE
@@ -164,7 +164,7 @@ def _facts(said: Provenance) -> Iterator[tuple[str, str]]:
             yield from part.facts.items()
 
 
-def _rests_on(line: Line, said: Provenance) -> Iterator[str]:
+def _rests_on(line: ProvenLine, said: Provenance) -> Iterator[str]:
     """Names of facts, those of its own edits first."""
     if line.change is not None:
         change = said.changes[line.change]
@@ -210,7 +210,7 @@ def _beyond(said: Provenance, again: _Replay) -> Iterator[Problem]:
             yield Problem(line=number, text=line.text, what="it cannot be recomputed")
 
 
-def _evidence(line: Line, of: Provenance) -> str:
+def _evidence(line: ProvenLine, of: Provenance) -> str:
     """All that is said about a line."""
     if line.change is None:
         return line.origin

@@ -12,7 +12,7 @@ from etude.errors import ConfigError, ModelError, RejectedRequest, RejectedRole,
 from etude.formats.errors import ServerError, as_model_error
 from etude.models.adapter_checks import check_thinking, make_model, takes
 from etude.models.adapter_messages import model_messages, parameters, read_reply
-from etude.models.base import ProviderModel, check_headers, shorten
+from etude.models.provider_model import ProviderModel, check_headers, shorten
 from etude.models.refused import PARAMETERS, Sending
 from etude.records import ChatRequest, Reply
 

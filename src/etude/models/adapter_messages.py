@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from etude.formats.base import finish_of, has_picture
 from etude.formats.endings import ending_of
 from etude.formats.events import encodable
 from etude.formats.opaque import data_of, opaque
+from etude.formats.wire import finish_of, has_picture
 from etude.records import ChatRequest, ImagePart, Message, Opaque, Reply, ToolCall, Usage
 
 _FORM = "pydantic-ai"

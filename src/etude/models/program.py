@@ -13,11 +13,11 @@ from etude.models.keys import Key
 from etude.models.sdk import shown_address
 from etude.models.text_only import TextModel, refuse_beyond_text, refuse_settings
 from etude.models.wrappers.schema import is_shown
-from etude.programs.base import Order, Report, last_words, read_without
 from etude.programs.known import known_programs
 from etude.programs.login import find_login
 from etude.programs.memory import available_mb, room_for
-from etude.programs.words import AFTER_RESET, trouble
+from etude.programs.program import Order, Report, last_words, read_without
+from etude.programs.trouble import AFTER_RESET, trouble
 from etude.records import ChatRequest, Message, Reply, Skill, digest
 from etude.sandbox import Finished, Limits, Workspace, find_sandbox, run
 

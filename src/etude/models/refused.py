@@ -240,7 +240,7 @@ def advice(parameters: Collection[str], place: str = "", *, refused: bool = Fals
     return ", or ".join(names.sub(f"{place}." if place else "", text) for text in texts if text)
 
 
-class Refusal(NamedTuple):
+class RefusedParameters(NamedTuple):
     """The parameters that a server complains of."""
 
     parameters: tuple[str, ...] = ()
@@ -248,7 +248,7 @@ class Refusal(NamedTuple):
     """It does not take them at all, and only one reading is possible: the request may pass without them."""
 
 
-def read_refusal(said: str, sending: Sending, request: ChatRequest, able: Collection[str]) -> Refusal:
+def read_refusal(said: str, sending: Sending, request: ChatRequest, able: Collection[str]) -> RefusedParameters:
     """What a server complains of that was asked with these settings for this request: the body of its answer, or a
     text. `able` are the parameters that the model's interface has and can do without."""
     sent = Sent(sending.given, sending.settings, request)
@@ -265,7 +265,7 @@ def read_refusal(said: str, sending: Sending, request: ChatRequest, able: Collec
     if _OTHER_VALUES.search(said):
         refused = {name: None for name in refused if name in ("plain", "system")}
     curable = tuple(name for name in refused if name in able and name not in sending.left_out)
-    return Refusal(curable, curable=True) if curable else Refusal(tuple(named | refused))
+    return RefusedParameters(curable, curable=True) if curable else RefusedParameters(tuple(named | refused))
 
 
 def _names(row: Parameter, text: str) -> bool:

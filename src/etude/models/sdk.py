@@ -22,8 +22,8 @@ from etude.errors import ConfigError, ModelError, RejectedRequest, RejectedRole,
 from etude.formats import RESPONSES, Format
 from etude.formats.errors import ServerError, as_model_error
 from etude.formats.opaque import bare, names_of
-from etude.models.base import ProviderModel, check_headers, shorten
 from etude.models.keys import Key
+from etude.models.provider_model import ProviderModel, check_headers, shorten
 from etude.models.refused import Sending
 from etude.records import ChatRequest, Reply
 

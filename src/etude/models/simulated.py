@@ -3,7 +3,7 @@
 import asyncio
 
 from etude.config import ModelSection
-from etude.models.base import ProviderModel
+from etude.models.provider_model import ProviderModel
 from etude.records import ChatRequest, Reply, canonical
 from etude.simulation import check_name, respond
 

@@ -2,7 +2,7 @@
 
 from etude.config import ModelSection
 from etude.errors import ConfigError, RejectedRequest
-from etude.models.base import ProviderModel
+from etude.models.provider_model import ProviderModel
 from etude.records import ChatRequest, ImagePart
 
 _SAMPLING = ("temperature", "top_p", "reasoning_effort", "thinking", "extra_body", "headers")

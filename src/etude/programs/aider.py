@@ -5,7 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
-from etude.programs.base import (
+from etude.programs.message_log import MessageLog
+from etude.programs.program import (
     SKILL_FOLDER,
     Launch,
     Order,
@@ -17,7 +18,6 @@ from etude.programs.base import (
     read_files,
     skill_file,
 )
-from etude.programs.telling import Telling
 from etude.sandbox import Finished
 
 _RECORD = "llm.log"
@@ -59,7 +59,7 @@ class Aider(Program):
     def read(self, finished: Finished, order: Order) -> Report:
         record = read_files(order.home, _RECORD).decode(errors="replace")
         replies = [re.sub("^ASSISTANT ", "", reply, flags=re.MULTILINE).strip() for reply in _REPLY.findall(record)]
-        telling = Telling()
+        telling = MessageLog()
         for reply in replies:
             telling.says(reply)
         answer, words = replies[-1] if replies else "", last_words(finished)

@@ -5,7 +5,8 @@ from typing import ClassVar
 
 from pydantic import Field, JsonValue
 
-from etude.programs.base import (
+from etude.programs.message_log import Block, MessageLog, shown
+from etude.programs.program import (
     Launch,
     Order,
     Program,
@@ -16,9 +17,8 @@ from etude.programs.base import (
     read_lines,
     skill_file,
 )
-from etude.programs.telling import Block, Telling, shown
 from etude.records import Usage
-from etude.records.base import Lenient
+from etude.records.record import Lenient
 from etude.sandbox import Finished
 
 
@@ -84,7 +84,7 @@ class ClaudeCode(Program):
         return Launch((*argv, *order.arguments), _environment(order), prompt.encode())
 
     def read(self, finished: Finished, order: Order) -> Report:
-        telling = Telling()
+        telling = MessageLog()
         end: _Line | None = None
         for line in read_lines(finished.stdout, _Line):
             if line.type == "result":
@@ -126,7 +126,7 @@ def _environment(order: Order) -> dict[str, str]:
     return env
 
 
-def _tell(telling: Telling, role: str, message: _Message) -> None:
+def _tell(telling: MessageLog, role: str, message: _Message) -> None:
     if role == "assistant":
         telling.says_in(message.content)
         return
@@ -136,7 +136,7 @@ def _tell(telling: Telling, role: str, message: _Message) -> None:
             telling.result(block.tool_use_id, text, _exit_code(telling, block, text))
 
 
-def _exit_code(telling: Telling, block: _Block, text: str) -> int | None:
+def _exit_code(telling: MessageLog, block: _Block, text: str) -> int | None:
     if telling.tool(block.tool_use_id) != "Bash":
         return None
     first = text.partition("\n")[0].removeprefix("Exit code ")

@@ -6,7 +6,8 @@ from typing import ClassVar
 
 from pydantic import Field, JsonValue
 
-from etude.programs.base import (
+from etude.programs.message_log import MessageLog, shown
+from etude.programs.program import (
     Launch,
     Order,
     Program,
@@ -18,9 +19,8 @@ from etude.programs.base import (
     read_lines,
     skill_instructions,
 )
-from etude.programs.telling import Call, Telling, shown
-from etude.records import Usage
-from etude.records.base import Lenient
+from etude.records import ToolCall, Usage
+from etude.records.record import Lenient
 from etude.sandbox import Finished
 
 _PROVIDER = "etude"
@@ -162,7 +162,7 @@ def _settings(order: Order) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _read_session(session: bytes) -> Telling:
+def _read_session(session: bytes) -> MessageLog:
     """What a session's file says. Commands are in it twice: the output that counts is without times and counters."""
     records = list(read_lines(session, _Record))
     commands = {
@@ -170,7 +170,7 @@ def _read_session(session: bytes) -> Telling:
         for record in records
         if record.payload.type == "item_completed" and record.payload.item.type == "CommandExecution"
     }
-    telling = Telling()
+    telling = MessageLog()
     for record in records:
         payload = record.payload
         if record.type != "response_item":
@@ -178,7 +178,9 @@ def _read_session(session: bytes) -> Telling:
         if payload.type == "message" and payload.role == "assistant":
             telling.says("\n".join(block.text for block in payload.content if block.text))
         elif payload.type in _CALLS:
-            telling.says("", [Call(payload.call_id, payload.name, payload.arguments or payload.input)])
+            telling.says(
+                "", [ToolCall(id=payload.call_id, name=payload.name, arguments=payload.arguments or payload.input)]
+            )
         elif payload.type in _OUTPUTS:
             command = commands.get(payload.call_id)
             if command is None:

@@ -10,7 +10,8 @@ from pathlib import Path, PurePosixPath
 from typing import ClassVar
 
 from etude.errors import ConfigError, DataError
-from etude.programs.base import (
+from etude.programs.installed import Installed
+from etude.programs.program import (
     Launch,
     Order,
     Program,
@@ -22,7 +23,6 @@ from etude.programs.base import (
     read_files,
     skill_file,
 )
-from etude.programs.installed import Installed
 from etude.records import digest
 from etude.sandbox import Finished
 
@@ -33,7 +33,7 @@ _PLACEHOLDER = re.compile(r"\{(" + "|".join(PLACEHOLDERS) + r")\}")
 _MOST_ANSWER = 4_000_000
 
 
-class Command(Program):
+class CommandProgram(Program):
     """A command that finds the address of a model and a key in OPENAI_BASE_URL, OPENAI_API_KEY, ANTHROPIC_BASE_URL
     and ANTHROPIC_API_KEY. `words` is the command line, with placeholders as `agent.command` has them; the answer is
     afterwards in `answer_file` in the workspace, or on standard output (None)."""

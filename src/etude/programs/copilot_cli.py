@@ -8,7 +8,9 @@ from typing import ClassVar
 
 from pydantic import Field, JsonValue
 
-from etude.programs.base import (
+from etude.programs.installed import Installed
+from etude.programs.message_log import MessageLog
+from etude.programs.program import (
     Launch,
     Order,
     Program,
@@ -20,11 +22,9 @@ from etude.programs.base import (
     read_lines,
     skill_instructions,
 )
-from etude.programs.installed import Installed
-from etude.programs.kept import close
-from etude.programs.telling import Call, Telling
-from etude.records import Usage
-from etude.records.base import Lenient
+from etude.programs.read_only import close
+from etude.records import ToolCall, Usage
+from etude.records.record import Lenient
 from etude.sandbox import Finished
 
 _BROUGHT = ["customize-cloud-agent", "discover-resources", "github-pr-media"]
@@ -117,11 +117,14 @@ class CopilotCli(Program):
 
     def read(self, finished: Finished, order: Order) -> Report:
         # Standard output repeats what commands print piece by piece; its session file has each result once.
-        telling, usage = Telling(), Usage()
+        telling, usage = MessageLog(), Usage()
         for event in read_lines(read_files(order.home, ".copilot/session-state/*/events.jsonl"), _Event):
             data = event.data
             if event.type == "assistant.message":
-                calls = [Call(each.id, each.name, json.dumps(each.arguments)) for each in data.requests]
+                calls = [
+                    ToolCall(id=each.id, name=each.name, arguments=json.dumps(each.arguments))
+                    for each in data.requests
+                ]
                 telling.says(data.content, calls)
             elif event.type == "tool.execution_complete":
                 said = data.result.content or (data.error.content if data.error else "")

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 from pydantic import Field, JsonValue
 
-from etude.programs.base import (
+from etude.programs.message_log import MessageLog
+from etude.programs.program import (
     Launch,
     Order,
     Program,
@@ -20,10 +21,9 @@ from etude.programs.base import (
     read_lines,
     skill_instructions,
 )
-from etude.programs.kept import close
-from etude.programs.telling import Call, Telling
-from etude.records import Usage
-from etude.records.base import Lenient
+from etude.programs.read_only import close
+from etude.records import ToolCall, Usage
+from etude.records.record import Lenient
 from etude.sandbox import Finished
 
 _SHELL = "run_shell_command"
@@ -129,15 +129,17 @@ class GeminiCli(Program):
         return replace(report, usage=usage, error="" if _SILENT in words else words)
 
 
-def _read_session(session: bytes) -> Telling:
+def _read_session(session: bytes) -> MessageLog:
     records: dict[str, _Record] = {}
     for record in read_lines(session, _Record):
         if record.type == "gemini":
             records[record.id] = record  # the last state of a message stays at its place
-    telling = Telling()
+    telling = MessageLog()
     for record in records.values():
         text = record.content if isinstance(record.content, str) else ""
-        telling.says(text, [Call(call.id, call.name, json.dumps(call.args)) for call in record.calls])
+        telling.says(
+            text, [ToolCall(id=call.id, name=call.name, arguments=json.dumps(call.args)) for call in record.calls]
+        )
         for call in record.calls:
             if call.result is not None:
                 said = "\n".join(part.answer.response.output or part.answer.response.error for part in call.result)

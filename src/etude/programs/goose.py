@@ -6,10 +6,11 @@ from typing import ClassVar
 
 from pydantic import Field, JsonValue, ValidationError
 
-from etude.programs.base import Launch, Order, Program, Report, environment, install_skill, put, skill_instructions
-from etude.programs.kept import close
-from etude.programs.telling import Call, Telling, shown
-from etude.records.base import Lenient
+from etude.programs.message_log import MessageLog, shown
+from etude.programs.program import Launch, Order, Program, Report, environment, install_skill, put, skill_instructions
+from etude.programs.read_only import close
+from etude.records import ToolCall
+from etude.records.record import Lenient
 from etude.sandbox import Finished
 
 
@@ -100,19 +101,19 @@ class Goose(Program):
             account = _Account.model_validate_json(finished.stdout[finished.stdout.find(b"{") :])
         except ValidationError:
             return Report(ended=False)
-        telling = Telling()
+        telling = MessageLog()
         for message in account.messages:
             for block in message.content:
                 _tell(telling, message.role, block)
         return replace(telling.report(ended=True), answer=telling.last_text)
 
 
-def _tell(telling: Telling, role: str, block: _Block) -> None:
+def _tell(telling: MessageLog, role: str, block: _Block) -> None:
     if block.type == "text" and role == "assistant":
         telling.says(block.text)
     elif block.type == "toolRequest":
         value = block.call.value
-        telling.says("", [Call(block.id, value.name, json.dumps(value.arguments))])
+        telling.says("", [ToolCall(id=block.id, name=value.name, arguments=json.dumps(value.arguments))])
     elif block.type == "toolResponse":
         value = block.result.value
         telling.result(block.id, shown(value.content) or block.result.error, value.structured.exit_code)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from etude.programs.aider import Aider
-from etude.programs.base import Program
 from etude.programs.claude_code import ClaudeCode
 from etude.programs.codex import Codex
 from etude.programs.copilot_cli import CopilotCli
@@ -12,6 +11,7 @@ from etude.programs.goose import Goose
 from etude.programs.mini_swe_agent import MiniSweAgent
 from etude.programs.opencode import OpenCode
 from etude.programs.pi import Pi
+from etude.programs.program import Program
 from etude.programs.qwen_code import QwenCode
 
 

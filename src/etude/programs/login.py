@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from etude.errors import ConfigError
 from etude.files import write_atomically
-from etude.programs.base import Program, read_files
+from etude.programs.program import Program, read_files
 from etude.secret_values import Secrets, is_key
 
 _MOST = 1_000_000

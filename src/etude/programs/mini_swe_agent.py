@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 import yaml
 from pydantic import Field, ValidationError
 
-from etude.programs.base import Launch, Order, Program, Report, environment, put, read_files, skill_instructions
-from etude.programs.telling import Call, Telling
-from etude.records import Usage
-from etude.records.base import Lenient
+from etude.programs.message_log import MessageLog
+from etude.programs.program import Launch, Order, Program, Report, environment, put, read_files, skill_instructions
+from etude.records import ToolCall, Usage
+from etude.records.record import Lenient
 from etude.sandbox import Finished
 
 _RECORD = "traj.json"
@@ -106,7 +106,7 @@ class MiniSweAgent(Program):
             messages = _Record.model_validate_json(read_files(order.home, _RECORD)).messages
         except ValidationError:
             return Report(ended=False)
-        telling, usage, said = Telling(), Usage(), ""
+        telling, usage, said = MessageLog(), Usage(), ""
         for message in messages:
             extra = message.extra
             if extra.response is not None:
@@ -114,7 +114,13 @@ class MiniSweAgent(Program):
                 for choice in extra.response.choices[:1]:
                     calls = choice.message.tool_calls or []
                     text = choice.message.content or ""
-                    telling.says(text, [Call(each.id, each.function.name, each.function.arguments) for each in calls])
+                    telling.says(
+                        text,
+                        [
+                            ToolCall(id=each.id, name=each.function.name, arguments=each.function.arguments)
+                            for each in calls
+                        ],
+                    )
                     said = text if text.strip() else said
             elif message.role == "tool" and extra.exception_info != _NOT_DONE:
                 shown = "\n".join(part for part in (extra.raw_output, extra.exception_info) if part)

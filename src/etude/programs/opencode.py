@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 from pydantic import Field, JsonValue
 
-from etude.programs.base import Launch, Order, Program, Report, environment, install_skill, read_lines, skill_file
-from etude.programs.telling import Call, Telling
-from etude.records import Usage
-from etude.records.base import Lenient
+from etude.programs.message_log import MessageLog
+from etude.programs.program import Launch, Order, Program, Report, environment, install_skill, read_lines, skill_file
+from etude.records import ToolCall, Usage
+from etude.records.record import Lenient
 from etude.sandbox import Finished
 
 _PROVIDER = "etude"
@@ -100,13 +100,13 @@ class OpenCode(Program):
         return Launch((*argv, *order.arguments), env, order.prompt.encode())
 
     def read(self, finished: Finished, order: Order) -> Report:
-        telling, usage, ended, error = Telling(), Usage(), False, ""
+        telling, usage, ended, error = MessageLog(), Usage(), False, ""
         for line in read_lines(finished.stdout, _Line):
             part = line.part
             if line.type == "text":
                 telling.says(part.text)
             elif line.type == "tool_use":
-                telling.says("", [Call(part.call, part.tool, json.dumps(part.state.input))])
+                telling.says("", [ToolCall(id=part.call, name=part.tool, arguments=json.dumps(part.state.input))])
                 telling.result(part.call, part.state.output or part.state.error, part.state.metadata.exit)
             elif line.type == "step_finish":
                 usage, ended = usage + _usage(part.tokens), part.reason != "tool-calls"

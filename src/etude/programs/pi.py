@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from etude.programs.base import (
+from etude.programs.message_log import Block, MessageLog, shown
+from etude.programs.program import (
     Launch,
     Order,
     Program,
@@ -19,9 +20,8 @@ from etude.programs.base import (
     read_lines,
     skill_file,
 )
-from etude.programs.telling import Block, Telling, shown
 from etude.records import Usage
-from etude.records.base import Lenient
+from etude.records.record import Lenient
 from etude.sandbox import Finished
 
 _PROVIDER = "etude"
@@ -83,7 +83,7 @@ class Pi(Program):
         return Launch((*argv, *order.arguments), env, order.prompt.encode())
 
     def read(self, finished: Finished, order: Order) -> Report:
-        telling, usage, ended, error = Telling(), Usage(), False, ""
+        telling, usage, ended, error = MessageLog(), Usage(), False, ""
         for record in read_lines(read_files(order.home, ".pi/agent/sessions/*/*.jsonl"), _Record):
             message = record.message
             if record.type != "message":
@@ -98,7 +98,7 @@ class Pi(Program):
         return replace(telling.report(ended=ended), answer=telling.last_text, usage=usage, error=error)
 
 
-def _tell_result(telling: Telling, message: _Message) -> None:
+def _tell_result(telling: MessageLog, message: _Message) -> None:
     content = message.content
     text = content if isinstance(content, str) else shown([block.text for block in content])
     code = None

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 from pydantic import Field, JsonValue
 
-from etude.programs.base import (
+from etude.programs.message_log import MessageLog
+from etude.programs.program import (
     Launch,
     Order,
     Program,
@@ -19,10 +20,9 @@ from etude.programs.base import (
     read_lines,
     skill_instructions,
 )
-from etude.programs.kept import close
-from etude.programs.telling import Call, Telling
-from etude.records import Usage
-from etude.records.base import Lenient
+from etude.programs.read_only import close
+from etude.records import ToolCall, Usage
+from etude.records.record import Lenient
 from etude.sandbox import Finished
 
 _SHELL = "run_shell_command"
@@ -135,14 +135,16 @@ def _literal(prompt: str) -> str:
     return f" {prompt}" if prompt.startswith("/") else prompt
 
 
-def _read_session(session: bytes) -> Telling:
-    telling = Telling()
+def _read_session(session: bytes) -> MessageLog:
+    telling = MessageLog()
     for record in read_lines(session, _Record):
         parts = record.message.parts
         if record.type == "assistant":
             text = "\n".join(part.text for part in parts if part.text and not part.thought)
             calls = [part.call for part in parts if part.call is not None]
-            telling.says(text, [Call(call.id, call.name, json.dumps(call.args)) for call in calls])
+            telling.says(
+                text, [ToolCall(id=call.id, name=call.name, arguments=json.dumps(call.args)) for call in calls]
+            )
         for answer in (part.answer for part in parts if part.answer is not None):
             text = answer.response.output or answer.response.error
             ending = _EXITED.search(text) if telling.tool(answer.id) == _SHELL else None

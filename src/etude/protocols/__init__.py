@@ -1,5 +1,6 @@
 """The seams. Families implement these classes, `build` and the user inject them, stages see nothing else."""
 
+from etude.protocols.executor import Ask, Executor, Here, R, Recipe, T, Workplace
 from etude.protocols.parts import (
     Agent,
     ChatModel,
@@ -13,7 +14,6 @@ from etude.protocols.parts import (
     ToolSource,
     Wrapper,
 )
-from etude.protocols.places import Ask, Executor, Here, Place, R, Recipe, T
 
 __all__ = [
     "Agent",
@@ -24,7 +24,6 @@ __all__ = [
     "Executor",
     "Here",
     "Journal",
-    "Place",
     "R",
     "Recipe",
     "Scorer",
@@ -33,5 +32,6 @@ __all__ = [
     "T",
     "Texts",
     "ToolSource",
+    "Workplace",
     "Wrapper",
 ]

@@ -1,6 +1,6 @@
 """The most that runs of the published loop do, as far as its policies have it in common."""
 
-from etude.searches.base import Known, Most
+from etude.searches.search import Known, Most
 
 
 def parts(total: int, size: int) -> int:

@@ -13,7 +13,7 @@ from etude.published.epochs import end_epoch
 from etude.published.proposer import Proposer, batches_of
 from etude.published.update_modes import update_mode
 from etude.records import TrainState
-from etude.searches.base import Known, Most, Search, SearchOptions, give_up
+from etude.searches.search import Known, Most, Search, SearchOptions, give_up
 from etude.workbench import Workbench
 
 

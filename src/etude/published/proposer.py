@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from etude.concurrency import together
 from etude.config.sections import ReflectSection
 from etude.published.aggregate import aggregate
-from etude.published.schedules import Evidence, Schedule
+from etude.published.schedules import BudgetBasis, Schedule
 from etude.published.select import select
 from etude.published.update_modes import UpdateMode
 from etude.records import Attempt, Candidate, Edit, Patch, Skill, Task, TrainState
@@ -27,7 +27,7 @@ class Batch(NamedTuple):
     seed: int
 
 
-class Read(NamedTuple):
+class StepReading(NamedTuple):
     """What a step knows before it makes its candidate."""
 
     attempts: Sequence[Attempt]
@@ -35,7 +35,7 @@ class Read(NamedTuple):
     merged: Patch
 
 
-class Made(NamedTuple):
+class StepCandidate(NamedTuple):
     """The candidate of a step."""
 
     state: TrainState
@@ -86,7 +86,7 @@ class Proposer:
         self._tries = attempts
         self._golds = bench.golds
 
-    async def read(self, state: TrainState, batches: Sequence[Batch]) -> Read:
+    async def read(self, state: TrainState, batches: Sequence[Batch]) -> StepReading:
         """Attempt and read all batches of a step, and merge what the analyses propose."""
         log, place = self._log, f"steps/{state.step:04d}"
         log.begin("rollout", state.step, state.epoch, self._tries * sum(len(batch.tasks) for batch in batches))
@@ -105,9 +105,9 @@ class Proposer:
             reflections = [*reflections, *more]
         log.write(f"{place}/patches.json", reflections)
         log.write(f"{place}/merged.json", merged)
-        return Read(attempts, reflections, merged)
+        return StepReading(attempts, reflections, merged)
 
-    async def make(self, state: TrainState, read: Read) -> Made:
+    async def make(self, state: TrainState, read: StepReading) -> StepCandidate:
         """Make a candidate of what was read."""
         config, bench, log = self._config, self._bench, self._log
         attempts, reflections, merged = read
@@ -120,7 +120,7 @@ class Proposer:
         state = after_reflection(state, reflections, nothing)
 
         log.begin("select", step, epoch)
-        evidence = Evidence(state.current, attempts, merged, state.ledger, config.reflect.ledger_entries)
+        evidence = BudgetBasis(state.current, attempts, merged, state.ledger, config.reflect.ledger_entries)
         budget = await self._schedule.decide(optimizer, step, evidence)
         selected = await select(optimizer, state.current, merged, budget.edits)
         selected += reminders
@@ -135,7 +135,7 @@ class Proposer:
         log.end("update", step, f"{made} of {len(candidate.edits)} edits applied", idle=not candidate.edits)
         silent = "the optimizer gave no usable answer" if is_silent(reflections) else ""
         why_not = silent or candidate.unusable or nothing or ("" if selected else budget.reason)
-        return Made(state, candidate, why_not)
+        return StepCandidate(state, candidate, why_not)
 
     def _without_golds(
         self, skill: Skill, merged: Patch, reminders: Sequence[Edit]

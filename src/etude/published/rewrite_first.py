@@ -12,7 +12,7 @@ from etude.published.epochs import end_epoch
 from etude.published.proposer import Batch, Proposer, batches_of
 from etude.published.update_modes import UPDATE_MODES
 from etude.records import TrainState
-from etude.searches.base import Known, Most, Search, SearchOptions
+from etude.searches.search import Known, Most, Search, SearchOptions
 from etude.workbench import Workbench
 
 

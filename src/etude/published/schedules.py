@@ -22,7 +22,7 @@ class EditBudget(NamedTuple):
     """Why, where the optimizer decided."""
 
 
-class Evidence(NamedTuple):
+class BudgetBasis(NamedTuple):
     """What a decision about the edit budget can rest on."""
 
     skill: Skill
@@ -70,7 +70,7 @@ class Schedule:
         autonomous = self.settings.schedule == "autonomous"
         return self.settings.edit_budget if self.budgeted and autonomous else self._planned(step)
 
-    async def decide(self, optimizer: Optimizer, step: int, evidence: Evidence) -> EditBudget:
+    async def decide(self, optimizer: Optimizer, step: int, evidence: BudgetBasis) -> EditBudget:
         """The budget of `step`, once its edits are known. With `autonomous` the optimizer decides; an answer that
         cannot be used leaves the planned budget."""
         planned, edits = self._planned(step), evidence.patch.edits

@@ -1,7 +1,6 @@
 """Frozen records that travel between the parts. They compare by content and turn into JSON and back without loss."""
 
 from etude.records.attempts import Attempt, Role, Trajectory, role_of
-from etude.records.base import Record, as_text, brief, canonical, digest
 from etude.records.decisions import (
     EditEvidence,
     Evaluation,
@@ -31,6 +30,7 @@ from etude.records.messages import (
     system,
     user,
 )
+from etude.records.record import Record, as_text, brief, canonical, digest
 from etude.records.skills import File, Skill
 from etude.records.tasks import SPLITS, Criterion, Metric, Place, Score, Split, Task
 

@@ -5,8 +5,8 @@ from typing import Any, Literal, cast
 
 from pydantic import Field, SerializationInfo, SerializerFunctionWrapHandler, model_serializer
 
-from etude.records.base import Record, brief
 from etude.records.messages import Message, Usage
+from etude.records.record import Record, brief
 from etude.records.skills import File
 from etude.records.tasks import Score, Task
 

@@ -7,8 +7,8 @@ from typing import Literal, Self
 from pydantic import Field
 
 from etude.records.attempts import Attempt
-from etude.records.base import Record
 from etude.records.edits import Edit, EditFate
+from etude.records.record import Record
 from etude.records.skills import Skill
 from etude.records.tasks import Metric, Score, Split
 

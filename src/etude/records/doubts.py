@@ -1,6 +1,6 @@
 """What is doubtful about the setup of a run."""
 
-from etude.records.base import Record
+from etude.records.record import Record
 
 
 class Doubt(Record):

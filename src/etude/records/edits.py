@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from etude.records.base import Record, digest
+from etude.records.record import Record, digest
 from etude.records.skills import Skill
 
 PatchOp = Literal["append", "insert_after", "replace", "delete"]

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field, JsonValue
 
-from etude.records.base import Record
+from etude.records.record import Record
 
 
 class TextPart(Record):

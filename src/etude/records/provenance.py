@@ -2,9 +2,9 @@
 
 from typing import Literal
 
-from etude.records.base import Record
 from etude.records.decisions import Standing
 from etude.records.edits import Edit
+from etude.records.record import Record
 
 LineOrigin = Literal["initial", "step", "slow_update", "tidy", "export"]
 
@@ -41,7 +41,7 @@ class Change(Record):
     """The optimizer's answers that it rests on."""
 
 
-class Line(Record):
+class ProvenLine(Record):
     """A line of the skill."""
 
     text: str
@@ -65,6 +65,6 @@ class Provenance(Record):
     """Of the skill that the run hands out."""
     simulated: bool
     tokens: int
-    lines: tuple[Line, ...]
+    lines: tuple[ProvenLine, ...]
     changes: tuple[Change, ...]
     """All that changed the skill during the search, in their order."""

@@ -53,7 +53,7 @@ class _Mark(NamedTuple):
     end: int
 
 
-class Said(NamedTuple):
+class Utterance(NamedTuple):
     """What a model said."""
 
     text: str
@@ -61,15 +61,15 @@ class Said(NamedTuple):
     """Why the reply is no answer; empty when it is one."""
 
 
-def said_in(reply: Reply, limit: int) -> Said:
+def said_in(reply: Reply, limit: int) -> Utterance:
     """What a reply says. `limit` is the most tokens that it could have."""
     text = without_thoughts(reply.text)
     if reply.finish == "refusal":
-        return Said(text or "", "the model refused")
+        return Utterance(text or "", "the model refused")
     cut = cut_off_at(limit) if reply.finish == "length" else ""
     if text is None:
-        return Said("", f"{cut}, within its thoughts" if cut else UNENDED)
-    return Said(text, "" if text else _silence(reply, cut))
+        return Utterance("", f"{cut}, within its thoughts" if cut else UNENDED)
+    return Utterance(text, "" if text else _silence(reply, cut))
 
 
 def cut_off_at(limit: int) -> str:

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from pydantic import SerializationInfo, field_serializer, field_validator
 
-from etude.records.base import Record, brief, digest
+from etude.records.record import Record, brief, digest
 
 _SAID = re.compile(r"\d+ bytes, sha256 [0-9a-f]{16}")
 

@@ -68,7 +68,7 @@ class Flip(Record):
     b: float
 
 
-class Tried(Record):
+class ComparedTask(Record):
     """The attempts at a task that were compared: their values under both skills, trial by trial."""
 
     task: str
@@ -115,7 +115,7 @@ class Comparison(Record):
     """Tasks on which B is worse, the largest loss first."""
     equal: int
     """How many tasks are left."""
-    tried: tuple[Tried, ...] = ()
+    tried: tuple[ComparedTask, ...] = ()
     """All of them, attempt by attempt, in the order of the tasks."""
     targets: tuple[OfTarget, ...] = Field(default=(), exclude_if=lambda targets: not targets)
     """Each of several targets. What stands above is about their mean, with a task's value the mean over them; it is

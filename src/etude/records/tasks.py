@@ -5,8 +5,8 @@ from typing import Literal, get_args
 
 from pydantic import Field, JsonValue
 
-from etude.records.base import Record, brief, digest
 from etude.records.messages import ImagePart
+from etude.records.record import Record, brief, digest
 from etude.records.skills import File
 
 Split = Literal["train", "val", "test"]

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from etude.config.base import Section
+from etude.config.section_base import Section
 from etude.errors import ConfigError
 
 Network = Literal["none", "gateway", "host"]

@@ -11,7 +11,7 @@ from typing import IO, Literal, cast
 from pydantic import JsonValue, ValidationError
 
 from etude.errors import ConfigError, EtudeError
-from etude.records.base import Record
+from etude.records.record import Record
 from etude.sandbox.launcher import launcher
 from etude.sandbox.pipes import Feed, Lines, Reader
 from etude.sandbox.sandbox import SandboxError
@@ -21,7 +21,7 @@ _PIPES_SECONDS = 10.0
 """How long the rest of the output may take once everybody is gone who could write more."""
 
 
-class Report(Record):
+class SupervisorReport(Record):
     """What the supervisor says at the end."""
 
     code: int | None
@@ -71,7 +71,7 @@ class Child:
         self._report = Reader(report, _REPORT_BYTES)
         self._feed = None if stdin is None else _feed(stdin, cast(IO[bytes], self._process.stdin))
 
-    async def ended(self, late: float) -> Report:
+    async def ended(self, late: float) -> SupervisorReport:
         """Until the program is gone with all it started. Cancelling asks it to end, a second time without grace, and
         is raised again when it has ended.
 
@@ -100,10 +100,10 @@ class Child:
         else:
             await asyncio.wait({self._report.done}, timeout=1)
 
-    def _reported(self) -> Report:
+    def _reported(self) -> SupervisorReport:
         code = self._process.returncode
         try:
-            report = Report.model_validate_json(b"" if code else self._report.output.text())
+            report = SupervisorReport.model_validate_json(b"" if code else self._report.output.text())
         except ValidationError:
             words = self.stderr.output.text().decode(errors="replace").strip().splitlines()[-1:]
             raise SandboxError(

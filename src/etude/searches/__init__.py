@@ -10,7 +10,7 @@ from typing import NamedTuple
 from etude.config import Section, TrainConfig, parse
 from etude.errors import ConfigError
 from etude.registry import BUILT_IN, find
-from etude.searches.base import Known, Most, Search, SearchOptions
+from etude.searches.search import Known, Most, Search, SearchOptions
 from etude.workbench import Workbench
 
 

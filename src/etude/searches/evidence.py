@@ -22,8 +22,8 @@ from etude.records import (
     TrainState,
     Verdict,
 )
-from etude.searches.base import Known, Most, Search, SearchOptions
 from etude.searches.hand_out import validated
+from etude.searches.search import Known, Most, Search, SearchOptions
 from etude.searches.undo import audited, without_harm, without_hidden_harm
 from etude.skill import apply_edit, apply_edits, token_count
 from etude.stages.proof import ProofInput, Variant, prove
@@ -74,7 +74,7 @@ class EvidenceOptions(SearchOptions):
         return self.revisits // max(1, len(config.targets))
 
 
-class Proposed(NamedTuple):
+class EditSet(NamedTuple):
     """Edits, and how skills are made of some of them."""
 
     edits: Sequence[Edit]
@@ -234,7 +234,7 @@ class EvidenceSearch(Search):
         def variant(numbers: Sequence[int]) -> Skill:
             return _revised(state.current, [edits[number] for number in numbers])
 
-        return await self._prove(state, place, Proposed(edits, variant), failures)
+        return await self._prove(state, place, EditSet(edits, variant), failures)
 
     async def _repeated(self, state: TrainState, failures: Sequence[Attempt]) -> TrainState:
         """Attempt failed tasks once more with the same skill: those that pass then need no edit, and how many do says
@@ -307,7 +307,7 @@ class EvidenceSearch(Search):
         return [edit for _, edit in sorted(kept, key=lambda numbered: numbered[0])], left_out
 
     async def _prove(
-        self, state: TrainState, place: str, proposed: Proposed, failures: Sequence[Attempt]
+        self, state: TrainState, place: str, proposed: EditSet, failures: Sequence[Attempt]
     ) -> TrainState:
         """Keep the edits that are shown to help."""
         bench, log, before = self._bench, self.log, state

@@ -15,7 +15,7 @@ from etude.stages.shared.history import measured, noted, seen_as_well
 from etude.stages.shared.jury import Jury, Suspect
 from etude.stages.shared.rollout import PlannedAttempt
 from etude.stages.state import after_verdict
-from etude.stages.tracing import Traced, keep_failing, named, traced_at_random, traced_back
+from etude.stages.tracing import TraceResult, keep_failing, named, traced_at_random, traced_back
 from etude.workbench import Workbench
 
 _AUDITED = 40
@@ -105,7 +105,7 @@ async def without_hidden_harm(bench: Workbench, log: RunLog, state: TrainState) 
     return await _traced(bench, log, state, await traced_at_random(jury, tasks))
 
 
-async def _traced(bench: Workbench, log: RunLog, state: TrainState, found: Traced) -> TrainState:
+async def _traced(bench: Workbench, log: RunLog, state: TrainState, found: TraceResult) -> TrainState:
     """The state with the first edit taken back that is found to do harm, of those that tasks led to."""
     voids = state.voids + sum(one.score is None for one in found.attempts)
     state = state.model_copy(update={"traced": {**state.traced, **found.votes}, "voids": voids})

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from etude.records import ChatRequest, Message, TextPart, ToolCall
 from etude.simulation.families import FoundTask, find_tasks, telling_rules
-from etude.simulation.rules import Rule, statements
+from etude.simulation.rules import TeachableRule, statements
 from etude.simulation.text import learned_blocks, sentences
 from etude.simulation.tools import call_to_open, call_to_print, call_to_search, call_to_write
 
@@ -85,7 +85,7 @@ _BEGINS = (
 """The heading above a skill in a prompt or in what a tool shows; else its front matter."""
 
 
-def _lesson(text: str, rules: Sequence[Rule]) -> str:
+def _lesson(text: str, rules: Sequence[TeachableRule]) -> str:
     """The part of a text that teaches: from where a skill begins, else all of it if it is largely about rules, else
     its blocks of learned rules."""
     begin = next((found for begins in _BEGINS if (found := begins.search(text))), None)

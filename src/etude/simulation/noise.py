@@ -4,20 +4,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from etude.simulation.families import telling_rules
-from etude.simulation.families.base import Family, Faults, relevant
-from etude.simulation.rules import Rule, State, states, taught
+from etude.simulation.families.family import Family, Faults, relevant
+from etude.simulation.rules import TeachableRule, Teaching, states, taught
 from etude.simulation.skill import skill_tokens
 from etude.simulation.text import between, uniform
 
 
 @dataclass(frozen=True)
-class Target:
+class Reliability:
     """How reliable a simulated target is."""
 
     slip: float = 0.01
-    """How often a taught step goes wrong, unless its rule says so itself (`Rule.slip`)."""
+    """How often a taught step goes wrong, unless its rule says so itself (`TeachableRule.slip`)."""
     harmed: float = 0.9
-    """How often a step goes wrong when the skill teaches the opposite, unless its rule says so (`Rule.harmed`)."""
+    """How often a step goes wrong when the skill teaches the opposite, unless `TeachableRule.harmed` says so."""
     torn: float = 0.5
     """How often a step goes wrong when the skill teaches both."""
     long_skill: int = 1200
@@ -34,20 +34,20 @@ class Target:
     """Share of rules that it does the opposite of when a skill states them, and better without."""
     seed: int = 0
 
-    def takes(self, known: Mapping[str, State]) -> Mapping[str, State]:
+    def takes(self, known: Mapping[str, Teaching]) -> Mapping[str, Teaching]:
         """What an instruction text does to it, by what that does about each rule."""
-        turned = {State.TAUGHT: State.HARMED, State.HARMED: State.TAUGHT}
+        turned = {Teaching.TAUGHT: Teaching.HARMED, Teaching.HARMED: Teaching.TAUGHT}
         return {
             rule: turned.get(state, state) if uniform("contrary", rule) < self.contrary else state
             for rule, state in known.items()
         }
 
 
-HARSH = Target(slip=0.022, long_skill=700, per_length=0.03, sampled=True)
+HARSH = Reliability(slip=0.022, long_skill=700, per_length=0.03, sampled=True)
 """The target of the harsh world: every change of the text draws again, and 100 tokens too many cost some points."""
 
 
-def drawn(number: int) -> Target:
+def drawn(number: int) -> Reliability:
     """The target of a world like the harsh one, with constants drawn from ranges."""
     return replace(
         HARSH,
@@ -57,28 +57,30 @@ def drawn(number: int) -> Target:
     )
 
 
-def length_rate(target: Target, family: Family, instructions: str) -> float:
+def length_rate(target: Reliability, family: Family, instructions: str) -> float:
     """What a long skill adds to every rate."""
     beyond = skill_tokens(instructions, telling_rules(family)) - target.long_skill
     return min(target.most_for_length, max(0.0, beyond / 100 * target.per_length))
 
 
-def fault_rate(target: Target, family: Family, rule: Rule, known: Mapping[str, State]) -> float:
+def fault_rate(target: Reliability, family: Family, rule: TeachableRule, known: Mapping[str, Teaching]) -> float:
     """Probability that the step of the rule goes wrong under a short skill, in [0, 1], by what that does about each
     rule of the family."""
     match known[rule.id]:
-        case State.TAUGHT:
+        case Teaching.TAUGHT:
             return target.slip if rule.slip is None or target.steady else rule.slip
-        case State.HARMED:
+        case Teaching.HARMED:
             return target.harmed if rule.harmed is None else rule.harmed
-        case State.CONTRADICTED:
+        case Teaching.CONTRADICTED:
             return target.torn
-        case State.UNTAUGHT:
-            acting = (one for one in family.interactions if one.step == rule.id and known[one.rule] == State.TAUGHT)
+        case Teaching.UNTAUGHT:
+            acting = (
+                one for one in family.interactions if one.step == rule.id and known[one.rule] == Teaching.TAUGHT
+            )
             return next((one.rate for one in acting), rule.untaught)
 
 
-def fault_rates(target: Target, family: Family, task: str, instructions: str) -> dict[str, float]:
+def fault_rates(target: Reliability, family: Family, task: str, instructions: str) -> dict[str, float]:
     """Fault probability of every step that matters in the task, by rule id."""
     known = target.takes(states(instructions, family.rules))
     extra = length_rate(target, family, instructions)
@@ -86,7 +88,7 @@ def fault_rates(target: Target, family: Family, task: str, instructions: str) ->
     return {rule: base + (1 - base) * extra for rule, base in bases.items()}
 
 
-def draw_faults(target: Target, family: Family, task: str, instructions: str, seed: int) -> Faults:
+def draw_faults(target: Reliability, family: Family, task: str, instructions: str, seed: int) -> Faults:
     """The steps that go wrong under one seed."""
     known = target.takes(states(instructions, family.rules))
     text = instructions if target.sampled else ",".join(taught(dict(sorted(known.items()))))
@@ -94,7 +96,7 @@ def draw_faults(target: Target, family: Family, task: str, instructions: str, se
 
     def drawn(rule: str) -> float:
         # Whoever was not told how a step is done does it wrong at a task, or does not, each time.
-        always = target.steady or known[rule] == State.UNTAUGHT
+        always = target.steady or known[rule] == Teaching.UNTAUGHT
         return uniform(target.seed, task, rule, *(("steady",) if always else (text, seed)))
 
     return frozenset(rule for rule, rate in rates.items() if drawn(rule) < rate)

@@ -14,7 +14,7 @@ from functools import lru_cache
 from etude.simulation.text import sentences
 
 
-class State(Enum):
+class Teaching(Enum):
     """What an instruction text does about a rule."""
 
     UNTAUGHT = "untaught"
@@ -24,7 +24,7 @@ class State(Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class Rule:
+class TeachableRule:
     """One step of a procedure, and the statements that teach it or the opposite. One object for each."""
 
     id: str
@@ -83,7 +83,7 @@ def _regex(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def stance(sentence: str, rule: Rule) -> int:
+def stance(sentence: str, rule: TeachableRule) -> int:
     """1 when the sentence teaches the rule, -1 when it teaches the opposite, 0 when it says nothing about it."""
     text = _plain(sentence)
     if not all(_regex(group).search(text) for group in rule.topic):
@@ -105,7 +105,7 @@ def _plain(sentence: str) -> str:
     return _NOT_A_NEGATION.sub("is missing", text.replace("*", "").replace("_", " "))
 
 
-def _signs(clauses: list[str], rule: Rule) -> list[int]:
+def _signs(clauses: list[str], rule: TeachableRule) -> list[int]:
     """The sign of each clause. A negation reaches into the next clause when that goes on in the same vein:
     "never drop, merge or skip"."""
     signs: list[int] = []
@@ -121,7 +121,7 @@ def _signs(clauses: list[str], rule: Rule) -> list[int]:
     return signs
 
 
-def _kind(clause: str, rule: Rule) -> tuple[int, int, int]:
+def _kind(clause: str, rule: TeachableRule) -> tuple[int, int, int]:
     """1, -1 or 0 by the words of the clause, and where the decisive ones are. "Are not" belongs together."""
     for kind, pattern in ((-1, rule.bad), (1, rule.good)):
         found = _regex(pattern).search(clause)
@@ -141,22 +141,22 @@ class Statement:
 
 
 @lru_cache(maxsize=16384)
-def _said(sentence: str, rules: tuple[Rule, ...]) -> tuple[Statement, ...]:
+def _said(sentence: str, rules: tuple[TeachableRule, ...]) -> tuple[Statement, ...]:
     signs = ((rule.id, stance(sentence, rule)) for rule in rules)
     return tuple(Statement(rule, sign, sentence) for rule, sign in signs if sign)
 
 
 @lru_cache(maxsize=1024)
-def _statements(text: str, rules: tuple[Rule, ...]) -> tuple[Statement, ...]:
+def _statements(text: str, rules: tuple[TeachableRule, ...]) -> tuple[Statement, ...]:
     return tuple(one for sentence in sentences(text) for one in _said(sentence, rules))
 
 
-def statements(text: str, rules: Iterable[Rule]) -> tuple[Statement, ...]:
+def statements(text: str, rules: Iterable[TeachableRule]) -> tuple[Statement, ...]:
     """Everything the text says about the rules, in its order."""
     return _statements(text, tuple(rules))
 
 
-def states(text: str, rules: Iterable[Rule]) -> Mapping[str, State]:
+def states(text: str, rules: Iterable[TeachableRule]) -> Mapping[str, Teaching]:
     """What the text does about each rule, by rule id."""
     every = tuple(rules)
     signs: dict[str, set[int]] = {rule.id: set() for rule in every}
@@ -165,14 +165,14 @@ def states(text: str, rules: Iterable[Rule]) -> Mapping[str, State]:
     return {rule: _state(seen) for rule, seen in signs.items()}
 
 
-def taught(known: Mapping[str, State]) -> list[str]:
+def taught(known: Mapping[str, Teaching]) -> list[str]:
     """What is said about rules, in their order: what draws depend on."""
-    return [f"{rule}={state.value}" for rule, state in known.items() if state != State.UNTAUGHT]
+    return [f"{rule}={state.value}" for rule, state in known.items() if state != Teaching.UNTAUGHT]
 
 
-def _state(signs: set[int]) -> State:
+def _state(signs: set[int]) -> Teaching:
     if not signs:
-        return State.UNTAUGHT
+        return Teaching.UNTAUGHT
     if len(signs) == 2:
-        return State.CONTRADICTED
-    return State.TAUGHT if 1 in signs else State.HARMED
+        return Teaching.CONTRADICTED
+    return Teaching.TAUGHT if 1 in signs else Teaching.HARMED

@@ -6,12 +6,12 @@ from itertools import product
 
 from etude.records import Task
 from etude.simulation.families import Family, find_tasks
-from etude.simulation.families.base import relevant, right_answer
-from etude.simulation.noise import Target, draw_faults, fault_rates
+from etude.simulation.families.family import relevant, right_answer
+from etude.simulation.noise import Reliability, draw_faults, fault_rates
 from etude.simulation.text import same_answer
 
 
-def expected_hard(target: Target, skill_text: str, tasks: Iterable[Task]) -> float:
+def expected_hard(target: Reliability, skill_text: str, tasks: Iterable[Task]) -> float:
     """Mean over the tasks of the probability that the answer equals the gold answer; 0 for tasks it cannot do.
     Raises ValueError: there are no tasks."""
     chances = [_chance(target, skill_text, task) for task in tasks]
@@ -26,7 +26,7 @@ def best_skill(tasks: Iterable[Task]) -> str:
     return "".join(f"- {rule.statements[0]}\n" for family in families for rule in family.rules)
 
 
-def _chance(target: Target, skill_text: str, task: Task) -> float:
+def _chance(target: Reliability, skill_text: str, task: Task) -> float:
     found = find_tasks(task.input)
     if not found:
         return 0.0

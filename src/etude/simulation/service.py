@@ -7,8 +7,8 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from etude.formats import CHAT, BadBody, Call, Format, with_field
-from etude.formats.base import parse_body
+from etude.formats import CHAT, BadBody, Format, WireRequest, with_field
+from etude.formats.wire import parse_body
 from etude.simulation.faults import FaultDice, Faults
 from etude.simulation.optimizer.reading import Reader, read_prompt
 from etude.simulation.wire import SEED_HEADER, clip, cut, empty, model_of, wants_json, wrong
@@ -111,7 +111,7 @@ class Service:
             return _severed(None, None, self.dice.faults.hang_seconds)
         return _severed(None, None, 0.0) if fault in ("drop", "outage") else None
 
-    def _answer(self, form: Format, call: Call, key: str, fault: str | None) -> "Response":
+    def _answer(self, form: Format, call: WireRequest, key: str, fault: str | None) -> "Response":
         from starlette.responses import Response, StreamingResponse
 
         reply = clip(respond(model_of(call), call.request, self.read), call.most_tokens)
@@ -159,7 +159,7 @@ class Service:
         return _json(faults.model_dump())
 
 
-def _question(call: Call) -> str:
+def _question(call: WireRequest) -> str:
     """Hash of the model and the first user message."""
     first = next((message.text for message in call.request.messages if message.role == "user"), "")
     return hashlib.sha256(f"{model_of(call)}\n{first}".encode()).hexdigest()

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from etude.simulation.families import IN_TURN, families_named
 from etude.simulation.families.tables import table
-from etude.simulation.rules import Rule, statements
+from etude.simulation.rules import TeachableRule, statements
 from etude.simulation.text import tokens
 
 SEED_SKILL = """\
@@ -44,7 +44,7 @@ MOST_SKILL = 8000
 
 
 @lru_cache(maxsize=512)
-def skill_tokens(instructions: str, rules: tuple[Rule, ...]) -> int:
+def skill_tokens(instructions: str, rules: tuple[TeachableRule, ...]) -> int:
     """Estimated tokens of the skill: the element named after skills, else the document with front matter, else all
     of the instructions. In a text too long to be a skill, only what stands from the first statement on a rule to the
     last one counts: which program asks must not matter."""

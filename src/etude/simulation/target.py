@@ -4,15 +4,15 @@ from etude.records import ChatRequest, Reply, user
 from etude.simulation.acting import Scene, look, next_call
 from etude.simulation.coding import answer_in_code
 from etude.simulation.conversation import answer_frame, read
-from etude.simulation.families.base import Family, Faults, FoundTask, Solution
+from etude.simulation.families.family import Family, Faults, FoundTask, Solution
 from etude.simulation.forms import Form, reply_calling, reply_in_form, reply_with, wanted_form
-from etude.simulation.noise import Target, draw_faults
+from etude.simulation.noise import Reliability, draw_faults
 from etude.simulation.schemas import concept
 
 UNKNOWN_TASK = "I do not know how to do this task."
 
 
-def attempt(target: Target, request: ChatRequest) -> Reply:
+def attempt(target: Reliability, request: ChatRequest) -> Reply:
     """Do the task of a request, with its tools where they help. The seed is 0 when there is none."""
     if request.tools and request.forced_tool is None and request.response_schema is None:
         scene = look(request)
@@ -34,7 +34,7 @@ def attempt(target: Target, request: ChatRequest) -> Reply:
     return reply_with(request, _said(family, conversation.instructions, solution))
 
 
-def _act(target: Target, request: ChatRequest, scene: Scene) -> Reply:
+def _act(target: Reliability, request: ChatRequest, scene: Scene) -> Reply:
     """The next step of a request with tools."""
     family = scene.task.family
     faults, solution = _solved(target, request, scene.task, scene.lessons)
@@ -48,7 +48,7 @@ def _act(target: Target, request: ChatRequest, scene: Scene) -> Reply:
     return reply_with(request, _said(family, scene.instructions, solution))
 
 
-def _solved(target: Target, request: ChatRequest, task: FoundTask, lessons: str) -> tuple[Faults, Solution]:
+def _solved(target: Reliability, request: ChatRequest, task: FoundTask, lessons: str) -> tuple[Faults, Solution]:
     """What goes wrong with this seed, and what it comes to."""
     faults = draw_faults(target, task.family, task.text, lessons, 0 if request.seed is None else request.seed)
     return faults, task.family.solve(task.text, faults)

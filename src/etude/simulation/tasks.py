@@ -4,7 +4,7 @@ import random
 
 from etude.records import Task, digest
 from etude.simulation.families import families_named
-from etude.simulation.families.base import right_answer
+from etude.simulation.families.family import right_answer
 
 
 def make_tasks(family: str | None, count: int, seed: int) -> list[Task]:

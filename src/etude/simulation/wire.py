@@ -1,6 +1,6 @@
 """What the endpoint makes of a call, and what may happen to its reply."""
 
-from etude.formats import Call
+from etude.formats import WireRequest
 from etude.records import Reply
 from etude.simulation.forms import wanted_form
 from etude.simulation.text import CHARS_PER_TOKEN, tokens
@@ -11,12 +11,12 @@ SEED_HEADER = "x-etude-seed"
 _WRONG = "Answer: I cannot tell."
 
 
-def model_of(call: Call) -> str:
+def model_of(call: WireRequest) -> str:
     """The model's name in the simulated world: without the prefix `simulated:` or `simulated-`."""
     return call.named.removeprefix("simulated:").removeprefix("simulated-")
 
 
-def wants_json(call: Call) -> bool:
+def wants_json(call: WireRequest) -> bool:
     """A schema, a forced tool or a skeleton in the prompt asks for JSON."""
     return call.request.response_schema is not None or wanted_form(call.request) is not None
 

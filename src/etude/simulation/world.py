@@ -8,20 +8,20 @@ from etude.errors import ConfigError, did_you_mean
 from etude.records import ChatRequest, Reply, Task
 from etude.simulation.forms import wanted_form
 from etude.simulation.judge import judge
-from etude.simulation.noise import HARSH, Target, drawn
+from etude.simulation.noise import HARSH, Reliability, drawn
 from etude.simulation.optimizer import optimize
 from etude.simulation.optimizer.profiles import GOOD, PROFILES, Profile, harsh
 from etude.simulation.optimizer.reading import Reader, read_prompt
 from etude.simulation.score import best_skill, expected_hard
 from etude.simulation.target import attempt
 
-TARGETS: Mapping[str, Target] = MappingProxyType(
+TARGETS: Mapping[str, Reliability] = MappingProxyType(
     {
-        "target": Target(),
-        "target-steady": Target(slip=0.0, harmed=1.0, steady=True),
-        "target-noisy": Target(slip=0.05),
-        "target-sampled": Target(sampled=True),
-        "target-contrary": Target(contrary=0.25, seed=1),
+        "target": Reliability(),
+        "target-steady": Reliability(slip=0.0, harmed=1.0, steady=True),
+        "target-noisy": Reliability(slip=0.05),
+        "target-sampled": Reliability(sampled=True),
+        "target-contrary": Reliability(contrary=0.25, seed=1),
     }
 )
 OPTIMIZERS: Mapping[str, Profile] = MappingProxyType(
@@ -56,7 +56,7 @@ def is_target(model: str) -> bool:
     return _target(model) is not None
 
 
-def _target(model: str) -> Target | None:
+def _target(model: str) -> Reliability | None:
     found = _IN_HARSH.fullmatch(model)
     if found is None:
         return TARGETS.get(model)
@@ -104,7 +104,7 @@ def best_attainable(tasks: Iterable[Task], model: str = "target") -> float:
     return expected_hard(_known_target(model), best_skill(known), known)
 
 
-def _known_target(model: str) -> Target:
+def _known_target(model: str) -> Reliability:
     target = _target(model)
     if target is None:
         raise ConfigError(f"{model!r} is not a simulated target", hint=did_you_mean(model, TARGETS))

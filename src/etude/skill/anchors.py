@@ -29,7 +29,7 @@ _NEGATION = re.compile(r"\b(?:no|not|never|none|nor|neither|without|cannot)\b|n[
 
 
 @dataclass(frozen=True)
-class Place:
+class AnchorSpan:
     """Where an anchor is: start and stop in the document's text, inside one editable span."""
 
     start: int
@@ -46,7 +46,7 @@ class Refusal:
     detail: str
 
 
-def find_anchor(document: Document, anchor: str) -> Place | Refusal:
+def find_anchor(document: Document, anchor: str) -> AnchorSpan | Refusal:
     """The one place in the editable text that `anchor` means. Line ends around the anchor do not count.
 
     An anchor that occurs several times means the occurrence that fills whole lines, if there is just one.
@@ -86,7 +86,7 @@ def editable_span(document: Document, start: int, stop: int) -> tuple[int, int] 
     return next((span for span in spans if span[0] <= start and stop <= span[1]), None)
 
 
-def _only(document: Document, spans: list[tuple[int, int]], detail: str) -> Place | Refusal:
+def _only(document: Document, spans: list[tuple[int, int]], detail: str) -> AnchorSpan | Refusal:
     editable = [span for span in spans if editable_span(document, *span)]
     if not editable:
         return Refusal("protected", "the anchor lies in or touches a protected region or the front matter")
@@ -95,7 +95,7 @@ def _only(document: Document, spans: list[tuple[int, int]], detail: str) -> Plac
         editable = [span for span in editable if _fills_lines(document.text, *span)]
         if len(editable) != 1:
             return Refusal("missed", f"the anchor is ambiguous: it occurs {times} times")
-    return Place(*editable[0], detail)
+    return AnchorSpan(*editable[0], detail)
 
 
 def _fills_lines(text: str, start: int, stop: int) -> bool:
@@ -108,7 +108,7 @@ def line_start(text: str, offset: int) -> int:
     return max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
 
 
-def _nearest(document: Document, anchor: str, low: int, high: int) -> Place | Refusal:
+def _nearest(document: Document, anchor: str, low: int, high: int) -> AnchorSpan | Refusal:
     found = _likeness(document.text[low:high], anchor)
     scored = sorted(((likeness, low + start, low + stop) for likeness, start, stop in found), reverse=True)
     if not scored or scored[0][0] < NEAR:

@@ -13,7 +13,7 @@ from etude.errors import SkillError
 from etude.records import AppliedEdit, Edit
 from etude.skill.anchors import (
     LIST_MARK,
-    Place,
+    AnchorSpan,
     Refusal,
     editable_span,
     find_anchor,
@@ -178,7 +178,7 @@ def _stands_in(body: str, content: str) -> bool:
     return False
 
 
-def _insert_after(document: Document, place: Place, content: str) -> _Revision | Refusal:
+def _insert_after(document: Document, place: AnchorSpan, content: str) -> _Revision | Refusal:
     text, line_end = document.text, document.line_end
     stop, below = next_line_end(text, place.stop)
     rest = text[below:]
@@ -189,7 +189,7 @@ def _insert_after(document: Document, place: Place, content: str) -> _Revision |
     return _Revision(text[:below] + content + line_end + rest, place.detail)
 
 
-def _replaced(text: str, place: Place, content: str) -> str:
+def _replaced(text: str, place: AnchorSpan, content: str) -> str:
     """The text with `content` for the anchor; an indentation or list mark that both have comes once."""
     start = place.start
     first = line_start(text, start)
@@ -199,7 +199,7 @@ def _replaced(text: str, place: Place, content: str) -> str:
     return text[:start] + content + text[place.stop :]
 
 
-def _deleted(document: Document, place: Place) -> str:
+def _deleted(document: Document, place: AnchorSpan) -> str:
     """The text without the anchor, and without the empty line or doubled space that would leave."""
     text, start, stop = document.text, place.start, place.stop
     low, high = editable_span(document, start, stop) or (start, stop)

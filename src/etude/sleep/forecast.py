@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from etude.records import Record, Split
 from etude.searches import Known, policy_of
-from etude.searches.base import Most
+from etude.searches.search import Most
 from etude.sleep.config import SleepConfig
 from etude.sleep.tasks.mined import MinedTask
 from etude.sleep.transcripts.sessions import Session

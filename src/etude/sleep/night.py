@@ -15,23 +15,23 @@ from etude.records import SPLITS, ChatRequest, Skill, user
 from etude.records.said import SERVER
 from etude.sleep.adoption.adopt import doubtful, kept_rules
 from etude.sleep.adoption.proposal import Proposal
-from etude.sleep.adoption.proposals import Proposals
+from etude.sleep.adoption.proposals import ProjectProposals
 from etude.sleep.adoption.rules import said
 from etude.sleep.config import SleepConfig
 from etude.sleep.improve.consolidate import with_judge
-from etude.sleep.improve.documents import Trained, improve
+from etude.sleep.improve.documents import TrainingOutcome, improve
 from etude.sleep.improve.groups import check_documents, check_tasks
 from etude.sleep.improve.known import remembered
 from etude.sleep.improve.propose import propose
-from etude.sleep.improve.wishes import Asked, asked, what_was_said
+from etude.sleep.improve.wishes import UserWishes, asked, what_was_said
 from etude.sleep.limits import Deadline, Spent, of_the_night, spent_in, spent_so_far, within
+from etude.sleep.live_documents import documents_of, without_secrets
 from etude.sleep.page import as_file
-from etude.sleep.places import documents_of, without_secrets
-from etude.sleep.report import Diagnosed, Diagnostics, DocumentReport, NightReport, NightStatus, Read
+from etude.sleep.report import Diagnosed, Diagnostics, DocumentReport, NightIntake, NightReport, NightStatus
 from etude.sleep.state import REPORT, SleepState, read_kept
 from etude.sleep.tasks.environment import NightEnvironment, SlowPattern
 from etude.sleep.tasks.gather import (
-    Gathered,
+    GatheredTasks,
     Surroundings,
     archive,
     archived,
@@ -110,8 +110,8 @@ def _check_inputs(config: SleepConfig, given: Given) -> None:
             build_model(section)
 
 
-def _proposals(config: SleepConfig, state: SleepState) -> Proposals:
-    return Proposals(Path(config.sleep.project), state, tuple(map(Path, config.sleep.named_paths)))
+def _proposals(config: SleepConfig, state: SleepState) -> ProjectProposals:
+    return ProjectProposals(Path(config.sleep.project), state, tuple(map(Path, config.sleep.named_paths)))
 
 
 def read_report(state: SleepState, number: int) -> NightReport | None:
@@ -128,9 +128,9 @@ def read_tasks(state: SleepState, number: int) -> tuple[MinedTask, ...]:
     return () if gathered is None else gathered.tasks
 
 
-def _gathered(night: Path) -> Gathered | None:
+def _gathered(night: Path) -> GatheredTasks | None:
     """What a night has gathered; None when it had not got that far."""
-    return read_kept(night / TASKS, Gathered, "the next run begins a new night")
+    return read_kept(night / TASKS, GatheredTasks, "the next run begins a new night")
 
 
 def unfinished(state: SleepState) -> int | None:
@@ -142,7 +142,7 @@ def unfinished(state: SleepState) -> int | None:
     return last if report is not None and report.resumes else None
 
 
-def _why_nothing(gathered: Gathered, documents: Sequence[DocumentReport]) -> str:
+def _why_nothing(gathered: GatheredTasks, documents: Sequence[DocumentReport]) -> str:
     """Why there is no proposal though there were tasks."""
     if not any(task.split == "train" for task in gathered.tasks):
         return "there is nothing to train on"
@@ -204,7 +204,7 @@ class _Night:
             raise
         return self._report
 
-    async def _gather(self) -> Gathered:
+    async def _gather(self) -> GatheredTasks:
         """The tasks, from their file when they were mined before this process."""
         gathered = _gathered(self._folder)
         if gathered is not None:
@@ -223,24 +223,24 @@ class _Night:
         gathered = gathered.model_copy(update={"settings": settings_of(self._config)})
         return self._keep(gathered)
 
-    def _keep(self, gathered: Gathered) -> Gathered:
+    def _keep(self, gathered: GatheredTasks) -> GatheredTasks:
         self._state.keep(self._folder / TASKS, gathered)
         splits = [task.split for task in gathered.tasks]
         self._tell(
-            **{name: getattr(gathered, name) for name in Read.model_fields},
+            **{name: getattr(gathered, name) for name in NightIntake.model_fields},
             tasks={split: splits.count(split) for split in SPLITS if split in splits},
             notes=tuple(dict.fromkeys((*self._report.notes, *gathered.notes))),
             spent=self._spent(),
         )
         return gathered
 
-    async def _improve(self, gathered: Gathered) -> tuple[Trained, Proposal | None]:
+    async def _improve(self, gathered: GatheredTasks) -> tuple[TrainingOutcome, Proposal | None]:
         """Train on the tasks, look at what users asked for outright, and stage what is to be proposed."""
-        config, trained = self._config, Trained(spent=self._spent())
+        config, trained = self._config, TrainingOutcome(spent=self._spent())
         waiting = self._proposals.waiting(self._number)
         if gathered.tasks:
             trained = await improve(config, gathered.tasks, self._state, self._number, waiting, self._given)
-        wanted, heard = Asked(), what_was_said(gathered.wishes, gathered.tasks)
+        wanted, heard = UserWishes(), what_was_said(gathered.wishes, gathered.tasks)
         waits = [rule for one in waiting.values() for rule in one.added]
         if heard or trained.rules:  # a rule that waits may have other words now: do its quotes still ask for it?
             heard += [(said(rule.text), quote) for rule in waits for quote in rule.evidence.quotes]
@@ -256,7 +256,7 @@ class _Night:
         wanted = wanted._replace(overheard=gathered.overheard)
         return trained, propose(config, self._state, self._number, waiting, trained, wanted)
 
-    def _without(self, gathered: Gathered, slow: str) -> Gathered:
+    def _without(self, gathered: GatheredTasks, slow: str) -> GatheredTasks:
         """The tasks without one of which a pattern takes too long. A run folder belongs to the tasks it began with,
         so training begins again; what it has spent still counts."""
         mine = self._folder / "runs" / "mine"
@@ -266,7 +266,7 @@ class _Night:
             run.rename(aside / run.name)
         return self._keep(gathered.without(slow, SLOW))
 
-    def _check(self, gathered: Gathered) -> None:
+    def _check(self, gathered: GatheredTasks) -> None:
         """Refuse to resume with tasks of other settings."""
         now = settings_of(self._config)
         other = sorted(
@@ -303,7 +303,7 @@ class _Night:
         """What was used for mining, and for training that was begun again."""
         return spent_so_far(self._folder / "runs" / "mine")
 
-    def _end(self, gathered: Gathered, trained: Trained, proposal: Proposal | None) -> None:
+    def _end(self, gathered: GatheredTasks, trained: TrainingOutcome, proposal: Proposal | None) -> None:
         """Everything went well: what the night knows is kept, and its sessions are used."""
         documents = trained.diagnosed
         reports = [one.report for one in documents]

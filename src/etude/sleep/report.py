@@ -8,12 +8,12 @@ from pydantic import Field
 
 from etude.records import Record
 from etude.records.summary import Comparison, Interval, ShipVerdict
-from etude.sleep.improve.changes import Change, Cost, Status
+from etude.sleep.improve.changes import DocumentOutcome, ReadingCost, Status
 from etude.sleep.improve.confirm import Fresh
-from etude.sleep.improve.held_out import Shown
+from etude.sleep.improve.held_out import HeldOutAttempt
 from etude.sleep.limits import Spent
 from etude.sleep.tasks.mined import MinedTask
-from etude.sleep.tasks.probe import Doubt
+from etude.sleep.tasks.probe import WeakCriteria
 
 NightStatus = Literal["running", "proposed", "adopted", "no change", "nothing to do", "error"]
 """How a night stands.
@@ -27,7 +27,7 @@ error          it could not be carried out; its sessions wait
 """
 
 
-class Command(Record):
+class CommandLine(Record):
     """A command line, and the folder in which it was given: paths in it are relative to that one."""
 
     text: str
@@ -54,7 +54,7 @@ class DocumentReport(Record):
     """What would settle an inconclusive verdict or status."""
     fresh: Fresh | None = None
     """Whether fresh attempts show a gain that luck alone does not explain; None without them."""
-    cost: Cost | None = None
+    cost: ReadingCost | None = None
     """Tokens of document and answers, before and with the candidate; None where there was none."""
     tried: int = 0
     """Edits that were tried."""
@@ -62,7 +62,7 @@ class DocumentReport(Record):
     held_out: int = 0
 
 
-class Read(Record):
+class NightIntake(Record):
     """What a night has read for its tasks, and what it left out on the way to them."""
 
     sessions: dict[str, int] = Field(default_factory=dict[str, int])
@@ -76,18 +76,18 @@ class Read(Record):
     problems: tuple[str, ...] = ()
     dropped: dict[str, int] = Field(default_factory=dict[str, int])
     """Tasks that the miner proposed and that were not taken, by reason."""
-    doubts: tuple[Doubt, ...] = ()
+    doubts: tuple[WeakCriteria, ...] = ()
     """Tasks whose criteria decide little, or that were dropped for them."""
 
 
-class NightReport(Read):
+class NightReport(NightIntake):
     """A night."""
 
     night: int
     status: NightStatus
     resumes: bool = False
     """The next run resumes this night, where it has the same settings."""
-    command: Command | None = None
+    command: CommandLine | None = None
     """The last one that began or resumed it; None where it was not begun by a command."""
     starts: int = 1
     """How often it was begun."""
@@ -118,9 +118,9 @@ class NightReport(Read):
 class Diagnosed(DocumentReport):
     """The report on a document, and why it changed or did not."""
 
-    before: tuple[Shown, ...]
+    before: tuple[HeldOutAttempt, ...]
     """Held-out tasks under the old documents: response, scores and reason."""
-    after: tuple[Shown, ...]
+    after: tuple[HeldOutAttempt, ...]
     """The same under the candidate: the one that was accepted, else the last one."""
     optimizer_replies: tuple[str, ...]
     """Raw."""
@@ -142,7 +142,7 @@ class Diagnostics(Record):
     documents: tuple[Diagnosed, ...] = ()
 
 
-def diagnosed(name: str, path: str, change: Change, tasks: Sequence[MinedTask]) -> Diagnosed:
+def diagnosed(name: str, path: str, change: DocumentOutcome, tasks: Sequence[MinedTask]) -> Diagnosed:
     """The report on the change of a document that has these tasks, and why it came to that."""
     confirmed, fresh = change.confirmed, change.fresh
     settle = "" if confirmed is None or confirmed.settle is None else confirmed.settle.note

@@ -9,11 +9,11 @@ from etude.errors import DataError, InputError
 from etude.records import Record
 from etude.skill import token_count
 from etude.sleep.adoption.adopt import RULES
-from etude.sleep.adoption.proposals import Item, Proposals
+from etude.sleep.adoption.proposals import Item, ProjectProposals
 from etude.sleep.adoption.splice import RuleState
+from etude.sleep.live_documents import without_secrets
 from etude.sleep.night import read_report
 from etude.sleep.page import document_lines, item_lines
-from etude.sleep.places import without_secrets
 from etude.sleep.state import REPORT
 
 Decision = Literal["take", "reject"]
@@ -64,7 +64,7 @@ class NightPage(Record):
     """What was measured of each document as a whole."""
 
 
-class Reviews(Proposals):
+class Reviews(ProjectProposals):
     """The nights of a project, and what a person decides on them."""
 
     def nights(self) -> tuple[NightLine, ...]:

@@ -9,7 +9,7 @@ from etude.config import GateSection
 from etude.intervals import mean_interval
 from etude.records import Evaluation, Skill, Split, Task, digest
 from etude.records.summary import Interval
-from etude.stages.shared.contest import Ended, race
+from etude.stages.shared.contest import RaceEnd, race
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 
 
@@ -47,7 +47,7 @@ async def evaluate_race(
     split: Split,
     gate: GateSection,
     margin: float = 0.0,
-) -> tuple[Ended, list[Evaluation]]:
+) -> tuple[RaceEnd, list[Evaluation]]:
     """Attempt tasks, in their order, with both skills until it is clear whether the second one is better.
 
     Raises:

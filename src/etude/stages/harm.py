@@ -14,7 +14,7 @@ from etude.concurrency import together
 from etude.records import Attempt, Edit, Task, TaskHistory
 from etude.stages.shared.contest import REMOVAL, VETO, Bar, wealth
 from etude.stages.shared.jury import TURNS, Jury, Removal, Suspect
-from etude.stages.shared.noise import Noise, Outcomes
+from etude.stages.shared.noise import Outcomes, PassSpread
 from etude.stages.shared.rollout import PlannedAttempt
 
 _BROKEN = 0.15
@@ -65,7 +65,7 @@ def _by_suspicion(jury: Jury, removals: Sequence[Removal]) -> list[Removal]:
     return sorted(found, key=lambda one: (-scores[one.entered], -one.entered))
 
 
-def suspicion(entered: int, history: Mapping[str, TaskHistory], noise: Noise) -> float:
+def suspicion(entered: int, history: Mapping[str, TaskHistory], noise: PassSpread) -> float:
     """Log odds that what entered in this step breaks tasks: those that passed before do since what a task does that
     failed twice, against what one does that passed once."""
     total = 0.0

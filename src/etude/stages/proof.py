@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from etude.records import Attempt, Edit, EditEvidence, Proof, Skill, Standing, Task, TaskHistory, Tested, digest
-from etude.stages.shared.contest import ADDITION, ONCE, REPLACEMENT, Bar, Seen, account
+from etude.stages.shared.contest import ADDITION, ONCE, REPLACEMENT, Bar, PairedOutcomes, account
 from etude.stages.shared.history import Measure, without
 from etude.stages.shared.noise import Outcomes
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
@@ -54,7 +54,7 @@ class ProofInput(NamedTuple):
     """What an addition has to reach above its bar."""
 
 
-class Proved(NamedTuple):
+class ProofOutcome(NamedTuple):
     """The outcome of a proof."""
 
     proof: Proof
@@ -70,7 +70,7 @@ class Proved(NamedTuple):
     """Edits that attempts of their own spoke against."""
 
 
-async def prove(rollout: Rollout, given: ProofInput, step: int) -> Proved:
+async def prove(rollout: Rollout, given: ProofInput, step: int) -> ProofOutcome:
     """Test edits.
 
     Raises:
@@ -83,7 +83,7 @@ async def prove(rollout: Rollout, given: ProofInput, step: int) -> Proved:
     fixed = {one.task.id: one for one in proving.attempts if one.solved and one.task.id in proof.fixed}
     with_these = [one for one in proving.attempts if kept and one.skill_hash == skill and one.task.id not in fixed]
     with_these += fixed.values()
-    return Proved(proof, kept, with_these, proving.attempts, tuple(proving.tested()), len(proving.refuted))
+    return ProofOutcome(proof, kept, with_these, proving.attempts, tuple(proving.tested()), len(proving.refuted))
 
 
 class _Try(NamedTuple):
@@ -234,7 +234,7 @@ class _Proving:
         return self.addition
 
     def _account(self, number: int) -> float:
-        seen = [Seen(outcomes, self.without[task]) for task, outcomes in self.with_it[number].items()]
+        seen = [PairedOutcomes(outcomes, self.without[task]) for task, outcomes in self.with_it[number].items()]
         return account(seen, self.given.measure.noise)
 
     def _rests_on(self, number: int) -> str:
@@ -292,7 +292,7 @@ class _Proving:
             for task, passed in zip(turn, await self._with([group] * _AT_ONCE, turn), strict=True):
                 if passed is not None:
                     seen[task] = seen.get(task, Outcomes()).plus(passed)
-            found = account([Seen(s, self.without[t]) for t, s in seen.items()], self.given.measure.noise)
+            found = account([PairedOutcomes(s, self.without[t]) for t, s in seen.items()], self.given.measure.noise)
             if found >= self.addition.won:
                 self.kept += group
                 self.explained.update(task for task, one in seen.items() if one.passed > one.failed)

@@ -20,7 +20,7 @@ _VOTES = 2
 """Tasks that have to lead to the same edit: one alone may have passed by chance."""
 
 
-class Traced(NamedTuple):
+class TraceResult(NamedTuple):
     """Where tasks led."""
 
     votes: Mapping[str, str]
@@ -44,7 +44,7 @@ def _votes(jury: Jury) -> dict[str, str]:
     return {task: edit for task, edit in jury.state.traced.items() if edit in standing}
 
 
-async def traced_back(jury: Jury, tasks: Sequence[Task]) -> Traced:
+async def traced_back(jury: Jury, tasks: Sequence[Task]) -> TraceResult:
     """Where tasks lead that passed before: to what entered between the last time that they did and the last time that
     they failed.
 
@@ -59,12 +59,12 @@ async def traced_back(jury: Jury, tasks: Sequence[Task]) -> Traced:
         since[task.id] = [one for one in jury.removals if last < one.entered <= seen[-1][0]]
     since = {name: edits for name, edits in since.items() if edits and name not in known}
     if all(len(edits) == 1 for edits in since.values()):
-        return Traced({name: edit.edit.id for name, (edit,) in since.items()})
+        return TraceResult({name: edit.edit.id for name, (edit,) in since.items()})
     freed, made = await _without(jury, since, 0)
     return await _halved(jury, {name: since[name] for name in freed}, made)
 
 
-async def traced_at_random(jury: Jury, tasks: Sequence[Task]) -> Traced:
+async def traced_at_random(jury: Jury, tasks: Sequence[Task]) -> TraceResult:
     """Where tasks lead that keep failing: different edits are left out of each, a few times.
 
     Raises:
@@ -100,7 +100,7 @@ def _drawn(removals: Sequence[Removal], name: str, turn: int) -> list[Removal]:
     return random.Random(f"{name}/{turn}").sample(removals, max(1, len(removals) // _PARTS))
 
 
-async def _halved(jury: Jury, freed: Mapping[str, Sequence[Removal]], made: Sequence[Attempt]) -> Traced:
+async def _halved(jury: Jury, freed: Mapping[str, Sequence[Removal]], made: Sequence[Attempt]) -> TraceResult:
     """Where tasks lead that pass without these edits. Of two halves the second is believed in where the first is not
     it, until one edit is left, which has to be left out itself."""
     attempts, left, shown = list(made), dict(freed), set(freed)
@@ -112,7 +112,7 @@ async def _halved(jury: Jury, freed: Mapping[str, Sequence[Removal]], made: Sequ
         gone = {name for name, edits in wide.items() if len(edits) == 1 and name not in passed}
         left |= {name: halves[name] if name in passed else edits[len(halves[name]) :] for name, edits in wide.items()}
         left = {name: edits for name, edits in left.items() if name not in gone}
-    return Traced({name: edit.edit.id for name, (edit,) in left.items()}, tuple(attempts))
+    return TraceResult({name: edit.edit.id for name, (edit,) in left.items()}, tuple(attempts))
 
 
 async def _without(

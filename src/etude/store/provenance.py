@@ -7,8 +7,8 @@ from pydantic import ValidationError
 
 from etude.errors import DataError
 from etude.records import AppliedEdit, Attempt, Candidate, Edit, EditEvidence, Proof, Skill, TrainState
-from etude.records.base import digest
-from etude.records.provenance import Change, Line, Provenance, ProvenEdit
+from etude.records.provenance import Change, Provenance, ProvenEdit, ProvenLine
+from etude.records.record import digest
 from etude.skill import token_count
 from etude.skill.blame import INITIAL, Origin, blame, carried, texts_of
 from etude.skill.folder import PROVENANCE
@@ -83,20 +83,20 @@ class Changes:
             self._known[skill.hash] = carried(initial, self._first, texts_of(skill.text), unsaid)
         return self._known[skill.hash]
 
-    def _line(self, text: str, origin: Origin) -> Line:
+    def _line(self, text: str, origin: Origin) -> ProvenLine:
         tokens = token_count(text)
         if origin.change is None:
-            return Line(text=text, origin="initial", tokens=tokens)
+            return ProvenLine(text=text, origin="initial", tokens=tokens)
         change = self._changes[origin.change]
         edits = tuple(range(len(change.edits))) if origin.edit is None else (origin.edit,)
-        return Line(text=text, origin=change.origin, change=origin.change, edits=edits, tokens=tokens)
+        return ProvenLine(text=text, origin=change.origin, change=origin.change, edits=edits, tokens=tokens)
 
 
 def exported(provenance: Provenance, text: str) -> Provenance:
     """The provenance of a text that was made of the skill: a line that the skill does not have is the export's."""
     lines = carried(provenance.lines, [line.text for line in provenance.lines], texts_of(text), None)
     kept = [
-        line or Line(text=own, origin="export", tokens=token_count(own))
+        line or ProvenLine(text=own, origin="export", tokens=token_count(own))
         for line, own in zip(lines, texts_of(text), strict=True)
     ]
     return provenance.model_copy(update={"lines": tuple(kept), "tokens": token_count(text)})

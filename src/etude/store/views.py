@@ -10,7 +10,7 @@ from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 from etude.errors import DataError
 from etude.files import is_locked
 from etude.records import AppliedEdit, Edit, EditFate, Record, Verdict
-from etude.records.base import Lenient
+from etude.records.record import Lenient
 from etude.skill import token_count
 
 JOURNAL = "journal.db"

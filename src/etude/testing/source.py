@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from etude.sleep.transcripts.sessions import Found, Reading, Session, ToolUse, Turn
-from etude.sleep.transcripts.sources.base import Source
+from etude.sleep.transcripts.sources.source import Source
 
 START = datetime(2026, 5, 4, 10, 0, tzinfo=UTC)
 PROJECT = "/home/user/demo"

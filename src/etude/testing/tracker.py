@@ -20,7 +20,7 @@ SECRET = "sk-proj-Ab1Cd2Ef3Gh4Ij5Kl6Mn7Op8Qr9St0Uv1Wx2Yz3"
 """Looks like a key, and stands in the settings and in the skill."""
 
 
-class Kept(NamedTuple):
+class ServiceContent(NamedTuple):
     """What a service has of one run."""
 
     config: Mapping[str, Any]
@@ -56,7 +56,7 @@ class TrackerContract:
         raise NotImplementedError
 
     @abstractmethod
-    def kept(self) -> Kept:
+    def kept(self) -> ServiceContent:
         """What the service has of the run that was reported last."""
         raise NotImplementedError
 

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from etude.errors import EtudeError
-from etude.view.gold import HIDDEN, SHORTEST, Golds
+from etude.view.gold import HIDDEN, SHORTEST, GoldMask
 from etude.view.server import page_files
 from etude.view.shelf import Shelf
 
@@ -43,7 +43,7 @@ def export_page(shelf: Shelf, exclude: Collection[Excluded] = (), most: int = MO
     """The file as text, without what `exclude` names. Raises DataError: a run cannot be read."""
     documents: dict[str, Any] = {"runs": json.loads(shelf.document("runs"))}
     packed, left_out = _Packed(), [told for name, told in _TOLD.items() if name in exclude]
-    golds = {run: Golds(shelf.golds(run)) if "gold" in exclude else None for run in shelf.runs()}
+    golds = {run: GoldMask(shelf.golds(run)) if "gold" in exclude else None for run in shelf.runs()}
     for run, gold in golds.items():
         for name in shelf.documents(run):
             try:
@@ -88,7 +88,7 @@ class _Packed:
 def _add_attempts(
     shelf: Shelf,
     run: str,
-    without: tuple[Collection[Excluded], Golds | None],
+    without: tuple[Collection[Excluded], GoldMask | None],
     sizes: tuple[int, int],
     packed: _Packed,
 ) -> Iterator[str]:
@@ -107,7 +107,7 @@ def _add_attempts(
         kept += len(some)
 
 
-def _without(text: str, name: str, exclude: Collection[Excluded], gold: Golds | None) -> str:
+def _without(text: str, name: str, exclude: Collection[Excluded], gold: GoldMask | None) -> str:
     """A document, of that name, without what must not leave the house."""
     part = name.split("/")[2] if name.count("/") > 1 else name
     if not exclude or (gold is None and part != "steps"):

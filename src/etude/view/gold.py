@@ -18,7 +18,7 @@ _ASKED = "input"
 """The field of a question. It stays: were one of its options hidden, that would tell the answer."""
 
 
-class Golds:
+class GoldMask:
     """The gold answers of a run. They are found word by word, whatever stands between the words and in whatever case:
     as a whole, and not in other words."""
 

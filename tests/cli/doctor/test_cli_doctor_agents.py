@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import pytest
 
 from etude.cli.doctor.checks import check_programs, check_sandbox
-from etude.cli.doctor.findings import Finding, Findings
+from etude.cli.doctor.findings import CheckResult, DoctorReport
 from etude.cli.main import main
-from etude.programs.base import Program
 from etude.programs.pi import Pi
+from etude.programs.program import Program
 from etude.sandbox import find_sandbox
 from etude.sandbox.launch import group
 from fake_docker import FakeDocker
@@ -28,7 +28,7 @@ def checks(capsys: Captured, *words: str, code: int = 0) -> dict[str, dict[str, 
 
 def test_the_sandbox_that_works_here_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     FakeDocker(tmp_path / "docker", monkeypatch)
-    found = Findings()
+    found = DoctorReport()
     check_sandbox(found)
     check, limits, docker = found
     assert (docker.status, docker.text) == ("ok", "version 29.0.1 answers")
@@ -41,8 +41,8 @@ def test_the_sandbox_that_works_here_is_named(tmp_path: Path, monkeypatch: pytes
     assert (limits.status, "systemd-run" in limits.fix) == ("note", True)
 
 
-def looked_at(program: Program) -> Finding:
-    found = Findings()
+def looked_at(program: Program) -> CheckResult:
+    found = DoctorReport()
     check_programs(found, [program])
     (check,) = found
     return check

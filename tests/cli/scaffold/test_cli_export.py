@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from etude.cli.main import main
-from etude.programs.places import PLACES
+from etude.programs.project_paths import PLACES
 
 Captured = pytest.CaptureFixture[str]
 RUN = "demo/runs/demo"

@@ -16,7 +16,7 @@ from etude.cli.main import main
 from etude.cli.sleep.text import print_report
 from etude.simulation.endpoint import running_endpoint
 from etude.sleep.report import NightReport
-from etude.sleep.tasks.probe import HOLLOW, Doubt
+from etude.sleep.tasks.probe import HOLLOW, WeakCriteria
 
 
 def a_file(tasks: Sequence[dict[str, Any]]) -> None:
@@ -156,7 +156,7 @@ def test_settings_without_tasks_of_their_own_are_checked_as_those_of_a_night(
     assert "`etude sleep`" not in capsys.readouterr().out
 
 
-DROPPED = Doubt(task="m1", intent="Write a brief on it.", why=HOLLOW)
+DROPPED = WeakCriteria(task="m1", intent="Write a brief on it.", why=HOLLOW)
 
 
 def test_a_night_whose_judge_grades_words_says_what_to_do(capsys: Captured) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from etude.envs.scorers.base import make_scorer
+from etude.envs.scorers.answer_scorer import make_scorer
 from etude.envs.scorers.checks import Checks, ChecksOptions, Criteria, combined, read_criteria
 from etude.envs.scorers.checks_operators import OPERATORS
 from etude.envs.scorers.rubric import Grade

@@ -14,7 +14,7 @@ from etude.models.simulated import SimulatedModel
 from etude.prompts import Prompts
 from etude.records import ChatRequest
 from etude.sleep.adoption.adopt import adopt
-from etude.sleep.adoption.proposal import Proposed, read_proposal
+from etude.sleep.adoption.proposal import DocumentChange, read_proposal
 from etude.sleep.report import NightReport
 from etude.sleep.tasks.quoted import in_own_words
 from etude.sleep.transcripts.sessions import Turn
@@ -29,7 +29,7 @@ def small(tmp_path: Path) -> Small:
     return Small(tmp_path)
 
 
-def proposed(report: NightReport) -> tuple[Proposed, ...]:
+def proposed(report: NightReport) -> tuple[DocumentChange, ...]:
     return read_proposal(Path(report.proposal)).documents
 
 

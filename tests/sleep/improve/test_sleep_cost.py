@@ -9,14 +9,14 @@ from test_sleep_consolidate import VAL, Optimizer, night
 from etude import Task
 from etude.cli.sleep.text import document_lines
 from etude.records import ChatRequest, Reply, Usage
-from etude.sleep.improve.changes import Change
+from etude.sleep.improve.changes import DocumentOutcome
 from etude.sleep.report import diagnosed
 
 SIX = [*VAL, *(Task(id=f"v{number}", input=f"Task {number}.") for number in (7, 8, 9, 10))]
 SLEEP = {"memory": False, "confirm_trials": 3}
 
 
-def billed(folder: Path, before: int, after: int, optimizer: Optimizer | None = None) -> Change:
+def billed(folder: Path, before: int, after: int, optimizer: Optimizer | None = None) -> DocumentOutcome:
     """A night whose target says yes under the rule, with this many output tokens under either document."""
 
     def answer(request: ChatRequest) -> Reply:

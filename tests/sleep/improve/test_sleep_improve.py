@@ -12,7 +12,7 @@ from etude.records import ChatRequest, Edit, LedgerEntry
 from etude.sleep.adoption.adopt import adopt, reject
 from etude.sleep.adoption.proposal import read_proposal
 from etude.sleep.adoption.rules import Rule
-from etude.sleep.improve.known import Memory, remembered, tried_edits
+from etude.sleep.improve.known import NightMemory, remembered, tried_edits
 from etude.sleep.report import NightReport
 from etude.sleep.tasks.gather import archive, archived
 
@@ -45,7 +45,7 @@ def test_an_interrupted_night_goes_on_from_what_was_known_when_it_began(small: S
     at_first = (small.state.night(1) / "known.json").read_text()
     assert json.loads(at_first)["tried"] == {}
     edit = LedgerEntry(step=1, edit=Edit(op="append", content="- Another night's."), fate="applied", accepted=True)
-    of_another = Memory(tried={str(small.skill): tried_edits([edit], {})})
+    of_another = NightMemory(tried={str(small.skill): tried_edits([edit], {})})
     (small.state.folder / "known.json").write_text(of_another.model_dump_json())
     small.before = lambda request: None
     report = small.night()
@@ -102,7 +102,7 @@ def test_edits_are_kept_with_the_real_tasks_they_cite_and_not_told_where_one_is_
     entry = LedgerEntry(step=1, edit=edit, fate="applied", accepted=False)
     tried = tried_edits([entry], {"a1": "recall:m1", "a2": "m2~b3", "a3": "m2"})
     assert [one.edit.cites for one in tried] == [("m1", "m2")]
-    memory = Memory(tried={"/p/SKILL.md": tried})
+    memory = NightMemory(tried={"/p/SKILL.md": tried})
     assert memory.ledger("/p/SKILL.md", {"m3"}) == tried
     assert memory.ledger("/p/SKILL.md", {"m2"}) == ()
     assert memory.ledger("/p/other", ()) == ()

@@ -12,8 +12,8 @@ from test_sleep_consolidate import Optimizer
 from test_sleep_consolidate import night as a_night
 
 from etude.records import Edit, LedgerEntry, Split
-from etude.sleep.improve.documents import Trained, improve
-from etude.sleep.improve.known import KNOWN, Memory, remember, remembered
+from etude.sleep.improve.documents import TrainingOutcome, improve
+from etude.sleep.improve.known import KNOWN, NightMemory, remember, remembered
 from etude.sleep.tasks.gather import archive
 from etude.sleep.tasks.mined import MinedTask
 from etude.workbench import Given
@@ -25,7 +25,7 @@ def a_task(small: Small, number: int, split: Split = "train", **more: Any) -> Mi
     return MinedTask.model_validate(given)
 
 
-def improved(small: Small, tasks: Sequence[MinedTask], number: int, **sleep: Any) -> Trained:
+def improved(small: Small, tasks: Sequence[MinedTask], number: int, **sleep: Any) -> TrainingOutcome:
     """What a night makes of these tasks."""
     given = Given(target=small.target, optimizer=small.optimizer)
     return asyncio.run(improve(small.config(sleep), tasks, small.state, number, {}, given))
@@ -44,7 +44,7 @@ def test_what_was_learned_from_the_cluster_of_a_held_out_task_is_not_told_to_the
     archive(small.state, [a_task(small, 9, cluster=cluster, night=1)])
     learned = Edit(op="append", content="- Say 7713.", cites=("t9",))
     tried = LedgerEntry(step=1, edit=learned, fate="applied", accepted=False)
-    small.state.write(small.state.folder / KNOWN, Memory(tried={str(small.skill): (tried,)}).model_dump_json())
+    small.state.write(small.state.folder / KNOWN, NightMemory(tried={str(small.skill): (tried,)}).model_dump_json())
     improved(small, [a_task(small, 0), a_task(small, 1), a_task(small, 2, "val", cluster="held out")], 2)
     assert any("# Current skill" in text for text in small.optimizer.answered)
     assert any("Say 7713." in text for text in small.optimizer.answered) is (cluster == "another")

@@ -13,14 +13,14 @@ from etude.errors import BudgetStop
 from etude.records import ChatRequest, Skill
 from etude.skill import Document
 from etude.sleep.adoption.adopt import adopt, kept_rules
-from etude.sleep.adoption.proposal import Proposal, Proposed, read_proposal, stage
+from etude.sleep.adoption.proposal import DocumentChange, Proposal, read_proposal, stage
 from etude.sleep.adoption.revert import revert
 from etude.sleep.adoption.rules import Evidence, Rule, active, block_of, revised
 from etude.sleep.adoption.structure import plain
 from etude.sleep.config import SleepSection
 from etude.sleep.improve.changes import Place
 from etude.sleep.improve.retire import Standing, due, left_out
-from etude.sleep.places import read_document
+from etude.sleep.live_documents import read_document
 
 IDLE = "- Never mention the weather."
 BY_HAND = "- Written by hand."
@@ -39,7 +39,7 @@ def with_rules(small: Small, night: str, *texts: str, place: Place = "skill") ->
     opening = Document.parse(live.opening)
     text = opening.with_learned("\n".join([opening.learned or "", *texts])).render()
     rules = revised(before, block_of(text), night, {})
-    proposed = Proposed(live=live, rules=rules, before=before)
+    proposed = DocumentChange(live=live, rules=rules, before=before)
     folder = stage(
         small.state.folder / night, Proposal(night=night, project=str(small.project), documents=(proposed,))
     )
@@ -203,7 +203,7 @@ def test_a_rule_that_cannot_be_tried_leaves_its_place_to_the_next(small: Small) 
     text = live.opening.replace("<!-- etude:end", f"{shown}\n<!-- etude:end")
     rules = revised(before, block(text), "0000", {shown: Evidence(tasks=("gone",))})
     rules = tuple(rule.model_copy(update={"night": "000"}) if rule.text == shown else rule for rule in rules)
-    proposed = Proposed(live=live, rules=rules, before=before)
+    proposed = DocumentChange(live=live, rules=rules, before=before)
     folder = stage(
         small.state.folder / "0000y", Proposal(night="0000y", project=str(small.project), documents=(proposed,))
     )

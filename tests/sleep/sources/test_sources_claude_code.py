@@ -9,7 +9,7 @@ from typing import Any
 from strict_source import StrictSourceContract
 
 from etude.sleep.transcripts.sessions import Reading, Session, Turn
-from etude.sleep.transcripts.sources.claude_code import ClaudeCode
+from etude.sleep.transcripts.sources.claude_code import ClaudeCodeTranscripts
 from etude.testing.source import ID, PROJECT, dated
 
 FOLDER = Path(".claude") / "projects" / "-home-user-demo"
@@ -60,8 +60,8 @@ def write(home: Path, records: Sequence[Any], name: str = f"{ID}.jsonl") -> Path
 
 
 class TestClaudeCode(StrictSourceContract):
-    def make_source(self) -> ClaudeCode:
-        return ClaudeCode()
+    def make_source(self) -> ClaudeCodeTranscripts:
+        return ClaudeCodeTranscripts()
 
     def write_session(self, home: Path, turns: Sequence[Turn], *, id: str = ID, project: str = PROJECT) -> Path:
         return dated(write(home, written(turns, id, project), f"{id}.jsonl"), turns)
@@ -69,8 +69,8 @@ class TestClaudeCode(StrictSourceContract):
 
 def read(home: Path, records: Sequence[Any]) -> Reading:
     write(home, records)
-    (found,) = ClaudeCode().find(home, {})
-    return ClaudeCode().read(found)
+    (found,) = ClaudeCodeTranscripts().find(home, {})
+    return ClaudeCodeTranscripts().read(found)
 
 
 def session(home: Path, records: Sequence[Any]) -> Session:
@@ -99,14 +99,14 @@ def result(content: Any, id: str = "t1", **more: Any) -> dict[str, Any]:
 def test_the_folder_can_be_moved_by_an_environment_variable(tmp_path: Path) -> None:
     write(tmp_path, [said("Hello")])
     moved = {"CLAUDE_CONFIG_DIR": str(tmp_path / ".claude")}
-    assert len(ClaudeCode().find(tmp_path / "elsewhere", moved)) == 1
+    assert len(ClaudeCodeTranscripts().find(tmp_path / "elsewhere", moved)) == 1
 
 
 def test_sessions_of_subagents_are_not_found(tmp_path: Path) -> None:
     write(tmp_path, [said("Warmup")], "agent-7d637958.jsonl")
     write(tmp_path, [said("Look for it")], f"{ID}/subagents/agent-1.jsonl")
     write(tmp_path, [said("Look for it")], "../stray.jsonl")
-    assert ClaudeCode().find(tmp_path, {}) == ()
+    assert ClaudeCodeTranscripts().find(tmp_path, {}) == ()
 
 
 def test_records_that_are_no_part_of_the_conversation_are_counted(tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_records_repeated_by_a_resumed_session_count_once(tmp_path: Path) -> Non
 
 def copied(home: Path) -> dict[str, tuple[int, int]]:
     """Of each session: how many turns it has, and how many of them are copied."""
-    source = ClaudeCode()
+    source = ClaudeCodeTranscripts()
     readings = {found.id: source.read(found) for found in source.find(home, {})}
     return {id: (len(one.session.turns), one.copied) for id, one in readings.items() if one.session is not None}
 

@@ -9,7 +9,7 @@ import pytest
 from strict_source import StrictSourceContract
 
 from etude.sleep.transcripts.sessions import Reading, Session, Turn
-from etude.sleep.transcripts.sources.codex import Codex
+from etude.sleep.transcripts.sources.codex import CodexTranscripts
 from etude.testing.source import ID, OTHER, PROJECT, dated
 
 META = {
@@ -39,8 +39,8 @@ def message(role: str, *texts: str, **more: Any) -> dict[str, Any]:
 
 
 class TestCodex(StrictSourceContract):
-    def make_source(self) -> Codex:
-        return Codex()
+    def make_source(self) -> CodexTranscripts:
+        return CodexTranscripts()
 
     def write_session(self, home: Path, turns: Sequence[Turn], *, id: str = ID, project: str = PROJECT) -> Path:
         records: list[dict[str, Any]] = []
@@ -70,9 +70,9 @@ class TestCodex(StrictSourceContract):
 
 def read(home: Path, records: Sequence[Any]) -> Reading:
     write(home, [META, *records])
-    (found,) = Codex().find(home, {})
+    (found,) = CodexTranscripts().find(home, {})
     assert found.id == ID
-    return Codex().read(found)
+    return CodexTranscripts().read(found)
 
 
 def session(home: Path, records: Sequence[Any]) -> Session:
@@ -87,8 +87,8 @@ def said(shown: Session) -> list[tuple[str, str]]:
 
 def test_the_folder_can_be_moved_by_an_environment_variable(tmp_path: Path) -> None:
     write(tmp_path, [META])
-    assert len(Codex().find(tmp_path / "elsewhere", {"CODEX_HOME": str(tmp_path / ".codex")})) == 1
-    assert len(Codex().find(tmp_path, {"CODEX_HOME": "relative"})) == 1
+    assert len(CodexTranscripts().find(tmp_path / "elsewhere", {"CODEX_HOME": str(tmp_path / ".codex")})) == 1
+    assert len(CodexTranscripts().find(tmp_path, {"CODEX_HOME": "relative"})) == 1
 
 
 def test_archived_sessions_are_found_and_none_twice(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_archived_sessions_are_found_and_none_twice(tmp_path: Path) -> None:
     write(tmp_path, [META, message("user", "Hello")], folder="archived_sessions")
     write(tmp_path, [META], id=OTHER, folder="archived_sessions")
     (tmp_path / ".codex" / "archived_sessions" / "old.jsonl").write_text("")
-    assert sorted(found.id for found in Codex().find(tmp_path, {})) == [ID, OTHER, "old"]
+    assert sorted(found.id for found in CodexTranscripts().find(tmp_path, {})) == [ID, OTHER, "old"]
 
 
 def test_the_folder_is_the_project(tmp_path: Path) -> None:
@@ -155,8 +155,8 @@ def test_items_without_an_envelope_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("meta", [{"source": {"subagent": "review"}}, {"thread_source": "subagent"}])
 def test_sessions_of_subagents_are_counted(tmp_path: Path, meta: dict[str, Any]) -> None:
     write(tmp_path, [{"type": "session_meta", "payload": meta}, message("user", "Look for it")])
-    (found,) = Codex().find(tmp_path, {})
-    reading = Codex().read(found)
+    (found,) = CodexTranscripts().find(tmp_path, {})
+    reading = CodexTranscripts().read(found)
     assert reading.session is None
     assert reading.skipped == {"subagent": 1}
 

@@ -9,7 +9,7 @@ import pytest
 from strict_source import StrictSourceContract
 
 from etude.sleep.transcripts.sessions import Reading, Session, Turn
-from etude.sleep.transcripts.sources.copilot_cli import CopilotCli
+from etude.sleep.transcripts.sources.copilot_cli import CopilotCliTranscripts
 from etude.testing.source import ID, PROJECT, START, dated
 from rows import rows
 
@@ -32,8 +32,8 @@ def write(home: Path, *events: dict[str, Any], id: str = ID) -> Path:
 
 
 class TestEvents(StrictSourceContract):
-    def make_source(self) -> CopilotCli:
-        return CopilotCli()
+    def make_source(self) -> CopilotCliTranscripts:
+        return CopilotCliTranscripts()
 
     def write_session(self, home: Path, turns: Sequence[Turn], *, id: str = ID, project: str = PROJECT) -> Path:
         events = [event("session.start", turns[0].at, sessionId=id, context={"cwd": project})]
@@ -55,8 +55,8 @@ class TestEvents(StrictSourceContract):
 
 
 def read(home: Path) -> Reading:
-    (found,) = CopilotCli().find(home, {})
-    return CopilotCli().read(found)
+    (found,) = CopilotCliTranscripts().find(home, {})
+    return CopilotCliTranscripts().read(found)
 
 
 def session_of(home: Path) -> Session:
@@ -133,8 +133,8 @@ def test_a_prompt_given_while_the_agent_works_interrupts_nothing(tmp_path):
 def test_the_folder_is_found_where_the_user_moved_it(tmp_path):
     write(tmp_path, asked())
     os.rename(tmp_path / ".copilot", tmp_path / "moved")
-    assert list(CopilotCli().find(tmp_path, {})) == []
-    (found,) = CopilotCli().find(tmp_path, {"COPILOT_HOME": str(tmp_path / "moved")})
+    assert list(CopilotCliTranscripts().find(tmp_path, {})) == []
+    (found,) = CopilotCliTranscripts().find(tmp_path, {"COPILOT_HOME": str(tmp_path / "moved")})
     assert found.id == ID
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from strict_source import StrictSourceContract
 
 from etude.sleep.transcripts.sessions import Turn
-from etude.sleep.transcripts.sources.cursor import Cursor
+from etude.sleep.transcripts.sources.cursor import CursorTranscripts
 from etude.testing.source import ID, OTHER, PROJECT, dated, turns_of
 
 
@@ -28,8 +28,8 @@ class TestCursor(StrictSourceContract):
     has_times = False
     has_results = False
 
-    def make_source(self) -> Cursor:
-        return Cursor()
+    def make_source(self) -> CursorTranscripts:
+        return CursorTranscripts()
 
     def write_session(self, home: Path, turns: Sequence[Turn], *, id: str = ID, project: str = PROJECT) -> Path:
         lines: list[dict[str, Any]] = []
@@ -45,7 +45,7 @@ class TestCursor(StrictSourceContract):
 
 
 def test_it_says_that_it_was_not_tried_on_the_real_program():
-    assert not Cursor.verified
+    assert not CursorTranscripts.verified
 
 
 def test_texts_without_a_frame_are_prompts(tmp_path):
@@ -60,8 +60,8 @@ def test_texts_without_a_frame_are_prompts(tmp_path):
         line("assistant", calls),
         {"type": "turn_ended", "status": "success"},
     )
-    (found,) = Cursor().find(tmp_path, {})
-    session = Cursor().read(found).session
+    (found,) = CursorTranscripts().find(tmp_path, {})
+    session = CursorTranscripts().read(found).session
     assert session is not None
     assert [(turn.prompt, turn.answer, turn.interrupted) for turn in session.turns] == [
         ("Do it.", "Done.", False),
@@ -72,8 +72,8 @@ def test_texts_without_a_frame_are_prompts(tmp_path):
 
 def test_a_turn_that_ended_with_an_error_is_interrupted(tmp_path):
     write(tmp_path, line("user", "Do it."), line("assistant", "I will"), {"type": "turn_ended", "status": "error"})
-    (found,) = Cursor().find(tmp_path, {})
-    session = Cursor().read(found).session
+    (found,) = CursorTranscripts().find(tmp_path, {})
+    session = CursorTranscripts().read(found).session
     assert session is not None
     assert session.turns[0].interrupted
 
@@ -83,15 +83,15 @@ def test_transcripts_of_sub_agents_and_other_files_are_not_found(tmp_path):
     for other in (path.parent / "subagents" / "a.jsonl", path.parents[2] / "terminals" / "b" / f"{OTHER}.jsonl"):
         other.parent.mkdir(parents=True)
         other.write_bytes(path.read_bytes())
-    assert [found.id for found in Cursor().find(tmp_path, {})] == [ID]
+    assert [found.id for found in CursorTranscripts().find(tmp_path, {})] == [ID]
 
 
 def unwritten_project(home: Path, project: str) -> str:
     """The project of a session whose workspace has nothing but its name to tell it by."""
     path = write(home, line("user", "Do it."), project=re.sub("[^A-Za-z0-9]", "-", project))
     (path.parents[2] / ".workspace-trusted").unlink()
-    (found,) = Cursor().find(home, {})
-    session = Cursor().read(found).session
+    (found,) = CursorTranscripts().find(home, {})
+    session = CursorTranscripts().read(found).session
     assert session is not None
     return session.project
 

@@ -10,7 +10,7 @@ import pytest
 from strict_source import StrictSourceContract
 
 from etude.sleep.transcripts.sessions import Reading, Session, Turn
-from etude.sleep.transcripts.sources.gemini import GeminiCli
+from etude.sleep.transcripts.sources.gemini import GeminiCliTranscripts
 from etude.testing.source import ID, PROJECT, dated
 
 HASH = hashlib.sha256(PROJECT.encode()).hexdigest()
@@ -51,8 +51,8 @@ def messages_of(turns: Sequence[Turn]) -> list[dict[str, Any]]:
 
 
 class TestGeminiCli(StrictSourceContract):
-    def make_source(self) -> GeminiCli:
-        return GeminiCli()
+    def make_source(self) -> GeminiCliTranscripts:
+        return GeminiCliTranscripts()
 
     def write_session(self, home: Path, turns: Sequence[Turn], *, id: str = ID, project: str = PROJECT) -> Path:
         at = turns[0].at
@@ -70,8 +70,8 @@ class TestGeminiCli(StrictSourceContract):
 class TestGeminiCliOfOld(StrictSourceContract):
     """Versions that kept a session as one JSON object."""
 
-    def make_source(self) -> GeminiCli:
-        return GeminiCli()
+    def make_source(self) -> GeminiCliTranscripts:
+        return GeminiCliTranscripts()
 
     def write_session(self, home: Path, turns: Sequence[Turn], *, id: str = ID, project: str = PROJECT) -> Path:
         assert turns[0].at is not None
@@ -93,8 +93,8 @@ class TestGeminiCliOfOld(StrictSourceContract):
 
 def read(home: Path, records: Sequence[Any]) -> Reading:
     write(home, [HEADER, *records])
-    (found,) = GeminiCli().find(home, {})
-    return GeminiCli().read(found)
+    (found,) = GeminiCliTranscripts().find(home, {})
+    return GeminiCliTranscripts().read(found)
 
 
 def session(home: Path, records: Sequence[Any]) -> Session:
@@ -122,12 +122,12 @@ def said(shown: Session) -> list[tuple[str, str]]:
 
 def test_the_home_folder_can_be_moved_by_an_environment_variable(tmp_path: Path) -> None:
     write(tmp_path, [HEADER])
-    assert len(GeminiCli().find(tmp_path / "elsewhere", {"GEMINI_CLI_HOME": str(tmp_path)})) == 1
+    assert len(GeminiCliTranscripts().find(tmp_path / "elsewhere", {"GEMINI_CLI_HOME": str(tmp_path)})) == 1
 
 
 def test_a_file_that_names_no_session_goes_by_its_own_name(tmp_path: Path) -> None:
     path = write(tmp_path, [user("a", "Hello")])
-    (found,) = GeminiCli().find(tmp_path, {})
+    (found,) = GeminiCliTranscripts().find(tmp_path, {})
     assert found.id == path.stem
 
 
@@ -249,8 +249,11 @@ def test_a_file_that_is_too_long_is_named(tmp_path: Path) -> None:
     path = folder(tmp_path) / "session-1.json"
     with path.open("wb") as file:
         file.truncate(65 * 2**20)
-    (found,) = GeminiCli().find(tmp_path, {})
-    assert GeminiCli().read(found).problem == "cannot be read: it is not a JSON object of at most 67108864 bytes"
+    (found,) = GeminiCliTranscripts().find(tmp_path, {})
+    assert (
+        GeminiCliTranscripts().read(found).problem
+        == "cannot be read: it is not a JSON object of at most 67108864 bytes"
+    )
 
 
 def test_the_project_is_found_by_its_hash_among_any_number_of_folders(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from strict_source import StrictSourceContract, snapshot
 
 from etude.sleep.transcripts.sessions import Found, Session, Turn
-from etude.sleep.transcripts.sources.opencode import OpenCode
+from etude.sleep.transcripts.sources.opencode import OpenCodeTranscripts
 from etude.sleep.transcripts.sources.sqlite import MOST_BYTES, Databases
 from etude.testing.source import ID, OTHER, PROJECT, START, dated, turns_of
 from rows import rows
@@ -81,8 +81,8 @@ def write_database(path: Path, id: str, directory: str, shown: Sequence[Any], **
 
 
 class TestDatabase(StrictSourceContract):
-    def make_source(self) -> OpenCode:
-        return OpenCode()
+    def make_source(self) -> OpenCodeTranscripts:
+        return OpenCodeTranscripts()
 
     def write_session(self, home: Path, turns: Sequence[Turn], *, id: str = ID, project: str = PROJECT) -> Path:
         path = home / DATABASE
@@ -132,8 +132,8 @@ class TestDatabase(StrictSourceContract):
 class TestStorage(StrictSourceContract):
     """The files of versions before 1.2."""
 
-    def make_source(self) -> OpenCode:
-        return OpenCode()
+    def make_source(self) -> OpenCodeTranscripts:
+        return OpenCodeTranscripts()
 
     def write_session(self, home: Path, turns: Sequence[Turn], *, id: str = ID, project: str = PROJECT) -> Path:
         times = {"created": ms(turns[0].at), "updated": ms(turns[-1].at)}
@@ -174,12 +174,12 @@ def put(path: Path, value: Any) -> Path:
 
 
 def only(home: Path, environ: dict[str, str] | None = None) -> Found:
-    (found,) = OpenCode().find(home, environ or {})
+    (found,) = OpenCodeTranscripts().find(home, environ or {})
     return found
 
 
 def read(home: Path) -> Session:
-    session = OpenCode().read(only(home)).session
+    session = OpenCodeTranscripts().read(only(home)).session
     assert session is not None
     return session
 
@@ -206,14 +206,14 @@ def test_sessions_of_sub_agents_are_counted_and_not_found(tmp_path):
     write_database(path, ID, PROJECT, [asked(1, said("Do it.")), worked(2, said("Done."))])
     write_database(path, OTHER, PROJECT, [asked(3, said("You are a sub-agent."))], parent_id=ID)
     found = only(tmp_path)
-    assert OpenCode().read(found).skipped == {"subagent": 1}
-    child = OpenCode().read(found.model_copy(update={"id": OTHER}))
+    assert OpenCodeTranscripts().read(found).skipped == {"subagent": 1}
+    child = OpenCodeTranscripts().read(found.model_copy(update={"id": OTHER}))
     assert (child.session, child.skipped) == (None, {"subagent": 1})
 
 
 def test_stored_sessions_of_sub_agents_are_counted(tmp_path):
     put(tmp_path / STORAGE / "session" / "p" / f"{ID}.json", {"id": ID, "parentID": OTHER})
-    reading = OpenCode().read(only(tmp_path))
+    reading = OpenCodeTranscripts().read(only(tmp_path))
     assert (reading.session, reading.skipped) == (None, {"subagent": 1})
 
 
@@ -229,7 +229,7 @@ def test_what_the_program_said_in_the_users_place_is_left_out_and_counted(tmp_pa
         worked(6, said("Done.")),
     ]
     write_database(tmp_path / DATABASE, ID, PROJECT, shown)
-    reading = OpenCode().read(only(tmp_path))
+    reading = OpenCodeTranscripts().read(only(tmp_path))
     assert reading.skipped == {"compaction": 2, "meta": 1}
     assert reading.session is not None
     assert [(turn.prompt, turn.answer) for turn in reading.session.turns] == [("Do it.", "Done.")]
@@ -303,7 +303,7 @@ def test_a_prompt_given_while_the_agent_works_interrupts_nothing(tmp_path):
 def test_what_the_user_took_back_is_left_out_and_counted(tmp_path):
     shown = [asked(1, said("Do it.")), worked(2, said("Done.")), asked(3, said("No.")), worked(4, said("Undone."))]
     write_database(tmp_path / DATABASE, ID, PROJECT, shown, revert=json.dumps({"messageID": "msg_003"}))
-    reading = OpenCode().read(only(tmp_path))
+    reading = OpenCodeTranscripts().read(only(tmp_path))
     assert reading.skipped == {"taken back": 1}
     assert reading.session is not None
     assert [turn.answer for turn in reading.session.turns] == ["Done."]
@@ -319,7 +319,7 @@ def test_a_session_in_both_places_is_read_from_the_database(tmp_path):
     TestStorage().write_session(tmp_path, turns_of("Old."))
     TestStorage().write_session(tmp_path, turns_of("Only stored."), id=OTHER)
     TestDatabase().write_session(tmp_path, turns_of("New."))
-    prompts = {found.id: OpenCode().read(found) for found in OpenCode().find(tmp_path, {})}
+    prompts = {found.id: OpenCodeTranscripts().read(found) for found in OpenCodeTranscripts().find(tmp_path, {})}
     shown = {id: reading.session.turns[0].prompt for id, reading in prompts.items() if reading.session}
     assert shown == {ID: "New.", OTHER: "Only stored."}
 
@@ -329,7 +329,7 @@ def test_the_database_is_found_where_the_user_moved_it(tmp_path):
     environ = {"XDG_DATA_HOME": str(tmp_path / "moved"), "OPENCODE_DB": "my.db"}
     assert only(tmp_path, environ).id == ID
     assert only(tmp_path, {"OPENCODE_DB": str(tmp_path / "moved" / "opencode" / "my.db")}).id == ID
-    assert list(OpenCode().find(tmp_path, {"OPENCODE_DB": ":memory:"})) == []
+    assert list(OpenCodeTranscripts().find(tmp_path, {"OPENCODE_DB": ":memory:"})) == []
 
 
 def test_what_is_only_in_the_log_beside_the_database_is_read_and_nothing_is_written_there(tmp_path):
@@ -354,7 +354,7 @@ def test_what_is_only_in_the_log_beside_the_database_is_read_and_nothing_is_writ
 
 
 def test_one_source_reads_what_was_added_since_it_looked(tmp_path):
-    source = OpenCode()
+    source = OpenCodeTranscripts()
     TestDatabase().write_session(tmp_path, turns_of("One."))
     (found,) = source.find(tmp_path, {})
     TestDatabase().write_session(tmp_path, turns_of("One.", "Two."))
@@ -419,11 +419,11 @@ COLUMNS = "NULL AS parent_id, 1 AS time_updated, 1 AS time_created"
 def test_a_view_in_the_place_of_a_table_is_not_read(name, view, tmp_path):
     path = tmp_path / DATABASE
     write_database(path, ID, PROJECT, [asked(1, said("Do it."))])
-    (real,) = OpenCode().find(tmp_path, {})
+    (real,) = OpenCodeTranscripts().find(tmp_path, {})
     with contextlib.closing(sqlite3.connect(path)) as database, database:
         database.execute(f"DROP TABLE {name}")
         database.execute(f"CREATE VIEW {name} AS {view}")
-    source = OpenCode()
+    source = OpenCodeTranscripts()
     (found,) = source.find(tmp_path, {})
     assert "cannot be read as a database" in source.read(found).problem
     assert "cannot be read as a database" in source.read(real).problem
@@ -440,15 +440,18 @@ def test_a_session_that_is_gone_a_forged_table_and_a_huge_part_are_no_obstacle(t
     path = tmp_path / DATABASE
     write_database(path, ID, PROJECT, [asked(1, said("Do it."))])
     found = only(tmp_path)
-    assert OpenCode().read(found.model_copy(update={"id": "other"})).problem == "the session is gone"
+    assert OpenCodeTranscripts().read(found.model_copy(update={"id": "other"})).problem == "the session is gone"
     with contextlib.closing(sqlite3.connect(path)) as database, database:
         row = {"id": "prt_z", "message_id": "msg_001", "session_id": ID, "data": b" " * (8 * 2**20 + 1)}
         insert(database, "part", row)
-    assert OpenCode().read(found).skipped == {"long line": 1}
+    assert OpenCodeTranscripts().read(found).skipped == {"long line": 1}
     with contextlib.closing(sqlite3.connect(path)) as database, database:
         database.execute("DROP TABLE part")
-    assert OpenCode().read(found).problem == "cannot be read: it cannot be read as a database: no such table: part"
-    source = OpenCode()
+    assert (
+        OpenCodeTranscripts().read(found).problem
+        == "cannot be read: it cannot be read as a database: no such table: part"
+    )
+    source = OpenCodeTranscripts()
     (broken,) = source.find(tmp_path, {})
     assert source.read(broken).problem == "cannot be read: it cannot be read as a database: no such table: part"
 
@@ -456,7 +459,7 @@ def test_a_session_that_is_gone_a_forged_table_and_a_huge_part_are_no_obstacle(t
 def test_a_long_stored_part_is_counted(tmp_path):
     path = TestStorage().write_session(tmp_path, turns_of("Do it."))
     TestStorage().spoil(path, ID, b" " * (8 * 2**20 + 1))
-    assert OpenCode().read(only(tmp_path)).skipped == {"long line": 1}
+    assert OpenCodeTranscripts().read(only(tmp_path)).skipped == {"long line": 1}
 
 
 # --- transcripts of the real program
@@ -476,7 +479,7 @@ EXPECTED = {
 def test_transcripts_of_the_real_program_are_read(version, run):
     interrupted, tools, failed = EXPECTED[version, run]
     home = TRANSCRIPTS / version / run / "home"
-    reading = OpenCode().read(only(home))
+    reading = OpenCodeTranscripts().read(only(home))
     assert (reading.problem, reading.skipped) == ("", {})
     session = reading.session
     assert session is not None

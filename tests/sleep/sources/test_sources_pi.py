@@ -8,7 +8,7 @@ from typing import Any
 from strict_source import StrictSourceContract
 
 from etude.sleep.transcripts.sessions import Reading, Session, Turn
-from etude.sleep.transcripts.sources.pi import Pi
+from etude.sleep.transcripts.sources.pi import PiTranscripts
 from etude.testing.source import ID, PROJECT, dated
 
 HEADER = {"type": "session", "version": 3, "id": ID, "timestamp": "2026-05-04T10:00:00.000Z", "cwd": PROJECT}
@@ -48,8 +48,8 @@ def written(turns: Sequence[Turn], id: str, project: str) -> list[dict[str, Any]
 
 
 class TestPi(StrictSourceContract):
-    def make_source(self) -> Pi:
-        return Pi()
+    def make_source(self) -> PiTranscripts:
+        return PiTranscripts()
 
     def write_session(self, home: Path, turns: Sequence[Turn], *, id: str = ID, project: str = PROJECT) -> Path:
         return dated(write(home, written(turns, id, project), id), turns)
@@ -61,9 +61,9 @@ def entry(id: str, parent: str | None, role: str, said: Any, **more: Any) -> dic
 
 def read(home: Path, records: Sequence[Any]) -> Reading:
     write(home, [HEADER, *records])
-    (found,) = Pi().find(home, {})
+    (found,) = PiTranscripts().find(home, {})
     assert found.id == ID
-    return Pi().read(found)
+    return PiTranscripts().read(found)
 
 
 def session(home: Path, records: Sequence[Any]) -> Session:
@@ -74,7 +74,10 @@ def session(home: Path, records: Sequence[Any]) -> Session:
 
 def test_the_folder_can_be_moved_by_an_environment_variable(tmp_path: Path) -> None:
     write(tmp_path, [HEADER])
-    assert len(Pi().find(tmp_path / "elsewhere", {"PI_CODING_AGENT_DIR": str(tmp_path / ".pi" / "agent")})) == 1
+    assert (
+        len(PiTranscripts().find(tmp_path / "elsewhere", {"PI_CODING_AGENT_DIR": str(tmp_path / ".pi" / "agent")}))
+        == 1
+    )
 
 
 def test_the_conversation_is_the_last_entry_with_its_ancestors(tmp_path: Path) -> None:

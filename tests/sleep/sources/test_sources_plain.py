@@ -10,7 +10,7 @@ from strict_source import StrictSourceContract
 
 from etude.errors import ConfigError
 from etude.sleep.transcripts.sessions import Found, Reading, Turn
-from etude.sleep.transcripts.sources.plain import Plain
+from etude.sleep.transcripts.sources.plain import PlainTranscripts
 from etude.testing.source import ID, PROJECT, dated
 
 
@@ -30,7 +30,7 @@ def write(home: Path, records: Sequence[Any], name: str = "shop.jsonl") -> Path:
     return path
 
 
-class InHome(Plain):
+class InHome(PlainTranscripts):
     """Reads the folder `transcripts` of a home."""
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class InHome(Plain):
 
 
 class PlainContract(StrictSourceContract):
-    def make_source(self) -> Plain:
+    def make_source(self) -> PlainTranscripts:
         return InHome()
 
 
@@ -59,25 +59,25 @@ class TestTurnsOnALine(PlainContract):
 
 
 def find(home: Path) -> dict[str, Found]:
-    return {found.id: found for found in Plain(home / "transcripts").find(home, {})}
+    return {found.id: found for found in PlainTranscripts(home / "transcripts").find(home, {})}
 
 
 def readings(home: Path) -> dict[str, Reading]:
-    source = Plain(home / "transcripts")
+    source = PlainTranscripts(home / "transcripts")
     return {found.id: source.read(found) for found in source.find(home, {})}
 
 
 def test_a_file_or_a_folder_can_be_named(tmp_path: Path) -> None:
     path = write(tmp_path, [{"prompt": "Hello"}])
     for place in (path, path.parent):
-        (found,) = Plain(place).find(tmp_path, {})
+        (found,) = PlainTranscripts(place).find(tmp_path, {})
         assert found.id == "shop"
 
 
 def test_a_path_that_leads_nowhere_is_an_error(tmp_path: Path) -> None:
     missing = tmp_path / "missing"
     with pytest.raises(ConfigError) as raised:
-        Plain(missing).find(tmp_path, {})
+        PlainTranscripts(missing).find(tmp_path, {})
     assert str(raised.value) == (
         f"{str(missing)!r} is neither a file nor a folder\nhint: name a .jsonl file, or a folder that has such files"
     )
@@ -159,12 +159,12 @@ def test_a_session_that_its_file_no_longer_has_is_named(tmp_path: Path) -> None:
     path = write(tmp_path, [{"session": "a", "prompt": "One"}])
     found = find(tmp_path)["a"]
     path.write_text(json.dumps({"session": "b", "prompt": "One"}))
-    assert Plain(path).read(found).problem == "has no session 'a' any more"
+    assert PlainTranscripts(path).read(found).problem == "has no session 'a' any more"
 
 
 @pytest.mark.skipif(not Path("/proc/self/mem").is_file(), reason="there is no file here that nobody can read")
 def test_a_file_that_cannot_be_read_is_found_and_named() -> None:
-    source = Plain(Path("/proc/self/mem"))
+    source = PlainTranscripts(Path("/proc/self/mem"))
     (found,) = source.find(Path("/"), {})
     assert found.id == "mem"
     assert source.read(found).problem.startswith("cannot be read: ")

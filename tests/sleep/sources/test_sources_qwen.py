@@ -8,7 +8,7 @@ from typing import Any
 from strict_source import StrictSourceContract
 
 from etude.sleep.transcripts.sessions import Reading, Session, Turn
-from etude.sleep.transcripts.sources.qwen import QwenCode
+from etude.sleep.transcripts.sources.qwen import QwenCodeTranscripts
 from etude.testing.source import ID, PROJECT, dated
 
 FOLDER = Path(".qwen") / "projects" / "-home-user-demo" / "chats"
@@ -53,8 +53,8 @@ def written(turns: Sequence[Turn], id: str, project: str) -> list[dict[str, Any]
 
 
 class TestQwenCode(StrictSourceContract):
-    def make_source(self) -> QwenCode:
-        return QwenCode()
+    def make_source(self) -> QwenCodeTranscripts:
+        return QwenCodeTranscripts()
 
     def write_session(self, home: Path, turns: Sequence[Turn], *, id: str = ID, project: str = PROJECT) -> Path:
         return dated(write(home, written(turns, id, project), f"{id}.jsonl"), turns)
@@ -67,8 +67,8 @@ def record(kind: str, *parts: Any, **more: Any) -> dict[str, Any]:
 
 def read(home: Path, records: Sequence[Any]) -> Reading:
     write(home, records)
-    (found,) = QwenCode().find(home, {})
-    return QwenCode().read(found)
+    (found,) = QwenCodeTranscripts().find(home, {})
+    return QwenCodeTranscripts().read(found)
 
 
 def session(home: Path, records: Sequence[Any]) -> Session:
@@ -81,13 +81,13 @@ def test_the_folder_can_be_moved_by_environment_variables(tmp_path: Path) -> Non
     write(tmp_path, [record("user", "Hello")])
     folder = str(tmp_path / ".qwen")
     for moved in ({"QWEN_HOME": folder}, {"QWEN_RUNTIME_DIR": folder, "QWEN_HOME": "/nowhere"}):
-        assert len(QwenCode().find(tmp_path / "elsewhere", moved)) == 1
+        assert len(QwenCodeTranscripts().find(tmp_path / "elsewhere", moved)) == 1
 
 
 def test_only_files_among_the_chats_are_sessions(tmp_path: Path) -> None:
     write(tmp_path, [record("user", "Hello")], "../usage.jsonl")
     write(tmp_path, [record("user", "Hello")], "subagents/a.jsonl")
-    assert QwenCode().find(tmp_path, {}) == ()
+    assert QwenCodeTranscripts().find(tmp_path, {}) == ()
 
 
 def test_what_is_no_part_of_the_conversation_is_counted(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from strict_source import StrictSourceContract
 
 from etude.sleep.transcripts.sessions import Reading, Turn
-from etude.sleep.transcripts.sources.vscode_copilot import VSCodeCopilot
+from etude.sleep.transcripts.sources.vscode_copilot import VSCodeCopilotTranscripts
 from etude.testing.source import ID, OTHER, PROJECT, START, dated, turns_of
 
 STORAGE = Path(".config", "Code", "User", "workspaceStorage")
@@ -52,8 +52,8 @@ def start(*requests: dict[str, Any]) -> dict[str, Any]:
 
 
 def read(home: Path) -> Reading:
-    (found,) = VSCodeCopilot().find(home, {})
-    return VSCodeCopilot().read(found)
+    (found,) = VSCodeCopilotTranscripts().find(home, {})
+    return VSCodeCopilotTranscripts().read(found)
 
 
 def turns(home: Path) -> list[tuple[str, str, bool]]:
@@ -62,8 +62,8 @@ def turns(home: Path) -> list[tuple[str, str, bool]]:
 
 
 class TestVSCode(StrictSourceContract):
-    def make_source(self) -> VSCodeCopilot:
-        return VSCodeCopilot()
+    def make_source(self) -> VSCodeCopilotTranscripts:
+        return VSCodeCopilotTranscripts()
 
     def write_session(self, home: Path, turns: Sequence[Turn], *, id: str = ID, project: str = PROJECT) -> Path:
         operations: list[dict[str, Any]] = [start()]
@@ -88,7 +88,7 @@ class TestVSCode(StrictSourceContract):
 
 
 def test_it_says_that_it_was_not_tried_on_the_real_program():
-    assert not VSCodeCopilot.verified
+    assert not VSCodeCopilotTranscripts.verified
 
 
 def test_values_are_set_added_cut_off_and_deleted_at_their_path(tmp_path):
@@ -210,9 +210,9 @@ def test_every_edition_and_place_is_looked_at(tmp_path):
     for id, storage in places.items():
         write(tmp_path, start(request("Do it.")), id=id, storage=storage)
     environ = {"XDG_CONFIG_HOME": str(tmp_path / "moved"), "VSCODE_PORTABLE": str(tmp_path / "stick")}
-    assert {found.id for found in VSCodeCopilot().find(tmp_path, environ)} == set(places)
+    assert {found.id for found in VSCodeCopilotTranscripts().find(tmp_path, environ)} == set(places)
     path = TestVSCode().write_session(tmp_path, turns_of("Do it."), id="beside")
     path.rename(path.parents[1] / path.name)
-    assert list(VSCodeCopilot().find(tmp_path, {})) == [
-        found for found in VSCodeCopilot().find(tmp_path, {}) if found.id == ID
+    assert list(VSCodeCopilotTranscripts().find(tmp_path, {})) == [
+        found for found in VSCodeCopilotTranscripts().find(tmp_path, {}) if found.id == ID
     ]

@@ -9,7 +9,7 @@ from etude.prompts import Prompts
 from etude.records import ChatRequest, Reply
 from etude.sleep.tasks.dreams import dream, kept_pieces, recall
 from etude.sleep.tasks.mined import MinedTask
-from etude.sleep.tasks.mining import Mined
+from etude.sleep.tasks.mining import MiningResult
 from etude.stages.shared.optimizer import Optimizer
 from etude.testing import ScriptedModel
 from rows import rows
@@ -95,8 +95,8 @@ async def test_a_dream_does_not_come_near_what_is_held_out() -> None:
 async def test_dreams_and_recalled_tasks_are_not_dreamt_of() -> None:
     tasks = [mined("d", "Sort the names.", origin="dream", derived_from="x")]
     model = ScriptedModel([])
-    assert await dream(tasks, 3, optimizer(model)) == Mined()
-    assert await dream([TASK], 0, optimizer(model)) == Mined()
+    assert await dream(tasks, 3, optimizer(model)) == MiningResult()
+    assert await dream([TASK], 0, optimizer(model)) == MiningResult()
 
 
 async def test_a_task_without_a_usable_answer_has_no_rewordings_and_a_failing_call_stops() -> None:

@@ -14,11 +14,11 @@ from pydantic import ValidationError
 from etude.records import digest
 from etude.redaction.redactor import Redactor
 from etude.sleep.transcripts.cleaning import OBSERVERS, OWN
-from etude.sleep.transcripts.harvest import Asked, Harvest, Harvested, harvest, in_scope
+from etude.sleep.transcripts.harvest import Harvest, Harvested, SessionQuery, harvest, in_scope
 from etude.sleep.transcripts.ledger import Ledger
 from etude.sleep.transcripts.sessions import Found, Reading, Session, Turn
 from etude.sleep.transcripts.sources import source_of
-from etude.sleep.transcripts.sources.base import Source
+from etude.sleep.transcripts.sources.source import Source
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -75,7 +75,7 @@ def ledger(tmp_path):
 
 
 def gather(ledger, *sources, environ=None, **asked) -> Harvest:
-    return harvest(sources, ledger, Asked(now=NOON, **asked), home=Path("/home/user"), environ=environ or {})
+    return harvest(sources, ledger, SessionQuery(now=NOON, **asked), home=Path("/home/user"), environ=environ or {})
 
 
 def night(ledger, number, *sources, **asked) -> list[str]:
@@ -178,7 +178,7 @@ def test_sessions_past_the_limit_wait_whatever_their_age(ledger):
     ledger.take(first.entries)
     ledger.commit(1, first.entries)
     later = harvest(
-        [source], ledger, Asked(now=NOON + 100 * HOUR, limit=2, hours=5), home=Path("/home/user"), environ={}
+        [source], ledger, SessionQuery(now=NOON + 100 * HOUR, limit=2, hours=5), home=Path("/home/user"), environ={}
     )
     assert (ids(later), later.beyond) == (["s2", "s1"], 1)
     assert later.skipped == {"used before": 2}
@@ -244,7 +244,9 @@ class Exhausted(Redactor):
 
 def test_a_session_that_cannot_be_worked_up_stops_no_other(ledger):
     source = Memory().add("a", "one").add("b", "two").add("c", "three")
-    found = harvest([source], ledger, Asked(now=NOON), home=Path("/home/user"), environ={}, redactor=Exhausted())
+    found = harvest(
+        [source], ledger, SessionQuery(now=NOON), home=Path("/home/user"), environ={}, redactor=Exhausted()
+    )
     assert ids(found) == ["a", "c"]
     assert found.problems == ("memory: session 'b': MemoryError: no more",)
     assert (found.skipped, found.sources[0].taken) == ({"unreadable": 1}, 2)
@@ -257,7 +259,7 @@ def test_a_store_that_cannot_be_read_is_a_problem_and_not_an_empty_one(ledger, t
     database.write_bytes(b"no database" * 100)
     (tmp_path / ".codex").mkdir()
     (tmp_path / ".codex" / "sessions").symlink_to("sessions")
-    asked = Asked(now=NOON, hours=1)
+    asked = SessionQuery(now=NOON, hours=1)
     found = harvest([source_of("opencode"), source_of("codex")], ledger, asked, home=tmp_path, environ={})
     assert [problem.partition(":")[0] for problem in found.problems] == ["codex", "opencode"]
     assert "file is not a database" in found.problems[1]
@@ -354,7 +356,7 @@ def test_a_look_back_over_a_change_of_the_clock_counts_hours_that_passed(ledger)
     now = datetime(2026, 3, 8, 3, 30, tzinfo=ZoneInfo("America/New_York"))
     source = Memory().add("in", "one", at=now.astimezone(UTC) - 2 * HOUR)
     source.add("out", "one", at=now.astimezone(UTC) - 3 * HOUR)
-    found = harvest([source], ledger, Asked(now=now, hours=2), home=Path("/"), environ={})
+    found = harvest([source], ledger, SessionQuery(now=now, hours=2), home=Path("/"), environ={})
     assert ids(found) == ["in"]
 
 
@@ -364,7 +366,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from test_sleep_harvest import Memory
-from etude.sleep.transcripts.harvest import Asked, harvest
+from etude.sleep.transcripts.harvest import SessionQuery, harvest
 from etude.sleep.transcripts.ledger import Ledger
 
 source = Memory()
@@ -372,7 +374,7 @@ start = datetime(2026, 3, 8, 0, 0, tzinfo=UTC)
 for number in range(48):
     source.add(f"s{number}", "do it", at=start + number * timedelta(minutes=30))
 with Ledger(Path(sys.argv[2])) as ledger:
-    asked = Asked(now=datetime(2026, 3, 8, 18, 15, tzinfo=UTC), hours=12, limit=30)
+    asked = SessionQuery(now=datetime(2026, 3, 8, 18, 15, tzinfo=UTC), hours=12, limit=30)
     first = harvest([source], ledger, asked, home=Path("/"), environ={})
     ledger.take(first.entries)
     ledger.commit(1, first.entries)
@@ -408,4 +410,4 @@ def test_texts_that_no_file_can_hold_stop_nothing(ledger):
 def test_bad_terms_are_refused():
     for bad in ({"limit": 0}, {"hours": 0}, {"hours": float("inf")}, {"now": datetime(2026, 1, 1)}):
         with pytest.raises(ValidationError):
-            Asked.model_validate({"now": NOON, **bad})
+            SessionQuery.model_validate({"now": NOON, **bad})

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from etude.config import Section, parse
 from etude.envs import split_by_ratio
-from etude.envs.scorers.base import Judge
+from etude.envs.scorers.answer_scorer import Judge
 from etude.protocols import Environment
 from etude.records import Score, Split, Task, Trajectory, canonical
 from etude_alphabet.scorer import WordsInPlace

@@ -1,7 +1,7 @@
 """The scorer `words-in-place`."""
 
 from etude.config import Section
-from etude.envs.scorers.base import AnswerScorer, accepted
+from etude.envs.scorers.answer_scorer import AnswerScorer, accepted
 from etude.records import Score, Task
 
 

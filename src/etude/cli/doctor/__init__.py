@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from etude.cli.doctor.checks import check_agent, check_config, check_install, check_programs, check_sandbox
-from etude.cli.doctor.findings import Findings
+from etude.cli.doctor.findings import DoctorReport
 from etude.cli.doctor.live import check_live
 from etude.cli.parsing.arguments import DEFAULT_CONFIG
 from etude.cli.settings import with_options
@@ -24,7 +24,7 @@ _STYLES = {"ok": "green", "note": None, "wrong": "red bold"}
 
 def run(args: argparse.Namespace) -> int:
     """Check one thing after the other, print what is wrong and how to fix it; 1 if anything is."""
-    found, settings = Findings(), Findings()
+    found, settings = DoctorReport(), DoctorReport()
     config = _config(args, settings)  # first: it may ask, or end here
     check_install(found)
     check_sandbox(found)
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     return 1 if wrong else 0
 
 
-async def _check(config: TrainConfig, live: bool, found: Findings) -> None:
+async def _check(config: TrainConfig, live: bool, found: DoctorReport) -> None:
     if isinstance(config, SleepConfig):
         check_night(config, found)
         await check_agent(config, found)
@@ -53,7 +53,7 @@ async def _check(config: TrainConfig, live: bool, found: Findings) -> None:
         found.note("not asked", text, "`etude doctor --live` asks each model one short question")
 
 
-def _config(args: argparse.Namespace, found: Findings) -> TrainConfig | None:
+def _config(args: argparse.Namespace, found: DoctorReport) -> TrainConfig | None:
     """The settings of a training, else those of a night."""
     names = [args.config] if args.config is not None else [DEFAULT_CONFIG, DEFAULT_SLEEP_CONFIG]
     path = next((path for path in map(Path, names) if args.config is not None or path.exists()), None)
@@ -75,7 +75,7 @@ def _config(args: argparse.Namespace, found: Findings) -> TrainConfig | None:
     return None
 
 
-def _print(found: Findings, wrong: int) -> None:
+def _print(found: DoctorReport, wrong: int) -> None:
     width = max(_WIDTH, *(len(finding.name) for finding in found))
     for finding in found:
         first, *rest = finding.text.splitlines()

@@ -8,21 +8,21 @@ from pathlib import Path
 
 from etude import __version__
 from etude.agents.program import ProgramAgent
+from etude.attempt_parts import about_target, make_agent, targets_of
 from etude.build import check_scoring, redactor_of, trackers_of
-from etude.cli.doctor.findings import Findings
+from etude.cli.doctor.findings import DoctorReport
 from etude.cli.doctor.versions import known_version
 from etude.concurrency import in_thread, waited_for
 from etude.config import ModelSection, TrainConfig
 from etude.config.sections import AgentSection, ExecutorSection
-from etude.elsewhere import about_target, make_agent, targets_of
 from etude.envs.grading import CommandScorer
-from etude.envs.scorers.base import AnswerScorer, Judge
+from etude.envs.scorers.answer_scorer import AnswerScorer, Judge
 from etude.envs.splits import check_tasks
 from etude.errors import ConfigError, EtudeError, install_command
 from etude.models import build_model, price_of, used_key_variable
 from etude.models.handoff import unanswered
-from etude.programs.base import Program
 from etude.programs.known import known_programs
+from etude.programs.program import Program
 from etude.prompts import Prompts
 from etude.protocols import Environment, Scorer
 from etude.records import SPLITS, Split, Task
@@ -52,7 +52,7 @@ EXTRAS = {
 """The modules of each extra, and what it is for."""
 
 
-def check_install(found: Findings) -> None:
+def check_install(found: DoctorReport) -> None:
     """Python, extras and plugins."""
     found.ok("etude", f"{__version__} on Python {'.'.join(map(str, sys.version_info[:3]))}")
     missing = {name: why for name, (modules, why) in EXTRAS.items() if not all(map(find_spec, modules))}
@@ -74,7 +74,7 @@ def check_install(found: Findings) -> None:
                 found.ok(name, text)
 
 
-async def check_config(config: TrainConfig, found: Findings) -> None:
+async def check_config(config: TrainConfig, found: DoctorReport) -> None:
     """Everything a config names: data, scorer, agent, skill, prompts, models, limits and the run folder."""
     env: Environment | None = None
     tasks: list[Task] = []
@@ -91,7 +91,7 @@ async def check_config(config: TrainConfig, found: Findings) -> None:
     await check_agent(config, found, env, tasks)
 
 
-def check_parts(config: TrainConfig, found: Findings) -> None:
+def check_parts(config: TrainConfig, found: DoctorReport) -> None:
     """What does not depend on tasks and skills: prompts, models, executor and limits."""
     if config.prompts:
         with found.checking("prompts"):
@@ -128,7 +128,7 @@ def _environment(config: TrainConfig) -> tuple[Environment, dict[Split, Sequence
 
 
 async def _data(
-    config: TrainConfig, env: Environment, splits: Mapping[Split, Sequence[Task]], found: Findings
+    config: TrainConfig, env: Environment, splits: Mapping[Split, Sequence[Task]], found: DoctorReport
 ) -> None:
     warnings = check_tasks(env, splits, need_test=config.test.enabled)
     train, val, test = splits.values()
@@ -162,7 +162,7 @@ def _no_judge() -> Judge:
     )
 
 
-def _skill(config: TrainConfig, found: Findings) -> None:
+def _skill(config: TrainConfig, found: DoctorReport) -> None:
     skill, most = load_skill(config.skill.path), config.skill.max_tokens
     if config.skill.path is None:
         found.note("skill", "none given: training starts with an empty skill", "set skill.path")
@@ -181,7 +181,7 @@ def _skill(config: TrainConfig, found: Findings) -> None:
             found.note("skill", text)
 
 
-def _model(role: str, section: ModelSection, config: TrainConfig, found: Findings) -> None:
+def _model(role: str, section: ModelSection, config: TrainConfig, found: DoctorReport) -> None:
     model, price = build_model(section), price_of(section, config.prices)
     where = f" at {model.endpoint}" if model.endpoint else ""
     found.ok(role, f"{model.name}{where}{_key(role, section, found)}")
@@ -203,7 +203,7 @@ def _model(role: str, section: ModelSection, config: TrainConfig, found: Finding
         found.note(role, "no price: money will be shown as unknown", fix)
 
 
-def _key(role: str, section: ModelSection, found: Findings) -> str:
+def _key(role: str, section: ModelSection, found: DoctorReport) -> str:
     if section.model.startswith("adapter:"):
         return ""
     if section.api_key_command is not None:
@@ -225,7 +225,7 @@ def check_writable(path: Path, fix: str) -> None:
         raise ConfigError(f"{path} cannot be written", hint=fix)
 
 
-def _run_folder(path: Path, found: Findings) -> None:
+def _run_folder(path: Path, found: DoctorReport) -> None:
     if is_running(path):
         raise ConfigError(f"{path} is in use by another process", hint="wait for it, or change run.name")
     check_writable(path, "change run.folder, or the permissions of the folder")
@@ -237,7 +237,7 @@ def _run_folder(path: Path, found: Findings) -> None:
         found.note("run folder", f"{path} holds a finished run: `train` only reports it", "change run.name")
 
 
-def check_sandbox(found: Findings) -> None:
+def check_sandbox(found: DoctorReport) -> None:
     """Which sandbox works here. It is tried out."""
     try:
         sandbox = find_sandbox()
@@ -263,7 +263,7 @@ def check_sandbox(found: Findings) -> None:
     found.ok("docker", f"not used: {engine}" if isinstance(engine, str) else f"version {engine.version} answers")
 
 
-def check_programs(found: Findings, programs: Sequence[Program] | None = None) -> None:
+def check_programs(found: DoctorReport, programs: Sequence[Program] | None = None) -> None:
     """Which agent programs there are, by default of those that are known by name. One that is new here is
     started to learn its version."""
     missing: list[Program] = []
@@ -282,7 +282,7 @@ def check_programs(found: Findings, programs: Sequence[Program] | None = None) -
         found.note("programs", text, "; ".join(f"{program.name}: {program.install}" for program in missing))
 
 
-def _version(name: str, program: Program, version: str, path: Path, found: Findings) -> None:
+def _version(name: str, program: Program, version: str, path: Path, found: DoctorReport) -> None:
     if old := program.too_old(version):
         found.note(name, f"{version}, {path}: {old[0]}", old[1])
     else:
@@ -291,7 +291,7 @@ def _version(name: str, program: Program, version: str, path: Path, found: Findi
 
 
 async def check_agent(
-    config: TrainConfig, found: Findings, env: Environment | None = None, tasks: Sequence[Task] = ()
+    config: TrainConfig, found: DoctorReport, env: Environment | None = None, tasks: Sequence[Task] = ()
 ) -> None:
     """The agents of a config, made with their options, and whether they can attempt the tasks; what is right with the
     default one needs no line."""
@@ -304,7 +304,7 @@ async def _agent(
     target: ModelSection,
     config: TrainConfig,
     attempted: tuple[Environment | None, Sequence[Task]],
-    found: Findings,
+    found: DoctorReport,
 ) -> None:
     section, (env, tasks) = config.agents[name], attempted
     try:
@@ -332,7 +332,7 @@ async def _agent(
             _program_agent(agent, config, found)
 
 
-def _program_agent(agent: ProgramAgent, config: TrainConfig, found: Findings) -> None:
+def _program_agent(agent: ProgramAgent, config: TrainConfig, found: DoctorReport) -> None:
     """Its program, and what makes attempts wait, or ends them from outside, so that they have no score."""
     if agent.program.tested:
         _version("agent program", agent.program, agent.version, agent.installed.path, found)

@@ -9,7 +9,7 @@ from etude.errors import EtudeError
 from etude.records import Record
 
 
-class Finding(Record):
+class CheckResult(Record):
     """What one check found."""
 
     name: str
@@ -20,20 +20,20 @@ class Finding(Record):
     """How to fix it."""
 
 
-class Findings(list[Finding]):
+class DoctorReport(list[CheckResult]):
     """All of them, in the order of the checks."""
 
     def ok(self, name: str, text: str) -> None:
         """Nothing to fix."""
-        self.append(Finding(name=name, status="ok", text=text))
+        self.append(CheckResult(name=name, status="ok", text=text))
 
     def note(self, name: str, text: str, fix: str = "") -> None:
         """Good to know."""
-        self.append(Finding(name=name, status="note", text=text, fix=fix))
+        self.append(CheckResult(name=name, status="note", text=text, fix=fix))
 
     def wrong(self, name: str, text: str, fix: str) -> None:
         """Training would refuse it."""
-        self.append(Finding(name=name, status="wrong", text=text, fix=fix))
+        self.append(CheckResult(name=name, status="wrong", text=text, fix=fix))
 
     @contextmanager
     def checking(self, name: str) -> Generator[None]:

@@ -5,7 +5,7 @@ from functools import partial
 
 from pydantic import BaseModel
 
-from etude.cli.doctor.findings import Findings
+from etude.cli.doctor.findings import DoctorReport
 from etude.config import TrainConfig
 from etude.errors import EtudeError, UnusableReply
 from etude.models import Fitted, Structured, build_model
@@ -25,7 +25,7 @@ class Sum(BaseModel):
     answer: int
 
 
-async def check_live(config: TrainConfig, found: Findings) -> None:
+async def check_live(config: TrainConfig, found: DoctorReport) -> None:
     """One tiny question for each role, sent as a run would send its own, except roles that cannot be built: they are
     reported already. The target is asked for text, the others for a structure."""
     for role, section in config.models.items():
@@ -50,7 +50,7 @@ async def check_live(config: TrainConfig, found: Findings) -> None:
             await model.aclose()
 
 
-def _look(name: str, role: str, model: ChatModel, reply: Reply, found: Findings) -> None:
+def _look(name: str, role: str, model: ChatModel, reply: Reply, found: DoctorReport) -> None:
     """Whether the reply of a target could be scored."""
     if reply.finish == "length":
         text = f"{model.name} was cut off at max_output_tokens = {model.max_output_tokens:,} with so small a question"
@@ -64,7 +64,7 @@ def _look(name: str, role: str, model: ChatModel, reply: Reply, found: Findings)
         found.wrong(name, text, fix)
 
 
-async def _ask(name: str, model: Structured, found: Findings) -> None:
+async def _ask(name: str, model: Structured, found: DoctorReport) -> None:
     entered = model.rung
     try:
         await model.ask(QUESTION, Sum)

@@ -6,8 +6,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from etude.files import private_folder, write_atomically
-from etude.programs.base import Program
 from etude.programs.installed import Installed
+from etude.programs.program import Program
 from etude.user_state import user_state
 
 

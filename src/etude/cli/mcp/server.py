@@ -8,7 +8,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
-from etude.cli.mcp.tools import Desk
+from etude.cli.mcp.tools import VerbRunner
 from etude.errors import EtudeError
 
 P = ParamSpec("P")
@@ -20,7 +20,7 @@ ask `status` from time to time. Explain a result with `show`, `blame` and `diff`
 person to adopt: tell them `etude sleep review`. What costs money stays within a cap that only the person can set."""
 
 
-def serve(desk: Desk) -> None:
+def serve(desk: VerbRunner) -> None:
     """Serve until the agent ends the connection."""
     try:
         server_of(desk).run("stdio")
@@ -28,7 +28,7 @@ def serve(desk: Desk) -> None:
         desk.close()
 
 
-def server_of(desk: Desk) -> MCPServer:
+def server_of(desk: VerbRunner) -> MCPServer:
     """A server whose tools do what `desk` does."""
     server = MCPServer("etude", instructions=_ABOUT)
 

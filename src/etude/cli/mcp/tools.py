@@ -50,7 +50,7 @@ class _Training(NamedTuple):
         return self.process.poll() is not None
 
 
-class Desk:
+class VerbRunner:
     """Carries out what an agent asks for, one training at a time.
 
     Args:

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from etude.programs.places import PLACES
+from etude.programs.project_paths import PLACES
 
 DEFAULT_CONFIG = "etude.yaml"
 DEMO_FOLDER = "runs/demo-project"

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from etude.cli.scaffold.columns import Columns, guess_columns, picture_column
 from etude.cli.scaffold.files import env_options, fit_scorer, no_judge
 from etude.cli.scaffold.forms import build
-from etude.cli.scaffold.forms.made import Made
+from etude.cli.scaffold.forms.built_tasks import BuiltTasks
 from etude.cli.scaffold.forms.table import Table, Wishes
 from etude.cli.scaffold.reading import read_source
 from etude.envs.dataset import DatasetEnvironment
@@ -152,7 +152,7 @@ def _unused_split(rows: Mapping[str, Sequence[Row]]) -> list[str]:
 
 
 def built(
-    made: Made, rows: Mapping[str, Sequence[Row]], pictures: str | None, table: Table
+    made: BuiltTasks, rows: Mapping[str, Sequence[Row]], pictures: str | None, table: Table
 ) -> tuple[dict[str, Sequence[Row]], Columns]:
     """The tasks of a form in the place of the rows they come from, and the columns that they have."""
     tasks = list(made.rows)

@@ -10,7 +10,7 @@ from etude.cli.scaffold.columns import Columns
 from etude.envs.dataset import DatasetEnvironment
 from etude.envs.files import FileFormat, Row, read_rows
 from etude.envs.gold import check_gold
-from etude.envs.scorers.base import Judge
+from etude.envs.scorers.answer_scorer import Judge
 from etude.errors import ConfigError, DataError
 from etude.records import SPLITS, Split, Task
 
@@ -42,7 +42,7 @@ def was_made(text: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ProjectPlan:
     """What a new project is made of."""
 
     files: Mapping[str, str]
@@ -109,7 +109,7 @@ def no_judge() -> Judge:
     raise ConfigError("no model is asked while a project is made", hint="give another --scorer")
 
 
-def config_text(plan: Plan) -> str:
+def config_text(plan: ProjectPlan) -> str:
     """`etude.yaml`. Every value is written as JSON, which YAML reads as it is."""
     return "\n".join(
         [
@@ -144,7 +144,7 @@ def config_text(plan: Plan) -> str:
     )
 
 
-def _env(plan: Plan) -> list[str]:
+def _env(plan: ProjectPlan) -> list[str]:
     columns = plan.columns
     lines = ["env:", "  name: dataset", *(f"  {key}: {_value(path)}" for key, path in plan.files.items())]
     if plan.ratio is not None:
@@ -170,13 +170,13 @@ def _model(name: str) -> list[str]:
     return lines
 
 
-def _judge(plan: Plan) -> list[str]:
+def _judge(plan: ProjectPlan) -> list[str]:
     if not plan.judged:
         return []
     return ["judge:   # the model that grades answers", *_model(plan.optimizer), ""]
 
 
-def _gate(plan: Plan) -> list[str]:
+def _gate(plan: ProjectPlan) -> list[str]:
     if plan.columns.metric == "hard":
         return []
     return ["gate:", f"  metric: {plan.columns.metric}   # partial credit counts, as few answers match in full", ""]

@@ -8,7 +8,7 @@ from typing import cast
 
 from etude.config import Section
 from etude.envs.dataset import DatasetEnvironment
-from etude.envs.scorers.base import AnswerScorer, shorten
+from etude.envs.scorers.answer_scorer import AnswerScorer, shorten
 from etude.errors import EtudeError
 from etude.protocols import Scorer
 from etude.records import Task, Trajectory, canonical
@@ -18,7 +18,7 @@ _MOST_CHARS = 800
 
 
 @dataclass(frozen=True)
-class Shown:
+class TaskPreview:
     """A task, and what three answers to it score; no scores where a model judges."""
 
     id: str
@@ -28,12 +28,12 @@ class Shown:
     rubric: str = ""
 
 
-def first_tasks(env: DatasetEnvironment) -> list[Shown]:
+def first_tasks(env: DatasetEnvironment) -> list[TaskPreview]:
     """The first tasks of the training split."""
     return [asyncio.run(_shown(env, task)) for task in env.tasks("train")[:SHOWN]]
 
 
-async def _shown(env: DatasetEnvironment, task: Task) -> Shown:
+async def _shown(env: DatasetEnvironment, task: Task) -> TaskPreview:
     answers = {"A": "A", "": ""}
     scorer = cast("AnswerScorer[Section] | Scorer", env.scorer)
     if isinstance(scorer, AnswerScorer) and scorer.checks_gold:
@@ -48,10 +48,10 @@ async def _shown(env: DatasetEnvironment, task: Task) -> Shown:
     text = task.gold if isinstance(task.gold, str) else "" if task.gold is None else canonical(task.gold)
     rubric = task.data.get("rubric")
     criteria = shorten(rubric, 200) if isinstance(rubric, str) else ""
-    return Shown(task.id, shorten(task.input, _MOST_CHARS), shorten(text, 200), scores, criteria)
+    return TaskPreview(task.id, shorten(task.input, _MOST_CHARS), shorten(text, 200), scores, criteria)
 
 
-def as_lines(shown: list[Shown]) -> Iterator[str]:
+def as_lines(shown: list[TaskPreview]) -> Iterator[str]:
     """For people."""
     for number, task in enumerate(shown, 1):
         yield ""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from etude.cli.parsing.arguments import DEFAULT_CONFIG
 from etude.cli.scaffold.columns import Columns
-from etude.cli.scaffold.look import Shown, as_lines
+from etude.cli.scaffold.look import TaskPreview, as_lines
 from etude.cli.terminal import output
 from etude.config import load_config
 from etude.errors import ConfigError
@@ -36,7 +36,7 @@ class Project:
     """Columns that neither the agent nor the scorer sees."""
     built: str = ""
     """What tasks were built from; empty where columns are used as they are."""
-    first: Sequence[Shown] = ()
+    first: Sequence[TaskPreview] = ()
     """The first tasks, as they are asked and scored."""
 
 

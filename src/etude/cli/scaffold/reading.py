@@ -39,7 +39,7 @@ _LOOKED_AT = 50
 
 
 @dataclass(frozen=True)
-class Source:
+class FileRows:
     """The rows of a data file."""
 
     rows: Sequence[Row]
@@ -48,19 +48,19 @@ class Source:
     notes: tuple[str, ...] = ()
 
 
-def read_source(path: Path, delimiter: str = "") -> Source:
+def read_source(path: Path, delimiter: str = "") -> FileRows:
     """The rows of a file, or of a folder with an object in each file. Raises DataError: it is broken or empty."""
     if path.is_dir():
-        return Source(_folder_rows(path), False)
+        return FileRows(_folder_rows(path), False)
     suffix = path.suffix.lower()
     if suffix == ".xlsx":
-        return Source(_sheet_rows(path), False)
+        return FileRows(_sheet_rows(path), False)
     if suffix in (".yaml", ".yml"):
-        return Source(_promptfoo_rows(path), False)
+        return FileRows(_promptfoo_rows(path), False)
     packed = suffix == ".gz"
     form = _FORMATS.get(Path(path.stem).suffix.lower() if packed else suffix)
     if suffix == ".parquet" or form is None or not path.is_file():
-        return Source(read_rows(path), True)
+        return FileRows(read_rows(path), True)
     given, encoding = _text(path, packed)
     text = given
     notes: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ def read_source(path: Path, delimiter: str = "") -> Source:
     direct = (
         not added and not packed and encoding in ("utf-8", "utf-8-sig") and sign == "," and suffix in (".csv", *_JSON)
     )
-    return Source(rows, direct, notes)
+    return FileRows(rows, direct, notes)
 
 
 _JSON = (".jsonl", ".ndjson", ".json")

@@ -4,13 +4,13 @@ import os
 from pathlib import Path
 
 from etude.cli.doctor.checks import check_parts, check_writable
-from etude.cli.doctor.findings import Findings
+from etude.cli.doctor.findings import DoctorReport
 from etude.cli.sleep.text import pause_line, task_notes
 from etude.errors import ConfigError
 from etude.sleep.config import SleepConfig
 from etude.sleep.improve.groups import check_tasks
+from etude.sleep.live_documents import document_paths, read_document
 from etude.sleep.pause import paused
-from etude.sleep.places import document_paths, read_document
 from etude.sleep.schedule import installed, job_name
 from etude.sleep.tasks.files import replay
 from etude.sleep.tasks.gather import Surroundings, from_file, sources_of, state_of
@@ -18,7 +18,7 @@ from etude.sleep.tasks.gather import Surroundings, from_file, sources_of, state_
 _EACH = "`etude sleep harvest` shows each source"
 
 
-def check_night(config: SleepConfig, found: Findings) -> None:
+def check_night(config: SleepConfig, found: DoctorReport) -> None:
     """Everything that the settings of a night name: models, tasks or transcripts, documents, the state folder, a
     pause and the schedule. Asks no model and writes nothing."""
     around, project = Surroundings(), Path(config.sleep.project)
@@ -43,7 +43,7 @@ def check_night(config: SleepConfig, found: Findings) -> None:
             found.note("schedule", "nights are not scheduled", "`etude sleep schedule` schedules them")
 
 
-def _tasks(config: SleepConfig, around: Surroundings, found: Findings) -> None:
+def _tasks(config: SleepConfig, around: Surroundings, found: DoctorReport) -> None:
     tasks = replay(Path(str(config.sleep.tasks))).tasks
     divided = from_file(config).tasks
     check_tasks(config, divided)
@@ -53,7 +53,7 @@ def _tasks(config: SleepConfig, around: Surroundings, found: Findings) -> None:
         found.ok("tasks", f"{len(tasks)} in {config.sleep.tasks}")
 
 
-def _transcripts(config: SleepConfig, around: Surroundings, found: Findings) -> None:
+def _transcripts(config: SleepConfig, around: Surroundings, found: DoctorReport) -> None:
     """How many sessions there are, of any age and project."""
     shown: list[str] = []
     lacking: list[str] = []
@@ -74,7 +74,7 @@ def _transcripts(config: SleepConfig, around: Surroundings, found: Findings) -> 
         found.note("transcripts", f"no session of {', '.join(lacking)} in {str(around.home)!r}", _EACH)
 
 
-def _state(config: SleepConfig, around: Surroundings, found: Findings) -> None:
+def _state(config: SleepConfig, around: Surroundings, found: DoctorReport) -> None:
     state = state_of(config, around)
     state.check()
     check_writable(state.folder, "set sleep.state to another folder")

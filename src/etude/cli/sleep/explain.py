@@ -11,7 +11,7 @@ from etude.errors import DataError
 from etude.sleep.adoption.proposal import read_proposal
 from etude.sleep.adoption.splice import RuleState
 from etude.sleep.adoption.structure import doubts, plain
-from etude.sleep.improve.held_out import Shown
+from etude.sleep.improve.held_out import HeldOutAttempt
 from etude.sleep.limits import spent_so_far
 from etude.sleep.night import DIAGNOSTICS
 from etude.sleep.report import Diagnosed, Diagnostics
@@ -93,5 +93,5 @@ def _print_document(document: Diagnosed) -> None:
         output.line(f"  the optimizer said: {plain(reply, _LINE)}")
 
 
-def _score(shown: Shown | None) -> str:
+def _score(shown: HeldOutAttempt | None) -> str:
     return "error" if shown is None or shown.hard is None else f"{shown.hard:.2f}"

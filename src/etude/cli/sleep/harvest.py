@@ -10,7 +10,7 @@ from etude.cli.trust import open_folder, trusted
 from etude.sleep.adoption.structure import plain
 from etude.sleep.config import make_sleep_config
 from etude.sleep.tasks.gather import Surroundings
-from etude.sleep.transcripts.harvest import Asked, harvest
+from etude.sleep.transcripts.harvest import SessionQuery, harvest
 from etude.sleep.transcripts.sources import sources_named
 
 _NO_MODELS = {role: {"model": f"simulated:{role}"} for role in ("target", "optimizer")}
@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     project = args.project if args.project is not None or sleep is None else sleep.project
     hours = args.hours if args.hours is not None or sleep is None else sleep.lookback_hours
     scope = None if project is None else os.path.realpath(project)
-    asked = Asked(now=around.now(), scope=scope, hours=hours, limit=args.limit, newest=True)
+    asked = SessionQuery(now=around.now(), scope=scope, hours=hours, limit=args.limit, newest=True)
     found = harvest(sources_named(names), None, asked, home=around.home, environ=around.environ)
     table = [("source", "session", "started (UTC)", "turns", "project", "first request")]
     for each in found.sessions:

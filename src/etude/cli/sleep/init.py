@@ -24,9 +24,9 @@ from etude.programs.known import known_programs
 from etude.sleep.config import SleepConfig, SleepSection, make_sleep_config
 from etude.sleep.forecast import forecast_night
 from etude.sleep.improve.groups import check_documents
-from etude.sleep.places import documents_of
+from etude.sleep.live_documents import documents_of
 from etude.sleep.tasks.gather import Surroundings
-from etude.sleep.transcripts.harvest import Asked, Harvest, harvest
+from etude.sleep.transcripts.harvest import Harvest, SessionQuery, harvest
 from etude.sleep.transcripts.sessions import Session
 from etude.sleep.transcripts.sources import sources_named
 
@@ -99,14 +99,14 @@ def _sessions(around: Surroundings) -> tuple[Harvest, list[Session], int | None]
     """What is found in the current folder, the sessions of the first night, and how far back they go. Raises
     DataError: there is none."""
     sources, scope, most = sources_named(()), os.path.realpath(os.curdir), SleepSection().max_tasks
-    asked = Asked(now=around.now(), scope=scope, limit=most, newest=True)
+    asked = SessionQuery(now=around.now(), scope=scope, limit=most, newest=True)
     found = harvest(sources, None, asked, home=around.home, environ=around.environ)
     for hours in _LOOKBACKS if found.sessions else ():
         since = None if hours is None else around.now() - timedelta(hours=hours)
         sessions = [each.session for each in found.sessions if since is None or _ended(each.session, since)]
         if hours is None or len(sessions) >= _ENOUGH:
             return found, sessions, hours
-    asked = Asked(now=around.now(), limit=most, newest=True)
+    asked = SessionQuery(now=around.now(), limit=most, newest=True)
     there = harvest(sources, None, asked, home=around.home, environ=around.environ).sessions
     if not there:
         raise DataError(

@@ -13,7 +13,7 @@ from etude.errors import EtudeError, StopRun
 from etude.redaction.redactor import Redactor
 from etude.sleep.night import arun_night
 from etude.sleep.pause import paused
-from etude.sleep.report import Command, NightReport
+from etude.sleep.report import CommandLine, NightReport
 from etude.sleep.tasks.gather import Surroundings, state_of
 
 
@@ -33,7 +33,7 @@ def _run(args: argparse.Namespace) -> int:
     if args.wait and args.unattended:
         raise UsageError("--wait is for a person who answers, and --unattended for nobody", hint="give one of them")
     config = read_config(args)
-    around = Surroundings(command=Command(text=Redactor(os.environ).redact(args.command), folder=os.getcwd()))
+    around = Surroundings(command=CommandLine(text=Redactor(os.environ).redact(args.command), folder=os.getcwd()))
     state = state_of(config, around)
     state.check()
     since = paused(state)

@@ -12,10 +12,10 @@ from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG
 from etude.cli.terminal import output
 from etude.errors import InputError
 from etude.sleep.adoption.adopt import Receipt, receipts
-from etude.sleep.adoption.proposals import Proposals
+from etude.sleep.adoption.proposals import ProjectProposals
 from etude.sleep.config import SleepConfig, SleepSection, load_sleep_config, load_sleep_section
+from etude.sleep.live_documents import located
 from etude.sleep.night import read_report
-from etude.sleep.places import located
 from etude.sleep.report import NightReport
 from etude.sleep.state import REPORT
 from etude.sleep.tasks.gather import Surroundings, state_in
@@ -25,7 +25,7 @@ WAITING = ("proposed", "partly adopted")
 """How nights stand of which something waits for a person."""
 
 
-class Nights(Proposals):
+class Nights(ProjectProposals):
     """A project and its nights, for people."""
 
     def number(self, asked: int | None) -> int:

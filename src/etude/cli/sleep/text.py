@@ -22,7 +22,7 @@ from etude.sleep.adoption.rules import Rule
 from etude.sleep.adoption.structure import plain
 from etude.sleep.limits import Spent
 from etude.sleep.page import document_lines, page
-from etude.sleep.report import Command, NightReport
+from etude.sleep.report import CommandLine, NightReport
 from etude.sleep.tasks.mined import MinedTask
 from etude.sleep.tasks.probe import HOLLOW, UNJUDGED
 from etude.sleep.transcripts.harvest import Harvest
@@ -173,7 +173,7 @@ def task_notes(tasks: Sequence[MinedTask]) -> list[str]:
     return notes
 
 
-def _command(command: Command) -> str:
+def _command(command: CommandLine) -> str:
     here = os.path.realpath(command.folder) == os.path.realpath(os.curdir)
     return command.text if here else f"cd {shlex.quote(command.folder)} && {command.text}"
 

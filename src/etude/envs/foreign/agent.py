@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from etude.envs.carried import with_score
-from etude.envs.foreign.runner import Reply, Runner
-from etude.envs.scorers.base import shorten
+from etude.envs.foreign.runner import Runner, RunnerReply
+from etude.envs.returned_score import with_score
+from etude.envs.scorers.answer_scorer import shorten
 from etude.errors import EtudeError
 from etude.gateway import Gateway, GatewaySession
 from etude.programs.account import Account, after_the_prompt, has_read, neutral
-from etude.programs.base import install_skill
+from etude.programs.program import install_skill
 from etude.protocols import Agent, ChatModel
 from etude.records import Score, Skill, Task, Trajectory, digest, user
 from etude.records.said import cut_off_at
@@ -91,7 +91,7 @@ class ForeignAgent(Agent):
             simulated = made.simulated or others.simulated
             return made.model_copy(update={"usage": made.usage + others.usage, "simulated": simulated})
 
-    async def _reply(self, order: dict[str, object], *sessions: GatewaySession) -> Reply:
+    async def _reply(self, order: dict[str, object], *sessions: GatewaySession) -> RunnerReply:
         """The reply of the runner. Raises the error of the model, should there be one."""
         port = int(sessions[0].url.rpartition(":")[2])
         asking = asyncio.create_task(self._runner.ask(order, sessions[0].socket, port))
@@ -130,7 +130,7 @@ class ForeignAgent(Agent):
             }
             return {"text": "", "files": files, "name": path.parent.name}
 
-    def _trajectory(self, task: Task, skill: Skill, session: GatewaySession, reply: Reply) -> Trajectory:
+    def _trajectory(self, task: Task, skill: Skill, session: GatewaySession, reply: RunnerReply) -> Trajectory:
         conversation = session.conversation
         value = 0.0 if reply.failure else self._value(reply)
         account = neutral(Account(reply.answer, after_the_prompt(conversation), {}), {})
@@ -148,7 +148,7 @@ class ForeignAgent(Agent):
         feedback = "correct" if value >= 1 else shorten(reply.feedback)
         return with_score(made, Score(hard=value, soft=value, feedback=feedback))
 
-    def _value(self, reply: Reply) -> float:
+    def _value(self, reply: RunnerReply) -> float:
         if reply.error or reply.score is None:
             raise ForeignFailed(f"environment {self.name!r}: {reply.error or 'there is no score'}")
         value = reply.score / self._terms.full_marks
@@ -161,7 +161,7 @@ class ForeignAgent(Agent):
         return max(0.0, value)
 
 
-def _fault(session: GatewaySession, reply: Reply, limit: int) -> str:
+def _fault(session: GatewaySession, reply: RunnerReply, limit: int) -> str:
     """Why an attempt without any marks came to nothing, where that is plain."""
     finish = session.log[-1].finish if session.log else ""
     if finish == "refusal":

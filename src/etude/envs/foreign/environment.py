@@ -10,11 +10,11 @@ from pydantic import Field, JsonValue
 
 from etude.concurrency import run_to_end
 from etude.config import Section, parse
-from etude.envs.carried import returned_score
 from etude.envs.foreign.agent import ForeignAgent, Terms
-from etude.envs.foreign.runner import Command, Reply, Runner
+from etude.envs.foreign.runner import Runner, RunnerReply, RunnerSetup
+from etude.envs.returned_score import returned_score
 from etude.envs.rows import with_ids
-from etude.envs.scorers.base import Judge
+from etude.envs.scorers.answer_scorer import Judge
 from etude.envs.sources import Limit, Ratio, limited
 from etude.envs.splits import check_splits, split_by_ratio
 from etude.errors import BoundaryError, ConfigError, DataError, EtudeError
@@ -92,13 +92,13 @@ class ForeignEnvironment(Environment):
         self.config = config = parse(self.options_type, dict(options), where=where)
         self._where = where
         self._variants = _variants(config, where)
-        self._program = Command.interpreter(config.python, where)
+        self._program = RunnerSetup.interpreter(config.python, where)
         if config.file is not None and not config.file.is_file():
             raise ConfigError(f"{where}: task = {config.task!r}: there is no such file", hint="correct the path")
         self._files = _neighbours(config.file)
         variants: list[JsonValue] = [dict(arguments) for arguments, _ in self._variants]
         self._settings = config.for_runner() | {"variants": variants}
-        self._command = Command(
+        self._command = RunnerSetup(
             program=self._program,
             script=self.script,
             settings=self._settings,
@@ -160,10 +160,10 @@ class ForeignEnvironment(Environment):
         terms = Terms(self.name, self.fingerprint(), self.config.skill == "folder", self.config.full_marks)
         return ForeignAgent(target, prompts["program"], Runner(self._command), terms)
 
-    def check(self, known: Reply) -> None:
+    def check(self, known: RunnerReply) -> None:
         """Look at what the package says of the tasks. Raises InputError: attempts cannot be made or scored."""
 
-    def _check(self, known: Reply) -> None:
+    def _check(self, known: RunnerReply) -> None:
         if known.missing:
             venv = f".venv-{self.name}"
             raise ConfigError(
@@ -180,7 +180,7 @@ class ForeignEnvironment(Environment):
             )
         self.check(known)
 
-    def _split(self, known: Reply) -> dict[Split, tuple[Task, ...]]:
+    def _split(self, known: RunnerReply) -> dict[Split, tuple[Task, ...]]:
         made: dict[Split, tuple[Task, ...]] = dict.fromkeys(SPLITS, ())
         for number, (_, splits) in enumerate(self._variants):
             tasks = with_ids(
@@ -201,7 +201,7 @@ class ForeignEnvironment(Environment):
         return limited(made, self.config.limit)
 
 
-async def _described(command: Command) -> Reply:
+async def _described(command: RunnerSetup) -> RunnerReply:
     runner = Runner(command)
     try:
         return await asyncio.wait_for(runner.ask({"do": "describe"}), LOAD_SECONDS)

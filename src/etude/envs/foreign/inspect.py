@@ -5,7 +5,7 @@ from typing import ClassVar
 from pydantic import JsonValue
 
 from etude.envs.foreign.environment import ForeignConfig, ForeignEnvironment
-from etude.envs.foreign.runner import Reply
+from etude.envs.foreign.runner import RunnerReply
 from etude.errors import ConfigError, DataError
 
 
@@ -33,7 +33,7 @@ class InspectEnvironment(ForeignEnvironment):
     package = "inspect-ai openai"
     script = "run_inspect.py"
 
-    def check(self, known: Reply) -> None:
+    def check(self, known: RunnerReply) -> None:
         """See that there is one score, and a place for the sandboxes of the task."""
         wanted = str(self._settings["score"] or "").partition(".")[0]
         for variant in known.variants:

@@ -15,7 +15,7 @@ from pydantic import JsonValue, ValidationError
 from etude.errors import ConfigError, EtudeError
 from etude.own_process import how_ended, last_lines
 from etude.programs.installed import find_program, installed
-from etude.records.base import Record
+from etude.records.record import Record
 from etude.sandbox import Finished, Limits, Lines, Sandbox, Workspace, run
 
 RUNNERS = Path(__file__).parent / "runners"
@@ -48,7 +48,7 @@ class Variant(Record):
     """Kinds of the sandboxes that the tasks bring."""
 
 
-class Reply(Record):
+class RunnerReply(Record):
     """What a runner says to an order. `describe` is answered with `version` and `variants`, an attempt with `score`,
     or with `failure` where the agent came to nothing by its own fault."""
 
@@ -66,7 +66,7 @@ class Reply(Record):
 
 
 @dataclass(frozen=True)
-class Command:
+class RunnerSetup:
     """How a runner is started, and what it may see and use."""
 
     program: Path
@@ -122,12 +122,12 @@ class Runner:
     """Takes orders for a process, which is started with the first one and again after its end. Belongs to the event
     loop it is used in."""
 
-    def __init__(self, command: Command) -> None:
+    def __init__(self, command: RunnerSetup) -> None:
         self._command = command
         self._process: _Process | None = None
         self._ids = 0
 
-    async def ask(self, order: Mapping[str, Any], socket: Path | None = None, port: int = 0) -> Reply:
+    async def ask(self, order: Mapping[str, Any], socket: Path | None = None, port: int = 0) -> RunnerReply:
         """The reply to an order. The orders under way when the process dies are given to the next one, once.
         Raises RunnerDied: that one died, too."""
         self._ids += 1
@@ -150,8 +150,8 @@ class Runner:
 
 
 class _Process:
-    def __init__(self, command: Command, socket: Path | None, port: int) -> None:
-        self._waiting: dict[int, asyncio.Future[Reply]] = {}
+    def __init__(self, command: RunnerSetup, socket: Path | None, port: int) -> None:
+        self._waiting: dict[int, asyncio.Future[RunnerReply]] = {}
         self._lines = Lines(self._hear)
         self._script = command.script
         # In a context of its own: the time it runs is not that of the attempt that happens to start it.
@@ -163,8 +163,8 @@ class _Process:
         """It takes no more orders."""
         return self._task.done()
 
-    async def ask(self, order: Mapping[str, Any]) -> Reply:
-        reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+    async def ask(self, order: Mapping[str, Any]) -> RunnerReply:
+        reply: asyncio.Future[RunnerReply] = asyncio.get_running_loop().create_future()
         self._waiting[order["id"]] = reply
         self._lines.say(json.dumps(order).encode())
         try:
@@ -176,7 +176,7 @@ class _Process:
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
 
-    async def _run(self, command: Command, socket: Path | None, port: int) -> None:
+    async def _run(self, command: RunnerSetup, socket: Path | None, port: int) -> None:
         try:
             with Workspace() as workspace:
                 finished = await command.run(self._lines, workspace, socket, port)
@@ -194,7 +194,7 @@ class _Process:
 
     def _hear(self, line: bytes) -> None:
         try:
-            reply = Reply.model_validate_json(line)
+            reply = RunnerReply.model_validate_json(line)
         except ValidationError:
             return  # not a word of ours: whoever waits for one goes on waiting
         waiting = self._waiting.get(reply.id)

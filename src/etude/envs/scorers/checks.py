@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Self, cast
 from pydantic import Field, JsonValue
 
 from etude.config import Section, parse
-from etude.envs.scorers.base import AnswerScorer, Judge, graded, in_words, shorten
-from etude.envs.scorers.checks_operators import OPERATORS, Check, Seen, impossible
+from etude.envs.scorers.answer_scorer import AnswerScorer, Judge, graded, in_words, shorten
+from etude.envs.scorers.checks_operators import OPERATORS, Check, CheckSubject, impossible
 from etude.envs.scorers.rubric import Rubric, RubricOptions
 from etude.errors import BoundaryError, ConfigError, DataError
 from etude.records import Record, Score, Task, Trajectory, canonical
@@ -118,7 +118,7 @@ class Checks(AnswerScorer[ChecksOptions]):
         `compare` does. Raises BoundaryError: a match took too long, or the process that does it died."""
         if not answer.strip():
             return _nothing()
-        seen = Seen(answer, tuple(tools), self._matcher)
+        seen = CheckSubject(answer, tuple(tools), self._matcher)
         failed = [check for check in checks if not self._passes(check, seen)]
         hidden = _patterns(checks)
         notes = list(dict.fromkeys(shorten(self._feedback(check, seen, hidden), 150) for check in failed))
@@ -139,13 +139,13 @@ class Checks(AnswerScorer[ChecksOptions]):
         assert self._judge is not None
         return Rubric(RubricOptions(rubric=text, threshold=self.options.threshold), self._judge)
 
-    def _passes(self, check: Check, seen: Seen) -> bool:
+    def _passes(self, check: Check, seen: CheckSubject) -> bool:
         try:
             return OPERATORS[check.op].passes(check, seen)
         except (TimeoutError, ChildProcessError) as error:
             raise BoundaryError(f"scorer 'checks', {check.shown}", error) from None
 
-    def _feedback(self, check: Check, seen: Seen, hidden: Sequence[str]) -> str:
+    def _feedback(self, check: Check, seen: CheckSubject, hidden: Sequence[str]) -> str:
         if self._for_people:
             return check.shown
         return in_words(check.requirement, hidden, OPERATORS[check.op].symptom(check, seen))

@@ -7,7 +7,7 @@ from typing import Literal, Self, get_args
 
 from pydantic import Field, JsonValue, StrictBool, model_validator
 
-from etude.envs.scorers.base import MISSING
+from etude.envs.scorers.answer_scorer import MISSING
 from etude.envs.scorers.checks_text import citations, parts, refuses, title
 from etude.envs.splits import forms, one_form
 from etude.records import Record
@@ -102,7 +102,7 @@ class Check(Record):
 
 
 @dataclass(frozen=True)
-class Seen:
+class CheckSubject:
     """What a check looks at."""
 
     answer: str
@@ -141,38 +141,38 @@ class Operator:
     """What an operator takes, when it passes, and what a failure looks like."""
 
     takes: Takes
-    passes: Callable[[Check, Seen], bool]
-    symptom: Callable[[Check, Seen], str]
+    passes: Callable[[Check, CheckSubject], bool]
+    symptom: Callable[[Check, CheckSubject], str]
     """What is wrong, in words, for a reader who must not see the check itself."""
     ignore_case: bool | None = None
     """The default of the flag; None for an operator that has no such flag."""
     multiline: bool | None = None
 
 
-def _section_present(check: Check, seen: Seen) -> bool:
+def _section_present(check: Check, seen: CheckSubject) -> bool:
     wanted = title(str(check.arg))
     return any(part.filled and title(part.heading) == wanted for part in parts(seen.answer))
 
 
-def _section_contains(check: Check, seen: Seen) -> bool:
+def _section_contains(check: Check, seen: CheckSubject) -> bool:
     headings = (part.heading for part in parts(seen.answer) if part.markdown)
     return any(check.text in (heading.casefold() if check.folds else heading) for heading in headings)
 
 
-def _opposite(operator: Operator, symptom: Callable[[Check, Seen], str]) -> Operator:
+def _opposite(operator: Operator, symptom: Callable[[Check, CheckSubject], str]) -> Operator:
     """Passes where the operator does not."""
 
-    def passes(check: Check, seen: Seen) -> bool:
+    def passes(check: Check, seen: CheckSubject) -> bool:
         return not operator.passes(check, seen)
 
     return replace(operator, passes=passes, symptom=symptom)
 
 
-def _missing(check: Check, seen: Seen) -> str:
+def _missing(check: Check, seen: CheckSubject) -> str:
     return MISSING
 
 
-def _forbidden(check: Check, seen: Seen) -> str:
+def _forbidden(check: Check, seen: CheckSubject) -> str:
     return "something is in the answer that must not be there"
 
 

@@ -39,7 +39,7 @@ _REFUSAL = re.compile(rf"{_EXCUSE}{_UNABLE}|as an ai\b[^.]{{0,60}}\b{_UNABLE}")
 
 
 @dataclass(frozen=True)
-class Part:
+class Heading:
     """A heading of an answer."""
 
     heading: str
@@ -49,7 +49,7 @@ class Part:
     """Whether it is a heading of Markdown (`## Risks`), not a line in bold or one that ends with a colon."""
 
 
-def parts(text: str) -> list[Part]:
+def parts(text: str) -> list[Heading]:
     """The headings of a text, in their order; those in fenced code are none.
 
     A heading is a line that begins with one to six `#` and a blank, a line that is bold as a whole, or a line of at
@@ -69,7 +69,7 @@ def parts(text: str) -> list[Part]:
         open_levels = [each for each in open_levels if each[1] < level]
         open_levels.append((len(found), level))
         found.append((words, level, False))
-    return [Part(words, filled, level < _BOLD_LEVEL) for words, level, filled in found]
+    return [Heading(words, filled, level < _BOLD_LEVEL) for words, level, filled in found]
 
 
 def title(heading: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from unicodedata import normalize
 
 from etude.config import Section
-from etude.envs.scorers.base import AnswerScorer, accepted, boxed, expected, graded
+from etude.envs.scorers.answer_scorer import AnswerScorer, accepted, boxed, expected, graded
 from etude.envs.splits import fold, one_form
 from etude.errors import DataError
 from etude.records import Score, Task

@@ -7,7 +7,7 @@ from typing import cast
 from pydantic import JsonValue
 
 from etude.code_digest import source_digest
-from etude.envs.scorers.base import make_scorer
+from etude.envs.scorers.answer_scorer import make_scorer
 from etude.errors import BoundaryError
 from etude.protocols import Scorer
 from etude.records import Score, Task, Trajectory, canonical

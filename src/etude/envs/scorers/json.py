@@ -10,7 +10,7 @@ from pydantic import Field, JsonValue
 
 from etude.config import Section
 from etude.envs.files import reject_constant
-from etude.envs.scorers.base import AnswerScorer, expected, graded
+from etude.envs.scorers.answer_scorer import AnswerScorer, expected, graded
 from etude.envs.splits import one_form
 from etude.errors import DataError
 from etude.records import Score, Task, canonical

@@ -7,7 +7,7 @@ from fractions import Fraction
 from pydantic import Field
 
 from etude.config import Section
-from etude.envs.scorers.base import AnswerScorer, accepted, boxed, expected, graded
+from etude.envs.scorers.answer_scorer import AnswerScorer, accepted, boxed, expected, graded
 from etude.envs.scorers.numbers import CURRENCY, number, plain
 from etude.errors import DataError
 from etude.records import Score, Task

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from etude.config import Section
-from etude.envs.scorers.base import AnswerScorer, accepted, boxed, expected, graded, last_box
+from etude.envs.scorers.answer_scorer import AnswerScorer, accepted, boxed, expected, graded, last_box
 from etude.envs.scorers.numbers import CURRENCY, Number, numbers, plain, with_points
 from etude.errors import DataError
 from etude.records import Score, Task

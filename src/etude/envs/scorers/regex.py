@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 from pydantic import Field
 
 from etude.config import Section
-from etude.envs.scorers.base import MISSING, AnswerScorer, Judge, accepted, graded
+from etude.envs.scorers.answer_scorer import MISSING, AnswerScorer, Judge, accepted, graded
 from etude.envs.splits import forms
 from etude.errors import BoundaryError, ConfigError, DataError
 from etude.records import Score, Task, Trajectory

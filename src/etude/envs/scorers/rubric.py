@@ -7,7 +7,7 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, BaseModel, Field, create_model
 
 from etude.config import Section, parse
-from etude.envs.scorers.base import Judge, shorten
+from etude.envs.scorers.answer_scorer import Judge, shorten
 from etude.errors import ConfigError, DataError
 from etude.prompts import Prompts
 from etude.protocols import Scorer

@@ -8,7 +8,7 @@ from pydantic import Field
 from rapidfuzz.distance import Levenshtein
 
 from etude.config import Section
-from etude.envs.scorers.base import AnswerScorer, accepted, expected, graded
+from etude.envs.scorers.answer_scorer import AnswerScorer, accepted, expected, graded
 from etude.envs.splits import composed, one_form
 from etude.records import Score, Task
 

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import ClassVar
 
-from etude.envs.scorers.base import shorten
+from etude.envs.scorers.answer_scorer import shorten
 from etude.envs.spreadsheet.data import INPUT, OUTPUT
-from etude.envs.spreadsheet.python import Python, Ran
+from etude.envs.spreadsheet.python import CodeResult, Python
 from etude.protocols import Agent, ChatModel
 from etude.records import ChatRequest, File, Message, Skill, Task, Trajectory, Usage, assistant, digest, system, user
 from etude.records.said import cut_off_at, said_in
@@ -47,7 +47,7 @@ class CodeAgent(Agent):
         talk: list[Message] = [user(task.input)]
         usage, simulated, feedback, limit, cuts = Usage(), False, "", self._target.max_output_tokens, 0
         problem, cut = "", False
-        ran: Ran | None = None
+        ran: CodeResult | None = None
         with Workspace() as workspace:
             workspace.fill(task.files)
             for turn in range(1, self._turns + 1):

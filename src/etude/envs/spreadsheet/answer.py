@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from etude.envs.scorers.base import shorten
+from etude.envs.scorers.answer_scorer import shorten
 from etude.errors import DataError
 from etude.records import Record, Score
 

@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 from pydantic import Field
 
 from etude.config import parse
-from etude.envs.scorers.base import Judge
+from etude.envs.scorers.answer_scorer import Judge
 from etude.envs.sources import Sources
 from etude.envs.splits import check_splits
 from etude.envs.spreadsheet.agent import CodeAgent

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from etude.envs.scorers.base import shorten
+from etude.envs.scorers.answer_scorer import shorten
 from etude.envs.spreadsheet import cells
 from etude.errors import BoundaryError, ConfigError, not_installed
 from etude.programs.installed import find_program, installed
@@ -22,7 +22,7 @@ READING_MEMORY = 4
 """How much more memory than code the program may use that reads workbooks."""
 
 
-class Ran(NamedTuple):
+class CodeResult(NamedTuple):
     """What became of a piece of code."""
 
     ok: bool
@@ -51,7 +51,7 @@ class Python:
         """What decides whether code gets through."""
         return canonical(self._limits.identity())
 
-    async def execute(self, code: str, number: int, workspace: Workspace) -> Ran:
+    async def execute(self, code: str, number: int, workspace: Workspace) -> CodeResult:
         """Run code in the workspace; its source is next to it, where no code can put anything, such as a link in the
         place of the next piece. `number` tells the pieces of an attempt apart."""
         sources = workspace.folder / "code"
@@ -67,7 +67,7 @@ class Python:
             f"{name}:\n{shorten(text, OUTPUT_CHARS)}" for name, text in (("Output", out), ("Errors", err)) if text
         ]
         ok = finished.code == 0 and not finished.over
-        return Ran(ok, printed=shorten(out, OUTPUT_CHARS), feedback="\n\n".join(parts))
+        return CodeResult(ok, printed=shorten(out, OUTPUT_CHARS), feedback="\n\n".join(parts))
 
     async def read(self, file: File, ranges: Sequence[Sequence[Any]]) -> dict[str, Any]:
         """What `cells.read_cells` finds in a workbook that need not be one, or `error`.

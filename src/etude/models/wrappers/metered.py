@@ -28,21 +28,21 @@ much, for an hour: so at Anthropic, and where its models are sold. Who takes not
 
 
 @dataclass
-class Race:
+class RequestRace:
     """The same request, sent more than once."""
 
     won: Reply | None = None
     """The first answer."""
 
 
-_race: ContextVar[Race | None] = ContextVar("race", default=None)
+_race: ContextVar[RequestRace | None] = ContextVar("race", default=None)
 
 
 @contextmanager
-def racing() -> Generator[Race]:
+def racing() -> Generator[RequestRace]:
     """Requests of tasks that are made inside run a race. Those that are cancelled once it is won are billed like the
     answer."""
-    race = Race()
+    race = RequestRace()
     token = _race.set(race)
     try:
         yield race

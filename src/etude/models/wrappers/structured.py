@@ -9,7 +9,7 @@ from typing import Literal, TypeVar, cast
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from etude.errors import RejectedRequest, UnusableReply
-from etude.models.base import shorten
+from etude.models.provider_model import shorten
 from etude.models.wrappers.fitting import fitted
 from etude.models.wrappers.loose_json import find_object
 from etude.models.wrappers.schema import Schema, is_shown, skeleton, strict_schema
@@ -44,7 +44,7 @@ def advice(model: ChatModel, rung: Rung = "prompt", cut_off: bool = False) -> st
 
 
 @dataclass(frozen=True)
-class Form:
+class ReplyShape:
     """The shape of a reply type."""
 
     name: str
@@ -74,7 +74,7 @@ class Structured(Wrapper):
         self._taken: set[Rung] = set()
         self._attempts = attempts
         self._notice = notice
-        self._forms: dict[type[BaseModel], Form] = {}
+        self._forms: dict[type[BaseModel], ReplyShape] = {}
 
     @property
     def rung(self) -> Rung:
@@ -106,7 +106,7 @@ class Structured(Wrapper):
         )
 
     async def send(
-        self, messages: Sequence[Message], corrections: Sequence[Message], form: Form, seed: int | None
+        self, messages: Sequence[Message], corrections: Sequence[Message], form: ReplyShape, seed: int | None
     ) -> Reply:
         """One reply, on the highest rung that is taken. `corrections` follow the messages: unusable replies, and what
         is wrong with each."""
@@ -152,16 +152,16 @@ class Structured(Wrapper):
     def _key(self, entered: Rung) -> list[str]:
         return ["structured", self.fingerprint(), entered]
 
-    def _form(self, reply_type: type[BaseModel]) -> Form:
+    def _form(self, reply_type: type[BaseModel]) -> ReplyShape:
         if reply_type not in self._forms:
             schema = strict_schema(reply_type)
             name = re.sub(r"[^A-Za-z0-9_-]", "_", reply_type.__name__)[:64]
-            self._forms[reply_type] = Form(name, schema, skeleton(schema))
+            self._forms[reply_type] = ReplyShape(name, schema, skeleton(schema))
         return self._forms[reply_type]
 
 
 def _request(
-    rung: Rung, messages: Sequence[Message], corrections: Sequence[Message], form: Form, seed: int | None
+    rung: Rung, messages: Sequence[Message], corrections: Sequence[Message], form: ReplyShape, seed: int | None
 ) -> ChatRequest:
     if rung == "json_schema":
         schema = ResponseSchema(name=form.name, body=form.schema)
@@ -172,7 +172,7 @@ def _request(
     return ChatRequest(messages=(*_with_skeleton(messages, form), *corrections), seed=seed)
 
 
-def _with_skeleton(messages: Sequence[Message], form: Form) -> list[Message]:
+def _with_skeleton(messages: Sequence[Message], form: ReplyShape) -> list[Message]:
     shown = f"Reply with one JSON object of this form and nothing else:\n{form.skeleton}"
     if is_shown(form.schema, (message.text for message in messages if message.role == "system")):
         shown = "Reply with one JSON object of the form that the instructions show, and nothing else."
@@ -185,14 +185,14 @@ def _with_skeleton(messages: Sequence[Message], form: Form) -> list[Message]:
     return [*result, user(shown)]
 
 
-def _correction(reply: Reply, problem: str, form: Form) -> tuple[Message, Message]:
+def _correction(reply: Reply, problem: str, form: ReplyShape) -> tuple[Message, Message]:
     """The unusable answer as plain text, so that it needs no tool result, and what is wrong with it."""
     wanted = f"Reply again, in whole and with nothing around it, as one JSON object of this form:\n{form.skeleton}"
     echo = shorten(_written(reply, form), LONGEST_ECHO) or "(nothing)"
     return assistant(echo), user(f"That reply cannot be used: {problem}.\n{wanted}")
 
 
-def _read(reply: Reply, reply_type: type[T], form: Form) -> T:
+def _read(reply: Reply, reply_type: type[T], form: ReplyShape) -> T:
     """The reply as a `reply_type`; ValueError says why it is none."""
     if reply.finish == "refusal":
         raise ValueError(f"the model refused: {reply.text.strip() or 'it gave no reason'}")
@@ -207,7 +207,7 @@ def _read(reply: Reply, reply_type: type[T], form: Form) -> T:
     return reply_type.model_validate(found)
 
 
-def _written(reply: Reply, form: Form) -> str:
+def _written(reply: Reply, form: ReplyShape) -> str:
     calls = sorted(reply.tool_calls, key=lambda call: call.name != form.name)
     return calls[0].arguments if calls else reply.text
 

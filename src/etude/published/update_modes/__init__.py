@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from etude.config import TrainConfig
-from etude.published.update_modes.base import UpdateMode
 from etude.published.update_modes.patch import InPlace
 from etude.published.update_modes.rewriting import FullRewrite, RewriteFromSuggestions
 from etude.published.update_modes.skill_aware import SkillAware
+from etude.published.update_modes.update_mode import UpdateMode
 
 __all__ = ["UPDATE_MODES", "UpdateMode", "update_mode"]
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from etude.errors import UnusableReply
 from etude.published.edit_rows import edit_row
-from etude.published.update_modes.base import UpdateMode
+from etude.published.update_modes.update_mode import UpdateMode
 from etude.records import AppliedEdit, Candidate, Edit, Skill
 from etude.skill import apply_edits
 from etude.stages.shared.optimizer import Optimizer, ReplyForm

@@ -65,7 +65,7 @@ def _divide(folder: str) -> None:
         raise NoGroup(f"the control group of this process cannot be divided: {error.strerror}") from None
 
 
-class Group:
+class ControlGroup:
     """A new group in `folder`, if that is not empty, of at most `memory` bytes."""
 
     def __init__(self, folder: str, memory: int) -> None:

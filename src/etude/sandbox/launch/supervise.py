@@ -25,7 +25,7 @@ import time
 from .descriptors import hand, started
 from .disk import Disk
 from .execute import NOT_STARTED, become, said_by
-from .group import Group
+from .group import ControlGroup
 from .held import Held
 from .processes import Process, below, resident, shared_memory
 
@@ -55,7 +55,7 @@ def main(orders: dict[str, Any], argv: list[str]) -> int:
     if os.getppid() != orders["parent"]:
         return 1
     orders["parent"] = os.getpid()
-    orders["group"] = Group(orders["group"], orders["memory_mb"] * _MB)
+    orders["group"] = ControlGroup(orders["group"], orders["memory_mb"] * _MB)
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     supervisor = os.fork()
     if supervisor:

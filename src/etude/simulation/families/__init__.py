@@ -3,20 +3,20 @@
 from functools import lru_cache
 
 from etude.errors import ConfigError, did_you_mean
-from etude.simulation.families.base import Family, FoundTask, find_in
 from etude.simulation.families.briefs import Briefs
 from etude.simulation.families.counting import Counting
 from etude.simulation.families.dates import Dates
+from etude.simulation.families.family import Family, FoundTask, find_in
 from etude.simulation.families.parcels import Parcels
 from etude.simulation.families.slips import Slips
 from etude.simulation.families.sorting import Sorting
 from etude.simulation.families.summaries import Summaries
-from etude.simulation.rules import Rule
+from etude.simulation.rules import TeachableRule
 
 IN_TURN: tuple[Family, ...] = (Sorting(), Counting(), Dates())
 """The world of many small rules that hardly touch each other."""
 FAMILIES: tuple[Family, ...] = (*IN_TURN, Parcels(), Slips(), Briefs(), Summaries())
-RULES: tuple[Rule, ...] = tuple(rule for family in FAMILIES for rule in family.rules)
+RULES: tuple[TeachableRule, ...] = tuple(rule for family in FAMILIES for rule in family.rules)
 _OF_EXACT_ANSWERS = tuple(rule for family in FAMILIES if not family.prose for rule in family.rules)
 
 
@@ -38,12 +38,12 @@ def find_tasks(text: str) -> tuple[FoundTask, ...]:
     return tuple(sorted(found, key=lambda task: task.start))
 
 
-def telling_rules(family: Family) -> tuple[Rule, ...]:
+def telling_rules(family: Family) -> tuple[TeachableRule, ...]:
     """The rules by which a text is known to teach, for tasks of the family: rules about prose use words that many
     texts have, so they tell for their own family only."""
     return family.rules if family.prose else _OF_EXACT_ANSWERS
 
 
-def rule_by_id(rule: str) -> Rule:
+def rule_by_id(rule: str) -> TeachableRule:
     """The rule of that id."""
     return next(known for known in RULES if known.id == rule)

@@ -7,7 +7,6 @@ on it (`briefs_reading`).
 import random
 import re
 
-from etude.simulation.families.base import Family, Faults, Solution
 from etude.simulation.families.briefs_reading import (
     BRAIN_FIRST,
     RULES,
@@ -18,6 +17,7 @@ from etude.simulation.families.briefs_reading import (
     complaints,
     grade,
 )
+from etude.simulation.families.family import Family, Faults, Solution
 from etude.simulation.families.tables import table, texts
 from etude.simulation.text import pick, squeeze, uniform
 

@@ -8,7 +8,7 @@ import random
 import re
 from dataclasses import dataclass
 
-from etude.simulation.families.base import Family, Faults, Solution
+from etude.simulation.families.family import Family, Faults, Solution
 from etude.simulation.families.tables import rules_of
 
 MONTHS = (

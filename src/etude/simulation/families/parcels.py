@@ -8,7 +8,7 @@ the weight on the scales was charged instead.
 import random
 import re
 
-from etude.simulation.families.base import Family, Faults, Solution
+from etude.simulation.families.family import Family, Faults, Solution
 from etude.simulation.families.tables import interactions_of, rules_of
 
 _OPENINGS = (

@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from etude.simulation.families.base import Family, Faults, Solution
+from etude.simulation.families.family import Family, Faults, Solution
 from etude.simulation.families.tables import table
-from etude.simulation.rules import Interaction, Rule
+from etude.simulation.rules import Interaction, TeachableRule
 
 _TABLE = table("slips")
 KINDS: tuple[str, ...] = tuple(_TABLE["kinds"])
@@ -29,11 +29,11 @@ def _statements(field: str, form: str, scope: str) -> tuple[str, ...]:
     return tuple(f"{start}, {reason}." for start, reason in zip(starts, _REASONS, strict=True))
 
 
-def _rules(field: str, fields: Mapping[str, Any]) -> list[Rule]:
+def _rules(field: str, fields: Mapping[str, Any]) -> list[TeachableRule]:
     usual, other, kind = fields["usual"], fields["other"], fields.get("except")
     reads = {form: _TABLE["forms"][form]["reads"] for form in (usual, other)}
     everywhere = " on every slip" if kind else ""
-    rule = Rule(
+    rule = TeachableRule(
         id=f"slips.{field}",
         topic=(rf"\b{field}\b",),
         good=reads[usual],
@@ -45,7 +45,7 @@ def _rules(field: str, fields: Mapping[str, Any]) -> list[Rule]:
     )
     if kind is None:
         return [rule]
-    exception = Rule(
+    exception = TeachableRule(
         id=f"slips.{field}-{kind}",
         topic=(rf"\b{field}\b", rf"\b{kind}\b|\bevery slip\b"),
         good=reads[other],

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from etude.simulation.rules import Interaction, Rule
+from etude.simulation.rules import Interaction, TeachableRule
 
 _FOLDER = Path(__file__).parent
 
@@ -22,7 +22,7 @@ def texts(family: str, name: str) -> tuple[str, ...]:
 
 
 @cache
-def rules_of(family: str) -> tuple[Rule, ...]:
+def rules_of(family: str) -> tuple[TeachableRule, ...]:
     """The rules of a family, in the order of its file."""
     return tuple(_rule(f"{family}.{step}", fields) for step, fields in table(family)["rules"].items())
 
@@ -32,8 +32,8 @@ def interactions_of(family: str) -> tuple[Interaction, ...]:
     return tuple(Interaction(**fields) for fields in table(family).get("interactions", ()))
 
 
-def _rule(id: str, fields: dict[str, Any]) -> Rule:
+def _rule(id: str, fields: dict[str, Any]) -> TeachableRule:
     values: dict[str, Any] = {
         name: tuple(cast(list[str], value)) if isinstance(value, list) else value for name, value in fields.items()
     }
-    return Rule(id=id, **values)
+    return TeachableRule(id=id, **values)

@@ -9,16 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from etude.simulation.families import Family, rule_by_id, telling_rules
-from etude.simulation.families.base import Faults, explanations, relevant
+from etude.simulation.families.family import Faults, explanations, relevant
 from etude.simulation.optimizer.reading import Observation
-from etude.simulation.rules import Rule, State
+from etude.simulation.rules import TeachableRule, Teaching
 
 PASS_WEIGHT = 0.5
 """How much a passed attempt in which a step mattered counts against blaming that step."""
 
 
 @dataclass(frozen=True)
-class Finding:
+class Diagnosis:
     """A step that goes wrong because the skill does not teach its rule, or teaches the opposite."""
 
     rule: str
@@ -26,29 +26,29 @@ class Finding:
     """Ids of the failures it explains."""
 
 
-def rules_concerned(observations: Sequence[Observation]) -> tuple[Rule, ...]:
+def rules_concerned(observations: Sequence[Observation]) -> tuple[TeachableRule, ...]:
     """The rules that a skill for these tasks may state."""
     families = dict.fromkeys(one.task.family for one in observations)
     return tuple(dict.fromkeys(rule for family in families for rule in telling_rules(family)))
 
 
 def diagnose(
-    observations: Sequence[Observation], known: Mapping[str, State], *, compare: bool, taught: bool = False
-) -> list[Finding]:
+    observations: Sequence[Observation], known: Mapping[str, Teaching], *, compare: bool, taught: bool = False
+) -> list[Diagnosis]:
     """Findings for the failed observations, most attempts first. Rules that are taught need no edit, since there the
     skill was right and the attempt was not: they are found with `taught`, and the others without."""
     blamed: dict[str, list[str]] = {}
     for observation in observations:
         if observation.failed:
             for rule in sorted(_blame(observation, observations, known, compare)):
-                if (known[rule] == State.TAUGHT) is taught:
+                if (known[rule] == Teaching.TAUGHT) is taught:
                     blamed.setdefault(rule, []).append(observation.id)
-    findings = [Finding(rule, tuple(dict.fromkeys(name for name in ids if name))) for rule, ids in blamed.items()]
+    findings = [Diagnosis(rule, tuple(dict.fromkeys(name for name in ids if name))) for rule, ids in blamed.items()]
     return sorted(findings, key=lambda finding: (-len(finding.attempts), finding.rule))
 
 
 def _blame(
-    observation: Observation, observations: Sequence[Observation], known: Mapping[str, State], compare: bool
+    observation: Observation, observations: Sequence[Observation], known: Mapping[str, Teaching], compare: bool
 ) -> Faults:
     fits = _explanations(observation)
     if not fits:
@@ -57,7 +57,7 @@ def _blame(
         others = [other for other in observations if other.task.family is observation.task.family]
         return max(fits, key=lambda faults: _weight(faults, others, known))
     plain = [faults for faults in fits if not any(rule_by_id(rule).subtle for rule in faults)]
-    open_ones = [faults for faults in plain if any(known[rule] != State.TAUGHT for rule in faults)]
+    open_ones = [faults for faults in plain if any(known[rule] != Teaching.TAUGHT for rule in faults)]
     if open_ones or plain:
         return min(open_ones or plain, key=lambda faults: _haste(observation.task.family, faults))
     return frozenset(rule for rule in fits[0] if len(fits[0]) == 1 or not rule_by_id(rule).subtle)
@@ -75,9 +75,9 @@ def _haste(family: Family, faults: Faults) -> tuple[int, ...]:
     return tuple(sorted(order.index(rule) for rule in faults))
 
 
-def _weight(faults: Faults, others: Sequence[Observation], known: Mapping[str, State]) -> tuple[bool, float, int]:
+def _weight(faults: Faults, others: Sequence[Observation], known: Mapping[str, Teaching]) -> tuple[bool, float, int]:
     """What the skill does not teach comes first, then what covers much and contradicts little."""
-    is_open = all(known[rule] != State.TAUGHT for rule in faults)
+    is_open = all(known[rule] != Teaching.TAUGHT for rule in faults)
     return is_open, min(_coverage(rule, others) for rule in faults), -len(faults)
 
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from etude.simulation.families import RULES
 from etude.simulation.optimizer.profiles import Profile
-from etude.simulation.optimizer.proposals import Proposal
+from etude.simulation.optimizer.proposals import DraftEdit
 from etude.simulation.rules import statements
 from etude.simulation.schemas import SYNONYMS
 from etude.simulation.text import squeeze, uniform
@@ -22,7 +22,7 @@ CHANGING = ("replace", "clarify", "merge", "reorganise", "compress")
 class ShownEdit:
     """An edit in a prompt. `index` is None where edits are not numbered."""
 
-    proposal: Proposal
+    proposal: DraftEdit
     index: int | None
     says: frozenset[tuple[str, int]]
     """(rule, 1 or -1) of what its content teaches."""
@@ -79,11 +79,13 @@ def _shown(value: Mapping[str, Any], op: str, index: int | None) -> ShownEdit:
     cites: Any = _get(value, "cites")
     known = [str(one) for one in cast(list[Any], cites)] if isinstance(cites, list) else []
     content = str(_get(value, "content") or "")
-    proposal = Proposal(op, str(_get(value, "target") or ""), content, str(_get(value, "reason") or ""), tuple(known))
+    proposal = DraftEdit(
+        op, str(_get(value, "target") or ""), content, str(_get(value, "reason") or ""), tuple(known)
+    )
     return ShownEdit(proposal, index, frozenset((one.rule, one.sign) for one in statements(content, RULES)))
 
 
-def unite(edits: Sequence[ShownEdit], profile: Profile) -> list[Proposal]:
+def unite(edits: Sequence[ShownEdit], profile: Profile) -> list[DraftEdit]:
     """Edits that say the same become one with all citations; of two that contradict each other the better supported
     one stays; advice that says nothing is mostly dropped."""
     groups: dict[object, list[ShownEdit]] = {}

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from etude.simulation.families import RULES, rule_by_id
-from etude.simulation.optimizer.diagnosis import Finding
+from etude.simulation.optimizer.diagnosis import Diagnosis
 from etude.simulation.optimizer.profiles import Profile
-from etude.simulation.rules import Rule, State, Statement, statements, taught
+from etude.simulation.rules import Statement, TeachableRule, Teaching, statements, taught
 from etude.simulation.text import learned_blocks, pick, squeeze, uniform
 
 VAGUE = (
@@ -28,7 +28,7 @@ _ALTERED = ("As a rule, {}", "{} (see above)", "Please note the following: {}")
 
 
 @dataclass(frozen=True)
-class Proposal:
+class DraftEdit:
     """An edit in the making."""
 
     op: str
@@ -49,19 +49,19 @@ class Proposal:
         }
 
 
-def content_key(parts: Sequence[object], known: Mapping[str, State]) -> str:
+def content_key(parts: Sequence[object], known: Mapping[str, Teaching]) -> str:
     """What draws depend on: the parts, and what the skill teaches."""
     return "\x1e".join([*map(str, parts), *sorted(taught(known))])
 
 
 def propose(
-    findings: Sequence[Finding], skill: str, profile: Profile, key: str, ids: Sequence[str]
-) -> list[Proposal]:
+    findings: Sequence[Diagnosis], skill: str, profile: Profile, key: str, ids: Sequence[str]
+) -> list[DraftEdit]:
     """Edits for the findings. `ids` are all attempts that were shown."""
     blocks = learned_blocks(skill)
     skill = "\n".join(skill[start:end] for start, end in blocks) if blocks else _PROTECTED.sub("", skill)
     said = statements(skill, RULES)
-    proposals: list[Proposal] = []
+    proposals: list[DraftEdit] = []
     for finding in findings:
         draw = f"{profile.name}/{finding.rule}/{key}"
         if uniform("missing", draw) < profile.missing:
@@ -79,47 +79,49 @@ def propose(
     return proposals
 
 
-def restated(finding: Finding, draw: str, said: str = "") -> Proposal:
+def restated(finding: Diagnosis, draw: str, said: str = "") -> DraftEdit:
     """The rule of a finding, in another wording than the one that was said."""
     others = tuple(text for text in rule_by_id(finding.rule).statements if text not in said)
-    return Proposal("append", "", f"- {pick(others, 'again', draw)}", "Worth saying clearly.", finding.attempts)
+    return DraftEdit("append", "", f"- {pick(others, 'again', draw)}", "Worth saying clearly.", finding.attempts)
 
 
-def _flawed(finding: Finding, skill: str, said: Sequence[Statement], profile: Profile, draw: str) -> list[Proposal]:
+def _flawed(
+    finding: Diagnosis, skill: str, said: Sequence[Statement], profile: Profile, draw: str
+) -> list[DraftEdit]:
     """What an optimizer proposes in addition where it reads wrongly, simplifies, or tidies up too much."""
-    rule, flawed = rule_by_id(finding.rule), list[Proposal]()
+    rule, flawed = rule_by_id(finding.rule), list[DraftEdit]()
     if uniform("misread", draw) < profile.misread:
         others = [one for one in RULES if one.family == rule.family and one is not rule]
         wrong = pick(others[int(uniform("which", draw) * len(others))].harmful, draw)
-        flawed.append(Proposal("append", "", f"- {wrong}", "The attempts point to this.", finding.attempts))
+        flawed.append(DraftEdit("append", "", f"- {wrong}", "The attempts point to this.", finding.attempts))
     exceptions = [one for one in said if one.sign > 0 and rule_by_id(one.rule).broad]
     if exceptions and uniform("simplifies", draw) < profile.simplifies:
         one = exceptions[int(uniform("which one", draw) * len(exceptions))]
         plain = pick(rule_by_id(one.rule).harmful, draw)
-        flawed.append(Proposal("replace", one.sentence, plain, "Simpler, and true of most.", finding.attempts))
+        flawed.append(DraftEdit("replace", one.sentence, plain, "Simpler, and true of most.", finding.attempts))
     lines = [line for line in skill.splitlines() if line.startswith("- ")]
     if len(lines) >= 6 and uniform("sweeping", draw) < profile.sweeping:
         start = int(uniform("from", draw) * (len(lines) * 2 // 3))
         gone = "\n".join(lines[start : start + len(lines) // 3])
         if gone in skill:
-            flawed.append(Proposal("delete", gone, "", "These lines do not help.", finding.attempts))
+            flawed.append(DraftEdit("delete", gone, "", "These lines do not help.", finding.attempts))
     return flawed
 
 
-def _main(finding: Finding, skill: str, said: Sequence[Statement], profile: Profile, draw: str) -> Proposal:
+def _main(finding: Diagnosis, skill: str, said: Sequence[Statement], profile: Profile, draw: str) -> DraftEdit:
     rule = rule_by_id(finding.rule)
     if uniform("vague", draw) < profile.vague:
         text = pick(VAGUE, draw)
-        return Proposal("append", "", f"- {text}", "The attempts were careless.", finding.attempts)
+        return DraftEdit("append", "", f"- {text}", "The attempts were careless.", finding.attempts)
     attempts = "1 attempt" if len(finding.attempts) == 1 else f"{len(finding.attempts)} attempts"
     reason = f"{attempts} went wrong at the same step ({rule.id.partition('.')[2]})."
     if rule.gaming and uniform("gaming", draw) < profile.gaming:
-        return Proposal("append", "", f"- {pick(rule.gaming, draw)}", reason, finding.attempts)
+        return DraftEdit("append", "", f"- {pick(rule.gaming, draw)}", reason, finding.attempts)
     if rule.broad and uniform("broad", draw) < profile.broad:
-        return Proposal("append", "", f"- {pick(rule.broad, draw)}", reason, finding.attempts)
+        return DraftEdit("append", "", f"- {pick(rule.broad, draw)}", reason, finding.attempts)
     if uniform("harmful", draw) < profile.harmful:
         wrong = pick(rule.harmful, draw)
-        return Proposal("append", "", f"- {wrong}", reason, finding.attempts)
+        return DraftEdit("append", "", f"- {wrong}", reason, finding.attempts)
     proposal = _correct(rule, said, skill, draw, reason, finding.attempts)
     if uniform("misanchored", draw) < profile.misanchored:
         return _misanchored(proposal, skill, draw)
@@ -127,24 +129,24 @@ def _main(finding: Finding, skill: str, said: Sequence[Statement], profile: Prof
 
 
 def _correct(
-    rule: Rule, said: Sequence[Statement], skill: str, draw: str, reason: str, cites: tuple[str, ...]
-) -> Proposal:
+    rule: TeachableRule, said: Sequence[Statement], skill: str, draw: str, reason: str, cites: tuple[str, ...]
+) -> DraftEdit:
     text = pick(rule.statements, "wording", draw)
     wrong = next((one.sentence for one in said if one.rule == rule.id and one.sign < 0), None)
     if wrong is not None:
         taught_elsewhere = any(one.rule == rule.id and one.sign > 0 for one in said)
         if taught_elsewhere:
-            return Proposal("delete", wrong, "", "This line contradicts another one and misleads.", cites)
-        return Proposal("replace", wrong, text, "This line misleads: the attempts did what it says.", cites)
+            return DraftEdit("delete", wrong, "", "This line contradicts another one and misleads.", cites)
+        return DraftEdit("replace", wrong, text, "This line misleads: the attempts did what it says.", cites)
     near = (one.sentence for one in said if one.rule.startswith(f"{rule.family}.") and one.sign > 0)
     first = next(near, None)
     anchor = next((line.strip() for line in skill.splitlines() if first is not None and first in line), None)
     if anchor is not None and uniform("anchored", draw) < 0.5:
-        return Proposal("insert_after", anchor, f"- {text}", reason, cites)
-    return Proposal("append", "", f"- {text}", reason, cites)
+        return DraftEdit("insert_after", anchor, f"- {text}", reason, cites)
+    return DraftEdit("append", "", f"- {text}", reason, cites)
 
 
-def _misanchored(proposal: Proposal, skill: str, draw: str) -> Proposal:
+def _misanchored(proposal: DraftEdit, skill: str, draw: str) -> DraftEdit:
     """The anchor is altered a little, or taken from nowhere."""
     lines = [line.strip() for line in skill.splitlines() if len(line.strip()) > 20 and ":" not in line[:14]]
     anchor = proposal.target or (pick(tuple(lines), "anchor", draw) if lines else "")
@@ -159,7 +161,7 @@ def _misanchored(proposal: Proposal, skill: str, draw: str) -> Proposal:
     return replace(proposal, op=op, target=missing)
 
 
-def _wrong_cites(finding: Finding, ids: Sequence[str], draw: str) -> tuple[str, ...]:
+def _wrong_cites(finding: Diagnosis, ids: Sequence[str], draw: str) -> tuple[str, ...]:
     others = tuple(one for one in ids if one not in finding.attempts)
     if others and uniform("others", draw) < 0.5:
         return (pick(others, draw),)

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from etude.records import ChatRequest
 from etude.simulation.families import FoundTask, find_tasks
-from etude.simulation.families.base import Faults, right_answer
+from etude.simulation.families.family import Faults, right_answer
 from etude.simulation.text import same_answer, squeeze
 
 

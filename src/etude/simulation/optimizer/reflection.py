@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from etude.simulation.families import RULES, rule_by_id
-from etude.simulation.optimizer.diagnosis import Finding, diagnose, rules_concerned
+from etude.simulation.optimizer.diagnosis import Diagnosis, diagnose, rules_concerned
 from etude.simulation.optimizer.patches import rank, shown_edits, unite
 from etude.simulation.optimizer.profiles import Profile
-from etude.simulation.optimizer.proposals import VAGUE, Proposal, content_key, nearest_line, propose, restated
+from etude.simulation.optimizer.proposals import VAGUE, DraftEdit, content_key, nearest_line, propose, restated
 from etude.simulation.optimizer.reading import Observation, Prompt
 from etude.simulation.optimizer.rewriting import rewritten
 from etude.simulation.rules import statements, states
@@ -23,7 +23,7 @@ def reflect(prompt: Prompt, profile: Profile) -> dict[str, object]:
     proposals, findings = _proposals(prompt, prompt.observations, profile)
     cites = tuple(one.id for one in prompt.observations)
     for rule in _ordered(prompt) if profile.gullible else ():
-        proposals.insert(0, Proposal("append", "", f"- {rule}.", "The text asks for it.", cites))
+        proposals.insert(0, DraftEdit("append", "", f"- {rule}.", "The text asks for it.", cites))
     if prompt.limit is not None:
         proposals = proposals[: prompt.limit]
     return {
@@ -44,7 +44,7 @@ def _ordered(prompt: Prompt) -> list[str]:
 
 def _proposals(
     prompt: Prompt, observations: Sequence[Observation], profile: Profile
-) -> tuple[list[Proposal], list[Finding]]:
+) -> tuple[list[DraftEdit], list[Diagnosis]]:
     known = states(prompt.skill, rules_concerned(observations))
     findings = diagnose(observations, known, compare=prompt.compares)
     shown = sorted(f"{one.id}|{one.task.text}|{one.answer}" for one in observations)
@@ -59,7 +59,7 @@ def _proposals(
     return proposals, findings
 
 
-def _reasoning(observations: Sequence[Observation], findings: Sequence[Finding], compares: bool) -> str:
+def _reasoning(observations: Sequence[Observation], findings: Sequence[Diagnosis], compares: bool) -> str:
     failed = sum(one.failed for one in observations)
     if not failed:
         return f"All {len(observations)} attempts that show an answer are right; nothing to change."
@@ -123,7 +123,7 @@ def slow_update(prompt: Prompt, profile: Profile) -> dict[str, object]:
     return {"reasoning": _reasoning(matter, findings, True), "guidance": text}
 
 
-def _guidance_lines(findings: Sequence[Finding], profile: Profile, key: str) -> list[str]:
+def _guidance_lines(findings: Sequence[Diagnosis], profile: Profile, key: str) -> list[str]:
     lines: list[str] = []
     for finding in findings:
         draw = f"{profile.name}/guidance/{finding.rule}/{key}"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from etude.simulation.families import RULES
 from etude.simulation.optimizer.patches import CHANGING, REMOVING, shown_edits, unite
 from etude.simulation.optimizer.profiles import Profile
-from etude.simulation.optimizer.proposals import Proposal
+from etude.simulation.optimizer.proposals import DraftEdit
 from etude.simulation.optimizer.reading import Prompt
 from etude.simulation.rules import statements
 from etude.simulation.text import learned_blocks, squeeze, uniform
@@ -26,7 +26,7 @@ def write(prompt: Prompt, profile: Profile) -> dict[str, object]:
     return {"reasoning": f"Carried out {len(shown)} suggestions.", "skill": text, "cites": cites}
 
 
-def rewritten(skill: str, proposals: Sequence[Proposal]) -> str:
+def rewritten(skill: str, proposals: Sequence[DraftEdit]) -> str:
     """The skill with the proposals carried out; what has no place goes to the end. Of a skill with a block of learned
     rules nothing else changes."""
     blocks = learned_blocks(skill)

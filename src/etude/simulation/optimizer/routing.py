@@ -3,7 +3,7 @@
 import re
 
 from etude.simulation.families import RULES, rule_by_id
-from etude.simulation.optimizer.diagnosis import Finding, diagnose, rules_concerned
+from etude.simulation.optimizer.diagnosis import Diagnosis, diagnose, rules_concerned
 from etude.simulation.optimizer.profiles import Profile
 from etude.simulation.optimizer.proposals import VAGUE, content_key
 from etude.simulation.optimizer.reading import Prompt
@@ -30,7 +30,7 @@ def route(prompt: Prompt, profile: Profile) -> dict[str, object]:
     return {"routes": routes, "reminders": reminders}
 
 
-def _reminder(finding: Finding, blamed: set[str], key: str, profile: Profile) -> dict[str, object] | None:
+def _reminder(finding: Diagnosis, blamed: set[str], key: str, profile: Profile) -> dict[str, object] | None:
     draw = f"reminder/{finding.rule}/{key}"
     cites = [name for name in finding.attempts if name not in blamed]
     if not cites or uniform("missing", draw) < profile.missing:

@@ -12,7 +12,7 @@ from pydantic import AwareDatetime
 from etude.errors import EtudeError, InputError, SkillError
 from etude.records import Record
 from etude.skill.anchors import LIST_MARK
-from etude.sleep.adoption.proposal import Proposal, Proposed, again, read_proposal
+from etude.sleep.adoption.proposal import DocumentChange, Proposal, again, read_proposal
 from etude.sleep.adoption.rules import BY_HAND, Rule, Rules, active, render, revised
 from etude.sleep.adoption.splice import rules_now, spliced, standing
 from etude.sleep.adoption.structure import doubts
@@ -26,7 +26,7 @@ from etude.sleep.adoption.transaction import (
     missing_folders,
     settle,
 )
-from etude.sleep.places import LiveDocument, located, read_document
+from etude.sleep.live_documents import LiveDocument, located, read_document
 from etude.sleep.state import as_json, read_kept
 
 RULES = "rules.json"
@@ -40,7 +40,7 @@ class Receipt(Record):
     night: str
     number: int
     """Counts the adoptions of the night, from 1."""
-    documents: tuple[Proposed, ...]
+    documents: tuple[DocumentChange, ...]
     at: AwareDatetime
     """UTC."""
     reverted: bool = False
@@ -79,7 +79,7 @@ def adopt(
         settle(state)
         offered, kept = read_proposal(proposal), kept_rules(state)
         offered.named(rules)
-        documents: list[Proposed] = []
+        documents: list[DocumentChange] = []
         allowed = tuple(allow)
         for one in (_worded(one, words) for one in offered.documents):
             if rules and not {rule.id for rule in one.changes} & set(rules):
@@ -99,7 +99,7 @@ def adopt(
                 raise InputError(f"{what} read it", hint=hint)
             if render(after) != render(now):
                 made = missing_folders(live.real)
-                documents.append(Proposed(live=live, rules=after, before=now, made=made))
+                documents.append(DocumentChange(live=live, rules=after, before=now, made=made))
         if not documents:
             what = (
                 f"{', '.join(rules)} of night {offered.number} is adopted already"
@@ -187,7 +187,7 @@ def kept_rules(state: Path) -> Rules:
     return read_kept(state / RULES, Rules) or Rules()
 
 
-def stands(document: Proposed, rules: Rules) -> bool:
+def stands(document: DocumentChange, rules: Rules) -> bool:
     """Whether anything of what an adoption did to a document is left, rules that a later night took out among it."""
     known = rules.documents.get(document.live.real, ())
     there, mine = {rule.text for rule in active(known)}, {rule.id for rule in document.added}
@@ -216,7 +216,7 @@ def doubtful(rule: Rule) -> tuple[str, ...]:
     return (*reasons, *doubts(rule.text))
 
 
-def _worded(offer: Proposed, words: Mapping[str, str]) -> Proposed:
+def _worded(offer: DocumentChange, words: Mapping[str, str]) -> DocumentChange:
     """The changes of a document, with rules in other words: nothing was measured of those."""
 
     def one(rule: Rule) -> Rule:

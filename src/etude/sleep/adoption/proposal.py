@@ -18,7 +18,7 @@ from etude.skill import Document
 from etude.skill.diff import unified_diff
 from etude.sleep.adoption.rules import Rule, active, lineage, render, with_block
 from etude.sleep.adoption.structure import plain, visible
-from etude.sleep.places import LiveDocument, without_secrets
+from etude.sleep.live_documents import LiveDocument, without_secrets
 from etude.sleep.state import as_json, read_kept, write_private
 
 FOLDER = "proposal"
@@ -26,7 +26,7 @@ PROPOSAL = "proposal.json"
 DIFF = "proposal.diff"
 
 
-class Proposed(Record):
+class DocumentChange(Record):
     """What changes in one document: its rules. Staging, adopting, reverting and retiring all read this record."""
 
     live: LiveDocument
@@ -85,7 +85,7 @@ class Proposal(Record):
     """Its name."""
     project: str
     """Absolute path."""
-    documents: tuple[Proposed, ...] = Field(min_length=1)
+    documents: tuple[DocumentChange, ...] = Field(min_length=1)
 
     @property
     def number(self) -> str:
@@ -100,7 +100,7 @@ class Proposal(Record):
                 raise InputError(f"night {self.number} proposes no rule {name!r}", hint=did_you_mean(name, there))
         return tuple(there[name] for name in dict.fromkeys(rules))
 
-    def name(self, document: Proposed) -> str:
+    def name(self, document: DocumentChange) -> str:
         """What it is called on the command line: the path in the project, else the absolute path."""
         path, root = Path(document.live.path), os.path.abspath(self.project)
         return path.relative_to(root).as_posix() if path.is_relative_to(root) else document.live.path

@@ -10,18 +10,18 @@ from typing import Literal, NamedTuple
 
 from etude.errors import InputError, SkillError
 from etude.sleep.adoption.adopt import Receipt, adopt, kept_rules, recover, reject, taken_out
-from etude.sleep.adoption.proposal import FOLDER, PROPOSAL, Proposed, read_proposal
+from etude.sleep.adoption.proposal import FOLDER, PROPOSAL, DocumentChange, read_proposal
 from etude.sleep.adoption.rules import BY_HAND, Rule
 from etude.sleep.adoption.splice import RuleState, rules_now, spliced, standing
 from etude.sleep.adoption.transaction import Recovery
-from etude.sleep.places import read_document
+from etude.sleep.live_documents import read_document
 from etude.sleep.state import SleepState
 
 
 class Item(NamedTuple):
     """A change of one rule."""
 
-    document: Proposed
+    document: DocumentChange
     rule: Rule
     state: RuleState
     leaving: bool = False
@@ -31,7 +31,7 @@ class Item(NamedTuple):
 class Pending(NamedTuple):
     """A proposal as it stands now."""
 
-    documents: tuple[Proposed, ...]
+    documents: tuple[DocumentChange, ...]
     """As they are now, and with what waits; only those for which something waits."""
     items: tuple[Item, ...]
     """All changes, in the order of the proposal."""
@@ -51,7 +51,7 @@ class RuleLine(NamedTuple):
     """The path of its document; empty for a rejected one."""
 
 
-class Proposals:
+class ProjectProposals:
     """Those of a project."""
 
     def __init__(self, project: Path, state: SleepState, named: Collection[Path] = ()) -> None:
@@ -76,7 +76,7 @@ class Proposals:
     def pending(self, night: int) -> Pending:
         """How the proposal of a night stands. DataError, InputError: it cannot be read."""
         offered, rules = read_proposal(self.folder(night)), kept_rules(self.state.folder)
-        documents: list[Proposed] = []
+        documents: list[DocumentChange] = []
         items: list[Item] = []
         for one in offered.documents:
             try:
@@ -87,12 +87,12 @@ class Proposals:
             states = standing(one, now, rules)
             wait = [name for name, state in states.items() if state == "waits"]
             if wait:
-                documents.append(Proposed(live=live, rules=spliced(now, one, wait)[0], before=now))
+                documents.append(DocumentChange(live=live, rules=spliced(now, one, wait)[0], before=now))
             leaving = {rule.id for rule in one.leaving}
             items += [Item(one, rule, states[rule.id], rule.id in leaving) for rule in one.changes]
         return Pending(tuple(documents), tuple(items))
 
-    def waiting(self, before: int) -> Mapping[str, Proposed]:
+    def waiting(self, before: int) -> Mapping[str, DocumentChange]:
         """The documents for which rules of nights before this one wait, as they are now, by their real paths."""
         night = self.newest(before)
         return {} if night is None else {one.live.real: one for one in self.pending(night).documents}

@@ -8,7 +8,7 @@ from etude.records import Record
 from etude.skill import Document
 from etude.skill.document import LEARNED
 from etude.sleep.adoption.adopt import RULES, Receipt, kept_rules, receipts, record, replaced, stands, taken_out
-from etude.sleep.adoption.proposal import Proposed, opened
+from etude.sleep.adoption.proposal import DocumentChange, opened
 from etude.sleep.adoption.rules import (
     BY_HAND,
     Rule,
@@ -22,7 +22,7 @@ from etude.sleep.adoption.rules import (
     with_block,
 )
 from etude.sleep.adoption.transaction import Write, carry_out, locked, settle
-from etude.sleep.places import LiveDocument, read_document
+from etude.sleep.live_documents import LiveDocument, read_document
 
 
 class Reverted(Record):
@@ -131,11 +131,11 @@ class _Work:
         }
         return {real: those for real, those in found.items() if those and real in self.adopted}
 
-    def block(self, document: Proposed) -> tuple[Rule, ...]:
+    def block(self, document: DocumentChange) -> tuple[Rule, ...]:
         """The rules of a document as it is now."""
         return revised(self.rules.get(document.live.real, ()), block_of(self._now(document.live).text), BY_HAND)
 
-    def take_back(self, document: Proposed) -> None:
+    def take_back(self, document: DocumentChange) -> None:
         """Put the old file back where nothing else happened to the document; else cut the rules."""
         now, real = self._now(document.live), document.live.real
         dead = {rule.text for rule in active(document.before) if rule.id in self._gone}
@@ -154,7 +154,7 @@ class _Work:
         there = {*self._said["back"][back:], *dead}
         self._said["not_put_back"] += [rule.text for rule in document.removed if rule.text not in there]
 
-    def cut(self, document: Proposed, texts: Sequence[str]) -> None:
+    def cut(self, document: DocumentChange, texts: Sequence[str]) -> None:
         """Take rules of these texts out, each of them once, and put the texts that they replaced back. The block goes
         too if an adoption brought it and nothing is left in it; so does the file."""
         now, real = self._now(document.live), document.live.real
@@ -189,7 +189,9 @@ class _Work:
             self._found[was.real] = _read_now(was)
         return self._found[was.real].model_copy(update={"path": was.path})
 
-    def _put(self, document: Proposed, now: LiveDocument, after: bytes | None, folders: tuple[str, ...]) -> None:
+    def _put(
+        self, document: DocumentChange, now: LiveDocument, after: bytes | None, folders: tuple[str, ...]
+    ) -> None:
         real, earlier = now.real, self._writes.get(now.real)
         write = replaced(now, after, folders)
         if earlier is not None:

@@ -4,7 +4,7 @@ a person wrote since stays; a change is refused only where the line that it chan
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
-from etude.sleep.adoption.proposal import Proposed, opened
+from etude.sleep.adoption.proposal import DocumentChange, opened
 from etude.sleep.adoption.rules import (
     BY_HAND,
     Rule,
@@ -18,7 +18,7 @@ from etude.sleep.adoption.rules import (
     said,
     without,
 )
-from etude.sleep.places import LiveDocument
+from etude.sleep.live_documents import LiveDocument
 
 RuleState = Literal["waits", "adopted", "taken out", "rejected", "line changed"]
 """What became of a change that a night proposes.
@@ -31,7 +31,9 @@ line changed  the line that it changes was changed since, so it cannot be adopte
 """
 
 
-def spliced(now: Sequence[Rule], offer: Proposed, chosen: Collection[str]) -> tuple[tuple[Rule, ...], frozenset[str]]:
+def spliced(
+    now: Sequence[Rule], offer: DocumentChange, chosen: Collection[str]
+) -> tuple[tuple[Rule, ...], frozenset[str]]:
     """The rules of a document with the chosen changes of a proposal, by ids; and the ids of those that are refused.
 
     Args:
@@ -63,7 +65,7 @@ def rules_now(rules: Rules, live: LiveDocument) -> tuple[Rule, ...]:
     return revised(rules.documents.get(live.real, ()), block_of(opened(live).text), BY_HAND)
 
 
-def standing(offer: Proposed, now: tuple[Rule, ...], rules: Rules) -> Mapping[str, RuleState]:
+def standing(offer: DocumentChange, now: tuple[Rule, ...], rules: Rules) -> Mapping[str, RuleState]:
     """What became of each change of a document, by the id of its rule. A rule that a person has put into other words
     counts as adopted, and so does one that a person wrote."""
     here = {rule.id for rule in active(now)}
@@ -91,7 +93,7 @@ def standing(offer: Proposed, now: tuple[Rule, ...], rules: Rules) -> Mapping[st
     return found
 
 
-def _settled(placed: Sequence[Rule], now: Sequence[Rule], offer: Proposed) -> tuple[Rule, ...]:
+def _settled(placed: Sequence[Rule], now: Sequence[Rule], offer: DocumentChange) -> tuple[Rule, ...]:
     """The rules that stand after a change, then the retired ones. Each new one names the rule whose place it took in
     the document: what was only proposed never stood there, and must not come back when a rule is taken out."""
     there, stood = {rule.id for rule in placed}, {rule.id for rule in active(now)}

@@ -23,10 +23,10 @@ from etude.sleep.adoption.rules import (
     without,
 )
 from etude.sleep.config import SleepConfig
-from etude.sleep.improve.changes import Change
+from etude.sleep.improve.changes import DocumentOutcome
 from etude.sleep.improve.consolidate import Consolidation, each_change, parts_of
 from etude.sleep.improve.context import Documents
-from etude.sleep.improve.groups import Group
+from etude.sleep.improve.groups import DocumentGroup
 from etude.sleep.limits import Spent, within
 from etude.sleep.tasks.mined import MinedTask
 from etude.workbench import Given
@@ -34,12 +34,12 @@ from etude.workbench import Given
 _RIGHT = 0.5
 
 
-async def each_alone(config: SleepConfig, group: Group, result: Consolidation, given: Given) -> Consolidation:
+async def each_alone(config: SleepConfig, group: DocumentGroup, result: Consolidation, given: Given) -> Consolidation:
     """The accepted documents without the new rules that nothing misses, and what was measured of each rule that
     stays. A rule is tried on the held-out tasks and on those that are trained on, in fresh attempts,
     `sleep.confirm_trials` of each. Where fresh attempts are not asked for, nothing is measured."""
 
-    async def work(change: Change, documents: Documents, used: Spent) -> Change:
+    async def work(change: DocumentOutcome, documents: Documents, used: Spent) -> DocumentOutcome:
         if change.status != "accepted" or change.confirmed is None:
             return change
         return await _tried(within(config, used), group, change, documents, given)
@@ -47,7 +47,9 @@ async def each_alone(config: SleepConfig, group: Group, result: Consolidation, g
     return await each_change(result, group.run, "alone", work)
 
 
-async def _tried(config: SleepConfig, group: Group, change: Change, documents: Documents, given: Given) -> Change:
+async def _tried(
+    config: SleepConfig, group: DocumentGroup, change: DocumentOutcome, documents: Documents, given: Given
+) -> DocumentOutcome:
     rules = new_rules(change.before, change.after)
     assert change.confirmed is not None
     if len(rules) < 2:  # the fresh attempts that confirm the candidate are those with and without it

@@ -10,7 +10,7 @@ from etude.records.summary import Comparison, ShipVerdict
 from etude.skill import token_count
 from etude.sleep.adoption.rules import Trial
 from etude.sleep.improve.confirm import Fresh
-from etude.sleep.improve.held_out import HeldOut, Shown
+from etude.sleep.improve.held_out import HeldOut, HeldOutAttempt
 from etude.sleep.limits import Spent
 
 Place = Literal["skill", "memory"]
@@ -19,7 +19,7 @@ PLACES: tuple[Place, ...] = ("skill", "memory")
 Status = Literal["accepted", "rejected", "inconclusive", "unverified", "unchanged"]
 
 
-class Cost(Record):
+class ReadingCost(Record):
     """What a document costs its readers: its own tokens, read in every conversation, and those of the answers."""
 
     document: tuple[int, int]
@@ -36,7 +36,7 @@ class Cost(Record):
         return found
 
 
-class Change(Record):
+class DocumentOutcome(Record):
     """What came of one document.
 
     accepted      better on held-out tasks, and fresh attempts confirm it; to be proposed
@@ -86,7 +86,7 @@ class Change(Record):
         return self.held_out.ledger
 
     @property
-    def cost(self) -> Cost | None:
+    def cost(self) -> ReadingCost | None:
         """Tokens before and with the new document; None where there is none."""
         if self.after.hash == self.before.hash:
             return None
@@ -94,7 +94,7 @@ class Change(Record):
         if self.confirmed is not None:
             found = self.confirmed.a.answer_tokens, self.confirmed.b.answer_tokens
             answers = None if found[0] is None or found[1] is None else (found[0], found[1])
-        return Cost(document=(token_count(self.before.text), token_count(self.after.text)), answers=answers)
+        return ReadingCost(document=(token_count(self.before.text), token_count(self.after.text)), answers=answers)
 
     @property
     def verdict(self) -> ShipVerdict | None:
@@ -102,6 +102,6 @@ class Change(Record):
         return None if self.confirmed is None else self.confirmed.verdict
 
 
-def _mean(attempts: Sequence[Shown]) -> float | None:
+def _mean(attempts: Sequence[HeldOutAttempt]) -> float | None:
     known = [shown.hard for shown in attempts if shown.hard is not None]
     return sum(known) / len(known) if known else None

@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 from etude.config import TrainConfig
 from etude.display import seen
-from etude.envs.scorers.base import Judge
+from etude.envs.scorers.answer_scorer import Judge
 from etude.errors import DataError, EtudeError
 from etude.protocols import Environment
 from etude.records import Record, Skill, Split
@@ -15,7 +15,7 @@ from etude.skill import Document, token_count
 from etude.skill.document import CHARACTERS_PER_TOKEN
 from etude.sleep.adoption.rules import block_of, with_block
 from etude.sleep.config import SleepConfig, make_sleep_config
-from etude.sleep.improve.changes import PLACES, Change, Place, Status
+from etude.sleep.improve.changes import PLACES, DocumentOutcome, Place, Status
 from etude.sleep.improve.confirm import confirmed, trials_of
 from etude.sleep.improve.context import Documents, InContext
 from etude.sleep.improve.held_out import HeldOutObserver
@@ -36,7 +36,7 @@ Tasks = Environment | Sequence[MinedTask]
 class Consolidation(Record):
     """What came of all documents."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[DocumentOutcome, ...]
     documents: Documents
     """With every change that is to be proposed."""
 
@@ -45,7 +45,7 @@ class Consolidation(Record):
         """What was used for all of them."""
         return sum((change.spent for change in self.changes), Spent())
 
-    def change(self, place: Place) -> Change | None:
+    def change(self, place: Place) -> DocumentOutcome | None:
         """Of one document; None when it was not to be improved."""
         return next((change for change in self.changes if change.place == place), None)
 
@@ -81,7 +81,7 @@ async def aconsolidate(
     config = config if isinstance(config, SleepConfig) else make_sleep_config(config)
     if not tasks_on(tasks, "train"):
         raise DataError("there are no training tasks", hint="mine more sessions, or lower sleep.val_fraction")
-    changes: list[Change] = []
+    changes: list[DocumentOutcome] = []
     trials, held_out = trials_of(config, given), tasks_on(tasks, "val")
     for place in PLACES:
         document = documents.at(place)
@@ -101,11 +101,14 @@ consolidate = seen(aconsolidate)
 
 
 async def each_change(
-    result: Consolidation, runs: Path, name: str, work: Callable[[Change, Documents, Spent], Awaitable[Change]]
+    result: Consolidation,
+    runs: Path,
+    name: str,
+    work: Callable[[DocumentOutcome, Documents, Spent], Awaitable[DocumentOutcome]],
 ) -> Consolidation:
     """The changes after `work` on each of them, which is told what the others before it have used. Its run folder is
     `NAME-PLACE` in `runs`."""
-    documents, changes, used = result.documents, list[Change](), Spent()
+    documents, changes, used = result.documents, list[DocumentOutcome](), Spent()
     for change in result.changes:
         found, spent = await work(change, documents, used), spent_in(runs / f"{name}-{change.place}")
         if found.after != change.after:
@@ -168,7 +171,7 @@ def in_room(config: TrainConfig, document: Skill) -> TrainConfig:
 
 async def _improve(
     plain: TrainConfig, place: Place, past: Past, trials: int, held_out_tasks: int, parts: Given
-) -> Change:
+) -> DocumentOutcome:
     before = parts.get("skill")
     assert isinstance(before, Skill)
     if not held_out_tasks:  # nothing can be proposed: one rewrite shows what it would be
@@ -199,7 +202,7 @@ async def _improve(
             status, why, comparison, fresh = await confirmed(config, before, after, trials, parts)
             reason += why
             held_out = held_out.judged({"rejected": False, "inconclusive": None}.get(status, True))
-    return Change(
+    return DocumentOutcome(
         place=place,
         status=status,
         reason=reason,

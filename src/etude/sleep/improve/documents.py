@@ -8,19 +8,19 @@ from etude.measure.evaluate import aevaluate_skill
 from etude.records import Skill
 from etude.records.summary import Interval
 from etude.sleep.adoption.adopt import kept_rules, receipts
-from etude.sleep.adoption.proposal import Proposed, opened
+from etude.sleep.adoption.proposal import DocumentChange, opened
 from etude.sleep.adoption.rules import Rule, Rules
 from etude.sleep.adoption.structure import plain
 from etude.sleep.config import SleepConfig
 from etude.sleep.improve.alone import each_alone, new_rules
-from etude.sleep.improve.changes import PLACES, Change, Place
+from etude.sleep.improve.changes import PLACES, DocumentOutcome, Place
 from etude.sleep.improve.consolidate import aconsolidate, parts_of, tasks_on
 from etude.sleep.improve.context import Documents
-from etude.sleep.improve.groups import Group, check_tasks, groups_of
-from etude.sleep.improve.known import Memory, remember, remembered
+from etude.sleep.improve.groups import DocumentGroup, check_tasks, groups_of
+from etude.sleep.improve.known import NightMemory, remember, remembered
 from etude.sleep.improve.retire import Standing, pruned
 from etude.sleep.limits import Spent, spent_in, spent_so_far, within
-from etude.sleep.places import LiveDocument
+from etude.sleep.live_documents import LiveDocument
 from etude.sleep.report import Diagnosed, DocumentReport, diagnosed
 from etude.sleep.state import SleepState
 from etude.sleep.tasks.gather import archived
@@ -31,10 +31,10 @@ _LONGEST, _MOST_REJECTED = 300, 50
 """Characters of a rejected rule that the optimizer is told, and how many of them, the latest."""
 
 
-class Trained(NamedTuple):
+class TrainingOutcome(NamedTuple):
     """What training came to, before anything is proposed."""
 
-    changes: Sequence[tuple[Group, Change]] = ()
+    changes: Sequence[tuple[DocumentGroup, DocumentOutcome]] = ()
     idle: tuple[DocumentReport, ...] = ()
     """On documents whose tasks are all held out."""
     scores: Mapping[str, float] = {}
@@ -74,9 +74,9 @@ async def improve(
     tasks: Sequence[MinedTask],
     state: SleepState,
     number: int,
-    waiting: Mapping[str, Proposed],
+    waiting: Mapping[str, DocumentChange],
     given: Given,
-) -> Trained:
+) -> TrainingOutcome:
     """Improve every document that has tasks, from what it is with the rules that wait."""
     folder = state.night(number)
     spent = spent_so_far(folder / "runs" / "mine")
@@ -86,7 +86,7 @@ async def improve(
     held = _held_out(tasks, earlier)
     config = _with_rejected(config, kept_rules(state.folder))
     scores: dict[str, float] = {}
-    changes: list[tuple[Group, Change]] = []
+    changes: list[tuple[DocumentGroup, DocumentOutcome]] = []
     idle: list[DocumentReport] = []
     for group in groups:
         if not tasks_on(group.tasks, "train"):
@@ -114,10 +114,12 @@ async def improve(
             scores |= await _tested(within(config, spent), group, result.documents, given)
             spent += spent_in(group.run / "test")
     remember(state, memory, number, [(group.live(change.place).real, change) for group, change in changes])
-    return Trained(changes, tuple(idle), scores, spent, notes)
+    return TrainingOutcome(changes, tuple(idle), scores, spent, notes)
 
 
-async def _tested(config: SleepConfig, group: Group, documents: Documents, given: Given) -> Mapping[str, float]:
+async def _tested(
+    config: SleepConfig, group: DocumentGroup, documents: Documents, given: Given
+) -> Mapping[str, float]:
     """How the new documents do on each test task."""
     parts = parts_of(config, group.tasks, documents, "skill", given)
     return (await aevaluate_skill(config.for_run(group.run, "test"), "test", config.test.trials, **parts)).tasks
@@ -143,7 +145,7 @@ def _held_out(tasks: Sequence[MinedTask], earlier: Sequence[MinedTask]) -> froze
 
 
 def _past(
-    config: SleepConfig, state: SleepState, memory: Memory, held: Collection[str], live: LiveDocument, name: str
+    config: SleepConfig, state: SleepState, memory: NightMemory, held: Collection[str], live: LiveDocument, name: str
 ) -> Past:
     """What earlier nights know of a document, except what is learned from tasks that are held out (`held`); with the
     document before the last adoption that was not reverted, where the optimizer compares."""

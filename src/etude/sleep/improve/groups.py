@@ -6,15 +6,22 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from etude.envs.scorers.base import Judge
+from etude.envs.scorers.answer_scorer import Judge
 from etude.errors import SkillError
 from etude.records import Skill
 from etude.skill import token_count
-from etude.sleep.adoption.proposal import Proposed, opened
+from etude.sleep.adoption.proposal import DocumentChange, opened
 from etude.sleep.config import EACH, SleepConfig
 from etude.sleep.improve.changes import PLACES, Place
 from etude.sleep.improve.context import Documents
-from etude.sleep.places import LiveDocument, check_writable, documents_of, read_document, skill_paths, without_secrets
+from etude.sleep.live_documents import (
+    LiveDocument,
+    check_writable,
+    documents_of,
+    read_document,
+    skill_paths,
+    without_secrets,
+)
 from etude.sleep.tasks.environment import NightEnvironment
 from etude.sleep.tasks.mined import MinedTask
 
@@ -22,7 +29,7 @@ _A_RULE = 50
 """Tokens that a rule has at least, its block with it."""
 
 
-class Group(NamedTuple):
+class DocumentGroup(NamedTuple):
     """Documents that are improved together, on tasks of their own."""
 
     name: str
@@ -62,8 +69,8 @@ def groups_of(
     config: SleepConfig,
     tasks: Sequence[MinedTask],
     runs: Path = Path(),
-    waiting: Mapping[str, Proposed] = MappingProxyType({}),
-) -> tuple[tuple[Group, ...], tuple[str, ...]]:
+    waiting: Mapping[str, DocumentChange] = MappingProxyType({}),
+) -> tuple[tuple[DocumentGroup, ...], tuple[str, ...]]:
     """The groups that have tasks, with run folders below `runs`; and which skills with tasks of their own cannot be
     improved, and why. Their tasks go to the documents of all. Documents have the rules that wait for them (`waiting`,
     by real path) as if they were adopted."""
@@ -74,7 +81,7 @@ def groups_of(
         return live if offer is None else live.model_copy(update={"data": offer.text.encode()})
 
     learned, memory = map(drafted, documents_of(sleep))
-    found: list[Group] = []
+    found: list[DocumentGroup] = []
     notes = [
         f"{live.path} holds what looks like a secret ({count}): no model is sent it; take it out of the file"
         for live in (learned, memory)
@@ -90,12 +97,12 @@ def groups_of(
             except SkillError as error:  # one skill out of order stops no other
                 notes.append(f"the skill {name!r} is not improved: {error.message}")
                 continue
-            found.append(Group(name, live, memory, ("skill",), own, runs / name))
+            found.append(DocumentGroup(name, live, memory, ("skill",), own, runs / name))
             left = [task for task in left if task.skill != name]
     improves: tuple[Place, ...] = tuple(place for place in PLACES if getattr(sleep, place))
     if left:
         name = sleep.skill_name
-        found.append(Group(name, learned, memory, improves, tuple(left), runs / name))
+        found.append(DocumentGroup(name, learned, memory, improves, tuple(left), runs / name))
     return tuple(found), tuple(notes)
 
 

@@ -14,7 +14,7 @@ _REPLIES = 64
 """Most replies of the optimizer that are kept."""
 
 
-class Shown(Record):
+class HeldOutAttempt(Record):
     """An attempt at a held-out task, as a person wants to see it."""
 
     task: str
@@ -26,7 +26,7 @@ class Shown(Record):
     response: str
 
 
-_VOID = Shown(
+_VOID = HeldOutAttempt(
     task="", outcome="void", hard=None, soft=None, why="the attempt errored; events.jsonl says why", response=""
 )
 
@@ -34,8 +34,8 @@ _VOID = Shown(
 class HeldOut(Record):
     """What was seen on validation, and what the optimizer said."""
 
-    initial: tuple[Shown, ...]
-    candidate: tuple[Shown, ...]
+    initial: tuple[HeldOutAttempt, ...]
+    candidate: tuple[HeldOutAttempt, ...]
     """Under the candidate that the search ends with, else under the last one that was decided on; empty when there
     was none, or when it lost a race and was not seen in full."""
     accepted: bool | None
@@ -125,7 +125,7 @@ class HeldOutObserver(Observer):
         self._replies |= dict.fromkeys(sorted(self._heard))
         self._heard.clear()
 
-    async def _shown(self, bench: Workbench, skill: Skill, seen: Evaluation | None) -> tuple[Shown, ...]:
+    async def _shown(self, bench: Workbench, skill: Skill, seen: Evaluation | None) -> tuple[HeldOutAttempt, ...]:
         """The attempts behind an evaluation of validation. Those with a score are known; no other is made again."""
         if seen is None:
             return ()
@@ -138,9 +138,9 @@ class HeldOutObserver(Observer):
         return tuple(found.values())
 
 
-def _shown(attempt: Attempt) -> Shown:
+def _shown(attempt: Attempt) -> HeldOutAttempt:
     score = attempt.score
-    return Shown(
+    return HeldOutAttempt(
         task=attempt.task.id,
         outcome=attempt.outcome,
         hard=None if score is None else score.hard,

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from etude.records import LedgerEntry, Record
-from etude.sleep.improve.changes import Change
+from etude.sleep.improve.changes import DocumentOutcome
 from etude.sleep.state import SleepState, read_kept
 from etude.sleep.tasks.mined import original_id
 
@@ -18,7 +18,7 @@ _TRIALS = 500
 """Rules of a document whose last trials are kept, those that were tried last."""
 
 
-class Memory(Record):
+class NightMemory(Record):
     """By the real path of the document."""
 
     version: Literal[5] = 5
@@ -42,17 +42,17 @@ def tried_edits(edits: Iterable[LedgerEntry], cited: Mapping[str, str]) -> tuple
     return tuple(found)
 
 
-def remembered(state: SleepState, night: Path | None = None) -> Memory:
+def remembered(state: SleepState, night: Path | None = None) -> NightMemory:
     """What nights so far have left; for the folder of a night what was known when it began: it resumes with that."""
-    memory = None if night is None else read_kept(night / KNOWN, Memory)
+    memory = None if night is None else read_kept(night / KNOWN, NightMemory)
     if memory is None:
-        memory = read_kept(state.folder / KNOWN, Memory) or Memory()
+        memory = read_kept(state.folder / KNOWN, NightMemory) or NightMemory()
         if night is not None:
             state.keep(night / KNOWN, memory)
     return memory
 
 
-def remember(state: SleepState, memory: Memory, night: int, came: Iterable[tuple[str, Change]]) -> None:
+def remember(state: SleepState, memory: NightMemory, night: int, came: Iterable[tuple[str, DocumentOutcome]]) -> None:
     """Keep for the next nights what `came` of documents, by their real paths. A night run twice adds it once."""
     tried, trials = dict(memory.tried), dict(memory.trials)
     for real, change in came:
@@ -62,4 +62,4 @@ def remember(state: SleepState, memory: Memory, night: int, came: Iterable[tuple
         tonight = dict.fromkeys(change.left_out, night)
         before = [(rule, trial) for rule, trial in trials.get(real, {}).items() if rule not in tonight]
         trials[real] = dict([*before, *tonight.items()][-_TRIALS:])
-    state.keep(state.folder / KNOWN, Memory(tried=tried, trials=trials))
+    state.keep(state.folder / KNOWN, NightMemory(tried=tried, trials=trials))

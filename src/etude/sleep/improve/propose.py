@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from etude.sleep.adoption.adopt import kept_rules
-from etude.sleep.adoption.proposal import Proposal, Proposed, stage
+from etude.sleep.adoption.proposal import DocumentChange, Proposal, stage
 from etude.sleep.adoption.rules import (
     Answers,
     Evidence,
@@ -20,11 +20,11 @@ from etude.sleep.adoption.rules import (
 )
 from etude.sleep.adoption.splice import rules_now
 from etude.sleep.config import SleepConfig
-from etude.sleep.improve.changes import Change
-from etude.sleep.improve.documents import Trained
-from etude.sleep.improve.groups import Group
-from etude.sleep.improve.wishes import Asked, same
-from etude.sleep.places import LiveDocument, documents_of
+from etude.sleep.improve.changes import DocumentOutcome
+from etude.sleep.improve.documents import TrainingOutcome
+from etude.sleep.improve.groups import DocumentGroup
+from etude.sleep.improve.wishes import UserWishes, same
+from etude.sleep.live_documents import LiveDocument, documents_of
 from etude.sleep.state import SleepState
 from etude.sleep.tasks.mined import MinedTask, Quote
 from etude.sleep.tasks.overheard import says_the_same
@@ -34,9 +34,9 @@ def propose(
     config: SleepConfig,
     state: SleepState,
     number: int,
-    waiting: Mapping[str, Proposed],
-    trained: Trained,
-    wanted: Asked,
+    waiting: Mapping[str, DocumentChange],
+    trained: TrainingOutcome,
+    wanted: UserWishes,
 ) -> Proposal | None:
     """Stage what passes the gate, and the rules that users asked for besides, with what waits. What a person has
     rejected is left out. None where the night adds nothing to what waits."""
@@ -60,7 +60,7 @@ def propose(
     return found
 
 
-def _heard(offer: Proposed, wanted: Asked) -> Proposed:
+def _heard(offer: DocumentChange, wanted: UserWishes) -> DocumentChange:
     """The rules that wait, with what users said about them since."""
     mine = {rule.id for rule in offer.added}
 
@@ -72,7 +72,7 @@ def _heard(offer: Proposed, wanted: Asked) -> Proposed:
     return offer.model_copy(update={"rules": tuple(map(one, offer.rules))})
 
 
-def _marked(offer: Proposed, overheard: Sequence[Quote]) -> Proposed:
+def _marked(offer: DocumentChange, overheard: Sequence[Quote]) -> DocumentChange:
     """With a mark on each new rule that has words of what users did not say, whichever quotes are said to ask for
     it: a model that believes a page believes that, too."""
     mine = {rule.id for rule in offer.added}
@@ -89,7 +89,9 @@ def _marked(offer: Proposed, overheard: Sequence[Quote]) -> Proposed:
     return offer.model_copy(update={"rules": tuple(map(one, offer.rules))})
 
 
-def _changed(base: Proposed, group: Group, change: Change, wanted: Asked, night: str) -> Proposed:
+def _changed(
+    base: DocumentChange, group: DocumentGroup, change: DocumentOutcome, wanted: UserWishes, night: str
+) -> DocumentChange:
     """What waits, and on top of it what the night changed in the document."""
     block = group.as_in_file(change.place, block_of(change.after.text))
     known = {rule.id: rule for rule in base.rules}
@@ -113,7 +115,7 @@ def _changed(base: Proposed, group: Group, change: Change, wanted: Asked, night:
     return base.model_copy(update={"rules": tuple(rules)})
 
 
-def _wanted(offer: Proposed, base: Proposed, rejected: Sequence[Rule]) -> Proposed:
+def _wanted(offer: DocumentChange, base: DocumentChange, rejected: Sequence[Rule]) -> DocumentChange:
     """Without new rules that say what a person has rejected."""
     known = {rule.id for rule in base.rules}
     again = {
@@ -124,7 +126,7 @@ def _wanted(offer: Proposed, base: Proposed, rejected: Sequence[Rule]) -> Propos
     return offer.model_copy(update={"rules": forgotten(offer.rules, again)}) if again else offer
 
 
-def _measured(rule: Rule, tasks: Mapping[str, MinedTask], change: Change, quotes: tuple[Quote, ...]) -> Rule:
+def _measured(rule: Rule, tasks: Mapping[str, MinedTask], change: DocumentOutcome, quotes: tuple[Quote, ...]) -> Rule:
     """A new rule with what was measured of it on its own, and the words that ask for it."""
     behind, trial = rule.evidence, change.alone.get(said(rule.text))
     if trial is not None:
@@ -138,7 +140,7 @@ def _measured(rule: Rule, tasks: Mapping[str, MinedTask], change: Change, quotes
     return rule.model_copy(update={"evidence": behind.model_copy(update={"quotes": quotes})})
 
 
-def _example(trial: Trial, tasks: Mapping[str, MinedTask], change: Change) -> Answers | None:
+def _example(trial: Trial, tasks: Mapping[str, MinedTask], change: DocumentOutcome) -> Answers | None:
     """Answers to the first held-out task that does worse without a rule."""
     before, after = (
         {one.task: one.response for one in seen} for seen in (change.held_out.initial, change.held_out.candidate)
@@ -155,12 +157,12 @@ def _place_of_wishes(config: SleepConfig) -> LiveDocument:
     return memory if config.sleep.memory else skill
 
 
-def _unchanged(live: LiveDocument, known: Rules) -> Proposed:
+def _unchanged(live: LiveDocument, known: Rules) -> DocumentChange:
     rules = rules_now(known, live)
-    return Proposed(live=live, rules=rules, before=rules)
+    return DocumentChange(live=live, rules=rules, before=rules)
 
 
-def _with_wishes(proposed: Proposed, wishes: Mapping[str, tuple[Quote, ...]], night: str) -> Proposed:
+def _with_wishes(proposed: DocumentChange, wishes: Mapping[str, tuple[Quote, ...]], night: str) -> DocumentChange:
     """With a rule for each wish behind the others."""
     behind = {
         f"- {text}": Evidence(quotes=quotes, sessions=_sessions(quotes), note="asked for outright")
@@ -177,7 +179,7 @@ def _sessions(quotes: Sequence[Quote]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one.session.name for one in quotes))
 
 
-def _evidence(group: Group, change: Change) -> Mapping[str, Evidence]:
+def _evidence(group: DocumentGroup, change: DocumentOutcome) -> Mapping[str, Evidence]:
     """By the text of each accepted edit: the attempts behind it, their tasks, and the sessions of these."""
     by_id = {task.id: task for task in group.tasks}
     found: dict[str, Evidence] = {}

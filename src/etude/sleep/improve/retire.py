@@ -13,10 +13,10 @@ from etude.sleep.adoption.rules import BY_HAND, Rule, Trial, active, block_of, l
 from etude.sleep.adoption.structure import plain
 from etude.sleep.config import SleepConfig
 from etude.sleep.improve.alone import left_out, trial_of
-from etude.sleep.improve.changes import Change, Place
+from etude.sleep.improve.changes import DocumentOutcome, Place
 from etude.sleep.improve.consolidate import Consolidation, each_change, parts_of
 from etude.sleep.improve.context import Documents
-from etude.sleep.improve.groups import Group
+from etude.sleep.improve.groups import DocumentGroup
 from etude.sleep.limits import Spent, within
 from etude.sleep.tasks.mined import MinedTask, original_id
 from etude.workbench import Given
@@ -39,14 +39,14 @@ class Standing(NamedTuple):
 
 
 async def pruned(
-    config: SleepConfig, group: Group, result: Consolidation, known: Mapping[Place, Standing], given: Given
+    config: SleepConfig, group: DocumentGroup, result: Consolidation, known: Mapping[Place, Standing], given: Given
 ) -> Consolidation:
     """The documents without the rules that nothing misses: at most `sleep.retire` of each are left out, one after the
     other as they are due. The tasks that a rule rests on and all held-out ones are attempted again with and without
     it, `sleep.confirm_trials` times: it goes when each task has a score and none a lower one without it. A document
     with an untried or unsettled candidate is left as it is."""
 
-    async def work(change: Change, documents: Documents, used: Spent) -> Change:
+    async def work(change: DocumentOutcome, documents: Documents, used: Spent) -> DocumentOutcome:
         if change.status in ("unverified", "inconclusive"):
             return change
         there = known[change.place]
@@ -76,8 +76,13 @@ def due(known: Standing) -> tuple[Rule, ...]:
 
 
 async def _tried(
-    config: SleepConfig, group: Group, change: Change, documents: Documents, known: Standing, given: Given
-) -> Change:
+    config: SleepConfig,
+    group: DocumentGroup,
+    change: DocumentOutcome,
+    documents: Documents,
+    known: Standing,
+    given: Given,
+) -> DocumentOutcome:
     """The change with what the trials found; its comparison is one of the candidate only."""
     run, trials = config.for_run(group.run, f"retire-{change.place}"), config.sleep.confirm_trials
     document = change.after if change.proposed else change.before
@@ -115,7 +120,7 @@ def _stays(rule: Rule, tasks: int, trial: Trial) -> str:
     return f"left out on trial: {plain(rule.text, _QUOTED)!r}, {', '.join(filter(None, (why, void)))}: stays"
 
 
-def _tasks(rule: Rule, group: Group, known: Standing) -> tuple[MinedTask, ...]:
+def _tasks(rule: Rule, group: DocumentGroup, known: Standing) -> tuple[MinedTask, ...]:
     """What a rule is tried on, as held-out tasks; none where nothing that it rests on can be attempted any more."""
     real = {task.id: task for task in known.tasks if task.origin == "real" and not task.tools}
     real |= {task.id: task for task in group.tasks if task.origin == "real"}

@@ -34,7 +34,7 @@ class _Reply(ReplyForm):
     wishes: tuple[_AskedReply, ...]
 
 
-class Asked(NamedTuple):
+class UserWishes(NamedTuple):
     """Rules, and the words of users that ask for each."""
 
     by_rule: Mapping[str, tuple[Quote, ...]] = {}
@@ -52,7 +52,7 @@ async def asked(
     documents: Iterable[str],
     heard: Sequence[tuple[str, Quote]],
     rejected: Sequence[Rule] = (),
-) -> Asked:
+) -> UserWishes:
     """Ask the optimizer once which quotes ask for what. No call where nobody said anything.
 
     Args:
@@ -63,7 +63,7 @@ async def asked(
     """
     numbered = _numbered(heard)
     if not numbered:
-        return Asked()
+        return UserWishes()
     by_id = {f"r{at}": said(rule.text) for at, rule in enumerate(rules, 1)}
     turned_down = [said(rule.text) for rule in rejected]
     sections = [
@@ -75,7 +75,7 @@ async def asked(
     try:
         reply = await optimizer.ask("sleep_wishes", sections, _Reply)
     except UnusableReply as error:
-        return Asked(notes=(f"wishes of users were not looked at: {error.message}",))
+        return UserWishes(notes=(f"wishes of users were not looked at: {error.message}",))
 
     def quotes(names: Iterable[str]) -> tuple[Quote, ...]:
         found = (quote for name in names if name in numbered for quote in numbered[name][1])
@@ -93,7 +93,7 @@ async def asked(
             and not any(same(text, other) for other in (*by_id.values(), *wishes))
         ):
             wishes[text] = found
-    return Asked(by_rule, dict(list(wishes.items())[:MOST_WISHES]))
+    return UserWishes(by_rule, dict(list(wishes.items())[:MOST_WISHES]))
 
 
 def what_was_said(wishes: Sequence[Wish], tasks: Sequence[MinedTask]) -> list[tuple[str, Quote]]:

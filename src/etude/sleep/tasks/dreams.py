@@ -9,7 +9,7 @@ from etude.errors import UnusableReply
 from etude.records import digest
 from etude.sleep.tasks.clusters import NEAR, alike, likeness
 from etude.sleep.tasks.mined import LONGEST_INTENT, SHORTEST_INTENT, MinedTask
-from etude.sleep.tasks.mining import Mined, all_of
+from etude.sleep.tasks.mining import MiningResult, all_of
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from etude.stages.shared.render import fence
 
@@ -25,7 +25,7 @@ class _Rewordings(ReplyForm):
     rewordings: tuple[str, ...]
 
 
-async def dream(tasks: Sequence[MinedTask], n: int, optimizer: Optimizer) -> Mined:
+async def dream(tasks: Sequence[MinedTask], n: int, optimizer: Optimizer) -> MiningResult:
     """At most `n` rewordings of each real training task among `tasks`, with the same context and criteria, for
     training only; all tasks are asked about at the same time. A rewording is dropped when it loses a number or
     something in quotes, says what another one says, or comes near a held-out task.
@@ -34,7 +34,7 @@ async def dream(tasks: Sequence[MinedTask], n: int, optimizer: Optimizer) -> Min
         StopRun: a call failed. Answers are cached: the same call resumes.
     """
     if n < 1:
-        return Mined()
+        return MiningResult()
     real = sorted((task for task in tasks if task.origin == "real" and task.split == "train"), key=lambda t: t.id)
     held = [task for task in tasks if task.split != "train"]
     results = await together(_reword(task, n, held, optimizer) for task in real)
@@ -71,12 +71,12 @@ def kept_pieces(intent: str) -> frozenset[str]:
     return frozenset((*_QUOTED.findall(intent), *_NUMBER.findall(_QUOTED.sub(" ", intent))))
 
 
-async def _reword(task: MinedTask, n: int, held: Sequence[MinedTask], optimizer: Optimizer) -> Mined:
+async def _reword(task: MinedTask, n: int, held: Sequence[MinedTask], optimizer: Optimizer) -> MiningResult:
     asked = [f"# Rewordings wanted: {n}", fence("request", task.intent)]
     try:
         reply = await optimizer.ask("sleep_dream", asked, _Rewordings)
     except UnusableReply:
-        return Mined()
+        return MiningResult()
     dreamt: list[MinedTask] = []
     dropped: list[str] = []
     said = {fold(task.intent)}
@@ -89,7 +89,7 @@ async def _reword(task: MinedTask, n: int, held: Sequence[MinedTask], optimizer:
         name = f"{task.id}~{digest(text)[:6]}"
         change = {"id": name, "intent": text, "origin": "dream", "derived_from": task.id, "split": "train"}
         dreamt.append(task.model_copy(update=change))
-    return Mined(tasks=tuple(dreamt), dropped=tuple(dropped))
+    return MiningResult(tasks=tuple(dreamt), dropped=tuple(dropped))
 
 
 def _unlike(task: MinedTask, text: str, said: set[str], held: Sequence[MinedTask]) -> str:

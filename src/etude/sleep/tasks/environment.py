@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from etude.envs.grading import Command, CommandScorer
-from etude.envs.scorers.base import Judge
+from etude.envs.grading import CommandScorer, UserCommand
+from etude.envs.scorers.answer_scorer import Judge
 from etude.envs.scorers.checks import Checks, ChecksOptions, combined
 from etude.envs.scorers.text import Exact
 from etude.envs.splits import check_splits
@@ -130,6 +130,6 @@ def _commands(tasks: Sequence[MinedTask], *, unsafe: bool) -> dict[str, Scorer]:
     sandbox, found = find_sandbox(unsafe=unsafe), dict[str, Scorer]()
     for task in judged:
         folders = [Path(task.project)] if task.project else []
-        command = Command.parse(task.command, [*folders, Path()], f"task {task.id!r}: command")
+        command = UserCommand.parse(task.command, [*folders, Path()], f"task {task.id!r}: command")
         found[task.id] = CommandScorer("answer", command, _LIMITS, sandbox)
     return found

@@ -15,15 +15,15 @@ from etude.errors import ConfigError, DataError, EtudeError
 from etude.models.wrappers.structured import advice
 from etude.records import Split, canonical, digest
 from etude.sleep.config import SleepConfig
-from etude.sleep.report import Command, Read
+from etude.sleep.report import CommandLine, NightIntake
 from etude.sleep.state import SleepState, state_folder, why_unreadable
 from etude.sleep.tasks.clusters import alike, by_recurrence, divide, near
 from etude.sleep.tasks.dreams import dream, recall, recalled
 from etude.sleep.tasks.files import replay
 from etude.sleep.tasks.mined import MinedTask, Quote, SessionRef, Wish
 from etude.sleep.tasks.mining import mine
-from etude.sleep.tasks.probe import GAMEABLE, HOLLOW, Doubt, probe
-from etude.sleep.transcripts.harvest import Asked, Harvest, harvest
+from etude.sleep.tasks.probe import GAMEABLE, HOLLOW, WeakCriteria, probe
+from etude.sleep.transcripts.harvest import Harvest, SessionQuery, harvest
 from etude.sleep.transcripts.ledger import Entry, Ledger
 from etude.sleep.transcripts.sources import Source, sources_named
 from etude.workbench import Workbench
@@ -42,11 +42,11 @@ class Surroundings:
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     """The clock, in UTC."""
-    command: Command | None = None
+    command: CommandLine | None = None
     """With which the night is begun or continued: its report keeps it, and nothing depends on it."""
 
 
-class Gathered(Read):
+class GatheredTasks(NightIntake):
     """The tasks of a night and what was left out on the way to them."""
 
     tasks: tuple[MinedTask, ...] = ()
@@ -65,12 +65,12 @@ class Gathered(Read):
     entries: tuple[Entry, ...] = ()
     """What the ledger is to know when the night succeeds."""
 
-    def without(self, id: str, why: str) -> "Gathered":
+    def without(self, id: str, why: str) -> "GatheredTasks":
         """The same without a task, which is named among the doubts."""
         task = next(task for task in self.tasks if task.id == id)
         changes = {
             "tasks": tuple(each for each in self.tasks if each.id != id),
-            "doubts": (*self.doubts, Doubt(task=id, intent=task.intent, why=why)),
+            "doubts": (*self.doubts, WeakCriteria(task=id, intent=task.intent, why=why)),
             "dropped": {**self.dropped, why: self.dropped.get(why, 0) + 1},
         }
         return self.model_copy(update=changes)
@@ -127,17 +127,17 @@ def settings_of(config: SleepConfig) -> dict[str, str]:
 def gleaned(config: SleepConfig, around: Surroundings, ledger: Ledger, sources: Sequence[Source]) -> Harvest:
     """The harvest of the settings. Writes nothing."""
     sleep, scope = config.sleep, os.path.realpath(config.sleep.project)
-    asked = Asked(now=around.now(), scope=scope, hours=sleep.lookback_hours, limit=sleep.max_tasks)
+    asked = SessionQuery(now=around.now(), scope=scope, hours=sleep.lookback_hours, limit=sleep.max_tasks)
     return harvest(sources, ledger, asked, home=around.home, environ=around.environ)
 
 
-def from_file(config: SleepConfig, *, tools: bool = True) -> Gathered:
+def from_file(config: SleepConfig, *, tools: bool = True) -> GatheredTasks:
     """The tasks of the reviewed file that a target (with `tools` or without) can attempt; divided here when none of
     them says on which side it is. Raises DataError: the file cannot be used, or no person has reviewed it."""
     file = replay(Path(str(config.sleep.tasks)))
     tasks, dropped = _doable(file.tasks, tools=tools)
     if any(task.split != "train" for task in tasks):
-        return Gathered(tasks=tasks, dropped=dropped, redacted=file.redacted)
+        return GatheredTasks(tasks=tasks, dropped=dropped, redacted=file.redacted)
     gathered = divided(config, tasks, ())
     return gathered.model_copy(update={"dropped": {**gathered.dropped, **dropped}, "redacted": file.redacted})
 
@@ -156,7 +156,7 @@ async def from_transcripts(
     known: Sequence[MinedTask],
     tried: Collection[tuple[str, str]],
     night: int,
-) -> Gathered:
+) -> GatheredTasks:
     """Tasks mined from the sessions of a harvest, with their sides.
 
     Args:
@@ -225,7 +225,7 @@ def _marked(tasks: Sequence[MinedTask]) -> list[str]:
     return [f"{sum(held)} of {len(held)} held-out tasks are {GAMEABLE}"] if any(held) else []
 
 
-def divided(config: SleepConfig, tasks: Sequence[MinedTask], known: Sequence[MinedTask]) -> Gathered:
+def divided(config: SleepConfig, tasks: Sequence[MinedTask], known: Sequence[MinedTask]) -> GatheredTasks:
     """The tasks of a night on their sides, as many as it may have, and tasks of earlier nights (`known`, with their
     clusters and sides) for a side with none."""
     sleep = config.sleep
@@ -239,7 +239,7 @@ def divided(config: SleepConfig, tasks: Sequence[MinedTask], known: Sequence[Min
         found = _earlier(side, kept, known)
         kept += found
         notes.append(f"{len(found)} tasks of earlier nights stand in for {side!r}, which has none tonight")
-    return Gathered(
+    return GatheredTasks(
         tasks=kept,
         dropped={f"more than sleep.max_tasks = {sleep.max_tasks}": len(later)} if later else {},
         later=later,

@@ -132,7 +132,7 @@ class FailedSession(Record):
     reason: str
 
 
-class Mined(Record):
+class MiningResult(Record):
     """What came of reading sessions."""
 
     tasks: tuple[MinedTask, ...] = ()
@@ -153,7 +153,7 @@ async def mine(
     *,
     night: int | None = None,
     seen: Mapping[SessionRef, int] | None = None,
-) -> Mined:
+) -> MiningResult:
     """Ask the optimizer for the tasks of each session that has turns, all sessions at the same time.
 
     The result does not depend on the order of the sessions. Nothing is mined without a model.
@@ -171,9 +171,9 @@ async def mine(
     return mined.model_copy(update={"tasks": merged(mined.tasks)})
 
 
-def all_of(parts: Sequence[Mined]) -> Mined:
+def all_of(parts: Sequence[MiningResult]) -> MiningResult:
     """The parts as one."""
-    return Mined(
+    return MiningResult(
         tasks=tuple(task for part in parts for task in part.tasks),
         wishes=tuple(wish for part in parts for wish in part.wishes),
         dropped=tuple(reason for part in parts for reason in part.dropped),
@@ -182,13 +182,13 @@ def all_of(parts: Sequence[Mined]) -> Mined:
     )
 
 
-async def _read(session: Session, optimizer: Optimizer, night: int | None, seen: int) -> Mined:
+async def _read(session: Session, optimizer: Optimizer, night: int | None, seen: int) -> MiningResult:
     shown = session_text(session, seen=seen)
     transcript = fence("conversation", _without_tags(shown))
     try:
         reply = await optimizer.ask("sleep_mine", ["# Conversation", transcript], _MinedReply)
     except UnusableReply as error:
-        return Mined(failed=(FailedSession(session=_ref(session), reason=error.message),))
+        return MiningResult(failed=(FailedSession(session=_ref(session), reason=error.message),))
     tasks: list[MinedTask] = []
     dropped: list[str] = []
     for row in reply.tasks:
@@ -201,7 +201,7 @@ async def _read(session: Session, optimizer: Optimizer, night: int | None, seen:
     wishes = tuple(filter(None, (_wish(wish, session, seen) for wish in reply.wishes[:MOST_WISHES])))
     texts = [text for task in tasks for text in _texts(task)] + [wish.rule for wish in wishes]
     heard = await asyncio.to_thread(overheard, session, texts, shown, _TOOL_CHARS)
-    return Mined(tasks=tuple(tasks), wishes=wishes, dropped=tuple(dropped), overheard=heard)
+    return MiningResult(tasks=tuple(tasks), wishes=wishes, dropped=tuple(dropped), overheard=heard)
 
 
 def _texts(task: MinedTask) -> Iterator[str]:

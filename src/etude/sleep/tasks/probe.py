@@ -23,7 +23,7 @@ _WORDS = frozenset(
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 
 
-class Doubt(Record):
+class WeakCriteria(Record):
     """A task whose criteria decide little, or that was dropped for them."""
 
     task: str
@@ -31,16 +31,16 @@ class Doubt(Record):
     why: str
 
 
-class Probed(NamedTuple):
+class ProbeResult(NamedTuple):
     """Tasks with the criteria that count."""
 
     tasks: tuple[MinedTask, ...] = ()
     """Those that any are left of, `gameable` where these are plain words."""
-    doubts: tuple[Doubt, ...] = ()
+    doubts: tuple[WeakCriteria, ...] = ()
     """Tasks with `HOLLOW` were dropped."""
 
 
-async def probe(tasks: Sequence[MinedTask], env: Environment | None) -> Probed:
+async def probe(tasks: Sequence[MinedTask], env: Environment | None) -> ProbeResult:
     """Look at the criteria of tasks: the judge of the night (in `env`, a `NightEnvironment`) is asked one question
     about each rubric; None where it is a person. Raises StopRun: a call failed. Answers are cached: the same call
     resumes."""
@@ -48,15 +48,15 @@ async def probe(tasks: Sequence[MinedTask], env: Environment | None) -> Probed:
     passed = await together(_judge_passes(task, env) for task in judged if env is not None)
     fooled = {task.id for task, hollow in zip(judged, passed, strict=True) if hollow}
     kept: list[MinedTask] = []
-    doubts: list[Doubt] = []
+    doubts: list[WeakCriteria] = []
     for task in tasks:
         left = task.model_copy(update={"rubric": ""}) if task.id in fooled else task
         left = left.model_copy(update={"gameable": _says_words_only(left)})
         whys = [UNJUDGED if left.criteria else HOLLOW] if task.id in fooled else []
         whys += [GAMEABLE] if left.gameable else []
         kept += [left] if left.criteria else []
-        doubts += [Doubt(task=task.id, intent=task.intent, why=why) for why in whys]
-    return Probed(tuple(kept), tuple(doubts))
+        doubts += [WeakCriteria(task=task.id, intent=task.intent, why=why) for why in whys]
+    return ProbeResult(tuple(kept), tuple(doubts))
 
 
 def _says_words_only(task: MinedTask) -> bool:

@@ -37,7 +37,7 @@ _MOST_COMMAND_WORDS = 3
 _OWN_PROMPT = "own prompt"
 
 
-class Cleaned(Record):
+class CleaningResult(Record):
     """What is left of a session."""
 
     session: Session | None = None
@@ -53,7 +53,7 @@ class Cleaned(Record):
         return self.session is None and "own" in self.skipped
 
 
-def cleaned(session: Session, *, seen: int = 0) -> Cleaned:
+def cleaned(session: Session, *, seen: int = 0) -> CleaningResult:
     """Leave out what no user said: empty prompts, commands of a few words, pasted wrappers, blocks of tags, notices
     of the program, and whole sessions of etude's own or of observers. Earlier nights have used `seen` turns.
     """
@@ -61,10 +61,10 @@ def cleaned(session: Session, *, seen: int = 0) -> Cleaned:
     asked = (turn.prompt for turn, reason in zip(session.turns, reasons, strict=True) if reason in ("", _OWN_PROMPT))
     first = next(asked, "")
     if _is_own(first):
-        return Cleaned(skipped={"own": 1})
+        return CleaningResult(skipped={"own": 1})
     head = _folded(first[:_HEAD])
     if any(_folded(marker) in head for marker in OBSERVERS):
-        return Cleaned(skipped={"observer": 1})
+        return CleaningResult(skipped={"observer": 1})
     skipped: dict[str, int] = {}
     kept: list[Turn] = []
     new = 0
@@ -75,8 +75,8 @@ def cleaned(session: Session, *, seen: int = 0) -> Cleaned:
         elif index >= seen:
             skipped[reason] = skipped.get(reason, 0) + 1
     if new == len(kept):
-        return Cleaned(skipped=skipped)
-    return Cleaned(session=session.model_copy(update={"turns": tuple(kept)}), new=new, skipped=skipped)
+        return CleaningResult(skipped=skipped)
+    return CleaningResult(session=session.model_copy(update={"turns": tuple(kept)}), new=new, skipped=skipped)
 
 
 def left_out(turn: Turn) -> str:

@@ -15,13 +15,13 @@ from etude.sleep.transcripts.cleaning import cleaned
 from etude.sleep.transcripts.ledger import Entry, Ledger, Status, used_turns
 from etude.sleep.transcripts.redaction import redacted
 from etude.sleep.transcripts.sessions import Found, Session
-from etude.sleep.transcripts.sources.base import Source
+from etude.sleep.transcripts.sources.source import Source
 
 _LONGEST_PROBLEM = 300
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
-class Asked(Record):
+class SessionQuery(Record):
     """Which sessions a night is to work on."""
 
     now: AwareDatetime
@@ -108,7 +108,7 @@ def in_scope(project: str, scope: str | None) -> bool:
 def harvest(
     sources: Sequence[Source],
     ledger: Ledger | None,
-    asked: Asked,
+    asked: SessionQuery,
     *,
     home: Path,
     environ: Mapping[str, str],
@@ -165,7 +165,7 @@ def _problem(error: Exception) -> str:
 class _Work:
     """A harvest under way."""
 
-    def __init__(self, ledger: Ledger | None, asked: Asked, redactor: Redactor) -> None:
+    def __init__(self, ledger: Ledger | None, asked: SessionQuery, redactor: Redactor) -> None:
         self._ledger = ledger
         self._asked = asked
         self._redactor = redactor

@@ -24,7 +24,7 @@ _STEPS = 12
 _NOTHING = "(nothing)"
 
 
-class Answered(NamedTuple):
+class AnswerPair(NamedTuple):
     """What was right and what an attempt gave, each on one line. What is right is known where feedback told it, or
     the answer was right; else it is None."""
 
@@ -32,25 +32,25 @@ class Answered(NamedTuple):
     given: str
 
 
-def answered(attempt: Attempt) -> Answered:
+def answered(attempt: Attempt) -> AnswerPair:
     """What an attempt gave, as far as it is compared."""
     answer = " ".join(attempt.trajectory.answer.split()) or _NOTHING
     if attempt.solved:
         gold = attempt.task.gold
         golds = gold if isinstance(gold, list) else [gold]
-        return Answered(next((str(one) for one in golds if _folded(one) == _folded(answer)), None), answer)
+        return AnswerPair(next((str(one) for one in golds if _folded(one) == _folded(answer)), None), answer)
     told = attempt.score.feedback if attempt.score is not None else ""
     if (found := _FEEDBACK.search(told)) is not None:
         given = " ".join((found["given"] or "").split())
         short = answer if answer == _NOTHING or not given or given.startswith(answer) else given.partition("; ")[0]
-        return Answered(" ".join(found["expected"].split()), short)
-    return Answered(None, answer)
+        return AnswerPair(" ".join(found["expected"].split()), short)
+    return AnswerPair(None, answer)
 
 
 def spread(attempts: Sequence[Attempt]) -> list[Attempt]:
     """The attempts in another order: of each that gave the same where the same was expected first one, then the
     second one, and so on. So the first few differ as far as they can."""
-    seen: Counter[Answered] = Counter()
+    seen: Counter[AnswerPair] = Counter()
     turns: list[int] = []
     for attempt in attempts:
         pair = answered(attempt)

@@ -30,8 +30,8 @@ from typing import NamedTuple, TypeVar
 
 from etude.intervals import Arms, difference_interval, permutation
 from etude.records import Task
-from etude.records.summary import Interval, ShipVerdict, Tried
-from etude.stages.shared.noise import Noise, Outcomes
+from etude.records.summary import ComparedTask, Interval, ShipVerdict
+from etude.stages.shared.noise import Outcomes, PassSpread
 
 ERROR = 0.05
 """How often a verdict may say by chance that a skill is better, or that it is worse, over all targets together. A
@@ -83,14 +83,14 @@ _WAVE = 8
 _T = TypeVar("_T")
 
 
-class Seen(NamedTuple):
+class PairedOutcomes(NamedTuple):
     """What came of a task with a change, and without it."""
 
     with_it: Outcomes
     without: Outcomes
 
 
-def account(tasks: Iterable[Seen], noise: Noise) -> float:
+def account(tasks: Iterable[PairedOutcomes], noise: PassSpread) -> float:
     """Log likelihood ratio of tasks: with the change they do what a task does that passed once, against what the same
     task does without it. 0 where nothing was attempted."""
     return fsum(
@@ -137,7 +137,7 @@ def _first(capital: Sequence[float]) -> int:
     return next((number for number, each in enumerate(capital, 1) if each >= 1 / ERROR), 0)
 
 
-class Ended(NamedTuple):
+class RaceEnd(NamedTuple):
     """How a race ended."""
 
     verdict: ShipVerdict
@@ -151,7 +151,7 @@ async def race(
     order: Sequence[_T],
     attempt: Callable[[Sequence[_T]], Awaitable[Sequence[tuple[float, float] | None]]],
     margin: float = 0.0,
-) -> Ended:
+) -> RaceEnd:
     """Attempt what stands in a random order under both skills, a few at a time, until the gains decide.
 
     Args:
@@ -159,17 +159,17 @@ async def race(
         attempt: makes the attempts and gives what they score under both; None where one has no score.
     """
     made: list[tuple[float, float] | None] = []
-    ended = Ended("inconclusive", 0, ())
+    ended = RaceEnd("inconclusive", 0, ())
     while ended.verdict == "inconclusive" and len(made) < len(order):
         made += await attempt(order[len(made) : len(made) + _WAVE])
         scored = [(number, both) for number, both in enumerate(made, 1) if both is not None]
         verdict, end = raced([after - before for _, (before, after) in scored], margin)
         tried = len(made) if verdict == "inconclusive" else scored[end - 1][0]
-        ended = Ended(verdict, tried, [both for _, both in scored[:end]])
+        ended = RaceEnd(verdict, tried, [both for _, both in scored[:end]])
     return ended
 
 
-class Exchange(NamedTuple):
+class PermutationVerdict(NamedTuple):
     """What attempts say of these very tasks."""
 
     verdict: ShipVerdict
@@ -179,14 +179,14 @@ class Exchange(NamedTuple):
     """How often luck alone does as well: the exact p of `etude.intervals.permutation`."""
 
 
-def behind(tried: Sequence[Tried]) -> bool:
+def behind(tried: Sequence[ComparedTask]) -> bool:
     """Whether the second skill scores less. One that does in the first trial need not be attempted further: in
     simulated nights one of a hundred at most that would be shown to be better begins like that, and a quarter of the
     attempts at documents that change nothing are saved."""
     return _gain(tried) < 0
 
 
-def exchanged(tried: Sequence[Tried], *, strict: bool) -> Exchange:
+def exchanged(tried: Sequence[ComparedTask], *, strict: bool) -> PermutationVerdict:
     """Whether the second skill is better on these very tasks: whether their scores would hardly be as high if its
     attempts were exchanged with those of the first. It takes fewer attempts than bets: three tasks with three trials
     show in 74 of 100 cases that they are solved with probability .8 in place of .2, where bets do in 28.
@@ -198,19 +198,19 @@ def exchanged(tried: Sequence[Tried], *, strict: bool) -> Exchange:
     p = permutation([Arms(one.a, one.b) for one in tried])
     lost = [one.task for one in tried if max(one.b) < min(one.a)] if strict else []
     if _gain(tried) <= 0:
-        return Exchange("do not ship", "fresh attempts show no gain", p)
+        return PermutationVerdict("do not ship", "fresh attempts show no gain", p)
     if lost:
-        return Exchange("do not ship", f"{lost[0]!r} does worse in fresh attempts", p)
+        return PermutationVerdict("do not ship", f"{lost[0]!r} does worse in fresh attempts", p)
     if p > ERROR:
-        return Exchange("inconclusive", "the gain in fresh attempts may be luck", p)
-    return Exchange("ship", "", p)
+        return PermutationVerdict("inconclusive", "the gain in fresh attempts may be luck", p)
+    return PermutationVerdict("ship", "", p)
 
 
-def _gain(tried: Sequence[Tried]) -> float:
+def _gain(tried: Sequence[ComparedTask]) -> float:
     return fsum(fmean(one.b) - fmean(one.a) for one in tried)
 
 
-class Decision(NamedTuple):
+class PairedVerdict(NamedTuple):
     """What a paired difference comes to."""
 
     verdict: ShipVerdict
@@ -222,7 +222,9 @@ class Decision(NamedTuple):
     """The same from above."""
 
 
-def decide(before: Sequence[float], after: Sequence[float], margin: float = 0.0, error: float = ERROR) -> Decision:
+def decide(
+    before: Sequence[float], after: Sequence[float], margin: float = 0.0, error: float = ERROR
+) -> PairedVerdict:
     """Ship or not, from the values of the same tasks under both skills: `do not ship` when the difference is at most
     `margin`, `ship` when it is above 0, or above a `margin` that is a loss, each with 95% confidence (one-sided),
     or so that it is wrong with probability `error`.
@@ -231,7 +233,7 @@ def decide(before: Sequence[float], after: Sequence[float], margin: float = 0.0,
     verdict: ShipVerdict = (
         "do not ship" if ends.high <= margin else "ship" if ends.low > min(margin, 0) else "inconclusive"
     )
-    return Decision(verdict, difference_interval(before, after), ends.low, ends.high)
+    return PairedVerdict(verdict, difference_interval(before, after), ends.low, ends.high)
 
 
 class Loss(NamedTuple):

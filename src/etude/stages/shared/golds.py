@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from etude.records import Task
 from etude.records.tasks import once_each
 from etude.stages.shared.postings import Postings
-from etude.stages.shared.words import words_of
+from etude.stages.shared.word_list import words_of
 
 _RUN = 8
 """Words in a row of a longer answer that are taken for a copy."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from etude.config import GateSection
 from etude.records import Attempt, TaskHistory, TrainState
-from etude.stages.shared.noise import Noise, Outcomes
+from etude.stages.shared.noise import Outcomes, PassSpread
 
 _REMEMBERED = 1
 """Times a task is taken to have passed under earlier skills, at most: it shows that the task can pass without an
@@ -22,7 +22,7 @@ class Measure(NamedTuple):
     """How scores of this run are compared."""
 
     gate: GateSection
-    noise: Noise
+    noise: PassSpread
     spread: float
     """How far apart two attempts at a task are when nothing has changed: the root of the mean square."""
 
@@ -43,7 +43,7 @@ def measured(state: TrainState, gate: GateSection) -> Measure:
     gaps = [each.gap for each in known if each.gap is not None]
     spread = sqrt(fsum(gap * gap for gap in gaps) / len(gaps)) if gaps else 0.0
     outcomes = [Outcomes(each.passed, each.failed) for each in known]
-    return Measure(gate, Noise.measured([*outcomes, *(Outcomes(*each) for each in state.repeated)]), spread)
+    return Measure(gate, PassSpread.measured([*outcomes, *(Outcomes(*each) for each in state.repeated)]), spread)
 
 
 def without(known: TaskHistory) -> Outcomes:

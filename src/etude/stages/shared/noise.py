@@ -10,7 +10,7 @@ from functools import cached_property
 from math import fsum
 from typing import NamedTuple
 
-from etude.records.base import Record
+from etude.records.record import Record
 
 _CHANCES = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98)
 """Pass probabilities that a task may have: hopeless, sure, and five steps between. A finer grid changes no prediction
@@ -33,14 +33,14 @@ class Outcomes(NamedTuple):
         return Outcomes(self.passed + passed, self.failed + (not passed))
 
 
-class Noise(Record):
+class PassSpread(Record):
     """How pass probabilities are spread over the tasks of a run."""
 
     weights: tuple[float, ...] = tuple(weight / fsum(_PRIOR) for weight in _PRIOR)
     """Share of the tasks at each of the pass probabilities; in all 1."""
 
     @classmethod
-    def measured(cls, tasks: Iterable[Outcomes]) -> "Noise":
+    def measured(cls, tasks: Iterable[Outcomes]) -> "PassSpread":
         """From the outcomes of each task.
 
         The weights are those of highest likelihood, with the prior (empirical Bayes: Laird 1978, Journal of the

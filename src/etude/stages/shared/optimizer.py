@@ -14,7 +14,7 @@ from etude.models.wrappers.fitting import fitted
 from etude.models.wrappers.schema import Schema, strict_schema
 from etude.prompts import Prompts
 from etude.records import Message, TextPart, system
-from etude.records.base import Lenient
+from etude.records.record import Lenient
 from etude.stages.shared.render import Shared, fence
 from etude.store.journal import facts_noted
 

@@ -6,7 +6,7 @@ from itertools import islice
 from etude.records import Task
 from etude.records.tasks import once_each
 from etude.stages.shared.postings import Postings
-from etude.stages.shared.words import words_of
+from etude.stages.shared.word_list import words_of
 
 _RUN = 8
 """Words in a row that are taken for a copy: long enough not to be shared by chance."""

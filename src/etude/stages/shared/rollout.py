@@ -13,7 +13,7 @@ from etude.concurrency import Threads
 from etude.config import LimitsSection
 from etude.errors import BoundaryError, EtudeError, LostWorker, StopRun, VoidStop
 from etude.events import AttemptFinished, Event
-from etude.protocols import Agent, Environment, Executor, Here, Journal, Place
+from etude.protocols import Agent, Environment, Executor, Here, Journal, Workplace
 from etude.records import Attempt, Score, Skill, Split, Task, Trajectory, Usage, digest
 from etude.sandbox.process import seconds_in_boxes
 from etude.store.journal import facts_noted
@@ -51,7 +51,7 @@ class Rollout:
     price is unknown."""
     judge_simulated: Callable[[], bool] = lambda: False
     """Whether the judge answered from the simulated world."""
-    place: Place | None = None
+    place: Workplace | None = None
     """Where attempts are made; in this process when not given."""
 
     async def stream(
@@ -236,7 +236,7 @@ class Rollout:
         )
 
     @cached_property
-    def _place(self) -> Place:
+    def _place(self) -> Workplace:
         return self.place or Here(self.agent, self.env, Threads(16))
 
     @property

@@ -11,7 +11,7 @@ from pydantic_core import from_json
 from etude.errors import DataError
 from etude.records import Attempt, Message, Record, Split, Usage
 from etude.store.database import FACT, Database, intact
-from etude.store.projections.log import Log, Seen
+from etude.store.projections.log import Log, LoggedAttempt
 from etude.store.projections.skills import skill_names
 from etude.store.views import JOURNAL
 
@@ -111,7 +111,7 @@ def attempt_page(log: Log, name: str) -> AttemptPage:
 def attempt_pages(log: Log, names: Sequence[str]) -> Iterator[AttemptPage]:
     """Many of them, in this order as far as they are there; each file is read once for attempts that follow each
     other. Raises as `attempt_page`."""
-    tasks: dict[str, list[Seen]] = {}
+    tasks: dict[str, list[LoggedAttempt]] = {}
     for each in log.known.values():
         tasks.setdefault(each.task, []).append(each)
     steps: dict[str, Path] = {}
@@ -147,7 +147,7 @@ class _Maker:
         self._skills = skill_names(log.path)
         self._database = database
 
-    def page(self, seen: Seen, attempt: Attempt | None, same: Iterable[Seen]) -> AttemptPage:
+    def page(self, seen: LoggedAttempt, attempt: Attempt | None, same: Iterable[LoggedAttempt]) -> AttemptPage:
         """That of an attempt; `same` are those at its task."""
         return AttemptPage(
             name=seen.attempt,
@@ -168,11 +168,11 @@ class _Maker:
             ),
         )
 
-    def _skill(self, seen: Seen) -> str:
+    def _skill(self, seen: LoggedAttempt) -> str:
         return self._skills.get(seen.skill, f"tried only, {seen.skill}")
 
 
-def _facts(database: Database, seen: Seen) -> tuple[FactRow, ...]:
+def _facts(database: Database, seen: LoggedAttempt) -> tuple[FactRow, ...]:
     found: list[FactRow] = []
     for name in seen.facts:
         kind, _, start = name.partition(" ")

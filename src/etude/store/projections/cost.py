@@ -6,7 +6,7 @@ from pathlib import Path
 from etude.config import LimitsSection
 from etude.records import Record, Role, Usage
 from etude.store.journal import SqliteJournal
-from etude.store.projections.log import OUTSIDE, Log, Sum
+from etude.store.projections.log import OUTSIDE, Log, RoleUse
 from etude.store.spend import SpendTotals, SqliteSpend
 from etude.store.views import JOURNAL, holds_work, lost_journal
 
@@ -96,7 +96,7 @@ def _cost(log: Log, totals: SpendTotals) -> RunCost:
     for role, calls in totals.calls.items():
         missing = calls - log.calls.get(role, 0)
         if missing > 0:
-            sums[role, OUTSIDE] = Sum(missing, usd=None)
+            sums[role, OUTSIDE] = RoleUse(missing, usd=None)
     stages = tuple(
         StageCost(role=role, stage=stage, calls=each.calls, failed=each.failed, usage=each.usage, usd=each.usd)
         for (role, stage), each in sums.items()

@@ -4,7 +4,7 @@ from etude.records import Record
 from etude.store.projections.log import Log, Mark
 
 
-class Point(Record):
+class DecisionPoint(Record):
     """A decision, where it was taken."""
 
     calls: int
@@ -27,7 +27,7 @@ class Point(Record):
 class Curve(Record):
     """A run over the calls of its target."""
 
-    points: tuple[Point, ...]
+    points: tuple[DecisionPoint, ...]
 
 
 def curve(log: Log) -> Curve:
@@ -36,7 +36,7 @@ def curve(log: Log) -> Curve:
     for mark in log.marks:
         first.setdefault((mark.step, mark.origin), mark)
     points = tuple(
-        Point(
+        DecisionPoint(
             calls=mark.target_calls,
             step=mark.step,
             origin=mark.origin,

@@ -23,7 +23,7 @@ _ATTEMPT, _CALL = b'"kind": "attempt_finished"', b'"kind": "call_finished"'
 """As the log has them. No text in it can: its quotes are escaped."""
 
 
-class Seen(NamedTuple):
+class LoggedAttempt(NamedTuple):
     """An attempt that came back, from the agent or from the journal."""
 
     attempt: str
@@ -61,7 +61,7 @@ class Mark(NamedTuple):
 
 
 @dataclass
-class Sum:
+class RoleUse:
     """What a role used in a stage."""
 
     calls: int = 0
@@ -88,13 +88,13 @@ class Log:
     def __init__(self, path: Path | str, *, many: bool = True) -> None:
         self.path = Path(path)
         self._many = many
-        self.attempts: list[Seen] = []
-        self.known: dict[str, Seen] = {}
+        self.attempts: list[LoggedAttempt] = []
+        self.known: dict[str, LoggedAttempt] = {}
         """The same by id: as each came back last."""
-        self.batches: dict[int, tuple[Seen, ...]] = {}
+        self.batches: dict[int, tuple[LoggedAttempt, ...]] = {}
         """What the rollout of each step came to, also what was known from an earlier step."""
         self.marks: list[Mark] = []
-        self.costs: dict[tuple[Role, str], Sum] = {}
+        self.costs: dict[tuple[Role, str], RoleUse] = {}
         self.warnings: dict[str, str] = {}
         """What the run warned of, each with what to do about it."""
         self.rates: dict[int, list[int]] = {}
@@ -180,7 +180,7 @@ class Log:
             raise ValueError("no attempt is told of so")
         keep = self._names.setdefault
         task, skill, type = str(event["task"]), str(event.get("skill", "")), str(event.get("type", ""))
-        seen = Seen(
+        seen = LoggedAttempt(
             attempt=str(event["attempt"]),
             task=keep(task, task),
             split=event["split"],
@@ -203,7 +203,7 @@ class Log:
         key = role, self._stage_of(role)
         used = self.costs.get(key)
         if used is None:
-            used = self.costs[key] = Sum()
+            used = self.costs[key] = RoleUse()
         error = str(event.get("error", ""))
         used.calls += 1
         used.failed += bool(error)

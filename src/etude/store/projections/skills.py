@@ -4,7 +4,7 @@ from pathlib import Path
 
 from etude.errors import DataError
 from etude.records import Record, Skill, Standing
-from etude.records.provenance import Line, Provenance, ProvenEdit
+from etude.records.provenance import Provenance, ProvenEdit, ProvenLine
 from etude.skill.diff import unified_diff
 from etude.skill.folder import PROVENANCE
 from etude.store.provenance import read_provenance
@@ -13,7 +13,7 @@ from etude.store.views import RunView
 _LEAST: tuple[Standing, ...] = ("proved", "trusted", "not tested")
 
 
-class Evidence(Record):
+class LineEvidence(Record):
     """What a line rests on: numbers of its edits taken together."""
 
     cites: int
@@ -32,12 +32,12 @@ class BlamedLine(Record):
     """A line of the skill and where it comes from."""
 
     number: int
-    line: Line
+    line: ProvenLine
     source: str
     """As in `initial`, `step 3` or `tidy, step 19`."""
     place: str
     """The folder of the step, as in `steps/0003`; empty for a line of no step."""
-    evidence: Evidence | None
+    evidence: LineEvidence | None
     """None for lines that no edit put there."""
 
 
@@ -102,7 +102,7 @@ def skill_names(path: Path) -> dict[str, str]:
     return found
 
 
-def edits_of(provenance: Provenance, line: Line) -> tuple[ProvenEdit, ...]:
+def edits_of(provenance: Provenance, line: ProvenLine) -> tuple[ProvenEdit, ...]:
     """The edits that a line comes from."""
     return () if line.change is None else tuple(provenance.changes[line.change].edits[n] for n in line.edits)
 
@@ -113,7 +113,7 @@ def blamed(provenance: Provenance, number: int) -> BlamedLine:
     edits = edits_of(provenance, line)
     evidence = None
     if edits:
-        evidence = Evidence(
+        evidence = LineEvidence(
             cites=len({name for edit in edits for name in edit.failures}),
             solved=len({name for edit in edits for name in edit.solved}),
             needed=len({name for edit in edits for name in edit.needed}),
@@ -124,7 +124,7 @@ def blamed(provenance: Provenance, number: int) -> BlamedLine:
     return BlamedLine(number=number, line=line, source=_source(line, place), place=place, evidence=evidence)
 
 
-def _source(line: Line, place: str) -> str:
+def _source(line: ProvenLine, place: str) -> str:
     if line.change is None:
         return line.origin
     folder, _, number = place.partition("/")

@@ -7,7 +7,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from etude.errors import DataError
 from etude.records import Edit, Patch, Proof, Record, Tested
-from etude.records.base import Lenient
+from etude.records.record import Lenient
 from etude.store.projections.attempts import read_attempts
 from etude.store.projections.runs import decisions
 from etude.store.views import GateView, RunView, SelectedView, StepView, UntestedView, UpdateView
@@ -15,7 +15,7 @@ from etude.store.views import GateView, RunView, SelectedView, StepView, Unteste
 T = TypeVar("T")
 
 
-class Reading(Lenient):
+class OptimizerReading(Lenient):
     """What one optimizer call that read attempts came to: an entry of `patches.json`."""
 
     source: str = ""
@@ -25,7 +25,7 @@ class Reading(Lenient):
     unusable: str = ""
 
 
-class Tried(Record):
+class BatchAttempt(Record):
     """An attempt at a training task in the batch of a step."""
 
     attempt: str
@@ -55,8 +55,8 @@ class StepPage(Record):
     last: int
     """The number of the last step of the run so far."""
     view: StepView
-    attempts: tuple[Tried, ...]
-    readings: tuple[Reading, ...]
+    attempts: tuple[BatchAttempt, ...]
+    readings: tuple[OptimizerReading, ...]
     edits: tuple[EditRow, ...]
     left_out: tuple[UntestedView, ...]
     """Edits that were not tried, each with why."""
@@ -91,7 +91,7 @@ def step_page(run: RunView, place: str) -> StepPage:
         last=run.steps[-1].number if run.steps else 0,
         view=decision.view,
         attempts=tuple(
-            Tried(
+            BatchAttempt(
                 attempt=attempt.id,
                 task=attempt.task.id,
                 hard=None if attempt.score is None else attempt.score.hard,
@@ -100,7 +100,7 @@ def step_page(run: RunView, place: str) -> StepPage:
             )
             for attempt in attempts
         ),
-        readings=_read_as(folder / "patches.json", TypeAdapter(tuple[Reading, ...])) or (),
+        readings=_read_as(folder / "patches.json", TypeAdapter(tuple[OptimizerReading, ...])) or (),
         edits=tuple(rows),
         left_out=() if selected is None else selected.left_out,
         tasks=() if gate is None or gate.verdict is None else gate.verdict.tasks,

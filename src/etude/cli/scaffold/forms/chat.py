@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pydantic import JsonValue
 
 from etude.cli.scaffold.answers import guess_scorer
-from etude.cli.scaffold.forms.made import Made, task
+from etude.cli.scaffold.forms.built_tasks import BuiltTasks, task
 from etude.cli.scaffold.forms.table import Table, listed
 from etude.envs.files import Row
 from etude.errors import DataError
@@ -14,7 +14,7 @@ from etude.records import Metric, canonical
 _ROLES = {"human": "user", "gpt": "assistant", "bot": "assistant", "model": "assistant", "chatbot": "assistant"}
 
 
-def conversations(table: Table) -> Made | None:
+def conversations(table: Table) -> BuiltTasks | None:
     """`messages` with role and content, or `conversations` with from and value."""
     column = table.find("messages", "conversations", "conversation", "dialog", "chat")
     if column is None or turns(table.value(table.rows[0], column)) is None or table.wished_input:
@@ -46,7 +46,7 @@ def conversations(table: Table) -> Made | None:
     return _compared(what, rows, golds)
 
 
-def instructions(table: Table) -> Made | None:
+def instructions(table: Table) -> BuiltTasks | None:
     """Instruction, a further input that may be empty, and an output."""
     asked, more, gold = table.find("instruction"), table.find("input", "context"), table.gold("output", "response")
     if asked is None or more is None or gold is None or table.wished_input:
@@ -89,26 +89,26 @@ def transcript(said: Sequence[tuple[str, str]]) -> str:
     return "\n\n".join(text if role == "system" else f"{role.capitalize()}: {text}" for role, text in said)
 
 
-def _compared(what: str, rows: Sequence[Row], golds: Sequence[JsonValue]) -> Made:
+def _compared(what: str, rows: Sequence[Row], golds: Sequence[JsonValue]) -> BuiltTasks:
     scorer, why = guess_scorer(golds)
     metric: Metric = "soft" if scorer == "f1" else "hard"
     notes: list[str] = []
     if scorer == "f1":
         words = "long replies are compared by the words they share, which says little about how good they are"
         notes = [f"{words}: --rubric TEXT has a model judge them"]
-    return Made(what, rows, scorer, why, metric=metric, notes=notes)
+    return BuiltTasks(what, rows, scorer, why, metric=metric, notes=notes)
 
 
-def _graded(what: str, rows: Sequence[Row], table: Table) -> Made:
+def _graded(what: str, rows: Sequence[Row], table: Table) -> BuiltTasks:
     named = table.wishes.rubric
     column = named if named in table.names else None
     if column is None:
-        return Made(what, rows, "rubric", "a model judges", options={"rubric": named}, metric="soft")
+        return BuiltTasks(what, rows, "rubric", "a model judges", options={"rubric": named}, metric="soft")
     added = [
         Row(built.place, {**built.columns, "rubric": _text(table.value(row, column))})
         for built, row in zip(rows, table.rows, strict=True)
     ]
-    return Made(what, added, "rubric", "a model judges", options={"column": "rubric"}, metric="soft")
+    return BuiltTasks(what, added, "rubric", "a model judges", options={"column": "rubric"}, metric="soft")
 
 
 def _text(value: JsonValue) -> str:

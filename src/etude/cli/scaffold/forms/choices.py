@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
 
-from etude.cli.scaffold.forms.made import Made, task
+from etude.cli.scaffold.forms.built_tasks import BuiltTasks, task
 from etude.cli.scaffold.forms.table import GOLD, Table, Unclear, fold_name, listed, mapped
 from etude.envs.files import Row
 from etude.envs.splits import fold
@@ -49,7 +49,7 @@ class _Found:
     """The right one is always in the same place."""
 
 
-def multiple_choice(table: Table) -> Made | None:
+def multiple_choice(table: Table) -> BuiltTasks | None:
     """Question and lettered options; the gold is a letter."""
     found = _targets(table) or _apart(table) or _in_list(table) or _in_columns(table)
     if found is None:
@@ -74,7 +74,7 @@ def multiple_choice(table: Table) -> Made | None:
             "which stays the same for each task"
         )
     made = [_task(table, row, options, shuffle) for row, options in rows]
-    return Made(what, made, "choice", "the answer is a letter", notes=notes)
+    return BuiltTasks(what, made, "choice", "the answer is a letter", notes=notes)
 
 
 def _task(table: Table, row: Row, options: Options, shuffle: bool) -> Row:

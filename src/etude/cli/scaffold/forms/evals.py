@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from etude.cli.scaffold.forms.made import Made, task
+from etude.cli.scaffold.forms.built_tasks import BuiltTasks, task
 from etude.cli.scaffold.forms.table import Table
 from etude.envs.files import Row
 from etude.errors import DataError
@@ -14,7 +14,7 @@ FEW = 20
 """With fewer tasks, only a large difference shows."""
 
 
-def skill_evals(table: Table) -> Made | None:
+def skill_evals(table: Table) -> BuiltTasks | None:
     """Rows with a prompt and expectations, or those of a file called evals.json."""
     prompt, expectations = table.find("prompt"), table.find("expectations", "assertions")
     named = all("evals.json" in row.place for row in table.rows)
@@ -32,7 +32,7 @@ def skill_evals(table: Table) -> Made | None:
             more["files"] = _places(found, row)
         rows.append(task(table, row, text, gold, **more))
     few = f"{len(rows)} tasks show only a large difference, and say nothing about rare cases: `etude plan` says more"
-    return Made(
+    return BuiltTasks(
         "prompts, judged by their expectations",
         rows,
         "rubric",

@@ -6,8 +6,8 @@ from typing import Any, cast
 
 from pydantic import JsonValue
 
+from etude.cli.scaffold.forms.built_tasks import BuiltTasks, task
 from etude.cli.scaffold.forms.chat import transcript, turns
-from etude.cli.scaffold.forms.made import Made, task
 from etude.cli.scaffold.forms.table import GOLD, Table, Unclear, listed
 from etude.envs.files import Row
 from etude.errors import DataError
@@ -17,7 +17,7 @@ RUBRIC = ("rubric", "rubrics", "criteria", "criterion", "expectations", "grading
 _REFERENCE = ("reference", "reference_answer", "expected_output", "gold", "answer", "output", "ideal")
 
 
-def graded_by_rubric(table: Table) -> Made | None:
+def graded_by_rubric(table: Table) -> BuiltTasks | None:
     """A column that says what makes an answer good, or one rubric for all tasks."""
     named = table.wishes.rubric
     column = table.find(named) or (named if named in table.names else None) if named else table.find(*RUBRIC)
@@ -40,7 +40,7 @@ def graded_by_rubric(table: Table) -> Made | None:
     what = f"{' and '.join(table.question)}, judged by {column if column is not None else 'the rubric given'}"
     why = "no comparison decides it: a model judges"
     options: Mapping[str, JsonValue] = {"column": "rubric"} if column is not None else {"rubric": named}
-    return Made(what, rows, "rubric", why, options, "soft")
+    return BuiltTasks(what, rows, "rubric", why, options, "soft")
 
 
 def _asked(table: Table, row: Row) -> str:
@@ -65,7 +65,7 @@ def rubric_text(value: JsonValue) -> str:
     return "\n".join(lines)
 
 
-def assertions(table: Table) -> Made | None:
+def assertions(table: Table) -> BuiltTasks | None:
     """Tests of promptfoo: variables of a prompt, and assertions about the answer."""
     asserted, variables = table.find("assert"), table.find("vars")
     if asserted is None or not isinstance(table.value(table.rows[0], asserted), list):
@@ -75,7 +75,7 @@ def assertions(table: Table) -> Made | None:
         values = table.value(row, variables) if variables else {}
         text = _filled(row.columns.get("prompt"), values if isinstance(values, dict) else {}, row)
         rows.append(task(table, row, text, _criteria(table.value(row, asserted), row)))
-    return Made("prompts with assertions", rows, "checks", "assertions are checks of the answer", metric="soft")
+    return BuiltTasks("prompts with assertions", rows, "checks", "assertions are checks of the answer", metric="soft")
 
 
 def _filled(prompt: JsonValue, values: Mapping[str, JsonValue], row: Row) -> str:

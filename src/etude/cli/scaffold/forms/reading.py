@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from etude.cli.scaffold.forms.made import Made, task
+from etude.cli.scaffold.forms.built_tasks import BuiltTasks, task
 from etude.cli.scaffold.forms.table import GOLD, Table, Unclear, listed, mapped
 from etude.envs.files import Row
 from etude.errors import DataError
@@ -15,7 +15,7 @@ _SHORT_WORDS = 6
 _EVERY_FIFTH = 5
 
 
-def several_answers(table: Table) -> Made | None:
+def several_answers(table: Table) -> BuiltTasks | None:
     """Answers as SQuAD, TriviaQA and DROP nest them, lists written as text, and pages written as objects."""
     column = table.gold("answers_spans", "answers", "answer", *GOLD)
     if column is None or not table.question:
@@ -41,11 +41,11 @@ def several_answers(table: Table) -> Made | None:
     notes = [f"{none} of {len(rows)} questions have no answer: {UNANSWERABLE!r} is right there"] if none else []
     what = f"{' and '.join(table.question)}; any of the answers in {column} is right"
     if table.find("image", "image_path", "docid", "questionid") and as_text:
-        return Made(what, rows, "anls", "answers read from a page: slips of reading lose little", notes=notes)
-    return Made(what, rows, "f1", "short answers in words: exact match after SQuAD normalisation", notes=notes)
+        return BuiltTasks(what, rows, "anls", "answers read from a page: slips of reading lose little", notes=notes)
+    return BuiltTasks(what, rows, "f1", "short answers in words: exact match after SQuAD normalisation", notes=notes)
 
 
-def yes_or_no(table: Table) -> Made | None:
+def yes_or_no(table: Table) -> BuiltTasks | None:
     """True and false as the answer to a question: yes and no."""
     column = table.gold(*GOLD)
     if column is None or not table.question:
@@ -59,10 +59,10 @@ def yes_or_no(table: Table) -> Made | None:
         for row, gold in zip(table.rows, golds, strict=True)
     ]
     what = f"{' and '.join(table.question)}; {column}: {' or '.join(words)}"
-    return Made(what, rows, "exact", f"the answer is {' or '.join(words)}")
+    return BuiltTasks(what, rows, "exact", f"the answer is {' or '.join(words)}")
 
 
-def split_cells(table: Table) -> Made | None:
+def split_cells(table: Table) -> BuiltTasks | None:
     """Several right answers in one text cell, where the user says so. Raises Unclear: it looks like it, and the user
     has said nothing."""
     column = table.gold(*GOLD)
@@ -80,7 +80,7 @@ def split_cells(table: Table) -> Made | None:
         parts = [part.strip() for part in str(cell).split(table.how) if part.strip()]
         rows.append(task(table, row, table.asked(row), list[JsonValue](parts)))
     what = f"{' and '.join(table.question)}; answers in {column}, separated by {table.how!r}, any is right"
-    return Made(what, rows, "exact", "gold answers are short texts")
+    return BuiltTasks(what, rows, "exact", "gold answers are short texts")
 
 
 def _ask_if_split(column: str, golds: Sequence[str], sign: str) -> None:

@@ -68,7 +68,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Recipe:
+class ImageRecipe:
     """What a Dockerfile makes."""
 
     program: str
@@ -83,7 +83,9 @@ def needs_more(command: str, *, network: bool) -> bool:
     return _INSTALLS.search(command) is not None or (not network and _DOWNLOADS.search(command) is not None)
 
 
-def read_recipe(text: str, context: Mapping[str, File], where: str, workdir: str = "", *, network: bool) -> Recipe:
+def read_recipe(
+    text: str, context: Mapping[str, File], where: str, workdir: str = "", *, network: bool
+) -> ImageRecipe:
     """Read the text of a Dockerfile. `context` is what lies beside it; `workdir` replaces its last WORKDIR.
 
     Raises NeedsImage: a line asks for what a sandbox lacks; names `where` and quotes the line."""
@@ -113,7 +115,7 @@ def read_recipe(text: str, context: Mapping[str, File], where: str, workdir: str
             steps.append(Run(_argv(line), folder, line.where))
         elif line.word not in _WITHOUT_EFFECT:
             raise line.unfit("a sandbox cannot do this")
-    return Recipe(_program(images[0]), final, env, tuple(steps))
+    return ImageRecipe(_program(images[0]), final, env, tuple(steps))
 
 
 @dataclass(frozen=True)

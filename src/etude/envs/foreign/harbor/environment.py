@@ -13,7 +13,7 @@ from etude.envs.foreign.harbor.dockerfile import NeedsImage, Unfit
 from etude.envs.foreign.harbor.image import prepared
 from etude.envs.foreign.harbor.task_folder import TOML, TaskFolder, find_folders, read_folder, without_toml
 from etude.envs.foreign.harbor.verifier import HarborScorer, Machine, place_of, start_files
-from etude.envs.scorers.base import Judge, ScoredEnvironment
+from etude.envs.scorers.answer_scorer import Judge, ScoredEnvironment
 from etude.envs.sources import Sources
 from etude.envs.splits import check_splits
 from etude.errors import ConfigError, DataError

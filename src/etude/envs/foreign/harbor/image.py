@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from etude.concurrency import run_to_end
-from etude.envs.foreign.harbor.dockerfile import OURS, Recipe, Unfit, has_room
+from etude.envs.foreign.harbor.dockerfile import OURS, ImageRecipe, Unfit, has_room
 from etude.envs.foreign.harbor.task_folder import TaskFolder
 from etude.envs.grading import tail
 from etude.records import File, digest
@@ -38,7 +38,7 @@ def prepared(folder: TaskFolder, path: Path, engine: Engine) -> tuple[TaskFolder
             files = workspace.changes()
     except (SandboxError, NotKept) as error:
         raise Unfit(f"{where}: its image cannot be used: {error.message}") from None
-    folder = replace(folder, image=name, recipe=Recipe("", workdir, {}, ()))
+    folder = replace(folder, image=name, recipe=ImageRecipe("", workdir, {}, ()))
     return folder, {name: file for name, file in files.items() if file is not None}
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 from pydantic import Field, JsonValue, ValidationError, field_validator
 
-from etude.envs.foreign.harbor.dockerfile import NeedsImage, Recipe, Unfit, needs_more, read_recipe
+from etude.envs.foreign.harbor.dockerfile import ImageRecipe, NeedsImage, Unfit, needs_more, read_recipe
 from etude.envs.workspaces import TaskFiles
 from etude.errors import DataError
 from etude.records import File
-from etude.records.base import Lenient
+from etude.records.record import Lenient
 from etude.sandbox import Limits
 
 TOML = "task.toml"
@@ -79,7 +79,7 @@ class TaskFolder:
     id: str
     instruction: str
     kind: str
-    recipe: Recipe
+    recipe: ImageRecipe
     context: Mapping[str, File]
     """What lies beside the Dockerfile."""
     env: Mapping[str, str]
@@ -130,7 +130,9 @@ def read_folder(folder: Path, id: str, *, network: bool, path: str, image: bool 
         raise DataError(f"{where}: there is no environment/Dockerfile", hint="add one, as in 'FROM ubuntu:24.04'")
     if published and not image:
         raise NeedsImage(f"{where}: {TOML} asks for the image {published!r}, which a sandbox does not have")
-    recipe = Recipe("", workdir, {}, ()) if image else _recipe(context, where, workdir, network=network, path=path)
+    recipe = (
+        ImageRecipe("", workdir, {}, ()) if image else _recipe(context, where, workdir, network=network, path=path)
+    )
     tests = files.read("tests", folder, where) if (folder / "tests").is_dir() else {}
     if TEST not in tests:
         raise DataError(f"{where}: there is no tests/{TEST}", hint="add the script that writes the reward")
@@ -162,7 +164,7 @@ def read_folder(folder: Path, id: str, *, network: bool, path: str, image: bool 
     )
 
 
-def _recipe(context: Mapping[str, File], where: str, workdir: str, *, network: bool, path: str) -> Recipe:
+def _recipe(context: Mapping[str, File], where: str, workdir: str, *, network: bool, path: str) -> ImageRecipe:
     """What the Dockerfile makes in a sandbox. Raises NeedsImage."""
     text = _text(context["Dockerfile"], f"{where}, environment/Dockerfile")
     recipe = read_recipe(text, context, f"{where}, environment/Dockerfile", workdir, network=network)

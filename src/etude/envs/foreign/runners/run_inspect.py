@@ -40,7 +40,7 @@ OTHERS = ("grader", "judge", "user", "simulator", "monitor")
 _TEXTS = {"c", "i", "p", "n", "yes", "no", "true", "false"}
 
 
-class Attempt:
+class _SampleRun:
     """A sample under way: its order, its models and what it comes to."""
 
     def __init__(self, order: dict[str, Any]) -> None:
@@ -54,12 +54,12 @@ class Attempt:
         return get_model(service, base_url=self.order["url"], api_key=key, memoize=False).api
 
 
-UNDER_WAY: dict[int, Attempt] = {}
+UNDER_WAY: dict[int, _SampleRun] = {}
 """Attempts by the number that tells them apart: that of the epoch, as inspect calls it."""
 NUMBERS = itertools.count(1)
 
 
-def current() -> Attempt:
+def current() -> _SampleRun:
     """The attempt whose solver or scorer is running."""
     return UNDER_WAY[sample_state().epoch]
 
@@ -103,7 +103,7 @@ if not MISSING:
         """The samples of one variant, as they are ordered."""
 
         def __init__(self) -> None:
-            self.waiting: asyncio.Queue[tuple[Any, Attempt]] = asyncio.Queue()
+            self.waiting: asyncio.Queue[tuple[Any, _SampleRun]] = asyncio.Queue()
             self._ordered = asyncio.Event()
             self._passing: asyncio.Task[None] | None = None
 
@@ -145,7 +145,7 @@ if not MISSING:
         return solve
 
 
-class Variant:
+class _Variant:
     """The task with one set of arguments, and its samples by a key of their content."""
 
     def __init__(self, arguments: dict[str, Any]) -> None:
@@ -214,7 +214,7 @@ def _text(given: Any) -> str:
     return given if isinstance(given, str) else "\n\n".join(message.text for message in given)
 
 
-def described(variant: Variant) -> dict[str, Any]:
+def described(variant: _Variant) -> dict[str, Any]:
     """All that is known of the tasks before one is attempted."""
     tasks = []
     for key, sample in variant.samples.items():
@@ -263,14 +263,14 @@ def _number(value: Any) -> float | None:
     return None if math.isnan(number) else number
 
 
-class Runner:
+class _Runner:
     def __init__(self) -> None:
-        self._variants: list[Variant] | None = None
+        self._variants: list[_Variant] | None = None
         self._evaluation: asyncio.Task[Any] | None = None
 
-    def variants(self) -> list[Variant]:
+    def variants(self) -> list[_Variant]:
         if self._variants is None:
-            self._variants = [Variant(arguments) for arguments in SETTINGS["variants"]]
+            self._variants = [_Variant(arguments) for arguments in SETTINGS["variants"]]
         return self._variants
 
     async def handle(self, order: dict[str, Any]) -> dict[str, Any]:
@@ -284,7 +284,7 @@ class Runner:
             return {"error": "the task gives other samples each time it is loaded"}
         if self._evaluation is None:
             self._evaluation = asyncio.create_task(self._evaluate())
-        attempt = Attempt(order)
+        attempt = _SampleRun(order)
         variant.source.waiting.put_nowait((Sample(**dict(sample)), attempt))
         await asyncio.wait({attempt.done, self._evaluation}, return_when=asyncio.FIRST_COMPLETED)
         if not attempt.done.done():
@@ -310,4 +310,4 @@ class Runner:
 
 
 if __name__ == "__main__":
-    answer(Runner().handle)
+    answer(_Runner().handle)

@@ -66,7 +66,7 @@ def _installed_here(script: str) -> bool:
     return True
 
 
-class Variant:
+class _Variant:
     """The taskset with one set of settings, and its tasks by a key of their content."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
@@ -96,7 +96,7 @@ class Variant:
         return vf.make_agent(vf.AgentConfig.model_validate({**data, "harness": harness}))
 
 
-def described(variant: Variant) -> dict[str, Any]:
+def described(variant: _Variant) -> dict[str, Any]:
     """All that is known of the tasks before one is attempted."""
     agent = variant.agent("http://127.0.0.1/v1", "NONE", "any", ["."] if SETTINGS["folder"] else [])
     for kind in {type(task) for task in variant.tasks.values()}:
@@ -123,14 +123,14 @@ def outcome(trace: Any) -> dict[str, Any]:
     return {"score": trace.reward, "answer": trace.last_reply, "feedback": "; ".join(said)}
 
 
-class Runner:
+class _Runner:
     def __init__(self) -> None:
-        self._variants: list[Variant] | None = None
+        self._variants: list[_Variant] | None = None
 
-    def variants(self) -> list[Variant]:
+    def variants(self) -> list[_Variant]:
         if self._variants is None:
             share_packages()
-            self._variants = [Variant(settings) for settings in SETTINGS["variants"]]
+            self._variants = [_Variant(settings) for settings in SETTINGS["variants"]]
         return self._variants
 
     async def handle(self, order: dict[str, Any]) -> dict[str, Any]:
@@ -162,4 +162,4 @@ class Runner:
 
 
 if __name__ == "__main__":
-    answer(Runner().handle)
+    answer(_Runner().handle)

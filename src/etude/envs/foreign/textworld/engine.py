@@ -16,7 +16,7 @@ from typing import IO, Any, cast
 from etude.concurrency import in_thread
 from etude.errors import BoundaryError, ConfigError
 from etude.own_process import how_ended, last_lines
-from etude.records.base import Lenient
+from etude.records.record import Lenient
 
 _RUNNER = Path(__file__).with_name("runner.py")
 _START_SECONDS = 120
@@ -27,7 +27,7 @@ _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV", "PYTHONPATH"
 """Variables that games may see: no keys."""
 
 
-class State(Lenient):
+class GameState(Lenient):
     """Where a game stands."""
 
     text: str
@@ -51,7 +51,7 @@ def environment() -> dict[str, str]:
     return {name: os.environ[name] for name in _KEPT if name in os.environ} | {"PYTHONHASHSEED": "0"}
 
 
-class Engine:
+class GameProcess:
     """Plays games in a process of its own, one command at a time."""
 
     def __init__(self, python: str, seconds: float) -> None:
@@ -65,7 +65,7 @@ class Engine:
         weakref.finalize(self, self._said.close)
         self._ending = weakref.finalize(self, lambda: None)
 
-    async def play(self, game: Path, session: int, commands: Sequence[str]) -> State:
+    async def play(self, game: Path, session: int, commands: Sequence[str]) -> GameState:
         """Where a game stands after these commands, which all but the last one have been sent before.
 
         Raises:
@@ -76,7 +76,7 @@ class Engine:
         answer = await in_thread(self._ask, request)
         if "failed" in answer:
             raise self._broken(f"failed: {answer['failed']}", game)
-        return State.model_validate(answer)
+        return GameState.model_validate(answer)
 
     async def start(self) -> None:
         """Start the process, unless it runs. Raises ConfigError: this interpreter has no TextWorld."""

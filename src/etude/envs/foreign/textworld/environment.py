@@ -13,9 +13,9 @@ from pydantic import Field, JsonValue
 
 from etude.concurrency import run_to_end
 from etude.config import parse
-from etude.envs.foreign.textworld.engine import Engine, State
-from etude.envs.foreign.textworld.generator import Make, make_games
-from etude.envs.scorers.base import Judge
+from etude.envs.foreign.textworld.engine import GameProcess, GameState
+from etude.envs.foreign.textworld.generator import GameRecipe, make_games
+from etude.envs.scorers.answer_scorer import Judge
 from etude.envs.sources import Sources
 from etude.errors import ConfigError, DataError
 from etude.protocols import Environment, EnvironmentTool
@@ -33,7 +33,7 @@ _HOW_TO = (
 class TextWorldConfig(Sources):
     """Settings of the `textworld` environment. `path`, or `train`, `val` and `test`, are folders of games."""
 
-    make: Make | None = None
+    make: GameRecipe | None = None
     """Games to make with the generator of TextWorld, below the folder `path`. Each is made once."""
     commands: bool = False
     """Tell after each command which ones the game knows next."""
@@ -65,7 +65,7 @@ class TextWorldEnvironment(Environment):
             raise ConfigError(
                 f"{where}.python = {config.python!r} is not a program", hint="give a Python that has TextWorld"
             )
-        self._engine = Engine(python, config.seconds)
+        self._engine = GameProcess(python, config.seconds)
         self._numbers = itertools.count(1)
         self._games: dict[str, Path] = {}
         self._tasks = run_to_end(self._read())
@@ -124,7 +124,7 @@ class TextWorldEnvironment(Environment):
         told = f"the game is {last['how']} after {len(found)} commands: score {last['score']} of {last['most']}"
         return Score(hard=float(won), soft=soft, feedback=told)
 
-    def _shown(self, state: State) -> str:
+    def _shown(self, state: GameState) -> str:
         how = "won" if state.won else "lost" if state.lost else "under way"
         tell = self.config.commands and state.commands and not state.over
         known = [f"Possible commands: {', '.join(state.commands)}"] if tell else []
@@ -148,7 +148,7 @@ class TextWorldEnvironment(Environment):
         files = self.config.files(self._where, "give 'path', a folder of games, or 'train', 'val' and 'test'")
         return self.config.read(files, lambda name: tuple(self._listed(Path(name), len(set(files.values())) > 1)))
 
-    async def _made(self, make: Make) -> dict[Split, tuple[Task, ...]]:
+    async def _made(self, make: GameRecipe) -> dict[Split, tuple[Task, ...]]:
         if self.config.path is None or self.config.model_fields_set & {"train", "val", "test", "ratio", "split_seed"}:
             raise ConfigError(
                 f"{self._where}.make needs 'path', the folder for the games, and no other splits",

@@ -23,7 +23,7 @@ _TOLD = 5
 _LOG = logging.getLogger(__name__)
 
 
-class Make(Section):
+class GameRecipe(Section):
     """Games to make: `tw-make GAME OPTIONS` of TextWorld, with a seed of its own for each."""
 
     game: str = "custom"
@@ -56,7 +56,7 @@ class Make(Section):
         return value
 
 
-async def make_games(make: Make, folder: Path, python: str) -> dict[Split, list[Path]]:
+async def make_games(make: GameRecipe, folder: Path, python: str) -> dict[Split, list[Path]]:
     """The games of each split, below `folder`; those that are there already are not made again. Raises DataError: the
     generator failed."""
     words = [word for name, value in sorted(make.options.items()) for word in _words(name, value)]

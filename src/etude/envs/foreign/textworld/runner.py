@@ -25,7 +25,7 @@ _EMPTY_LINES = re.compile(r"\n\s*\n")
 _PLACE = re.compile(r"^(?P<kind>[A-Za-z]+?)_bar_")
 
 
-class Session:
+class _Session:
     """One game under way."""
 
     def __init__(self, textworld: Any, path: str) -> None:
@@ -82,7 +82,7 @@ def main() -> None:
         print(json.dumps({"missing": str(error)}), file=answers, flush=True)
         return
     print(json.dumps({"ready": textworld.__version__}), file=answers, flush=True)
-    sessions: OrderedDict[tuple[str, int], Session] = OrderedDict()
+    sessions: OrderedDict[tuple[str, int], _Session] = OrderedDict()
     begun = 0
     for line in sys.stdin:
         request: Any = json.loads(line)
@@ -91,7 +91,7 @@ def main() -> None:
             session = sessions.pop(key, None)
             commands = request["commands"]
             if session is None or session.played != commands[: len(session.played)]:
-                session, begun = Session(textworld, request["game"]), begun + 1
+                session, begun = _Session(textworld, request["game"]), begun + 1
             for command in commands[len(session.played) :]:
                 session.play(command)
             sessions[key] = session

@@ -7,8 +7,8 @@ from typing import cast
 
 from etude.config.loading import is_path
 from etude.registry import find, names
-from etude.sleep.transcripts.sources.base import Source
-from etude.sleep.transcripts.sources.plain import Plain
+from etude.sleep.transcripts.sources.plain import PlainTranscripts
+from etude.sleep.transcripts.sources.source import Source
 
 __all__ = ["Source", "source_of", "sources_named"]
 
@@ -20,7 +20,7 @@ def sources_named(named: Sequence[str]) -> list[Source]:
     Raises:
         ConfigError: a name is unknown; the source of an installed package cannot be loaded.
     """
-    found = [Plain(Path(name)) if is_path(name) else source_of(name) for name in named or names("sources")]
+    found = [PlainTranscripts(Path(name)) if is_path(name) else source_of(name) for name in named or names("sources")]
     return found if named else [source for source in found if source.verified]
 
 

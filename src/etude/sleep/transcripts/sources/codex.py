@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from etude.sleep.transcripts.sessions import Found, Reading
-from etude.sleep.transcripts.sources.base import Source
-from etude.sleep.transcripts.sources.conversation import Conversation
 from etude.sleep.transcripts.sources.lines import (
     files_under,
     found_in,
@@ -24,6 +22,8 @@ from etude.sleep.transcripts.sources.lines import (
     text,
     without_notes,
 )
+from etude.sleep.transcripts.sources.session_builder import SessionBuilder
+from etude.sleep.transcripts.sources.source import Source
 
 _NAME = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\Z")
 _NOTES = frozenset(
@@ -40,7 +40,7 @@ _EXIT = re.compile(r"(?:Process exited with code|Exit code:) (-?\d+)")
 _OUTPUT = "\nOutput:\n"
 
 
-class Codex(Source):
+class CodexTranscripts(Source):
     """Transcripts of Codex CLI."""
 
     name = "codex"
@@ -57,7 +57,7 @@ class Codex(Source):
         )
 
     def _read(self, found: Found) -> Reading:
-        conversation = Conversation(found)
+        conversation = SessionBuilder(found)
         for record in conversation.records():
             kind, payload = _opened(record)
             at = record.get("timestamp")
@@ -83,7 +83,7 @@ def _opened(record: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     return (record.get("type"), table(record["payload"])) if "payload" in record else ("response_item", record)
 
 
-def _item(conversation: Conversation, item: dict[str, Any], at: Any) -> None:
+def _item(conversation: SessionBuilder, item: dict[str, Any], at: Any) -> None:
     kind = text(item.get("type"))
     if kind == "message" and item.get("role") == "user":
         _user(conversation, item, at)
@@ -100,7 +100,7 @@ def _item(conversation: Conversation, item: dict[str, Any], at: Any) -> None:
         )
 
 
-def _user(conversation: Conversation, item: dict[str, Any], at: Any) -> None:
+def _user(conversation: SessionBuilder, item: dict[str, Any], at: Any) -> None:
     """A message of the role `user`. Newer versions tell of each part whether the user wrote it."""
     kinds = items(table(item.get("internal_chat_message_metadata_passthrough")).get("content_item_kinds"))
     content = item.get("content")
@@ -132,7 +132,7 @@ def _typed(part: str) -> str:
     return part
 
 
-def _result(conversation: Conversation, item: dict[str, Any]) -> None:
+def _result(conversation: SessionBuilder, item: dict[str, Any]) -> None:
     output = item.get("output")
     failed: bool | None = None
     if isinstance(output, dict):
@@ -158,7 +158,7 @@ def _unwrapped(output: str) -> tuple[str, int | None]:
     return (printed, int(code[1]) if code and len(code[1]) < 12 else None) if mark else (output, None)
 
 
-def _event(conversation: Conversation, event: dict[str, Any]) -> None:
+def _event(conversation: SessionBuilder, event: dict[str, Any]) -> None:
     kind, item = event.get("type"), table(event.get("item"))
     if kind == "item_completed" and item.get("type") == "CommandExecution":
         _ended(conversation, item.get("id"), item.get("exit_code"))
@@ -178,7 +178,7 @@ def _event(conversation: Conversation, event: dict[str, Any]) -> None:
             conversation.done()
 
 
-def _ended(conversation: Conversation, id: Any, code: Any) -> None:
+def _ended(conversation: SessionBuilder, id: Any, code: Any) -> None:
     conversation.result(id, failed=code != 0 if isinstance(code, int) else None)
 
 

@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from etude.sleep.transcripts.sessions import Found, Reading
-from etude.sleep.transcripts.sources.base import Source
-from etude.sleep.transcripts.sources.conversation import Conversation
 from etude.sleep.transcripts.sources.lines import files_under, found_in, items, program_folder, table, text
+from etude.sleep.transcripts.sources.session_builder import SessionBuilder
+from etude.sleep.transcripts.sources.source import Source
 
 _EVENTS = "events.jsonl"
 
 
-class CopilotCli(Source):
+class CopilotCliTranscripts(Source):
     """`session-state/*/events.jsonl`, below `$COPILOT_HOME` or `~/.copilot`."""
 
     name: ClassVar[str] = "copilot-cli"
@@ -29,13 +29,13 @@ class CopilotCli(Source):
         )
 
     def _read(self, found: Found) -> Reading:
-        conversation = Conversation(found)
+        conversation = SessionBuilder(found)
         for event in conversation.records():
             _tell(event, conversation)
         return conversation.reading()
 
 
-def _tell(event: dict[str, Any], conversation: Conversation) -> None:
+def _tell(event: dict[str, Any], conversation: SessionBuilder) -> None:
     data = table(event.get("data"))
     kind = event.get("type")
     at = event.get("timestamp")
@@ -64,7 +64,7 @@ def _tell(event: dict[str, Any], conversation: Conversation) -> None:
         conversation.skipped["compaction"] += 1
 
 
-def _used(data: dict[str, Any], conversation: Conversation) -> None:
+def _used(data: dict[str, Any], conversation: SessionBuilder) -> None:
     succeeded = data.get("success")
     code = table(data.get("shellExecution")).get("exitCode")
     failed = succeeded is False or (isinstance(code, int) and code != 0)

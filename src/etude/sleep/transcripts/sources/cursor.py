@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from etude.sleep.transcripts.sessions import Found, Reading
-from etude.sleep.transcripts.sources.base import Source
-from etude.sleep.transcripts.sources.conversation import Conversation
 from etude.sleep.transcripts.sources.lines import files_under, found_in, items, read_object, table, text, texts
+from etude.sleep.transcripts.sources.session_builder import SessionBuilder
+from etude.sleep.transcripts.sources.source import Source
 
 _OPEN, _CLOSE = "<user_query>", "</user_query>"
 
 
-class Cursor(Source):
+class CursorTranscripts(Source):
     """`~/.cursor/projects/<workspace>/agent-transcripts/<session>/*.jsonl`."""
 
     name: ClassVar[str] = "cursor"
@@ -32,7 +32,7 @@ class Cursor(Source):
         return found_in(self.name, files)
 
     def _read(self, found: Found) -> Reading:
-        conversation = Conversation(found)
+        conversation = SessionBuilder(found)
         # The lines have no times: all that is known is when the last one was written.
         conversation.seen(found.changed, _workspace(Path(found.path).parents[2]))
         for record in conversation.records():
@@ -43,7 +43,7 @@ class Cursor(Source):
         return reading.model_copy(update={"session": reading.session.model_copy(update={"started": None})})
 
 
-def _tell(record: dict[str, Any], conversation: Conversation) -> None:
+def _tell(record: dict[str, Any], conversation: SessionBuilder) -> None:
     if record.get("type") == "turn_ended":
         if record.get("status") in ("error", "aborted", "cancelled"):
             conversation.stop()

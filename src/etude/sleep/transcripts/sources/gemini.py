@@ -15,8 +15,6 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from etude.sleep.transcripts.sessions import Found, Reading
-from etude.sleep.transcripts.sources.base import Source
-from etude.sleep.transcripts.sources.conversation import LONGEST_PATH, Conversation
 from etude.sleep.transcripts.sources.lines import (
     files_under,
     found_in,
@@ -28,6 +26,8 @@ from etude.sleep.transcripts.sources.lines import (
     text,
 )
 from etude.sleep.transcripts.sources.qwen import answered, has_failed, parts_text, typed
+from etude.sleep.transcripts.sources.session_builder import LONGEST_PATH, SessionBuilder
+from etude.sleep.transcripts.sources.source import Source
 
 _PATHS = ("file_path", "absolute_path", "dir_path", "path")
 _ID = re.compile(r'"sessionId"\s*:\s*"([^"\\]+)"')
@@ -35,7 +35,7 @@ _LONG_FILE = 64 * 2**20
 """Bytes. Longer files of one JSON object are not read."""
 
 
-class GeminiCli(Source):
+class GeminiCliTranscripts(Source):
     """Transcripts of Gemini CLI."""
 
     name = "gemini-cli"
@@ -54,7 +54,7 @@ class GeminiCli(Source):
 
     def _read(self, found: Found) -> Reading:
         path = Path(found.path)
-        conversation = Conversation(found)
+        conversation = SessionBuilder(found)
         log = _Log()
         lines = conversation.records() if path.suffix == ".jsonl" else _whole(path)
         for record in lines:
@@ -120,7 +120,7 @@ def _whole(path: Path) -> Iterator[dict[str, Any]]:
     yield record
 
 
-def _tell(conversation: Conversation, message: dict[str, Any]) -> None:
+def _tell(conversation: SessionBuilder, message: dict[str, Any]) -> None:
     at = message.get("timestamp")
     conversation.seen(at)
     content = message.get("content")
@@ -147,7 +147,7 @@ def _tell(conversation: Conversation, message: dict[str, Any]) -> None:
             _result(conversation, call)
 
 
-def _result(conversation: Conversation, call: dict[str, Any]) -> None:
+def _result(conversation: SessionBuilder, call: dict[str, Any]) -> None:
     responses = [table(table(part).get("functionResponse")) for part in items(call.get("result"))]
     given = [answered(response) for response in responses if response]
     result = given[0] if len(given) == 1 else given or None

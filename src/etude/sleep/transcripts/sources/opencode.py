@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from etude.sleep.transcripts.sessions import Found, Reading
-from etude.sleep.transcripts.sources.base import Source
-from etude.sleep.transcripts.sources.conversation import Conversation
 from etude.sleep.transcripts.sources.lines import (
     LONG_LINE,
     files_under,
@@ -23,6 +21,8 @@ from etude.sleep.transcripts.sources.lines import (
     table,
     text,
 )
+from etude.sleep.transcripts.sources.session_builder import SessionBuilder
+from etude.sleep.transcripts.sources.source import Source
 from etude.sleep.transcripts.sources.sqlite import Databases, rows
 
 _DATA = f"CASE WHEN length(data) <= {LONG_LINE} THEN data END AS data"
@@ -38,7 +38,7 @@ class _Message(NamedTuple):
     parts: list[dict[str, Any]]
 
 
-class OpenCode(Source):
+class OpenCodeTranscripts(Source):
     """`opencode.db` and, for sessions that are not in it, the folder `storage`; below `$XDG_DATA_HOME/opencode`."""
 
     name: ClassVar[str] = "opencode"
@@ -57,7 +57,7 @@ class OpenCode(Source):
     def _read(self, found: Found) -> Reading:
         if problem := self._databases.problem(found):
             return Reading(problem=problem)
-        conversation = Conversation(found)
+        conversation = SessionBuilder(found)
         if found.path.endswith(".json"):
             return _from_files(found, conversation)
         with self._databases.opened(Path(found.path)) as database:
@@ -81,7 +81,7 @@ def _sessions(database: sqlite3.Connection) -> Iterator[tuple[str, str, object]]
         yield text(row["id"]), f"{row['time_updated']}:{count}:{latest}", row["time_updated"]
 
 
-def _from_database(database: sqlite3.Connection, found: Found, conversation: Conversation) -> Reading:
+def _from_database(database: sqlite3.Connection, found: Found, conversation: SessionBuilder) -> Reading:
     session = next(rows(database, "session", _SESSION, "WHERE id = ?", found.id), None)
     if session is None:
         return Reading(problem="the session is gone")
@@ -107,7 +107,7 @@ def _from_database(database: sqlite3.Connection, found: Found, conversation: Con
     return conversation.reading()
 
 
-def _from_files(found: Found, conversation: Conversation) -> Reading:
+def _from_files(found: Found, conversation: SessionBuilder) -> Reading:
     path = Path(found.path)
     session, storage = read_object(path), path.parents[2]
     if session is None or session.get("id") != found.id:
@@ -126,7 +126,7 @@ def _from_files(found: Found, conversation: Conversation) -> Reading:
     return conversation.reading()
 
 
-def _tell(messages: Sequence[_Message], revert: str, conversation: Conversation) -> None:
+def _tell(messages: Sequence[_Message], revert: str, conversation: SessionBuilder) -> None:
     """The messages in their order; those from `revert` on were taken back by the user."""
     busy: datetime | None = None
     for number, message in enumerate(messages):
@@ -151,7 +151,7 @@ def _tell(messages: Sequence[_Message], revert: str, conversation: Conversation)
         conversation.seen(created)
 
 
-def _asked(message: _Message, at: datetime | None, conversation: Conversation, *, meanwhile: bool) -> None:
+def _asked(message: _Message, at: datetime | None, conversation: SessionBuilder, *, meanwhile: bool) -> None:
     texts = [part for part in message.parts if part.get("type") == "text" and text(part.get("text"))]
     own = [text(part["text"]) for part in texts if not (part.get("synthetic") or part.get("ignored"))]
     if own:
@@ -168,7 +168,7 @@ def _unquoted(prompt: str) -> str:
     return prompt if quoted is None else quoted[1].replace('\\"', '"')
 
 
-def _worked(message: _Message, conversation: Conversation, completed: bool) -> None:
+def _worked(message: _Message, conversation: SessionBuilder, completed: bool) -> None:
     for part in message.parts:
         if part.get("type") == "text" and not part.get("synthetic"):
             conversation.say(part.get("text"))
@@ -180,7 +180,7 @@ def _worked(message: _Message, conversation: Conversation, completed: bool) -> N
         conversation.done()
 
 
-def _used(part: dict[str, Any], conversation: Conversation) -> None:
+def _used(part: dict[str, Any], conversation: SessionBuilder) -> None:
     state = table(part.get("state"))
     conversation.call(part.get("callID"), part.get("tool"), state.get("input"))
     status = state.get("status")

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from etude.sleep.transcripts.sessions import Found, Reading
-from etude.sleep.transcripts.sources.base import Source
-from etude.sleep.transcripts.sources.conversation import Conversation
 from etude.sleep.transcripts.sources.lines import files_under, found_in, items, program_folder, table, texts
+from etude.sleep.transcripts.sources.session_builder import SessionBuilder
+from etude.sleep.transcripts.sources.source import Source
 
 _SKILL = '<skill name="'
 
 
-class Pi(Source):
+class PiTranscripts(Source):
     """Transcripts of Pi."""
 
     name = "pi"
@@ -27,7 +27,7 @@ class Pi(Source):
         return found_in(self.name, ((path.stem.rpartition("_")[2], path, state) for path, state in files))
 
     def _read(self, found: Found) -> Reading:
-        conversation = Conversation(found)
+        conversation = SessionBuilder(found)
         entries = list(conversation.records())
         for entry in entries:
             conversation.seen(entry.get("timestamp"), entry.get("cwd"))
@@ -61,7 +61,7 @@ def _branch(entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return branch[::-1]
 
 
-def _tell(conversation: Conversation, entry: dict[str, Any]) -> None:
+def _tell(conversation: SessionBuilder, entry: dict[str, Any]) -> None:
     kind = entry.get("type")
     if kind == "compaction":
         conversation.skipped["compaction"] += 1
@@ -85,7 +85,7 @@ def _tell(conversation: Conversation, entry: dict[str, Any]) -> None:
             conversation.skipped["meta"] += 1
 
 
-def _user(conversation: Conversation, entry: dict[str, Any], message: dict[str, Any]) -> None:
+def _user(conversation: SessionBuilder, entry: dict[str, Any], message: dict[str, Any]) -> None:
     prompt = "\n".join(texts(message.get("content")))
     if prompt.startswith(_SKILL):
         # `/skill:name what to do` puts the skill before what the user typed.
@@ -99,7 +99,7 @@ def _user(conversation: Conversation, entry: dict[str, Any], message: dict[str, 
         conversation.pause()
 
 
-def _assistant(conversation: Conversation, message: dict[str, Any]) -> None:
+def _assistant(conversation: SessionBuilder, message: dict[str, Any]) -> None:
     conversation.say("\n".join(texts(message.get("content"))))
     for block in map(table, items(message.get("content"))):
         if block.get("type") == "toolCall":

@@ -20,9 +20,9 @@ from typing import Any
 
 from etude.errors import ConfigError
 from etude.sleep.transcripts.sessions import Found, Reading
-from etude.sleep.transcripts.sources.base import Source
-from etude.sleep.transcripts.sources.conversation import Conversation
 from etude.sleep.transcripts.sources.lines import files_under, found_in, items, records, table, text
+from etude.sleep.transcripts.sources.session_builder import SessionBuilder
+from etude.sleep.transcripts.sources.source import Source
 
 _DEPTH = 8
 
@@ -35,7 +35,7 @@ class _Lines:
     skipped: Counter[str] = field(default_factory=Counter[str])
 
 
-class Plain(Source):
+class PlainTranscripts(Source):
     """Transcripts in the format of this module, in a file, or in the `.jsonl` files of a folder."""
 
     name = "jsonl"
@@ -73,7 +73,7 @@ class Plain(Source):
         lines = self._sessions(Path(found.path)).get(found.id)
         if lines is None:
             return Reading(problem=f"has no session {found.id!r} any more")
-        conversation = Conversation(found)
+        conversation = SessionBuilder(found)
         conversation.skipped.update(lines.skipped)
         for record in lines.records:
             conversation.seen(None, record.get("project"))
@@ -112,7 +112,7 @@ class Plain(Source):
         return sessions
 
 
-def _tell(conversation: Conversation, turn: dict[str, Any]) -> None:
+def _tell(conversation: SessionBuilder, turn: dict[str, Any]) -> None:
     prompt = text(turn.get("prompt"))
     if not prompt.strip():
         conversation.skipped["broken turn"] += 1

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from etude.sleep.transcripts.sessions import Found, Reading
-from etude.sleep.transcripts.sources.base import Source
-from etude.sleep.transcripts.sources.conversation import Conversation
 from etude.sleep.transcripts.sources.lines import (
     files_under,
     found_in,
@@ -21,6 +19,8 @@ from etude.sleep.transcripts.sources.lines import (
     text,
     without_notes,
 )
+from etude.sleep.transcripts.sources.session_builder import SessionBuilder
+from etude.sleep.transcripts.sources.source import Source
 
 _NOTES = frozenset({"system-reminder", "session_context", "task-notification"})
 _FAILED = {"success": False, "error": True, "cancelled": True}
@@ -28,7 +28,7 @@ _EXIT = re.compile(r"^Exit Code: (\d+)", re.MULTILINE)
 _REFERENCED = "\n--- Content from referenced files ---"
 
 
-class QwenCode(Source):
+class QwenCodeTranscripts(Source):
     """Transcripts of Qwen Code."""
 
     name = "qwen-code"
@@ -40,13 +40,13 @@ class QwenCode(Source):
         return found_in(self.name, ((path.stem, path, state) for path, state in files if path.parent.name == "chats"))
 
     def _read(self, found: Found) -> Reading:
-        conversation = Conversation(found)
+        conversation = SessionBuilder(found)
         for record in once(conversation.records()):
             _tell(conversation, record)
         return conversation.reading()
 
 
-def _tell(conversation: Conversation, record: dict[str, Any]) -> None:
+def _tell(conversation: SessionBuilder, record: dict[str, Any]) -> None:
     if record.get("isSidechain") is True:
         conversation.skipped["sidechain"] += 1
         return
@@ -73,7 +73,7 @@ def _tell(conversation: Conversation, record: dict[str, Any]) -> None:
             conversation.result(given.get("id"), result, has_failed(given.get("name"), status, result))
 
 
-def _user(conversation: Conversation, record: dict[str, Any], parts: Any, at: Any) -> None:
+def _user(conversation: SessionBuilder, record: dict[str, Any], parts: Any, at: Any) -> None:
     prompt = typed(parts)
     if prompt.strip() and record.get("provenance", "real_user") == "real_user":
         conversation.ask(prompt, at)

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, cast
 from urllib.parse import unquote, urlsplit
 
 from etude.sleep.transcripts.sessions import Found, Reading
-from etude.sleep.transcripts.sources.base import Source
-from etude.sleep.transcripts.sources.conversation import Conversation
 from etude.sleep.transcripts.sources.lines import files_under, found_in, items, read_object, table, text
+from etude.sleep.transcripts.sources.session_builder import SessionBuilder
+from etude.sleep.transcripts.sources.source import Source
 
 _EXTENSION = "github.copilot-chat"
 _EDITIONS = ("Code", "Code - Insiders")
@@ -18,7 +18,7 @@ _STOPPED = (2, 3)
 _COMPLETE = 1
 
 
-class VSCodeCopilot(Source):
+class VSCodeCopilotTranscripts(Source):
     """`User/workspaceStorage/<id>/chatSessions/*.jsonl` of every edition; each file is a log of operations on one
     JSON value."""
 
@@ -35,7 +35,7 @@ class VSCodeCopilot(Source):
         return found_in(self.name, files)
 
     def _read(self, found: Found) -> Reading:
-        conversation = Conversation(found)
+        conversation = SessionBuilder(found)
         state: Any = {}
         for operation in conversation.records():
             try:
@@ -86,7 +86,7 @@ def _applied(operation: dict[str, Any], state: Any) -> Any:
     return state
 
 
-def _tell(request: dict[str, Any], conversation: Conversation) -> None:
+def _tell(request: dict[str, Any], conversation: SessionBuilder) -> None:
     extension = table(request.get("agent")).get("extensionId")
     identifier = table(extension)
     named = text(extension) or text(identifier.get("_lower")) or text(identifier.get("value"))
@@ -112,7 +112,7 @@ def _tell(request: dict[str, Any], conversation: Conversation) -> None:
         conversation.done()
 
 
-def _answered(parts: list[Any], conversation: Conversation) -> None:
+def _answered(parts: list[Any], conversation: SessionBuilder) -> None:
     """Pieces of text that follow each other are one text."""
     said = ""
     for part in map(table, parts):
@@ -126,7 +126,7 @@ def _answered(parts: list[Any], conversation: Conversation) -> None:
     conversation.say(said)
 
 
-def _used(part: dict[str, Any], conversation: Conversation) -> None:
+def _used(part: dict[str, Any], conversation: SessionBuilder) -> None:
     details = table(part.get("resultDetails"))
     given = table(part.get("toolSpecificData"))
     conversation.call(part.get("toolCallId"), part.get("toolId"), details.get("input") or given.get("rawInput"))

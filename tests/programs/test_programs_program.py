@@ -11,17 +11,17 @@ import pytest
 
 from etude.agents.program import ProgramAgent
 from etude.errors import ConfigError, DataError
-from etude.programs.base import Order, install_skill, read_files, skill_instructions
 from etude.programs.claude_code import ClaudeCode
 from etude.programs.codex import Codex
-from etude.programs.command import Command
+from etude.programs.command import CommandProgram
 from etude.programs.installed import Installed, find_program, installed
 from etude.programs.known import known_programs
 from etude.programs.login import Login, find_login
 from etude.programs.memory import available_mb, room_for
-from etude.programs.telling import Call, Telling, shown
-from etude.programs.words import trouble
-from etude.records import File, Skill
+from etude.programs.message_log import MessageLog, shown
+from etude.programs.program import Order, install_skill, read_files, skill_instructions
+from etude.programs.trouble import trouble
+from etude.records import File, Skill, ToolCall
 from etude.registry import BUILT_IN, find
 from etude.sandbox import Finished
 from etude.skill import load_skill, validate_skill
@@ -73,7 +73,7 @@ class TestFinding:
         monkeypatch.setenv("HOME", str(tmp_path))
         path = script(tmp_path / "bin" / "codex", "#!/bin/sh\n")
         assert Codex().find("~/bin/codex").path == path
-        command = Command(["~/bin/codex", "~/bin/codex", "~/none"]).find()
+        command = CommandProgram(["~/bin/codex", "~/bin/codex", "~/none"]).find()
         assert command.path == path
         assert command.argv[-2:] == (str(path), "~/none")
         assert find_program("~/bin/codex", [tmp_path / "other"]) == path
@@ -81,7 +81,7 @@ class TestFinding:
     def test_without_a_path_it_is_looked_for_on_PATH(self, tmp_path, monkeypatch) -> None:
         path = script(tmp_path / "bin" / "colours", "#!/bin/sh\n")
         monkeypatch.setenv("PATH", str(path.parent))
-        assert Command(["colours"]).find().path == path
+        assert CommandProgram(["colours"]).find().path == path
 
     def test_a_program_that_is_not_there_is_an_error_with_a_command_that_installs_it(self) -> None:
         with pytest.raises(ConfigError) as caught:
@@ -147,7 +147,7 @@ class TestVersions:
     def test_a_command_is_known_by_what_its_scripts_say(self, tmp_path, monkeypatch) -> None:
         monkeypatch.chdir(tmp_path)
         script(tmp_path / "agent.py", "print(1)\n")
-        command = Command([sys.executable, "agent.py"])
+        command = CommandProgram([sys.executable, "agent.py"])
         first = command.version(command.find())
         assert command.version(command.find()) == first
         script(tmp_path / "agent.py", "print(2)\n")
@@ -230,7 +230,9 @@ class TestSkills:
 
 class TestCommands:
     def test_placeholders_stand_for_files_and_texts(self, tmp_path) -> None:
-        command = Command(["cat", "{prompt_file}", "{skill_file}", "--in={workspace}/x", "{model}", '{"a": 1}'])
+        command = CommandProgram(
+            ["cat", "{prompt_file}", "{skill_file}", "--in={workspace}/x", "{model}", '{"a": 1}']
+        )
         launch = command.launch(order(tmp_path, command.find()))
         _, prompt, skill, folder, model, other = launch.argv
         assert Path(prompt).read_text() == "Which colour?"
@@ -239,23 +241,23 @@ class TestCommands:
         assert launch.stdin == b""
 
     def test_without_placeholders_skill_and_task_come_on_standard_input(self, tmp_path) -> None:
-        command = Command(["cat"])
+        command = CommandProgram(["cat"])
         stdin = command.launch(order(tmp_path, command.find())).stdin.decode()
         assert stdin == f"# Skill\n\nApply every rule.\n\n{BODY}\n# Task\n\nWhich colour?"
 
     def test_without_a_skill_the_task_comes_alone(self, tmp_path) -> None:
-        command = Command(["cat"])
+        command = CommandProgram(["cat"])
         assert command.launch(order(tmp_path, command.find(), skill=Skill(text=""))).stdin == b"Which colour?"
 
     def test_a_model_is_found_in_the_usual_variables(self, tmp_path) -> None:
-        command = Command(["cat"])
+        command = CommandProgram(["cat"])
         env = command.launch(order(tmp_path, command.find())).env
         assert env["OPENAI_BASE_URL"] == "http://127.0.0.1:9/v1"
         assert env["ANTHROPIC_BASE_URL"] == "http://127.0.0.1:9"
         assert env["OPENAI_API_KEY"] == env["ANTHROPIC_API_KEY"] == "sk-dummy"
 
     def test_a_task_that_is_too_long_for_an_argument_is_an_error(self, tmp_path) -> None:
-        command = Command(["echo", "{prompt}"])
+        command = CommandProgram(["echo", "{prompt}"])
         with pytest.raises(DataError) as caught:
             command.launch(order(tmp_path, command.find(), prompt="x" * 140_000))
         assert str(caught.value) == (
@@ -265,10 +267,10 @@ class TestCommands:
 
     def test_an_answer_file_that_has_no_name_is_an_error(self) -> None:
         with pytest.raises(ConfigError, match=r"agent\.answer_file is not set"):
-            Command(["cat", "{answer_file}"])
+            CommandProgram(["cat", "{answer_file}"])
 
     def test_the_answer_is_read_from_the_file(self, tmp_path) -> None:
-        command = Command(["cat"], "out/answer.txt")
+        command = CommandProgram(["cat"], "out/answer.txt")
         made = order(tmp_path, command.find())
         (tmp_path / "work" / "out").mkdir()
         (tmp_path / "work" / "out" / "answer.txt").write_text("red")
@@ -276,7 +278,7 @@ class TestCommands:
 
     @pytest.mark.parametrize("link", ["out", "out/answer.txt"])
     def test_a_link_to_a_file_elsewhere_is_no_answer(self, tmp_path, link: str) -> None:
-        command = Command(["cat"], "out/answer.txt")
+        command = CommandProgram(["cat"], "out/answer.txt")
         made = order(tmp_path, command.find())
         (tmp_path / "secret" / "out").mkdir(parents=True)
         (tmp_path / "secret" / "out" / "answer.txt").write_text("gold")
@@ -285,7 +287,7 @@ class TestCommands:
         assert command.read(finished(), made).answer == ""
 
     def test_a_link_that_leads_to_itself_is_no_answer(self, tmp_path) -> None:
-        command = Command(["cat"], "answer.txt")
+        command = CommandProgram(["cat"], "answer.txt")
         made = order(tmp_path, command.find())
         (tmp_path / "work" / "answer.txt").symlink_to("answer.txt")
         assert command.read(finished(), made).answer == ""
@@ -293,7 +295,7 @@ class TestCommands:
     @rows("name", ["/tmp/answer.txt", "../answer.txt", "", "."])
     def test_an_answer_file_outside_of_the_workspace_is_an_error(self, name: str) -> None:
         with pytest.raises(ConfigError) as caught:
-            Command(["cat"], name)
+            CommandProgram(["cat"], name)
         assert str(caught.value) == (
             f"agent.answer_file = {name!r} is not a file in the workspace\n"
             "hint: give a relative path without '..', as in 'out/answer.txt'"
@@ -306,12 +308,12 @@ class TestCommands:
         (tmp_path / "tasks.jsonl").write_text("gold")
         monkeypatch.chdir(tmp_path)
         for word in ("./agent.sh", str(tmp_path / "agent.sh")):
-            assert Command([word]).find().readable == (tmp_path / "agent.sh",)
+            assert CommandProgram([word]).find().readable == (tmp_path / "agent.sh",)
         tool = script(tmp_path / "bin" / "agent", "#!/bin/sh\n")
-        assert Command([str(tool)]).find().readable == (tool.parent,)
+        assert CommandProgram([str(tool)]).find().readable == (tool.parent,)
 
     def test_a_command_that_fails_has_its_words_for_an_error(self, tmp_path) -> None:
-        command = Command(["cat"])
+        command = CommandProgram(["cat"])
         made = order(tmp_path, command.find())
         assert command.read(finished("half an answer", "it broke", code=3), made).error == "it broke"
         assert command.read(finished(code=3), made).error == "it ended with code 3"
@@ -400,9 +402,9 @@ class TestLogins:
 
 class TestTelling:
     def test_what_is_said_in_one_turn_is_one_message(self) -> None:
-        telling = Telling()
+        telling = MessageLog()
         telling.says("I look.")
-        telling.says("", [Call("1", "bash", "{}")])
+        telling.says("", [ToolCall(id="1", name="bash", arguments="{}")])
         telling.result("1", "found", 0)
         telling.says("Done.")
         assert [message.role for message in telling.messages] == ["assistant", "tool", "assistant"]
@@ -411,17 +413,17 @@ class TestTelling:
         assert telling.last_text == "Done."
 
     def test_results_of_nothing_and_second_results_are_passed_over(self) -> None:
-        telling = Telling()
+        telling = MessageLog()
         telling.result("0", "of nothing", 1)
-        telling.says("", [Call("1", "bash", "{}")])
+        telling.says("", [ToolCall(id="1", name="bash", arguments="{}")])
         telling.result("1", "first", 0)
         telling.result("1", "second", 2)
         assert [message.text for message in telling.messages] == ["", "first"]
         assert telling.exit_codes == {"1": 0}
 
     def test_a_call_at_the_end_is_no_last_word(self) -> None:
-        telling = Telling()
-        telling.says("I look.", [Call("1", "bash", "{}")])
+        telling = MessageLog()
+        telling.says("I look.", [ToolCall(id="1", name="bash", arguments="{}")])
         assert telling.last_text == ""
 
     @rows(

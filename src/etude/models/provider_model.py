@@ -8,7 +8,7 @@ from etude.config import ModelSection
 from etude.errors import ConfigError, RejectedRequest
 from etude.formats.errors import ServerError
 from etude.models.keys import secrets_of
-from etude.models.refused import PARAMETERS, Refusal, Sending, advice, read_refusal
+from etude.models.refused import PARAMETERS, RefusedParameters, Sending, advice, read_refusal
 from etude.protocols import ChatModel
 from etude.records import ChatRequest, canonical
 from etude.secret_values import Secrets
@@ -61,7 +61,7 @@ class ProviderModel(ChatModel):
         found = read_refusal(error.said, sending, request, self.can_leave_out)
         if error.status >= 500 and not found.curable:  # it may fail for any reason
             return None
-        if found == Refusal():
+        if found == RefusedParameters():
             return None
         parameters, curable = found
         hint = advice(parameters, refused=curable)

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 
 from etude.errors import ConfigError
 from etude.programs.installed import Installed, installed
-from etude.programs.kept import close
+from etude.programs.read_only import close
 from etude.records import Message, Skill, Usage
 from etude.sandbox import Finished
 from etude.sandbox.scratch import Scratch

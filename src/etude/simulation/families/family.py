@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 
-from etude.simulation.rules import Interaction, Rule
+from etude.simulation.rules import Interaction, TeachableRule
 from etude.simulation.text import same_answer, squeeze
 
 Faults = frozenset[str]
@@ -27,7 +27,7 @@ class Family(ABC):
     """A kind of task. Task texts are white-space-folded matches of `pattern`."""
 
     name: str
-    rules: tuple[Rule, ...]
+    rules: tuple[TeachableRule, ...]
     """In the order in which a hasty reader blames them for a wrong answer."""
     pattern: re.Pattern[str]
     interactions: tuple[Interaction, ...] = ()
@@ -105,7 +105,7 @@ def right_answer(family: Family, text: str) -> str:
 
 
 @lru_cache(maxsize=8192)
-def relevant(family: Family, text: str) -> tuple[Rule, ...]:
+def relevant(family: Family, text: str) -> tuple[TeachableRule, ...]:
     """The rules whose fault alone spoils this task."""
     right = right_answer(family, text)
     return tuple(

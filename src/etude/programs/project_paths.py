@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 
-class Place(NamedTuple):
+class ProjectPaths(NamedTuple):
     """Paths in the project's folder."""
 
     skills: str
@@ -14,18 +14,18 @@ class Place(NamedTuple):
     """The file that the program reads at every start."""
 
 
-PLACES: Mapping[str, Place] = MappingProxyType(
+PLACES: Mapping[str, ProjectPaths] = MappingProxyType(
     {
-        "agents": Place(".agents/skills"),
-        "claude": Place(".claude/skills", "CLAUDE.md"),
-        "codex": Place(".codex/skills"),
-        "copilot": Place(".github/skills", ".github/copilot-instructions.md"),
-        "cursor": Place(".agents/skills", ".cursor/rules/etude.mdc"),
-        "gemini": Place(".gemini/skills", "GEMINI.md"),
-        "opencode": Place(".opencode/skills"),
-        "openhands": Place(".openhands/skills"),
-        "pi": Place(".pi/skills"),
-        "qwen": Place(".qwen/skills", "QWEN.md"),
+        "agents": ProjectPaths(".agents/skills"),
+        "claude": ProjectPaths(".claude/skills", "CLAUDE.md"),
+        "codex": ProjectPaths(".codex/skills"),
+        "copilot": ProjectPaths(".github/skills", ".github/copilot-instructions.md"),
+        "cursor": ProjectPaths(".agents/skills", ".cursor/rules/etude.mdc"),
+        "gemini": ProjectPaths(".gemini/skills", "GEMINI.md"),
+        "opencode": ProjectPaths(".opencode/skills"),
+        "openhands": ProjectPaths(".openhands/skills"),
+        "pi": ProjectPaths(".pi/skills"),
+        "qwen": ProjectPaths(".qwen/skills", "QWEN.md"),
     }
 )
 """By the short name of the program; `agents` is what most of them share."""
@@ -39,6 +39,6 @@ _SOURCES = {
 """Short names of programs whose source of transcripts is called otherwise."""
 
 
-def place_of(agent: str) -> Place:
+def place_of(agent: str) -> ProjectPaths:
     """The places of an agent, by its short name or the name of its source of transcripts."""
     return PLACES.get(_SOURCES.get(agent, agent), PLACES["agents"])

@@ -23,7 +23,7 @@ class BadBody(InputError):
 
 
 @dataclass(frozen=True)
-class Call:
+class WireRequest:
     """A request in one of the formats."""
 
     named: str
@@ -46,15 +46,15 @@ class Call:
 class ServedFormat:
     """A format of requests and replies as servers need it: they read requests and write replies."""
 
-    read_request: Callable[[bytes, int | None], Call]
+    read_request: Callable[[bytes, int | None], WireRequest]
     """The call of a body; the number is its seed where the body has none. Raises BadBody."""
-    write_reply: Callable[[Call, Reply], bytes]
+    write_reply: Callable[[WireRequest, Reply], bytes]
     """The body of a plain answer."""
-    write_events: Callable[[Call, Reply], Iterator[bytes]]
+    write_events: Callable[[WireRequest, Reply], Iterator[bytes]]
     """The events of a streamed answer."""
     write_error: Callable[[int, str], bytes]
     """The body of an error, from its status and message."""
-    write_broken: Callable[[Call, int, str], bytes]
+    write_broken: Callable[[WireRequest, int, str], bytes]
     """The event that ends a streamed answer with an error."""
     waiting: bytes
     """An event that says nothing: the answer is still to come."""

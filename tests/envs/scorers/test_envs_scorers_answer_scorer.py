@@ -2,7 +2,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from etude.envs.scorers.base import accepted, make_scorer, shorten
+from etude.envs.scorers.answer_scorer import accepted, make_scorer, shorten
 from etude.envs.scorers.text import Exact
 from etude.errors import ConfigError, DataError
 from etude.protocols import Scorer

@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Sequence
-from typing import NamedTuple, cast
+from typing import cast
 
 from pydantic import AliasChoices, Field, JsonValue
 
-from etude.programs.base import Report
+from etude.programs.program import Report
 from etude.records import Message, TextPart, ToolCall
-from etude.records.base import Lenient
+from etude.records.record import Lenient
 
 
 class Block(Lenient):
@@ -21,15 +21,7 @@ class Block(Lenient):
     input: JsonValue = Field(default=None, validation_alias=AliasChoices("input", "arguments"))
 
 
-class Call(NamedTuple):
-    """A call of a tool, as a program tells it."""
-
-    id: str
-    name: str
-    arguments: str
-
-
-class Telling:
+class MessageLog:
     """Collects what was said and done, in its order."""
 
     def __init__(self) -> None:
@@ -38,10 +30,10 @@ class Telling:
         self._tools: dict[str, str] = {}
         self._answered: set[str] = set()
 
-    def says(self, text: str, calls: Sequence[Call] = ()) -> None:
+    def says(self, text: str, calls: Sequence[ToolCall] = ()) -> None:
         """The model said something. What follows without a result in between is the same turn."""
         content = (TextPart(text=text),) if text.strip() else ()
-        wanted = tuple(ToolCall(id=call.id, name=call.name, arguments=call.arguments) for call in calls)
+        wanted = tuple(calls)
         self._tools |= {call.id: call.name for call in calls}
         if self.messages and self.messages[-1].role == "assistant":
             last = self.messages.pop()
@@ -54,7 +46,7 @@ class Telling:
         blocks = [Block(type="text", text=content)] if isinstance(content, str) else content
         text = "\n".join(block.text for block in blocks if block.type == "text" and block.text)
         calls = [each for each in blocks if each.type in ("tool_use", "toolCall")]
-        self.says(text, [Call(each.id, each.name, json.dumps(each.input)) for each in calls])
+        self.says(text, [ToolCall(id=each.id, name=each.name, arguments=json.dumps(each.input)) for each in calls])
 
     def result(self, id: str, text: str, exit_code: int | None = None) -> None:
         """A tool was done. A second result of the same call is passed over, as is one of a call that was not made."""

@@ -39,7 +39,7 @@ class _Turn:
     done: bool = False
 
 
-class Conversation:
+class SessionBuilder:
     """Collects what readers find, in the order of the transcript. Takes values of any type.
 
     A turn counts as done when the agent's last words in it come after its last tool call, or when the program says

@@ -15,7 +15,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-class Place(ABC):
+class Workplace(ABC):
     """Where attempts are made and scored."""
 
     @abstractmethod
@@ -31,7 +31,7 @@ class Place(ABC):
         """As `Environment.score`. Raises LostWorker: the process that did it is gone."""
 
 
-class Here(Place):
+class Here(Workplace):
     """Attempts are made in this process, by this agent and this environment. Scoring functions that are not async run
     in `threads`: one that hangs keeps its thread."""
 
@@ -92,7 +92,7 @@ class Executor(ABC):
     def check(self) -> None:  # noqa: B027 - most executors have nothing to look at
         """Look whether it could work, before a run begins. Raises ConfigError: it could not."""
 
-    def placed(self, here: Here, recipe: Callable[[], Recipe]) -> AbstractAsyncContextManager[Place]:
+    def placed(self, here: Here, recipe: Callable[[], Recipe]) -> AbstractAsyncContextManager[Workplace]:
         """Where the attempts of a run are made, by default in this process. Leaving it ends what was started for
         them; attempts are over by then. `recipe` is for executors that build elsewhere."""
         del recipe

@@ -14,7 +14,7 @@ def close(place: Path) -> Path:
     return place
 
 
-class Kept:
+class ReadOnlyFiles:
     """What is closed in the home of an attempt before its program starts.
 
     A sandbox of namespaces keeps it so (`paths` are among what a box can read). Elsewhere a program may take the

@@ -10,7 +10,7 @@ from pathlib import Path
 from time import time_ns
 from typing import ClassVar
 
-from etude.connect.curve import Curve, Point
+from etude.connect.curve import CurveCounter, Point
 from etude.connect.run_folder import Ending, TrackedRun, accepted_skill, earlier_points, ending_of, tracked_run
 from etude.connect.worker import Worker
 from etude.errors import ConfigError, install_command, not_installed
@@ -106,7 +106,7 @@ class Tracker(ABC):
         if self._worker is not None and self._worker.under_way:
             self._told(f"tracker {self.name!r} is still busy with an earlier run", "the run continues without it")
             return
-        self._curve, self._folder, self._ended = Curve(), Path(event.folder), False
+        self._curve, self._folder, self._ended = CurveCounter(), Path(event.folder), False
         self._worker = Worker(self.name, partial(self._begin, event), self._told)
 
     def _begin(self, event: RunStarted) -> None:

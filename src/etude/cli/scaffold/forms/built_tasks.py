@@ -9,11 +9,11 @@ from etude.cli.scaffold.forms.table import Table
 from etude.envs.files import Row
 from etude.records import Metric
 
-Form = Callable[[Table], "Made | None"]
+Form = Callable[[Table], "BuiltTasks | None"]
 
 
 @dataclass(frozen=True)
-class Made:
+class BuiltTasks:
     """Tasks built from rows, one for each, and how their answers are compared."""
 
     what: str

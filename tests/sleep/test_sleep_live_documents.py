@@ -13,7 +13,7 @@ from etude.errors import SkillError
 from etude.records import Skill
 from etude.skill import Document, validate_skill
 from etude.sleep.config import SleepSection, make_sleep_config
-from etude.sleep.places import check_writable, document_paths, located, read_document, skill_paths
+from etude.sleep.live_documents import check_writable, document_paths, located, read_document, skill_paths
 from etude.sleep.tasks.gather import Surroundings
 from rows import rows
 

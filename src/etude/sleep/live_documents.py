@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from etude.errors import SkillError
-from etude.programs.places import place_of
+from etude.programs.project_paths import place_of
 from etude.records import Record
 from etude.redaction import Redactor
 from etude.skill import Document

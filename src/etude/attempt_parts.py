@@ -17,7 +17,7 @@ from etude.config.sections import AgentSection, EnvSection
 from etude.errors import ConfigError, InputError
 from etude.events import Event, Notice
 from etude.models.keys import key_variable, used_key_variable
-from etude.models.wrappers.structured import Form, Structured
+from etude.models.wrappers.structured import ReplyShape, Structured
 from etude.prompts import Prompts, prompt_names
 from etude.protocols import Agent, Ask, ChatModel, Environment, Recipe
 from etude.records import SPLITS, ChatRequest, Message, Record, Reply, as_text
@@ -181,7 +181,7 @@ class _Answers:
             return as_text(await self._targets[target].complete(ChatRequest.model_validate_json(text)))
         assert self._judge is not None
         asked = _Question.model_validate_json(text)
-        form = Form(asked.name, asked.form, asked.skeleton)
+        form = ReplyShape(asked.name, asked.form, asked.skeleton)
         return as_text(await self._judge.send(asked.messages, asked.corrections, form, asked.seed))
 
 
@@ -236,7 +236,7 @@ class _FarStructured(Structured):
         self._ask = ask
 
     async def send(
-        self, messages: Sequence[Message], corrections: Sequence[Message], form: Form, seed: int | None
+        self, messages: Sequence[Message], corrections: Sequence[Message], form: ReplyShape, seed: int | None
     ) -> Reply:
         question = _Question(
             messages=tuple(messages),
