@@ -31,12 +31,17 @@ _VALUE = re.compile(
     r"[<>]=?\s*\d|[≤≥]|(?:less|greater|more|fewer|lower|higher|larger|smaller) than|at (?:most|least)|exceed"
     r"|too (?:large|long|many|small|high|low|big)|maximum|minimum|\branges?\b|\bbetween\b|\babove\b|\bbelow\b"
     r"|must be (?:an? |positive|non-?negative|strictly|finite|in )|should be (?:an? |less|greater|in )"
-    r"|or (?:more|less|greater)|limit(?:ed to| is| of)|valid (?:integer|number)|context (?:length|window)",
+    r"|or (?:more|less|fewer|greater|lower|higher|smaller|larger|above|below|under)\b|\b(?:up to|under|over) \d"
+    r"|\d\s*(?:,|/|\u2013|\.\.+|,?\s*\b(?:or|and|to|through)\b)\s*\d|\d - \d|(?<![\w.-])[\d.]+-[\d.]+(?![\w-])"
+    r"|limit(?:ed to| is| of)|valid (?:integer|number)|context (?:length|window)",
     re.IGNORECASE,
 )
-"""What is said of a value that is out of range: another one would be taken."""
+"""What is said of a value that is out of range, or not on a list: another one would be taken."""
 _OTHER_VALUES = re.compile(
-    r"(?:supported|allowed|valid|possible|available) (?:values|options|levels)|(?:be|are) one of", re.I
+    r"(?:supported|allowed|valid|possible|available) (?:values|options|levels)|(?:be|are) one of"
+    r"|\b(?:use|choose|pick|try) (?:one of|an?(?:other)? (?:\w+ )?(?:value|level)"
+    r"|(?:an? )?(?:lower|higher|smaller|larger)|\W?(?:none|minimal|low|medium|high)\b|\d)",
+    re.IGNORECASE,
 )
 _CONFLICT = re.compile(
     r"\b(?:both|when|while|unless|if|together|mutually|combin\w+|conjunction|same time)\b", re.IGNORECASE
@@ -52,9 +57,14 @@ _ONLY_STREAMED = (
     r"|\bstream\w*\W+(?:mode |parameter )?(?:is |are )?(?:required|only|mandatory)"
     r"|stream\W+(?:parameter )?(?:must|should|needs)|stream\W{0,3}[=:]\W*false|set \W*stream\W* to \W*true"
 )
+_OF_CONTENT = (
+    r"\bcontent|empty|blank|\bnull\b|missing|\btokens?\b|characters|length|too (?:long|many|large)|exceed"
+    r"|polic(?:y|ies)|violat|moderat|flagged|harmful|safety"
+)
+"""What is said of what a message says, which would be said of it in every other place."""
 _NO_SYSTEM = (
-    rf"{_REFUSED}|must alternate|first message must|only \W*user|should be \W*user"
-    r"|invalid|unexpected|without system|no system|not found"
+    rf"(?s:\A(?!.*(?:{_OF_CONTENT})).*(?:{_REFUSED}|must alternate|first message must|only \W*user|should be \W*user"
+    r"|without system|no system|(?:invalid|unexpected).{0,60}\broles?\b|\broles?\b.{0,60}(?:invalid|unexpected)))"
 )
 
 

@@ -100,6 +100,23 @@ COLOURS = {"A": "red", "B": "green", "C": "light blue", "D": "blue"}
         "Green.",
         "It is green, of course.",
         "Answer: green",
+        r"First \boxed{red}, then \boxed{green}",
+        r"\boxed{A}. Correction: the answer is B.",
+        "The answer is A. Wait, let me look again. The answer is B",
+        "If we look again, the answer is B.",
+        "I assume B is correct.",
+        "If A is correct, then it is dark. It is not. So the answer is B.",
+        "Suppose the answer is A. Then it is red. That fails. The answer is B.",
+        "B) green\n\nIf it had been dark, A would be correct.",
+        "The right choice would be B, if I am not mistaken.",
+        "B is correct, but A is wrong",
+        "The answer is B but not A",
+        "The answer is B. A is also wrong.",
+        "The best answer is B, though A is also plausible.",
+        "Option B is the only one that does not fail",
+        "B. Green is not too dark.",
+        "Answer: B\nB",
+        "Answer: B (green), not C (light blue)",
     ],
 )
 def test_a_label_or_an_option_is_found_in_common_forms(answer: str) -> None:
@@ -145,6 +162,16 @@ def test_a_longer_option_is_not_the_shorter_one_within_it() -> None:
         "red or B",
         "B) red",
         "Answer: A. green",
+        "Answer: B (red)",
+        "Answer: B\nC",
+        "Answer: B\nAnswer: C",
+        "Answer: B (green), C (light blue)",
+        "B is correct. C is also correct.",
+        "B is correct. C is correct.",
+        "B is correct; C is, too.",
+        "B is correct, as is C.",
+        "The answer is B. The answer is also C.",
+        r"\boxed{A}, \boxed{B}",
     ],
 )
 def test_an_answer_that_could_mean_two_chooses_none(answer: str) -> None:
@@ -167,10 +194,102 @@ def test_an_answer_that_could_mean_two_chooses_none(answer: str) -> None:
         "Is A correct?",
         "The wrong answer is A",
         "It is not green.",
+        r"\boxed{B} is wrong",
+        r"\boxed{green} is wrong",
+        "green is wrong",
+        "I looked at green; green is wrong",
+        "green cannot be it",
+        "Option B can be ruled out.",
+        "Option B was eliminated.",
+        "Option B: wrong",
+        "Option B is tempting but wrong.",
+        "Option B, though tempting, is wrong.",
+        "Option B looks good but it fails",
+        "B) green is wrong",
+        "Option B might be right",
+        "Option B is only partly correct",
+        "I was tempted to choose B",
+        "We can discard option C.",
+        "The answer is B unless it is dark",
+        "Is the answer B?",
     ],
 )
 def test_an_article_or_a_label_that_is_denied_is_no_choice(answer: str) -> None:
     assert read_label(answer, COLOURS, "ABCD") is None
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Assuming B is correct, red would fit.",
+        "Suppose B is correct. Then it is dark.",
+        "Suppose B is correct. Then the answer to both is C.",
+        "If the answer is B, then red would fit; but I cannot tell.",
+        "If B were correct, then C is correct",
+        "What if B is correct?",
+        "Let's say B is correct. Then red fits.",
+        "If (B) holds, then (A) fails",
+        "Imagine it is green. Then it fits.",
+        "B would be correct if the sky were green",
+    ],
+)
+def test_what_is_only_supposed_is_no_choice_nor_is_what_follows_from_it(answer: str) -> None:
+    assert read_label(answer, COLOURS, "ABCD") is None
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "The answer is B... no wait, C",
+        "The answer is B. No, C.",
+        "The answer is B. Sorry, I mean C",
+        "The answer is B. On second thought, I cannot tell.",
+    ],
+)
+def test_an_answer_that_is_taken_back_chooses_none(answer: str) -> None:
+    assert read_label(answer, COLOURS, "ABCD") is None
+
+
+NUMBERS = {"A": "5", "B": "1", "C": "2"}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        *(
+            "0.5",
+            ".5",
+            "-5",
+            "$-5$",
+            "x = - 5",
+            "minus 5",
+            "1/5",
+            "1 / 5",
+            "5.2",
+            "5,000",
+            "5 000",
+            "5 1/2",
+            "5^2",
+            "2-5",
+        ),
+        *("3 + 5", "1:5", r"\frac{1}{5}", r"\boxed{-5}", r"\boxed{\frac{1}{5}}"),
+    ],
+)
+def test_a_number_within_another_one_is_no_option(answer: str) -> None:
+    assert read_label(answer, NUMBERS, "ABC") is None
+
+
+@pytest.mark.parametrize(
+    "answer", ["5", "x = $5$", "It is 5.", "5, of course", "**5** apples", r"\boxed{5}", "Answer:5"]
+)
+def test_a_number_by_itself_is_an_option(answer: str) -> None:
+    assert read_label(answer, NUMBERS, "ABC") == "A"
+
+
+def test_the_text_of_an_option_may_look_like_a_denial() -> None:
+    assert read_label("(B) -5", {"A": "5", "B": "-5"}, "AB") == "B"
+    assert read_label("Answer: B. Cannot be told", {"A": "red", "B": "Cannot be told"}, "AB") == "B"
+    assert read_label("Answer: B. False", {}, "AB") == "B"
 
 
 def test_i_is_a_word_before_it_is_a_label() -> None:
@@ -218,7 +337,7 @@ def test_what_is_read_is_always_a_label(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "odd", ["*_", " ", "boxed{", "(", "(A) ", "answer ", "answer is ", "A is ", "not ", "A\n", "so "]
+    "odd", ["*_", " ", "boxed{", "(", "(A) ", "answer ", "answer is ", "A is ", "not ", "A\n", "so ", "if A is "]
 )
 def test_the_time_to_read_an_answer_grows_with_its_length_only(odd: str) -> None:
     # Ends within moments, or, should a repetition be unbounded again, not for many minutes.

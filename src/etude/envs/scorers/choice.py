@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from unicodedata import normalize
 
 from etude.config import Section
-from etude.envs.scorers.answer_scorer import AnswerScorer, accepted, boxed, expected, graded
+from etude.envs.scorers.answer_scorer import AnswerScorer, accepted, expected, graded
 from etude.envs.splits import fold, one_form
 from etude.errors import DataError
 from etude.records import Score, Task
@@ -18,16 +18,21 @@ _OPTION_INLINE = re.compile(r"\(([A-Z])\)([^()]+)")
 
 # How a label is named. Repetitions are bounded: an answer may be any text, and must not make its reading slow.
 _MARKUP = re.compile(r"\\?\b(?:boxed|fbox|text|math|mbox)[a-z]*\s?\{|[{}$*`_\\\"\u201c\u201d]")
+_BOX = re.compile(
+    r"\\?\b(?:boxed|fbox)\s?\{((?:[^{}]|\{[^{}]{0,200}\}){1,300})\}|\\(?:boxed|fbox)\s{1,3}(?=[^\s{])([^\s$]{1,80})"
+)
+_BOXES = 20
+"""How many boxes are looked into, the last ones."""
 _LABEL = r"[(\[]?(?<![\w'\u2019])(?P<label>[A-Za-z])(?![\w'\u2019]|\.\w|-\w)[)\]]?"
 _NOUN = r"(?:(?:the\s)?(?:option|choice|letter|answer)\s{0,2}[:#]?\s{0,2})?"
-_SURELY = r"(?:(?:clearly|indeed|therefore|thus|definitely|most\slikely|probably|then)\s)?"
+_SURELY = r"(?:(?:clearly|indeed|therefore|thus|definitely|most\slikely|probably|then|also)\s)?"
 _IS = r"(?:is|would\sbe|should\sbe|must\sbe|has\sto\sbe|will\sbe)"
 _ANSWER_IS = (
     r"\b(?:answer|solution|choice|option|letter)(?:\s(?:to|for|of|here)\b[^.\n:]{0,40}?)?"
     rf"(?:\s{{0,3}}(?:\b{_IS}\b|:|=>?|->|[\u2192\u21d2\u2013\u2014-])){{1,3}}\s{{0,3}}{_SURELY}{_NOUN}{_LABEL}"
 )
 _IS_CORRECT = (
-    rf"{_LABEL}(?:\s?\([^()\n]{{1,80}}\))?\s{{1,3}}(?:seems|looks|{_IS})\s(?:(?:indeed|clearly|the|a)\s){{0,3}}"
+    rf"{_LABEL}(?:\s?\([^()\n]{{1,80}}\))?\s{{1,3}}(?:seems|looks|was|were|{_IS})\s(?:(?:indeed|clearly|also|the|a)\s){{0,3}}"
     r"(?:correct|right|best|true|proper|answer)\b(?!\s?\?)"
 )
 _STATED = tuple(
@@ -46,37 +51,81 @@ _NAMED = tuple(
         (r"\((?P<label>[A-Z])\)", 0),
     )
 )
-_ALONE = re.compile(r"\W*([A-Za-z])\W*")
+_ALONE = re.compile(r"\W*(?P<said>(?:\w+ )?answer\W+)?(?P<label>[A-Za-z])\W*", re.IGNORECASE)
 _AT_START = re.compile(
     r"\W{0,4}?(?:\((?P<round>[A-Za-z])\)|\[(?P<square>[A-Za-z])\]|(?P<bare>[A-Za-z])(?P<mark>[).:]))(?=\s|$)"
 )
 
-# What takes a label back, or adds another one.
+# What the clause around a label or the text of an option makes of it: denied, only supposed, or not the only one.
 _WORD = re.compile(
     r"[^\S\n]+(?!(?:is|because|since|as|which|with|but|for|or|and|would|fits|not|rather|instead)\b)[^\W\d_]{2,}"
 )
 """Behind `A` and `I`: they are words."""
+_TO_THE_LABEL = r"(?:(?!\b(?:but|so|and)\b)[^.,;:!?\n]){0,40}\Z"
+_SUPPOSED_BEFORE = re.compile(
+    r"(?:\b(?:if|unless|whether|in\scase|(?:provided|given)\sthat|imagine|supposing|assuming)\b"
+    rf"|(?<!\bi\s)\b(?:suppose|assume)\b|\blet['\u2019]?s\s(?:just\s)?say\b){_TO_THE_LABEL}"
+    r"|\bif\s[^.;!?\n]{1,60}\s(?:had|were)\s(?:(?!\b(?:but|so|hence|thus|therefore)\b)[^.;!?\n]){1,80}\Z",
+    re.IGNORECASE,
+)
+_SUPPOSED_BEHIND = re.compile(r"[^.;!?\n]{0,80}?\bwould\b[^.;!?\n]{0,60}?\b(?:if|unless)\b(?!\si\b)", re.IGNORECASE)
+_SUPPOSED_TO = re.compile(r"[.;!?\n](?!\s*then\b)", re.IGNORECASE)
+"""Where a supposition ends, with what would follow from it."""
 _DENIED_BEFORE = re.compile(
-    r"(?:\b(?:not|never|neither|nor|no|cannot|doubt|whether|if|unless|wrong|incorrect|false|eliminat\w*|exclud\w*|except"
-    r"|rul\w+\sout|rather\sthan|instead\sof|unlike)\b|n['\u2019]t\b)(?:(?!\b(?:but|so|and)\b)[^.,;:!?\n]){0,30}\Z",
+    r"(?:\b(?:not|never|neither|nor|no|cannot|doubt|wrong|incorrect|false|eliminat\w*|exclud\w*|except|almost|nearly"
+    rf"|tempt\w*|reject\w*|discard\w*|dismiss\w*|rul\w+\sout|rather\sthan|instead\sof|unlike)\b"
+    rf"|n['\u2019]t\b){_TO_THE_LABEL}",
     re.IGNORECASE,
 )
-_DENIED_BEHIND = re.compile(
-    r"\W{0,3}(?:(?:is|was|are|seems|looks|would\sbe|must\sbe)\s(?:\w+\s)?"
-    r"(?:not|wrong|incorrect|false|impossible|unlikely|out|excluded|eliminated|too|a\strap)\b"
-    r"|(?:isn|doesn|wasn|can|don)['\u2019]t\b|cannot\b|does\snot\b|fails\b)",
+_WRONG = (
+    r"(?:wrong|incorrect|false|untrue|invalid|impossible|excluded|eliminated|dismissed|discarded|rejected|ruled\sout"
+    r"|traps?|distractors?)\b"
+)
+_NOT = (
+    rf"(?:{_WRONG}|(?:not(?!\s(?:(?:option|choice|answer)\s)?[(\[]?(?-i:[A-Z])(?!\w))|never|no(?!\sdoubt)|cannot"
+    r"|\w+n['\u2019]t|unlikely|out|too|tempting|partly|partially|almost|nearly|hardly|less|fails|contradicts"
+    r"|if|unless)\b)"
+)
+_IS_WRONG = r"""\W{0,3}(?:\([^()\n]{1,80}\)\s?|,\s[^.,;:!?\n]{1,40},\s)?(?:
+        (?:is|was|are|were|seems|looks|appears|would|should|must|can|has|had|does|did)\s
+            (?:(?!\b(?:because|since|as|while|whereas|and|so|than|the\sonly)\b)[^.,;:!?\n]){0,60}?\b%s
+        |%s
+    )
+    |[^.,;:!?\n]{0,60}?,?\s(?:but|yet)\s(?:(?:it|that|this|is|was|seems|still|actually|clearly)\s){0,3}%s"""
+_AT_ONCE = (
+    r"(?:(?:\w{2,6}n['\u2019]t|cannot|fails|contradicts|could|might|may|unless|only\s(?:if|when)"
+    r"|wrong|excluded|eliminated)\b|\?)"
+)
+_DENIED_BEHIND = re.compile(_IS_WRONG % (_NOT, _AT_ONCE, _NOT), re.IGNORECASE | re.VERBOSE)
+_OPTION_DENIED_BEHIND = re.compile(_IS_WRONG % (_WRONG, _WRONG, _WRONG), re.IGNORECASE | re.VERBOSE)
+"""Behind a label with its option, as in `B) Nice is wrong`; `B) Nice is not big` says something of Nice."""
+_TAKEN_BACK = re.compile(
+    r"\bwait\b(?=\s*(?:[,.!:\u2026\u2014-]|no\b|$))|\bno,?\swait\b|\bcorrection\s?[:,]|\b(?:scratch|strike)\sthat\b"
+    r"|\bon\ssecond\sthought|\btake\s(?:that|it)\sback\b|\b(?:oops|sorry),\s|\bi\smean\b"
+    r"|\b(?:no,|(?:actually|rather|make\sthat),?)\s(?:it(?:\sis|['\u2019]s)\s)?[(\[]?(?-i:[A-HJ-Z])(?!\w)",
     re.IGNORECASE,
 )
+"""What is said behind an answer that is no longer meant."""
+_JOINED = re.compile(r"(?:\W|\([^()\n]{1,80}\)|\b(?:and|or|also)\b){0,20}", re.IGNORECASE)
+"""All that stands between two sentences that name an answer each, so that neither takes the other one's place."""
+_ALSO = re.compile(r"\balso\b", re.IGNORECASE)
+_EDGES = (
+    r"(?<!\w)(?<!\d[.,:])(?<![./^+\u221a\u2212\u2013-])(?<![+/^\u00d7\u2212\u2013\d-]\s(?=\d))(?<!minus\s)"
+    r"(?<!negative\s)%s(?![\w/^-]|\s?[/^\u00d7]|[.,:]\d|(?<=\d)\s\d)"
+)
+"""The text of an option by itself: `5` is not in `-5`, `0.5` and `1/5`."""
 _ANOTHER = r"(?:(?i:also|option|choice|answer)\s){0,2}[(\[]?(?P<%s>[A-Z])(?![\w'\u2019])"
 _MARKS = r"[\s.,;:!?)\]]{0,5}"
 _OR_BEHIND = re.compile(
     rf"""(?:
         {_MARKS}(?P<or>\b(?i:or|oder|too|as\swell)\b)
         |{_MARKS}(?:\b(?i:and|und|also|as\swell\sas|vs\.?|versus)\b|[/&|+~-])[\s,(]{{0,4}}{_ANOTHER % "and"}
-        |[,;.|\s)(]{{1,4}}[(\[]?(?P<next>[A-Z])[)\]]?(?=\s*(?:$|[,;.|/&!?]))
+        |[,;.|\s)(]{{1,4}}[(\[]?(?P<next>[A-Z])[)\]]?(?=\s*(?:$|[(,;.|/&!?]))
         |[,;|\s)(]{{1,4}}[(\[]?(?P<first>[A-Z])[)\]]?(?=\s*(?:or|and)\b)
-        |[^\n]{{0,80}}?\b(?i:(?:could|might|may|can)(?:\salso)?\sbe|maybe|perhaps|possibly|so\sis)\s
+        |[^\n]{{0,80}}?\b(?i:(?:could|might|may|can)(?:\salso)?\sbe|maybe|perhaps|possibly|(?:so|as)\sis)\s
             {_ANOTHER % "maybe"}
+        |[^\n]{{0,80}}?{_ANOTHER % "also"}[)\]]?,?\s(?i:(?:is|fits|works|seems|would\sbe)\b,?\s)?
+            (?i:also|likewise|too|as\swell)(?=\s*(?:$|[.,;!]))
     )""",
     re.VERBOSE,
 )
@@ -99,7 +148,8 @@ class Choice(AnswerScorer[ChoiceOptions]):
     Understood are a label alone (`B`, `(B)`, `B.`, `**B**`, also as the last line), in `\boxed{}`, in a sentence such
     as `Answer: B`, `the correct option is B` or `B is correct` (the last one counts), at the start of the first or
     last paragraph, as the only `option B` or `(B)`, and the text of a listed option. An answer that could mean two
-    (`A or B`, `A/B`), takes its label back (`not B`) or only repeats the options chooses none.
+    (`A or B`, `A/B`), takes its label back (`not B`), supposes it (`if B is correct`) or only repeats the options
+    chooses none.
     """
 
     name = "choice"
@@ -139,11 +189,15 @@ def read_options(text: str) -> dict[str, str]:
 
 def read_label(answer: str, listed: Mapping[str, str], labels: str) -> str | None:
     """The label an answer chooses, in upper case; None when none or more than one could be meant."""
-    inside = boxed(answer)
-    label = _Reading(inside, listed, labels).label() if inside else None
-    if label is not None or any(found["label"] in labels for found in re.finditer(_LABEL, _clean(inside))):
-        return label
-    return _Reading(answer, listed, labels).label()
+    if len(answer) > _HEAD + _TAIL:
+        answer = f"{answer[:_HEAD]}\n\n{answer[-_TAIL:]}"
+    parts, end = list[str](), 0
+    for box in [*_BOX.finditer(answer)][-_BOXES:]:
+        inside = box[1] or box[2]
+        chosen = _Reading(inside, listed, labels).label()
+        parts += answer[end : box.start()], f" answer: {chosen or inside} "
+        end = box.end()
+    return _Reading("".join((*parts, answer[end:])), listed, labels).label()
 
 
 def _clean(text: str) -> str:
@@ -154,11 +208,13 @@ class _Reading:
     """An answer that is read for its label."""
 
     def __init__(self, answer: str, listed: Mapping[str, str], labels: str) -> None:
-        if len(answer) > _HEAD + _TAIL:
-            answer = f"{answer[:_HEAD]}\n\n{answer[-_TAIL:]}"
         self.answer, self.text = answer, _clean(answer)
         self.listed = {label: fold(option).rstrip(".") for label, option in listed.items()}
         self.labels = labels
+        self.taken_back = max((found.start() for found in _TAKEN_BACK.finditer(self.text)), default=0)
+        """Where it is last said that what stands before is no longer meant."""
+        self.supposes = False
+        """Whether a label is only supposed to be right: what else is said may follow from that."""
 
     def label(self) -> str | None:
         """The one that is chosen: what says most clearly that it is the answer decides, whether it can be read or
@@ -170,21 +226,34 @@ class _Reading:
         return None
 
     def _alone(self) -> Iterator[str | None]:
-        """Lines that are a label and nothing else, if the last one is."""
-        lines = self.text.splitlines()[::-1]
-        if lines and self._label_of_line(lines[0]):
-            yield from filter(None, map(self._label_of_line, lines))
+        """Lines that are a label and nothing else, if the last one is; other ones may say that it is the answer."""
+        lines = [self._label_of_line(line) for line in self.text.splitlines()]
+        if lines and lines[-1] and not lines[-1]["said"]:
+            yield from (match["label"].upper() for match in lines if match)
 
-    def _label_of_line(self, line: str) -> str:
+    def _label_of_line(self, line: str) -> re.Match[str] | None:
         found = _ALONE.fullmatch(line) if len(line) < 40 else None
-        return found[1].upper() if found is not None and found[1].upper() in self.labels else ""
+        return found if found and found["label"].upper() in self.labels else None
 
     def _stated(self) -> Iterator[str | None]:
         """The last sentence that says which label is right."""
-        found = [match for pattern in _STATED for match in pattern.finditer(self.text) if self._names(match)]
-        if found:
-            last = max(found, key=lambda match: match.start("label"))
-            yield self._sure(last)
+        found = [match for pattern in _STATED for match in pattern.finditer(self.text) if self._is_label(match)]
+        said, supposed = list[re.Match[str]](), None
+        for match in sorted(found, key=lambda match: match.start("label")):
+            follows = supposed is not None and not _SUPPOSED_TO.search(self.text, supposed, match.start())
+            if follows or self._supposed(match):
+                supposed = match.end()
+            elif not self._denied(match):
+                said.append(match)
+        self.supposes = supposed is not None
+        if said:
+            last = said[-1]
+            joined = any(
+                match["label"].upper() != last["label"].upper()
+                and _JOINED.fullmatch(self.text, match.end(), max(match.end(), last.start()))
+                for match in said[-9:-1]
+            )
+            yield None if joined or _ALSO.search(last[0]) else self._sure(last)
 
     def _whole_option(self) -> Iterator[str | None]:
         folded = fold(self.answer).rstrip(".")
@@ -199,27 +268,37 @@ class _Reading:
                 continue
             label = (found["round"] or found["square"] or found["bare"]).upper()
             means_answer = found["mark"] == ":" and label == "A" and fold(line[found.end() :]) != self.listed.get("A")
-            if label in self.labels and not means_answer and not _DENIED_BEHIND.match(line, found.end()):
-                yield self._single(label, line, found.end())
+            if label in self.labels and not means_answer and not self._denied_behind(label, line, found):
+                yield self._single(label, self._behind(label, line, found))
 
     def _named(self) -> Iterator[str | None]:
         """Labels behind words such as `option`, else in brackets."""
+        if self.supposes:
+            return
         for pattern in _NAMED:
-            found = [match for match in pattern.finditer(self.text) if self._names(match)]
-            if found:
-                yield from {self._sure(match) for match in found}
+            found = [match for match in pattern.finditer(self.text) if self._is_label(match)]
+            supposed = any(map(self._supposed, found))
+            said = [match for match in found if not self._denied(match)]
+            if said:
+                yield from {None if supposed else self._sure(match) for match in said}
                 return
 
     def _option(self) -> Iterator[str | None]:
         """Options whose text stands in the answer, outside of longer ones."""
         text = fold(self.answer)
-        if any(found["label"] in self.labels for found in _OR_LABEL.finditer(self.text)):
+        if self.supposes or any(found["label"] in self.labels for found in _OR_LABEL.finditer(self.text)):
             return
         for label, option in sorted(self.listed.items(), key=lambda item: -len(item[1])):
-            words = re.compile(rf"(?<!\w){re.escape(option)}(?!\w)")
+            words = re.compile(_EDGES % re.escape(option))
             if option and (found := words.search(text)):
-                denied = _DENIED_BEFORE.search(text[max(0, found.start() - 60) : found.start()])
-                yield None if denied else label
+                before = text[max(0, found.start() - 60) : found.start()]
+                unsure = (
+                    _SUPPOSED_BEFORE.search(before)
+                    or _DENIED_BEFORE.search(before)
+                    or _DENIED_BEHIND.match(text, found.end())
+                    or any(_OPTION_DENIED_BEHIND.match(text, again.end()) for again in words.finditer(text))
+                )
+                yield None if unsure else label
                 text = words.sub("\0", text)
 
     def _without_list(self) -> str:
@@ -239,15 +318,37 @@ class _Reading:
         inline = {label: fold(text).rstrip(".") for label, text in read_options(self.text).items()}
         return "" if inline == self.listed else self.text
 
-    def _names(self, found: re.Match[str]) -> bool:
-        """Whether a letter is a label, and not denied."""
+    def _is_label(self, found: re.Match[str]) -> bool:
         letter, end = found["label"], found.end("label")
         if letter.upper() not in self.labels:
             return False
-        if found.end() == end and letter in "AaIi" and _WORD.match(self.text, end):
-            return False
-        before = self.text[max(0, found.start() - 60) : found.start()]
-        return not _DENIED_BEFORE.search(before) and not _DENIED_BEHIND.match(self.text, found.end())
+        return not (found.end() == end and letter in "AaIi" and _WORD.match(self.text, end))
+
+    def _before(self, found: re.Match[str]) -> str:
+        return self.text[max(0, found.start() - 60) : found.start()]
+
+    def _behind(self, label: str, text: str, found: re.Match[str]) -> str:
+        """What stands behind a label and the text of its option; that of another option is left."""
+        rest, own = text[found.end() : found.end() + 300], self.listed.get(label, "")
+        for marks in (" ().:]", " ().:]-\u2013\u2014"):  # a dash may belong to the text, as in `-5`
+            bare = rest.lstrip(marks)
+            if own and bare.casefold().startswith(own):
+                return bare[len(own) :]
+        return rest
+
+    def _supposed(self, found: re.Match[str]) -> bool:
+        before = self.text[max(0, found.start("label") - 160) : found.start("label")]
+        return bool(_SUPPOSED_BEFORE.search(before) or _SUPPOSED_BEHIND.match(self.text, found.start()))
+
+    def _denied(self, found: re.Match[str]) -> bool:
+        if _DENIED_BEFORE.search(self._before(found)):
+            return True
+        return self._denied_behind(found["label"].upper(), self.text, found)
+
+    def _denied_behind(self, label: str, text: str, found: re.Match[str]) -> bool:
+        behind = self._behind(label, text, found)
+        pattern = _DENIED_BEHIND if text.startswith(behind, found.end()) else _OPTION_DENIED_BEHIND
+        return pattern.match(behind) is not None
 
     def _sure(self, found: re.Match[str]) -> str | None:
         """The label of a match; None where another one is named beside it."""
@@ -259,19 +360,19 @@ class _Reading:
             and (before["label"] is None or found.start("label") - found.start() < 2)
         ):
             return None
-        return self._single(label, self.text, found.end())
-
-    def _single(self, label: str, text: str, end: int) -> str | None:
-        """The label, unless another one, or the text of another option, stands behind it."""
-        rest = text[end : end + 300]
-        own = self.listed.get(label, "")
-        said = fold(rest.partition("\n")[0]).strip(" ).:-\u2013\u2014")
-        if said and said != own and said in self.listed.values():
+        if self.taken_back >= found.end():
             return None
-        if own and rest.lstrip(" ).:]-").casefold().startswith(own):
-            rest = rest.lstrip(" ).:]-")[len(own) :]
+        return self._single(label, self._behind(label, self.text, found))
+
+    def _single(self, label: str, rest: str) -> str | None:
+        """The label, unless another one, or the text of another option, stands behind it."""
+        said = fold(rest.partition("\n")[0]).strip(" ().:-\u2013\u2014")
+        if said and said != self.listed.get(label) and said in self.listed.values():
+            return None
         found = _OR_BEHIND.match(rest)
-        if found is None or _DENIED_BEHIND.match(rest, found.end()):
+        if found is None:
             return label
-        others = {found[name] for name in ("and", "next", "first", "maybe")} & set(self.labels) - {label}
-        return None if found["or"] or others else label
+        other = next((name for name in ("and", "next", "first", "maybe", "also") if found[name]), None)
+        if other is None or _DENIED_BEHIND.match(rest, found.end(other)):
+            return label if other else None
+        return None if found[other] in set(self.labels) - {label} else label
