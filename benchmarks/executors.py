@@ -31,10 +31,10 @@ from peers import RESULTS
 
 from etude import Skill, Trainer
 from etude.config import ModelSection, make_config
-from etude.executors.ray import RayExecutor
 from etude.models.simulated import SimulatedModel
 from etude.records import ChatRequest, Reply
 from etude.simulation import make_tasks, seed_skill
+from etude_annexes.workers.ray import RayExecutor
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
 sys.path.append(str(Path(__file__).resolve().parent.parent / "tests" / "executors"))

@@ -24,17 +24,17 @@ from etude.cli.parsing.parser import VERBS, overview
 from etude.config import ModelSection, Section, TrainConfig
 from etude.envs.command import CommandConfig
 from etude.envs.dataset import DatasetConfig
-from etude.envs.foreign.harbor.environment import HarborConfig
-from etude.envs.foreign.inspect import InspectConfig
-from etude.envs.foreign.textworld.environment import TextWorldConfig
-from etude.envs.foreign.verifiers import VerifiersConfig
 from etude.envs.scorers.rubric import Grade, RubricOptions
-from etude.envs.spreadsheet.environment import SpreadsheetConfig
 from etude.events import Event, Stage
 from etude.prompts import Prompts, prompt_names
 from etude.registry import BUILT_IN, find
 from etude.searches.evidence import EvidenceOptions
 from etude.sleep.config import NIGHT, SleepSection
+from etude_annexes.foreign.harbor.environment import HarborConfig
+from etude_annexes.foreign.inspect import InspectConfig
+from etude_annexes.foreign.textworld.environment import TextWorldConfig
+from etude_annexes.foreign.verifiers import VerifiersConfig
+from etude_annexes.spreadsheet.environment import SpreadsheetConfig
 
 PAGES = Path(__file__).parent.parent / "docs" / "reference"
 GENERATED = "<!-- Written by scripts/docs. Change the docstrings in the code instead. -->\n\n"

@@ -84,3 +84,4 @@ def test_in_the_folder_that_etude_was_installed_from_it_is_the_dot(
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.chdir(tmp_path)
     assert install_command("hf") == "pip install -e '.[hf]'"
+    assert install_command("hf,ray") == "pip install -e '.[hf,ray]' -e './annexes'"

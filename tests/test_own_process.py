@@ -18,7 +18,7 @@ SAFE = ("-P", "-I")
 def test_a_module_is_not_looked_for_in_the_current_folder() -> None:
     _, *words = command("runs", "--json")
     assert words == ["-P", "-m", "etude", "runs", "--json"]
-    assert command(module="etude.executors.ray")[1:] == ["-P", "-m", "etude.executors.ray"]
+    assert command(module="etude_annexes.workers.ray")[1:] == ["-P", "-m", "etude_annexes.workers.ray"]
 
 
 def code_is_named(node: ast.AST) -> bool:

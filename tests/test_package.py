@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 import etude
+import etude_annexes
 from etude import errors
 
-SOURCE = Path(etude.__file__).parent
-FILES = sorted(SOURCE.rglob("*.py"))
+SOURCE, ANNEXES = Path(etude.__file__).parent, Path(etude_annexes.__file__).parent
+FILES = [*sorted(SOURCE.rglob("*.py")), *sorted(ANNEXES.rglob("*.py"))]
 
 
 def test_everything_public_can_be_imported_and_nothing_else_is_listed() -> None:
@@ -68,7 +69,8 @@ def test_no_modules_import_each_other_in_a_circle_not_even_inside_functions() ->
 
 
 def module_name(file: Path) -> str:
-    path = file.relative_to(SOURCE.parent).with_suffix("")
+    root = SOURCE if file.is_relative_to(SOURCE) else ANNEXES
+    path = file.relative_to(root.parent).with_suffix("")
     return ".".join(path.parent.parts if path.name == "__init__" else path.parts)
 
 

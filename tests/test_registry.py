@@ -1,5 +1,7 @@
 """Names become classes."""
 
+import sys
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,19 @@ from rows import rows
 def test_every_built_in_is_found(family, name: str) -> None:
     assert isinstance(find(family, name), type)
     assert name in names(family)
+
+
+def test_a_built_in_of_the_annexes_says_what_to_install_where_only_the_core_is(monkeypatch) -> None:
+    for module in [name for name in sys.modules if name.startswith("etude_annexes")]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setattr(sys, "path", [])
+    monkeypatch.setattr(sys, "meta_path", [finder for finder in sys.meta_path if finder is PathFinder])
+    with pytest.raises(
+        ConfigError, match="tracker 'wandb' needs the package 'etude_annexes', which is not installed"
+    ) as caught:
+        find("trackers", "wandb")
+    assert caught.value.hint.startswith("pip install ")
+    assert "[annexes]" in caught.value.hint
 
 
 def test_an_import_path_is_a_name() -> None:

@@ -205,6 +205,10 @@ class BoundaryError(EtudeError):
         self.cause = cause
 
 
+_WITH_ANNEXES = frozenset({"annexes", "spreadsheet", "ray", "trackio", "wandb", "mlflow", "opentelemetry"})
+"""Extras that bring the annexes, which in a checkout lie beside."""
+
+
 def not_installed(what: str, package: str, extra: str) -> ConfigError:
     """For something that needs a package that an extra of etude brings."""
     return ConfigError(f"{what} needs {package}, which is not installed", hint=install_command(extra))
@@ -224,7 +228,9 @@ def install_command(extras: str) -> str:
         return f"pip install 'etude[{extras}]'"
     path = unquote(urlsplit(str(origin["url"])).path)
     shown = "." if os.path.realpath(path) == os.path.realpath(os.curdir) else path
-    return f"pip install {'-e ' if folder.get('editable') else ''}'{shown}[{extras}]'"
+    mode = "-e " if folder.get("editable") else ""
+    beside = f" {mode}'{os.path.join(shown, 'annexes')}'" if _WITH_ANNEXES & set(extras.split(",")) else ""
+    return f"pip install {mode}'{shown}[{extras}]'{beside}"
 
 
 def in_plain_words(message: str) -> str:

@@ -13,7 +13,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal, NamedTuple, cast
 
-from etude.errors import ConfigError, did_you_mean
+from etude.errors import ConfigError, did_you_mean, not_installed
 
 Family = Literal["environments", "agents", "models", "scorers", "executors", "searches", "sources", "trackers"]
 
@@ -21,11 +21,11 @@ BUILT_IN: dict[Family, dict[str, str]] = {
     "environments": {
         "command": "etude.envs.command:CommandEnvironment",
         "dataset": "etude.envs.dataset:DatasetEnvironment",
-        "harbor": "etude.envs.foreign.harbor.environment:HarborEnvironment",
-        "inspect": "etude.envs.foreign.inspect:InspectEnvironment",
-        "spreadsheet": "etude.envs.spreadsheet.environment:SpreadsheetEnvironment",
-        "textworld": "etude.envs.foreign.textworld.environment:TextWorldEnvironment",
-        "verifiers": "etude.envs.foreign.verifiers:VerifiersEnvironment",
+        "harbor": "etude_annexes.foreign.harbor.environment:HarborEnvironment",
+        "inspect": "etude_annexes.foreign.inspect:InspectEnvironment",
+        "spreadsheet": "etude_annexes.spreadsheet.environment:SpreadsheetEnvironment",
+        "textworld": "etude_annexes.foreign.textworld.environment:TextWorldEnvironment",
+        "verifiers": "etude_annexes.foreign.verifiers:VerifiersEnvironment",
     },
     "agents": {
         "aider": "etude.agents.program:AiderAgent",
@@ -63,7 +63,7 @@ BUILT_IN: dict[Family, dict[str, str]] = {
         "checks": "etude.envs.scorers.checks:Checks",
         "rubric": "etude.envs.scorers.rubric:Rubric",
     },
-    "executors": {"local": "etude.executors.local:LocalExecutor", "ray": "etude.executors.ray:RayExecutor"},
+    "executors": {"local": "etude.executors.local:LocalExecutor", "ray": "etude_annexes.workers.ray:RayExecutor"},
     "searches": {
         "evidence": "etude.searches.evidence:EvidenceSearch",
         "paper": "etude.published.paper:PaperSearch",
@@ -81,12 +81,15 @@ BUILT_IN: dict[Family, dict[str, str]] = {
         "vscode-copilot": "etude.sleep.transcripts.sources.vscode_copilot:VSCodeCopilotTranscripts",
     },
     "trackers": {
-        "mlflow": "etude.connect.mlflow:MLflow",
-        "opentelemetry": "etude.connect.opentelemetry:OpenTelemetry",
-        "trackio": "etude.connect.trackio:Trackio",
-        "wandb": "etude.connect.wandb:Wandb",
+        "mlflow": "etude_annexes.trackers.mlflow:MLflow",
+        "opentelemetry": "etude_annexes.trackers.opentelemetry:OpenTelemetry",
+        "trackio": "etude_annexes.trackers.trackio:Trackio",
+        "wandb": "etude_annexes.trackers.wandb:Wandb",
     },
 }
+
+_ANNEXES = "etude_annexes"
+"""The package of built-ins that few need."""
 
 
 class _Contract(NamedTuple):
@@ -188,6 +191,8 @@ def _loaded(family: Family, name: str, path: str, *, hint: str) -> Any:
         with redirect_stdout(sys.stderr):
             found = reduce(getattr, attribute.split("."), import_module(module))
     except (ImportError, AttributeError) as error:
+        if isinstance(error, ImportError) and error.name == _ANNEXES:
+            raise not_installed(where, f"the package {_ANNEXES!r}", "annexes") from None
         raise ConfigError(f"{failed}: {error}", hint=hint) from None
     # The boundary: the module is not ours, and running it can fail in any way, or try to end the program.
     except (Exception, SystemExit) as error:

@@ -22,8 +22,8 @@ from etude.cli.parsing.parser import VERBS
 from etude.cli.trust import foreign, trust_hash
 from etude.config import make_config
 from etude.envs.command import CommandConfig
-from etude.envs.spreadsheet.environment import SpreadsheetConfig
 from etude.registry import BUILT_IN
+from etude_annexes.spreadsheet.environment import SpreadsheetConfig
 from trusting import trust
 
 ETUDE = Path(sys.executable).with_name("etude")

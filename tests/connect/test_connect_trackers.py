@@ -11,13 +11,13 @@ from opentelemetry.trace import SpanKind, StatusCode
 from tracked_run import train
 
 from etude.connect import Ending, Point, TrackedRun, Tracker
-from etude.connect.opentelemetry import OpenTelemetry
 from etude.errors import BudgetStop
 from etude.events import CallFinished
 from etude.store.projections.curve import curve
 from etude.store.projections.log import Log
 from etude.testing import TrackerContract
 from etude.testing.tracker import ServiceContent
+from etude_annexes.trackers.opentelemetry import OpenTelemetry
 
 
 class Memory:

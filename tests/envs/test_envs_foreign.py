@@ -10,11 +10,6 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from etude.envs.foreign.agent import ForeignAgent, ForeignFailed
-from etude.envs.foreign.environment import ForeignConfig, ForeignEnvironment
-from etude.envs.foreign.inspect import InspectConfig, InspectEnvironment
-from etude.envs.foreign.runner import RUNNERS, RunnerDied
-from etude.envs.foreign.verifiers import VerifiersEnvironment
 from etude.envs.returned_score import returned_score, with_score
 from etude.errors import BoundaryError, ConfigError, DataError, TransientError
 from etude.prompts import Prompts
@@ -24,6 +19,11 @@ from etude.registry import find
 from etude.sandbox import find_sandbox
 from etude.sandbox.sandbox import Unsafe
 from etude.testing import AgentContract, EnvironmentContract, ScriptedModel
+from etude_annexes.foreign.agent import ForeignAgent, ForeignFailed
+from etude_annexes.foreign.environment import ForeignConfig, ForeignEnvironment
+from etude_annexes.foreign.inspect import InspectConfig, InspectEnvironment
+from etude_annexes.foreign.runner import RUNNERS, RunnerDied
+from etude_annexes.foreign.verifiers import VerifiersEnvironment
 
 HERE = Path(__file__).parent
 SKILL = Skill(text="Answer with one word.")

@@ -9,7 +9,6 @@ import pytest
 
 from etude.cli.main import main
 from etude.envs.dataset import DatasetEnvironment
-from etude.envs.foreign.harbor.environment import HarborEnvironment
 from etude.envs.gold import check_gold
 from etude.errors import BoundaryError, ConfigError, DataError
 from etude.records import File, Score, Task, Trajectory, canonical
@@ -17,6 +16,7 @@ from etude.registry import find
 from etude.sandbox import find_sandbox
 from etude.sandbox.sandbox import Unsafe
 from etude.testing.environment import EnvironmentContract
+from etude_annexes.foreign.harbor.environment import HarborEnvironment
 from harbor_folders import DOCKERFILE, SAME_TEXT, TOML, needs_bubblewrap, write_task
 from trusting import trust
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from etude.agents.tools import ToolsAgent, ToolsOptions
-from etude.envs.foreign.harbor.environment import HarborEnvironment
 from etude.errors import ConfigError, DataError
 from etude.prompts import Prompts
 from etude.records import Reply, Skill, Task, ToolCall, Trajectory, canonical
 from etude.sandbox import find_sandbox
 from etude.sandbox.sandbox import SandboxError, Unsafe
 from etude.testing.doubles import ScriptedModel
+from etude_annexes.foreign.harbor.environment import HarborEnvironment
 from fake_docker import FakeDocker
 from harbor_folders import DOCKERFILE, SAME_TEXT, TOML, needs_bubblewrap, write_task
 

@@ -13,8 +13,6 @@ from typing import Any
 import pytest
 from envs_workbooks import ADD, DataSet, block, book, file, sums
 
-from etude.envs.spreadsheet.agent import last_code
-from etude.envs.spreadsheet.environment import SpreadsheetEnvironment
 from etude.errors import ConfigError, DataError
 from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel
@@ -23,6 +21,8 @@ from etude.registry import find
 from etude.testing.agent import AgentContract
 from etude.testing.doubles import Script, ScriptedModel
 from etude.testing.environment import EnvironmentContract
+from etude_annexes.spreadsheet.agent import last_code
+from etude_annexes.spreadsheet.environment import SpreadsheetEnvironment
 
 SKILL = Skill(text="Rule 12: look at the last row.")
 

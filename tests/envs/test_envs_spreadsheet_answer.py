@@ -10,10 +10,10 @@ from envs_workbooks import Sheets, book
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etude.envs.spreadsheet.answer import Contents, Range, compare, parse_ranges
-from etude.envs.spreadsheet.cells import comparable, open_workbook, read_cells
 from etude.errors import DataError
 from etude.records import Score
+from etude_annexes.spreadsheet.answer import Contents, Range, compare, parse_ranges
+from etude_annexes.spreadsheet.cells import comparable, open_workbook, read_cells
 
 
 def ranges(position: str, sheets: str = "", first: str = "First") -> list[str]:

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from etude.agents.tools import ToolsAgent, ToolsOptions
-from etude.envs.foreign.textworld.environment import TextWorldEnvironment
 from etude.errors import BoundaryError, ConfigError, DataError
 from etude.prompts import Prompts
 from etude.records import Message, Reply, Score, Skill, Task, TextPart, ToolCall, Trajectory, assistant, user
 from etude.registry import find
 from etude.testing.doubles import ScriptedModel
 from etude.testing.environment import EnvironmentContract
+from etude_annexes.foreign.textworld.environment import TextWorldEnvironment
 
 ENGINE = Path(__file__).parents[1] / "stand_in_engine"
 WINS = ["open the box", "take the key"]
@@ -163,7 +163,7 @@ async def test_an_attempt_goes_on_where_it_was_when_another_one_killed_the_engin
 
 async def test_games_see_no_keys(games: Games, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k3y")
-    from etude.envs.foreign.textworld.engine import environment
+    from etude_annexes.foreign.textworld.engine import environment
 
     assert "OPENAI_API_KEY" not in environment()
 

@@ -14,12 +14,12 @@ from typing import Any, Self
 from etude.concurrency import Threads
 from etude.config import LimitsSection
 from etude.errors import BudgetStop, DataError
-from etude.executors.remote import Quarters, RemoteExecutor
 from etude.prompts import Prompts
 from etude.protocols import Agent, Ask, ChatModel, Environment, Executor, Here, Journal, Recipe
 from etude.records import ChatRequest, Score, Skill, Split, Task, Trajectory, user
 from etude.sandbox.process import spend
 from etude.stages.shared.rollout import Rollout
+from etude_annexes.workers.remote import Quarters, RemoteExecutor
 from memory_doubles import MemoryJournal
 
 SKILL = Skill(text="Be brief.")
@@ -51,7 +51,7 @@ class ProcessExecutor(RemoteExecutor):
         return Quarters("127.0.0.1", 0, self.workers)
 
     async def work(self, invitation: str) -> None:
-        module = ("-m", "etude.executors.worker")
+        module = ("-m", "etude_annexes.workers.worker")
         process = await asyncio.create_subprocess_exec(sys.executable, *module, stdin=asyncio.subprocess.PIPE)
         self.running.append(process)
         try:

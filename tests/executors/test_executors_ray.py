@@ -12,9 +12,9 @@ import pytest
 from far_parts import SKILL, echo, rollout_with, todo
 
 from etude.errors import ConfigError
-from etude.executors.ray import RayExecutor
 from etude.protocols import Executor
 from etude.testing.executor import ExecutorContract
+from etude_annexes.workers.ray import RayExecutor
 
 
 @pytest.fixture

@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 from etude import Skill, Trainer
-from etude.envs.foreign.harbor.environment import HarborEnvironment
 from etude.envs.gold import check_gold
 from etude.errors import DataError, VoidStop
 from etude.sandbox import Box, Finished, Limits, Workspace, run
 from etude.sandbox.docker import Docker, Engine, find_engine
 from etude.simulation import SEED_SKILL, make_tasks
+from etude_annexes.foreign.harbor.environment import HarborEnvironment
 from harbor_folders import needs_bubblewrap, write_task
 
 IMAGE = "debian:bookworm-slim"

@@ -14,16 +14,16 @@ from docs_pages import DOCS, blocks
 from etude import Skill, Trainer
 from etude.agents.chat import ChatAgent
 from etude.envs.dataset import DatasetEnvironment
-from etude.envs.foreign.environment import ForeignEnvironment
-from etude.envs.foreign.harbor.environment import HarborEnvironment
-from etude.envs.foreign.inspect import InspectEnvironment
-from etude.envs.foreign.verifiers import VerifiersEnvironment
 from etude.errors import DataError, TransientError
 from etude.prompts import Prompts
 from etude.protocols import Environment
 from etude.records import ChatRequest, File, Score, Task, Trajectory
 from etude.simulation import SEED_SKILL, make_tasks
 from etude.testing import ScriptedModel
+from etude_annexes.foreign.environment import ForeignEnvironment
+from etude_annexes.foreign.harbor.environment import HarborEnvironment
+from etude_annexes.foreign.inspect import InspectEnvironment
+from etude_annexes.foreign.verifiers import VerifiersEnvironment
 from harbor_folders import needs_bubblewrap, write_task
 
 TOOLS = Path(__file__).parents[2] / ".tools"

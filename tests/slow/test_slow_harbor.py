@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from etude.envs.foreign.harbor.environment import HarborEnvironment
 from etude.records import File, Trajectory
+from etude_annexes.foreign.harbor.environment import HarborEnvironment
 from harbor_folders import needs_bubblewrap, write_task
 
 TOOLS = Path(__file__).parents[2] / ".tools" / "harbor" / "bin"

@@ -27,10 +27,10 @@ from far_runs import EXACT, JUDGED, asked_twice, facts, train, unanswered
 from small_run import tree
 
 from etude.errors import ConfigError
-from etude.executors.ray import RayExecutor
 from etude.protocols import Executor
 from etude.stages.shared.rollout import Rollout
 from etude.testing.executor import ExecutorContract
+from etude_annexes.workers.ray import RayExecutor
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed")]
 CONCURRENCY = 8

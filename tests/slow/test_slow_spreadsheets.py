@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from etude.envs.spreadsheet.environment import SpreadsheetEnvironment
 from etude.records import SPLITS, File, Task, Trajectory
+from etude_annexes.spreadsheet.environment import SpreadsheetEnvironment
 
 FOLDER = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "spreadsheetbench"
 EXCEPTIONS = ["73-45"]

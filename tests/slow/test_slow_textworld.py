@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from etude.agents.tools import ToolsAgent, ToolsOptions
-from etude.envs.foreign.textworld.environment import TextWorldEnvironment
 from etude.prompts import Prompts
 from etude.records import Reply, Skill, Task, ToolCall
 from etude.testing.doubles import ScriptedModel
+from etude_annexes.foreign.textworld.environment import TextWorldEnvironment
 
 PYTHON = Path(__file__).parents[2] / ".tools" / "textworld" / "bin" / "python"
 pytestmark = pytest.mark.skipif(

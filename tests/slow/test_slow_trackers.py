@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 from etude.connect import Tracker
-from etude.connect.mlflow import MLflow
-from etude.connect.opentelemetry import OpenTelemetry
-from etude.connect.trackio import Trackio
-from etude.connect.wandb import Wandb
 from etude.testing import TrackerContract
 from etude.testing.tracker import ServiceContent
+from etude_annexes.trackers.mlflow import MLflow
+from etude_annexes.trackers.opentelemetry import OpenTelemetry
+from etude_annexes.trackers.trackio import Trackio
+from etude_annexes.trackers.wandb import Wandb
 
 pytestmark = [
     pytest.mark.slow,

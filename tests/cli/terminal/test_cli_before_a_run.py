@@ -37,7 +37,7 @@ class Own(ListEnvironment):
         return super().score(task, trajectory)
 """
 FOREIGN = f"""{HANG}
-from etude.envs.foreign.environment import ForeignEnvironment
+from etude_annexes.foreign.environment import ForeignEnvironment
 class Own(ForeignEnvironment):
     name, package, script = "own", "own", {{script!r}}
 """

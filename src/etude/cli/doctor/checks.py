@@ -41,13 +41,14 @@ from etude.workbench import Given
 EXTRAS = {
     "serve": (("starlette", "uvicorn"), "`etude simulate`"),
     "agents": (("starlette", "uvicorn"), "the gateway of agent programs"),
-    "spreadsheet": (("openpyxl",), "the environment `spreadsheet`"),
+    "annexes": (("etude_annexes",), "tasks of other tools, and trackers"),
+    "spreadsheet": (("openpyxl", "etude_annexes"), "the environment `spreadsheet`"),
     "parquet": (("pyarrow",), "Parquet files"),
     "hf": (("datasets",), "datasets of the Hugging Face hub"),
     "anthropic": (("anthropic",), "`anthropic:` models"),
     "providers": (("pydantic_ai",), "`adapter:` models"),
     "mcp": (("mcp",), "`etude mcp`"),
-    "ray": (("ray",), "attempts on several machines"),
+    "ray": (("ray", "etude_annexes"), "attempts on several machines"),
 }
 """The modules of each extra, and what it is for."""
 

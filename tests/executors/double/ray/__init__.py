@@ -15,7 +15,7 @@ util = SimpleNamespace(get_node_ip_address=lambda: "127.0.0.1")
 
 class _Task:
     def __init__(self, invitation: str) -> None:
-        words = [sys.executable, "-m", "etude.executors.worker"]
+        words = [sys.executable, "-m", "etude_annexes.workers.worker"]
         self.process = subprocess.Popen(words, stdin=subprocess.PIPE)
         _running.append(self.process)
         self._future: Future[None] = Future()

@@ -13,12 +13,12 @@ from pydantic import JsonValue
 
 from etude.envs.files import Row, read_rows
 from etude.envs.rows import Fields, tasks_from_rows, with_ids
-from etude.envs.spreadsheet.answer import Contents, Range, compare, parse_ranges
-from etude.envs.spreadsheet.cells import open_workbook, read_cells
-from etude.envs.spreadsheet.preview import preview
 from etude.envs.workspaces import TaskFiles
 from etude.errors import DataError
 from etude.records import Task
+from etude_annexes.spreadsheet.answer import Contents, Range, compare, parse_ranges
+from etude_annexes.spreadsheet.cells import open_workbook, read_cells
+from etude_annexes.spreadsheet.preview import preview
 
 INPUT = "input.xlsx"
 OUTPUT = "output.xlsx"

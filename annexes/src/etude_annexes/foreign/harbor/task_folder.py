@@ -9,12 +9,12 @@ from typing import Any
 
 from pydantic import Field, JsonValue, ValidationError, field_validator
 
-from etude.envs.foreign.harbor.dockerfile import ImageRecipe, NeedsImage, Unfit, needs_more, read_recipe
 from etude.envs.workspaces import TaskFiles
 from etude.errors import DataError
 from etude.records import File
 from etude.records.record import Lenient
 from etude.sandbox import Limits
+from etude_annexes.foreign.harbor.dockerfile import ImageRecipe, NeedsImage, Unfit, needs_more, read_recipe
 
 TOML = "task.toml"
 TEST = "test.sh"

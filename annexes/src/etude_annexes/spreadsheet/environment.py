@@ -9,14 +9,14 @@ from etude.config import parse
 from etude.envs.scorers.answer_scorer import Judge
 from etude.envs.sources import Sources
 from etude.envs.splits import check_splits
-from etude.envs.spreadsheet.agent import CodeAgent
-from etude.envs.spreadsheet.answer import Contents, compare
-from etude.envs.spreadsheet.data import INPUT, OUTPUT, Answer, read_instructions, with_workbooks
-from etude.envs.spreadsheet.python import Python
 from etude.errors import DataError
 from etude.protocols import Agent, ChatModel, Environment, Texts
 from etude.records import SPLITS, Score, Split, Task, Trajectory, canonical
 from etude.sandbox import Limits, find_sandbox
+from etude_annexes.spreadsheet.agent import CodeAgent
+from etude_annexes.spreadsheet.answer import Contents, compare
+from etude_annexes.spreadsheet.data import INPUT, OUTPUT, Answer, read_instructions, with_workbooks
+from etude_annexes.spreadsheet.python import Python
 
 RULES = 1
 """Changes with the rules by which cells are compared."""

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from etude.envs.scorers.answer_scorer import shorten
-from etude.envs.spreadsheet import cells
 from etude.errors import BoundaryError, ConfigError, not_installed
 from etude.programs.installed import find_program, installed
 from etude.records import File, canonical
 from etude.sandbox import Finished, Limits, Sandbox, Workspace, run
+from etude_annexes.spreadsheet import cells
 
 OUTPUT_CHARS = 4_000
 """How much of what code prints, and of its errors, a model is shown."""

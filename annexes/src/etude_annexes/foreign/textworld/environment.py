@@ -13,13 +13,13 @@ from pydantic import Field, JsonValue
 
 from etude.concurrency import run_to_end
 from etude.config import parse
-from etude.envs.foreign.textworld.engine import GameProcess, GameState
-from etude.envs.foreign.textworld.generator import GameRecipe, make_games
 from etude.envs.scorers.answer_scorer import Judge
 from etude.envs.sources import Sources
 from etude.errors import ConfigError, DataError
 from etude.protocols import Environment, EnvironmentTool
 from etude.records import SPLITS, Score, Split, Task, Trajectory, canonical
+from etude_annexes.foreign.textworld.engine import GameProcess, GameState
+from etude_annexes.foreign.textworld.generator import GameRecipe, make_games
 
 TOOL = "act"
 _GAME = re.compile(r".*\.(z[1-8]|tw-pddl)")

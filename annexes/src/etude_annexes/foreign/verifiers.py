@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from pydantic import Field, JsonValue
 
-from etude.envs.foreign.environment import ForeignConfig, ForeignEnvironment
+from etude_annexes.foreign.environment import ForeignConfig, ForeignEnvironment
 
 
 class VerifiersConfig(ForeignConfig):

@@ -1,6 +1,6 @@
 """Attempts in worker processes that Ray starts, on any machine of a cluster.
 
-    python -m etude.executors.ray ADDRESS CPUS    holds the connection to the cluster for a run
+    python -m etude_annexes.workers.ray ADDRESS CPUS    holds the connection to the cluster for a run
 
 That is a process of its own, because Ray prints to standard output and ends its process when the cluster is lost.
 """
@@ -26,10 +26,10 @@ from pydantic import Field
 from etude import own_process
 from etude.config import Section, parse
 from etude.errors import ConfigError, not_installed
-from etude.executors.remote import Quarters, RemoteExecutor
-from etude.executors.worker import work
 from etude.protocols import Here, Recipe, Workplace
 from etude.records import Record, as_text
+from etude_annexes.workers.remote import Quarters, RemoteExecutor
+from etude_annexes.workers.worker import work
 
 _CONNECT_SECONDS = 60
 """Ray itself tries for many minutes."""

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from etude.envs.foreign.runner import Runner, RunnerReply
 from etude.envs.returned_score import with_score
 from etude.envs.scorers.answer_scorer import shorten
 from etude.errors import EtudeError
@@ -21,6 +20,7 @@ from etude.records import Score, Skill, Task, Trajectory, digest, user
 from etude.records.said import cut_off_at
 from etude.sandbox.process import spend
 from etude.skill import Document
+from etude_annexes.foreign.runner import Runner, RunnerReply
 
 _LOOK_SECONDS = 0.25
 

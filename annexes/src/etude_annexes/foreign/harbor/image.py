@@ -5,13 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from etude.concurrency import run_to_end
-from etude.envs.foreign.harbor.dockerfile import OURS, ImageRecipe, Unfit, has_room
-from etude.envs.foreign.harbor.task_folder import TaskFolder
 from etude.envs.grading import tail
 from etude.records import File, digest
 from etude.sandbox import Box, Limits, NotKept, Workspace, run
 from etude.sandbox.docker import Docker, Engine
 from etude.sandbox.sandbox import SandboxError
+from etude_annexes.foreign.harbor.dockerfile import OURS, ImageRecipe, Unfit, has_room
+from etude_annexes.foreign.harbor.task_folder import TaskFolder
 
 _PULL_SECONDS = 3600.0
 _TRIAL = Limits(seconds=60)

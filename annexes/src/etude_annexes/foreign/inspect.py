@@ -4,9 +4,9 @@ from typing import ClassVar
 
 from pydantic import JsonValue
 
-from etude.envs.foreign.environment import ForeignConfig, ForeignEnvironment
-from etude.envs.foreign.runner import RunnerReply
 from etude.errors import ConfigError, DataError
+from etude_annexes.foreign.environment import ForeignConfig, ForeignEnvironment
+from etude_annexes.foreign.runner import RunnerReply
 
 
 class InspectConfig(ForeignConfig):

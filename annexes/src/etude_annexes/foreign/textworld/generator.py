@@ -10,9 +10,9 @@ from pydantic import Field, JsonValue, field_validator
 
 from etude.concurrency import together
 from etude.config import Section
-from etude.envs.foreign.textworld.engine import environment
 from etude.errors import DataError
 from etude.records import SPLITS, Split, digest
+from etude_annexes.foreign.textworld.engine import environment
 
 _OURS = frozenset({"output", "seed", "format", "force", "silent", "verbose", "third-party", "save-overview", "test"})
 _SHOWN = 600

@@ -10,8 +10,6 @@ from pydantic import Field, JsonValue
 
 from etude.concurrency import run_to_end
 from etude.config import Section, parse
-from etude.envs.foreign.agent import ForeignAgent, Terms
-from etude.envs.foreign.runner import Runner, RunnerReply, RunnerSetup
 from etude.envs.returned_score import returned_score
 from etude.envs.rows import with_ids
 from etude.envs.scorers.answer_scorer import Judge
@@ -22,6 +20,8 @@ from etude.protocols import Agent, ChatModel, Environment, Texts
 from etude.records import SPLITS, Score, Split, Task, Trajectory, canonical, digest
 from etude.sandbox import find_sandbox
 from etude.sandbox.sandbox import Unsafe
+from etude_annexes.foreign.agent import ForeignAgent, Terms
+from etude_annexes.foreign.runner import Runner, RunnerReply, RunnerSetup
 
 LOAD_SECONDS = 1800.0
 """Longest that a package may take to load its tasks: large data sets come over the network at first."""

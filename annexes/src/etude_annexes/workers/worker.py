@@ -1,7 +1,7 @@
 """A worker process: it connects to the process that holds the run, builds agent and environment once, and makes
 attempts and scores them until the connection ends.
 
-    python -m etude.executors.worker    reads an invitation, as JSON, from standard input
+    python -m etude_annexes.workers.worker    reads an invitation, as JSON, from standard input
 """
 
 import asyncio
@@ -15,10 +15,10 @@ from importlib import import_module
 from pydantic import Field
 
 from etude.concurrency import Threads
-from etude.executors.peer import Peer, write_frame
 from etude.protocols import Agent, Environment, Here
 from etude.records import Record, Skill, Task, Trajectory, as_text
 from etude.sandbox.process import seconds_in_boxes
+from etude_annexes.workers.peer import Peer, write_frame
 
 CONNECT_SECONDS = 30.0
 

@@ -8,14 +8,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
-from etude.envs.foreign.harbor.dockerfile import Copy, NeedsImage
-from etude.envs.foreign.harbor.task_folder import SOLVE, TEST, TaskFolder
 from etude.envs.grading import files_afterwards, tail
 from etude.errors import BoundaryError, DataError
 from etude.protocols import Scorer
 from etude.records import File, Place, Score, Task, Trajectory, canonical, digest
 from etude.sandbox import Box, Finished, Limits, NotKept, Sandbox, Workspace, run
 from etude.sandbox.docker import Engine, find_engine, in_image
+from etude_annexes.foreign.harbor.dockerfile import Copy, NeedsImage
+from etude_annexes.foreign.harbor.task_folder import SOLVE, TEST, TaskFolder
 
 _MOST_REWARD_BYTES = 1_000_000
 

@@ -20,11 +20,11 @@ from typing import ClassVar, NamedTuple
 
 from etude.errors import EtudeError, LostWorker, StopRun
 from etude.executors.local import LocalExecutor
-from etude.executors.peer import Peer, read_frame
-from etude.executors.worker import Invitation, Start
 from etude.protocols import Here, Recipe, Workplace
 from etude.records import Score, Skill, Task, Trajectory, as_text
 from etude.sandbox.process import spend
+from etude_annexes.workers.peer import Peer, read_frame
+from etude_annexes.workers.worker import Invitation, Start
 
 START_SECONDS = 600.0
 """How long a run waits while it has no worker: a cluster may have to start machines first."""
@@ -58,8 +58,8 @@ class RemoteExecutor(LocalExecutor):
 
     @abstractmethod
     async def work(self, invitation: str) -> None:
-        """Run `etude.executors.worker.work(invitation)` in a process of its own until it ends, and end that process
-        when cancelled. Raises Exception: it ended by an error."""
+        """Run `etude_annexes.workers.worker.work(invitation)` in a process of its own until it ends, and end that
+        process when cancelled. Raises Exception: it ended by an error."""
 
     @property
     def concurrency(self) -> int:

@@ -4,13 +4,13 @@ from pathlib import Path
 from typing import ClassVar
 
 from etude.envs.scorers.answer_scorer import shorten
-from etude.envs.spreadsheet.data import INPUT, OUTPUT
-from etude.envs.spreadsheet.python import CodeResult, Python
 from etude.protocols import Agent, ChatModel
 from etude.records import ChatRequest, File, Message, Skill, Task, Trajectory, Usage, assistant, digest, system, user
 from etude.records.said import cut_off_at, said_in
 from etude.sandbox import NotKept, Workspace
 from etude.skill import Document
+from etude_annexes.spreadsheet.data import INPUT, OUTPUT
+from etude_annexes.spreadsheet.python import CodeResult, Python
 
 _LANGUAGES = frozenset({"", "python", "python3", "py"})
 _NO_CODE = "The reply has no code block in Python."

@@ -9,16 +9,16 @@ from pydantic import Field
 
 from etude.concurrency import run_to_end
 from etude.config import parse
-from etude.envs.foreign.harbor.dockerfile import NeedsImage, Unfit
-from etude.envs.foreign.harbor.image import prepared
-from etude.envs.foreign.harbor.task_folder import TOML, TaskFolder, find_folders, read_folder, without_toml
-from etude.envs.foreign.harbor.verifier import HarborScorer, Machine, place_of, start_files
 from etude.envs.scorers.answer_scorer import Judge, ScoredEnvironment
 from etude.envs.sources import Sources
 from etude.envs.splits import check_splits
 from etude.errors import ConfigError, DataError
 from etude.records import File, Split, Task
 from etude.sandbox import Sandbox, find_sandbox
+from etude_annexes.foreign.harbor.dockerfile import NeedsImage, Unfit
+from etude_annexes.foreign.harbor.image import prepared
+from etude_annexes.foreign.harbor.task_folder import TOML, TaskFolder, find_folders, read_folder, without_toml
+from etude_annexes.foreign.harbor.verifier import HarborScorer, Machine, place_of, start_files
 
 _PATH = "/usr/local/bin:/usr/bin:/bin"
 _SHOWN = 5

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from etude.errors import LostWorker
-from etude.executors.travelling import read_error, write_error
+from etude_annexes.workers.travelling import read_error, write_error
 
 STOP_SECONDS = 5.0
 """How long a call that was cancelled is waited for."""

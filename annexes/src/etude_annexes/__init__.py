@@ -1,0 +1,1 @@
+"""Parts of etude that few need and that its core does not import."""

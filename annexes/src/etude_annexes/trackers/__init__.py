@@ -1,0 +1,1 @@
+"""Trackers of other services; each imports its package when it is used."""
