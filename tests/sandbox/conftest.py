@@ -1,41 +1,10 @@
 """The sandboxes that work on this machine."""
 
-import os
 import sys
-from collections.abc import Iterator
 
-import pytest
-from sandbox_boxes import sandbox_named
-
-from etude.sandbox import Sandbox, Workspace
+from sandbox_fixtures import sandbox as sandbox
+from sandbox_fixtures import sandboxes as sandboxes
+from sandbox_fixtures import user as user
+from sandbox_fixtures import workspace as workspace
 
 collect_ignore_glob = [] if sys.platform.startswith("linux") else ["test_*"]
-
-
-@pytest.fixture(scope="session")
-def _sandboxes() -> dict[str, Sandbox]:
-    return {}
-
-
-@pytest.fixture(params=["bubblewrap", "landlock"])
-def sandbox(request: pytest.FixtureRequest, _sandboxes: dict[str, Sandbox]) -> Sandbox:
-    """Each sandbox that keeps programs in."""
-    if request.param not in _sandboxes:
-        _sandboxes[request.param] = sandbox_named(request.param)
-    return _sandboxes[request.param]
-
-
-@pytest.fixture(params=["this user", "another user"])
-def user(request: pytest.FixtureRequest) -> int:
-    if request.param == "this user":
-        return os.getuid()
-    if os.getuid() != 0:
-        pytest.skip("only root can become another user")
-    return 65534
-
-
-@pytest.fixture
-def workspace(tmp_path) -> Iterator[Workspace]:
-    with Workspace(tmp_path) as workspace:
-        yield workspace
-    assert not workspace.folder.exists()

@@ -59,7 +59,7 @@ class Limits(Section):
     file_mb: int = Field(default=256, ge=1)
     """Size of one file: what would be written beyond fails."""
     disk_mb: int = Field(default=1024, ge=1)
-    """Size of all its writable folders together, files that are deleted but still open included."""
+    """Size of the files in its writable folders together."""
     output_kb: int = Field(default=4096, ge=1)
     """How much is kept of each of stdout and stderr. The middle of longer output is left out."""
 

@@ -126,8 +126,7 @@ class Docker(Sandbox):
     """A container for each program: of its image, read-only, the folders of the box, and an empty /tmp of 64 MB. It
     runs as the user who runs etude, without any privilege, with no network but a loopback of its own.
 
-    `memory_mb` and `file_mb` are kept by the kernel. More than four times `processes` threads are not started. Files
-    that are deleted but still open do not count for `disk_mb`.
+    `memory_mb` and `file_mb` are kept by the kernel. More than four times `processes` threads are not started.
     """
 
     name = "Docker"

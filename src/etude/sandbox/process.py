@@ -98,7 +98,7 @@ def _group() -> str:
     try:
         return place()
     except NoGroup:
-        return ""  # what can be seen is counted
+        return ""  # resident memory of the processes is looked at
 
 
 def _check_program(argv: Sequence[str], box: Box, env: Mapping[str, str], sandbox: Sandbox) -> None:

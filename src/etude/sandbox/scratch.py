@@ -2,11 +2,12 @@
 left."""
 
 import contextlib
-import errno
 import fcntl
 import os
 import re
+import shutil
 import stat
+import subprocess
 import tempfile
 import time
 import warnings
@@ -17,6 +18,7 @@ _PREFIX = "etude-scratch-"
 _NAME = re.compile(rf"{_PREFIX}[a-z0-9_]{{8}}")
 _YOUNG_SECONDS = 60
 """A folder may be this old before it has its lock."""
+_SHOWN = 300
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -91,47 +93,12 @@ def _remove_if_stale(path: Path) -> None:
 
 
 def _remove(top: Path) -> None:
-    """Removes a folder with one descriptor for all of it, going down and up again: no nesting is too deep for that,
-    and no path too long. Raises OSError, also where a folder was moved meanwhile."""
-    os.chmod(top, 0o700)
-    place = os.open(top, _FOLDER)
+    """Removes a folder with all that is in it. Raises OSError."""
     try:
-        trail: list[tuple[str, os.stat_result]] = []
-        inner = [_clear(place)]
-        while inner:
-            if inner[-1]:
-                name = inner[-1].pop()
-                trail.append((name, os.fstat(place)))
-                os.chmod(name, 0o700, dir_fd=place)
-                place = _step(place, name)
-                inner.append(_clear(place))
-                continue
-            inner.pop()
-            if trail:
-                name, above = trail.pop()
-                place = _step(place, "..")
-                if not os.path.samestat(os.fstat(place), above):
-                    raise OSError(errno.ESTALE, "a folder was moved out of it")
-                os.rmdir(name, dir_fd=place)
-    finally:
-        os.close(place)
-    os.rmdir(top)
-
-
-def _clear(place: int) -> list[str]:
-    """Removes what is not a folder from a folder; the names of the folders in it."""
-    folders: list[str] = []
-    with os.scandir(place) as entries:
-        for entry in list(entries):
-            if entry.is_dir(follow_symlinks=False):
-                folders.append(entry.name)
-            else:
-                os.unlink(entry.name, dir_fd=place)
-    return folders
-
-
-def _step(place: int, name: str) -> int:
-    """Opens a folder in the place of the one it is seen from."""
-    there = os.open(name, _FOLDER, dir_fd=place)
-    os.close(place)
-    return there
+        shutil.rmtree(top)
+    except (OSError, RecursionError):
+        # Folders that may not be read, or are nested too deeply for Python. These programs know no deepest one.
+        for command in (["chmod", "-R", "u+rwx"], ["rm", "-rf"]):
+            done = subprocess.run([*command, "--", top], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        if os.path.lexists(top):
+            raise OSError(done.stderr.decode(errors="replace").strip()[-_SHOWN:]) from None

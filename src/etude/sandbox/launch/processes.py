@@ -10,22 +10,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
-_VAST = 1 << 30
-"""Page tables of a smaller address space do not matter."""
 
 
 class Process:
-    """One process. `rss` and `tables`, its page tables, are in bytes; `/proc/{alive}` tells of it also when its first
-    thread has ended."""
+    """One process. `rss` is its resident memory in bytes."""
 
-    __slots__ = ("alive", "group", "pid", "rss", "tables", "threads")
+    __slots__ = ("group", "pid", "rss", "threads")
 
     def __init__(self, pid: int, group: int, threads: int, rss: int) -> None:
-        self.pid = self.alive = pid
+        self.pid = pid
         self.group = group
         self.threads = threads
         self.rss = rss
-        self.tables = 0
 
 
 def below(pid: int) -> Iterator[Process]:
@@ -37,30 +33,17 @@ def below(pid: int) -> Iterator[Process]:
     return _below_linux(pid) if os.path.exists("/proc/self/stat") else below_by_table(pid)
 
 
-def resident(processes: list[Process], nameless: int = 0) -> int:
-    """Resident bytes of all together. Pages that several share count once, where the kernel tells. `nameless` is the
-    memory of files without a name, a part of which may be resident, too."""
-    own = shared = 0
-    for process in processes:
-        facts = _facts(f"/proc/{process.alive}/smaps_rollup", b"Pss:", b"Pss_Shmem:")
-        own += process.tables + facts.get(b"Pss:", process.rss) - facts.get(b"Pss_Shmem:", 0)
-        shared += facts.get(b"Pss_Shmem:", 0)
-    return own + max(shared, nameless)
+def resident(processes: list[Process]) -> int:
+    """Resident bytes of all together. Pages that several share count once, where the kernel tells."""
+    return sum(map(_share, processes))
 
 
-def shared_memory() -> int:
-    """Bytes of shared memory and memory files of the whole machine."""
-    return _facts("/proc/meminfo", b"Shmem:").get(b"Shmem:", 0)
-
-
-def _facts(path: str, *names: bytes) -> dict[bytes, int]:
-    """Bytes by name, of lines like `Name: 7 kB`."""
+def _share(process: Process) -> int:
     try:
-        with open(path, "rb") as file:
-            rows = map(bytes.split, file)
-            return {row[0]: int(row[1]) * 1024 for row in rows if row[0] in names}
-    except OSError:
-        return {}
+        with open(f"/proc/{process.pid}/smaps_rollup", "rb") as file:
+            return next(int(line.split()[1]) * 1024 for line in file if line.startswith(b"Pss:"))
+    except (OSError, StopIteration):
+        return process.rss
 
 
 def _below_linux(root: int) -> Iterator[Process]:
@@ -77,18 +60,14 @@ def _below_linux(root: int) -> Iterator[Process]:
         queue.extend(_children(pid))
 
 
-def threads(pid: int) -> list[int]:
-    """The threads of a process; none if it is gone."""
-    try:
-        return list(map(int, os.listdir(f"/proc/{pid}/task")))
-    except OSError:
-        return []
-
-
 def _children(pid: int) -> list[int]:
     """Every thread has children of its own."""
     result: list[int] = []
-    for thread in threads(pid):
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return result
+    for thread in threads:
         try:
             with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
                 result += map(int, file.read().split())
@@ -98,28 +77,15 @@ def _children(pid: int) -> list[int]:
 
 
 def _read(pid: int) -> Process | None:
-    """None for one that is gone, or that only waits for its parent to notice."""
-    alive, fields = pid, _status(pid)
-    if fields and fields[0] == b"Z" and int(fields[17]) > 1:
-        for alive in threads(pid):
-            fields = _status(alive)
-            if fields and fields[0] != b"Z":
-                break
-    if not fields or fields[0] in (b"Z", b"X"):
-        return None
-    process = Process(pid, int(fields[2]), int(fields[17]), int(fields[21]) * _PAGE)
-    process.alive = alive
-    if int(fields[20]) > _VAST:
-        process.tables = _facts(f"/proc/{alive}/status", b"VmPTE:").get(b"VmPTE:", 0)
-    return process
-
-
-def _status(pid: int) -> list[bytes]:
+    """None for one that is gone, or that only waits for its parent to notice: its last thread has ended."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read().rpartition(b")")[2].split()
+            fields = file.read().rpartition(b")")[2].split()
     except OSError:
-        return []
+        return None
+    if not fields or fields[0] == b"X" or (fields[0] == b"Z" and int(fields[17]) <= 1):
+        return None
+    return Process(pid, int(fields[2]), int(fields[17]), int(fields[21]) * _PAGE)
 
 
 def below_by_table(root: int) -> Iterator[Process]:

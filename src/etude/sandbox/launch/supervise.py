@@ -23,11 +23,10 @@ import sys
 import time
 
 from .descriptors import hand, started
-from .disk import Disk
+from .disk import size
 from .execute import NOT_STARTED, become, said_by
 from .group import ControlGroup
-from .held import Held
-from .processes import Process, below, resident, shared_memory
+from .processes import Process, below, resident
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -139,20 +138,13 @@ class _Supervisor:
         self.ear = ear
         self._tick = _TICK
         self._next = self._disk_at = 0.0
-        self._held = Held([], [])
-        self._disk = Disk(orders["workspace"], orders["disk_mb"] * _MB)
-        self._shared = shared_memory()
 
     def watch(self) -> str:
         """Until the program ends or has to: which limit it is over, "asked", or nothing."""
         deadline = time.monotonic() + self.orders["seconds"]
         while True:
-            self.ear.wait(min(self._tick, self._disk.pause(), deadline - time.monotonic()))
-            self.reap()
-            if self.status is not None:
-                return self._ended_by_kernel()
-            breach = self._breach()
-            if breach:
+            breach = self._turn(deadline)
+            if breach or self.status is not None:
                 return breach
             if os.getppid() != self.orders["parent"]:
                 return "asked"
@@ -167,15 +159,17 @@ class _Supervisor:
         heard = self._ask_to_end()
         deadline = time.monotonic() + self.orders["grace_seconds"]
         while time.monotonic() < deadline and self.ear.asked == asked:
-            self.ear.wait(min(self._tick, self._disk.pause(), deadline - time.monotonic()))
-            self.reap()
-            if self.status is not None:
-                return self._ended_by_kernel()
-            breach = self._breach()
-            if breach:
+            breach = self._turn(deadline)
+            if breach or self.status is not None:
                 return breach
             heard = heard or self._ask_to_end()
         return ""
+
+    def _turn(self, deadline: float) -> str:
+        """Waits until there may be news, and looks: which limit was broken, or nothing."""
+        self.ear.wait(min(self._tick, deadline - time.monotonic()))
+        self.reap()
+        return self._ended_by_kernel() if self.status is not None else self._breach()
 
     def _ask_to_end(self) -> bool:
         """SIGTERM to all but the sandbox itself. False while there is nobody else: the program is still to start."""
@@ -188,18 +182,14 @@ class _Supervisor:
     def _breach(self) -> str:
         """Which limit the processes are over. Looking takes at most a fifth of a processor."""
         began = time.monotonic()
-        doubtful = self._disk.doubtful()
-        if began < self._next and not doubtful:
+        if began < self._next:
             return ""
-        stopped = self._stop() if doubtful else []
-        breach = self._over(began, doubtful)
-        for pid in () if breach else stopped:
-            _kill(pid, signal.SIGCONT)
+        breach = self._over(began)
         self._tick = max(_TICK, 5 * (time.monotonic() - began))
         self._next = time.monotonic() + self._tick
         return breach
 
-    def _over(self, began: float, doubtful: bool) -> str:
+    def _over(self, began: float) -> str:
         most, threads = self.orders["processes"], 0
         processes: list[Process] = []
         for process in below(os.getpid()):
@@ -207,33 +197,15 @@ class _Supervisor:
             threads += process.threads
             if len(processes) > most or threads > _THREADS * most:
                 return "process limit"
-        if doubtful or began >= self._disk_at:
-            self._held = Held([process.pid for process in processes], self.orders["folders"])
-            full = self._disk.count(self.orders["folders"], self._held)
-            self._disk_at = began + max(min(_DISK_TICK, self._disk.pause()), 10 * (time.monotonic() - began))
-            if full:
+        memory = self.orders["memory_mb"] * _MB
+        if sum(process.rss for process in processes) > memory and resident(processes) > memory:
+            return "memory limit"
+        if began >= self._disk_at:
+            disk = self.orders["disk_mb"] * _MB
+            if size(self.orders["folders"], disk) > disk:
                 return "disk limit"
-        return self._too_large(processes) or self._ended_by_kernel()
-
-    def _stop(self) -> list[int]:
-        """Holds all processes, so that they do not write while that is counted, and says which."""
-        stopped: list[int] = []
-        while len(stopped) <= self.orders["processes"]:
-            found = [process.pid for process in below(os.getpid()) if process.pid not in stopped]
-            if not found:
-                break
-            for pid in found:
-                _kill(pid, signal.SIGSTOP)
-            stopped += found
-        return stopped
-
-    def _too_large(self, processes: list[Process]) -> str:
-        most, nameless = self.orders["memory_mb"] * _MB, self._held.memory
-        if self._held.more_memory:
-            nameless = max(nameless, shared_memory() - self._shared)
-        if nameless + sum(process.rss + process.tables for process in processes) <= most:
-            return ""
-        return "memory limit" if resident(processes, nameless) > most else ""
+            self._disk_at = began + max(_DISK_TICK, 10 * (time.monotonic() - began))
+        return self._ended_by_kernel()
 
     def _ended_by_kernel(self) -> str:
         return "memory limit" if self.orders["group"].exceeded() else ""
