@@ -243,7 +243,7 @@ async def test_programs_are_not_looked_for_in_the_workspace(
     [
         ("import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\n", "was ended by signal 9"),
         ("import time\ntime.sleep(60)\n", "was ended for its time limit"),
-        ("held = []\nwhile True:\n    held.append(bytes(1 << 22))\n", "was ended for its memory limit"),
+        ("held = []\nwhile True:\n    held.append(b'x' * (1 << 22))\n", "was ended for its memory limit"),
         ("raise SystemExit(127)\n", "ended with exit code 127: without a word"),
     ],
 )

@@ -1,6 +1,7 @@
 """What every sandbox promises, one short program for each promise. Hostile programs are in
 `tests/slow/test_slow_sandbox_hostile.py`."""
 
+import asyncio
 import os
 import socket
 import stat
@@ -104,6 +105,28 @@ attempt("settings of the machine", lambda: os.open("/proc/sys/kernel/core_patter
 
 async def test_a_program_has_no_privilege_and_gets_none(sandbox, workspace) -> None:
     assert await worked(sandbox, workspace, PRIVILEGES) == []
+
+
+HEADLESS = """
+import ctypes, os, threading, time
+def beat():
+    while True:
+        open("beat", "a").write("x")
+        time.sleep(0.01)
+if os.fork() == 0:
+    os.setsid()
+    threading.Thread(target=beat).start()
+    ctypes.CDLL(None).syscall(60 if os.uname().machine == "x86_64" else 93, 0)
+while not os.path.exists("beat"): time.sleep(0.01)
+"""
+
+
+async def test_a_process_whose_first_thread_has_ended_does_not_outlive_the_run(sandbox, workspace) -> None:
+    done = await play(sandbox, python(HEADLESS), workspace)
+    assert (done.code, done.stderr) == (0, b"")
+    beats = (workspace.work / "beat").stat().st_size
+    await asyncio.sleep(0.2)
+    assert (workspace.work / "beat").stat().st_size == beats
 
 
 HOGS = {
