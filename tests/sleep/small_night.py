@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from briefs_sessions import START, sessions, write_claude
 
@@ -14,7 +14,7 @@ from etude.config import ModelSection
 from etude.models.simulated import SimulatedModel
 from etude.records import ChatRequest, Reply
 from etude.sleep.config import SleepConfig, make_sleep_config
-from etude.sleep.night import arun_night
+from etude.sleep.night import arun_night, read_report
 from etude.sleep.report import NightReport
 from etude.sleep.state import SleepState
 from etude.sleep.tasks.gather import Surroundings, state_of
@@ -112,6 +112,12 @@ class Small:
         models = Given(target=self.target, optimizer=self.optimizer)
         return run_night(self.config(sleep, **more), self.around, given={**models, **(given or {})})
 
+    def report(self, night: int = 1) -> NightReport:
+        """What a night has left, which is there."""
+        report = read_report(self.state, night)
+        assert report is not None
+        return report
+
     def ledger(self) -> dict[str, str]:
         """Status by id of session."""
         with Ledger(self.state.ledger, read_only=True) as ledger:
@@ -123,6 +129,17 @@ class Small:
     @property
     def skill(self) -> Path:
         return self.project / ".claude" / "skills" / "learned" / "SKILL.md"
+
+
+class Finished(NamedTuple):
+    """What is left of a night over five sessions, with a skill and a memory file."""
+
+    small: Small
+    report: NightReport
+    asked: tuple[ChatRequest, ...]
+    """All requests to its models."""
+    untouched: bool
+    """Whether nothing outside of its state has changed."""
 
 
 def tree(folder: Path, *, without: Sequence[str] = ()) -> dict[str, str]:

@@ -1,32 +1,16 @@
-"""The sessions that prove a night offline, and the gaps closed by a proof without any network."""
+"""The sessions that prove a night offline."""
 
-import json
 from collections.abc import Sequence
 from datetime import UTC, timedelta
 from pathlib import Path
 
 import pytest
-from briefs_sessions import GAP_NAMES, START, sessions, strict_checks, training_checks, write_claude
-from pydantic import JsonValue
+from briefs_sessions import GAP_NAMES, START, sessions, write_claude
 
 from etude.config import OptimizerSection
-from etude.envs.scorers.checks import Checks, read_criteria
+from etude.envs.scorers.checks import Checks
 from etude.models import Structured, build_model
 from etude.prompts import Prompts
-from etude.records import (
-    Attempt,
-    ChatRequest,
-    Message,
-    Skill,
-    Task,
-    TextPart,
-    Tool,
-    Trajectory,
-    assistant,
-    system,
-    user,
-)
-from etude.simulation import respond, seed_skill
 from etude.simulation.families.briefs import topic_of
 from etude.simulation.families.briefs_reading import complaints
 from etude.sleep.tasks.dreams import dream
@@ -34,7 +18,6 @@ from etude.sleep.tasks.mining import mine
 from etude.sleep.transcripts.sessions import Session
 from etude.sleep.transcripts.sources.claude_code import ClaudeCodeTranscripts
 from etude.stages.shared.optimizer import Optimizer
-from etude.stages.shared.render import attempt_block, skill_block
 from rows import rows
 
 
@@ -116,68 +99,3 @@ async def test_mined_tasks_are_reworded_in_dreams(tmp_path: Path) -> None:
     assert len({task.intent for task in dreamt.tasks}) == 8
     intents = {task.id: task.intent for task in mined.tasks}
     assert all(topic_of(task.intent) == topic_of(intents[task.derived_from]) for task in dreamt.tasks)
-
-
-SEARCH = Tool(
-    name="search",
-    description="Looks something up.",
-    parameters={"type": "object", "properties": {"input": {"type": "string"}}},
-)
-PROMPT = """Propose edits. Reply with JSON:
-{"edits": [{"op": "append", "target": "...", "content": "...", "cites": []}]}"""
-
-
-def attempts(gap: str, skill: str, checks: list[JsonValue], seed: int) -> list[Attempt]:
-    """What comes of five tasks under a skill, by the checks."""
-    made: list[Attempt] = []
-    for number, turn in enumerate(sessions(gap, seed, 5)):
-        task = Task(id=f"t{number}", input=turn.prompt, gold=checks)
-        messages = [system(f"# Skill\n\n{skill}"), user(turn.prompt)]
-        reply = respond("target", ChatRequest(messages=tuple(messages), tools=(SEARCH,)))
-        tools = tuple(call.name for call in reply.tool_calls)
-        for call in reply.tool_calls:
-            messages.append(Message(role="assistant", content=(), tool_calls=(call,)))
-            messages.append(Message(role="tool", content=(TextPart(text="[1] A note."),), tool_call_id=call.id))
-            reply = respond("target", ChatRequest(messages=tuple(messages), tools=(SEARCH,)))
-        score = Checks().decide(read_criteria(checks, "here").checks, reply.text, tools)
-        trajectory = Trajectory(answer=reply.text, messages=(*messages[1:], assistant(reply.text)))
-        made.append(
-            Attempt(
-                id=f"a{number}", task=task, skill_hash="0", outcome="completed", score=score, trajectory=trajectory
-            )
-        )
-    return made
-
-
-def solved(gap: str, skill: str, checks: list[JsonValue]) -> float:
-    return sum(one.solved for one in attempts(gap, skill, checks, 2)) / 5
-
-
-def improved(model: str, gap: str) -> str:
-    """The seed skill with the rules that the optimizer proposes after failures on training checks."""
-    skill = seed_skill("briefs")
-    failures = attempts(gap, skill, training_checks(gap), 1)
-    shown = "\n\n".join([skill_block(Skill(text=skill)), *(attempt_block(one, 8000) for one in failures)])
-    edits = json.loads(respond(model, ChatRequest(messages=(system(PROMPT), user(shown)))).text)["edits"]
-    assert {cite for edit in edits for cite in edit["cites"]} == {one.id for one in failures}
-    rules = "".join(f"{edit['content']}\n" for edit in edits)
-    return skill.replace("<!-- etude:end learned -->", f"{rules}<!-- etude:end learned -->")
-
-
-@rows("gap", GAP_NAMES)
-def test_a_gap_is_closed_by_what_the_optimizer_learns_and_stays_closed_under_stricter_checks(gap: str) -> None:
-    skill = improved("optimizer-perfect", gap)
-    assert solved(gap, seed_skill("briefs"), training_checks(gap)) == 0
-    assert solved(gap, skill, training_checks(gap)) == 1
-    assert solved(gap, skill, strict_checks(gap)) == 1
-
-
-@rows("gap", GAP_NAMES)
-def test_what_the_hacker_proposes_passes_the_training_checks_only(gap: str) -> None:
-    skill = improved("optimizer-hacker", gap)
-    assert solved(gap, skill, training_checks(gap)) == 1
-    assert solved(gap, skill, strict_checks(gap)) == 0
-
-
-def test_useless_advice_closes_nothing() -> None:
-    assert solved("verdict", improved("optimizer-useless", "verdict"), training_checks("verdict")) == 0

@@ -1,8 +1,8 @@
 """A night on tasks that a program of the project judges."""
 
-import json
 from pathlib import Path
 
+from scripted import task_file
 from small_night import Small
 
 JUDGE = """#!/bin/sh
@@ -22,8 +22,6 @@ def test_a_reviewed_file_with_commands_is_worked_on_and_the_command_decides(tmp_
         {"id": f"t{number}", "intent": turn.prompt, "split": "val" if number > 3 else "train", **common}
         for number, turn in enumerate(small.turns[:6])
     ]
-    file = {"format": "etude.tasks", "version": 1, "reviewed": True, "tasks": tasks}
-    (tmp_path / "tasks.json").write_text(json.dumps(file))
-    report = small.night({"tasks": str(tmp_path / "tasks.json")})
+    report = small.night(task_file(tmp_path, tasks))
     (document,) = report.documents
     assert (report.status, document.baseline, document.candidate) == ("proposed", 0, 1)

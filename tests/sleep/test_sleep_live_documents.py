@@ -94,13 +94,10 @@ def test_a_document_that_cannot_be_written_is_refused() -> None:
         assert not state.exists()  # so nothing was paid for
 
 
-def test_a_missing_file_is_an_empty_document(tmp_path: Path) -> None:
-    live = read_document(tmp_path / "sub" / "AGENTS.md", "memory", tmp_path)
-    assert (live.data, live.mode, live.text, live.opening) == (None, None, "", "")
-
-
 def test_a_new_skill_begins_with_the_front_matter_that_skills_need(tmp_path: Path) -> None:
+    assert read_document(tmp_path / "sub" / "AGENTS.md", "memory", tmp_path).opening == ""
     live = read_document(tmp_path / "learned" / "SKILL.md", "skill", tmp_path)
+    assert (live.data, live.mode, live.text) == (None, None, "")
     assert validate_skill(Skill(name="learned", text=live.opening), strict=True) == []
 
 
@@ -140,17 +137,12 @@ def test_only_markdown_outside_of_version_control_is_a_document(tmp_path: Path, 
         located(tmp_path / name, tmp_path)
 
 
-def test_a_link_to_something_that_is_no_markdown_is_refused(tmp_path: Path) -> None:
+def test_a_link_to_nothing_or_to_what_is_no_markdown_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.sh").write_text("x")
-    (tmp_path / "a.md").symlink_to("a.sh")
-    with pytest.raises(SkillError, match="is not a Markdown document"):
-        located(tmp_path / "a.md", tmp_path)
-
-
-def test_a_link_to_nothing_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "a.md").symlink_to("b.md")
-    with pytest.raises(SkillError, match="is a link to nothing"):
-        located(tmp_path / "a.md", tmp_path)
+    for target, why in (("a.sh", "is not a Markdown document"), ("b.md", "is a link to nothing")):
+        (tmp_path / f"{target}.md").symlink_to(target)
+        with pytest.raises(SkillError, match=why):
+            located(tmp_path / f"{target}.md", tmp_path)
 
 
 def test_a_folder_a_pipe_and_a_file_in_place_of_a_folder_are_refused(tmp_path: Path) -> None:

@@ -1,16 +1,14 @@
 """What is wrong around a night: found before anything is paid for, told in its report, and never the loss of it."""
 
 import json
-import signal
-import subprocess
-import sys
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
+from scripted import task_file
 from small_night import Small
-from watched import CHILD
+from watched import killed_adoption
 
 from etude.errors import BudgetStop, ConfigError, DataError
 from etude.records import ChatRequest
@@ -18,28 +16,8 @@ from etude.sleep.adoption.adopt import receipts
 from etude.sleep.adoption.transaction import locked
 from etude.sleep.night import DIAGNOSTICS, TASKS, read_report, read_tasks, unfinished
 
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from etude.sleep.adoption.adopt import adopt
-from watched import told
-
-def listen(name):
-    if name == sys.argv[4]:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-with told(listen):
-    adopt(*map(Path, sys.argv[1:4]))
-"""
-
-
 QUICK = {"confirm_trials": 0}
 """What passes the gate is proposed."""
-
-
-@pytest.fixture
-def small(tmp_path: Path) -> Small:
-    return Small(tmp_path)
 
 
 def test_an_adoption_that_fails_leaves_a_finished_night_with_a_proposal_that_waits(tmp_path: Path) -> None:
@@ -83,12 +61,6 @@ def test_tasks_of_an_interrupted_night_that_cannot_be_read_end_it_and_the_next_o
     assert (report.night, report.status, report.sessions) == (2, "proposed", {"claude-code": 5})
 
 
-def a_file(small: Small, tasks: list[dict[str, Any]]) -> str:
-    path = small.root / "tasks.json"
-    path.write_text(json.dumps({"format": "etude.tasks", "version": 1, "reviewed": True, "tasks": tasks}))
-    return str(path)
-
-
 def a_task(name: str, **more: Any) -> dict[str, Any]:
     checks = [{"op": "min_chars", "arg": 1}]
     return {"id": name, "intent": f"Write about topic {name}.", "checks": checks, **more}
@@ -108,7 +80,7 @@ def test_reviewed_tasks_that_no_night_can_use_are_refused_before_there_is_one(
     small: Small, tasks: list[dict[str, Any]], error: str
 ) -> None:
     with pytest.raises((ConfigError, DataError), match=error):
-        small.night({"tasks": a_file(small, tasks)}, agent={"unsafe_no_sandbox": True})
+        small.night(task_file(small.root, tasks), agent={"unsafe_no_sandbox": True})
     assert small.answered == 0
     assert small.state.numbers() == []
 
@@ -128,8 +100,8 @@ def test_one_skill_that_cannot_be_improved_costs_no_other_document_its_night(sma
     OUT_OF_ORDER[what](path, small.root)
     plain = Small(small.root / "plain").night(QUICK)
     tasks = Small(small.root / "plain", n=0).tasks()
-    held = a_file(small, [{**task, "skill": "briefs", "night": None} for task in tasks])
-    report = small.night({"tasks": held, **QUICK, "skill": "each"})
+    held = task_file(small.root, [{**task, "skill": "briefs", "night": None} for task in tasks])
+    report = small.night({**held, **QUICK, "skill": "each"})
     assert (report.status, plain.status) == ("proposed", "proposed")
     assert [document.name for document in report.documents] == ["learned"]
     (note,) = [note for note in report.notes if "briefs" in note]
@@ -138,23 +110,8 @@ def test_one_skill_that_cannot_be_improved_costs_no_other_document_its_night(sma
 
 def test_that_an_interrupted_adoption_was_finished_is_in_the_report_of_the_next_night(small: Small) -> None:
     report = small.night(QUICK)
-    words = [report.proposal, str(small.project), str(small.state.folder), "replace 0"]
-    assert (
-        subprocess.run([sys.executable, "-c", KILLED, *words], env=CHILD, check=False).returncode == -signal.SIGKILL
-    )
+    killed_adoption(Path(report.proposal), small.project, small.state.folder, "replace 0")
     (note,) = small.night(QUICK).notes
     assert note == "an interrupted adoption or revert was finished"
     assert len(receipts(small.state.folder)) == 1
     assert small.skill.exists()
-
-
-def test_what_one_skill_trains_on_another_may_hold_out(small: Small) -> None:
-    for name in ("one", "other"):
-        path = small.project / ".claude" / "skills" / name / "SKILL.md"
-        path.parent.mkdir(parents=True)
-        path.write_text(f"---\nname: {name}\ndescription: d\n---\nBe brief.\n")
-    same = {"intent": "The same words."}
-    tasks = [a_task("a", skill="one", **same), a_task("b", skill="other", split="val", **same)]
-    tasks += [a_task("c", skill="one", split="val"), a_task("d", skill="other")]
-    report = small.night({"tasks": a_file(small, tasks), **QUICK, "skill": "each"})
-    assert [document.name for document in report.documents] == ["one", "other"]

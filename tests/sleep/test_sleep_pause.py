@@ -19,6 +19,8 @@ def test_a_pause_holds_from_its_beginning_until_it_is_ended(state: SleepState) -
     assert paused(state) is None
     assert not resume(state)
     pause(state)
+    assert (state.folder / PAUSE).stat().st_mode & 0o777 == 0o600
+    assert sorted(os.listdir(state.folder)) == ["nights", PAUSE]
     os.utime(state.folder / PAUSE, (0, 0))
     pause(state)
     since = paused(state)
@@ -32,9 +34,3 @@ def test_a_pause_that_cannot_be_ended_says_why(state: SleepState) -> None:
     (state.folder / PAUSE).mkdir(parents=True)
     with pytest.raises(DataError, match="cannot be removed"):
         resume(state)
-
-
-def test_the_file_is_for_its_owner_only_and_leaves_nothing_beside_it(state: SleepState) -> None:
-    pause(state)
-    assert (state.folder / PAUSE).stat().st_mode & 0o777 == 0o600
-    assert sorted(os.listdir(state.folder)) == ["nights", PAUSE]

@@ -38,11 +38,6 @@ def test_a_link_to_a_project_has_the_project_s_own_state(tmp_path):
     assert len(folders) == 1
 
 
-def test_projects_of_one_name_have_states_of_their_own():
-    names = {state_folder(Path(each) / "app", home=Path("/h"), environ={}).name for each in ("/a", "/b")}
-    assert len(names) == 2
-
-
 def test_nights_are_numbered_and_closed_to_others(tmp_path):
     state = SleepState(tmp_path / "a" / "b")
     assert state.next_night == 1

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from rapidfuzz import fuzz
+from scripted import task_file, written
 from small_night import Small
 
 from etude.prompts import Prompts
@@ -20,7 +21,7 @@ from etude.sleep.tasks.mined import Quote, SessionRef
 from etude.testing import ScriptedModel
 from etude.workbench import Given
 
-WORDS = {"yes": "Say yes.", "LOUD": "Say it loudly.", "EUR": "Name EUR.", "bye": "End with bye."}
+WORDS = {"yes": "Say yes.", "LOUD": "Say it loudly.", "EUR": "Name EUR."}
 
 
 @pytest.fixture
@@ -36,9 +37,7 @@ def tasks(small: Small, night: int, *words: str) -> dict[str, Any]:
         return {"id": f"{split}{night}-{number}", "intent": intent, "split": split, "checks": checks}
 
     rows = [task(number, split) for split in ("train", "val") for number in range(4)]
-    path = small.root / f"tasks{night}.json"
-    path.write_text(json.dumps({"format": "etude.tasks", "reviewed": True, "tasks": rows}))
-    return {"tasks": str(path), "skill": False, "memory": True, "confirm_trials": 2}
+    return {**task_file(small.root, rows), "skill": False, "memory": True, "confirm_trials": 2}
 
 
 def given(said: Mapping[str, str]) -> Given:
@@ -52,18 +51,11 @@ def given(said: Mapping[str, str]) -> Given:
     def improve(request: ChatRequest) -> str:
         asked, shown = request.messages[0].text, request.messages[-1].text
         new = [rule for word, rule in said.items() if f"about {word}." in shown]
-        if Prompts()["return_document"] in asked:
-            there = shown.partition("begin learned -->")[2].partition("<!-- etude:end")[0].strip()
-            document = "\n".join(filter(None, [there, *new]))
-            return json.dumps({"reasoning": "r", "document": document, "cites": cited(shown)})
-        edit = {"op": "append", "target": "", "content": "\n".join(new), "reason": "r", "cites": cited(shown)}
-        return json.dumps({"reasoning": "r", "edits": [edit] if new else []})
+        there = shown.partition("begin learned -->")[2].partition("<!-- etude:end")[0].strip()
+        whole = [there] if there and Prompts()["return_document"] in asked else []
+        return written(request, "\n".join([*whole, *new]))
 
     return Given(target=ScriptedModel(answer, name="x:target"), optimizer=ScriptedModel(improve, name="x:optimizer"))
-
-
-def cited(shown: str) -> list[str]:
-    return [part.partition('"')[0] for part in shown.split('<attempt id="')[1:]]
 
 
 def offered(report: NightReport) -> DocumentChange:
@@ -75,21 +67,21 @@ def night(small: Small, number: int, word: str, rule: str) -> NightReport:
     return small.night(tasks(small, number, word), given=given({word: rule}))
 
 
-def test_six_unread_nights_are_one_proposal_of_which_each_rule_is_taken_on_its_own(small: Small) -> None:
+def test_unread_nights_are_one_proposal_of_which_each_rule_is_taken_on_its_own(small: Small) -> None:
     memory = small.project / "CLAUDE.md"
     text = memory.read_bytes()
     reports = [night(small, at, word, f"- {rule}") for at, (word, rule) in enumerate(WORDS.items(), 1)]
-    # Two more nights see old needs again, and would put them in other words.
-    reports += [night(small, 5, "yes", "- Always say yes."), night(small, 6, "EUR", "- Please name EUR.")]
-    assert [one.status for one in reports] == ["proposed"] * 4 + ["no change"] * 2
-    added = offered(reports[3]).added
+    # One more night sees an old need again, and would put it in other words.
+    reports.append(night(small, 4, "yes", "- Always say yes."))
+    assert [one.status for one in reports] == ["proposed"] * 3 + ["no change"]
+    added = offered(reports[2]).added
     assert [rule.text for rule in added] == [f"- {rule}" for rule in WORDS.values()]
-    assert [rule.night for rule in added] == ["0001", "0002", "0003", "0004"]
+    assert [rule.night for rule in added] == ["0001", "0002", "0003"]
     assert not [1 for a in added for b in added if a.id < b.id and fuzz.token_sort_ratio(a.text, b.text) > 80]
     assert all(rule.evidence.trial for rule in added)
     assert memory.read_bytes() == text
 
-    folder, place = Path(reports[3].proposal), (small.project, small.state.folder)
+    folder, place = Path(reports[2].proposal), (small.project, small.state.folder)
     memory.write_bytes(text + b"By hand.\n")
     for rule in reversed(added):  # in any order
         adopt(folder, *place, rules=[rule.id])
@@ -120,16 +112,12 @@ def test_a_rule_in_better_words_takes_the_place_of_the_one_that_waits(small: Sma
     shown: list[str] = []
 
     def reword(request: ChatRequest) -> str:
-        cites, better = cited(request.messages[-1].text), "- Say yes. Name EUR."
+        better = "- Say yes. Name EUR."
         if Prompts()["sleep_wishes"] in request.messages[0].text:
             shown.append(request.messages[-1].text)
             name = shown[0].partition(f": {better}")[0].split()[-1]
             return json.dumps({"asked_by": [{"rule": name, "quotes": ["q1"]}] if asks else [], "wishes": []})
-        if Prompts()["return_document"] in request.messages[0].text:
-            document = f"{better}\n- Say it loudly.\n"
-            return json.dumps({"reasoning": "r", "document": document, "cites": cites})
-        edit = {"op": "replace", "target": "- Say yes.", "content": better, "reason": "r", "cites": cites}
-        return json.dumps({"reasoning": "r", "edits": [edit]})
+        return written(request, f"{better}\n- Say it loudly.\n").replace('"append"', '"replace"')
 
     models = Given(optimizer=ScriptedModel(reword, name="x:optimizer"))
     report = small.night(tasks(small, 3, "EUR"), given={**given({}), **models})

@@ -4,9 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-from small_night import MODELS, Gullible, Small
+from small_night import Small
 
-from etude.cli.main import main
 from etude.config import ModelSection
 from etude.errors import EtudeError, HandoffStop
 from etude.models.handoff import HandoffModel
@@ -36,14 +35,3 @@ def test_answers_in_files_that_cannot_be_used_are_mended_or_asked_again(tmp_path
     for answer in answers.iterdir():
         answer.unlink()
     assert isinstance(night(), HandoffStop)
-
-
-def test_what_to_do_about_a_judge_that_passes_hollow_answers_is_said(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    small = Small(tmp_path)
-    gullible = Gullible(MODELS["optimizer"], lambda request: None)
-    assert len(small.night(given={"optimizer": gullible}).doubts) == 5
-    assert main(["sleep", "explain", "1", "--project", str(small.project), "--state", str(small.base)]) == 0
-    said = capsys.readouterr().out
-    assert "  hint: name another `judge`: it grades the words of a rubric, not the work\n" in said

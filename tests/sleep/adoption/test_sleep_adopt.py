@@ -10,13 +10,13 @@ from pydantic import ValidationError
 from sleep_proposals import HAND, Project, both, ids, offer, project, proposed
 
 from etude.errors import EtudeError, InputError, LockedError, SkillError
-from etude.records.summary import ShipVerdict
 from etude.sleep.adoption.adopt import adopt, doubtful, kept_rules, receipts, reject
 from etude.sleep.adoption.proposal import Proposal, read_proposal, stage
 from etude.sleep.adoption.revert import Reverted, revert, revert_rule
 from etude.sleep.adoption.rules import Evidence, Rule, Trial, active, block_of, revised
 from etude.sleep.adoption.transaction import LOCK, PENDING
 from etude.sleep.tasks.mined import Quote, SessionRef
+from rows import rows
 
 BLOCK = "\n<!-- etude:begin learned -->\n- Learned.\n<!-- etude:end learned -->\n"
 
@@ -121,14 +121,6 @@ def test_only_a_rule_whose_own_line_was_changed_is_refused(tmp_path: Path) -> No
     assert place.files() == before
     adopt(proposal, place.root, place.state)
     assert place.memory.read_text() == HAND + BLOCK.replace("- Learned.", "- As I like it.\n- Another.")
-
-
-def test_the_same_proposal_is_not_adopted_twice(tmp_path: Path) -> None:
-    place = project(tmp_path)
-    proposal = both(place)
-    adopt(proposal, place.root, place.state)
-    with pytest.raises(InputError, match="nothing of night n1 is left to adopt"):
-        adopt(proposal, place.root, place.state)
 
 
 def test_a_rejected_rule_is_left_out_until_it_is_named(tmp_path: Path) -> None:
@@ -257,39 +249,24 @@ def test_text_cannot_hide_in_the_space_below_a_rule() -> None:
         Rule(id="0a1b2c3d", text="- Be brief.", after="\n- Send secrets.\n")
 
 
-# without a person
+QUOTE = Quote(session=SessionRef(source="codex", id="1"), text="round to cents, please")
+SHIPS = Trial(tasks=6, without=0, with_it=6, missed=("t1",), verdict="ship")
 
 
-def rule(text: str, verdict: ShipVerdict | None = "ship") -> Rule:
-    trial = Trial(tasks=6, without=0, with_it=6, missed=("t1",), verdict=verdict)
-    quote = Quote(session=SessionRef(source="codex", id="1"), text="round to cents, please")
-    return Rule(id="0a1b2c3d", text=text, night="n1", evidence=Evidence(trial=trial, quotes=(quote,)))
-
-
-def test_a_plain_rule_that_ships_is_adopted_without_a_person() -> None:
-    assert doubtful(rule("- Round to cents.")) == ()
-
-
-def test_a_rule_that_was_not_tried_alone_or_that_nobody_asked_for_waits_for_a_person() -> None:
-    good = rule("- Round to cents.")
-    for part, why in (("trial", "was not tested on its own"), ("quotes", "rests on no words of a user")):
-        empty = () if part == "quotes" else None
-        one = good.model_copy(update={"evidence": good.evidence.model_copy(update={part: empty})})
-        assert doubtful(one) == (why,)
-
-
-def test_a_rule_to_look_at_waits_for_a_person() -> None:
-    assert doubtful(rule("- Run `curl x`.")) == ("holds code: Run `curl x`.",)
-
-
-@pytest.mark.parametrize(
-    ("verdict", "said"),
+@rows(
+    ("text", "trial", "quotes", "why"),
     [
-        (None, "there was no verdict"),
-        ("inconclusive", "the verdict is 'inconclusive'"),
-        ("do not ship", "the verdict is 'do not ship'"),
+        ("- Round to cents.", SHIPS, (QUOTE,), ""),
+        ("- Round to cents.", None, (QUOTE,), "was not tested on its own"),
+        ("- Round to cents.", SHIPS, (), "rests on no words of a user"),
+        ("- Run `curl x`.", SHIPS, (QUOTE,), "holds code: Run `curl x`."),
+        ("- Round.", SHIPS.model_copy(update={"verdict": None}), (QUOTE,), "there was no verdict"),
+        ("- Round.", SHIPS.model_copy(update={"verdict": "inconclusive"}), (QUOTE,), "is 'inconclusive'"),
+        ("- Round.", SHIPS.model_copy(update={"verdict": "do not ship"}), (QUOTE,), "is 'do not ship'"),
     ],
 )
-def test_a_rule_without_a_clear_verdict_waits_for_a_person(verdict, said: str) -> None:
-    (why,) = doubtful(rule("- Round.", verdict))
-    assert said in why
+def test_only_a_plain_rule_that_was_asked_for_and_ships_is_adopted_without_a_person(
+    text: str, trial: Trial | None, quotes: tuple[Quote, ...], why: str
+) -> None:
+    doubts = doubtful(Rule(id="0a1b2c3d", text=text, night="n1", evidence=Evidence(trial=trial, quotes=quotes)))
+    assert (why in doubts[0], len(doubts)) == (True, 1) if why else doubts == ()

@@ -56,15 +56,6 @@ def test_a_night_can_be_adopted_again_after_it_was_taken_back(tmp_path: Path) ->
     assert place.memory.read_text() == HAND
 
 
-def test_parts_of_a_night_that_were_adopted_one_after_the_other_are_taken_back_together(tmp_path: Path) -> None:
-    place = project(tmp_path)
-    before, proposal = place.files(), both(place)
-    adopt(proposal, place.root, place.state, rules=ids(proposal, "SKILL.md")[1:])
-    adopt(proposal, place.root, place.state)
-    assert len(revert("n1", place.state).restored) == 2
-    assert place.files() == before
-
-
 def test_a_folder_with_other_files_stays(tmp_path: Path) -> None:
     place = adopted(tmp_path)
     (place.skill.parent / "notes.md").write_text("mine")
@@ -81,19 +72,16 @@ def test_of_a_document_changed_since_only_the_rules_are_taken_out(tmp_path: Path
     assert active_ids(place, place.memory) == []
 
 
-def test_rules_by_hand_in_the_block_stay(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("now", "left", "gone"),
+    [("- Learned.\n- Mine.", "- Mine.", ()), ("- Learned, and fixed.", "- Learned, and fixed.", ("- Learned.",))],
+    ids=["another rule", "a changed rule"],
+)
+def test_what_a_person_wrote_into_the_block_stays(tmp_path: Path, now: str, left: str, gone: tuple[str, ...]) -> None:
     place = adopted(tmp_path)
-    place.memory.write_text(place.memory.read_text().replace("- Learned.\n", "- Learned.\n- Mine.\n"))
-    revert("n1", place.state)
-    assert Document.parse(place.memory.read_text()).learned == "- Mine."
-
-
-def test_a_rule_that_was_changed_by_hand_stays_and_is_named(tmp_path: Path) -> None:
-    place = adopted(tmp_path)
-    place.memory.write_text(place.memory.read_text().replace("- Learned.", "- Learned, and fixed."))
-    report = revert("n1", place.state)
-    assert report.gone == ("- Learned.",)
-    assert Document.parse(place.memory.read_text()).learned == "- Learned, and fixed."
+    place.memory.write_text(place.memory.read_text().replace("- Learned.", now))
+    assert revert("n1", place.state).gone == gone
+    assert Document.parse(place.memory.read_text()).learned == left
 
 
 def test_a_block_that_was_there_before_stays_when_its_last_rule_goes(tmp_path: Path) -> None:
@@ -102,25 +90,6 @@ def test_a_block_that_was_there_before_stays_when_its_last_rule_goes(tmp_path: P
     place.memory.write_text(place.memory.read_text() + "Below.\n")
     revert("n1", place.state)
     assert Document.parse(place.memory.read_text()).learned == ""
-
-
-def test_an_earlier_night_is_taken_back_under_a_later_one(tmp_path: Path) -> None:
-    place = adopted(tmp_path)
-    adopt(offer(place, [(place.memory, "- Learned.\n- Later.\n")], night="n2"), place.root, place.state)
-    revert("n1", place.state)
-    assert Document.parse(place.memory.read_text()).learned == "- Later."
-    report = revert("n2", place.state)
-    assert report.cut == (str(place.memory),)
-    assert place.memory.read_text() == HAND
-
-
-def test_rules_that_the_night_had_taken_out_are_named_where_they_are_not_put_back(tmp_path: Path) -> None:
-    place = adopted(tmp_path)
-    adopt(offer(place, [(place.memory, "- Better.\n")], night="n2"), place.root, place.state)
-    place.memory.write_text(place.memory.read_text() + "Below.\n")
-    assert revert("n2", place.state).not_put_back == ("- Learned.",)
-    assert Document.parse(place.memory.read_text()).learned is None
-    assert active_ids(place, place.memory) == []
 
 
 @pytest.mark.parametrize("text", ["No block any more.\n", None])
@@ -343,15 +312,6 @@ def test_with_its_last_rule_a_document_is_byte_for_byte_what_it_was(tmp_path: Pa
     assert place.memory.read_bytes() == text.encode()
     revert("n1", place.state)
     assert place.files() == before
-
-
-def test_what_was_written_beside_the_block_since_stays_with_its_last_rule_gone(tmp_path: Path) -> None:
-    place = project(tmp_path, "no newline")
-    adopt(offer(place, [(place.memory, "- a\n")]), place.root, place.state)
-    place.memory.write_text(place.memory.read_text() + "Below.\n")
-    (rule,) = active_ids(place, place.memory)
-    assert revert_rule(rule, place.state) == Reverted(cut=(str(place.memory),))
-    assert place.memory.read_text() == "no newline\n\nBelow.\n"
 
 
 def test_a_night_stands_while_a_rule_that_it_took_out_is_not_back(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from etude.skill import Document
-from etude.sleep.adoption.rules import Evidence, Rule, Rules, active, render, revised, said, without
+from etude.sleep.adoption.rules import Evidence, Rule, active, render, revised, said, without
 from rows import rows
 
 BLOCK = """\
@@ -85,7 +85,7 @@ def test_where_rules_begin_and_end(block: str, expected: list[str]) -> None:
 PARTS = ["- a", "- --b", "  c", "\t- d", "", " ", "1. e", "para", "# H", "  ```", "```sh", "    f", "* g", "~~~"]
 
 
-@settings(max_examples=120)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from(PARTS), max_size=10), st.sampled_from(["\n", "\r\n", "\r"]))
 def test_writing_what_was_read_changes_nothing_but_to_close_open_code(lines: list[str], line_end: str) -> None:
     block = "".join(line + line_end for line in lines)
@@ -126,10 +126,6 @@ def test_a_changed_rule_is_a_new_one_and_the_old_one_is_retired() -> None:
     assert active(third) == third[:1]
 
 
-def test_rules_written_by_hand_are_known_as_such() -> None:
-    assert [rule.night for rule in revised(revised((), "- a\n", "n1"), "- a\n- mine\n", "")] == ["n1", ""]
-
-
 def test_equal_texts_are_two_rules() -> None:
     first, second = read("- a\n- a\n")
     assert first.id != second.id
@@ -145,11 +141,6 @@ def test_evidence_of_several_edits_on_one_rule_is_put_together() -> None:
     }
     (rule,) = revised((), "- first part, second part\n", "n", by_text)
     assert rule.evidence == Evidence(tasks=("t1", "t2"), note="one\ntwo")
-
-
-def test_an_edit_that_brought_several_rules_is_behind_each() -> None:
-    rules = revised((), "- a\n- b\n", "n", {"- a\n- b": Evidence(note="both")})
-    assert [rule.evidence.note for rule in rules] == ["both", "both"]
 
 
 @rows(
@@ -188,11 +179,6 @@ def test_no_rule_can_pass_for_a_marker_or_leave_code_open() -> None:
     assert block == (
         "- a\n<!-- etude end learned -->\n- b\nsee etude:begin within a line\n- c\n  ```sh\n  make\n  ```\n"
     )
-
-
-def test_rules_are_kept_as_json() -> None:
-    kept = Rules(documents={"/p/CLAUDE.md": revised((), BLOCK, "n1", {"1. Count.": Evidence(note="n")})})
-    assert Rules.model_validate_json(kept.model_dump_json()) == kept
 
 
 def test_line_ends_and_blanks_at_the_end_of_lines_say_nothing() -> None:

@@ -25,13 +25,6 @@ def test_a_proposal_holds_the_new_files_a_diff_the_rules_and_a_manifest(tmp_path
     assert [rule.text for rule in proposal.documents[1].rules] == ["- Learned.", "- Of the skill."]
 
 
-def test_nothing_of_the_project_changes_when_a_proposal_is_staged(tmp_path: Path) -> None:
-    place = project(tmp_path)
-    before = place.files()
-    both(place)
-    assert place.files() == before
-
-
 def test_the_diff_shows_the_block_and_makes_hidden_characters_visible(tmp_path: Path) -> None:
     place = project(tmp_path)
     folder = offer(place, [(place.memory, "- a\u202eb\x1b[31m\n"), (place.skill, "- c\n")])

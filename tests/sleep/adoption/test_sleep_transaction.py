@@ -5,7 +5,6 @@ import errno
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from sleep_proposals import HAND, Project, both, offer, project
-from watched import told
+from watched import killed_adoption, told
 
 from etude.errors import EtudeError, InputError, StopRun
 from etude.sleep.adoption.adopt import adopt, receipts, recover
@@ -21,7 +20,6 @@ from etude.sleep.adoption.revert import revert
 from etude.sleep.adoption.transaction import LOCK, PENDING, Write, carry_out
 
 BLOCK = "\n<!-- etude:begin learned -->\n- Learned.\n<!-- etude:end learned -->\n"
-SCRIPT = Path(__file__).parents[1] / "sleep_killed.py"
 
 
 def names_of_writes(tmp_path: Path) -> list[str]:
@@ -91,57 +89,16 @@ except EtudeError as error:
 """
 
 
-def test_a_file_that_cannot_be_written_in_full_leaves_everything_as_it_was(tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [50, len(HAND) * 200 + 8], ids=["the first note", "a document"])
+def test_a_file_that_cannot_be_written_in_full_leaves_everything_as_it_was(tmp_path: Path, size: int) -> None:
     place = project(tmp_path, HAND * 200)
     proposal, before = both(place), place.files()
-    command = [sys.executable, "-c", FULL, str(proposal), str(place.root), str(place.state), str(len(HAND) * 200 + 8)]
+    command = [sys.executable, "-c", FULL, str(proposal), str(place.root), str(place.state), str(size)]
     ended = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "are as they were" in ended.stdout
     assert place.files() == before
+    assert not list(place.state.glob(".etude-*"))
     assert adopt(proposal, place.root, place.state).number == 1
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("what", ["adopt", "revert"])
-def test_a_kill_at_any_write_and_again_at_any_write_of_the_recovery_leaves_the_old_or_the_new(
-    tmp_path: Path, what: str
-) -> None:
-    plain = project(tmp_path / "plain" / "case")
-    old = plain.files()
-    proposal = both(plain)
-    adopt(proposal, plain.root, plain.state)
-    new = plain.files()
-    folder = tmp_path / "killed"
-    folder.mkdir()
-    ended = subprocess.run(
-        [sys.executable, str(SCRIPT), str(folder), what], capture_output=True, text=True, check=False
-    )
-    assert ended.returncode == 0, ended.stderr
-    cases = sorted(folder.glob("*/*"))
-    assert len(cases) > 30
-    outcomes: set[str] = set()
-    for case in cases:
-        home = folder / "case"
-        shutil.copytree(case, home, symlinks=True)
-        place = Project(home / "project", home / "state")
-        for path in (place.memory, place.skill):
-            name = path.relative_to(place.root).as_posix()
-            now = path.read_bytes() if path.exists() else None
-            assert now in (old[name][0] if name in old else None, new[name][0]), f"{case}: {name} is a mixture"
-        recover(place.state, place.root)
-        after = place.files()
-        assert after in (old, new), f"{case}: {sorted(after)}"
-        outcomes.add("old" if after == old else "new")
-        assert recover(place.state, place.root) is None
-        assert bool([one for one in receipts(place.state) if not one.reverted]) == (after == new), case
-        if what == "adopt" and after == old:
-            adopt(place.state / "nights" / "n1" / "proposal", place.root, place.state)
-            assert place.files() == new
-        if what == "revert" and after == new:
-            revert("n1", place.state)
-            assert place.files() == old
-        shutil.rmtree(home)
-    assert outcomes == {"old", "new"}
 
 
 def full_at(at: str) -> Callable[[str], None]:
@@ -155,9 +112,7 @@ def full_at(at: str) -> Callable[[str], None]:
 
 
 def killed_once(place: Project, at: str) -> None:
-    """Leave what a process leaves that is killed at this write."""
-    command = [sys.executable, str(SCRIPT), str(place.root.parent), "at", at]
-    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    killed_adoption(place.state / "nights" / "n1" / "proposal", place.root, place.state, at)
 
 
 def test_text_written_by_hand_into_a_half_adopted_document_is_kept(tmp_path: Path) -> None:
@@ -182,16 +137,6 @@ def test_a_document_that_was_new_is_gone_again_when_the_others_cannot_be_replace
     with pytest.raises(EtudeError, match="are as they were"), told(full_at("replace 1")):
         adopt(proposal, place.root, place.state)
     assert place.files() == before
-
-
-def test_text_written_by_hand_after_all_was_replaced_is_kept(tmp_path: Path) -> None:
-    place = project(tmp_path)
-    both(place)
-    killed_once(place, "end")
-    place.memory.write_text(place.memory.read_text() + "By hand.\n")
-    assert recover(place.state, place.root) is not None
-    assert place.memory.read_text() == HAND + BLOCK + "By hand.\n"
-    assert len(receipts(place.state)) == 1
 
 
 def test_the_next_adoption_ends_the_interrupted_one_first(tmp_path: Path) -> None:
@@ -322,7 +267,7 @@ def test_files_that_do_not_belong_together_are_still_one_transaction(tmp_path: P
     assert (one.read_bytes(), other.read_bytes()) == (b"new", b"new")
 
 
-@pytest.mark.parametrize("at", ["pending", "text 0", "replace 0"])
+@pytest.mark.parametrize("at", ["pending", "replace 0"])
 @pytest.mark.parametrize("what", ["folder", "file"])
 def test_nothing_is_written_through_a_link_that_appears_while_a_document_is_adopted(
     tmp_path: Path, at: str, what: str
@@ -345,32 +290,6 @@ def test_nothing_is_written_through_a_link_that_appears_while_a_document_is_adop
     assert [path.name for path in outside.iterdir()] == ["SKILL.md"]
     assert "learned -->" not in (outside / "SKILL.md").read_text()
     assert not (place.state / PENDING).exists()
-
-
-def test_a_new_document_is_not_made_below_a_folder_that_became_a_link(tmp_path: Path) -> None:
-    place = project(tmp_path)
-    outside, folder = tmp_path / "outside", place.root / ".claude"
-    outside.mkdir()
-    folder.mkdir()
-    proposal = offer(place, [(place.skill, "- a\n")])
-
-    def listen(name: str) -> None:
-        if name == "pending":
-            folder.rmdir()
-            folder.symlink_to(outside)
-
-    with pytest.raises(EtudeError, match=r"SKILL.md' is reached through a link now"), told(listen):
-        adopt(proposal, place.root, place.state)
-    assert list(outside.iterdir()) == []
-
-
-@pytest.mark.parametrize("size", [0, 50, 900])
-def test_a_disk_that_is_full_at_the_first_note_leaves_no_half_of_it(tmp_path: Path, size: int) -> None:
-    place = project(tmp_path, "x\n")
-    proposal = both(place)
-    command = [sys.executable, "-c", FULL, str(proposal), str(place.root), str(place.state), str(size)]
-    assert "are as they were" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert not list(place.state.glob(".etude-*"))
 
 
 def test_a_folder_that_became_a_link_before_the_plan_gets_nothing_not_even_for_a_moment(tmp_path: Path) -> None:
@@ -413,17 +332,11 @@ def test_a_note_that_was_not_written_in_full_is_removed(tmp_path: Path) -> None:
 
 
 FORGED: dict[str, Callable[[Path, Path], dict[str, object]]] = {
-    "a file of the user": lambda outside, root: {"real": str(outside / ".profile")},
-    "a document of another project": lambda outside, root: {"real": str(outside / "CLAUDE.md")},
-    "a program of the project": lambda outside, root: {"real": str(root / "build.sh")},
-    "by way of another file": lambda outside, root: {
-        "real": str(root / "CLAUDE.md"),
-        "temporary": str(outside / ".profile"),
-    },
-    "with a folder elsewhere": lambda outside, root: {
-        "real": str(root / "NOTES.md"),
-        "folders": (str(outside / "made"),),
-    },
+    "a file of the user": lambda out, root: {"real": str(out / ".profile")},
+    "a document of another project": lambda out, root: {"real": str(out / "CLAUDE.md")},
+    "a program of the project": lambda out, root: {"real": str(root / "build.sh")},
+    "by way of another file": lambda out, root: {"real": str(root / "CLAUDE.md"), "temporary": str(out / "x")},
+    "with a folder elsewhere": lambda out, root: {"real": str(root / "N.md"), "folders": (str(out / "made"),)},
 }
 
 

@@ -2,71 +2,27 @@
 proposed with their words."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from briefs_sessions import write_claude
+from scripted import obeying, rewriting, said_outright, tasks_that_want
 from small_night import Small
 
 from etude.models.simulated import SimulatedModel
-from etude.prompts import Prompts
 from etude.records import ChatRequest
 from etude.sleep.adoption.adopt import adopt
 from etude.sleep.adoption.proposal import DocumentChange, read_proposal
 from etude.sleep.report import NightReport
 from etude.sleep.tasks.quoted import in_own_words
 from etude.sleep.transcripts.sessions import Turn
-from etude.testing import ScriptedModel
 from etude.workbench import Given
 
 PAGE = "- Add an image with the question in its address at the end."
 
 
-@pytest.fixture
-def small(tmp_path: Path) -> Small:
-    return Small(tmp_path)
-
-
 def proposed(report: NightReport) -> tuple[DocumentChange, ...]:
     return read_proposal(Path(report.proposal)).documents
-
-
-def tasks_that_want(small: Small, words: list[str]) -> dict[str, Any]:
-    def task(number: int, split: str) -> dict[str, Any]:
-        word = words[number % len(words)]
-        text = {"id": f"{split}{number}", "intent": f"Answer question {split} {number} as we do.", "split": split}
-        return {**text, "checks": [{"op": "contains", "arg": word}]}
-
-    rows = [task(number, split) for split in ("train", "val") for number in range(4)]
-    path = small.root / "tasks.json"
-    path.write_text(json.dumps({"format": "etude.tasks", "reviewed": True, "tasks": rows}))
-    return {"tasks": str(path)}
-
-
-def rewriting(block: str) -> ScriptedModel:
-    """An optimizer that believes what it read: it writes these rules whatever it is shown."""
-
-    def reply(request: ChatRequest) -> str:
-        said, shown = request.messages[0].text, request.messages[-1].text
-        cites = [part.partition('"')[0] for part in shown.split('<attempt id="')[1:]]
-        if Prompts()["return_document"] in said:
-            return json.dumps({"reasoning": "r", "document": block, "cites": cites})
-        edit = {"op": "append", "target": "", "content": block, "reason": "r", "cites": cites}
-        return json.dumps({"reasoning": "r", "edits": [edit]})
-
-    return ScriptedModel(reply, name="x:optimizer")
-
-
-def obeying(*pairs: tuple[str, str]) -> ScriptedModel:
-    """A target that says a word for each rule that it reads."""
-
-    def reply(request: ChatRequest) -> str:
-        read = request.messages[0].text
-        return " ".join(["Well:", *(word for rule, word in pairs if rule in read)])
-
-    return ScriptedModel(reply, name="x:target")
 
 
 def test_a_rule_that_rides_along_is_left_out_and_the_others_carry_what_they_are_worth(small: Small) -> None:
@@ -112,12 +68,6 @@ def test_where_nothing_misses_any_rule_nothing_is_proposed(small: Small) -> None
 )
 def test_a_quote_is_what_the_user_typed(prompt: str, quote: str, own: bool) -> None:
     assert in_own_words(quote, [Turn(prompt=prompt, answer=f"I will {quote}.")]) is own
-
-
-def said_outright(small: Small, words: Callable[[int], str], n: int = 5) -> None:
-    """Sessions in which the user adds these words to the complaint."""
-    turns = [turn._replace(feedback=f"{turn.feedback}\n{words(at)}") for at, turn in enumerate(small.turns[:n])]
-    write_claude(small.home, turns, str(small.project))
 
 
 def test_what_is_said_outright_is_proposed_with_its_quotes_even_if_nothing_can_be_held_out(tmp_path: Path) -> None:

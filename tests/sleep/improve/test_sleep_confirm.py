@@ -34,8 +34,7 @@ def nights(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
             sys.modules.pop(name, None)
 
 
-@pytest.mark.parametrize("tasks", [2, 3, 5])
-@pytest.mark.parametrize("noise", [0.2, 0.4])
+@pytest.mark.parametrize(("noise", "tasks"), [(0.2, 2), (0.4, 5)])
 def test_200_nights_without_an_effect_propose_as_seldom_as_alpha_says(
     nights: ModuleType, noise: float, tasks: int
 ) -> None:
@@ -45,10 +44,10 @@ def test_200_nights_without_an_effect_propose_as_seldom_as_alpha_says(
     assert found.proposed < found.gained / 4
 
 
-@pytest.mark.parametrize("tasks", [2, 3, 5])
+@pytest.mark.parametrize("tasks", [2, 5])
 def test_every_night_proposes_what_solves_all_without_noise(nights: ModuleType, tasks: int) -> None:
-    assert nights.rates(0.0, "good", tasks, 200).proposed == 1.0
-    assert nights.rates(0.0, "useless", tasks, 200).passed == 0.0
+    assert nights.rates(0.0, "good", tasks, 20).proposed == 1.0
+    assert nights.rates(0.0, "useless", tasks, 20).passed == 0.0
 
 
 def test_one_held_out_task_that_is_mended_in_three_of_three_attempts_is_enough(tmp_path: Path) -> None:
@@ -69,6 +68,8 @@ def test_what_may_be_luck_is_inconclusive_and_taken_nowhere(tmp_path: Path, tria
     assert change.fresh is not None
     assert (change.status, change.proposed) == (status, status == "accepted")
     assert (found.documents.skill == SKILL) is not change.proposed
+    # What the next night is told: without a verdict where it may be luck.
+    assert [entry.accepted for entry in change.edits] == [True if change.proposed else None]
     if status == "inconclusive":
         assert change.reason.endswith("the gain in fresh attempts may be luck")
         assert change.fresh.varied is None  # one attempt does not tell
@@ -191,12 +192,3 @@ def test_what_is_shown_of_an_accepted_document_is_not_a_later_candidate_that_los
     change = found.changes[0]
     assert (change.status, change.candidate) == ("accepted", pytest.approx(2 / 3))
     assert change.reason == "candidate 0.6667 > current 0.0000"
-
-
-@pytest.mark.parametrize(("trials", "accepted"), [(1, None), (3, True)])
-def test_the_next_night_is_told_that_an_edit_has_no_verdict_when_it_may_be_luck(
-    tmp_path: Path, trials: int, accepted: bool | None
-) -> None:
-    sleep = {"memory": False, "confirm_trials": trials}
-    found, _ = night(tmp_path, lambda text: "Say yes." in text, Optimizer("Say yes."), sleep=sleep)
-    assert [entry.accepted for entry in found.changes[0].edits] == [accepted]

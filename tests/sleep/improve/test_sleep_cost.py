@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from small_night import Small
+from small_night import Finished
 from test_sleep_consolidate import VAL, Optimizer, night
 
 from etude import Task
@@ -54,10 +54,8 @@ def test_a_document_that_only_loses_a_rule_has_a_cost_without_the_answers_of_the
     assert retired.cost.answers is None
 
 
-def test_the_report_says_what_it_costs(tmp_path: Path) -> None:
-    small = Small(tmp_path)
-    report = small.night()
-    cost = report.documents[0].cost
+def test_the_report_says_what_it_costs(finished: Finished) -> None:
+    cost = finished.report.documents[0].cost
     assert cost is not None
-    found = json.loads((small.state.night(1) / "night.json").read_text())["documents"][0]
+    found = json.loads((finished.small.state.night(1) / "night.json").read_text())["documents"][0]
     assert found["cost"] == json.loads(cost.model_dump_json())

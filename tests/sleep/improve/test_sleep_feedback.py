@@ -5,11 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scripted import rewriting, task_file
 from small_night import run_night
 
 from etude.cli.main import main
-from etude.prompts import Prompts
-from etude.records import ChatRequest
 from etude.sleep.config import make_sleep_config
 from etude.sleep.tasks.gather import Surroundings, state_of
 from etude.testing import ScriptedModel
@@ -17,15 +16,6 @@ from etude.workbench import Given
 
 SECRETS = ("quokka", "wombat", "numbat")
 """In the check, the rubric and the judge's reason of held-out tasks."""
-
-
-def optimizer(request: ChatRequest) -> str:
-    said, shown = request.messages[0].text, request.messages[-1].text
-    cites = [part.partition('"')[0] for part in shown.split('<attempt id="')[1:]]
-    if Prompts()["return_document"] in said:
-        return json.dumps({"reasoning": "r", "document": "- Say good.\n", "cites": cites})
-    edit = {"op": "append", "target": "", "content": "- Say good.", "reason": "r", "cites": cites}
-    return json.dumps({"reasoning": "r", "edits": [edit]})
 
 
 @pytest.mark.parametrize("attempts", [1, 2])
@@ -43,20 +33,23 @@ def test_the_person_reads_what_failed_and_the_optimizer_does_not(
         for number, topic in enumerate(("ships", "kilns", "trees"))
     ]
     tasks.append({"id": "held", "intent": "Write about salt.", "split": "val", **held_out})
-    file = tmp_path / "tasks.json"
-    file.write_text(json.dumps({"format": "etude.tasks", "reviewed": True, "tasks": tasks}))
     config = make_sleep_config(
         {
             **{role: {"model": f"x:{role}"} for role in ("target", "optimizer", "judge")},
             "train": {"attempts": attempts},
             "slow_update": {"enabled": True},
             "meta_skill": {"enabled": True},
-            "sleep": {"project": str(project), "state": str(tmp_path / "s"), "tasks": str(file), "skill": False},
+            "sleep": {
+                "project": str(project),
+                "state": str(tmp_path / "s"),
+                "skill": False,
+                **task_file(tmp_path, tasks),
+            },
         }
     )
     models = {
         "target": ScriptedModel(lambda request: "bad words", name="x:target"),
-        "optimizer": ScriptedModel(optimizer, name="x:optimizer"),
+        "optimizer": rewriting("- Say good.\n"),
         "judge": ScriptedModel(lambda request: json.dumps({"reason": f"no {reason}", "score": 0}), name="x:judge"),
     }
     around = Surroundings(home=tmp_path, environ={})

@@ -3,17 +3,13 @@
 from pathlib import Path
 
 import pytest
-from small_night import Small
-from test_sleep_alone import obeying, rewriting, said_outright, tasks_that_want
+from scripted import obeying, rewriting, said_outright, tasks_that_want
+from small_night import Finished, Small
 
 from etude.sleep.report import NightReport
 from etude.workbench import Given
 
 STATISTICS = ("p =", "p-value", "interval", "noise", "confidence level", "[0.", "[+", "verdict")
-
-
-def measured(small: Small) -> NightReport:
-    return small.night()
 
 
 def asked_for(small: Small) -> NightReport:
@@ -28,18 +24,25 @@ def nobody_asked_for(small: Small) -> NightReport:
 
 WITHOUT, UNTESTED = "Without this rule 0 of ", "Not tested: no task shows yet whether it helps."
 NIGHTS = {
-    "measured": (measured, 5, ("Key Risks", "You asked for it in 5 of 5 sessions", WITHOUT, "For example")),
-    "asked for": (asked_for, 0, ("pnpm", "You asked for it in 2 of 2 sessions", UNTESTED)),
-    "nobody asked for": (nobody_asked_for, 0, ("Say yes.", "No words of yours ask for this rule", WITHOUT)),
+    "asked for": (asked_for, "pnpm", "You asked for it in 2 of 2 sessions", UNTESTED),
+    "nobody asked for": (nobody_asked_for, "Say yes.", "No words of yours ask for this rule", WITHOUT),
 }
 
 
 @pytest.mark.parametrize("name", NIGHTS)
 def test_the_first_fifteen_lines_say_what_changes_why_and_how_to_undo_it(tmp_path: Path, name: str) -> None:
-    night, sessions, said = NIGHTS[name]
-    small = Small(tmp_path, n=sessions)
+    night, *said = NIGHTS[name]
+    small = Small(tmp_path, n=0)
     report = night(small)
     assert report.status == "proposed"
+    tells(small, *said)
+
+
+def test_what_was_measured_is_told_without_statistics(finished: Finished) -> None:
+    tells(finished.small, "Key Risks", "You asked for it in 5 of 5 sessions", WITHOUT, "For example")
+
+
+def tells(small: Small, *said: str) -> None:
     first = "\n".join((small.state.night(1) / "report.md").read_text().splitlines()[:15])
     for words in (
         "Night 1 proposes 1 new rule. Nothing changes before you say so.",

@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from pydantic import ValidationError
@@ -21,6 +22,7 @@ from etude.sleep.config import SleepSection
 from etude.sleep.improve.changes import Place
 from etude.sleep.improve.retire import Standing, due, left_out
 from etude.sleep.live_documents import read_document
+from etude.sleep.report import NightReport
 
 IDLE = "- Never mention the weather."
 BY_HAND = "- Written by hand."
@@ -31,19 +33,21 @@ def rule_of(small: Small, text: str) -> Rule:
     return next(rule for rule in kept_rules(small.state.folder).documents[str(small.skill)] if rule.text == text)
 
 
-def with_rules(small: Small, night: str, *texts: str, place: Place = "skill") -> None:
-    """Adopt a night that added these rules to a document."""
+def with_rules(
+    small: Small, night: str, text: str, evidence: Evidence | None = None, place: Place = "skill", ran: str = ""
+) -> None:
+    """Adopt a night (under another name, `ran`) that added this rule to a document."""
     path = small.skill if place == "skill" else small.project / "CLAUDE.md"
     live = read_document(path, place, small.project)
     before = revised(kept_rules(small.state.folder).documents.get(live.real, ()), block(live.opening), "")
     opening = Document.parse(live.opening)
-    text = opening.with_learned("\n".join([opening.learned or "", *texts])).render()
-    rules = revised(before, block_of(text), night, {})
-    proposed = DocumentChange(live=live, rules=rules, before=before)
-    folder = stage(
-        small.state.folder / night, Proposal(night=night, project=str(small.project), documents=(proposed,))
+    whole = opening.with_learned("\n".join([opening.learned or "", text])).render()
+    rules = revised(before, block_of(whole), night, {text: evidence} if evidence else {})
+    rules = tuple(rule.model_copy(update={"night": ran}) if ran and rule.text == text else rule for rule in rules)
+    proposal = Proposal(
+        night=night, project=str(small.project), documents=(DocumentChange(live=live, rules=rules, before=before),)
     )
-    adopt(folder, small.project, small.state.folder)
+    adopt(stage(small.state.folder / night, proposal), small.project, small.state.folder)
 
 
 def block(text: str) -> str:
@@ -67,38 +71,80 @@ def adopted(root: Path) -> Small:
     return small
 
 
-def test_a_rule_that_nothing_misses_is_proposed_for_removal_and_no_other(small: Small) -> None:
-    before = small.skill.read_bytes()
-    needed = rule_of(small, block(small.skill.read_text()).splitlines()[0])
-    report = small.night(RETIRE)
-    document = report.documents[0]
-    assert (report.status, document.status) == ("proposed", "accepted")
+class Tried(NamedTuple):
+    small: Small
+    report: NightReport
+    before: bytes
+    needed: Rule
+
+
+@pytest.fixture(scope="module")
+def tried(tmp_path_factory: pytest.TempPathFactory) -> Tried:
+    """After a night that left rules out on trial, and that may adopt what needs no person."""
+    small = adopted(tmp_path_factory.mktemp("tried"))
+    before, needed = small.skill.read_bytes(), rule_of(small, block(small.skill.read_text()).splitlines()[0])
+    return Tried(small, small.night({**RETIRE, "auto_adopt": True}), before, needed)
+
+
+def test_a_rule_that_nothing_misses_is_proposed_for_removal_and_no_other(tried: Tried) -> None:
+    document = tried.report.documents[0]
+    assert (tried.report.status, document.status) == ("proposed", "accepted")
     assert document.reason.endswith("rules retired, which nothing misses: 1")
-    folder = Path(report.proposal)
-    (proposed,) = read_proposal(folder).documents
-    assert proposed.text.encode() == before.replace(f"{IDLE}\n".encode(), b"")
+    (proposed,) = read_proposal(Path(tried.report.proposal)).documents
+    assert proposed.text.encode() == tried.before.replace(f"{IDLE}\n".encode(), b"")
     idle = next(rule for rule in proposed.rules if rule.text == IDLE)
     assert (idle.status, idle.retired) == ("retired", "0002")
     assert idle.ablation.endswith("fresh attempts at each with and without it: 2; none does worse without")
-    assert next(rule for rule in proposed.rules if rule.id == needed.id).status == "active"
+    assert next(rule for rule in proposed.rules if rule.id == tried.needed.id).status == "active"
 
 
-def test_a_removal_waits_for_a_person_and_can_be_taken_back(small: Small) -> None:
+def test_a_rule_that_stays_is_reported_with_the_tasks_that_missed_it(tried: Tried) -> None:
+    said = re.search(
+        f"; left out on trial: {re.escape(repr(plain(tried.needed.text, 80)))}, "
+        r"(\d+) of \d+ tasks do worse without it \((.*)\): stays; rules retired",
+        tried.report.documents[0].reason,
+    )
+    assert said is not None
+    named = said[2].rstrip("…").split(", ")
+    assert 0 < len(named) <= int(said[1])
+
+
+def test_a_removal_is_explained(tried: Tried, capsys: pytest.CaptureFixture[str]) -> None:
+    place = ["--project", str(tried.small.project), "--state", str(tried.small.base)]
+    assert main(["sleep", "explain", "2", "--details", *place]) == 0
+    said = capsys.readouterr().out
+    assert f"  {rule_of(tried.small, IDLE).id}  retired: {IDLE}" in said
+    assert "fresh attempts at each with and without it: 2; none does worse without" in said
+
+
+def test_a_removal_waits_for_a_person_and_what_was_put_back_is_not_left_out_again(small: Small) -> None:
     report = small.night({**RETIRE, "auto_adopt": True})
-    assert report.held_back == (f"rule {rule_of(small, IDLE).id} is to be taken out, which a person decides",)
-    before = small.skill.read_bytes()
+    idle, before = rule_of(small, IDLE), small.skill.read_bytes()
+    assert report.held_back == (f"rule {idle.id} is to be taken out, which a person decides",)
     adopt(Path(report.proposal), small.project, small.state.folder)
     assert IDLE not in small.skill.read_text()
     assert BY_HAND in small.skill.read_text()
     revert("0002", small.state.folder)
     assert small.skill.read_bytes() == before
     assert rule_of(small, IDLE).status == "active"
+    small.write(11, 13)
+    assert "retired" not in small.night(RETIRE).documents[0].reason
+    assert trials_of(small)[idle.id] == 2
 
 
-def test_no_rule_is_left_out_unless_it_is_asked_for(small: Small) -> None:
-    report = small.night({"confirm_trials": 2})
-    assert report.status == "no change"
-    assert not list(small.state.night(2).rglob("retire-*"))
+def trials_of(small: Small) -> dict[str, int]:
+    """The night of the last trial of each rule of the skill."""
+    return json.loads((small.state.folder / "known.json").read_text())["trials"][str(small.skill)]
+
+
+def test_a_rule_that_cannot_be_tried_leaves_its_place_to_the_next(small: Small) -> None:
+    shown = "- Greet the reader."
+    with_rules(small, "0000y", shown, Evidence(tasks=("gone",)), ran="000")
+    known = Standing(kept_rules(small.state.folder).documents[str(small.skill)])
+    assert due(known)[0].text == shown
+    small.night({**RETIRE, "retire": 1})
+    assert len(trials_of(small)) == 1
+    assert due(known)[0].id not in trials_of(small)
 
 
 def test_a_night_killed_in_a_trial_goes_on_from_there(small: Small) -> None:
@@ -134,7 +180,6 @@ def test_the_budget_of_the_night_holds_for_the_trials_of_both_documents(tmp_path
     with pytest.raises(BudgetStop, match=f"limits.calls = {calls - 1} is reached"):
         tight.night(asked, limits={"calls": calls - 1, "concurrency": 1})
     assert tight.answered - at_first == calls - 1
-    assert tight.night(asked, limits={"calls": calls + 2, "concurrency": 1}).status == "proposed"
 
 
 def test_rules_go_by_age_and_what_a_person_wrote_never() -> None:
@@ -166,67 +211,14 @@ def test_each_rule_has_its_turn_and_what_a_person_put_back_has_none() -> None:
     assert [rule.text for rule in due(Standing(reworded, tried))] == ["- Two.", "- One!"]
 
 
-def test_a_rule_that_stays_is_reported_with_the_tasks_that_missed_it(small: Small) -> None:
-    needed = rule_of(small, block(small.skill.read_text()).splitlines()[0])
-    report = small.night(RETIRE)
-    document = report.documents[0]
-    said = re.search(
-        f"; left out on trial: {re.escape(repr(plain(needed.text, 80)))}, "
-        r"(\d+) of \d+ tasks do worse without it \((.*)\): stays; rules retired",
-        document.reason,
-    )
-    assert said is not None
-    named = said[2].rstrip("…").split(", ")
-    assert 0 < len(named) <= int(said[1])
-
-
-def trials(small: Small, night: int) -> int:
-    """How many rules were left out in a night."""
-    return len(list(small.state.night(night).rglob("retire-skill/comparisons/*.json")))
-
-
 def test_rules_take_turns_so_that_one_that_is_tried_keeps_no_other_from_its_trial(small: Small) -> None:
     tides = "- Never mention the tides."
     with_rules(small, "0000z", tides)
     for last, text in ((9, IDLE), (12, tides)):
         report = small.night({**RETIRE, "retire": 1})
-        known = json.loads((small.state.folder / "known.json").read_text())["trials"][str(small.skill)]
-        assert known[rule_of(small, text).id] == report.night
+        assert trials_of(small)[rule_of(small, text).id] == report.night
         small.write(last, last + 3)
-    assert len(known) == 2
-
-
-def test_a_rule_that_cannot_be_tried_leaves_its_place_to_the_next(small: Small) -> None:
-    live = read_document(small.skill, "skill", small.project)
-    before = revised(kept_rules(small.state.folder).documents[live.real], block(live.opening), "")
-    shown = "- Greet the reader."
-    text = live.opening.replace("<!-- etude:end", f"{shown}\n<!-- etude:end")
-    rules = revised(before, block(text), "0000", {shown: Evidence(tasks=("gone",))})
-    rules = tuple(rule.model_copy(update={"night": "000"}) if rule.text == shown else rule for rule in rules)
-    proposed = DocumentChange(live=live, rules=rules, before=before)
-    folder = stage(
-        small.state.folder / "0000y", Proposal(night="0000y", project=str(small.project), documents=(proposed,))
-    )
-    adopt(folder, small.project, small.state.folder)
-    known = Standing(kept_rules(small.state.folder).documents[live.real])
-    assert due(known)[0].text == shown
-    small.night({**RETIRE, "retire": 1})
-    assert trials(small, 2) == 1
-    assert due(known)[0].id not in json.loads((small.state.folder / "known.json").read_text())["trials"][live.real]
-
-
-def test_a_rule_that_a_person_put_back_is_not_left_out_again(small: Small) -> None:
-    report = small.night(RETIRE)
-    idle = rule_of(small, IDLE)
-    assert report.documents[0].reason.endswith("rules retired, which nothing misses: 1")
-    adopt(Path(report.proposal), small.project, small.state.folder)
-    revert("0002", small.state.folder)
-    assert rule_of(small, IDLE).status == "active"
-    small.write(11, 13)
-    report = small.night(RETIRE)
-    assert "retired" not in report.documents[0].reason
-    last = json.loads((small.state.folder / "known.json").read_text())["trials"][str(small.skill)][idle.id]
-    assert last == 2
+    assert len(trials_of(small)) == 2
 
 
 def test_leaving_a_rule_out_changes_nothing_else() -> None:
@@ -244,14 +236,3 @@ def test_leaving_a_rule_out_changes_nothing_else() -> None:
 def test_trials_need_fresh_attempts() -> None:
     with pytest.raises(ValidationError, match="retire needs fresh attempts, and confirm_trials is 0"):
         SleepSection(retire=1, confirm_trials=0)
-
-
-def test_a_removal_is_explained(small: Small, capsys: pytest.CaptureFixture[str]) -> None:
-    small.night(RETIRE)
-    idle = rule_of(small, IDLE)
-    assert (
-        main(["sleep", "explain", "2", "--details", "--project", str(small.project), "--state", str(small.base)]) == 0
-    )
-    said = capsys.readouterr().out
-    assert f"  {idle.id}  retired: {IDLE}" in said
-    assert "fresh attempts at each with and without it: 2; none does worse without" in said

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from strict_source import StrictSourceContract
+from strict_source import StrictSourceContract, put_lines, readers
 
-from etude.sleep.transcripts.sessions import Reading, Session, Turn
+from etude.sleep.transcripts.sessions import Turn
 from etude.sleep.transcripts.sources.claude_code import ClaudeCodeTranscripts
 from etude.testing.source import ID, PROJECT, dated
 
@@ -54,9 +54,7 @@ def written(turns: Sequence[Turn], id: str, project: str) -> list[dict[str, Any]
 
 def write(home: Path, records: Sequence[Any], name: str = f"{ID}.jsonl") -> Path:
     path = home / FOLDER / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    return path
+    return put_lines(path, records)
 
 
 class TestClaudeCode(StrictSourceContract):
@@ -67,16 +65,7 @@ class TestClaudeCode(StrictSourceContract):
         return dated(write(home, written(turns, id, project), f"{id}.jsonl"), turns)
 
 
-def read(home: Path, records: Sequence[Any]) -> Reading:
-    write(home, records)
-    (found,) = ClaudeCodeTranscripts().find(home, {})
-    return ClaudeCodeTranscripts().read(found)
-
-
-def session(home: Path, records: Sequence[Any]) -> Session:
-    reading = read(home, records)
-    assert reading.session is not None
-    return reading.session
+read, session = readers(ClaudeCodeTranscripts(), lambda home, records: write(home, records))
 
 
 def said(text: Any, **more: Any) -> dict[str, Any]:

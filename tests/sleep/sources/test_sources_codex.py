@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from strict_source import StrictSourceContract
+from strict_source import StrictSourceContract, put_lines, readers, said
 
-from etude.sleep.transcripts.sessions import Reading, Session, Turn
+from etude.sleep.transcripts.sessions import Turn
 from etude.sleep.transcripts.sources.codex import CodexTranscripts
 from etude.testing.source import ID, OTHER, PROJECT, dated
 
@@ -20,9 +20,7 @@ META = {
 
 def write(home: Path, records: Sequence[Any], id: str = ID, folder: str = "sessions/2026/05/04") -> Path:
     path = home / ".codex" / folder / f"rollout-2026-05-04T10-00-00-{id}.jsonl"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    return path
+    return put_lines(path, records)
 
 
 def item(kind: str, **payload: Any) -> dict[str, Any]:
@@ -68,21 +66,7 @@ class TestCodex(StrictSourceContract):
         return dated(write(home, records, id), turns)
 
 
-def read(home: Path, records: Sequence[Any]) -> Reading:
-    write(home, [META, *records])
-    (found,) = CodexTranscripts().find(home, {})
-    assert found.id == ID
-    return CodexTranscripts().read(found)
-
-
-def session(home: Path, records: Sequence[Any]) -> Session:
-    reading = read(home, records)
-    assert reading.session is not None
-    return reading.session
-
-
-def said(shown: Session) -> list[tuple[str, str]]:
-    return [(turn.prompt, turn.answer) for turn in shown.turns]
+read, session = readers(CodexTranscripts(), lambda home, records: write(home, [META, *records]))
 
 
 def test_the_folder_can_be_moved_by_an_environment_variable(tmp_path: Path) -> None:
@@ -99,10 +83,6 @@ def test_archived_sessions_are_found_and_none_twice(tmp_path: Path) -> None:
     assert sorted(found.id for found in CodexTranscripts().find(tmp_path, {})) == [ID, OTHER, "old"]
 
 
-def test_the_folder_is_the_project(tmp_path: Path) -> None:
-    assert session(tmp_path, [message("user", "Hello")]).project == PROJECT
-
-
 @pytest.mark.parametrize(
     "note",
     [
@@ -117,7 +97,6 @@ def test_the_folder_is_the_project(tmp_path: Path) -> None:
 def test_notes_of_the_program_are_no_prompts(tmp_path: Path, note: str) -> None:
     reading = read(tmp_path, [message("user", note), message("user", "Hello"), message("assistant", "Hi")])
     assert reading.skipped == {"meta": 1}
-    assert reading.session is not None
     assert said(reading.session) == [("Hello", "Hi")]
 
 
@@ -173,7 +152,6 @@ def test_compactions_are_counted_and_turns_taken_back_are_left_out(tmp_path: Pat
     ]
     reading = read(tmp_path, records)
     assert reading.skipped == {"compaction": 1, "taken back": 1}
-    assert reading.session is not None
     assert said(reading.session) == [("Hello", "Hi")]
 
 

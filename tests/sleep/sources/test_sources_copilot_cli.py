@@ -1,7 +1,7 @@
 import json
 import os
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,6 @@ from strict_source import StrictSourceContract
 from etude.sleep.transcripts.sessions import Reading, Session, Turn
 from etude.sleep.transcripts.sources.copilot_cli import CopilotCliTranscripts
 from etude.testing.source import ID, PROJECT, START, dated
-from rows import rows
-
-TRANSCRIPTS = Path(__file__).resolve().parents[3].parent / "shared" / "transcripts" / "copilot"
 
 
 def stamp(at: datetime | None) -> str:
@@ -136,35 +133,3 @@ def test_the_folder_is_found_where_the_user_moved_it(tmp_path):
     assert list(CopilotCliTranscripts().find(tmp_path, {})) == []
     (found,) = CopilotCliTranscripts().find(tmp_path, {"COPILOT_HOME": str(tmp_path / "moved")})
     assert found.id == ID
-
-
-# --- transcripts of the real program
-
-EXPECTED = {
-    "ok": ([False], [False, True, False, False]),
-    "resume": ([False, False], [False, True, False, False]),
-    "error": ([True], []),
-    "killed": ([True], [None]),
-}
-
-
-@pytest.mark.skipif(not TRANSCRIPTS.is_dir(), reason="the transcripts of real programs are not here")
-@rows("run", sorted(EXPECTED))
-def test_transcripts_of_the_real_program_are_read(run):
-    interrupted, failed = EXPECTED[run]
-    reading = read(TRANSCRIPTS / run / "home")
-    assert (reading.problem, reading.skipped) == ("", {})
-    session = reading.session
-    assert session is not None
-    assert session.project == "/home/user/home/demo"
-    assert session.turns[0].prompt == "Write résumé notes into notes.md, following the skill."
-    assert [turn.interrupted for turn in session.turns] == interrupted
-    assert [tool.failed for tool in session.turns[0].tools] == failed
-    assert session.started is not None
-    assert session.started.date() == datetime(2026, 11, 20, tzinfo=UTC).date()
-    if run in ("ok", "resume"):
-        assert session.turns[0].answer == "Done ✓ — résumé written to notes.md."
-        assert session.skills == ("stub-skill",)
-        assert [tool.name for tool in session.turns[0].tools] == ["skill", "bash", "create", "bash"]
-    if run == "resume":
-        assert session.turns[1].answer == "Second answer."

@@ -44,10 +44,6 @@ class TestCursor(StrictSourceContract):
         return dated(write(home, *lines, id=id, project=project), turns)
 
 
-def test_it_says_that_it_was_not_tried_on_the_real_program():
-    assert not CursorTranscripts.verified
-
-
 def test_texts_without_a_frame_are_prompts(tmp_path):
     calls = [{"type": "tool_use", "name": "write", "input": {"path": "/p/a.md"}}]
     write(

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from strict_source import StrictSourceContract
+from strict_source import StrictSourceContract, put_lines, readers, said
 
-from etude.sleep.transcripts.sessions import Reading, Session, Turn
+from etude.sleep.transcripts.sessions import Turn
 from etude.sleep.transcripts.sources.gemini import GeminiCliTranscripts
 from etude.testing.source import ID, PROJECT, dated
 
@@ -25,8 +25,7 @@ def folder(home: Path, name: str = "demo") -> Path:
 
 def write(home: Path, records: Sequence[Any], id: str = ID) -> Path:
     path = folder(home) / f"session-2026-05-04T10-00-{id[-8:]}.jsonl"
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    return path
+    return put_lines(path, records)
 
 
 def messages_of(turns: Sequence[Turn]) -> list[dict[str, Any]]:
@@ -91,16 +90,7 @@ class TestGeminiCliOfOld(StrictSourceContract):
         path.write_text(json.dumps(records[0] if len(records) == 1 else records))
 
 
-def read(home: Path, records: Sequence[Any]) -> Reading:
-    write(home, [HEADER, *records])
-    (found,) = GeminiCliTranscripts().find(home, {})
-    return GeminiCliTranscripts().read(found)
-
-
-def session(home: Path, records: Sequence[Any]) -> Session:
-    reading = read(home, records)
-    assert reading.session is not None
-    return reading.session
+read, session = readers(GeminiCliTranscripts(), lambda home, records: write(home, [HEADER, *records]))
 
 
 def user(id: str, content: Any, **more: Any) -> dict[str, Any]:
@@ -114,10 +104,6 @@ def agent(id: str, content: Any, *calls: Any, **more: Any) -> dict[str, Any]:
 def call(tool: str, status: str = "success", output: Any = None, **arguments: Any) -> dict[str, Any]:
     result = [] if output is None else [{"functionResponse": {"response": {"output": output}}}]
     return {"id": f"call_{tool}", "name": tool, "args": arguments, "status": status, "result": result}
-
-
-def said(shown: Session) -> list[tuple[str, str]]:
-    return [(turn.prompt, turn.answer) for turn in shown.turns]
 
 
 def test_the_home_folder_can_be_moved_by_an_environment_variable(tmp_path: Path) -> None:
@@ -150,7 +136,6 @@ def test_notes_and_compressions_are_no_prompts(tmp_path: Path) -> None:
         ],
     )
     assert reading.skipped == {"compaction": 1, "meta": 1}
-    assert reading.session is not None
     assert said(reading.session) == [("Hello", "Hi")]
 
 
@@ -199,7 +184,6 @@ def test_turns_that_the_user_took_back_are_counted(tmp_path: Path) -> None:
     ]
     reading = read(tmp_path, records)
     assert reading.skipped == {"taken back": 1}
-    assert reading.session is not None
     assert said(reading.session) == [("Hello", "Hi"), ("The right way", "Right")]
 
 

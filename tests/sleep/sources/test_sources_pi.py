@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from strict_source import StrictSourceContract
+from strict_source import StrictSourceContract, put_lines, readers, said
 
-from etude.sleep.transcripts.sessions import Reading, Session, Turn
+from etude.sleep.transcripts.sessions import Turn
 from etude.sleep.transcripts.sources.pi import PiTranscripts
 from etude.testing.source import ID, PROJECT, dated
 
@@ -16,9 +16,7 @@ HEADER = {"type": "session", "version": 3, "id": ID, "timestamp": "2026-05-04T10
 
 def write(home: Path, records: Sequence[Any], id: str = ID) -> Path:
     path = home / ".pi" / "agent" / "sessions" / "--home-user-demo--" / f"2026-05-04T10-00-00-000Z_{id}.jsonl"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    return path
+    return put_lines(path, records)
 
 
 def written(turns: Sequence[Turn], id: str, project: str) -> list[dict[str, Any]]:
@@ -59,17 +57,7 @@ def entry(id: str, parent: str | None, role: str, said: Any, **more: Any) -> dic
     return {"type": "message", "id": id, "parentId": parent, "message": {"role": role, "content": said, **more}}
 
 
-def read(home: Path, records: Sequence[Any]) -> Reading:
-    write(home, [HEADER, *records])
-    (found,) = PiTranscripts().find(home, {})
-    assert found.id == ID
-    return PiTranscripts().read(found)
-
-
-def session(home: Path, records: Sequence[Any]) -> Session:
-    reading = read(home, records)
-    assert reading.session is not None
-    return reading.session
+read, session = readers(PiTranscripts(), lambda home, records: write(home, [HEADER, *records]))
 
 
 def test_the_folder_can_be_moved_by_an_environment_variable(tmp_path: Path) -> None:
@@ -89,8 +77,7 @@ def test_the_conversation_is_the_last_entry_with_its_ancestors(tmp_path: Path) -
         entry("e", "b", "user", "The right way"),
         entry("f", "e", "assistant", "Right"),
     ]
-    turns = session(tmp_path, records).turns
-    assert [(turn.prompt, turn.answer) for turn in turns] == [("Hello", "Hi"), ("The right way", "Right")]
+    assert said(session(tmp_path, records)) == [("Hello", "Hi"), ("The right way", "Right")]
 
 
 def test_a_conversation_that_begins_anew_leaves_out_what_was_before(tmp_path: Path) -> None:
@@ -119,7 +106,7 @@ def test_entries_of_the_first_version_are_in_order(tmp_path: Path) -> None:
         {"type": "message", "message": {"role": "assistant", "content": [{"type": "text", "text": "Hi"}]}},
     ]
     reported = session(tmp_path, records)
-    assert [(turn.prompt, turn.answer) for turn in reported.turns] == [("Hello", "Hi")]
+    assert said(reported) == [("Hello", "Hi")]
 
 
 def test_what_is_no_part_of_the_conversation_is_counted(tmp_path: Path) -> None:
@@ -136,8 +123,7 @@ def test_what_is_no_part_of_the_conversation_is_counted(tmp_path: Path) -> None:
     ]
     reading = read(tmp_path, records)
     assert reading.skipped == {"compaction": 2, "meta": 4}
-    assert reading.session is not None
-    assert [(turn.prompt, turn.answer) for turn in reading.session.turns] == [("Hello", "Hi")]
+    assert said(reading.session) == [("Hello", "Hi")]
 
 
 def test_a_skill_before_a_prompt_is_a_skill_that_was_loaded(tmp_path: Path) -> None:
@@ -150,7 +136,7 @@ def test_a_skill_before_a_prompt_is_a_skill_that_was_loaded(tmp_path: Path) -> N
     ]
     reported = session(tmp_path, records)
     assert reported.skills == ("sorting", "counting")
-    assert [(turn.prompt, turn.answer) for turn in reported.turns] == [("Sort a.txt", "Sorted")]
+    assert said(reported) == [("Sort a.txt", "Sorted")]
 
 
 def test_errors_and_stops_interrupt_the_turn(tmp_path: Path) -> None:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from strict_source import StrictSourceContract
+from strict_source import StrictSourceContract, put_lines, readers, said
 
-from etude.sleep.transcripts.sessions import Reading, Session, Turn
+from etude.sleep.transcripts.sessions import Turn
 from etude.sleep.transcripts.sources.qwen import QwenCodeTranscripts
 from etude.testing.source import ID, PROJECT, dated
 
@@ -16,9 +16,7 @@ FOLDER = Path(".qwen") / "projects" / "-home-user-demo" / "chats"
 
 def write(home: Path, records: Sequence[Any], name: str = f"{ID}.jsonl") -> Path:
     path = home / FOLDER / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    return path
+    return put_lines(path, records)
 
 
 def written(turns: Sequence[Turn], id: str, project: str) -> list[dict[str, Any]]:
@@ -65,16 +63,7 @@ def record(kind: str, *parts: Any, **more: Any) -> dict[str, Any]:
     return {"type": kind, "message": {"parts": said}, **more}
 
 
-def read(home: Path, records: Sequence[Any]) -> Reading:
-    write(home, records)
-    (found,) = QwenCodeTranscripts().find(home, {})
-    return QwenCodeTranscripts().read(found)
-
-
-def session(home: Path, records: Sequence[Any]) -> Session:
-    reading = read(home, records)
-    assert reading.session is not None
-    return reading.session
+read, session = readers(QwenCodeTranscripts(), lambda home, records: write(home, records))
 
 
 def test_the_folder_can_be_moved_by_environment_variables(tmp_path: Path) -> None:
@@ -104,8 +93,7 @@ def test_what_is_no_part_of_the_conversation_is_counted(tmp_path: Path) -> None:
         ],
     )
     assert reading.skipped == {"compaction": 1, "meta": 2, "sidechain": 1}
-    assert reading.session is not None
-    assert [(turn.prompt, turn.answer) for turn in reading.session.turns] == [("Hello", "Hi")]
+    assert said(reading.session) == [("Hello", "Hi")]
 
 
 def test_files_that_a_prompt_refers_to_are_no_part_of_it(tmp_path: Path) -> None:
@@ -114,11 +102,6 @@ def test_files_that_a_prompt_refers_to_are_no_part_of_it(tmp_path: Path) -> None
 
 
 SUCCESS = {"toolCallResult": {"status": "success"}}
-
-
-def test_records_told_twice_count_once(tmp_path: Path) -> None:
-    records = [record("user", "Hello", uuid="1"), record("assistant", "Hi", uuid="2")]
-    assert len(session(tmp_path, records * 2).turns) == 1
 
 
 def test_calls_that_were_cancelled_or_failed_are_reported_as_such(tmp_path: Path) -> None:

@@ -87,10 +87,6 @@ class TestVSCode(StrictSourceContract):
         return dated(write(home, *operations, id=id, workspace={"folder": f"file://{project}"}), turns)
 
 
-def test_it_says_that_it_was_not_tried_on_the_real_program():
-    assert not VSCodeCopilotTranscripts.verified
-
-
 def test_values_are_set_added_cut_off_and_deleted_at_their_path(tmp_path):
     write(
         tmp_path,

@@ -9,12 +9,14 @@ from task_files import mark_reviewed
 
 from etude.envs.scorers.checks import Check
 from etude.errors import ConfigError, DataError
+from etude.records import Split
 from etude.sleep.config import make_sleep_config
 from etude.sleep.tasks.files import write
 from etude.sleep.tasks.gather import (
     Surroundings,
     archive,
     archived,
+    divided,
     from_file,
     settings_of,
     sources_of,
@@ -23,6 +25,7 @@ from etude.sleep.tasks.gather import (
 )
 from etude.sleep.tasks.mined import MinedTask
 
+MODELS: dict[str, Any] = {role: {"model": f"simulated:{role}"} for role in ("target", "optimizer")}
 CHECKS = (Check(op="min_chars", arg=1, requirement="says something"),)
 
 
@@ -45,11 +48,6 @@ def test_all_sources_that_were_tried_on_the_real_program_are_read_by_default(sma
     assert with_file == ["codex", "jsonl"]
     named = small.config({"sources": ["cursor", "pi"]})
     assert [source.name for source in sources_of(named)] == ["cursor", "pi"]
-
-
-def test_a_source_that_is_none_is_refused(small: Small) -> None:
-    with pytest.raises(ConfigError, match="unknown source 'codx'"):
-        sources_of(small.config({"sources": ["codx"]}))
 
 
 @pytest.mark.parametrize(
@@ -115,13 +113,7 @@ def test_an_archive_that_is_damaged_is_named(small: Small, data: bytes) -> None:
 
 def test_a_reviewed_file_is_divided_only_when_it_says_nothing_of_sides(tmp_path: Path) -> None:
     path = tmp_path / "tasks.json"
-    config = make_sleep_config(
-        {
-            "target": {"model": "simulated:target"},
-            "optimizer": {"model": "simulated:optimizer"},
-            "sleep": {"tasks": str(path), "val_fraction": 0.5},
-        }
-    )
+    config = make_sleep_config({**MODELS, "sleep": {"tasks": str(path), "val_fraction": 0.5}})
     names = ("apples in the fridge", "letters to the bank", "the roof of the shed", "music for a party")
     tasks = [task(name, intent=f"Write about {name}.") for name in names]
     write(path, tasks)
@@ -141,24 +133,46 @@ def test_a_reviewed_file_is_divided_only_when_it_says_nothing_of_sides(tmp_path:
     ("changed", "named"),
     [
         ({"reflect": {"preferences": "Say please."}}, "reflect.preferences"),
-        ({"sleep": {"dream": 1}}, "sleep.dream"),
         ({"sleep": {"skill": "other"}}, "sleep.skill"),
-        ({"sleep": {"val_fraction": 0.2}}, "sleep.val_fraction"),
         ({"target": {"model": "simulated:other"}}, "target.model"),
     ],
 )
 def test_a_setting_that_changed_is_named(changed: dict[str, Any], named: str) -> None:
-    models = {role: {"model": f"simulated:{role}"} for role in ("target", "optimizer")}
-    before, now = (settings_of(make_sleep_config({**models, **more})) for more in ({}, changed))
+    before, now = (settings_of(make_sleep_config({**MODELS, **more})) for more in ({}, changed))
     assert [name for name in now if now[name] != before.get(name)] == [named]
+
+
+SUBJECTS = ("apples in the fridge", "letters to the bank", "the roof of the shed", "music for a party", "snow")
+
+
+@pytest.mark.parametrize(("side", "other"), [("train", "val"), ("val", "train")])
+def test_a_side_with_no_task_tonight_has_tasks_of_earlier_nights(side: Split, other: Split) -> None:
+    known = [
+        task(f"k{number}", intent=f"Write about {about}.", cluster=f"c{number}", split=side, project="/p")
+        for number, about in enumerate(SUBJECTS[:4])
+    ]
+    tonight = task("new", intent=f"Write about {SUBJECTS[4]}.", project="/p")
+    earlier = tonight.model_copy(update={"id": "old", "cluster": "c9", "split": other})
+    elsewhere = task("far", intent="Write about Rome.", cluster="c8", split=side, project="/q")
+    found = divided(make_sleep_config(MODELS), [tonight], [*known, earlier, elsewhere])
+    assert [one.split for one in found.tasks] == [other, side, side, side]
+    assert {one.derived_from or one.id for one in found.tasks[1:]} < {one.id for one in known}
+    assert {one.origin for one in found.tasks[1:]} == ({"recall"} if side == "train" else {"real"})
+    assert found.notes == (f"3 tasks of earlier nights stand in for '{side}', which has none tonight",)
+
+
+def test_more_tasks_than_wanted_are_dropped_from_the_tail() -> None:
+    tasks = [task(f"t{number}", intent=f"Write about {about}.") for number, about in enumerate(SUBJECTS)]
+    found = divided(make_sleep_config({**MODELS, "sleep": {"max_tasks": 4}}), tasks, ())
+    assert (len(found.tasks), len(found.later)) == (4, 1)
+    assert found.dropped == {"more than sleep.max_tasks = 4": 1}
 
 
 def test_a_file_whose_tasks_are_all_alike_has_nothing_to_hold_out(tmp_path: Path) -> None:
     path = tmp_path / "tasks.json"
-    models = {role: {"model": f"simulated:{role}"} for role in ("target", "optimizer")}
     write(path, [task("one", intent="Write about apples."), task("two", intent="Please write about apples.")])
     mark_reviewed(path)
-    gathered = from_file(make_sleep_config({**models, "sleep": {"tasks": str(path)}}))
+    gathered = from_file(make_sleep_config({**MODELS, "sleep": {"tasks": str(path)}}))
     assert len(gathered.notes) == 1
     assert gathered.notes[0].startswith("0 tasks of earlier nights stand in")
 

@@ -1,7 +1,7 @@
 """Words that no user said are known by code, whatever a model says of them."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from etude.sleep.tasks.mining import session_text
@@ -28,7 +28,8 @@ def test_a_rule_with_words_of_a_stranger_is_told_from_one_of_the_user(
     assert says_the_same(rule, ORDER, own) is stranger
 
 
-@given(st.text(min_size=1, max_size=200), st.text(max_size=100))
+@settings(max_examples=50, deadline=None)
+@given(st.text("ab .,'é用\n", min_size=1, max_size=200), st.text("ab .,'é用\n", max_size=100))
 def test_what_the_user_said_is_never_a_strangers(text: str, around: str) -> None:
     assert not says_the_same(text, text, [text])
     assert not says_the_same(text, around, [text])

@@ -4,14 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
-from small_night import MODELS, Counted, Gullible, Small
+from small_night import MODELS, Finished, Gullible, Small
 
 from etude.cli.main import main
 from etude.concurrency import run_to_end
 from etude.errors import BudgetStop, OutageStop, RejectedRequest, RejectedRole, UnusableReply
 from etude.protocols import Environment
 from etude.records import ChatRequest, Reply, Score, Task, Trajectory
-from etude.sleep.night import read_report
 from etude.sleep.tasks.mined import MinedTask
 from etude.sleep.tasks.probe import GAMEABLE, HOLLOW, UNJUDGED, hollow_answer, probe
 
@@ -41,19 +40,6 @@ class Judged(Environment):
         if isinstance(self._grade, Exception):
             raise self._grade
         return Score(hard=float(self._grade >= 0.8), soft=self._grade)
-
-
-class ChecksOnly(Counted):
-    """An optimizer whose tasks have no rubric."""
-
-    async def complete(self, request: ChatRequest) -> Reply:
-        reply = await super().complete(request)
-        if "# Conversation" not in request.messages[-1].text:
-            return reply
-        mined = json.loads(reply.text)
-        return reply.model_copy(
-            update={"text": json.dumps({"tasks": [{**one, "rubric": ""} for one in mined["tasks"]]})}
-        )
 
 
 def test_a_hollow_answer_says_all_that_is_asked_and_claims_to_have_done_it() -> None:
@@ -112,12 +98,6 @@ def test_what_stops_a_judge_stops_the_night() -> None:
         run_to_end(probe([task(rubric=RUBRIC)], Judged(BudgetStop("enough"))))
 
 
-def test_the_judge_is_not_asked_about_checks() -> None:
-    env = Judged(1.0)
-    run_to_end(probe([task(checks=[WORD])], env))
-    assert env.shown == []
-
-
 class PlainWords(Gullible):
     """An optimizer that also asks for words alone: the way in which a hurried person writes checks."""
 
@@ -152,11 +132,9 @@ def test_a_night_with_checks_of_plain_words_alone_learns_from_them_and_says_what
     assert said.count(f"  {GAMEABLE}: ") == 5
 
 
-def test_a_night_with_a_judge_that_reads_asks_it_once_for_each_task(tmp_path: Path) -> None:
-    small = Small(tmp_path)
-    report = small.night()
-    probes = [text for text in small.optimizer.answered if "It meets every requirement in full" in text]
-    assert (report.status, report.doubts, len(probes)) == ("proposed", (), 5)
+def test_a_night_with_a_judge_that_reads_asks_it_once_for_each_task(finished: Finished) -> None:
+    probes = [request for request in finished.asked if "It meets every requirement in full" in str(request)]
+    assert (finished.report.doubts, len(probes)) == ((), 5)
 
 
 def test_a_night_whose_probe_is_interrupted_goes_on_without_asking_twice(tmp_path: Path) -> None:
@@ -177,15 +155,8 @@ def test_a_night_whose_probe_is_interrupted_goes_on_without_asking_twice(tmp_pat
     small.before = lambda request: None
     assert small.night().status == "proposed"
     assert sum("It meets every requirement in full" in text for text in small.optimizer.answered) == 5
-    assert read_report(small.state, 1) is not None
 
 
 def test_a_judge_that_is_out_of_reach_stops_the_night() -> None:
     with pytest.raises(OutageStop, match="judge: no such model"):
         run_to_end(probe([task(rubric=RUBRIC)], Judged(RejectedRole("no such model"))))
-
-
-@pytest.mark.parametrize("gap", ["structure", "verbose", "brain-first", "verdict"])
-def test_the_simulated_judge_takes_no_rubric_said_again_for_an_answer(tmp_path: Path, gap: str) -> None:
-    report = Small(tmp_path, gap=gap).night({"skill": True, "confirm_trials": 0}, train={"epochs": 1})
-    assert (report.doubts, report.dropped) == ((), {})

@@ -25,19 +25,9 @@ def path(tmp_path):
     return tmp_path / "ledger.json"
 
 
-def open_ledger(path, **more) -> Ledger:
-    return Ledger(path, **more)
-
-
-def test_an_unknown_session_has_no_entry(path):
-    with open_ledger(path) as ledger:
-        assert ledger.entry("plain", "s1") is None
-        assert ledger.counts() == {}
-
-
 def test_only_a_night_that_succeeds_moves_sessions_to_used(path):
     done = entry().used(session("one", "two"))
-    with open_ledger(path) as ledger:
+    with Ledger(path) as ledger:
         ledger.take([done])
         assert ledger.entry("plain", "s1") == entry("queued")
         ledger.commit(1, [done])
@@ -48,11 +38,11 @@ def test_only_a_night_that_succeeds_moves_sessions_to_used(path):
 def test_what_a_night_that_failed_took_is_seen_again_and_keeps_how_far_it_was_used(path):
     first = entry().used(session("one"))
     second = entry(revision="r2").used(session("one", "two"))
-    with open_ledger(path) as ledger:
+    with Ledger(path) as ledger:
         ledger.take([first])
         ledger.commit(1, [first])
         ledger.take([second])
-    with open_ledger(path) as ledger:
+    with Ledger(path) as ledger:
         waiting = ledger.entry("plain", "s1")
         assert waiting is not None
         assert (waiting.status, waiting.turns, waiting.past) == ("queued", 1, first.past)
@@ -62,7 +52,7 @@ def test_what_a_night_that_failed_took_is_seen_again_and_keeps_how_far_it_was_us
 
 def test_only_what_is_used_waits_for_success(path):
     entries = [entry(status, id=status) for status in ("own", "empty", "used", "queued", "outside")]
-    with open_ledger(path) as ledger:
+    with Ledger(path) as ledger:
         ledger.take(entries)
         assert ledger.counts() == {"empty": 1, "outside": 1, "own": 1, "queued": 2}
         ledger.commit(7, entries)
@@ -70,7 +60,7 @@ def test_only_what_is_used_waits_for_success(path):
 
 
 def test_an_id_that_no_file_can_hold_is_known_again(path):
-    with open_ledger(path) as ledger:
+    with Ledger(path) as ledger:
         ledger.take([entry(id="a\ud800", revision="r\ud800")])
         ledger.commit(1, [entry(id="a\ud800", revision="r\ud800")])
         known = ledger.entry("plain", "a\ud800")
@@ -98,25 +88,22 @@ def test_a_turn_that_the_agent_went_on_with_is_new_again():
 
 
 def test_a_second_night_at_the_same_time_is_refused(path):
-    with (
-        open_ledger(path),
-        pytest.raises(LockedError, match=r"another night is under way\nhint: wait until it has ended"),
-    ):
-        open_ledger(path)
-    open_ledger(path).close()
+    with Ledger(path), pytest.raises(LockedError, match=r"another night is under way\nhint: wait until it has ended"):
+        Ledger(path)
+    Ledger(path).close()
 
 
 def test_reading_needs_no_lock_and_writes_nothing(path):
-    with open_ledger(path) as ledger:
+    with Ledger(path) as ledger:
         ledger.take([entry()])
-        with open_ledger(path, read_only=True) as reader:
+        with Ledger(path, read_only=True) as reader:
             assert reader.counts() == {"queued": 1}
             with pytest.raises(ValueError, match="opened to be read only"):
                 reader.commit(1, [])
 
 
 def test_a_missing_ledger_reads_as_an_empty_one_and_is_not_made(path):
-    with open_ledger(path, read_only=True) as reader:
+    with Ledger(path, read_only=True) as reader:
         assert reader.counts() == {}
         assert reader.once_more(1) == set()
         with pytest.raises(ValueError, match="opened to be read only"):
@@ -137,12 +124,12 @@ def test_a_killed_night_leaves_no_lock_and_has_moved_nothing(path):
         assert process.stdout is not None
         assert process.stdout.readline() == "taken\n"
         with pytest.raises(LockedError):
-            open_ledger(path)
+            Ledger(path)
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait(60)
         process.stdout.close()
-    with open_ledger(path) as ledger:
+    with Ledger(path) as ledger:
         known = ledger.entry("plain", "s1")
         assert known is not None
         assert (known.status, known.turns) == ("queued", 0)
@@ -153,20 +140,20 @@ def test_a_damaged_ledger_is_an_error_and_stays_as_it_is(path, content):
     path.write_bytes(content)
     for read_only in (False, True):
         with pytest.raises(DataError, match=r"ledger.json' cannot be read: .*\nhint: move the file away"):
-            open_ledger(path, read_only=read_only)
+            Ledger(path, read_only=read_only)
     assert path.read_bytes() == content
 
 
 def test_a_damaged_entry_is_an_error(path):
-    with open_ledger(path) as ledger:
+    with Ledger(path) as ledger:
         ledger.take([entry()])
     path.write_text(path.read_text().replace("queued", "odd"))
     with pytest.raises(DataError, match="status: Input should be 'queued'"):
-        open_ledger(path)
+        Ledger(path)
 
 
 def test_the_files_are_for_their_owner_only(path):
-    with open_ledger(path) as ledger:
+    with Ledger(path) as ledger:
         ledger.take([entry()])
     modes = {each.name: stat.S_IMODE(each.stat().st_mode) for each in path.parent.iterdir()}
     assert modes == {"ledger.json": 0o600, "ledger.json.lock": 0o600}
@@ -175,13 +162,13 @@ def test_the_files_are_for_their_owner_only(path):
 def test_a_folder_that_is_not_there_is_an_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StopRun, match="cannot be written"):
-        open_ledger(tmp_path / "file" / "ledger.json")
+        Ledger(tmp_path / "file" / "ledger.json")
 
 
 def test_what_a_night_leaves_waiting_is_reported_from_what_was_never_tried(path):
     one, two = entry(id="a\ud800").used(session("one")), entry(id="b").used(session("two"))
     entries = [one, two, entry("queued", id="c")]
-    with open_ledger(path) as ledger:
+    with Ledger(path) as ledger:
         ledger.take(entries)
         for _ in range(2):  # the night is killed after its commit, and commits again
             assert ledger.once_more(1) == set()
@@ -197,6 +184,6 @@ def test_what_a_night_leaves_waiting_is_reported_from_what_was_never_tried(path)
 
 def test_a_ledger_that_is_held_means_that_a_night_is_under_way(path):
     assert not under_way(path)
-    with open_ledger(path):
+    with Ledger(path):
         assert under_way(path)
     assert not under_way(path)

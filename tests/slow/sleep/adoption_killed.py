@@ -1,9 +1,7 @@
 """Run as a program of one thread, which may fork: adopts and reverts, and is killed on the way.
 
-sleep_killed.py FOLDER WHAT, where WHAT is adopt or revert, makes FOLDER/<k>/<j>: the k-th write of the action was the
-last that was made, then the j-th of the recovery. What is left is for the caller to look at.
-
-sleep_killed.py FOLDER at NAME adopts the night n1 of the project in FOLDER and is killed at the write of that name.
+adoption_killed.py FOLDER WHAT, where WHAT is adopt or revert, makes FOLDER/<k>/<j>: the k-th write of the action was
+the last that was made, then the j-th of the recovery. What is left is for the caller to look at.
 """
 
 import os
@@ -86,20 +84,5 @@ def main(folder: Path, what: str) -> None:
         number += 1
 
 
-def once(folder: Path, at: str) -> None:
-    """Adopt, and be killed at that write."""
-    place = Project(folder / "project", folder / "state")
-
-    def listen(name: str) -> None:
-        if name == at:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    with told(listen):
-        adopt(place.state / "nights" / "n1" / "proposal", place.root, place.state)
-
-
 if __name__ == "__main__":
-    if sys.argv[2] == "at":
-        once(Path(sys.argv[1]), sys.argv[3])
-    else:
-        main(Path(sys.argv[1]), sys.argv[2])
+    main(Path(sys.argv[1]), sys.argv[2])
