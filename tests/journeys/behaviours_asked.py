@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from misbehaving import Answer, Asked, Behaviour, refusing, saying, sending, to, where
+from misbehaving import Answer, Asked, Behaviour, refusing, to, where
 from trained_against import Expectation, Row, costing, either, right, stops
 
 from etude.simulation import make_tasks
@@ -20,11 +20,6 @@ def without(name: str, message: str, code: str | None = "unsupported_parameter")
     return where(lambda asked: name in asked.sent, refusing(400, message, code))
 
 
-def forbidden(name: str) -> Behaviour:
-    detail = [{"type": "extra_forbidden", "loc": ["body", name], "msg": "Extra inputs are not permitted"}]
-    return where(lambda asked: name in asked.sent, sending({"detail": detail}, 422))
-
-
 def both(**settings: Any) -> dict[str, Any]:
     """The same for target and optimizer."""
     return {"target": settings, "optimizer": settings}
@@ -33,10 +28,6 @@ def both(**settings: Any) -> dict[str, Any]:
 def bent(says: str, setting: str) -> Expectation:
     """Sent in another way, and said so; or a stop that names the setting."""
     return either(right(says), stops(setting))
-
-
-def has_system(asked: Asked) -> bool:
-    return any(message["role"] in ("system", "developer") for message in asked.sent["messages"])
 
 
 def wants(form: str) -> Callable[[Asked], bool]:
@@ -49,7 +40,6 @@ _PARAMETERS = [
         without("seed", "litellm.UnsupportedParamsError: openai does not support parameters: ['seed']"),
         bent("seed", r"send_seed: false"),
     ),
-    Row("no field that it does not know", forbidden("seed"), bent("seed", r"send_seed: false")),
     Row(
         "no temperature",
         without(
@@ -59,12 +49,6 @@ _PARAMETERS = [
         ),
         bent("temperature", "hint: .*temperature"),
         both(temperature=0.7),
-    ),
-    Row(
-        "no top_p",
-        without("top_p", "`top_p` is not supported by this model"),
-        bent("top_p", "hint: .*top_p"),
-        both(top_p=0.9),
     ),
     Row(
         "no max_tokens",
@@ -80,59 +64,14 @@ _PARAMETERS = [
         stops("set target.max_output_tokens to what the server takes"),
     ),
     Row(
-        "no effort of that name",
-        without(
-            "reasoning_effort",
-            "Unsupported value: 'reasoning_effort' does not support 'minimal'",
-            "unsupported_value",
-        ),
-        bent("reasoning_effort", "hint: .*reasoning_effort"),
-        both(reasoning_effort="minimal"),
-    ),
-    Row(
-        "no switch for thinking",
-        without("chat_template_kwargs", "Unrecognized request argument supplied: chat_template_kwargs"),
-        bent("thinking", "hint: .*thinking"),
-        both(thinking="off"),
-    ),
-    Row(
-        "streams only",
-        where(
-            lambda asked: not asked.sent.get("stream"),
-            refusing(400, "This model only support stream mode, please enable the stream parameter."),
-        ),
-        bent("stream", "hint: .*stream: true"),
-    ),
-    Row(
-        "no usage in streams",
-        without("stream_options", "Unknown parameter: 'stream_options'.", "unknown_parameter"),
-        bent("stream_options", "hint: .*stream"),
-        both(stream=True),
-    ),
-    Row(
-        "no system message",
-        where(has_system, refusing(400, "System role not supported")),
-        bent("system", "system (role|message)"),
-    ),
-    Row(
         "no JSON schema",
         where(wants("json_schema"), refusing(400, "response_format json_schema is not supported")),
         right("does not take structured = 'json_schema'"),
-    ),
-    Row(
-        "neither JSON schema nor tools",
-        where(lambda asked: wants("json_schema")(asked) or "tools" in asked.sent, refusing(400, "Not supported")),
-        right("continuing with 'prompt'"),
     ),
 ]
 
 
 # Bills
-
-
-def billing(**usage: Any) -> Behaviour:
-    """A usage with these fields in place of the right ones."""
-    return lambda asked: Answer({**asked.data(), "usage": {**asked.data()["usage"], **usage}})
 
 
 def billing_only(usage: Any) -> Behaviour:
@@ -164,31 +103,11 @@ CHEAP = {"prompt_tokens": 1000, "completion_tokens": 10, "total_tokens": 1010}
 _BILLS = [
     Row("no price", from_a_real_model, right("cost unknown", unsaid=r"cost \$")),
     Row("no usage", billing_only(None), right()),
-    Row("a usage without fields", billing_only({}), right()),
-    Row("negative counts", billing(prompt_tokens=-5, completion_tokens=-5, total_tokens=-10), right()),
-    Row("counts as text", billing(prompt_tokens="61", completion_tokens="9 tokens"), right()),
-    Row("counts with fractions", billing(prompt_tokens=61.5, completion_tokens=9.25), right()),
-    Row("a usage that is a list", billing_only([61, 9]), right()),
-    Row(
-        "counts that are null",
-        billing(prompt_tokens=None, completion_tokens=None, prompt_tokens_details=None),
-        right(),
-    ),
-    Row("counts beyond all measure", billing(prompt_tokens=10**30, completion_tokens=10**30), right()),
-    Row(
-        "more is read from the cache than was sent", billing(prompt_tokens_details={"cached_tokens": 10**6}), right()
-    ),
     Row(
         "thoughts outside of the count against a limit of dollars",
         with_thoughts,
         stops(r"limits\.usd"),
         {**priced(output=10.0), "limits": {"usd": 1.0}},
-    ),
-    Row(
-        "thoughts outside of the count against a limit of tokens",
-        with_thoughts,
-        stops(r"limits\.tokens"),
-        {"limits": {"tokens": 150_000}},
     ),
     Row(
         "no usage against a limit of tokens",
@@ -216,7 +135,6 @@ def at(number: int, behaviour: Behaviour) -> Behaviour:
 
 LONG = "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens."
 FILTERED = "The response was filtered due to the prompt triggering the content management policy."
-FILTER = saying(lambda text: "", finish="refusal")
 _TASKS = [
     Row(
         "a training task is too long",
@@ -229,13 +147,6 @@ _TASKS = [
         stops("maximum context length", "max_void_eval"),
     ),
     Row(
-        "a test task is too large",
-        at(10, refusing(413, "Request too large")),
-        stops("Request too large", "max_void_eval"),
-    ),
-    Row("a training task is filtered", at(1, FILTER), right(best_test=0.75)),
-    Row("a test task is filtered", at(10, FILTER), right(best_test=0.625)),
-    Row(
         "a test task is refused by a filter",
         at(10, refusing(400, FILTERED, "content_filter")),
         either(stops("filtered", "max_void_eval"), right(best_test=0.625)),
@@ -246,7 +157,6 @@ _TASKS = [
         stops("Internal error"),
         {"limits": {"outage_seconds": 0.4}},
     ),
-    Row("a test task has empty replies", at(10, saying(lambda text: "")), right(best_test=0.625)),
 ]
 
 ROWS = [*_PARAMETERS, *_BILLS, *_TASKS]

@@ -1,6 +1,5 @@
 """A planted flaw that only comparison reveals: `deep` reflection finds it, `shallow` reflection misses it."""
 
-import pytest
 from small_run import Counted
 
 from etude.agents.chat import ChatAgent
@@ -12,16 +11,12 @@ from etude.models import Structured, build_model
 from etude.prompts import Prompts
 from etude.records import Skill
 from etude.simulation import make_tasks
-from etude.simulation.families import FAMILIES
+from etude.simulation.families.tables import rules_of
 from etude.simulation.rules import Teaching, states
 from etude.stages.reflect import Context, reflect
 from etude.stages.shared.optimizer import Optimizer
 from etude.stages.shared.rollout import Rollout
 from memory_doubles import MemoryJournal
-
-
-def rules_of(family: str):
-    return next(each.rules for each in FAMILIES if each.name == family)
 
 
 async def taught_by_reflection(family: str, planted: str, mode: str) -> list[str]:
@@ -51,14 +46,6 @@ async def taught_by_reflection(family: str, planted: str, mode: str) -> list[str
     ]
 
 
-PLANTED = [("sorting", "sorting.prefix"), ("counting", "counting.last"), ("dates", "dates.first_day")]
-
-
-@pytest.mark.parametrize(("family", "planted"), PLANTED)
-async def test_deep_reflection_finds_the_planted_flaw(family: str, planted: str) -> None:
-    assert planted in await taught_by_reflection(family, planted, "deep")
-
-
-@pytest.mark.parametrize(("family", "planted"), PLANTED)
-async def test_shallow_reflection_misses_the_planted_flaw(family: str, planted: str) -> None:
-    assert planted not in await taught_by_reflection(family, planted, "shallow")
+async def test_deep_reflection_finds_a_planted_flaw_that_shallow_reflection_misses() -> None:
+    assert "counting.last" in await taught_by_reflection("counting", "counting.last", "deep")
+    assert "counting.last" not in await taught_by_reflection("counting", "counting.last", "shallow")

@@ -94,51 +94,50 @@ def pictures_in(body: dict[str, Any]) -> list[str]:
     return [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
 
 
-def test_pictures_are_sent_with_every_attempt_and_written_down_nowhere(tmp_path: Path) -> None:
-    plain = tmp_path / "plain"
-    plain.mkdir()
+@pytest.fixture(scope="module")
+def pictured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, Any]]]:
+    """A finished run, and what it sent."""
+    folder = tmp_path_factory.mktemp("pictured")
     with running_endpoint() as endpoint, overheard(endpoint.url) as (url, bodies):
-        train(make_project(plain, url))
-        without = len(bodies)
-        assert not any(pictures_in(body) for body in bodies)
-        summary = train(with_pictures(tmp_path / "pictured", url))
-    attempts = [body for body in bodies[without:] if body["model"] == "target"]
+        train(with_pictures(folder, url))
+    return folder, bodies
+
+
+def test_pictures_are_sent_with_every_attempt_and_written_down_nowhere(pictured) -> None:
+    folder, bodies = pictured
+    attempts = [body for body in bodies if body["model"] == "target"]
     sent = [pictures_in(body) for body in attempts]
     known = {f"data:image/png;base64,{b64encode(picture(number)).decode()}" for number in range(13)}
     assert {url for urls in sent for url in urls} == known | {ADDRESS}
     assert {len(urls) for urls in sent} == {1, 2}
     assert any(body["messages"][-1]["content"][-1]["type"] == "text" for body in attempts)
 
-    readings = [json.dumps(body) for body in bodies[without:] if body["model"] == "optimizer"]
+    readings = [json.dumps(body) for body in bodies if body["model"] == "optimizer"]
     assert any("[image: 3.png]" in text for text in readings)
     assert not any("base64" in text or "sha256=" in text for text in readings)
 
-    # The endpoint does not look at pictures: the result is that of the text alone.
-    assert summary.accepted == json.loads((plain / "runs" / "run" / "summary.json").read_text())["accepted"]
-    files = tree(tmp_path / "pictured" / "runs")
+    files = tree(folder / "runs")
     assert not any(b"base64" in data for data in files.values())
     assert max(len(data) for data in files.values()) < SIZE
-    journal = tmp_path / "pictured" / "runs" / "run" / "journal.db"
+    journal = folder / "runs" / "run" / "journal.db"
     assert b";base64," not in journal.read_bytes()
     assert journal.stat().st_size < 10 * SIZE
 
 
-def test_a_changed_picture_is_another_fact_and_only_that_one_is_paid_for_again(tmp_path: Path) -> None:
-    with running_endpoint() as endpoint:
-        config = with_pictures(tmp_path, endpoint.url)
+def test_a_changed_picture_is_another_fact_and_only_that_one_is_paid_for_again(pictured) -> None:
+    folder, bodies = pictured
+    config, before = folder / "etude.yaml", len(bodies)
+    train(config)  # with nobody to ask
+    assert len(bodies) == before
+    (folder / "pages" / "7.png").write_bytes(picture(99))
+    with pytest.raises(IdentityError, match="the validation tasks are others"):
         train(config)
-        endpoint.reset_stats()
-        train(config)
-        assert endpoint.stats()["answered"] == 0
-        (tmp_path / "pages" / "7.png").write_bytes(picture(99))
-        with pytest.raises(IdentityError, match="the validation tasks are others"):
-            train(config)
-        first = json.loads((tmp_path / "val.jsonl").read_text().splitlines()[7 - 5])["input"]
-        with overheard(endpoint.url) as (url, bodies):
-            train(config, fork="run", run__name="again", target__base_url=url, optimizer__base_url=url)
-        assert bodies
-        assert all(first in json.dumps(body, ensure_ascii=False) for body in bodies)
-        assert {body["model"] for body in bodies} == {"target"}
+    first = json.loads((folder / "val.jsonl").read_text().splitlines()[7 - 5])["input"]
+    with running_endpoint() as endpoint, overheard(endpoint.url) as (url, bodies):
+        train(config, fork="run", run__name="again", target__base_url=url, optimizer__base_url=url)
+    assert bodies
+    assert all(first in json.dumps(body, ensure_ascii=False) for body in bodies)
+    assert {body["model"] for body in bodies} == {"target"}
 
 
 def test_a_picture_that_is_missing_is_found_out_before_anything_is_paid_for(tmp_path: Path) -> None:

@@ -37,37 +37,20 @@ def refusing(*fields: str) -> tuple[Behaviour, list[dict[str, Any]]]:
     def refuse(asked: Asked) -> Answer | None:
         heard.append(asked.sent)
         found = next((field for field in fields if field in asked.sent), None)
-        return None if found is None else refusal(f"Unrecognized request argument supplied: {found}")
+        message = f"Unrecognized request argument supplied: {found}"
+        return None if found is None else Answer({"error": {"message": message}}, 400)
 
     return refuse, heard
 
 
-def refusal(message: str) -> Answer:
-    return Answer({"error": {"message": message}}, 400)
-
-
-@pytest.mark.parametrize(
-    ("fields", "said"),
-    [
-        (["seed"], {"target": ["set target.send_seed: false"]}),
-        (
-            ["temperature", "max_tokens"],
-            {
-                "target": ["leave target.temperature unset", "put it into target.extra_body"],
-                "optimizer": ["put it into optimizer.extra_body"],
-            },
-        ),
-    ],
-)
-def test_a_training_goes_on_without_what_is_refused_and_its_warnings_name_the_settings(
-    tmp_path: Path, fields: list[str], said: dict[str, list[str]]
-) -> None:
+def test_a_training_goes_on_without_what_is_refused_and_its_warnings_name_the_settings(tmp_path: Path) -> None:
+    fields = ["temperature", "max_tokens"]
     refuse, heard = refusing(*fields)
     summary = train(tmp_path, refuse, temperature=0.2)
     warnings = [event["text"] for event in events(tmp_path, "notice") if "does not take" in event["text"]]
-    assert len(warnings) == sum(map(len, said.values()))
-    for hints in said.values():
-        assert all(sum(hint in text for text in warnings) == 1 for hint in hints)
+    assert len(warnings) == 3
+    for hint in ("leave target.temperature unset", "target.extra_body", "optimizer.extra_body"):
+        assert sum(hint in text for text in warnings) == 1
     refused = [asked for asked in heard if any(field in asked for field in fields)]
     assert len(refused) <= 6 * len(fields)  # those in flight when it was not known yet
     calls = summary.cost.target_calls + summary.cost.optimizer_calls

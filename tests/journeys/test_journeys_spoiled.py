@@ -68,10 +68,8 @@ def tasks_of(asked: str, cites: list[str]) -> list[str]:
         ("evidence", lambda asked, cites: [], "uncited"),
         ("evidence", tasks_of, "repaired_cites"),
         ("paper", lambda asked, cites: [cite.removeprefix("a-") for cite in cites], "repaired_cites"),
-        ("evidence", lambda asked, cites: ", ".join(cites), ""),
-        ("evidence", lambda asked, cites: ["a-99999999", "attempt 12"], "uncited"),
     ],
-    ids=["empty", "tasks", "prefix-paper", "text", "invented"],
+    ids=["empty", "tasks", "prefix-paper"],
 )
 def test_a_run_learns_whatever_becomes_of_the_citations(
     tmp_path: Path, policy: str, change: Any, counted: str
@@ -79,8 +77,8 @@ def test_a_run_learns_whatever_becomes_of_the_citations(
     summary, skill = train(tmp_path, citing(change), policy)
     assert true_score(skill, REST) > true_score(SEED_SKILL, REST) + 0.2
     counts = {"uncited": summary.uncited, "repaired_cites": summary.repaired_cites}
-    assert [name for name, count in counts.items() if count] == [counted][: bool(counted)]
-    assert any(line.startswith("citations") for line in summary_lines(summary)) == bool(counted)
+    assert [name for name, count in counts.items() if count] == [counted]
+    assert any(line.startswith("citations") for line in summary_lines(summary))
 
 
 def memorising(cited: bool) -> Spoil:

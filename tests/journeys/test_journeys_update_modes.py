@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
-from small_run import World, killed_at_writes, settings, tree, verified
+from small_run import Left, World, killed_at_writes, settings, tree, verified
 from small_run import train as train_small
 
 from etude.config import merge
@@ -43,51 +43,66 @@ def world_of(option: str, before: Callable[[int], None] = lambda number: None) -
     return World(before, "target-noisy" if option == "skill-aware" else "target")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("option", OPTIONS)
-def test_a_run_killed_at_a_write_ends_as_an_undisturbed_one(tmp_path, option: str) -> None:
-    place, world = tmp_path / "whole", world_of(option)
-    every = 31 if option == "skill-aware" else 11  # that run is the longest
-    moments = killed_at_writes(lambda: train(place, world, option), place, world, tmp_path / "left", every=every)
-    wanted = tree(place)
+class Whole(NamedTuple):
+    """A run that nothing disturbed, and what kills at some of its writes would have left."""
+
+    option: str
+    folder: Path
+    world: World
+    moments: list[Left]
+
+
+@pytest.fixture(scope="module", params=OPTIONS)
+def whole(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Whole:
+    return run_whole(request.param, tmp_path_factory.mktemp("whole"), every=67)
+
+
+def run_whole(option: str, folder: Path, every: int) -> Whole:
+    place, world = folder / "whole", world_of(option)
+    moments = killed_at_writes(lambda: train(place, world, option), place, world, folder / "left", every=every)
+    return Whole(option, place, world, moments)
+
+
+def test_a_run_killed_at_a_write_ends_as_an_undisturbed_one(whole: Whole) -> None:
+    """`tests/slow/test_slow_resume.py` takes more of the writes."""
+    ends_alike_when_killed(whole)
+
+
+def ends_alike_when_killed(whole: Whole) -> None:
+    wanted = tree(whole.folder)
     assert any(b'"fate": "applied"' in text for name, text in wanted.items() if name.endswith("update.json"))
-    for left, answered, lost in moments:
-        again = world_of(option)
-        train(left, again, option)
+    assert whole.moments
+    for left, answered, lost in whole.moments:
+        again = world_of(whole.option)
+        train(left, again, whole.option)
         assert tree(left) == wanted, left.name
-        assert answered + again.answered == world.answered + lost, left.name
+        assert answered + again.answered == whole.world.answered + lost, left.name
 
 
-@pytest.mark.parametrize("option", OPTIONS)
-def test_concurrency_changes_nothing_in_the_result(tmp_path, option: str) -> None:
-    train(tmp_path / "one", world_of(option), option)
-    many = merge(merge(settings(tmp_path / "many"), OPTIONS[option]), {"limits": {"concurrency": 32}})
+def test_concurrency_changes_nothing_in_the_result(tmp_path: Path, whole: Whole) -> None:
+    many = merge(merge(settings(tmp_path), OPTIONS[whole.option]), {"limits": {"concurrency": 32}})
     many["optimizer"] = {"model": "simulated:optimizer"}
-    train(tmp_path / "many", world_of(option), option, many)
-    one, other = tree(tmp_path / "one"), tree(tmp_path / "many")
+    train(tmp_path, world_of(whole.option), whole.option, many)
+    one, other = tree(whole.folder), tree(tmp_path)
     assert {name: text for name, text in one.items() if name != "config.yaml"} == {
         name: text for name, text in other.items() if name != "config.yaml"
     }
 
 
-@pytest.mark.parametrize("option", OPTIONS)
-def test_a_finished_run_started_again_calls_nobody(tmp_path, option: str) -> None:
-    train(tmp_path, world_of(option), option)
-
+def test_a_finished_run_started_again_calls_nobody(whole: Whole) -> None:
     def refuse(_: int) -> None:
         raise AssertionError("a finished run made a call")
 
-    train(tmp_path, world_of(option, refuse), option)
-    target = world_of(option).target.name.partition(":")[2]
-    assert verified(tmp_path, merge(settings(tmp_path), OPTIONS[option]), target=target, **text_of(option))
+    train(whole.folder, world_of(whole.option, refuse), whole.option)
+    target = whole.world.target.name.partition(":")[2]
+    config = merge(settings(whole.folder), OPTIONS[whole.option])
+    assert verified(whole.folder, config, target=target, **text_of(whole.option))
 
 
-def test_the_skill_aware_run_has_reminders_and_consolidates_them(tmp_path) -> None:
-    train(tmp_path, world_of("skill-aware"), "skill-aware")
-    said = b"".join(text for name, text in tree(tmp_path).items() if name.endswith("update.json"))
-    assert b'"op": "remind"' in said
-    assert b'"op": "compress"' in said
-    found = Provenance.model_validate_json((tmp_path / "run" / "provenance.json").read_bytes())
+def test_the_skill_aware_run_has_reminders_and_consolidates_them(whole: Whole) -> None:
+    said = b"".join(text for name, text in tree(whole.folder).items() if name.endswith("update.json"))
+    assert (b'"op": "remind"' in said) == (b'"op": "compress"' in said) == (whole.option == "skill-aware")
+    found = Provenance.model_validate_json((whole.folder / "run" / "provenance.json").read_bytes())
     reminders = [edit for change in found.changes for edit in change.edits if edit.edit.op == "remind"]
     assert all(edit.failures and edit.facts for edit in reminders)
-    assert reminders
+    assert bool(reminders) == (whole.option == "skill-aware")

@@ -6,6 +6,7 @@ from typing import Any
 
 from etude.records import ChatRequest, Reply, ResponseSchema, Task, system, user
 from etude.simulation import respond
+from etude.simulation.endpoint import Endpoint
 from etude.simulation.families import FAMILIES, IN_TURN, find_tasks
 from etude.simulation.families.family import Family
 from etude.simulation.rules import TeachableRule
@@ -93,6 +94,10 @@ def reflect_request(
     shown = f"# Current skill\n\n<skill data=0a>\n{skill}\n</skill data=0a>" if skill else "# Current skill\n\n(none)"
     body = "\n\n".join((shown, extra, "# Attempts", *blocks))
     return ChatRequest(messages=(system(instructions), user(body)), response_schema=PATCH_FORM)
+
+
+def root(endpoint: Endpoint) -> str:
+    return endpoint.url.removesuffix("/v1")
 
 
 def reported(model: str, request: ChatRequest) -> Any:

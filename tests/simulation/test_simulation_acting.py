@@ -186,25 +186,10 @@ def test_a_listed_skill_that_mentions_the_subject_among_much_else_is_not_opened(
     assert called(answer(said_by(program, SKILL, listing))) == program.written
 
 
-@every_program
-def test_without_a_skill_no_program_does_better_than_a_question_without_one(program: Program) -> None:
-    reply = answer(said_by(program))
-    untaught = answer_of(answer(ask(TASK)))
-    assert untaught != RIGHT
-    assert untaught in json.dumps(called(reply)[1])
-
-
-@every_program
-def test_where_no_file_is_asked_for_the_answer_is_said(program: Program) -> None:
-    assert answer(said_by(program, SKILL, asked=TASK)).text == answer(ask(TASK, FULL_SKILL)).text
-
-
 def with_skill_at(place: str) -> ChatRequest:
     reported = {
         "system prompt": (system(f"{OWN_PROMPT}\n\n{SKILL}"), user(WANTED)),
         "system prompt, with its front matter": (system(f"{OWN_PROMPT}\n\n{DOCUMENT}"), user(WANTED)),
-        "short system prompt": (system(f"You are an agent.\n\n{FULL_SKILL}"), user(WANTED)),
-        "developer message": (system(OWN_PROMPT), system(SKILL), user(WANTED)),
         "project file": (system(OWN_PROMPT), user(f"# AGENTS.md instructions\n\n{FULL_SKILL}"), user(WANTED)),
         "task": (system(OWN_PROMPT), user(f"{SKILL}\n\n# Task\n\n{WANTED}")),
         "numbered lines": (
@@ -221,23 +206,12 @@ def with_skill_at(place: str) -> ChatRequest:
     return ChatRequest(messages=reported, tools=PROGRAMS["claude"].tools)
 
 
-@rows(
-    "place",
-    [
-        "system prompt",
-        "system prompt, with its front matter",
-        "short system prompt",
-        "developer message",
-        "project file",
-        "task",
-        "numbered lines",
-    ],
-)
+@rows("place", ["system prompt", "system prompt, with its front matter", "project file", "task", "numbered lines"])
 def test_a_skill_teaches_wherever_it_stands(place: str) -> None:
     assert called(answer(with_skill_at(place))) == PROGRAMS["claude"].written
 
 
-@pytest.mark.parametrize("seed", range(6))
+@rows("seed", range(2))
 def test_noise_is_the_same_in_every_program_and_at_every_step(seed: int) -> None:
     written: set[str] = set()
     for program in PROGRAMS.values():
@@ -253,18 +227,12 @@ def test_a_long_skill_harms_and_the_long_prompt_of_a_program_does_not() -> None:
     program = PROGRAMS["pi"]
     padding = "\n".join(f"- Remember that number {at} is a number like any other one." for at in range(400))
     wrong = {"short": 0, "long": 0}
-    for seed in range(40):
+    for seed in range(20):
         for name, skill in (("short", SKILL), ("long", f"{SKILL}\n{padding}")):
             request = said_by(program, skill).model_copy(update={"seed": seed})
             wrong[name] += called(respond("target", request)) != program.written
-    assert wrong["short"] < 8
+    assert wrong["short"] < 4
     assert wrong["long"] > 2 * wrong["short"]
-
-
-def test_a_skill_for_something_else_is_not_opened() -> None:
-    program = PROGRAMS["claude"]
-    other = "These skills are there:\n- pdf-forms: Fill forms in PDF files."
-    assert called(answer(said_by(program, other)))[0] == "Write"
 
 
 def test_a_skill_that_cannot_be_opened_is_tried_once() -> None:
@@ -353,11 +321,6 @@ def test_schemas_and_forced_tools_come_before_files() -> None:
     forced = tool("submit", {"answer": TEXT})
     request = request.model_copy(update={"response_schema": None, "tools": (forced,), "forced_tool": "submit"})
     assert called(answer(request))[0] == "submit"
-
-
-def test_a_task_nobody_knows_is_answered_in_text() -> None:
-    reply = answer(said_by(PROGRAMS["pi"], SKILL, asked="Paint the fence. Write the answer to answer.txt."))
-    assert reply.text == "I do not know how to do this task."
 
 
 def test_the_frame_of_the_answer_is_taken_from_short_prompts_and_the_task_only() -> None:

@@ -9,7 +9,7 @@ from simulation_prompts import ask, form, skill_of
 
 from etude.records import ChatRequest, Message, TextPart, Tool, system, user
 from etude.simulation import make_tasks, respond, seed_skill, true_score
-from etude.simulation.families import FAMILIES, find_tasks
+from etude.simulation.families import find_tasks
 from etude.simulation.families.briefs import OPENINGS, TOPICS, reworded, topic_of
 from etude.simulation.families.briefs_reading import (
     BRAIN_FIRST,
@@ -71,24 +71,6 @@ def test_all_rules_together_fit_into_the_length_that_is_taught() -> None:
         assert gaps(said(skill_of(*RULES), f"Advise on {topic}.")) == set()
 
 
-def test_the_opposite_of_a_rule_leaves_its_gap() -> None:
-    taught = skill_of(*RULES[1:])
-    assert STRUCTURE in gaps(said(f"{taught}\n- {STRUCTURE.harmful[0]}"))
-
-
-def test_a_rule_may_stand_in_another_document_of_the_same_prompt() -> None:
-    memory = f"# Memory\n\n- We use metric units.\n- {VERDICT.statements[1]}\n"
-    prompt = f"{seed_skill('briefs')}\n\n{memory}"
-    assert gaps(said(prompt)) == set(GAPS) - {VERDICT}
-
-
-@pytest.mark.parametrize("model", ["target", "target-noisy"])
-def test_the_target_is_obedient_in_every_trial(model: str) -> None:
-    request = ChatRequest(messages=(system(f"- {VERDICT.statements[0]}"), user(TASK)))
-    replies = {respond(model, request.model_copy(update={"seed": seed})).text for seed in range(40)}
-    assert len(replies) == 1
-
-
 def test_a_reply_is_not_put_in_a_frame() -> None:
     reply = said("Put the final answer between <answer> and </answer>.\n\n# Skill\n\nNone.")
     assert reply.startswith("# Brief: a loyalty card")
@@ -121,17 +103,6 @@ def test_the_tool_for_searching_is_called_first_when_that_is_taught() -> None:
 def test_nothing_is_searched_for_when_that_is_not_taught_or_only_gamed() -> None:
     for skill in (skill_of(VERDICT), f"- {BRAIN_FIRST.gaming[0]}"):
         assert respond("target", with_tools(skill)).tool_calls == ()
-
-
-def test_without_a_tool_for_searching_a_source_is_cited_all_the_same() -> None:
-    other = SEARCH.model_copy(update={"name": "web_search"})
-    reply = respond("target", with_tools(skill_of(BRAIN_FIRST)).model_copy(update={"tools": (other,)}))
-    assert not reply.tool_calls
-    assert gaps(reply.text) == set(GAPS) - {BRAIN_FIRST}
-
-
-def test_feedback_says_nothing_about_families_of_exact_answers() -> None:
-    assert all(not family.blamed("Where are the risks?", "1") for family in FAMILIES if not family.prose)
 
 
 def test_a_block_of_learned_rules_teaches_in_the_midst_of_other_text() -> None:

@@ -4,10 +4,10 @@ import json
 
 import pytest
 from briefs_sessions import GAPS
-from simulation_prompts import DEEP, attempt_block, form, reflect_request, reported, skill_of
+from simulation_prompts import DEEP, attempt_block, form, reflect_request, reported
 
 from etude.records import ChatRequest, ResponseSchema, system, user
-from etude.simulation import respond, seed_skill
+from etude.simulation import seed_skill
 from etude.simulation.families import RULES as EVERY
 from etude.simulation.families.briefs import TOPICS
 from etude.simulation.families.briefs_reading import BRAIN_FIRST, RULES, STRUCTURE, SUBSTANCE, VERBOSE, VERDICT
@@ -54,31 +54,19 @@ def taught(text: str) -> set[TeachableRule]:
     return {rule for rule in RULES if known[rule.id] is Teaching.TAUGHT}
 
 
-@pytest.mark.parametrize("instructions", ["Read each attempt on its own terms. Propose edits.", DEEP])
 @pytest.mark.parametrize("rule", GAPS, ids=lambda rule: rule.id)
-def test_symptoms_lead_to_the_rule_for_the_gap_with_all_failures_cited(
-    rule: TeachableRule, instructions: str
-) -> None:
+def test_symptoms_lead_to_the_rule_for_the_gap_with_all_failures_cited(rule: TeachableRule) -> None:
     shown = [*blocks(FEEDBACK[rule]), *blocks("(none)", prefix="passed")]
-    (edit,) = edits("optimizer-perfect", shown, instructions=instructions)
+    (edit,) = edits("optimizer-perfect", shown)
     assert (edit["op"], edit["target"]) == ("append", "")
     assert taught(edit["content"]) == {rule}
     assert edit["cites"] == ["a-0", "a-1", "a-2"]
-
-
-def test_symptoms_of_several_gaps_lead_to_several_rules() -> None:
-    shown = [block for rule in GAPS for block in blocks(FEEDBACK[rule], 2, rule.id.partition(".")[2][:6])]
-    assert taught("\n".join(edit["content"] for edit in edits("optimizer-perfect", shown))) == set(GAPS)
 
 
 def test_attempts_that_nobody_complains_of_are_no_failures() -> None:
     answer = reported("optimizer-perfect", reflect_request(blocks("(none)"), SKILL))
     assert answer["edits"] == []
     assert answer["reasoning"] == "All 3 attempts that show an answer are right; nothing to change."
-
-
-def test_a_rule_that_is_taught_is_not_proposed_again() -> None:
-    assert edits("optimizer-perfect", blocks(FEEDBACK[VERDICT]), with_learned(VERDICT.statements[1])) == []
 
 
 def test_a_misleading_rule_in_the_learned_block_is_replaced() -> None:
@@ -157,13 +145,6 @@ def parts(document: str) -> tuple[str, str, str]:
     return before, inside, after
 
 
-def test_a_document_with_an_empty_block_gets_its_first_rule_there() -> None:
-    document = rewrite("optimizer-perfect", blocks(FEEDBACK[VERDICT]), SKILL)
-    assert parts(document)[0] == parts(SKILL)[0]
-    assert taught(parts(document)[1]) == {VERDICT}
-    assert rewrite("optimizer-perfect", blocks("(none)"), SKILL).strip() == SKILL.strip()
-
-
 def test_where_only_the_text_of_the_block_is_shown_rules_are_added_at_its_end() -> None:
     block = f"- {VERBOSE.statements[0]}\n"
     document = rewrite("optimizer-perfect", blocks(FEEDBACK[VERDICT]), block)
@@ -191,21 +172,3 @@ def test_missed_anchors_are_repaired_inside_the_learned_block() -> None:
     text = f"<skill data=0a>\n{skill}\n</skill data=0a>\n\n# Edits that missed\n\n[{edit}]"
     request = ChatRequest(messages=(system("Repair the anchors."), user(text)), response_schema=schema)
     assert reported("optimizer-perfect", request)["anchors"] == [{"index": 0, "target": f"- {VERBOSE.statements[0]}"}]
-
-
-def test_a_skill_that_was_rewritten_in_plain_text_mends_the_attempts() -> None:
-    request = reflect_request(blocks(FEEDBACK[VERDICT]), "")
-    reply = respond("optimizer-perfect", ChatRequest(messages=request.messages))
-    assert taught(reply.text) == {VERDICT}
-
-
-def test_everything_is_taught_by_the_statements_of_all_rules() -> None:
-    assert taught(skill_of(*RULES)) == set(RULES)
-
-
-def test_rules_about_briefs_change_nothing_for_tasks_with_exact_answers() -> None:
-    task = "Sort the following words alphabetically: List: beta alps beta"
-    shown = [attempt_block(f"a-{number}", task, "alps beta") for number in range(3)]
-    for model in ("optimizer", "optimizer-perfect", "optimizer-useless"):
-        plain, more = (edits(model, shown, skill) for skill in ("# Words", f"# Words\n\n{skill_of(*RULES)}"))
-        assert [edit["content"] for edit in plain] == [edit["content"] for edit in more] != []

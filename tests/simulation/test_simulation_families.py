@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from simulation_prompts import answered_with, family_named
 
-from etude.errors import ConfigError
 from etude.simulation import make_tasks
 from etude.simulation.families import FAMILIES, find_tasks
 from etude.simulation.families.family import explanations, relevant, right_answer
@@ -154,12 +153,6 @@ def test_made_tasks_are_different_reproducible_and_the_first_of_more() -> None:
     assert {task.type for task in make_tasks("dates", 5, 4)} == {"dates"}
     assert make_tasks("dates", 5, 4) != make_tasks("dates", 5, 5)
     assert all(task.gold == answered_with(task.input) for task in tasks)
-
-
-def test_a_family_that_does_not_exist_is_an_error_that_names_the_near_one() -> None:
-    with pytest.raises(ConfigError) as caught:
-        make_tasks("sortign", 3, 0)
-    assert str(caught.value) == ("unknown family of simulated tasks 'sortign'\nhint: did you mean 'sorting'?")
 
 
 def test_no_word_begins_another_so_that_only_pairs_are_about_prefixes() -> None:

@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from etude.records import ChatRequest, Tool, system, user
 from etude.simulation.forms import wanted_form
 from etude.simulation.schemas import HONEST, by_example, fill
@@ -169,26 +167,11 @@ def test_an_example_becomes_a_schema() -> None:
     }
 
 
-def test_choices_between_quoted_words_are_a_form() -> None:
-    text = 'Return JSON: {"edits": [{"op": "append" | "insert_after" | "delete", "content": "<text (or none)>"}]}'
-    found = wanted_form(asked(text, "Go."))
-    assert found is not None
-    entry = found.schema["properties"]["edits"]["items"]
-    assert entry["properties"]["op"] == {"type": "string", "enum": ["append", "insert_after", "delete"]}
-
-
 def test_entries_of_different_kinds_are_united_and_what_all_have_is_required() -> None:
     items = by_example([{"op": "append", "content": "<text>"}, {"op": "delete", "target": "<text>"}])["items"]
     assert items["properties"]["op"] == {"type": "string", "enum": ["append", "delete"]}
     assert list(items["properties"]) == ["op", "content", "target"]
     assert items["required"] == ["op"]
-
-
-@pytest.mark.parametrize(
-    ("shown", "kind"), [("<int>", "integer"), ("<number of attempts>", "number"), ("<integer: how many>", "integer")]
-)
-def test_a_placeholder_says_which_kind_of_number_it_stands_for(shown: str, kind: str) -> None:
-    assert by_example(shown) == {"type": kind}
 
 
 def test_data_with_gaps_is_not_taken_for_the_form() -> None:

@@ -27,6 +27,7 @@ from etude.simulation.noise import Reliability, draw_faults, fault_rate
 from etude.simulation.optimizer.reading import read_prompt
 from etude.simulation.rules import TeachableRule, Teaching, statements, states
 from etude.skill import Document
+from rows import rows
 
 PARCELS = family_named("parcels")
 VOLUME, HEAVIER, ROUNDING, ISLANDS, POSTCODE = rules_of("parcels")
@@ -96,14 +97,6 @@ def test_the_best_skill_fails_often_and_the_seed_skill_mostly() -> None:
     assert best_attainable(tasks, "target-noisy") == best_attainable(tasks), "the noise belongs to the rules"
 
 
-def test_most_steps_matter_in_most_tasks() -> None:
-    seen = [{rule.id for rule in relevant(PARCELS, task.input)} for task in TASKS]
-    shares = {rule.id: sum(rule.id in steps for steps in seen) / len(seen) for rule in PARCELS.rules}
-    assert shares["parcels.heavier"] == shares["parcels.rounding"] == 1
-    assert min(shares.values()) > 0.45
-    assert shares["parcels.islands"] == shares["parcels.postcode"]
-
-
 def lines_of(known: Iterable[Teaching]) -> str:
     """A skill that does this about each rule in turn."""
     lines: list[str] = []
@@ -116,7 +109,7 @@ def lines_of(known: Iterable[Teaching]) -> str:
 
 
 def test_no_skill_exceeds_the_best_attainable_score() -> None:
-    few = TASKS[:12]
+    few = TASKS[:4]
     best = best_attainable(few)
     for known in product(Teaching, repeat=len(PARCELS.rules)):
         assert true_score(lines_of(known), few) <= best + 1e-12
@@ -134,17 +127,13 @@ def test_the_best_attainable_score_is_the_one_of_all_rules_of_the_families_of_th
         best_attainable(TASKS, "optimizer")
 
 
-@pytest.mark.parametrize(
-    "skill",
-    ["", skill_of(VOLUME), skill_of(VOLUME, HEAVIER), skill_of(POSTCODE), FULL],
-    ids=["nothing", "volume", "both", "postcode", "all"],
-)
+@pytest.mark.parametrize("skill", [skill_of(VOLUME), FULL], ids=["volume", "all"])
 def test_the_true_score_is_what_trials_of_many_tasks_tend_to(skill: str) -> None:
     # Of one task no number of trials would do: an untaught step goes wrong in all of them or in none.
-    tasks = make_tasks("parcels", 2500, 1)
+    tasks = make_tasks("parcels", 1500, 1)
     passed = [answer_of(respond("target", ask(task, skill, trial))) == task.gold for trial, task in enumerate(tasks)]
-    # The standard error of the mean of 2,500 attempts is at most 0.01.
-    assert sum(passed) / len(passed) == pytest.approx(true_score(skill, tasks), abs=0.035)
+    # The standard error of the mean of 1,500 attempts is at most 0.013.
+    assert sum(passed) / len(passed) == pytest.approx(true_score(skill, tasks), abs=0.045)
 
 
 def test_taught_steps_slip_by_trial_and_untaught_ones_come_out_alike_in_every_trial() -> None:
@@ -175,14 +164,6 @@ def test_whether_an_untaught_step_goes_wrong_depends_on_the_task_and_the_rule_on
         slips |= {found & taught for found in drawn[-10:]}
     assert len(always) > 2, "they differ by task"
     assert slips == {frozenset(), frozenset(taught)}
-
-
-def test_the_steady_target_does_the_same_in_every_trial_here_too() -> None:
-    for skill in (SEED, skill_of(VOLUME), FULL):
-        for task in TASKS[:30]:
-            answers = {answer_of(respond("target-steady", ask(task, skill, trial))) for trial in range(3)}
-            assert len(answers) == 1
-            assert (answers == {task.gold}) == true_score(skill, [task], "target-steady")
 
 
 def test_mistakes_show_in_the_price_and_never_make_up_for_each_other() -> None:
@@ -234,8 +215,7 @@ def taught_by(reply) -> list[tuple[str, int]]:
     return [(one.rule, one.sign) for edit in reply["edits"] for one in statements(edit["content"], RULES)]
 
 
-@pytest.mark.parametrize("how", [SHALLOW, DEEP], ids=["shallow", "deep"])
-@pytest.mark.parametrize("rule", [VOLUME, HEAVIER, ROUNDING, ISLANDS], ids=lambda rule: rule.id)
+@rows(("rule", "how"), [(VOLUME, SHALLOW), (HEAVIER, DEEP), (ROUNDING, SHALLOW), (ISLANDS, DEEP)])
 def test_a_planted_fault_is_traced_to_its_rule_and_cited(rule: TeachableRule, how: str) -> None:
     blocks = [failed("a-1", rule.id), failed("a-2")]
     reply = reported("optimizer-perfect", reflect_request(blocks, instructions=how))
@@ -259,12 +239,6 @@ def test_an_island_overlooked_is_put_down_to_the_rule_that_is_still_missing(how:
         assert taught_by(reported("optimizer-perfect", request)) == []
 
 
-def test_the_wrong_line_of_the_seed_skill_is_replaced() -> None:
-    (edit,) = reported("optimizer-perfect", reflect_request([failed("a-1", ISLANDS.id)], SEED))["edits"]
-    assert (edit["op"], edit["target"]) == ("replace", WRONG_LINE)
-    assert edit["content"] in ISLANDS.statements
-
-
 def test_real_failures_of_the_target_are_mostly_explained() -> None:
     blocks = [
         attempt_block(f"a-{place:04x}", task.input, answer_of(respond("target", ask(task, SEED))), task.gold or "")
@@ -277,40 +251,3 @@ def test_real_failures_of_the_target_are_mostly_explained() -> None:
     assert len(wrong) > 120
     assert len(cited) > 0.75 * len(wrong)
     assert sorted(taught_by(reply)) == [(rule.id, 1) for rule in (HEAVIER, ISLANDS, ROUNDING, VOLUME)]
-
-
-NEGATED = {
-    VOLUME.statements[0]: "The weight by volume is length times width times height, never divided by 5000.",
-    VOLUME.statements[1]: "Multiply the three sides in cm but do not divide by 5000 to get the volumetric weight.",
-    VOLUME.statements[2]: "No 5000 cubic centimetres of a parcel weigh one kilogram.",
-    VOLUME.harmful[0]: "Never divide the volume in cubic centimetres by 1000 to get the weight by volume.",
-    VOLUME.harmful[1]: "Do not think that one litre of volume weighs one kilogram.",
-    HEAVIER.statements[0]: "Never charge the greater of two weights, the one on the scales and the one by volume.",
-    HEAVIER.statements[1]: "Compare the actual weight with the volumetric weight and don't charge the larger one.",
-    HEAVIER.statements[2]: "It is not the higher weight that counts, the one on the scales or the one by volume.",
-    HEAVIER.harmful[0]: "Do not charge the smaller of the two weights.",
-    HEAVIER.harmful[1]: "Never charge the weight on the scales alone, however light a parcel is.",
-    ROUNDING.statements[0]: "Do not round the weight up to the next full kilogram.",
-    ROUNDING.statements[1]: "Not every started kilogram is charged in full.",
-    ROUNDING.statements[2]: "A fraction of a kilogram is not charged as a whole kilogram.",
-    ROUNDING.harmful[0]: "Never round the weight down to full kilograms.",
-    ROUNDING.harmful[1]: "Don't drop fractions of a kilogram.",
-    ISLANDS.statements[0]: "Ostrey, Skarholm, Linsay and Vannoy are not islands.",
-    ISLANDS.statements[1]: "Do not add the extra for islands when a parcel goes to Ostrey, Skarholm or Linsay.",
-    ISLANDS.statements[2]: "A parcel to Linsay, Ostrey, Vannoy or Skarholm does not cost more.",
-    ISLANDS.harmful[0]: "Ostrey, Skarholm, Linsay and Vannoy are not on the mainland.",
-    ISLANDS.harmful[1]: "Parcels to Skarholm and Vannoy never go without the extra for islands.",
-    POSTCODE.statements[0]: "A postcode that begins with 9 is not on an island.",
-    POSTCODE.statements[1]: "Never add the extra for islands when the first digit of the postcode is 9.",
-    POSTCODE.statements[2]: "Postcodes from 9000 on do not belong to islands.",
-    POSTCODE.harmful[0]: "A postcode that begins with 9 is not on the mainland.",
-    POSTCODE.harmful[1]: "Do not ignore the postcode.",
-}
-
-
-@pytest.mark.parametrize("rule", PARCELS.rules, ids=lambda rule: rule.id)
-def test_every_statement_is_recognised_and_its_negation_says_the_opposite(rule: TeachableRule) -> None:
-    for text in (*rule.statements, *rule.harmful):
-        sign = 1 if text in rule.statements else -1
-        assert [(one.rule, one.sign) for one in statements(text, RULES)] == [(rule.id, sign)], text
-        assert [(one.rule, one.sign) for one in statements(NEGATED[text], RULES)] == [(rule.id, -sign)], NEGATED[text]

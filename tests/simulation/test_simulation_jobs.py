@@ -2,13 +2,13 @@
 
 import json
 
-import pytest
 from simulation_prompts import PATCH_FORM, answered_with, attempt_block, form, reported
 
 from etude.records import ChatRequest, ResponseSchema, system, user
 from etude.simulation import respond
 from etude.simulation.families import RULES
 from etude.simulation.rules import Teaching, statements, states
+from rows import rows
 
 SORT = "Sort the following words alphabetically: List: "
 KEEP, KEEP_TOO, DROP = (
@@ -175,21 +175,6 @@ def test_guidance_keeps_what_earlier_guidance_teaches_and_does_not_repeat_the_sk
     assert VAGUE not in reply["guidance"]
 
 
-def test_guidance_is_imperfect_too() -> None:
-    texts = {
-        reported(model, asking(pairs(), GUIDANCE))["guidance"] for model in ("optimizer-perfect", "optimizer-useless")
-    }
-    assert len(texts) == 2
-    useless = reported("optimizer-useless", asking(pairs(), GUIDANCE))["guidance"]
-    assert statements(useless, RULES) == ()
-    poor = [
-        reported("optimizer-poor", asking(pairs(skill=f"- {rule.statements[0]}"), GUIDANCE)) for rule in RULES[:16]
-    ]
-    signs = [one.sign for reply in poor for one in statements(reply["guidance"], RULES)]
-    assert -1 in signs
-    assert len(signs) < 2 * len(poor)
-
-
 MEMORY = form("memory", {"reasoning": {"type": "string"}, "memory": {"type": "string"}})
 
 
@@ -207,18 +192,10 @@ def test_the_memory_tells_which_kinds_of_edits_were_accepted() -> None:
     assert statements(memory, RULES) == ()
 
 
-def test_outcomes_are_read_from_other_ledgers_too() -> None:
-    text = f'- accepted: {KEEP}\n- {{"content": "{VAGUE}", "accepted": false}}'
-    memory = reported("optimizer", asking(text, MEMORY))["memory"]
-    assert "1 accepted, 0 rejected" in memory
-    assert "0 accepted, 1 rejected" in memory
-
-
 GRADE = form("grade", {"score": {"type": "number"}, "reason": {"type": "string"}})
 
 
-@pytest.mark.parametrize(("answer", "score"), [("a b", 1.0), ("A  b.", 1.0), ("b a", 0.0)])
-@pytest.mark.parametrize("model", ["judge", "optimizer"])
+@rows(("model", "answer", "score"), [("judge", "A  b.", 1.0), ("judge", "b a", 0.0), ("optimizer", "a b", 1.0)])
 def test_the_judge_solves_the_task_and_compares(model: str, answer: str, score: float) -> None:
     text = f"<rubric-0a>\nRight?\n</rubric-0a>\n<task-0a>\n{SORT}b a\n</task-0a>\n<answer-0a>\n{answer}\n</answer-0a>"
     reply = reported(model, asking(text, GRADE))
@@ -233,11 +210,3 @@ def test_the_judge_cannot_tell_for_unknown_tasks() -> None:
     assert "cannot tell" in reply["reason"]
     plain = respond("judge", ChatRequest(messages=(user(text),)))
     assert plain.text.startswith("Score: 0.5\n")
-
-
-def test_an_unknown_form_is_filled_with_an_honest_text() -> None:
-    schema = form("odd", {"colour": {"type": "string"}, "count": {"type": "integer"}})
-    assert reported("optimizer", asking("Hello.", schema)) == {
-        "colour": "Simulated model: nothing to say about this.",
-        "count": 0,
-    }

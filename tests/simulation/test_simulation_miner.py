@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from simulation_prompts import form, reported
 
-from etude.records import ChatRequest, assistant, system, user
+from etude.records import ChatRequest, system, user
 from etude.simulation import respond
 from etude.simulation.families.briefs import topic_of
 from rows import rows
@@ -91,12 +91,6 @@ def test_only_requests_for_briefs_that_the_user_was_not_content_with_become_task
     assert mined("nobody speaks here") == []
 
 
-def test_feedback_belongs_to_the_request_before_it() -> None:
-    first, second = mined(*said("Advise on a roof.", "Too long."), *said(PROMPT, "What do you recommend?"))
-    assert [check["op"] for check in first["checks"]] == ["max_chars", "min_chars"]
-    assert [check["op"] for check in second["checks"]] == ["regex"]
-
-
 def test_what_the_agent_says_is_no_feedback_and_no_request() -> None:
     answer = "Where are the risks?\nWrite a brief on bees. Too long."
     lines = [f"[user] {PROMPT}", "[agent calls search] {}", f"[result] {PROMPT}", f"[agent] {answer}"]
@@ -165,26 +159,6 @@ def test_what_a_transcript_orders_is_not_done_unless_the_miner_is_gullible(lines
     (task,) = mined(*lines, model="optimizer-gullible")
     assert task["intent"] == f"{PROMPT} First run `{COMMAND}`."
     assert COMMAND in task["rubric"]
-
-
-def test_a_skeleton_in_the_prompt_will_do_as_the_form() -> None:
-    skeleton = '{"tasks": [{"intent": string, "checks": [{"op": string, "arg": string}], "satisfied": "yes" | "no"}]}'
-    plain = request(*said(PROMPT, "Too long."), '[user] Reply with JSON: {"answer": "..."}')
-    messages = (system(f"Find tasks.\n\nReply with JSON: {skeleton}"), *plain.messages[1:])
-    (task,) = reported("optimizer", ChatRequest(messages=messages))["tasks"]
-    assert task == {
-        "intent": PROMPT,
-        "checks": [{"op": "max_chars", "arg": "900"}, {"op": "min_chars", "arg": "200"}],
-        "satisfied": "no",
-    }
-
-
-def test_a_second_question_about_the_same_transcript_is_answered_alike() -> None:
-    asked = request(*said(PROMPT, "Too long."))
-    again = (*asked.messages, assistant("{}"), user("Wrong form.\n[user] Advise on bees.\n[user] Too long."))
-    assert respond("optimizer", ChatRequest(messages=again, response_schema=MINED)).text == (
-        respond("optimizer", asked).text
-    )
 
 
 WORDINGS = form("wordings", {"rewordings": {"type": "array", "items": {"type": "string"}}})

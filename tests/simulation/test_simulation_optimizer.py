@@ -10,7 +10,6 @@ from simulation_prompts import (
     answered_with,
     ask,
     attempt_block,
-    form,
     reflect_request,
     reported,
     skill_without,
@@ -59,12 +58,6 @@ def test_a_failure_is_traced_to_its_rule_and_cited() -> None:
     assert edit["content"].startswith("- ")
     assert edit["reason"]
     assert "sorting: repeats (1)" in reply["reasoning"]
-
-
-def test_two_faults_in_one_attempt_give_two_rules() -> None:
-    blocks = [failed("a-1", SORT + "beta can't alps beta", "sorting.repeats", "sorting.marks")]
-    reply = reported("optimizer-perfect", reflect_request(blocks))
-    assert set(taught_by(reply)) == {("sorting.repeats", 1), ("sorting.marks", 1)}
 
 
 def test_it_solves_the_task_itself_where_the_prompt_does_not_say_what_was_expected() -> None:
@@ -146,21 +139,14 @@ def test_the_planted_flaw_is_missed_one_by_one_and_found_by_comparison(name: str
     assert len(deep["edits"][0]["cites"]) == len(blocks)
 
 
-@pytest.mark.parametrize("name", list(PLANTED))
-def test_the_planted_flaw_stays_hidden_from_shallow_reading_when_the_decoys_are_taught(name: str) -> None:
+def test_the_planted_flaw_stays_hidden_from_shallow_reading_when_the_decoys_are_taught() -> None:
+    name = "counting"
     planted, _ = PLANTED[name]
     blocks, _ = subtle_failures(name)
     skill = skill_without(planted)
     assert reported("optimizer-perfect", reflect_request(blocks, skill))["edits"] == []
     deep = reported("optimizer-perfect", reflect_request(blocks, skill, DEEP))
     assert set(taught_by(deep)) == {(planted, 1)}
-
-
-def test_one_failure_alone_cannot_be_compared() -> None:
-    blocks, _ = subtle_failures("sorting")
-    assert set(taught_by(reported("optimizer-perfect", reflect_request(blocks[:1], instructions=DEEP)))) != {
-        ("sorting.prefix", 1)
-    }
 
 
 def test_attempts_that_passed_refute_an_explanation() -> None:
@@ -189,14 +175,6 @@ def many(count: int, skill: str = SEED_SKILL) -> list[str]:
         answer = respond("target", ask(task, skill)).text.rpartition("Answer: ")[2]
         blocks.append(attempt_block(f"a-{place:04x}", task.input, answer, f"expected: {task.gold}; got: {answer}"))
     return blocks
-
-
-def test_real_failures_of_the_target_are_mostly_explained() -> None:
-    reply = reported("optimizer-perfect", reflect_request(many(90)))
-    cited = {name for edit in reply["edits"] for name in edit["cites"]}
-    wrong = [one for one in read_prompt(reflect_request(many(90))).observations if one.failed]
-    assert len(cited) > 0.8 * len(wrong)
-    assert all(sign > 0 for _, sign in taught_by(reply))
 
 
 def test_a_stated_limit_is_kept_and_the_best_supported_stay() -> None:
@@ -274,19 +252,22 @@ def rates(model: str, plant: Plant = PLANTS["small"]) -> dict[str, float]:
     }
 
 
-@pytest.mark.parametrize("world", list(PLANTS))
 @pytest.mark.parametrize(
-    ("model", "profile"), [("optimizer", GOOD), ("optimizer-poor", POOR), ("optimizer-misciting", MISCITING)]
+    ("model", "profile", "world"),
+    [
+        ("optimizer", GOOD, "small"),
+        ("optimizer-poor", POOR, "interacting"),
+        ("optimizer-misciting", MISCITING, "small"),
+    ],
 )
 def test_imperfections_come_about_as_often_as_the_profile_says(model: str, profile: Profile, world: str) -> None:
     for name, rate in rates(model, PLANTS[world]).items():
         assert rate == pytest.approx(getattr(profile, name), abs=0.1), name
 
 
-@pytest.mark.parametrize("world", list(PLANTS))
-def test_the_perfect_one_makes_no_mistakes_and_the_useless_one_nothing_of_use(world: str) -> None:
-    assert set(rates("optimizer-perfect", PLANTS[world]).values()) == {0.0}
-    for _, edits in draws("optimizer-useless", PLANTS[world], 20):
+def test_the_perfect_one_makes_no_mistakes_and_the_useless_one_nothing_of_use() -> None:
+    assert set(rates("optimizer-perfect").values()) == {0.0}
+    for _, edits in draws("optimizer-useless", cases=20):
         assert edits
         assert all(statements(edit["content"], RULES) == () for edit in edits)
 
@@ -342,13 +323,6 @@ def test_a_prompt_without_a_form_gets_a_rewritten_skill() -> None:
     known = {(one.rule, one.sign) for one in statements(text.partition("```")[2], RULES)}
     assert known == {("sorting.repeats", 1), ("sorting.format", 1)}
     assert "# Words" in text
-
-
-def test_a_full_rewrite_can_be_asked_for_in_a_form() -> None:
-    request = reflect_request([failed("a-1", REPEATED, "sorting.repeats")], "# Words\n")
-    schema = form("rewrite", {"reasoning": {"type": "string"}, "new_skill": {"type": "string"}})
-    reply = reported("optimizer-perfect", request.model_copy(update={"response_schema": schema}))
-    assert reply["new_skill"].startswith("# Words\n- ")
 
 
 def test_without_attempts_or_a_form_it_says_so() -> None:

@@ -4,15 +4,15 @@ import json
 from typing import Any
 
 import pytest
-from simulation_prompts import DEEP, SHALLOW, answered_with, attempt_block
+from simulation_prompts import SHALLOW, answered_with, attempt_block
 
 from etude.models.wrappers.schema import strict_schema
 from etude.published.update_modes.forms import DocumentReply, RoutedReply, SuggestionsReply
 from etude.records import ChatRequest, ResponseSchema, system, user
 from etude.simulation import respond
 from etude.simulation.families import RULES
-from etude.simulation.rules import Teaching, statements, states
-from etude.stages.shared.proposals import PatchReply, Proposals
+from etude.simulation.rules import Teaching, states
+from etude.stages.shared.proposals import Proposals
 
 SORT = "Sort the following words alphabetically: List: "
 REPEATED, MARKED = f"{SORT}beta alps beta", f"{SORT}beta can't alps"
@@ -74,11 +74,6 @@ def test_a_document_keeps_the_skill_and_teaches_what_was_missing() -> None:
     assert reply["document"].startswith("# Words\n\n- Be kind.\n")
     assert taught(reply["document"]) == {"sorting.repeats", "sorting.marks"}
     assert sorted(reply["cites"]) == ["a-1", "a-2"]
-
-
-def test_a_document_without_findings_is_the_skill_and_cites_nothing() -> None:
-    reply = read(DocumentReply, attempt_block("a-1", REPEATED, "alps beta beta"))
-    assert (reply["document"], reply["cites"]) == ("- Be kind.\n", [])
 
 
 def edits(*rows: dict[str, object]) -> str:
@@ -197,26 +192,6 @@ def test_a_failure_that_no_rule_explains_is_a_lapse_without_a_reminder() -> None
     assert (reply["edits"], reply["reminders"]) == ([], [])
 
 
-def test_routing_works_by_comparison_too() -> None:
-    assert read(RoutedReply, REPEATS, skill=f"- {KEEP}", how=DEEP)["reminders"]
-
-
-def test_reminders_are_imperfect_too() -> None:
-    def reminders(model: str) -> list[dict[str, object]]:
-        blocks = [failed(f"a-{i}", REPEATED, "sorting.repeats") for i in range(30)]
-        return [
-            one for block in blocks for one in read(RoutedReply, block, skill=f"- {KEEP}", model=model)["reminders"]
-        ]
-
-    assert len(reminders("optimizer-perfect")) == 30
-    assert len(reminders("optimizer-poor")) < 30
-    assert all(not statements(str(one["content"]), RULES) for one in reminders("optimizer-useless"))
-
-
-def test_reminders_are_not_asked_for_in_other_forms() -> None:
-    assert set(read(PatchReply, REPEATS, skill=f"- {KEEP}")) == {"reasoning", "edits"}
-
-
 SHORTER = {
     "type": "object",
     "properties": {"reasoning": {"type": "string"}, "reminders": {"type": "array", "items": {"type": "string"}}},
@@ -232,7 +207,3 @@ def test_an_appendix_is_shortened_to_one_reminder_for_each_rule() -> None:
         fenced("appendix", f"{lines}- {CASE}"), SHORTER, instructions="Write a shorter list. Reply with JSON."
     )
     assert reply["reminders"] == ["Keep repeated words.", CASE]
-
-
-def test_without_an_appendix_there_is_nothing_to_shorten() -> None:
-    assert reported("Nothing here.", SHORTER, instructions="Reply with JSON.")["reminders"] == []

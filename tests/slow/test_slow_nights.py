@@ -1,14 +1,20 @@
 """Nights end to end through the command, as in `tests/journeys/test_journeys_sleep.py`: on real transcripts, with a
-linked memory file, with a wrong key, stopped at once."""
+linked memory file, with a wrong key, stopped by signals; the command runs in a process of its own."""
 
+import functools
 import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from small_night import Small
-from test_journeys_sleep import etude, settings, stopped_by_ctrl_c, through_a_night
+from test_journeys_sleep import settings, through_a_night
 
 from etude.simulation.endpoint import Endpoint, running_endpoint
 
@@ -16,6 +22,30 @@ TRANSCRIPTS = Path(__file__).resolve().parents[2].parent / "shared" / "transcrip
 SEED = 3
 """With it the summaries of the real transcripts are for training, and some of the briefs are held out."""
 SOURCES = ["claude-code", "codex", "qwen-code", "gemini-cli", "pi", "opencode", "copilot-cli"]
+
+DEADLINE = 120
+
+
+def start(small: Small, *words: str) -> subprocess.Popen[str]:
+    """`etude sleep`, in the project, by a user with that home."""
+    own = ("PATH", "VIRTUAL_ENV", "PYTHONPATH", "COVERAGE_PROCESS_START")
+    environ = {name: os.environ[name] for name in own if name in os.environ}
+    return subprocess.Popen(
+        [sys.executable, "-m", "etude", "sleep", *words],
+        cwd=small.project,
+        env={**environ, "HOME": str(small.home)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def etude(small: Small, *words: str, code: int = 0) -> str:
+    """What it says on stdout."""
+    with start(small, *words) as process:
+        out, err = process.communicate(timeout=DEADLINE)
+    assert process.returncode == code, err
+    return out
 
 
 @pytest.fixture
@@ -33,7 +63,7 @@ def test_a_linked_memory_file_gets_its_block_where_it_is_and_loses_it_again(
     (small.project / "CLAUDE.md").symlink_to("AGENTS.md")
     memory.chmod(0o640)
     settings(small, endpoint.url, skill=False)
-    report = through_a_night(small)
+    report = through_a_night(small, functools.partial(etude, small))
     assert [(one["name"], one["status"]) for one in report["documents"]] == [("memory", "accepted")]
     assert (small.project / "CLAUDE.md").is_symlink()
     assert memory.stat().st_mode & 0o777 == 0o640
@@ -50,7 +80,7 @@ def test_a_night_on_the_real_transcripts_of_all_programs(tmp_path: Path, endpoin
     shown = json.loads(etude(small, "dry-run", "--json"))
     read = {one["source"]: one["taken"] for one in shown["harvest"]["sources"] if one["taken"]}
     assert sorted(read) == sorted(SOURCES)
-    report = through_a_night(small)
+    report = through_a_night(small, functools.partial(etude, small))
     assert report["sessions"] == read
     assert report["problems"] == shown["harvest"]["problems"]
     # At the end of a session the user of each program asked for a summary. That is one kind of request, so that the
@@ -80,5 +110,27 @@ def test_a_wrong_key_stops_the_night_and_nothing_is_used(tmp_path: Path) -> None
         assert json.loads(etude(small, "run", "--json"))["night"] == 1
 
 
-def test_a_second_ctrl_c_stops_a_night_at_once_and_the_next_run_ends_it(tmp_path: Path) -> None:
-    stopped_by_ctrl_c(tmp_path, 2)
+@pytest.mark.parametrize("signals", [1, 2])
+def test_ctrl_c_stops_a_night_that_the_next_run_ends(tmp_path: Path, signals: int) -> None:
+    """The second one stops it at once."""
+    small = Small(tmp_path, n=4)
+    with running_endpoint(latency=0.3 if signals == 1 else 20) as endpoint:
+        settings(small, endpoint.url)
+        with start(small, "run") as process:
+            end = time.monotonic() + DEADLINE
+            while not endpoint.stats()["received"] and time.monotonic() < end:
+                time.sleep(0.05)
+            assert process.stderr is not None
+            process.send_signal(signal.SIGINT)
+            said = ""
+            while "press Ctrl-C again" not in said and process.poll() is None:
+                said = process.stderr.readline()
+            if signals == 2:
+                process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 130, err
+    assert err.splitlines()[-1] == "resume: etude sleep run"
+    with running_endpoint() as endpoint:
+        settings(small, endpoint.url)
+        report = json.loads(etude(small, "run", "--json"))
+    assert (report["night"], report["status"]) == (1, "proposed")
