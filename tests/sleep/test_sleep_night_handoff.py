@@ -20,14 +20,14 @@ def handoff(folder: Path) -> HandoffModel:
     return HandoffModel(str(folder), ModelSection(model=f"handoff:{folder}"), settled=0.02)
 
 
-def rounds(small: Small, folder: Path, **sleep: object) -> tuple[NightReport, list[int]]:
+def rounds(small: Small, folder: Path) -> tuple[NightReport, list[int]]:
     """A night that is begun again until it ends, and how many questions there were each time."""
     asked: list[int] = []
     while len(asked) < 30:
         stop: HandoffStop | None = None
         try:
             given = Given(target=handoff(folder), optimizer=handoff(folder))
-            return small.night(dict(sleep), given=given), asked
+            return small.night(given=given), asked
         except HandoffStop as error:
             stop = error
         report = small.report()
@@ -40,7 +40,7 @@ def rounds(small: Small, folder: Path, **sleep: object) -> tuple[NightReport, li
 def test_a_night_stops_with_its_questions_and_ends_like_any_other_once_they_are_answered(tmp_path: Path) -> None:
     small = Small(tmp_path / "a", n=4)
     folder = tmp_path / "questions"
-    report, asked = rounds(small, folder, memory=True)
+    report, asked = rounds(small, folder)
     assert report.status == "proposed"
     assert report.starts == len(asked) + 1
     # The same question has the same answer: there are no fresh attempts, and so no verdict.
