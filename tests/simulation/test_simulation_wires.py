@@ -178,7 +178,8 @@ def test_a_required_key_is_checked_in_either_header() -> None:
 def test_faults_strike_on_every_wire_and_then_the_request_passes(
     endpoint: Endpoint, claude: anthropic.Anthropic, gpt: openai.OpenAI, fault: str
 ) -> None:
-    for ask_once, client in ((message, claude), (response, gpt)):
+    both: tuple[tuple[Any, Any], ...] = ((message, claude), (response, gpt))
+    for ask_once, client in both:
         endpoint.reset_stats()
         endpoint.set_faults(Faults.model_validate({fault: 1.0, "hang_seconds": 0.05, "retry_after": 0.25}))
         for _ in range(2):
