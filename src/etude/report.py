@@ -65,14 +65,14 @@ class Repeats(Sink):
 
 
 class CutOff(Sink):
-    """Counts attempts whose last reply was cut off at the token limit; as `Repeats`, nothing is kept."""
+    """Counts training attempts whose last reply was cut off at the token limit; as `Repeats`, nothing is kept."""
 
     def __init__(self) -> None:
         self._attempts: set[str] = set()
         self._cut: dict[str, AttemptFinished] = {}
 
     def emit(self, event: Event) -> None:
-        if isinstance(event, AttemptFinished):
+        if isinstance(event, AttemptFinished) and event.split == "train":
             self._attempts.add(event.attempt)
             if event.cut_at is not None:
                 self._cut[event.attempt] = event
@@ -84,7 +84,7 @@ class CutOff(Sink):
         name = min(self._cut)
         first = self._cut[name]
         return Doubt(
-            what=f"{len(self._cut)} of {len(self._attempts)} replies were cut off",
+            what=f"{len(self._cut)} of {len(self._attempts)} replies in training were cut off",
             example=f"one of them: task {first.task} (attempt {name}), at target.max_output_tokens = {first.cut_at}",
             todo="raise target.max_output_tokens (with --fork)",
         )
