@@ -103,7 +103,7 @@ async def test_claude_code_takes_the_plugin_and_plans_through_it(project: Path, 
             await told(*words, cwd=project, env=env | more)
     finally:
         await gateway.aclose()
-    assert any('"target_calls"' in text for text in asks.results), asks.results
+    assert any('"attempts"' in text for text in asks.results), asks.results
 
 
 async def test_codex_plans_and_asks_for_the_status_through_the_server(project: Path, env: dict[str, str]) -> None:
@@ -120,5 +120,5 @@ async def test_codex_plans_and_asks_for_the_status_through_the_server(project: P
     finally:
         await gateway.aclose()
     planned, status = asks.results
-    assert '"target_calls"' in planned
+    assert '"attempts"' in planned
     assert '"calls": 10' in status or '"calls":10' in status

@@ -38,7 +38,7 @@ def server_of(desk: VerbRunner) -> MCPServer:
 
         return add
 
-    @tool("Forecast calls, tokens, money and time of a training by the settings file `config`. Costs nothing.")
+    @tool("The most attempts and calls of a training by the settings file `config`. Costs nothing.")
     async def plan(config: str = "etude.yaml") -> Any:
         return await desk.verb("plan", config)
 
