@@ -352,7 +352,7 @@ def test_a_line_that_breaks_tasks_which_passed_before_is_taken_back(tmp_path, ep
     """Later epochs visit solved tasks again; after a single one they are audited."""
     (_, _), (origin, reason) = harmful(tmp_path, epochs=epochs, mends=3, breaks=20)
     assert origin == "tidy"
-    assert reason.startswith("an edit breaks tasks: 8 attempts score +8 without it; ")
+    assert reason.startswith("an edit breaks tasks: 8 attempts score +8 without; ")
     skills = sorted((tmp_path / "run/run/skills").iterdir())
     assert any("Bad." in skill.read_text() for skill in skills)
     assert skills[-1].read_text() == skills[0].read_text()
@@ -362,7 +362,7 @@ def test_an_example_of_three_lines_that_breaks_tasks_enters_and_is_taken_back_as
     (_, entered), (origin, reason) = harmful(tmp_path, epochs=1, mends=3, breaks=20, rule=EXAMPLE)
     assert entered.startswith("kept 1 of 1 edits; ")
     assert origin == "tidy"
-    assert reason.startswith("an edit breaks tasks: 8 attempts score +8 without it; ")
+    assert reason.startswith("an edit breaks tasks: 8 attempts score +8 without; ")
     skills = [path.read_text() for path in sorted((tmp_path / "run/run/skills").iterdir())]
     assert {skill for skill in skills if "- " in skill} == {f"Answer.\n\n{EXAMPLE}\n"}
     assert skills[-1] == skills[0]
@@ -393,7 +393,25 @@ def test_an_edit_that_was_looked_at_is_not_looked_at_again_until_the_end(tmp_pat
     assert [origin for origin, _ in made] == ["step"]
     steps = len(visits(tmp_path / "run"))
     assert steps == (6 if epochs == 2 else 9)
-    assert looked(tmp_path / "run") == [5, steps]
+    assert looked(tmp_path / "run") == [2, steps]
+
+
+def test_solved_tasks_are_attempted_with_each_new_skill_those_first_that_its_lines_name(tmp_path) -> None:
+    """All others are attempted before the rule enters, and a single epoch visits none again."""
+    first = order(tmp_path / "order")
+    rule = f"Task {first[4]} is special."
+
+    def solves(number: int, skill: str) -> bool:
+        return number not in first[:3] or rule in skill
+
+    run(tmp_path / "run", solves, rule, "Useless.", epochs=1, failures=3)
+    facts = Database(tmp_path / "run/run/journal.db", read_only=True).rows(
+        "SELECT key FROM facts WHERE kind = 'decision'"
+    )
+    keys = [json.loads(str(key)) for (key,) in facts]
+    looked_back, *_ = [key["tries"] for key in keys if key.get("stage") == "audit" and key["step"] == 1]
+    assert len(looked_back) == 3  # of six attempted tasks three were solved before
+    assert looked_back[0] == [f"t{first[4]}", 0]
 
 
 def test_a_run_in_which_no_task_is_broken_or_keeps_failing_looks_at_no_edit(tmp_path) -> None:
@@ -418,7 +436,7 @@ def test_a_line_that_hides_what_later_lines_mend_is_found_by_lines_left_out_and_
     assert skills(tmp_path)[-1] == "Answer.\n\nRule 0.\n\nRule 1.\n"
 
 
-def test_lines_that_cover_for_each_other_are_taken_back_together_where_validation_is_better_without(tmp_path) -> None:
+def test_lines_that_cover_for_each_other_are_taken_back(tmp_path) -> None:
     """Each breaks most tasks, so that to take back one of them mends nothing."""
 
     def solves(number: int, skill: str) -> bool:
@@ -427,21 +445,9 @@ def test_lines_that_cover_for_each_other_are_taken_back_together_where_validatio
         return "One." not in skill and "Two." not in skill
 
     run(tmp_path, solves, "One.", "Two.", "Useless.", epochs=2)
-    entered, after, (origin, reason) = changes(tmp_path)
-    assert (entered[0], after[0], origin) == ("step", "step", "tidy")
-    assert reason.startswith("2 edits taken back: ")
-    assert reason.endswith(" without")
+    assert changes(tmp_path)[-1][0] == "tidy"
+    assert "- One.\n\n- Two.\n" not in skills(tmp_path)[-1]
     assert skills(tmp_path)[-1] == skills(tmp_path)[0]
-
-
-def test_lines_that_cover_for_each_other_stay_where_validation_is_not_better_without(tmp_path) -> None:
-    def solves(number: int, skill: str) -> bool:
-        if number < 6:
-            return ("One." if number < 3 else "Two.") in skill
-        return number >= 90 or ("One." not in skill and "Two." not in skill)
-
-    run(tmp_path, solves, "One.", "Two.", "Useless.", epochs=2)
-    assert [origin for origin, _ in changes(tmp_path)] == ["step", "step"]
 
 
 def test_at_temperature_0_harm_is_taken_back_and_nothing_is_attempted_twice(tmp_path) -> None:

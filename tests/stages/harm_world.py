@@ -1,6 +1,6 @@
 """A skill with edits that entered, and tasks that pass or fail as a test says: for harm and for tracing."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from stages_doubles import AnswersEnv, ToldAgent, append, make_rollout
 
@@ -17,8 +17,8 @@ Passes = Callable[[str, str, int], bool | None]
 STEADY = PassSpread.measured([Outcomes(0, 2)] * 60 + [Outcomes(2, 0)] * 60)
 NOISY = PassSpread.measured([Outcomes(1, 1)] * 60 + [Outcomes(0, 2)] * 20 + [Outcomes(2, 0)] * 20)
 START = "Start."
-APART = 500_000 + 35 * 20
-"""The first trial without an edit, in step 20. A race begins after the three with lines left out."""
+APART = 500_000 + 34 * 20
+"""The first trial without an edit, in step 20. A race begins after the two with lines left out."""
 
 
 def known(told: str, now: int = 0, skill: str = "s") -> TaskHistory:
@@ -51,6 +51,19 @@ class World:
         self.agent = ToldAgent(self._attempt)
         self._passes, self._max_void = passes, max_void
 
+    def cite(self, lines: Mapping[str, Sequence[str]]) -> None:
+        """These edits were proposed for these tasks."""
+        ledger = [
+            entry.model_copy(update={"tasks": tuple(lines.get(entry.edit.content, ()))})
+            for entry in self.state.ledger
+        ]
+        self.state = self.state.model_copy(update={"ledger": tuple(ledger)})
+
+    def refuse(self, line: str, tasks: Sequence[str], step: int = 16) -> None:
+        """A line was proposed for these tasks, and did not enter."""
+        entry = LedgerEntry(step=step, edit=append(line), fate="dropped", accepted=None, tasks=tuple(tasks))
+        self.state = self.state.model_copy(update={"ledger": (*self.state.ledger, entry)})
+
     def jury(
         self,
         told: Mapping[str, str],
@@ -76,7 +89,7 @@ class World:
     async def judged(self, told: Mapping[str, str], *, repeats: bool = True, others: int = 0) -> Harm:
         """The first edit, accused by these tasks."""
         jury = self.jury(told, repeats=repeats, others=others)
-        return await judged(jury, Suspect(jury.removals[0].edit, tuple(jury.tasks[name] for name in told)))
+        return await judged(jury, [Suspect(jury.removals[0].edit, tuple(jury.tasks[name] for name in told))])
 
     @property
     def attempts(self) -> list[tuple[str, str, int]]:

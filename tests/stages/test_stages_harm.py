@@ -10,8 +10,9 @@ from stages_doubles import append
 from etude.errors import VoidStop
 from etude.records import Edit, LedgerEntry
 from etude.skill import apply_edits
-from etude.stages.harm import judged, since_harm, suspected, suspicion
+from etude.stages.harm import failed_once, judged, since_harm, suspected, suspicion
 from etude.stages.shared.contest import REMOVAL
+from etude.stages.shared.jury import Suspect
 from etude.stages.shared.noise import PassSpread
 
 
@@ -145,6 +146,26 @@ def test_where_the_history_accuses_nothing_clearly_nothing_is_to_be_rolled_back(
     assert since_harm(world.jury({})) == []
 
 
+# --- failed_once --------------------
+
+
+def test_tasks_that_failed_once_since_an_edit_which_may_be_doubted_are_named() -> None:
+    world = World("Bad.", "Two.", passes=never)
+    told = {**named("b", 3, "1+ 20-"), "twice": BROKEN, "mended": "1+ 20- 20+", "before": "1-", "new": "20-"}
+    assert [task.id for task in failed_once(world.jury(told))] == ["b1", "b2", "b3"]
+    assert suspected(world.jury(told)) is None
+    assert failed_once(world.jury(told, repeats=False)) == []
+    assert failed_once(world.jury(told, noise=NOISY)) == []
+    assert failed_once(world.jury(told, others=40)) == []
+    assert len(failed_once(world.jury(named("b", 20, "1+ 20-")))) == 8
+
+
+def test_an_edit_that_was_suspected_before_has_no_task_attempted_again() -> None:
+    world, told = World("Bad.", passes=never), named("b", 3, "1+ 20-")
+    settled = frozenset(one.edit.id for one in world.jury(told).removals)
+    assert failed_once(world.jury(told, settled=settled)) == []
+
+
 # --- judged --------------------
 
 
@@ -154,9 +175,9 @@ async def test_an_edit_that_breaks_the_tasks_which_accuse_it_is_taken_back() -> 
     suspect = suspected(jury)
     assert suspect is not None
     assert (suspect.edit.op, suspect.edit.target) == ("delete", "Bad.")
-    found = await judged(jury, suspect)
+    found = await judged(jury, [suspect])
     assert found.proved
-    assert found.reason.startswith("an edit breaks tasks: 8 attempts score +8 without it; ")
+    assert found.reason.startswith("an edit breaks tasks: 8 attempts score +8 without; ")
     assert jury.without([suspect.edit]).text == f"{START}\n"
 
 
@@ -167,7 +188,7 @@ async def test_a_replaced_line_comes_back() -> None:
     suspect = suspected(jury)
     assert suspect is not None
     assert (suspect.edit.op, suspect.edit.target, suspect.edit.content) == ("replace", "Bad.", "Good.")
-    assert (await judged(jury, suspect)).proved
+    assert (await judged(jury, [suspect])).proved
     assert jury.without([suspect.edit]).text == f"{START}\n\nGood.\n\nTwo.\n"
 
 
@@ -179,7 +200,7 @@ async def test_an_example_of_several_lines_is_taken_back_as_one(line_end: str) -
     suspect = suspected(jury)
     assert suspect is not None
     assert (suspect.edit.op, suspect.edit.target) == ("delete", example)
-    assert (await judged(jury, suspect)).proved
+    assert (await judged(jury, [suspect])).proved
     text = line_end.join([START, "", "One.", "", "Three.", ""])
     assert apply_edits(world.skill.text, [suspect.edit])[0] == text
     assert {text for _, text, _ in world.attempts} == {world.skill.text, text}
@@ -189,7 +210,7 @@ async def test_an_edit_that_breaks_few_tasks_and_fixes_many_stays() -> None:
     world = World("Mixed.", passes=lambda task, text, trial: ("Mixed." in text) is not task.startswith("b"))
     found = await world.judged(named("b", 3, BROKEN), others=12)
     assert not found.proved
-    assert found.reason == "an edit breaks tasks: 8 attempts score +8 without it; 8 attempts score -8 without it"
+    assert found.reason == "an edit breaks tasks: 8 attempts score +8 without; 8 attempts score -8 without"
 
 
 async def test_an_edit_that_breaks_more_tasks_than_it_fixes_goes() -> None:
@@ -198,7 +219,7 @@ async def test_an_edit_that_breaks_more_tasks_than_it_fixes_goes() -> None:
 
     found = await World("Mixed.", passes=passes).judged(named("b", 3, BROKEN), others=12)
     assert found.proved
-    assert found.reason.startswith("an edit breaks tasks: 8 attempts score +8 without it; ")
+    assert found.reason.startswith("an edit breaks tasks: 8 attempts score +8 without; ")
 
 
 async def test_only_tasks_that_do_not_accuse_an_edit_can_keep_it() -> None:
@@ -219,13 +240,25 @@ async def test_an_edit_that_does_nothing_stays_and_no_other_task_is_asked() -> N
     assert len(found.attempts) == len(world.attempts) <= 2 * REMOVAL.most
 
 
+async def test_edits_that_break_the_same_tasks_are_taken_back_together() -> None:
+    world = World("Bad.", "Good.", "Worse.", passes=breaks("Bad.", "Worse."))
+    jury = world.jury(named("b", 4, BROKEN), others=12)
+    bad, _, worse = jury.removals
+    tasks = [jury.tasks[f"b{number}"] for number in range(1, 5)]
+    suspects = [Suspect(bad.edit, tuple(tasks[:2])), Suspect(worse.edit, tuple(tasks[1:]))]
+    found = await judged(jury, suspects)
+    assert found.proved
+    assert found.reason.startswith("2 edits break tasks: 8 attempts score +8 without; ")
+    assert [(await judged(jury, [one])).proved for one in suspects] == [False, False]
+
+
 async def test_an_edit_that_is_needed_by_what_accuses_it_stays_after_a_few_attempts() -> None:
     """They failed by bad luck."""
     world = World("Good.", passes=lambda task, text, trial: "Good." in text)
     found = await world.judged(named("b", 3, BROKEN), others=12)
     assert not found.proved
     assert len(world.attempts) == 8
-    assert found.reason == "an edit breaks tasks: 4 attempts score -4 without it"
+    assert found.reason == "an edit breaks tasks: 4 attempts score -4 without"
 
 
 async def test_without_an_edit_tasks_are_attempted_in_trials_that_no_earlier_skill_used() -> None:
@@ -234,7 +267,7 @@ async def test_without_an_edit_tasks_are_attempted_in_trials_that_no_earlier_ski
     trials: dict[str, list[int]] = {}
     for task, trial in world.without_line("Bad."):
         trials.setdefault(task, []).append(trial)
-    assert trials == {f"b{n}": [APART + 3 + turn for turn in range(3 if n < 3 else 2)] for n in (1, 2, 3)}
+    assert trials == {f"b{n}": [APART + 2 + turn for turn in range(3 if n < 3 else 2)] for n in (1, 2, 3)}
 
 
 async def test_with_an_edit_trials_follow_those_that_were_made() -> None:

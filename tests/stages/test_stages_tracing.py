@@ -1,4 +1,6 @@
-"""Tasks lead to the edit that breaks them: some are left out, then half of these."""
+"""Tasks lead to the edit that breaks them: edits are left out, and brought back until the task fails again."""
+
+from collections import Counter
 
 import pytest
 from harm_world import APART, World, breaks, named, never, removed
@@ -6,7 +8,7 @@ from harm_world import APART, World, breaks, named, never, removed
 from etude.records import Task
 from etude.stages.harm import judged, suspected
 from etude.stages.shared.jury import Jury
-from etude.stages.tracing import TraceResult, keep_failing, traced_at_random, traced_back
+from etude.stages.tracing import TraceResult, keep_failing, traced_back, traced_hidden
 from etude.stages.tracing import named as named_edits
 
 LINES = ("One.", "Two.", "Bad.", "Four.", "Five.", "Six.")
@@ -25,9 +27,9 @@ async def back(world: World, told: dict[str, str], others: int = 0) -> tuple[dic
     return led_to(jury, found), found
 
 
-async def at_random(world: World, told: dict[str, str], others: int = 0) -> tuple[dict[str, str], TraceResult]:
+async def hidden(world: World, told: dict[str, str], others: int = 0) -> tuple[dict[str, str], TraceResult]:
     jury = world.jury(told, others=others)
-    found = await traced_at_random(jury, keep_failing(jury))
+    found = await traced_hidden(jury, keep_failing(jury))
     return led_to(jury, found), found
 
 
@@ -69,33 +71,74 @@ def test_tasks_that_led_to_an_edit_are_not_looked_at_again_while_it_stands() -> 
     assert [task.id for task in keep_failing(jury)] == ["b2", "b3", "b4", "b5"]
 
 
-# --- traced_at_random --------------------
+# --- traced_hidden --------------------
 
 
 async def test_tasks_that_never_passed_lead_to_the_edit_that_breaks_them() -> None:
     world = World(*LINES, passes=breaks("Bad."))
     jury = world.jury(named("b", 10, FAILED), others=3)
     assert suspected(jury) is None
-    found = await traced_at_random(jury, keep_failing(jury))
+    found = await traced_hidden(jury, keep_failing(jury))
     assert len(found.votes) >= 5
     assert set(led_to(jury, found).values()) == {"Bad."}
 
 
-async def test_a_third_of_the_edits_is_left_out_at_a_time_in_trials_of_their_own() -> None:
+async def test_a_third_of_the_edits_is_left_out_twice_where_no_edit_cites_a_task() -> None:
     world = World(*LINES, passes=never)
-    await at_random(world, named("b", 10, FAILED))
+    await hidden(world, named("b", 10, FAILED))
     assert {sum(line in text for line in LINES) for _, text, _ in world.attempts} == {4}
     assert {trial for *_, trial in world.attempts} == {APART}
-    world = World(*LINES, passes=breaks("Bad."))
-    await at_random(world, named("b", 10, FAILED))
-    assert {trial for *_, trial in world.attempts} == {APART, APART + 1, APART + 2}
+
+
+async def test_first_all_edits_are_left_out_but_those_that_cite_a_task() -> None:
+    world = World(*LINES, passes=lambda task, text, trial: text.startswith("Start.\n\nFour.") or "Bad." not in text)
+    world.cite({"Four.": ["b1", "b2", "b3"]})
+    lines, _ = await hidden(world, named("b", 3, FAILED))
+    assert lines == dict.fromkeys(("b1", "b2", "b3"), "Bad.")
+    assert world.attempts[0][1] == "Start.\n\nFour.\n"
+
+
+async def test_with_several_edits_that_break_a_task_the_first_one_is_found() -> None:
+    """None of them alone, left out, would let it pass."""
+    world = World(
+        *LINES, passes=lambda task, text, trial: "Four." in text and "Bad." not in text and "Six." not in text
+    )
+    world.cite({"Four.": ["b1", "b2", "b3"]})
+    lines, _ = await hidden(world, named("b", 3, FAILED))
+    assert lines == dict.fromkeys(("b1", "b2", "b3"), "Bad.")
+
+
+async def test_a_line_that_was_refused_counts_as_there_for_the_tasks_for_which_it_was_last_proposed() -> None:
+    """Nothing passed with what breaks them, so it could not enter."""
+    world = World(*LINES, passes=lambda task, text, trial: "Missed." in text and "Bad." not in text)
+    world.refuse("Missed.", ["b1", "b2", "b3"])
+    lines, _ = await hidden(world, named("b", 4, FAILED))
+    assert lines == dict.fromkeys(("b1", "b2", "b3"), "Bad.")
+    jury = world.jury(named("b", 4, FAILED))
+    (suspect,) = named_edits(jury._replace(state=jury.state.model_copy(update={"traced": _by_id(jury, lines)})))
+    assert (await judged(jury, [suspect])).proved
+
+
+def _by_id(jury: Jury, lines: dict[str, str]) -> dict[str, str]:
+    ids = {one.edit.target: one.edit.id for one in jury.removals}
+    return {task: ids[line] for task, line in lines.items()}
+
+
+async def test_a_line_refused_earlier_or_for_a_task_that_passed_is_not_brought_in() -> None:
+    world = World(*LINES, passes=never)
+    world.refuse("Earlier.", ["b1"], step=15)
+    world.refuse("Last.", ["b1", "b2"], step=16)
+    told = {"b1": FAILED, "b2": "1+ 20- 20-", "b3": FAILED}
+    await hidden(world, told)
+    assert not any("Earlier." in text for _, text, _ in world.attempts)
+    assert {task for task, text, _ in world.attempts if "Last." in text} == {"b1"}
 
 
 async def test_tasks_that_need_another_edit_lead_to_the_one_that_breaks_them() -> None:
     def passes(task: str, text: str, trial: int) -> bool:
         return "Two." in text and "Bad." not in text
 
-    lines, _ = await at_random(World(*LINES, passes=passes), named("b", 16, FAILED))
+    lines, _ = await hidden(World(*LINES, passes=passes), named("b", 16, FAILED))
     assert len(lines) >= 5
     assert set(lines.values()) == {"Bad."}
 
@@ -104,24 +147,24 @@ async def test_each_of_two_edits_is_found_by_the_tasks_that_it_breaks() -> None:
     def passes(task: str, text: str, trial: int) -> bool:
         return ("Bad." if int(task[1:]) % 2 else "Six.") not in text
 
-    lines, _ = await at_random(World(*LINES, passes=passes), named("b", 24, FAILED))
+    lines, _ = await hidden(World(*LINES, passes=passes), named("b", 24, FAILED))
     assert len(lines) >= 12
     assert all(line == ("Bad." if int(task[1:]) % 2 else "Six.") for task, line in lines.items())
 
 
-async def test_where_nothing_passes_with_edits_left_out_each_task_is_attempted_once() -> None:
+async def test_where_nothing_passes_with_edits_left_out_each_task_is_attempted_twice() -> None:
     world = World(*LINES, passes=never)
-    lines, found = await at_random(world, named("b", 10, FAILED), others=5)
+    lines, found = await hidden(world, named("b", 10, FAILED), others=5)
     assert lines == {}
-    assert sorted(world.agent.tried) == sorted(f"b{number}" for number in range(1, 11))
-    assert len(found.attempts) == 10
+    tried = Counter(one.task.id for one in found.attempts)
+    assert tried == {f"b{number}": 2 for number in range(1, 11)}
 
 
 async def test_an_attempt_without_a_score_leads_nowhere() -> None:
     def passes(task: str, text: str, trial: int) -> bool | None:
         return None if task in ("b1", "b2") else breaks("Bad.")(task, text, trial)
 
-    lines, found = await at_random(World(*LINES, passes=passes), named("b", 12, FAILED))
+    lines, found = await hidden(World(*LINES, passes=passes), named("b", 12, FAILED))
     assert set(lines.values()) == {"Bad."}
     assert "b1" not in lines
     assert sum(one.score is None for one in found.attempts) == 6
@@ -138,18 +181,37 @@ async def test_tasks_lead_to_what_entered_between_the_last_time_they_passed_and_
     assert all("One." in text and "Two." in text for task, text, _ in world.attempts if task == "b2")
 
 
-async def test_each_time_half_is_left_out_of_what_was_until_one_edit_is_shown_alone() -> None:
+async def test_what_is_left_out_is_brought_back_by_halves_and_both_sides_are_attempted_again() -> None:
     world = World(*LINES, passes=breaks("Six."))
     lines, found = await back(world, {"b1": "1+ 20- 20-"})
     assert lines == {"b1": "Six."}
     gone = [tuple(line for line in LINES if line not in text) for _, text, _ in world.attempts]
-    assert gone == [LINES, ("One.", "Two.", "Bad."), ("Four.", "Five."), ("Six.",)]
-    assert [one.solved for one in found.attempts] == [True, False, False, True]
+    assert gone == [LINES, ("Four.", "Five.", "Six."), ("Five.", "Six."), ("Six.",), ("Six.",), ()]
+    assert [trial for *_, trial in world.attempts] == [APART] * 4 + [APART + 1] * 2
+    assert [one.solved for one in found.attempts] == [True, True, True, True, True, False]
 
 
-async def test_a_task_that_passes_only_without_two_edits_leads_nowhere() -> None:
-    lines, _ = await back(World(*LINES, passes=breaks("Two.", "Six.")), {"b1": "1+ 20- 20-"})
+@pytest.mark.parametrize("side", ["without", "with"])
+async def test_a_task_that_turns_out_otherwise_when_it_is_attempted_again_leads_nowhere(side: str) -> None:
+    def by_luck(task: str, skill: str, trial: int) -> bool:
+        again = trial > APART and ("Six." in skill) is (side == "with")
+        return ("Six." in skill) if again else "Six." not in skill
+
+    lines, _ = await back(World(*LINES, passes=by_luck), {"b1": "1+ 20- 20-"})
     assert lines == {}
+
+
+async def test_at_temperature_0_nothing_is_attempted_again() -> None:
+    world = World(*LINES, passes=breaks("Six."))
+    jury = world.jury({"b1": "1+ 20- 20-"}, repeats=False)
+    found = await traced_back(jury, [jury.tasks["b1"]])
+    assert led_to(jury, found) == {"b1": "Six."}
+    assert len(set(world.attempts)) == len(world.attempts) == 4
+
+
+async def test_a_task_that_passes_only_without_two_edits_leads_to_the_first() -> None:
+    lines, _ = await back(World(*LINES, passes=breaks("Two.", "Six.")), {"b1": "1+ 20- 20-"})
+    assert lines == {"b1": "Two."}
 
 
 async def test_a_task_that_fails_without_all_of_them_as_well_leads_nowhere_after_one_attempt() -> None:
@@ -187,4 +249,4 @@ async def test_what_is_named_is_shown_by_a_race() -> None:
     tasks: list[Task] = [jury.tasks[name] for name in told]
     traced = dict((await traced_back(jury, tasks)).votes)
     (suspect,) = named_edits(world.jury(told, traced=traced, others=12))
-    assert (await judged(jury, suspect)).proved
+    assert (await judged(jury, [suspect])).proved

@@ -24,7 +24,7 @@ from etude.records import (
 )
 from etude.searches.hand_out import validated
 from etude.searches.search import Known, Most, Search, SearchOptions
-from etude.searches.undo import audited, without_harm, without_hidden_harm
+from etude.searches.undo import audited, looked_back, without_harm, without_hidden_harm
 from etude.skill import apply_edit, apply_edits, token_count
 from etude.stages.proof import ProofInput, Variant, prove
 from etude.stages.reflect import Context, Reflection, after_reflection, is_silent, reflect
@@ -65,7 +65,7 @@ class EvidenceOptions(SearchOptions):
     """Failed attempts that a step looks for. It begins with twice as many attempts at once."""
     edits: int = Field(default=12, ge=1)
     """Most edits tested in a step, the most cited ones."""
-    revisits: int = Field(default=48, ge=0)
+    revisits: int = Field(default=24, ge=0)
     """This many of the training tasks that were solved when last attempted are attempted again in each later epoch,
     in addition to all others. Of several targets each has its share of them."""
 
@@ -156,6 +156,8 @@ class EvidenceSearch(Search):
             attempts, tasks = await self._collect(begun, tasks)
             state = await self._step(after_rollout(begun, attempts), attempts, begun.earlier, seed)
             yield state
+            if state.current.hash != begun.current.hash:
+                state = await looked_back(self._bench, self.log, state)
             undone = await without_harm(self._bench, self.log, state)
             if undone.step != state.step:
                 yield undone

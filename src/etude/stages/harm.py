@@ -13,7 +13,7 @@ from typing import NamedTuple
 from etude.concurrency import together
 from etude.records import Attempt, Edit, Task, TaskHistory
 from etude.stages.shared.contest import REMOVAL, VETO, Bar, wealth
-from etude.stages.shared.jury import TURNS, Jury, Removal, Suspect
+from etude.stages.shared.jury import TRACED, Jury, Removal, Suspect
 from etude.stages.shared.noise import Outcomes, PassSpread
 from etude.stages.shared.rollout import PlannedAttempt
 
@@ -23,6 +23,8 @@ log .85, so this need not be known well."""
 _SUSPECTED = log(9)
 """Log odds from which an edit has to show itself. Where the target follows a rule in .88 of attempts, all of six runs
 with a line that breaks a sixth of the tasks came above it, and three of six others."""
+_DOUBTED = log(3)
+"""From which the tasks are attempted again that have failed once since: half of the way."""
 _LEAST, _MOST = 3, 8
 """Tasks that accuse an edit: fewer are mostly noise, and more are not needed where most of them are right."""
 _AT_ONCE = 4
@@ -39,16 +41,36 @@ class Harm(NamedTuple):
 
 def suspected(jury: Jury) -> Suspect | None:
     """The edit that the history speaks most against, of those where this is clear and tasks can be named."""
-    for removal in _by_suspicion(jury, [one for one in jury.removals if one.edit.id not in jury.state.settled]):
+    for removal in _by_suspicion(jury, _open(jury)):
         found: list[tuple[int, str]] = []
-        for name, known in sorted(jury.state.history.items()):
-            before, since = known.split(removal.entered)
-            often = len(since) > 1 or (since and name in jury.tasks and not jury.repeats(jury.tasks[name]))
-            if name in jury.tasks and any(before) and often and not any(since):
-                found.append((-len(since), name))
+        for name, since in _lost(jury, removal.entered).items():
+            if since > 1 or not jury.repeats(jury.tasks[name]):
+                found.append((-since, name))
         if len(found) >= _LEAST:
             return Suspect(removal.edit, tuple(jury.tasks[name] for _, name in sorted(found)[:_MOST]))
     return None
+
+
+def failed_once(jury: Jury) -> list[Task]:
+    """Tasks that failed once since an edit entered which may be doubted, and that passed before."""
+    doubted = _by_suspicion(jury, _open(jury), _DOUBTED)[:1]
+    found = [jury.tasks[name] for one in doubted for name, since in _lost(jury, one.entered).items() if since == 1]
+    return [task for task in found if jury.repeats(task)][:_MOST]
+
+
+def _open(jury: Jury) -> list[Removal]:
+    """Those that have not been suspected yet."""
+    return [one for one in jury.removals if one.edit.id not in jury.state.settled]
+
+
+def _lost(jury: Jury, entered: int) -> dict[str, int]:
+    """Tasks that passed before this step and have only failed since, and how often."""
+    found: dict[str, int] = {}
+    for name, known in sorted(jury.state.history.items()):
+        before, since = known.split(entered)
+        if name in jury.tasks and any(before) and since and not any(since):
+            found[name] = len(since)
+    return found
 
 
 def since_harm(jury: Jury) -> list[Edit]:
@@ -58,10 +80,10 @@ def since_harm(jury: Jury) -> list[Edit]:
     return [one.edit for one in reversed(jury.removals) if worst and one.entered >= worst[0].entered]
 
 
-def _by_suspicion(jury: Jury, removals: Sequence[Removal]) -> list[Removal]:
+def _by_suspicion(jury: Jury, removals: Sequence[Removal], bar: float = _SUSPECTED) -> list[Removal]:
     """Those that are suspected, the most suspected first."""
     scores = {one.entered: suspicion(one.entered, jury.state.history, jury.measure.noise) for one in removals}
-    found = [one for one in removals if scores[one.entered] >= _SUSPECTED]
+    found = [one for one in removals if scores[one.entered] >= bar]
     return sorted(found, key=lambda one: (-scores[one.entered], -one.entered))
 
 
@@ -78,36 +100,38 @@ def suspicion(entered: int, history: Mapping[str, TaskHistory], noise: PassSprea
     return total
 
 
-async def judged(jury: Jury, suspect: Suspect) -> Harm:
-    """Whether tasks that accuse an edit do better without it, and other tasks not clearly worse."""
-    race = _Race(jury, suspect.edit)
-    worse = await race.won(suspect.tasks, REMOVAL)
+async def judged(jury: Jury, suspects: Sequence[Suspect]) -> Harm:
+    """Whether tasks that accuse edits do better without them, and other tasks not clearly worse."""
+    race = _Race(jury, [one.edit for one in suspects])
+    accusers = list({task.id: task for one in suspects for task in one.tasks}.values())
+    worse = await race.won(accusers, REMOVAL)
     told = race.told
     if worse:
         scored = [name for name, known in jury.state.history.items() if known.seen or known.first is not None]
         others = [jury.tasks[name] for name in sorted(scored) if name in jury.tasks]
-        others = [task for task in others if task not in suspect.tasks]
-        random.Random(suspect.edit.id).shuffle(others)
+        others = [task for task in others if task not in accusers]
+        random.Random(suspects[0].edit.id).shuffle(others)
         worse = not await race.won(others, VETO, -1)
         told = f"{told}; {race.told}"
-    return Harm(worse, tuple(race.attempts), f"an edit breaks tasks: {told}")
+    what = "an edit breaks" if len(suspects) == 1 else f"{len(suspects)} edits break"
+    return Harm(worse, tuple(race.attempts), f"{what} tasks: {told}")
 
 
 class _Race:
-    """The skill without an edit against the skill with it."""
+    """The skill without some edits against the skill with them."""
 
-    def __init__(self, jury: Jury, edit: Edit) -> None:
-        self.jury, self.without = jury, jury.without([edit])
+    def __init__(self, jury: Jury, edits: Sequence[Edit]) -> None:
+        self.jury, self.edits = jury, edits
         self.attempts: list[Attempt] = []
         self.gains: list[float] = []
 
     @property
     def told(self) -> str:
         """For people."""
-        return f"{len(self.gains)} attempts score {sum(self.gains):+g} without it"
+        return f"{len(self.gains)} attempts score {sum(self.gains):+g} without"
 
     async def won(self, tasks: Sequence[Task], bar: Bar, sign: int = 1) -> bool:
-        """Whether tasks do better without the edit, or, for -1, with it; false as soon as that is unlikely."""
+        """Whether tasks do better without the edits, or, for -1, with them; false as soon as that is unlikely."""
         self.gains = []
         pairs = [(task, turn) for turn in range(bar.most) for task in tasks if not turn or self.jury.repeats(task)]
         pairs = pairs[: bar.most]
@@ -129,8 +153,11 @@ class _Race:
         planned = [
             PlannedAttempt(task, skill, first + turn if jury.repeats(task) else 0)
             for task, turn in pairs
-            # The first trials of this step may have been those that named the edit.
-            for skill, first in ((state.current, made.get(task.id, 0)), (self.without, jury.apart + TURNS))
+            # The first trials of this step may have been those that named the edits.
+            for skill, first in (
+                (jury.without([], task), made.get(task.id, 0)),
+                (jury.without(self.edits, task), jury.apart + TRACED),
+            )
         ]
         # Each side for itself: a task that has no score with either is one void of four, not two.
         arms = await together(jury.attempt(planned[side::2]) for side in (0, 1))

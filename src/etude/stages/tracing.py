@@ -1,4 +1,5 @@
-"""Which edits break tasks: some are left out of the skill, and, where a task passes without them, half of these.
+"""Which edit breaks a task: those that may do so are left out and brought back in the order in which they entered,
+until the task fails again.
 
 It is asked of tasks that passed before, and of tasks that keep failing, since an edit that entered early breaks tasks
 before any of them has passed. What it finds is a suspicion: the tasks were chosen by how they failed.
@@ -9,13 +10,15 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from etude.records import Attempt, Task
-from etude.stages.shared.jury import TURNS, Jury, Removal, Suspect
+from etude.stages.shared.jury import Jury, Removal, Suspect
 from etude.stages.shared.rollout import PlannedAttempt
 
 _FAILING = 24
 """Tasks that keep failing which are attempted with edits left out."""
+_DRAWS = 2
+"""Times that edits are left out of such a task by chance."""
 _PARTS = 3
-"""One of so many edits is left out of them at a time: a task needs some of the others."""
+"""One of so many edits is left out then: a task needs some of the others."""
 _VOTES = 2
 """Tasks that have to lead to the same edit: one alone may have passed by chance."""
 
@@ -24,7 +27,7 @@ class TraceResult(NamedTuple):
     """Where tasks led."""
 
     votes: Mapping[str, str]
-    """For each task that led somewhere, the id of the edit without which it passes."""
+    """For each task that led somewhere, the id of the edit that breaks it."""
     attempts: tuple[Attempt, ...] = ()
 
 
@@ -60,25 +63,33 @@ async def traced_back(jury: Jury, tasks: Sequence[Task]) -> TraceResult:
     since = {name: edits for name, edits in since.items() if edits and name not in known}
     if all(len(edits) == 1 for edits in since.values()):
         return TraceResult({name: edit.edit.id for name, (edit,) in since.items()})
-    freed, made = await _without(jury, since, 0)
-    return await _halved(jury, {name: since[name] for name in freed}, made)
+    freed, made = await _without(jury, since)
+    return await _brought_back(jury, {name: since[name] for name in freed}, made)
 
 
-async def traced_at_random(jury: Jury, tasks: Sequence[Task]) -> TraceResult:
-    """Where tasks lead that keep failing: different edits are left out of each, a few times.
+async def traced_hidden(jury: Jury, tasks: Sequence[Task]) -> TraceResult:
+    """Where tasks lead that keep failing. First all is left out but what was proposed for the task, which shows harm
+    also where several edits break it; then different thirds of the edits.
 
     Raises:
         VoidStop: too many attempts errored.
     """
-    removals, freed, made = jury.removals, dict[str, list[Removal]](), list[Attempt]()
-    for turn in range(TURNS):
-        drawn = {task.id: _drawn(removals, task.id, turn) for task in tasks if task.id not in freed}
-        passed, attempts = await _without(jury, drawn, turn)
+    freed, made = dict[str, list[Removal]](), list[Attempt]()
+    for draw in range(1 + _DRAWS):
+        left_out = {task.id: _left_out(jury, task, draw) for task in tasks if task.id not in freed}
+        passed, attempts = await _without(jury, left_out)
         made += attempts
-        freed |= {name: drawn[name] for name in passed}
-        if not freed:  # there is hardly anything to find
+        freed |= {name: left_out[name] for name in passed}
+        if draw and not freed:  # there is hardly anything to find
             break
-    return await _halved(jury, freed, made)
+    return await _brought_back(jury, freed, made)
+
+
+def _left_out(jury: Jury, task: Task, draw: int) -> list[Removal]:
+    if draw == 0 and any(task.id in entry.tasks for entry in jury.state.ledger):
+        return [one for one in jury.removals if task.id not in one.tasks]
+    drawn = random.Random(f"{task.id}/{draw}").sample(jury.removals, max(1, len(jury.removals) // _PARTS))
+    return [one for one in jury.removals if one in drawn]
 
 
 def keep_failing(jury: Jury) -> list[Task]:
@@ -95,33 +106,38 @@ def keep_failing(jury: Jury) -> list[Task]:
     return [jury.tasks[name] for _, name in sorted(found)][:_FAILING] if enough else []
 
 
-def _drawn(removals: Sequence[Removal], name: str, turn: int) -> list[Removal]:
-    """The edits that are left out."""
-    return random.Random(f"{name}/{turn}").sample(removals, max(1, len(removals) // _PARTS))
+async def _brought_back(jury: Jury, freed: Mapping[str, Sequence[Removal]], made: Sequence[Attempt]) -> TraceResult:
+    """Where tasks lead that pass without these edits. With the first of them a task passes up to some number, which
+    halving finds: so it does not matter how many of them break it. On both sides of it the task is attempted again,
+    where that tells anything new."""
+    attempts = list(made)
 
+    async def passing(brought: Mapping[str, int], turn: int = 0) -> list[str]:
+        """The tasks that pass with so many of the edits brought back."""
+        passed, more = await _without(jury, {name: freed[name][first:] for name, first in brought.items()}, turn)
+        attempts.extend(more)
+        return passed
 
-async def _halved(jury: Jury, freed: Mapping[str, Sequence[Removal]], made: Sequence[Attempt]) -> TraceResult:
-    """Where tasks lead that pass without these edits. Of two halves the second is believed in where the first is not
-    it, until one edit is left, which has to be left out itself."""
-    attempts, left, shown = list(made), dict(freed), set(freed)
-    while wide := {name: edits for name, edits in left.items() if len(edits) > 1 or name not in shown}:
-        halves = {name: edits[: (len(edits) + 1) // 2] for name, edits in wide.items()}
-        passed, more = await _without(jury, halves, 0)
-        attempts += more
-        shown = shown - set(wide) | set(passed)
-        gone = {name for name, edits in wide.items() if len(edits) == 1 and name not in passed}
-        left |= {name: halves[name] if name in passed else edits[len(halves[name]) :] for name, edits in wide.items()}
-        left = {name: edits for name, edits in left.items() if name not in gone}
-    return TraceResult({name: edit.edit.id for name, (edit,) in left.items()}, tuple(attempts))
+    passes, fails = dict.fromkeys(freed, 0), {name: len(edits) for name, edits in freed.items()}
+    while between := {name: (passes[name] + fails[name]) // 2 for name in freed if fails[name] - passes[name] > 1}:
+        passed = await passing(between)
+        passes |= {name: between[name] for name in passed}
+        fails |= {name: number for name, number in between.items() if name not in passed}
+    again = [name for name in freed if jury.repeats(jury.tasks[name])]
+    refuted = set(again) - set(await passing({name: passes[name] for name in again}, 1))
+    refuted |= set(await passing({name: fails[name] for name in again if name not in refuted}, 1))
+    votes = {name: edits[passes[name]].edit.id for name, edits in freed.items() if name not in refuted}
+    return TraceResult(votes, tuple(attempts))
 
 
 async def _without(
-    jury: Jury, left_out: Mapping[str, Sequence[Removal]], turn: int
+    jury: Jury, left_out: Mapping[str, Sequence[Removal]], turn: int = 0
 ) -> tuple[list[str], tuple[Attempt, ...]]:
     """The tasks that pass without these edits, and what was attempted."""
+    edits = {name: [one.edit for one in removals] for name, removals in left_out.items()}
     planned = [
-        PlannedAttempt(jury.tasks[name], jury.without([one.edit for one in edits]), jury.apart + turn)
-        for name, edits in left_out.items()
+        PlannedAttempt(jury.tasks[name], jury.without(undo, jury.tasks[name]), jury.apart + turn)
+        for name, undo in edits.items()
     ]
     made = await jury.attempt(planned)
     first = {name: jury.state.history[name].first or 0.0 for name in left_out}

@@ -12,8 +12,8 @@ from etude.stages.shared.rollout import PlannedAttempt, Rollout
 _APART = 500_000
 """First trial without an edit: an earlier skill may have been just that, and its first trials chose the tasks. Those
 of a later step are others."""
-TURNS = 3
-"""How often tasks that keep failing are attempted with some of the edits left out; these trials come first."""
+TRACED = 2
+"""Trials in which a task is attempted while harm is traced; these come first."""
 BREAKS = "it breaks tasks"
 """The reason of each edit that takes another one back."""
 
@@ -24,6 +24,8 @@ class Removal(NamedTuple):
     edit: Edit
     entered: int
     """The step in which it entered."""
+    tasks: tuple[str, ...] = ()
+    """Ids of the tasks for which it was proposed."""
 
 
 class Suspect(NamedTuple):
@@ -54,11 +56,22 @@ class Jury(NamedTuple):
     @property
     def apart(self) -> int:
         """First trial of this step with a skill that is not the current one."""
-        return _APART + (REMOVAL.most + TURNS) * self.state.step
+        return _APART + (REMOVAL.most + TRACED) * self.state.step
 
-    def without(self, edits: Sequence[Edit]) -> Skill:
-        """The current skill with these taken back."""
-        return self.state.current.with_text(apply_edits(self.state.current.text, edits)[0])
+    def without(self, edits: Sequence[Edit], task: Task | None = None) -> Skill:
+        """The current skill with these taken back. A task has what was last proposed for it besides: where it never
+        passed, it may miss a line as well, and that line was refused as nothing passes with what breaks the task."""
+        missed = self._missed(task) if task else []
+        return self.state.current.with_text(apply_edits(self.state.current.text, [*edits, *missed])[0])
+
+    def _missed(self, task: Task) -> list[Edit]:
+        """Lines that were last proposed for a task that never passed, and did not enter."""
+        known = self.state.history.get(task.id)
+        mine = [one for one in self.state.ledger if task.id in one.tasks and one.edit.reason != BREAKS]
+        if known is None or any(passed for _, passed in known.seen) or not mine:
+            return []
+        last = [one for one in mine if one.step == mine[-1].step and not one.accepted]
+        return [one.edit for one in last if one.edit.op in ("append", "insert_after")]
 
     async def attempt(self, planned: Sequence[PlannedAttempt]) -> tuple[Attempt, ...]:
         """Make attempts.
@@ -85,7 +98,7 @@ def added(state: TrainState) -> list[Removal]:
         undo = Edit(op=op, target=edit.content, content=back, reason=BREAKS)
         if apply_edits(state.current.text, [undo])[0] != state.current.text:
             found.pop(undo.id, None)  # where it came back, it counts from then on
-            found[undo.id] = Removal(undo, entry.step)
+            found[undo.id] = Removal(undo, entry.step, entry.tasks)
     return list(found.values())
 
 
