@@ -14,6 +14,7 @@ from etude.stages.shared.contest import (
     ADDITION,
     ERROR,
     SUSPECTED,
+    Claim,
     PairedOutcomes,
     account,
     behind,
@@ -97,7 +98,8 @@ def test_seven_clear_gains_end_a_race_and_losses_end_it_the_other_way() -> None:
     assert (raced([1.0] * 9), raced([1.0] * 6)) == (("ship", 7), ("inconclusive", 6))
     assert raced([-1.0] * 9) == ("do not ship", 7)
     assert raced([0.0] * 200) == ("inconclusive", 200)
-    assert raced([0.0] * 200, margin=0.1)[0] == "do not ship"
+    assert raced([0.0] * 200, Claim(margin=0.1))[0] == "do not ship"
+    assert raced([1.0] * 9, Claim(error=0.025)) == ("ship", 8)
     assert raced([1.0] * 7 + [-1.0] * 9) == ("ship", 7)  # what came later counts for nothing
 
 

@@ -13,7 +13,7 @@ from etude.events import ATTEMPTING, StageFinished, StageStarted
 from etude.records import Record, Skill, Split, digest
 from etude.records.summary import Interval, ShipVerdict
 from etude.stages.evaluation import evaluate_race
-from etude.stages.shared.contest import bounds
+from etude.stages.shared.contest import Claim, bounds
 from etude.workbench import Given, takes_given
 
 Help = Literal["still helps", "does not help", "inconclusive"]
@@ -83,7 +83,7 @@ async def arecheck_skill(
         random.Random(config.train.seed).shuffle(tasks)
         bench.emit(StageStarted(stage=ATTEMPTING[split], step=0, epoch=0, total=2 * len(tasks)))
         skills = Skill(text=""), skill
-        ended, found = await evaluate_race(bench.rollout, skills, tasks, split, config.gate, margin)
+        ended, found = await evaluate_race(bench.rollout, skills, tasks, split, config.gate, Claim(margin))
         (low, high), verdict = bounds([b - a for a, b in ended.values]), _VERDICTS[ended.verdict]
         bench.emit(StageFinished(stage=ATTEMPTING[split], step=0, note=verdict))
         clear = None if before is None else "less" if high < before.low else "more" if low > before.high else ""

@@ -52,8 +52,9 @@ _TRUSTED_FROM = 3
 """Edits that entered from which on an optimizer is trusted: by chance, three in a run are rare."""
 _WITNESSES = 6
 """Solved tasks that an edit must not lose which takes lines away, at most: two for each edit that brought one."""
-_SAMPLE, _FAILING = 40, 24
-"""For the most that a run does: tasks of an audit, and tasks that keep failing."""
+_SAMPLE, _FAILING, _WATCHED, _ACCUSERS = 40, 24, 12, 8
+"""For the most that a run does: tasks of an audit, tasks that keep failing, those that are attempted with a new skill
+or once more when it is doubted, and those that accuse an edit."""
 _FRESH = 1_000
 """With `train.fresh_attempts`, the trials of an epoch begin with so many for each epoch before."""
 
@@ -141,9 +142,12 @@ class EvidenceSearch(Search):
         visits, steps = epochs * tasks, epochs * (tasks // options.failures + 1)
         # For each edit its contest, one more attempt without it, its witnesses twice, and its part in a set.
         contests = steps * (options.edits * (ADDITION.most + 2 * _WITNESSES + 2) + ADDITION.most)
-        judged = (steps + 2 * epochs + 3) * 4 * REMOVAL.most  # in two races, with the edit and without
         proof = visits * (1 + options.edits) + contests
-        tidy = judged + 4 * _FAILING * epochs + 2 * _SAMPLE + 2 * val
+        halvings = (steps * options.edits).bit_length()
+        looks = steps + 2 * epochs + 3
+        judged = looks * 8 * REMOVAL.most  # twice two races, with edits and without
+        traced = looks * _WATCHED + epochs * _FAILING + (looks * _ACCUSERS + epochs * _FAILING) * (halvings + 5)
+        tidy = judged + traced + 2 * _SAMPLE + 2 * val
         validation = 2 * (val + _SAMPLE)
         asked = 2 * _READINGS * steps  # each may be asked once more for citations
         return Most(2 * visits + proof + tidy + validation, asked)

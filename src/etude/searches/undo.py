@@ -133,15 +133,16 @@ async def without_hidden_harm(bench: Workbench, log: RunLog, state: TrainState) 
 
 async def _traced(bench: Workbench, log: RunLog, state: TrainState, found: TraceResult) -> TrainState:
     """The state with the edits taken back that are found to do harm, of those that tasks led to: all at once, since
-    they may break the same tasks, or else the first one that does it alone."""
+    they may break the same tasks, or else the one that most tasks led to."""
     voids = state.voids + sum(one.score is None for one in found.attempts)
     state = state.model_copy(update={"traced": {**state.traced, **found.votes}, "voids": voids})
     led = counted(len(found.votes), "failed task") + (" passes" if len(found.votes) == 1 else " pass")
     log.end("tidy", state.step, f"{led} without one of the edits", idle=not found.votes)
     begun, suspects = state.step, named(_jury(bench, state))
-    for some in ([suspects] if len(suspects) > 1 else []) + [[suspect] for suspect in suspects]:
-        if state.step == begun:
-            state = await _judged(bench, log, state, some)
+    if len(suspects) > 1:
+        state = await _judged(bench, log, state, suspects)
+    if suspects and state.step == begun:
+        state = await _judged(bench, log, state, suspects[:1])
     return state
 
 

@@ -9,7 +9,7 @@ from etude.config import GateSection
 from etude.intervals import mean_interval
 from etude.records import Evaluation, Skill, Split, Task, digest
 from etude.records.summary import Interval
-from etude.stages.shared.contest import RaceEnd, race
+from etude.stages.shared.contest import Claim, RaceEnd, race
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 
 
@@ -46,7 +46,7 @@ async def evaluate_race(
     tasks: Sequence[Task],
     split: Split,
     gate: GateSection,
-    margin: float = 0.0,
+    claim: Claim = Claim(),
 ) -> tuple[RaceEnd, list[Evaluation]]:
     """Attempt tasks, in their order, with both skills until it is clear whether the second one is better.
 
@@ -62,7 +62,7 @@ async def evaluate_race(
         old, new = (each.values(gate.metric, gate.mixed_weight) for each in more)
         return [(old[task.id], new[task.id]) if task.id in old and task.id in new else None for task in wave]
 
-    return await race(tasks, attempt, margin), found
+    return await race(tasks, attempt, claim), found
 
 
 def shuffled(tasks: Sequence[Task], seed: int) -> list[Task]:

@@ -123,18 +123,27 @@ def _at_least(gains: Sequence[float]) -> float:
     return grid[max(possible - 1, 0)]
 
 
-def raced(gains: Sequence[float], margin: float = 0.0) -> tuple[ShipVerdict, int]:
-    """What gains that arrive in random order show, and how many of them it takes: `ship` where they are above 0, `do
-    not ship` where they are not above `margin`, whichever is clear first."""
-    better, worse = _first(wealth(gains)), _first(wealth([-gain for gain in gains], -margin))
+class Claim(NamedTuple):
+    """What a race has to show."""
+
+    margin: float = 0.0
+    """Not to ship: that gains are not above this on average. To ship: that they are above 0."""
+    error: float = ERROR
+    """How often each of them may be shown by chance."""
+
+
+def raced(gains: Sequence[float], claim: Claim = Claim()) -> tuple[ShipVerdict, int]:
+    """What gains that arrive in random order show, whichever is clear first, and how many of them it takes."""
+    better = _first(wealth(gains), claim.error)
+    worse = _first(wealth([-gain for gain in gains], -claim.margin), claim.error)
     if better and (not worse or better <= worse):
         return "ship", better
     return ("do not ship", worse) if worse else ("inconclusive", len(gains))
 
 
-def _first(capital: Sequence[float]) -> int:
+def _first(capital: Sequence[float], error: float = ERROR) -> int:
     """After how many bets it is clear; 0 where it is not."""
-    return next((number for number, each in enumerate(capital, 1) if each >= 1 / ERROR), 0)
+    return next((number for number, each in enumerate(capital, 1) if each >= 1 / error), 0)
 
 
 class RaceEnd(NamedTuple):
@@ -150,7 +159,7 @@ class RaceEnd(NamedTuple):
 async def race(
     order: Sequence[_T],
     attempt: Callable[[Sequence[_T]], Awaitable[Sequence[tuple[float, float] | None]]],
-    margin: float = 0.0,
+    claim: Claim = Claim(),
 ) -> RaceEnd:
     """Attempt what stands in a random order under both skills, a few at a time, until the gains decide.
 
@@ -163,7 +172,7 @@ async def race(
     while ended.verdict == "inconclusive" and len(made) < len(order):
         made += await attempt(order[len(made) : len(made) + _WAVE])
         scored = [(number, both) for number, both in enumerate(made, 1) if both is not None]
-        verdict, end = raced([after - before for _, (before, after) in scored], margin)
+        verdict, end = raced([after - before for _, (before, after) in scored], claim)
         tried = len(made) if verdict == "inconclusive" else scored[end - 1][0]
         ended = RaceEnd(verdict, tried, [both for _, both in scored[:end]])
     return ended
