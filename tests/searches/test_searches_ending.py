@@ -83,7 +83,7 @@ def test_a_skill_that_validation_shows_to_be_better_is_handed_out_after_eight_cl
 def test_where_gains_are_rarer_more_validation_tasks_are_attempted(tmp_path) -> None:
     world = World(general=2)
     summary = run(tmp_path, world)
-    assert (world.validated("old"), world.validated("new")) == (16, 16)
+    assert (world.validated("old"), world.validated("new")) == (24, 24)
     assert "- Rule." in handed_out(summary)
 
 
