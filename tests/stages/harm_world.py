@@ -69,7 +69,7 @@ class World:
         told: Mapping[str, str],
         *,
         repeats: bool = True,
-        settled: frozenset[str] = frozenset(),
+        suspected: frozenset[str] = frozenset(),
         traced: Mapping[str, str] | None = None,
         noise: PassSpread = STEADY,
         others: int = 0,
@@ -80,9 +80,9 @@ class World:
         env = AnswersEnv(lambda task, trajectory: float(trajectory.answer == "yes"))
         return Jury(
             rollout=make_rollout(self.agent, env, max_void=self._max_void),
-            state=self.state.model_copy(update={"history": history, "settled": settled, "traced": traced or {}}),
+            state=self.state.model_copy(update={"history": history, "suspected": suspected, "traced": traced or {}}),
             measure=Measure(GateSection(), noise, 0.0),
-            tasks={name: Task(id=name, input="?") for name in told},
+            tasks={name: Task(id=name, input="?", target=name.partition("@")[2]) for name in told},
             repeats=lambda task: repeats,
         )
 

@@ -117,7 +117,7 @@ def test_a_settled_edit_is_not_named_again() -> None:
     found = suspected(world.jury(told))
     assert found is not None
     assert removed(found) == "Bad."
-    assert suspected(world.jury(told, settled=frozenset({found.edit.id}))) is None
+    assert suspected(world.jury(told, suspected=frozenset({found.edit.id}))) is None
 
 
 def test_lines_that_are_gone_already_or_were_there_from_the_start_are_not_accused() -> None:
@@ -133,9 +133,9 @@ def test_lines_that_are_gone_already_or_were_there_from_the_start_are_not_accuse
 def test_what_entered_since_the_most_suspected_edit_is_named_last_first() -> None:
     world = World("One.", "Bad.", "Three.", passes=never)
     told = named("b", 3, "1+ 3+ 5- 20-")
-    settled = frozenset(one.edit.id for one in world.jury(told).removals)
-    assert suspected(world.jury(told, settled=settled)) is None
-    edits = since_harm(world.jury(told, settled=settled))
+    already = frozenset(one.edit.id for one in world.jury(told).removals)
+    assert suspected(world.jury(told, suspected=already)) is None
+    edits = since_harm(world.jury(told, suspected=already))
     assert [edit.target for edit in edits] == ["Three.", "Bad."]
     assert world.jury(told).without(edits).text == f"{START}\n\nOne.\n"
 
@@ -162,8 +162,8 @@ def test_tasks_that_failed_once_since_an_edit_which_may_be_doubted_are_named() -
 
 def test_an_edit_that_was_suspected_before_has_no_task_attempted_again() -> None:
     world, told = World("Bad.", passes=never), named("b", 3, "1+ 20-")
-    settled = frozenset(one.edit.id for one in world.jury(told).removals)
-    assert failed_once(world.jury(told, settled=settled)) == []
+    already = frozenset(one.edit.id for one in world.jury(told).removals)
+    assert failed_once(world.jury(told, suspected=already)) == []
 
 
 # --- judged --------------------
@@ -238,6 +238,22 @@ async def test_an_edit_that_does_nothing_stays_and_no_other_task_is_asked() -> N
     assert not found.proved
     assert {task for task, *_ in world.attempts} == {"b1", "b2", "b3"}
     assert len(found.attempts) == len(world.attempts) <= 2 * REMOVAL.most
+
+
+@pytest.mark.parametrize("needs", [True, False])
+async def test_an_edit_that_another_target_needs_for_the_same_tasks_stays(needs: bool) -> None:
+    """Tasks that do without it are many, and would hide it."""
+
+    def passes(task: str, text: str, trial: int) -> bool:
+        return True if task[0] != "b" else ("Mixed." in text) is (needs and task.endswith("two"))
+
+    told = {f"b{number}@one": BROKEN for number in range(1, 4)}
+    jury = World("Mixed.", passes=passes).jury(
+        {**told, **{f"b{number}@two": "20+" for number in range(1, 4)}}, others=40
+    )
+    suspect = Suspect(jury.removals[0].edit, tuple(jury.tasks[name] for name in told))
+    found = await judged(jury, [suspect])
+    assert found.proved is not needs
 
 
 async def test_edits_that_break_the_same_tasks_are_taken_back_together() -> None:

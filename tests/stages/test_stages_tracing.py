@@ -71,6 +71,13 @@ def test_tasks_that_led_to_an_edit_are_not_looked_at_again_while_it_stands() -> 
     assert [task.id for task in keep_failing(jury)] == ["b2", "b3", "b4", "b5"]
 
 
+def test_a_task_that_passes_for_another_target_is_not_looked_at() -> None:
+    """What it is broken by, the other one needs."""
+    world = World(*LINES, passes=never)
+    jury = world.jury({**named("b", 4, FAILED), "b5@one": FAILED, "b5@two": "1- 20+"})
+    assert [task.id for task in keep_failing(jury)] == ["b1", "b2", "b3", "b4"]
+
+
 # --- traced_hidden --------------------
 
 
@@ -154,10 +161,18 @@ async def test_each_of_two_edits_is_found_by_the_tasks_that_it_breaks() -> None:
 
 async def test_where_nothing_passes_with_edits_left_out_each_task_is_attempted_twice() -> None:
     world = World(*LINES, passes=never)
-    lines, found = await hidden(world, named("b", 10, FAILED), others=5)
+    lines, found = await hidden(world, named("b", 7, FAILED), others=5)
     assert lines == {}
     tried = Counter(one.task.id for one in found.attempts)
-    assert tried == {f"b{number}": 2 for number in range(1, 11)}
+    assert tried == {f"b{number}": 2 for number in range(1, 8)}
+
+
+async def test_eight_tasks_come_first_and_the_others_only_where_one_of_them_passes() -> None:
+    world = World(*LINES, passes=never)
+    _, found = await hidden(world, named("b", 20, FAILED))
+    assert len({one.task.id for one in found.attempts}) == 8
+    _, found = await hidden(World(*LINES, passes=breaks("Bad.")), named("b", 20, FAILED))
+    assert len({one.task.id for one in found.attempts}) == 20
 
 
 async def test_an_attempt_without_a_score_leads_nowhere() -> None:
@@ -240,6 +255,20 @@ def test_an_edit_is_named_that_two_tasks_led_to_the_one_of_most_tasks_first() ->
     found = named_edits(world.jury(told, traced=traced))
     assert [removed(suspect) for suspect in found] == ["Bad.", "Two."]
     assert [[task.id for task in suspect.tasks] for suspect in found] == [["b3", "b4", "b5"], ["b1", "b2"]]
+
+
+def test_an_edit_that_was_judged_and_stays_is_not_named_again_and_its_tasks_accuse_no_other() -> None:
+    world = World(*LINES, passes=never)
+    told = named("b", 6, "1+ 20- 20-")
+    ids = {one.edit.target: one.edit.id for one in world.jury(told).removals}
+    votes = {"b1": "Two.", "b2": "Two.", "b3": "Bad.", "b4": "Bad."}
+    jury = world.jury(told, traced={task: ids[line] for task, line in votes.items()})
+    state = jury.state.model_copy(update={"settled": frozenset({ids["Two."]})})
+    settled = jury._replace(state=state)
+    assert [removed(suspect) for suspect in named_edits(settled)] == ["Bad."]
+    suspect = suspected(settled)
+    assert suspect is not None
+    assert [task.id for task in suspect.tasks] == ["b3", "b4", "b5", "b6"]
 
 
 async def test_what_is_named_is_shown_by_a_race() -> None:

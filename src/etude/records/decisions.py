@@ -247,10 +247,12 @@ class TrainState(Record):
     repeated: tuple[tuple[int, int], ...] = ()
     """Of tasks that were attempted several times with an earlier skill, how often they passed and failed; the last
     ones."""
+    suspected: frozenset[str] = frozenset()
+    """Ids of what takes edits back that seemed to break tasks: each is traced once."""
     settled: frozenset[str] = frozenset()
-    """Ids of what takes edits back that seemed to break tasks, and was looked at."""
+    """Of those that were judged and not taken back."""
     traced: dict[str, str] = Field(default_factory=dict[str, str])
-    """By training task that passes without one of the edits: the id of what takes that edit back."""
+    """By training task that fails with one of the edits: the id of what takes that edit back."""
     rejected_texts: frozenset[str] = frozenset()
     """Hashes of candidates that were rejected against a bar no higher than the present one."""
     withheld_why: str = ""

@@ -62,7 +62,7 @@ async def without_harm(bench: Workbench, log: RunLog, state: TrainState) -> Trai
     if suspect is None:
         return state
     log.begin("tidy", state.step, state.epoch)
-    state = state.model_copy(update={"settled": state.settled | {suspect.edit.id}})
+    state = state.model_copy(update={"suspected": state.suspected | {suspect.edit.id}})
     return await _traced(bench, log, state, await traced_back(jury, suspect.tasks))
 
 
@@ -84,7 +84,7 @@ async def audited(bench: Workbench, log: RunLog, state: TrainState) -> TrainStat
     again = [_next(state, task) for task in lost if another_trial_tells(bench.config, task)]
     state = await _attempted(bench, state, again)
     log.end("tidy", state.step, f"{len(lost)} of {len(tasks)} solved tasks failed", idle=not lost)
-    state = state.model_copy(update={"settled": frozenset[str]()})
+    state = state.model_copy(update={"suspected": frozenset[str](), "settled": frozenset[str]()})
     for _ in range(_TURNS):
         state = await without_harm(bench, log, state)
     return await _rolled_back(bench, log, state)
@@ -159,9 +159,9 @@ async def _judged(bench: Workbench, log: RunLog, state: TrainState, suspects: Se
     kept = "kept an edit" if len(edits) == 1 else f"kept {len(edits)} edits"
     log.end("tidy", state.step, harm.reason if harm.proved else f"{kept}: {harm.reason}")
     voids = state.voids + sum(attempt.score is None for attempt in harm.attempts)
-    closed = {edit.id for edit in edits} if len(edits) == 1 or harm.proved else set[str]()
-    traced = {task: edit for task, edit in state.traced.items() if edit not in closed}
-    state = state.model_copy(update={"traced": traced, "voids": voids})
+    state = state.model_copy(update={"voids": voids})
+    if not harm.proved and len(edits) == 1:
+        state = state.model_copy(update={"settled": state.settled | {edits[0].id}})
     if not harm.proved:
         with_it = [one for one in harm.attempts if one.skill_hash == state.current.hash]
         return noted(state, with_it, jury.measure, state.step)

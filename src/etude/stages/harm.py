@@ -60,13 +60,13 @@ def failed_once(jury: Jury) -> list[Task]:
 
 def _open(jury: Jury) -> list[Removal]:
     """Those that have not been suspected yet."""
-    return [one for one in jury.removals if one.edit.id not in jury.state.settled]
+    return [one for one in jury.removals if one.edit.id not in jury.state.suspected]
 
 
 def _lost(jury: Jury, entered: int) -> dict[str, int]:
     """Tasks that passed before this step and have only failed since, and how often."""
     found: dict[str, int] = {}
-    for name, known in sorted(jury.state.history.items()):
+    for name, known in jury.history.items():
         before, since = known.split(entered)
         if name in jury.tasks and any(before) and since and not any(since):
             found[name] = len(since)
@@ -82,7 +82,7 @@ def since_harm(jury: Jury) -> list[Edit]:
 
 def _by_suspicion(jury: Jury, removals: Sequence[Removal], bar: float = _SUSPECTED) -> list[Removal]:
     """Those that are suspected, the most suspected first."""
-    scores = {one.entered: suspicion(one.entered, jury.state.history, jury.measure.noise) for one in removals}
+    scores = {one.entered: suspicion(one.entered, jury.history, jury.measure.noise) for one in removals}
     found = [one for one in removals if scores[one.entered] >= bar]
     return sorted(found, key=lambda one: (-scores[one.entered], -one.entered))
 
@@ -106,15 +106,21 @@ async def judged(jury: Jury, suspects: Sequence[Suspect]) -> Harm:
     accusers = list({task.id: task for one in suspects for task in one.tasks}.values())
     worse = await race.won(accusers, REMOVAL)
     told = race.told
-    if worse:
-        scored = [name for name, known in jury.state.history.items() if known.seen or known.first is not None]
-        others = [jury.tasks[name] for name in sorted(scored) if name in jury.tasks]
-        others = [task for task in others if task not in accusers]
-        random.Random(suspects[0].edit.id).shuffle(others)
-        worse = not await race.won(others, VETO, -1)
-        told = f"{told}; {race.told}"
+    for others in _others(jury, suspects, accusers):
+        if worse and others:
+            worse = not await race.won(others, VETO, -1)
+            told = f"{told}; {race.told}"
     what = "an edit breaks" if len(suspects) == 1 else f"{len(suspects)} edits break"
     return Harm(worse, tuple(race.attempts), f"{what} tasks: {told}")
+
+
+def _others(jury: Jury, suspects: Sequence[Suspect], accusers: Sequence[Task]) -> tuple[list[Task], list[Task]]:
+    """The same tasks for other targets, which may need what one target loses by; and all others, in random order."""
+    own, known = {task.own_id for task in accusers}, jury.state.history
+    scored = [name for name in sorted(known) if known[name].seen or known[name].first is not None]
+    left = [jury.tasks[name] for name in scored if name in jury.tasks and jury.tasks[name] not in accusers]
+    random.Random(suspects[0].edit.id).shuffle(left)
+    return [task for task in left if task.own_id in own], [task for task in left if task.own_id not in own]
 
 
 class _Race:

@@ -15,6 +15,8 @@ from etude.stages.shared.rollout import PlannedAttempt
 
 _FAILING = 24
 """Tasks that keep failing which are attempted with edits left out."""
+_FIRST = 8
+"""Of these, so many come first: where none of them passes in two draws, the others are not asked."""
 _DRAWS = 2
 """Times that edits are left out of such a task by chance."""
 _PARTS = 3
@@ -32,19 +34,14 @@ class TraceResult(NamedTuple):
 
 
 def named(jury: Jury) -> list[Suspect]:
-    """The edits that several tasks have led to, the one of most tasks first."""
+    """The edits that several tasks have led to and that were not judged yet, the one of most tasks first."""
     found: dict[str, list[Task]] = {}
-    for name, edit in sorted(_votes(jury).items()):
+    for name, edit in sorted(jury.led.items()):
         found.setdefault(edit, []).append(jury.tasks[name])
     edits = {one.edit.id: one.edit for one in jury.removals}
-    suspects = [Suspect(edits[edit], tuple(tasks)) for edit, tasks in found.items() if len(tasks) >= _VOTES]
+    left = {edit: tasks for edit, tasks in found.items() if edit not in jury.state.settled and len(tasks) >= _VOTES}
+    suspects = [Suspect(edits[edit], tuple(tasks)) for edit, tasks in left.items()]
     return sorted(suspects, key=lambda suspect: -len(suspect.tasks))
-
-
-def _votes(jury: Jury) -> dict[str, str]:
-    """Where tasks led whose edit still stands in the skill."""
-    standing = {one.edit.id for one in jury.removals}
-    return {task: edit for task, edit in jury.state.traced.items() if edit in standing}
 
 
 async def traced_back(jury: Jury, tasks: Sequence[Task]) -> TraceResult:
@@ -55,7 +52,7 @@ async def traced_back(jury: Jury, tasks: Sequence[Task]) -> TraceResult:
         VoidStop: too many attempts errored.
     """
     since: dict[str, list[Removal]] = {}
-    known = _votes(jury)
+    known = jury.led
     for task in tasks:
         seen = jury.state.history[task.id].seen
         last = max(step for step, passed in seen if passed)
@@ -75,13 +72,14 @@ async def traced_hidden(jury: Jury, tasks: Sequence[Task]) -> TraceResult:
         VoidStop: too many attempts errored.
     """
     freed, made = dict[str, list[Removal]](), list[Attempt]()
-    for draw in range(1 + _DRAWS):
-        left_out = {task.id: _left_out(jury, task, draw) for task in tasks if task.id not in freed}
-        passed, attempts = await _without(jury, left_out)
-        made += attempts
-        freed |= {name: left_out[name] for name in passed}
-        if draw and not freed:  # there is hardly anything to find
-            break
+    for some in (tasks[:_FIRST], tasks[_FIRST:]):
+        for draw in range(1 + _DRAWS):
+            left_out = {task.id: _left_out(jury, task, draw) for task in some if task.id not in freed}
+            passed, attempts = await _without(jury, left_out)
+            made += attempts
+            freed |= {name: left_out[name] for name in passed}
+            if draw and not freed:  # there is hardly anything to find
+                return TraceResult({}, tuple(made))
     return await _brought_back(jury, freed, made)
 
 
@@ -95,12 +93,14 @@ def _left_out(jury: Jury, task: Task, draw: int) -> list[Removal]:
 def keep_failing(jury: Jury) -> list[Task]:
     """Tasks that failed when last attempted, and the time before: those that did so last, since what failed before an
     edit entered may have been mended by it. None where so few edits stand in the skill that a task hardly needs one
-    of the others, and none that led to an edit which still stands."""
+    of the others, none that led to an edit which still stands, and none that passes for another target, which needs
+    what it may be broken by."""
     found: list[tuple[int, str]] = []
-    led = _votes(jury)
-    for name, known in sorted(jury.state.history.items()):
-        last = [passed for _, passed in known.seen[-2:]]
-        if name in jury.tasks and name not in led and len(last) == 2 and not any(last):
+    history, led = {name: known for name, known in jury.state.history.items() if name in jury.tasks}, jury.led
+    passed = {jury.tasks[name].own_id for name, known in history.items() if known.seen and known.seen[-1][1]}
+    for name, known in sorted(history.items()):
+        last = [each for _, each in known.seen[-2:]]
+        if name not in led and jury.tasks[name].own_id not in passed and len(last) == 2 and not any(last):
             found.append((-known.seen[-1][0], name))
     enough = len(jury.removals) >= _PARTS and len(found) > _VOTES
     return [jury.tasks[name] for _, name in sorted(found)][:_FAILING] if enough else []

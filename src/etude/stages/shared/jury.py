@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from etude.records import Attempt, Edit, Skill, Task, TrainState, digest
+from etude.records import Attempt, Edit, Skill, Task, TaskHistory, TrainState, digest
 from etude.skill import apply_edits
 from etude.stages.shared.contest import REMOVAL
 from etude.stages.shared.history import Measure
@@ -52,6 +52,19 @@ class Jury(NamedTuple):
     def removals(self) -> list[Removal]:
         """What takes back each of the edits that entered and still stand in the skill, in their order."""
         return added(self.state)
+
+    @property
+    def led(self) -> dict[str, str]:
+        """By task, the id of the edit that it led to and that still stands."""
+        standing = {one.edit.id for one in self.removals}
+        return {task: edit for task, edit in self.state.traced.items() if edit in standing and task in self.tasks}
+
+    @property
+    def history(self) -> dict[str, TaskHistory]:
+        """Of the tasks that may accuse an edit: not of those that led to one which was judged and stays."""
+        led = self.led
+        known = sorted(self.state.history.items())
+        return {name: each for name, each in known if led.get(name) not in self.state.settled}
 
     @property
     def apart(self) -> int:
