@@ -1,6 +1,7 @@
 """Edits that break tasks are accused by the history, and taken back if they cost more than they bring."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import log
 
 import pytest
@@ -108,8 +109,8 @@ def test_a_task_that_is_no_training_task_any_more_cannot_accuse() -> None:
     jury = World("Bad.", passes=never).jury(named("b", 4, BROKEN))
     assert tasks_of(suspected(jury)) == ["b1", "b2", "b3", "b4"]
     left = {name: task for name, task in jury.tasks.items() if name != "b2"}
-    assert tasks_of(suspected(jury._replace(tasks=left))) == ["b1", "b3", "b4"]
-    assert suspected(jury._replace(tasks={name: left[name] for name in ("b1", "b4")})) is None
+    assert tasks_of(suspected(replace(jury, tasks=left))) == ["b1", "b3", "b4"]
+    assert suspected(replace(jury, tasks={name: left[name] for name in ("b1", "b4")})) is None
 
 
 def test_a_settled_edit_is_not_named_again() -> None:

@@ -1,6 +1,7 @@
 """Tasks lead to the edit that breaks them: edits are left out, and brought back until the task fails again."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from harm_world import APART, World, breaks, named, never, removed
@@ -49,7 +50,7 @@ def test_tasks_keep_failing_that_failed_when_last_attempted_and_the_time_before(
     jury = World(*LINES, passes=never).jury(told)
     assert [task.id for task in keep_failing(jury)] == ["b3", "b2", "b1"]
     left = {name: task for name, task in jury.tasks.items() if name != "b2"}
-    assert [task.id for task in keep_failing(jury._replace(tasks=left))] == []
+    assert [task.id for task in keep_failing(replace(jury, tasks=left))] == []
 
 
 def test_of_tasks_that_keep_failing_24_are_looked_at_those_that_failed_last() -> None:
@@ -122,7 +123,7 @@ async def test_a_line_that_was_refused_counts_as_there_for_the_tasks_for_which_i
     lines, _ = await hidden(world, named("b", 4, FAILED))
     assert lines == dict.fromkeys(("b1", "b2", "b3"), "Bad.")
     jury = world.jury(named("b", 4, FAILED))
-    (suspect,) = named_edits(jury._replace(state=jury.state.model_copy(update={"traced": _by_id(jury, lines)})))
+    (suspect,) = named_edits(replace(jury, state=jury.state.model_copy(update={"traced": _by_id(jury, lines)})))
     assert (await judged(jury, [suspect])).proved
 
 
@@ -264,7 +265,7 @@ def test_an_edit_that_was_judged_and_stays_is_not_named_again_and_its_tasks_accu
     votes = {"b1": "Two.", "b2": "Two.", "b3": "Bad.", "b4": "Bad."}
     jury = world.jury(told, traced={task: ids[line] for task, line in votes.items()})
     state = jury.state.model_copy(update={"settled": frozenset({ids["Two."]})})
-    settled = jury._replace(state=state)
+    settled = replace(jury, state=state)
     assert [removed(suspect) for suspect in named_edits(settled)] == ["Bad."]
     suspect = suspected(settled)
     assert suspect is not None

@@ -6,6 +6,7 @@ one has to show itself, with it against without it: on the tasks that accuse it,
 """
 
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import log
 from typing import NamedTuple
@@ -82,7 +83,8 @@ def since_harm(jury: Jury) -> list[Edit]:
 
 def _by_suspicion(jury: Jury, removals: Sequence[Removal], bar: float = _SUSPECTED) -> list[Removal]:
     """Those that are suspected, the most suspected first."""
-    scores = {one.entered: suspicion(one.entered, jury.history, jury.measure.noise) for one in removals}
+    steps = {one.entered for one in removals}
+    scores = {step: suspicion(step, jury.history, jury.measure.noise) for step in steps}
     found = [one for one in removals if scores[one.entered] >= bar]
     return sorted(found, key=lambda one: (-scores[one.entered], -one.entered))
 
@@ -90,13 +92,15 @@ def _by_suspicion(jury: Jury, removals: Sequence[Removal], bar: float = _SUSPECT
 def suspicion(entered: int, history: Mapping[str, TaskHistory], noise: PassSpread) -> float:
     """Log odds that what entered in this step breaks tasks: those that passed before do since what a task does that
     failed twice, against what one does that passed once."""
-    total = 0.0
+    alike = Counter[Outcomes]()
     for known in history.values():
         before, since = known.split(entered)
         if any(before) and since:
-            outcomes = Outcomes(sum(since), len(since) - sum(since))
-            same, broken = noise.likelihood(outcomes, Outcomes(1, 0)), noise.likelihood(outcomes, Outcomes(0, 2))
-            total += log(1 - _BROKEN + _BROKEN * broken / same)
+            alike[Outcomes(sum(since), len(since) - sum(since))] += 1
+    total = 0.0
+    for outcomes, tasks in alike.items():
+        same, broken = noise.likelihood(outcomes, Outcomes(1, 0)), noise.likelihood(outcomes, Outcomes(0, 2))
+        total += tasks * log(1 - _BROKEN + _BROKEN * broken / same)
     return total
 
 
@@ -116,9 +120,9 @@ async def judged(jury: Jury, suspects: Sequence[Suspect]) -> Harm:
 
 def _others(jury: Jury, suspects: Sequence[Suspect], accusers: Sequence[Task]) -> tuple[list[Task], list[Task]]:
     """The same tasks for other targets, which may need what one target loses by; and all others, in random order."""
-    own, known = {task.own_id for task in accusers}, jury.state.history
+    names, own, known = {task.id for task in accusers}, {task.own_id for task in accusers}, jury.state.history
     scored = [name for name in sorted(known) if known[name].seen or known[name].first is not None]
-    left = [jury.tasks[name] for name in scored if name in jury.tasks and jury.tasks[name] not in accusers]
+    left = [jury.tasks[name] for name in scored if name in jury.tasks and name not in names]
     random.Random(suspects[0].edit.id).shuffle(left)
     return [task for task in left if task.own_id in own], [task for task in left if task.own_id not in own]
 

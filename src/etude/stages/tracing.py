@@ -86,8 +86,9 @@ async def traced_hidden(jury: Jury, tasks: Sequence[Task]) -> TraceResult:
 def _left_out(jury: Jury, task: Task, draw: int) -> list[Removal]:
     if draw == 0 and any(task.id in entry.tasks for entry in jury.state.ledger):
         return [one for one in jury.removals if task.id not in one.tasks]
-    drawn = random.Random(f"{task.id}/{draw}").sample(jury.removals, max(1, len(jury.removals) // _PARTS))
-    return [one for one in jury.removals if one in drawn]
+    places = range(len(jury.removals))
+    drawn = random.Random(f"{task.id}/{draw}").sample(places, max(1, len(places) // _PARTS))
+    return [jury.removals[place] for place in sorted(drawn)]
 
 
 def keep_failing(jury: Jury) -> list[Task]:

@@ -1,6 +1,8 @@
 """The edits that entered a skill and may do harm, and attempts with some of them left out."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from etude.records import Attempt, Edit, Skill, Task, TaskHistory, TrainState, digest
@@ -37,7 +39,8 @@ class Suspect(NamedTuple):
     """Those that accuse it."""
 
 
-class Jury(NamedTuple):
+@dataclass(frozen=True)
+class Jury:
     """What suspicions are judged by."""
 
     rollout: Rollout
@@ -48,18 +51,18 @@ class Jury(NamedTuple):
     repeats: Callable[[Task], bool]
     """Whether a further trial of a task tells anything new."""
 
-    @property
+    @cached_property
     def removals(self) -> list[Removal]:
         """What takes back each of the edits that entered and still stand in the skill, in their order."""
         return added(self.state)
 
-    @property
+    @cached_property
     def led(self) -> dict[str, str]:
         """By task, the id of the edit that it led to and that still stands."""
         standing = {one.edit.id for one in self.removals}
         return {task: edit for task, edit in self.state.traced.items() if edit in standing and task in self.tasks}
 
-    @property
+    @cached_property
     def history(self) -> dict[str, TaskHistory]:
         """Of the tasks that may accuse an edit: not of those that led to one which was judged and stays."""
         led = self.led
