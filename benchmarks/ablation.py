@@ -20,9 +20,9 @@ from decisions import WORLDS, Found, train
 from harness import machine
 
 from etude.records import TrainState
-from etude.searches import evidence, hand_out
+from etude.searches import evidence, hand_out, undo
 from etude.stages import proof
-from etude.stages.shared import history
+from etude.stages.shared import history, jury
 from etude.stages.shared.contest import ADDITION, Bar
 
 RESULTS = Path(__file__).parent / "results" / "ablation.json"
@@ -35,6 +35,10 @@ async def _as_it_is(bench: Any, log: Any, state: TrainState) -> TrainState:
 
 async def _not_repeated(search: Any, state: TrainState, failures: Any) -> TrainState:
     return state
+
+
+def _none_missed(self: Any, task: Any) -> list[Any]:
+    return []
 
 
 async def _no_sets(proving: Any, order: Any) -> None:
@@ -56,6 +60,9 @@ PARTS: Mapping[str, Set] = {
     "replacements as strictly as additions": [(proof, "REPLACEMENT", ADDITION)],
     "no doubt about an optimizer": [(evidence, "_doubt", lambda state: 0.0)],
     "no sets of edits": [(proof._Proving, "_sets", _no_sets)],
+    "no solved tasks attempted with a new skill": [(evidence, "looked_back", _as_it_is)],
+    "those tasks drawn by chance": [(undo, "_ABOUT", 0)],
+    "tasks that keep failing are asked without lines that were refused": [(jury.Jury, "misses", _none_missed)],
     "no edit taken back by the history": [(evidence, "without_harm", _as_it_is)],
     "no lines left out of failing tasks": [(evidence, "without_hidden_harm", _as_it_is)],
     "no audit": [(evidence, "audited", _as_it_is)],

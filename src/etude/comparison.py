@@ -31,7 +31,7 @@ from etude.stages.shared.contest import ERROR, PairedVerdict, decide, losing
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 from etude.workbench import Workbench
 
-FRESH = 1_000
+FRESH = 100_000
 """First trial on training and validation tasks: those below were seen by the search, and chosen by."""
 
 _NOTHING_TO_SETTLE = (

@@ -5,13 +5,13 @@ from dataclasses import replace
 from math import log
 
 import pytest
-from harm_world import APART, BROKEN, NOISY, START, STEADY, World, breaks, known, named, never, removed, tasks_of
+from harm_world import BROKEN, NOISY, RACE, START, STEADY, World, breaks, known, named, never, removed, tasks_of
 from stages_doubles import append
 
 from etude.errors import VoidStop
 from etude.records import Edit, LedgerEntry
 from etude.skill import apply_edits
-from etude.stages.harm import failed_once, judged, since_harm, suspected, suspicion
+from etude.stages.harm import failed_once, judged, suspected, suspicion
 from etude.stages.shared.contest import REMOVAL
 from etude.stages.shared.jury import Suspect
 from etude.stages.shared.noise import PassSpread
@@ -131,22 +131,6 @@ def test_lines_that_are_gone_already_or_were_there_from_the_start_are_not_accuse
     assert suspected(world.jury(named("b", 9, BROKEN))) is None
 
 
-def test_what_entered_since_the_most_suspected_edit_is_named_last_first() -> None:
-    world = World("One.", "Bad.", "Three.", passes=never)
-    told = named("b", 3, "1+ 3+ 5- 20-")
-    already = frozenset(one.edit.id for one in world.jury(told).removals)
-    assert suspected(world.jury(told, suspected=already)) is None
-    edits = since_harm(world.jury(told, suspected=already))
-    assert [edit.target for edit in edits] == ["Three.", "Bad."]
-    assert world.jury(told).without(edits).text == f"{START}\n\nOne.\n"
-
-
-def test_where_the_history_accuses_nothing_clearly_nothing_is_to_be_rolled_back() -> None:
-    world = World("One.", "Two.", passes=never)
-    assert since_harm(world.jury(named("b", 3, BROKEN), others=20)) == []
-    assert since_harm(world.jury({})) == []
-
-
 # --- failed_once --------------------
 
 
@@ -241,6 +225,33 @@ async def test_an_edit_that_does_nothing_stays_and_no_other_task_is_asked() -> N
     assert len(found.attempts) == len(world.attempts) <= 2 * REMOVAL.most
 
 
+async def test_a_race_uses_no_attempt_that_the_proof_of_a_refused_line_or_an_earlier_race_made() -> None:
+    world = World("Bad.", passes=never)
+    world.refuse("Missed.", ["b1", "b2", "b3"])
+    jury = world.jury(named("b", 3, "20- 20-"))
+    suspect = Suspect(jury.removals[0].edit, tuple(jury.tasks.values()))
+    await judged(jury, [suspect])
+    first = {trial for *_, trial in world.attempts}
+    assert min(first) == RACE
+    await judged(replace(jury, state=jury.state.model_copy(update={"races": 1})), [suspect])
+    assert min({trial for *_, trial in world.attempts} - first) == RACE + REMOVAL.most
+
+
+async def test_a_line_that_stands_beside_one_that_is_taken_back_is_there_on_both_sides() -> None:
+    world = World("Bad.", passes=never)
+    world.refuse("Missed.", ["b1"])
+    jury = world.jury({"b1": "20- 20-"})
+    entry = jury.state.ledger[-1]
+    beside = entry.edit.model_copy(update={"op": "insert_after", "target": "Bad."})
+    state = jury.state.model_copy(
+        update={"ledger": (*jury.state.ledger[:-1], entry.model_copy(update={"edit": beside}))}
+    )
+    jury = replace(jury, state=state)
+    texts = [jury.without(edits, jury.tasks["b1"]).text for edits in ([], [jury.removals[0].edit])]
+    assert ["Missed." in text for text in texts] == [True, True]
+    assert ["Bad." in text for text in texts] == [True, False]
+
+
 @pytest.mark.parametrize("needs", [True, False])
 async def test_an_edit_that_another_target_needs_for_the_same_tasks_stays(needs: bool) -> None:
     """Tasks that do without it are many, and would hide it."""
@@ -284,7 +295,7 @@ async def test_without_an_edit_tasks_are_attempted_in_trials_that_no_earlier_ski
     trials: dict[str, list[int]] = {}
     for task, trial in world.without_line("Bad."):
         trials.setdefault(task, []).append(trial)
-    assert trials == {f"b{n}": [APART + 2 + turn for turn in range(3 if n < 3 else 2)] for n in (1, 2, 3)}
+    assert trials == {f"b{n}": [RACE + turn for turn in range(3 if n < 3 else 2)] for n in (1, 2, 3)}
 
 
 async def test_with_an_edit_trials_follow_those_that_were_made() -> None:

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from harm_world import APART, World, breaks, named, never, removed
+from harm_world import TRACE, World, breaks, named, never, removed
 
 from etude.records import Task
 from etude.stages.harm import judged, suspected
@@ -95,7 +95,7 @@ async def test_a_third_of_the_edits_is_left_out_twice_where_no_edit_cites_a_task
     world = World(*LINES, passes=never)
     await hidden(world, named("b", 10, FAILED))
     assert {sum(line in text for line in LINES) for _, text, _ in world.attempts} == {4}
-    assert {trial for *_, trial in world.attempts} == {APART}
+    assert {trial for *_, trial in world.attempts} == {TRACE}
 
 
 async def test_first_all_edits_are_left_out_but_those_that_cite_a_task() -> None:
@@ -203,14 +203,14 @@ async def test_what_is_left_out_is_brought_back_by_halves_and_both_sides_are_att
     assert lines == {"b1": "Six."}
     gone = [tuple(line for line in LINES if line not in text) for _, text, _ in world.attempts]
     assert gone == [LINES, ("Four.", "Five.", "Six."), ("Five.", "Six."), ("Six.",), ("Six.",), ()]
-    assert [trial for *_, trial in world.attempts] == [APART] * 4 + [APART + 1] * 2
+    assert [trial for *_, trial in world.attempts] == [TRACE] * 4 + [TRACE + 1] * 2
     assert [one.solved for one in found.attempts] == [True, True, True, True, True, False]
 
 
 @pytest.mark.parametrize("side", ["without", "with"])
 async def test_a_task_that_turns_out_otherwise_when_it_is_attempted_again_leads_nowhere(side: str) -> None:
     def by_luck(task: str, skill: str, trial: int) -> bool:
-        again = trial > APART and ("Six." in skill) is (side == "with")
+        again = trial > TRACE and ("Six." in skill) is (side == "with")
         return ("Six." in skill) if again else "Six." not in skill
 
     lines, _ = await back(World(*LINES, passes=by_luck), {"b1": "1+ 20- 20-"})
@@ -223,6 +223,17 @@ async def test_at_temperature_0_nothing_is_attempted_again() -> None:
     found = await traced_back(jury, [jury.tasks["b1"]])
     assert led_to(jury, found) == {"b1": "Six."}
     assert len(set(world.attempts)) == len(world.attempts) == 4
+
+
+@pytest.mark.parametrize("repeats", [True, False])
+@pytest.mark.parametrize("cites", [LINES, ("Four.",)])
+async def test_a_task_that_only_misses_a_line_leads_nowhere(cites: tuple[str, ...], repeats: bool) -> None:
+    """It passes with the line that was refused for it, whatever else there is: nothing breaks it."""
+    world = World(*LINES, passes=lambda task, text, trial: "Missed." in text)
+    world.cite({line: ["b1", "b2", "b3"] for line in cites})
+    world.refuse("Missed.", ["b1", "b2", "b3"])
+    jury = world.jury(named("b", 3, FAILED), repeats=repeats)
+    assert (await traced_hidden(jury, keep_failing(jury))).votes == {}
 
 
 async def test_a_task_that_passes_only_without_two_edits_leads_to_the_first() -> None:

@@ -250,7 +250,9 @@ class TrainState(Record):
     suspected: frozenset[str] = frozenset()
     """Ids of what takes edits back that seemed to break tasks: each is traced once."""
     settled: frozenset[str] = frozenset()
-    """Of those that were judged and not taken back."""
+    """Ids of what takes edits back that were judged and stay."""
+    races: int = 0
+    """Times that edits were judged: each time in trials of its own."""
     traced: dict[str, str] = Field(default_factory=dict[str, str])
     """By training task that fails with one of the edits: the id of what takes that edit back."""
     rejected_texts: frozenset[str] = frozenset()

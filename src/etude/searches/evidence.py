@@ -145,7 +145,8 @@ class EvidenceSearch(Search):
         proof = visits * (1 + options.edits) + contests
         halvings = (steps * options.edits).bit_length()
         looks = steps + 2 * epochs + 3
-        judged = looks * 8 * REMOVAL.most  # twice two races, with edits and without
+        contests_of_race = 3 if len(known.config.targets) > 1 else 2
+        judged = looks * 4 * contests_of_race * REMOVAL.most  # one edit, then several; with them and without
         traced = looks * _WATCHED + epochs * _FAILING + (looks * _ACCUSERS + epochs * _FAILING) * (halvings + 5)
         tidy = judged + traced + 2 * _SAMPLE + 2 * val
         validation = 2 * (val + _SAMPLE)

@@ -3,14 +3,12 @@
 import random
 from collections.abc import Sequence
 from functools import partial
-from math import fsum
 
 from etude.config import another_trial_tells
 from etude.records import Attempt, Candidate, Edit, GateResult, Task, TrainState, Verdict
 from etude.run_log import RunLog, counted
 from etude.skill import apply_edits
-from etude.stages.evaluation import evaluate_race, shuffled
-from etude.stages.harm import failed_once, judged, since_harm, suspected
+from etude.stages.harm import failed_once, judged, suspected
 from etude.stages.shared.history import measured, noted, seen_as_well
 from etude.stages.shared.jury import Jury, Suspect
 from etude.stages.shared.nearest import nearest_first
@@ -44,7 +42,7 @@ async def looked_back(bench: Workbench, log: RunLog, state: TrainState) -> Train
     tasks = nearest_first(left, lines[:_ABOUT])[:_LOOKED_BACK]
     log.begin("tidy", state.step, state.epoch, len(tasks))
     state = await _attempted(bench, state, [PlannedAttempt(task, state.current, 0) for task in tasks])
-    lost = sum(not state.history[task.id].passed for task in tasks)
+    lost = sum(state.history[task.id].failed for task in tasks)
     log.end("tidy", state.step, f"{lost} of {counted(len(tasks), 'solved task')} failed", idle=not lost)
     return state
 
@@ -60,7 +58,7 @@ async def without_harm(bench: Workbench, log: RunLog, state: TrainState) -> Trai
     jury = _jury(bench, state)
     suspect = suspected(jury)
     if suspect is None:
-        return state
+        return await _condemned(bench, log, state)
     log.begin("tidy", state.step, state.epoch)
     state = state.model_copy(update={"suspected": state.suspected | {suspect.edit.id}})
     return await _traced(bench, log, state, await traced_back(jury, suspect.tasks))
@@ -87,29 +85,7 @@ async def audited(bench: Workbench, log: RunLog, state: TrainState) -> TrainStat
     state = state.model_copy(update={"suspected": frozenset[str](), "settled": frozenset[str]()})
     for _ in range(_TURNS):
         state = await without_harm(bench, log, state)
-    return await _rolled_back(bench, log, state)
-
-
-async def _rolled_back(bench: Workbench, log: RunLog, state: TrainState) -> TrainState:
-    """Where it is clear that something did harm but not what, the skill before that is put to a race on validation
-    tasks: edits may cover for each other. Not with several targets, of which one may lose by that."""
-    jury = _jury(bench, state)
-    edits, tasks = since_harm(jury), bench.tasks["val"]
-    earlier = jury.without(edits)
-    if not edits or not tasks or earlier.hash == state.current.hash or len(bench.config.targets) > 1:
-        return state
-    log.begin("tidy", state.step, state.epoch)
-    skills, order = (state.current, earlier), shuffled(tasks, bench.config.train.seed)
-    ended, found = await evaluate_race(bench.rollout, skills, order, "val", bench.config.gate)
-    log.end("tidy", state.step, f"raced the skill without {counted(len(edits), 'edit')}: {ended.verdict}")
-    state = state.model_copy(update={"voids": state.voids + sum(len(each.voids) for each in found)})
-    if ended.verdict != "ship":
-        return state
-    gain = fsum(after - before for before, after in ended.values)
-    reason = (
-        f"{counted(len(edits), 'edit')} taken back: {counted(ended.tried, 'validation task')} score {gain:+g} without"
-    )
-    return _taken_back(bench, log, state, edits, reason)
+    return state
 
 
 async def without_hidden_harm(bench: Workbench, log: RunLog, state: TrainState) -> TrainState:
@@ -132,17 +108,23 @@ async def without_hidden_harm(bench: Workbench, log: RunLog, state: TrainState) 
 
 
 async def _traced(bench: Workbench, log: RunLog, state: TrainState, found: TraceResult) -> TrainState:
-    """The state with the edits taken back that are found to do harm, of those that tasks led to: all at once, since
-    they may break the same tasks, or else the one that most tasks led to."""
+    """The state with edits taken back that are found to do harm, of those that tasks led to."""
     voids = state.voids + sum(one.score is None for one in found.attempts)
     state = state.model_copy(update={"traced": {**state.traced, **found.votes}, "voids": voids})
     led = counted(len(found.votes), "failed task") + (" passes" if len(found.votes) == 1 else " pass")
     log.end("tidy", state.step, f"{led} without one of the edits", idle=not found.votes)
+    return await _condemned(bench, log, state)
+
+
+async def _condemned(bench: Workbench, log: RunLog, state: TrainState) -> TrainState:
+    """The state with the edit taken back that most tasks led to, or, since edits may break the same tasks, with all
+    that tasks led to. Not all where tasks are attempted once only: of many, some pass by luck with any change."""
     begun, suspects = state.step, named(_jury(bench, state))
-    if len(suspects) > 1:
-        state = await _judged(bench, log, state, suspects)
-    if suspects and state.step == begun:
+    repeats = all(another_trial_tells(bench.config, task) for suspect in suspects for task in suspect.tasks)
+    if suspects:
         state = await _judged(bench, log, state, suspects[:1])
+    if len(suspects) > 1 and state.step == begun and repeats:
+        state = await _judged(bench, log, state, suspects)
     return state
 
 
@@ -159,7 +141,7 @@ async def _judged(bench: Workbench, log: RunLog, state: TrainState, suspects: Se
     kept = "kept an edit" if len(edits) == 1 else f"kept {len(edits)} edits"
     log.end("tidy", state.step, harm.reason if harm.proved else f"{kept}: {harm.reason}")
     voids = state.voids + sum(attempt.score is None for attempt in harm.attempts)
-    state = state.model_copy(update={"voids": voids})
+    state = state.model_copy(update={"voids": voids, "races": state.races + 1})
     if not harm.proved and len(edits) == 1:
         state = state.model_copy(update={"settled": state.settled | {edits[0].id}})
     if not harm.proved:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from etude.concurrency import together
 from etude.records import Attempt, Edit, Task, TaskHistory
 from etude.stages.shared.contest import REMOVAL, VETO, Bar, wealth
-from etude.stages.shared.jury import TRACED, Jury, Removal, Suspect
+from etude.stages.shared.jury import Jury, Removal, Suspect
 from etude.stages.shared.noise import Outcomes, PassSpread
 from etude.stages.shared.rollout import PlannedAttempt
 
@@ -72,13 +72,6 @@ def _lost(jury: Jury, entered: int) -> dict[str, int]:
         if name in jury.tasks and any(before) and since and not any(since):
             found[name] = len(since)
     return found
-
-
-def since_harm(jury: Jury) -> list[Edit]:
-    """What takes back all that entered since it did against which the history speaks most, the last first; empty
-    where it does not speak clearly."""
-    worst = _by_suspicion(jury, jury.removals)[:1]
-    return [one.edit for one in reversed(jury.removals) if worst and one.entered >= worst[0].entered]
 
 
 def _by_suspicion(jury: Jury, removals: Sequence[Removal], bar: float = _SUSPECTED) -> list[Removal]:
@@ -160,15 +153,12 @@ class _Race:
     async def _attempted(self, pairs: Sequence[tuple[Task, int]]) -> None:
         jury, state = self.jury, self.jury.state
         made = {name: known.trials for name, known in state.history.items() if known.skill == state.current.hash}
-        planned = [
-            PlannedAttempt(task, skill, first + turn if jury.repeats(task) else 0)
-            for task, turn in pairs
-            # The first trials of this step may have been those that named the edits.
-            for skill, first in (
-                (jury.without([], task), made.get(task.id, 0)),
-                (jury.without(self.edits, task), jury.apart + TRACED),
-            )
-        ]
+        planned: list[PlannedAttempt] = []
+        for task, turn in pairs:
+            for skill in (jury.without([], task), jury.without(self.edits, task)):
+                # Attempts with the current skill go on; those with another may have been what named the edits.
+                first = made.get(task.id, 0) if skill.hash == state.current.hash else jury.race
+                planned.append(PlannedAttempt(task, skill, first + turn if jury.repeats(task) else 0))
         # Each side for itself: a task that has no score with either is one void of four, not two.
         arms = await together(jury.attempt(planned[side::2]) for side in (0, 1))
         self.attempts += [one for arm in arms for one in arm]

@@ -77,7 +77,7 @@ async def traced_hidden(jury: Jury, tasks: Sequence[Task]) -> TraceResult:
             left_out = {task.id: _left_out(jury, task, draw) for task in some if task.id not in freed}
             passed, attempts = await _without(jury, left_out)
             made += attempts
-            freed |= {name: left_out[name] for name in passed}
+            freed |= {name: left_out[name] for name in passed if left_out[name]}
             if draw and not freed:  # there is hardly anything to find
                 return TraceResult({}, tuple(made))
     return await _brought_back(jury, freed, made)
@@ -125,7 +125,12 @@ async def _brought_back(jury: Jury, freed: Mapping[str, Sequence[Removal]], made
         passes |= {name: between[name] for name in passed}
         fails |= {name: number for name, number in between.items() if name not in passed}
     again = [name for name in freed if jury.repeats(jury.tasks[name])]
-    refuted = set(again) - set(await passing({name: passes[name] for name in again}, 1))
+    # With all of them a task has only failed without what it may have missed.
+    unseen = [
+        name for name in freed if name not in again and jury.without([], jury.tasks[name]) != jury.state.current
+    ]
+    refuted = set(await passing({name: len(freed[name]) for name in unseen}))
+    refuted |= set(again) - set(await passing({name: passes[name] for name in again}, 1))
     refuted |= set(await passing({name: fails[name] for name in again if name not in refuted}, 1))
     votes = {name: edits[passes[name]].edit.id for name, edits in freed.items() if name not in refuted}
     return TraceResult(votes, tuple(attempts))
@@ -137,7 +142,7 @@ async def _without(
     """The tasks that pass without these edits, and what was attempted."""
     edits = {name: [one.edit for one in removals] for name, removals in left_out.items()}
     planned = [
-        PlannedAttempt(jury.tasks[name], jury.without(undo, jury.tasks[name]), jury.apart + turn)
+        PlannedAttempt(jury.tasks[name], jury.without(undo, jury.tasks[name]), jury.trace + turn)
         for name, undo in edits.items()
     ]
     made = await jury.attempt(planned)

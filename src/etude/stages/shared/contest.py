@@ -6,8 +6,8 @@ There are five kinds, by what the claim is about and who chose the tasks.
 | kind | question | who has to show what | wrong by chance |
 |---|---|---|---|
 | account | entry, replacement | the edit, on the tasks that it cites: its `Bar` | its `Bar` |
-| bets | removal | that tasks which accuse the edit do better without it: `REMOVAL` | `ERROR` |
-| bets | the same | that other tasks do better with it, to keep it all the same: `VETO` | one in nine |
+| bets | removal | that tasks which accuse edits do better without them: `REMOVAL` | `ERROR` |
+| bets | the same | that other tasks do better with them, to keep them all the same: `VETO` | one in nine |
 | race | hand-out, recheck | the skill, that it is better on tasks like these, drawn by chance | `ERROR` |
 | exchange | the proposal of a night | the document, that it is better on these very tasks | `ERROR` |
 | fixed sample | the test, `compare` | the second skill, that it is better on tasks like these | `ERROR` |
@@ -16,7 +16,8 @@ There are five kinds, by what the claim is about and who chose the tasks.
 
 The first three look after each attempt, stop as soon as it is clear, and give the verdict of the shortest deciding
 prefix of a fixed order. An exchange looks once before its end. A fixed sample is attempted whole. The hand-out takes
-this, too, where a race has not decided: `ERROR` holds at each of its looks.
+this, too, where a race has not decided: its race and its two fixed samples share `ERROR`. A removal may be of several
+edits at once, and is then sure of all of them together only.
 """
 
 import math

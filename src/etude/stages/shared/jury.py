@@ -11,11 +11,11 @@ from etude.stages.shared.contest import REMOVAL
 from etude.stages.shared.history import Measure
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 
-_APART = 500_000
-"""First trial without an edit: an earlier skill may have been just that, and its first trials chose the tasks. Those
-of a later step are others."""
-TRACED = 2
-"""Trials in which a task is attempted while harm is traced; these come first."""
+_TRACES, _RACES = 500_000, 600_000
+"""First trials with edits left out, while harm is traced and in a race: an earlier skill may have been just that, and
+its first trials chose the tasks."""
+_TURNS = 2
+"""Trials in which a task is attempted while harm is traced."""
 BREAKS = "it breaks tasks"
 """The reason of each edit that takes another one back."""
 
@@ -70,17 +70,22 @@ class Jury:
         return {name: each for name, each in known if led.get(name) not in self.state.settled}
 
     @property
-    def apart(self) -> int:
-        """First trial of this step with a skill that is not the current one."""
-        return _APART + (REMOVAL.most + TRACED) * self.state.step
+    def trace(self) -> int:
+        """First trial in which this step attempts tasks with edits left out, to trace harm."""
+        return _TRACES + _TURNS * self.state.step
+
+    @property
+    def race(self) -> int:
+        """First trial in which the next race does."""
+        return _RACES + REMOVAL.most * self.state.races
 
     def without(self, edits: Sequence[Edit], task: Task | None = None) -> Skill:
         """The current skill with these taken back. A task has what was last proposed for it besides: where it never
         passed, it may miss a line as well, and that line was refused as nothing passes with what breaks the task."""
-        missed = self._missed(task) if task else []
-        return self.state.current.with_text(apply_edits(self.state.current.text, [*edits, *missed])[0])
+        missed = self.misses(task) if task else []
+        return self.state.current.with_text(apply_edits(self.state.current.text, [*missed, *edits])[0])
 
-    def _missed(self, task: Task) -> list[Edit]:
+    def misses(self, task: Task) -> list[Edit]:
         """Lines that were last proposed for a task that never passed, and did not enter."""
         known = self.state.history.get(task.id)
         mine = [one for one in self.state.ledger if task.id in one.tasks and one.edit.reason != BREAKS]
