@@ -120,10 +120,11 @@ async def _condemned(bench: Workbench, log: RunLog, state: TrainState) -> TrainS
     """The state with the edit taken back that most tasks led to, or, since edits may break the same tasks, with all
     that tasks led to. Not all where tasks are attempted once only: of many, some pass by luck with any change."""
     begun, suspects = state.step, named(_jury(bench, state))
+    unjudged = [suspect for suspect in suspects if suspect.edit.id not in state.settled]
     repeats = all(another_trial_tells(bench.config, task) for suspect in suspects for task in suspect.tasks)
-    if suspects:
-        state = await _judged(bench, log, state, suspects[:1])
-    if len(suspects) > 1 and state.step == begun and repeats:
+    if unjudged:
+        state = await _judged(bench, log, state, unjudged[:1])
+    if unjudged and len(suspects) > 1 and repeats and state.step == begun:
         state = await _judged(bench, log, state, suspects)
     return state
 

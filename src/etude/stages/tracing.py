@@ -34,13 +34,12 @@ class TraceResult(NamedTuple):
 
 
 def named(jury: Jury) -> list[Suspect]:
-    """The edits that several tasks have led to and that were not judged yet, the one of most tasks first."""
+    """The edits that several tasks have led to, the one of most tasks first."""
     found: dict[str, list[Task]] = {}
     for name, edit in sorted(jury.led.items()):
         found.setdefault(edit, []).append(jury.tasks[name])
     edits = {one.edit.id: one.edit for one in jury.removals}
-    left = {edit: tasks for edit, tasks in found.items() if edit not in jury.state.settled and len(tasks) >= _VOTES}
-    suspects = [Suspect(edits[edit], tuple(tasks)) for edit, tasks in left.items()]
+    suspects = [Suspect(edits[edit], tuple(tasks)) for edit, tasks in found.items() if len(tasks) >= _VOTES]
     return sorted(suspects, key=lambda suspect: -len(suspect.tasks))
 
 
