@@ -214,7 +214,7 @@ def test_a_margin_is_a_gain_in_score(tmp_path: Path) -> None:
 
 
 async def test_other_splits_need_no_test_tasks(tmp_path: Path) -> None:
-    world = World(tmp_path, {"A0": "yynnnnnn", "A1000": "nn", "B1000": "yy"})
+    world = World(tmp_path, {"A0": "yynnnnnn", "A100000": "nn", "B100000": "yy"})
     given = world.given(env=ListEnvironment(OTHERS, TASKS[:2], scorer="exact"))
     assert (await aevaluate_skill(world.config(), "val", **given, skill=A)).score.mean == 1
     assert (await acompare_skills(world.config(), A, B, "val", 1, **given)).difference.mean == 1

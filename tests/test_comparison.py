@@ -157,7 +157,7 @@ async def test_every_further_skill_counts(tmp_path: Path) -> None:
 
 
 async def test_other_splits_are_not_counted(tmp_path: Path) -> None:
-    world = World(tmp_path, {**SOLVED, "A1000": "yy", "B1000": "yy"})
+    world = World(tmp_path, {**SOLVED, "A100000": "yy", "B100000": "yy"})
     assert await openings(world, (A, B), split="val") == (0, [])
     assert await openings(world, (A, B)) == (1, [])
 
@@ -171,9 +171,9 @@ async def test_an_opening_counts_even_if_nothing_came_of_it(tmp_path: Path) -> N
 
 
 def test_trials_on_validation_tasks_are_such_as_no_search_has_chosen_by(tmp_path: Path) -> None:
-    world = World(tmp_path, {"A1000": "yy", "B1000": "yy", "A1001": "yy", "B1001": "yy"})
+    world = World(tmp_path, {"A100000": "yy", "B100000": "yy", "A100001": "yy", "B100001": "yy"})
     world.compare(split="val", trials=2)
-    assert {asked(request)[2] for request in world.target.requests} == {1000, 1001}
+    assert {asked(request)[2] for request in world.target.requests} == {100_000, 100_001}
 
 
 async def test_a_skill_compared_with_itself_is_attempted_once_and_not_shipped(tmp_path: Path) -> None:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from etude.comparison import FRESH
 from etude.records import ChatRequest, Task
+from etude.stages.evaluation import FRESH
 
 _TRIALS = (*range(30), *range(FRESH, FRESH + 30))
 

@@ -26,13 +26,10 @@ from etude.records.summary import (
     Settle,
 )
 from etude.skill import Document
-from etude.stages.evaluation import by_task, evaluate
+from etude.stages.evaluation import FRESH, by_task, evaluate
 from etude.stages.shared.contest import ERROR, PairedVerdict, decide, losing
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 from etude.workbench import Workbench
-
-FRESH = 100_000
-"""First trial on training and validation tasks: those below were seen by the search, and chosen by."""
 
 _NOTHING_TO_SETTLE = (
     "the means are equal, so no number of tasks would tell which skill is better; "

@@ -3,14 +3,14 @@
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from etude.events import AttemptFinished, Event, RunFinished
 from etude.protocols import Sink
 from etude.records import Evaluation, TrainState
 from etude.records.doubts import Doubt
 from etude.records.summary import Comparison, Cost, Interval, Noise, NoSkill, SkillScores, Step, Summary
-from etude.stages.evaluation import score_of
+from etude.stages.evaluation import FRESH, score_of
 from etude.store.provenance import Changes
 from etude.store.views import SUMMARY
 from etude.workbench import Workbench
@@ -34,6 +34,11 @@ class Measured(NamedTuple):
     """Of the training attempts."""
 
 
+def _of_the_search(event: Event) -> TypeGuard[AttemptFinished]:
+    """Whether this is a training attempt that a run which goes on tells of again: the hand-out only keeps scores."""
+    return isinstance(event, AttemptFinished) and event.split == "train" and event.trial != FRESH
+
+
 class Repeats(Sink):
     """Counts training attempts that are made again with nothing changed. A run that goes on tells of those before,
     too, so nothing is kept."""
@@ -43,7 +48,7 @@ class Repeats(Sink):
         """By task and skill: by trial, whether it was solved."""
 
     def emit(self, event: Event) -> None:
-        if isinstance(event, AttemptFinished) and event.split == "train" and event.hard is not None:
+        if _of_the_search(event) and event.hard is not None:
             self._solved[event.task, event.skill][event.trial] = event.hard >= 1
 
     def noise(self) -> Noise | None:
@@ -72,7 +77,7 @@ class CutOff(Sink):
         self._cut: dict[str, AttemptFinished] = {}
 
     def emit(self, event: Event) -> None:
-        if isinstance(event, AttemptFinished) and event.split == "train":
+        if _of_the_search(event):
             self._attempts.add(event.attempt)
             if event.cut_at is not None:
                 self._cut[event.attempt] = event

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Unpack
 
 from etude.build import open_workbench
-from etude.comparison import FRESH
 from etude.concurrency import synchronous
 from etude.config import TrainConfig
 from etude.errors import StopRun
 from etude.records import Attempt, Skill, Split
+from etude.stages.evaluation import FRESH
 from etude.stages.shared.rollout import attempt_id
 from etude.store import SqliteJournal
 from etude.store.views import JOURNAL

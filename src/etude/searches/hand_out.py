@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from math import fsum
 
-from etude.comparison import FRESH
 from etude.concurrency import together
 from etude.records import Evaluation, Skill, TrainState
 from etude.run_log import RunLog, counted
-from etude.stages.evaluation import by_task, evaluate, evaluate_race, shuffled
+from etude.stages.evaluation import FRESH, by_task, evaluate, evaluate_race, shuffled
 from etude.stages.shared.contest import ERROR, SUSPECTED, Claim, decide, losing, raced
 from etude.workbench import Workbench
 

@@ -12,6 +12,9 @@ from etude.records.summary import Interval
 from etude.stages.shared.contest import Claim, RaceEnd, race
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 
+FRESH = 100_000
+"""First trial on training and validation tasks by which nothing was chosen: those below were seen by the search."""
+
 
 async def evaluate(
     rollout: Rollout,
