@@ -368,11 +368,15 @@ def test_an_example_of_three_lines_that_breaks_tasks_enters_and_is_taken_back_as
     assert skills[-1] == skills[0]
 
 
+def decisions(folder: Path, stage: str) -> list[dict[str, Any]]:
+    """The keys of what a stage decided."""
+    facts = Database(folder / "run/journal.db", read_only=True).rows("SELECT key FROM facts WHERE kind = 'decision'")
+    return [key for key in (json.loads(str(key)) for (key,) in facts) if key.get("stage") == stage]
+
+
 def looked(folder: Path) -> list[int]:
     """Steps after which edits were looked at, with them against without."""
-    facts = Database(folder / "run/journal.db", read_only=True).rows("SELECT key FROM facts WHERE kind = 'decision'")
-    keys = [json.loads(str(key)) for (key,) in facts]
-    return sorted({key["step"] for key in keys if key.get("stage") == "harm"})
+    return sorted({key["step"] for key in decisions(folder, "harm")})
 
 
 def changes(folder: Path) -> list[tuple[str, str]]:
@@ -394,6 +398,8 @@ def test_an_edit_that_was_looked_at_is_not_looked_at_again_until_the_end(tmp_pat
     steps = len(visits(tmp_path / "run"))
     assert steps == (6 if epochs == 2 else 9)
     assert looked(tmp_path / "run") == [2, steps]
+    tries = [key["tries"] for key in decisions(tmp_path / "run", "harm")]
+    assert len(set(tries)) == len(tries)  # not on the attempts by which it stayed
 
 
 def test_solved_tasks_are_attempted_with_each_new_skill_those_first_that_its_lines_name(tmp_path) -> None:
@@ -405,11 +411,7 @@ def test_solved_tasks_are_attempted_with_each_new_skill_those_first_that_its_lin
         return number not in first[:3] or rule in skill
 
     run(tmp_path / "run", solves, rule, "Useless.", epochs=1, failures=3)
-    facts = Database(tmp_path / "run/run/journal.db", read_only=True).rows(
-        "SELECT key FROM facts WHERE kind = 'decision'"
-    )
-    keys = [json.loads(str(key)) for (key,) in facts]
-    looked_back, *_ = [key["tries"] for key in keys if key.get("stage") == "audit" and key["step"] == 1]
+    looked_back, *_ = [key["tries"] for key in decisions(tmp_path / "run", "audit") if key["step"] == 1]
     assert len(looked_back) == 3  # of six attempted tasks three were solved before
     assert looked_back[0] == [f"t{first[4]}", 0]
 

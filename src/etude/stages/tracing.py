@@ -125,9 +125,7 @@ async def _brought_back(jury: Jury, freed: Mapping[str, Sequence[Removal]], made
         fails |= {name: number for name, number in between.items() if name not in passed}
     again = [name for name in freed if jury.repeats(jury.tasks[name])]
     # With all of them a task has only failed without what it may have missed.
-    unseen = [
-        name for name in freed if name not in again and jury.without([], jury.tasks[name]) != jury.state.current
-    ]
+    unseen = [name for name in freed if name not in again and jury.misses(jury.tasks[name])]
     refuted = set(await passing({name: len(freed[name]) for name in unseen}))
     refuted |= set(again) - set(await passing({name: passes[name] for name in again}, 1))
     refuted |= set(await passing({name: fails[name] for name in again if name not in refuted}, 1))

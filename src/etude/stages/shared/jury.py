@@ -26,7 +26,7 @@ class Removal(NamedTuple):
     edit: Edit
     entered: int
     """The step in which it entered."""
-    tasks: tuple[str, ...] = ()
+    tasks: tuple[str, ...]
     """Ids of the tasks for which it was proposed."""
 
 
@@ -110,10 +110,9 @@ def added(state: TrainState) -> list[Removal]:
     found: dict[str, Removal] = {}
     for entry in state.ledger:
         edit = entry.edit
-        if edit.reason == BREAKS:  # takes back what entered, and brings nothing
-            continue
-        standing = edit.content.strip() and edit.op != "rewrite" and _stands(edit, state.current.text)
-        if not entry.accepted or not standing:
+        # What takes back what entered brings nothing.
+        brings = entry.accepted and edit.reason != BREAKS and edit.op != "rewrite" and edit.content.strip()
+        if not brings or not _stands(edit, state.current.text):
             continue
         op, back = ("replace", edit.target) if edit.op == "replace" and edit.target else ("delete", "")
         undo = Edit(op=op, target=edit.content, content=back, reason=BREAKS)
