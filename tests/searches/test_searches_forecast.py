@@ -18,8 +18,8 @@ def test_each_task_may_fail_in_each_epoch_and_is_repeated_and_tests_each_edit() 
     assert most({**TASKS, "train": 1_060}).attempts - most().attempts > 3 * 1_000 * (2 + 12)
 
 
-def test_validation_tasks_are_attempted_under_two_skills_and_once_more_where_harm_is_looked_for() -> None:
-    assert most({**TASKS, "val": 150}).attempts - most().attempts == 4 * 100
+def test_validation_tasks_are_attempted_under_two_skills() -> None:
+    assert most({**TASKS, "val": 150}).attempts - most().attempts == 2 * 100
 
 
 def test_a_step_that_looks_for_fewer_failures_is_shorter_so_there_may_be_more_of_them() -> None:

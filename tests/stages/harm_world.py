@@ -89,7 +89,7 @@ class World:
     async def judged(self, told: Mapping[str, str], *, repeats: bool = True, others: int = 0) -> Harm:
         """The first edit, accused by these tasks."""
         jury = self.jury(told, repeats=repeats, others=others)
-        return await judged(jury, [Suspect(jury.removals[0].edit, tuple(jury.tasks[name] for name in told))])
+        return await judged(jury, [jury.removals[0].edit], [jury.tasks[name] for name in told])
 
     @property
     def attempts(self) -> list[tuple[str, str, int]]:
@@ -114,6 +114,11 @@ def breaks(*lines: str) -> Passes:
 
 def never(task: str, text: str, trial: int) -> bool:
     return False
+
+
+async def accused(jury: Jury, *suspects: Suspect) -> Harm:
+    """All of these judged together."""
+    return await judged(jury, [one.edit for one in suspects], [task for one in suspects for task in one.tasks])
 
 
 def removed(suspect: Suspect | None) -> str:

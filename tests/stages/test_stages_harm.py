@@ -5,13 +5,27 @@ from dataclasses import replace
 from math import log
 
 import pytest
-from harm_world import BROKEN, NOISY, RACE, START, STEADY, World, breaks, known, named, never, removed, tasks_of
+from harm_world import (
+    BROKEN,
+    NOISY,
+    RACE,
+    START,
+    STEADY,
+    World,
+    accused,
+    breaks,
+    known,
+    named,
+    never,
+    removed,
+    tasks_of,
+)
 from stages_doubles import append
 
 from etude.errors import VoidStop
 from etude.records import Edit, LedgerEntry
 from etude.skill import apply_edits
-from etude.stages.harm import failed_once, judged, suspected, suspicion
+from etude.stages.harm import failed_once, suspected, suspicion
 from etude.stages.shared.contest import REMOVAL
 from etude.stages.shared.jury import Suspect
 from etude.stages.shared.noise import PassSpread
@@ -160,7 +174,7 @@ async def test_an_edit_that_breaks_the_tasks_which_accuse_it_is_taken_back() -> 
     suspect = suspected(jury)
     assert suspect is not None
     assert (suspect.edit.op, suspect.edit.target) == ("delete", "Bad.")
-    found = await judged(jury, [suspect])
+    found = await accused(jury, suspect)
     assert found.proved
     assert found.reason.startswith("an edit breaks tasks: 8 attempts score +8 without; ")
     assert jury.without([suspect.edit]).text == f"{START}\n"
@@ -173,7 +187,7 @@ async def test_a_replaced_line_comes_back() -> None:
     suspect = suspected(jury)
     assert suspect is not None
     assert (suspect.edit.op, suspect.edit.target, suspect.edit.content) == ("replace", "Bad.", "Good.")
-    assert (await judged(jury, [suspect])).proved
+    assert (await accused(jury, suspect)).proved
     assert jury.without([suspect.edit]).text == f"{START}\n\nGood.\n\nTwo.\n"
 
 
@@ -185,7 +199,7 @@ async def test_an_example_of_several_lines_is_taken_back_as_one(line_end: str) -
     suspect = suspected(jury)
     assert suspect is not None
     assert (suspect.edit.op, suspect.edit.target) == ("delete", example)
-    assert (await judged(jury, [suspect])).proved
+    assert (await accused(jury, suspect)).proved
     text = line_end.join([START, "", "One.", "", "Three.", ""])
     assert apply_edits(world.skill.text, [suspect.edit])[0] == text
     assert {text for _, text, _ in world.attempts} == {world.skill.text, text}
@@ -230,10 +244,10 @@ async def test_a_race_uses_no_attempt_that_the_proof_of_a_refused_line_or_an_ear
     world.refuse("Missed.", ["b1", "b2", "b3"])
     jury = world.jury(named("b", 3, "20- 20-"))
     suspect = Suspect(jury.removals[0].edit, tuple(jury.tasks.values()))
-    await judged(jury, [suspect])
+    await accused(jury, suspect)
     first = {trial for *_, trial in world.attempts}
     assert min(first) == RACE
-    await judged(replace(jury, state=jury.state.model_copy(update={"races": 1})), [suspect])
+    await accused(replace(jury, state=jury.state.model_copy(update={"races": 1})), suspect)
     assert min({trial for *_, trial in world.attempts} - first) == RACE + REMOVAL.most
 
 
@@ -264,7 +278,7 @@ async def test_an_edit_that_another_target_needs_for_the_same_tasks_stays(needs:
         {**told, **{f"b{number}@two": "20+" for number in range(1, 4)}}, others=40
     )
     suspect = Suspect(jury.removals[0].edit, tuple(jury.tasks[name] for name in told))
-    found = await judged(jury, [suspect])
+    found = await accused(jury, suspect)
     assert found.proved is not needs
 
 
@@ -274,10 +288,10 @@ async def test_edits_that_break_the_same_tasks_are_taken_back_together() -> None
     bad, _, worse = jury.removals
     tasks = [jury.tasks[f"b{number}"] for number in range(1, 5)]
     suspects = [Suspect(bad.edit, tuple(tasks[:2])), Suspect(worse.edit, tuple(tasks[1:]))]
-    found = await judged(jury, suspects)
+    found = await accused(jury, *suspects)
     assert found.proved
     assert found.reason.startswith("2 edits break tasks: 8 attempts score +8 without; ")
-    assert [(await judged(jury, [one])).proved for one in suspects] == [False, False]
+    assert [(await accused(jury, one)).proved for one in suspects] == [False, False]
 
 
 async def test_an_edit_that_is_needed_by_what_accuses_it_stays_after_a_few_attempts() -> None:

@@ -4,12 +4,14 @@ import random
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 
+import pytest
 from stages_doubles import ToldAgent, append, attempt, make_rollout
 
 from etude.config import GateSection
 from etude.errors import TransientError
 from etude.records import Attempt, Edit, Proof, Score, Skill, Task, TaskHistory
-from etude.stages.proof import ProofInput, prove
+from etude.stages.proof import prove
+from etude.stages.proof_input import ProofInput
 from etude.stages.shared.history import Measure
 from etude.stages.shared.noise import Outcomes, PassSpread
 
@@ -172,16 +174,21 @@ async def test_a_replacement_has_to_do_no_worse_only() -> None:
     assert proof.edits[0].standing == "trusted"
 
 
-async def test_a_replacement_goes_where_a_solved_task_that_needs_the_old_line_fails_twice() -> None:
+@pytest.mark.parametrize(("lost", "stays"), [(1, True), (2, True), (3, False)])
+async def test_a_replacement_goes_where_more_solved_tasks_that_need_the_old_line_fail_twice_than_it_fixes(
+    lost: int, stays: bool
+) -> None:
     edit = Edit(op="replace", target="a line", content="R", cites=("a-x", "a-y"))
-    needing = {0: [Task(id="s", input="Question of s")]}
+    names = "stu"[:lost]
+    needing = {0: [Task(id=name, input=f"Question of {name}") for name in names]}
 
     def solves(task: str, taught: set[str], trial: int) -> float:
         return float("R" in taught) if task in "xy" else float(trial > 0 and lucky)
 
     lucky = False
     proof, kept, _ = await run([edit], solves, failed("x", "y"), witnesses=needing)
-    assert (kept, proof.edits[0].note) == ("", "s failed with it")
+    assert kept == ("R" if stays else "")
+    assert proof.edits[0].note == ("" if stays else "s, t, u failed with it")
     lucky = True
     assert (await run([edit], solves, failed("x", "y"), witnesses=needing))[1] == "R"
 

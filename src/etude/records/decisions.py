@@ -250,7 +250,9 @@ class TrainState(Record):
     suspected: frozenset[str] = frozenset()
     """Ids of what takes edits back that seemed to break tasks: each is traced once."""
     settled: frozenset[str] = frozenset()
-    """Ids of what takes edits back that were judged and stay."""
+    """Ids of what takes edits back that were judged and stay, alone or together."""
+    audited: str = ""
+    """Hash of the last skill that was audited."""
     races: int = 0
     """Times that edits were judged: each time in trials of its own."""
     traced: dict[str, str] = Field(default_factory=dict[str, str])

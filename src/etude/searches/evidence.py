@@ -26,7 +26,9 @@ from etude.searches.hand_out import validated
 from etude.searches.search import Known, Most, Search, SearchOptions
 from etude.searches.undo import audited, looked_back, without_harm, without_hidden_harm
 from etude.skill import apply_edit, apply_edits, token_count
-from etude.stages.proof import ProofInput, Variant, prove
+from etude.stages.attribution import MOST as ATTRIBUTED
+from etude.stages.proof import prove
+from etude.stages.proof_input import ProofInput, Variant
 from etude.stages.reflect import Context, Reflection, after_reflection, is_silent, reflect
 from etude.stages.shared.contest import ADDITION, REMOVAL
 from etude.stages.shared.copies import Copies
@@ -142,13 +144,15 @@ class EvidenceSearch(Search):
         visits, steps = epochs * tasks, epochs * (tasks // options.failures + 1)
         # For each edit its contest, one more attempt without it, its witnesses twice, and its part in a set.
         contests = steps * (options.edits * (ADDITION.most + 2 * _WITNESSES + 2) + ADDITION.most)
-        proof = visits * (1 + options.edits) + contests
+        # Each task may be asked which edits it needs, and whether it needs each of them.
+        needed = 2 + ATTRIBUTED * (options.edits.bit_length() + 2 + ATTRIBUTED) + ADDITION.most
+        proof = visits * (1 + options.edits + needed) + contests
         halvings = (steps * options.edits).bit_length()
-        looks = steps + 2 * epochs + 3
+        looks = steps + 6 * epochs + 3
         contests_of_race = 3 if len(known.config.targets) > 1 else 2
         judged = looks * 4 * contests_of_race * REMOVAL.most  # one edit, then several; with them and without
         traced = looks * _WATCHED + epochs * _FAILING + (looks * _ACCUSERS + epochs * _FAILING) * (halvings + 5)
-        tidy = judged + traced + 2 * _SAMPLE + 2 * val
+        tidy = judged + traced + 2 * (epochs + 1) * _SAMPLE
         validation = 2 * (val + _SAMPLE)
         asked = 2 * _READINGS * steps  # each may be asked once more for citations
         return Most(2 * visits + proof + tidy + validation, asked)
@@ -167,7 +171,10 @@ class EvidenceSearch(Search):
             if undone.step != state.step:
                 yield undone
             state = undone
-        yield await without_hidden_harm(self._bench, self.log, state)
+        state = await without_hidden_harm(self._bench, self.log, state)
+        if state.idle >= _PATIENCE:
+            state = await audited(self._bench, self.log, state)
+        yield state
 
     def gives_up(self, epoch: int, idle: int) -> bool:
         # Of several targets, some fail tasks in each epoch for want of a rule by which another would do worse: a

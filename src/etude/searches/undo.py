@@ -10,7 +10,7 @@ from etude.run_log import RunLog, counted
 from etude.skill import apply_edits
 from etude.stages.harm import failed_once, judged, suspected
 from etude.stages.shared.history import measured, noted, seen_as_well
-from etude.stages.shared.jury import Jury, Suspect
+from etude.stages.shared.jury import Jury
 from etude.stages.shared.nearest import nearest_first
 from etude.stages.shared.rollout import PlannedAttempt
 from etude.stages.state import after_verdict
@@ -22,6 +22,9 @@ _AUDITED = 40
 these in 92 of 100 cases."""
 _TURNS = 3
 """Times that harm is looked for at the end: what covers for each other is found one after the other."""
+_FREED = 2
+"""Tasks that pass with nothing but the edits that are about them, and fail with the others, from which on all edits
+are judged together: two, since one may pass by chance."""
 _LOOKED_BACK, _ABOUT = 4, 3
 """Solved tasks that are attempted with a new skill, and how many of them are chosen by its new lines. In noisy worlds
 six, beside twice the revisits, took a tenth more attempts and left harm as often. With all of them drawn by chance,
@@ -66,13 +69,13 @@ async def without_harm(bench: Workbench, log: RunLog, state: TrainState) -> Trai
 
 
 async def audited(bench: Workbench, log: RunLog, state: TrainState) -> TrainState:
-    """At the end, solved tasks are attempted with the finished skill, and those that fail once more; then harm is
-    looked for.
+    """Where the search finds nothing more, solved tasks are attempted with the skill, and those that fail once more;
+    then harm is looked for.
 
     Raises:
         VoidStop: too many attempts errored.
     """
-    if state.current.hash == bench.skill.hash:
+    if state.current.hash in (bench.skill.hash, state.audited):
         return state
     solved = [one.task for _, one in sorted(state.earlier.items()) if one.solved]
     random.Random(bench.config.train.seed).shuffle(solved)
@@ -86,17 +89,20 @@ async def audited(bench: Workbench, log: RunLog, state: TrainState) -> TrainStat
     state = state.model_copy(update={"suspected": frozenset[str](), "settled": frozenset[str]()})
     for _ in range(_TURNS):
         state = await without_harm(bench, log, state)
-    return state
+    return state.model_copy(update={"audited": state.current.hash})
 
 
 async def without_hidden_harm(bench: Workbench, log: RunLog, state: TrainState) -> TrainState:
-    """The same for harm that hides: tasks that have never passed are attempted with edits left out.
+    """The same for harm that hides: tasks that keep failing are attempted with edits left out, once for the same
+    edits where no task leads anywhere. Where no edit alone is shown to break tasks, all are judged together, while
+    there is an epoch left in which those that are right can come back.
 
     Raises:
         VoidStop: too many attempts errored.
     """
-    tasks = keep_failing(_jury(bench, state))
-    if not tasks:
+    jury = _jury(bench, state)
+    tasks, everything = keep_failing(jury), _together([one.edit for one in jury.removals])
+    if not tasks or everything in state.settled:
         return state
     log.begin("tidy", state.step, state.epoch)
     planned = [
@@ -105,7 +111,14 @@ async def without_hidden_harm(bench: Workbench, log: RunLog, state: TrainState) 
     state = await _attempted(bench, state, planned)
     jury = _jury(bench, state)
     tasks = [task for task in keep_failing(jury) if not state.history[task.id].passed]
-    return await _traced(bench, log, state, await traced_hidden(jury, tasks))
+    found = await traced_hidden(jury, tasks)
+    after = await _traced(bench, log, state, found)
+    if not found.votes:
+        return after.model_copy(update={"settled": after.settled | {everything}})
+    if after.step > state.step or len(found.freed) < _FREED or state.epoch == bench.config.train.epochs:
+        return after
+    edits = [one.edit for one in _jury(bench, after).removals]
+    return await _judged(bench, log, after, edits, found.freed, but_own=True)
 
 
 async def _traced(bench: Workbench, log: RunLog, state: TrainState, found: TraceResult) -> TrainState:
@@ -122,12 +135,19 @@ async def _condemned(bench: Workbench, log: RunLog, state: TrainState) -> TrainS
     that tasks led to. Not all where tasks are attempted once only: of many, some pass by luck with any change."""
     begun, suspects = state.step, named(_jury(bench, state))
     unjudged = [suspect for suspect in suspects if suspect.edit.id not in state.settled]
-    repeats = all(another_trial_tells(bench.config, task) for suspect in suspects for task in suspect.tasks)
     if unjudged:
-        state = await _judged(bench, log, state, unjudged[:1])
-    if unjudged and len(suspects) > 1 and repeats and state.step == begun:
-        state = await _judged(bench, log, state, suspects)
-    return state
+        state = await _judged(bench, log, state, [unjudged[0].edit], unjudged[0].tasks)
+    edits = [one.edit for one in suspects]
+    tasks = list({task.id: task for one in suspects for task in one.tasks}.values())
+    once = not all(another_trial_tells(bench.config, task) for task in tasks)
+    if len(edits) < 2 or once or _together(edits) in state.settled or state.step > begun:
+        return state
+    return await _judged(bench, log, state, edits, tasks)
+
+
+def _together(edits: Sequence[Edit]) -> str:
+    """The name of edits that are judged together."""
+    return " ".join(sorted(edit.id for edit in edits))
 
 
 def _jury(bench: Workbench, state: TrainState) -> Jury:
@@ -136,17 +156,24 @@ def _jury(bench: Workbench, state: TrainState) -> Jury:
     return Jury(bench.rollout, state, measure, tasks, partial(another_trial_tells, bench.config))
 
 
-async def _judged(bench: Workbench, log: RunLog, state: TrainState, suspects: Sequence[Suspect]) -> TrainState:
-    jury, edits = _jury(bench, state), [suspect.edit for suspect in suspects]
+async def _judged(
+    bench: Workbench,
+    log: RunLog,
+    state: TrainState,
+    edits: Sequence[Edit],
+    accusers: Sequence[Task],
+    *,
+    but_own: bool = False,
+) -> TrainState:
+    jury = _jury(bench, state)
     log.begin("tidy", state.step, state.epoch)
-    harm = await judged(jury, suspects)
+    harm = await judged(jury, edits, accusers, but_own=but_own)
     kept = "kept an edit" if len(edits) == 1 else f"kept {len(edits)} edits"
     log.end("tidy", state.step, harm.reason if harm.proved else f"{kept}: {harm.reason}")
     voids = state.voids + sum(attempt.score is None for attempt in harm.attempts)
     state = state.model_copy(update={"voids": voids, "races": state.races + 1})
-    if not harm.proved and len(edits) == 1:
-        state = state.model_copy(update={"settled": state.settled | {edits[0].id}})
     if not harm.proved:
+        state = state.model_copy(update={"settled": state.settled | {_together(edits)}})
         with_it = [one for one in harm.attempts if one.skill_hash == state.current.hash]
         return noted(state, with_it, jury.measure, state.step)
     log.changes.tried(harm.attempts)
@@ -165,7 +192,7 @@ def _taken_back(bench: Workbench, log: RunLog, state: TrainState, edits: Sequenc
     place, verdict = f"steps/{before.step:04d}", Verdict(accepted=True, reason=reason)
     log.made(place, before, candidate, "")
     after = after_verdict(before, candidate, verdict)
-    after = after.model_copy(update={"current": skill, "best": skill})
+    after = after.model_copy(update={"current": skill, "best": skill, "idle": 0})
     log.decided(place, (before, after), candidate, GateResult(verdict=verdict), "")
     return after
 

@@ -97,26 +97,29 @@ def suspicion(entered: int, history: Mapping[str, TaskHistory], noise: PassSprea
     return total
 
 
-async def judged(jury: Jury, suspects: Sequence[Suspect]) -> Harm:
-    """Whether tasks that accuse edits do better without them, and other tasks not clearly worse."""
-    race = _Race(jury, [one.edit for one in suspects])
-    accusers = list({task.id: task for one in suspects for task in one.tasks}.values())
-    worse = await race.won(accusers, REMOVAL)
+async def judged(jury: Jury, edits: Sequence[Edit], accusers: Sequence[Task], *, but_own: bool = False) -> Harm:
+    """Whether tasks that accuse edits do better without them, and other tasks not clearly worse.
+
+    Args:
+        but_own: the tasks that accuse keep what was proposed for them.
+    """
+    race = _Race(jury, edits)
+    worse = await race.won(accusers, REMOVAL, but_own=but_own)
     told = race.told
-    for others in _others(jury, suspects, accusers):
+    for others in _others(jury, edits, accusers):
         if worse and others:
             worse = not await race.won(others, VETO, -1)
             told = f"{told}; {race.told}"
-    what = "an edit breaks" if len(suspects) == 1 else f"{len(suspects)} edits break"
+    what = "an edit breaks" if len(edits) == 1 else f"{len(edits)} edits break"
     return Harm(worse, tuple(race.attempts), f"{what} tasks: {told}")
 
 
-def _others(jury: Jury, suspects: Sequence[Suspect], accusers: Sequence[Task]) -> tuple[list[Task], list[Task]]:
+def _others(jury: Jury, edits: Sequence[Edit], accusers: Sequence[Task]) -> tuple[list[Task], list[Task]]:
     """The same tasks for other targets, which may need what one target loses by; and all others, in random order."""
     names, own, known = {task.id for task in accusers}, {task.own_id for task in accusers}, jury.state.history
     scored = [name for name in sorted(known) if known[name].seen or known[name].first is not None]
     left = [jury.tasks[name] for name in scored if name in jury.tasks and name not in names]
-    random.Random(suspects[0].edit.id).shuffle(left)
+    random.Random(edits[0].id).shuffle(left)
     return [task for task in left if task.own_id in own], [task for task in left if task.own_id not in own]
 
 
@@ -127,15 +130,16 @@ class _Race:
         self.jury, self.edits = jury, edits
         self.attempts: list[Attempt] = []
         self.gains: list[float] = []
+        self.but_own = False
 
     @property
     def told(self) -> str:
         """For people."""
         return f"{len(self.gains)} attempts score {sum(self.gains):+g} without"
 
-    async def won(self, tasks: Sequence[Task], bar: Bar, sign: int = 1) -> bool:
+    async def won(self, tasks: Sequence[Task], bar: Bar, sign: int = 1, *, but_own: bool = False) -> bool:
         """Whether tasks do better without the edits, or, for -1, with them; false as soon as that is unlikely."""
-        self.gains = []
+        self.gains, self.but_own = [], but_own
         pairs = [(task, turn) for turn in range(bar.most) for task in tasks if not turn or self.jury.repeats(task)]
         pairs = pairs[: bar.most]
         for start in range(0, len(pairs), _AT_ONCE):
@@ -155,7 +159,8 @@ class _Race:
         made = {name: known.trials for name, known in state.history.items() if known.skill == state.current.hash}
         planned: list[PlannedAttempt] = []
         for task, turn in pairs:
-            for skill in (jury.without([], task), jury.without(self.edits, task)):
+            edits = [one.edit for one in jury.others(task)] if self.but_own else self.edits
+            for skill in (jury.without([], task), jury.without(edits, task)):
                 # Attempts with the current skill go on; those with another may have been what named the edits.
                 first = made.get(task.id, 0) if skill.hash == state.current.hash else jury.race
                 planned.append(PlannedAttempt(task, skill, first + turn if jury.repeats(task) else 0))

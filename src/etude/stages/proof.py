@@ -3,55 +3,36 @@
 All edits are tried together first, once on each failure: what fails then is not fixed by any. Then they are added
 one by one, the best cited first, next to those that stay already. Each has an account of what its tasks do with it
 and without it, in this noise. Rounds wait for each other, so all that can be asked at once is in one: edits that cite
-different tasks, and what these do with an edit and without it. What passes with all of them and is explained by none
-alone is asked for a smallest set of edits.
+different tasks, and what these do with an edit and without it. Tasks that pass with all of them and are explained by
+none that cites them are asked which they need (`attribution`): optimizers cite wrongly, or not at all, and some tasks
+need several edits.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import NamedTuple
 
-from etude.records import Attempt, Edit, EditEvidence, Proof, Skill, Standing, Task, TaskHistory, Tested, digest
+from etude.records import Attempt, EditEvidence, Proof, Skill, Standing, Tested, digest
+from etude.stages.attribution import needed_sets
+from etude.stages.proof_input import ProofInput
 from etude.stages.shared.contest import ADDITION, ONCE, REPLACEMENT, Bar, PairedOutcomes, account
-from etude.stages.shared.history import Measure, without
+from etude.stages.shared.history import without
 from etude.stages.shared.noise import Outcomes
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 
 _AT_ONCE = 3
 """Tasks that an edit is tried on in one round: so many settle it where attempts are hardly noisy."""
-_LARGEST_SET = 4
-"""Edits of a set, at most: in noise, what a larger one would explain is mostly luck."""
 _LEFT_OUT = 2
 """Attempts without each edit of a set: one that fails by bad luck would keep an edit that others make needless."""
 _SET_TRIES = 6
 """Attempts that confirm a set of edits, at most."""
 
-Variant = Callable[[Sequence[int]], Skill]
-"""The skill with the edits of these numbers."""
-
-
-class ProofInput(NamedTuple):
-    """What is to be proved."""
-
-    edits: Sequence[Edit]
-    """In the order in which they are applied."""
-    variant: Variant
-    """Makes the skills to test; without any edit it is the current skill."""
-    failures: Sequence[Attempt]
-    """Attempts with the current skill that failed, one for each task."""
-    known: Mapping[str, TaskHistory]
-    """What is known of these tasks without any edit."""
-    measure: Measure
-    witnesses: Mapping[int, Sequence[Task]] = MappingProxyType({})
-    """By the number of an edit that takes something away, solved tasks that were seen to need that."""
-    copied: Mapping[int, Collection[str]] = MappingProxyType({})
-    """By the number of an edit, ids of tasks whose gold answer it holds: that it fixes them says nothing for it."""
-    repeats: Callable[[Task], bool] = lambda task: True
-    """Whether a further trial of a task tells anything new."""
-    doubt: float = 0.0
-    """What an addition has to reach above its bar."""
+_LUCK = 2
+"""Tasks that pass with all edits are asked which they need where there are more than twice as many as luck explains:
+in a world where attempts pass with .4 whatever the skill says, asking always takes a third more attempts."""
+_VAGUE = 3
+"""An edit that cites all failures, if there are more than so many, says nothing of which it concerns."""
 
 
 class ProofOutcome(NamedTuple):
@@ -108,6 +89,8 @@ class _Proving:
     alone: set[int] = field(default_factory=set[int])
     """Those of them whose own account was won at the bar of additions."""
     refuted: set[int] = field(default_factory=set[int])
+    found: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
+    """By the number of an edit, tasks that pass by it and that it does not cite."""
     notes: dict[int, str] = field(default_factory=dict[int, str])
 
     def __post_init__(self) -> None:
@@ -126,13 +109,21 @@ class _Proving:
         self.trials: dict[tuple[str, str], int] = {}
         self.results: dict[tuple[str, str], bool | None] = {}
         """Of the last attempt at a task with a skill, and of the next where another trial tells nothing new."""
+        self.results |= {(task, self.given.variant(()).hash): False for task in self.tasks if not self._again(task)}
 
     async def prove(self) -> Proof:
         everything = range(len(self.given.edits))
         passed = await self._pass([(list(everything), task) for task in self.tasks])
         self.flipped = [task for task, better in zip(self.tasks, passed, strict=True) if better]
         order = sorted(everything, key=lambda number: -self.given.edits[number].support)
-        left = [number for number in order if self._cited(number)]
+        await self._accounts([number for number in order if self._cited(number)])
+        sets = await self._attributed(order)
+        for group in sorted(sets, key=lambda group: (len(group), -len(sets[group]))):
+            await self._try_set(group, sets[group])
+        return self._proof()
+
+    async def _accounts(self, left: list[int]) -> None:
+        """Try edits on the tasks that they cite until the account of each is closed."""
         while tries := self._round(left):
             for one, better in zip(tries, await self._pass([(t.edits, t.task) for t in tries]), strict=True):
                 self._count(one, better)
@@ -140,15 +131,42 @@ class _Proving:
                 if await self._settled(number):
                     left.remove(number)
             left = [number for number in left if self._open(number)]
-        await self._sets(order)
-        return self._proof()
+
+    async def _attributed(self, order: Sequence[int]) -> dict[tuple[int, ...], list[str]]:
+        """Sets of edits by which tasks pass that no edit explains which cites them. Not where luck would explain that
+        many, unless no edit cites a task that passes."""
+        rest = [task for task in self.flipped if task not in self.explained]
+        lucky = self.given.measure.noise.regained * len(self.tasks)
+        if len(rest) <= _LUCK * lucky and any(map(self._cited, order)):
+            return {}
+        return await needed_sets(rest, [number for number in order if number not in self.kept], self._with)
+
+    async def _try_set(self, edits: Sequence[int], tasks: Sequence[str]) -> None:
+        """Keep edits by which these tasks pass, where that is shown; of several those that are needed."""
+        group = spare = [number for number in edits if number not in self.kept]
+        tasks = [task for task in tasks if task not in self.explained]
+        if not group or not tasks or (len(group) > 1 and not self._again(tasks[0])):
+            return
+        while len(group) > 1 and spare:
+            fewer = [_but(group, number) for number in spare]
+            passed = await self._with(fewer * _LEFT_OUT, [tasks[0]] * len(fewer) * _LEFT_OUT)
+            spare = [number for place, number in enumerate(spare) if any(passed[place :: len(fewer)])]
+            group, spare = _but(group, *spare[-1:]), spare[:-1]
+        if len(group) > 1:
+            await self._confirm_set(group, tasks)
+            return
+        self.found.setdefault(group[0], []).extend(tasks)
+        await self._accounts(group)
 
     def _cited(self, number: int) -> list[str]:
         """The tasks that an edit cites, that pass with all edits, and that can speak for it."""
         copied = self.given.copied.get(number, ())
         cites = self.given.edits[number].cites
         cited = [one.task.id for one in self.given.failures if one.id in cites]
-        return [task for task in cited if task in self.flipped and task not in copied]
+        if len(cited) == len(self.given.failures) > _VAGUE:
+            cited = []
+        cited += self.found.get(number, [])
+        return [task for task in dict.fromkeys(cited) if task in self.flipped and task not in copied]
 
     def _open(self, number: int) -> list[str]:
         """Those of them that the edits which stay do not explain."""
@@ -257,33 +275,11 @@ class _Proving:
         for _ in range(2):
             passed = await self._pass([([*self.kept, number], task) for task in lost])
             lost = [task for task, better in zip(lost, passed, strict=True) if better is False]
-        if lost:
+        fixed = [task for task, seen in self.with_it[number].items() if seen.passed > seen.failed]
+        if len(lost) > len(fixed):
             self.notes[number] = f"{', '.join(lost)} failed with it"
-        return bool(lost)
-
-    async def _sets(self, order: Sequence[int]) -> None:
-        """Where a task passes with all edits and no edit alone explains it: a smallest set of edits that does."""
-        left = [number for number in order if number not in self.kept]
-        rest = [task for task in self.flipped if task not in self.explained]
-        if not rest or len(left) < 2:
-            return
-        task = rest[0]
-        group = [number for number in left if task in self._cited(number)]
-        group = group or left
-        if len(group) < 2 or not self._again(task):
-            return
-        alone, whole = await self._with([[], group], [task, task])
-        if alone or not whole:
-            return
-        spare = group[::-1]
-        while len(group) > 1 and spare:
-            fewer = [_but(group, number) for number in spare]
-            passed = await self._with(fewer * _LEFT_OUT, [task] * len(fewer) * _LEFT_OUT)
-            spare = [number for place, number in enumerate(spare) if any(passed[place :: len(fewer)])]
-            group, spare = _but(group, *spare[:1]), spare[1:]
-        if len(group) <= _LARGEST_SET:
-            concerned = [each for each in rest if any(each in self._cited(number) for number in group)]
-            await self._confirm_set(group, concerned or [task])
+            return True
+        return False
 
     async def _confirm_set(self, group: Sequence[int], tasks: Sequence[str]) -> None:
         seen: dict[str, Outcomes] = {}

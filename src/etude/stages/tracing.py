@@ -17,8 +17,8 @@ _FAILING = 24
 """Tasks that keep failing which are attempted with edits left out."""
 _FIRST = 8
 """Of these, so many come first: where none of them passes in two draws, the others are not asked."""
-_DRAWS = 2
-"""Times that edits are left out of such a task by chance."""
+_DRAWS = 1
+"""Times that edits are left out of such a task by chance. Twice takes a tenth more attempts and finds no more."""
 _PARTS = 3
 """One of so many edits is left out then: a task needs some of the others."""
 _VOTES = 2
@@ -31,6 +31,8 @@ class TraceResult(NamedTuple):
     votes: Mapping[str, str]
     """For each task that led somewhere, the id of the edit that breaks it."""
     attempts: tuple[Attempt, ...] = ()
+    freed: tuple[Task, ...] = ()
+    """Those of them that pass with nothing but what was proposed for them."""
 
 
 def named(jury: Jury) -> list[Suspect]:
@@ -64,27 +66,29 @@ async def traced_back(jury: Jury, tasks: Sequence[Task]) -> TraceResult:
 
 
 async def traced_hidden(jury: Jury, tasks: Sequence[Task]) -> TraceResult:
-    """Where tasks lead that keep failing. First all is left out but what was proposed for the task, which shows harm
-    also where several edits break it; then different thirds of the edits.
+    """Where tasks lead that keep failing. First all is left out but what is about the task, which shows harm also
+    where several edits break it; then a third of the edits.
 
     Raises:
         VoidStop: too many attempts errored.
     """
-    freed, made = dict[str, list[Removal]](), list[Attempt]()
+    freed, made, alone = dict[str, list[Removal]](), list[Attempt](), list[Task]()
     for some in (tasks[:_FIRST], tasks[_FIRST:]):
         for draw in range(1 + _DRAWS):
             left_out = {task.id: _left_out(jury, task, draw) for task in some if task.id not in freed}
             passed, attempts = await _without(jury, left_out)
             made += attempts
             freed |= {name: left_out[name] for name in passed if left_out[name]}
-            if draw and not freed:  # there is hardly anything to find
+            alone += [] if draw else [jury.tasks[name] for name in passed if jury.others(jury.tasks[name])]
+            if draw == _DRAWS and not freed:  # there is hardly anything to find
                 return TraceResult({}, tuple(made))
-    return await _brought_back(jury, freed, made)
+    traced = await _brought_back(jury, freed, made)
+    return traced._replace(freed=tuple(task for task in alone if task.id in traced.votes))
 
 
 def _left_out(jury: Jury, task: Task, draw: int) -> list[Removal]:
-    if draw == 0 and any(task.id in entry.tasks for entry in jury.state.ledger):
-        return [one for one in jury.removals if task.id not in one.tasks]
+    if draw == 0 and (others := jury.others(task)):
+        return others
     places = range(len(jury.removals))
     drawn = random.Random(f"{task.id}/{draw}").sample(places, max(1, len(places) // _PARTS))
     return [jury.removals[place] for place in sorted(drawn)]

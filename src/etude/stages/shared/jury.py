@@ -1,7 +1,7 @@
 """The edits that entered a skill and may do harm, and attempts with some of them left out."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -9,6 +9,7 @@ from etude.records import Attempt, Edit, Skill, Task, TaskHistory, TrainState, d
 from etude.skill import apply_edits
 from etude.stages.shared.contest import REMOVAL
 from etude.stages.shared.history import Measure
+from etude.stages.shared.nearest import about
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 
 _TRACES, _RACES = 500_000, 600_000
@@ -50,6 +51,7 @@ class Jury:
     """All training tasks, by id."""
     repeats: Callable[[Task], bool]
     """Whether a further trial of a task tells anything new."""
+    _others: dict[str, list[Removal]] = field(default_factory=dict[str, list[Removal]], init=False)
 
     @cached_property
     def removals(self) -> list[Removal]:
@@ -78,6 +80,17 @@ class Jury:
     def race(self) -> int:
         """First trial in which the next race does."""
         return _RACES + REMOVAL.most * self.state.races
+
+    def others(self, task: Task) -> list[Removal]:
+        """What takes back the edits that are not about the task, by its words; where these do not tell, those that
+        were not proposed for it. None where nothing was."""
+        if task.id not in self._others:
+            own = about(task, list(self.tasks.values()), [one.edit.target for one in self.removals])
+            proposed = any(task.id in entry.tasks for entry in self.state.ledger)
+            if not own:
+                own = [number for number, one in enumerate(self.removals) if not proposed or task.id in one.tasks]
+            self._others[task.id] = [one for number, one in enumerate(self.removals) if number not in own]
+        return self._others[task.id]
 
     def without(self, edits: Sequence[Edit], task: Task | None = None) -> Skill:
         """The current skill with these taken back. A task has what was last proposed for it besides: where it never

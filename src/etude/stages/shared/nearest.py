@@ -1,4 +1,4 @@
-"""Tasks that a text is most likely about: those with its rarest words."""
+"""Which tasks a text is most likely about: those with its rarest words."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -20,3 +20,10 @@ def nearest_first(tasks: Sequence[Task], texts: Sequence[str]) -> list[Task]:
         if shared and min(shared) < len(tasks) / 2:
             first.append(left.pop(shared.index(min(shared))))
     return first + left
+
+
+def about(task: Task, tasks: Sequence[Task], texts: Sequence[str]) -> list[int]:
+    """Numbers of the texts with a word of this task that half of the tasks lack."""
+    owners = Counter(word for each in tasks for word in set(words_of(each.input)))
+    rare = {word for word in words_of(task.input) if owners[word] < len(tasks) / 2}
+    return [number for number, text in enumerate(texts) if rare.intersection(words_of(text))]

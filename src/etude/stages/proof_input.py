@@ -1,0 +1,33 @@
+"""What a proof is given."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from etude.records import Attempt, Edit, Skill, Task, TaskHistory
+from etude.stages.shared.history import Measure
+
+Variant = Callable[[Sequence[int]], Skill]
+"""The skill with the edits of these numbers."""
+
+
+class ProofInput(NamedTuple):
+    """What is to be proved."""
+
+    edits: Sequence[Edit]
+    """In the order in which they are applied."""
+    variant: Variant
+    """Makes the skills to test; without any edit it is the current skill."""
+    failures: Sequence[Attempt]
+    """Attempts with the current skill that failed, one for each task."""
+    known: Mapping[str, TaskHistory]
+    """What is known of these tasks without any edit."""
+    measure: Measure
+    witnesses: Mapping[int, Sequence[Task]] = MappingProxyType({})
+    """By the number of an edit that takes something away, solved tasks that were seen to need that."""
+    copied: Mapping[int, Collection[str]] = MappingProxyType({})
+    """By the number of an edit, ids of tasks whose gold answer it holds: that it fixes them says nothing for it."""
+    repeats: Callable[[Task], bool] = lambda task: True
+    """Whether a further trial of a task tells anything new."""
+    doubt: float = 0.0
+    """What an addition has to reach above its bar."""
