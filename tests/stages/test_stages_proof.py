@@ -231,3 +231,44 @@ async def test_an_attempt_without_a_score_is_no_evidence() -> None:
 
     proof, kept, _ = await run([append("A", "a-x"), append("B", "a-y")], outage, failed("x", "y"))
     assert (kept, proof.voids) == ("A", 1)
+
+
+# --- citations that are wrong or missing --------------------
+
+CROSSED = needs(u="A", v="A", w="A", x="B", y="B", z="B")
+WRONG = [append("A", "a-x", "a-y", "a-z"), append("B", "a-u", "a-v", "a-w")]
+
+
+async def test_edits_that_cite_the_wrong_tasks_are_found_by_those_that_need_them() -> None:
+    proof, kept, _ = await run(WRONG, CROSSED, failed(*"uvwxyz"))
+    assert kept == "AB"
+    assert set(proof.fixed) == set("uvwxyz")
+
+
+@pytest.mark.parametrize(("noisy", "asked"), [(False, True), (True, False)])
+async def test_where_luck_explains_as_many_passes_nobody_asks_what_tasks_need(noisy: bool, asked: bool) -> None:
+    noise = PassSpread.measured([Outcomes(1, 1)] * 60 + [Outcomes(0, 2)] * 20) if noisy else STEADY
+    edits = [append("A", "a-x", "a-y"), append("B", "a-t", "a-u")]
+    solves = needs(t="Z", u="Z", v="Z", w="Z", x="B", y="B")
+    _, kept, tried = await run(edits, solves, failed(*"tuvwxy"), noise=noise)
+    assert any((task, letters) == ("x", "B") for task, letters, _ in tried) is asked
+    assert kept == ("B" if asked else "")
+
+
+@pytest.mark.parametrize("repeats", [True, False])
+async def test_edits_that_cite_all_failures_are_tested_on_those_that_need_them(repeats: bool) -> None:
+    everything = [f"a-{name}" for name in "uvwxyz"]
+    edits = [append(letter, *everything) for letter in "CADB"]
+    proof, kept, tried = await run(edits, CROSSED, failed(*"uvwxyz"), repeats=repeats)
+    assert kept == "AB"
+    assert {one.edit.content: sorted(one.needed) for one in proof.edits if one.kept} == {
+        "A": ["u", "v", "w"],
+        "B": ["x", "y", "z"],
+    }
+    assert repeats or all(trial == 0 for *_, trial in tried)
+
+
+async def test_of_two_edits_that_a_task_needs_and_that_cite_others_both_stay() -> None:
+    edits = [append("C", "a-x"), append("A", "a-y"), append("D", "a-y"), append("B", "a-x")]
+    _, kept, _ = await run(edits, needs(w="AB", x="AB", y="AB", z="AB"), failed(*"wxyz"))
+    assert kept == "AB"

@@ -22,9 +22,10 @@ _AUDITED = 40
 these in 92 of 100 cases."""
 _TURNS = 3
 """Times that harm is looked for at the end: what covers for each other is found one after the other."""
-_FREED = 2
+_FREED, _ACCUSING = 2, 8
 """Tasks that pass with nothing but the edits that are about them, and fail with the others, from which on all edits
-are judged together: two, since one may pass by chance."""
+are judged together: two, since one may pass by chance. So many of them accuse the edits; the others are of those that
+may speak for them."""
 _LOOKED_BACK, _ABOUT = 4, 3
 """Solved tasks that are attempted with a new skill, and how many of them are chosen by its new lines. In noisy worlds
 six, beside twice the revisits, took a tenth more attempts and left harm as often. With all of them drawn by chance,
@@ -118,7 +119,7 @@ async def without_hidden_harm(bench: Workbench, log: RunLog, state: TrainState) 
     if after.step > state.step or len(found.freed) < _FREED or state.epoch == bench.config.train.epochs:
         return after
     edits = [one.edit for one in _jury(bench, after).removals]
-    return await _judged(bench, log, after, edits, found.freed, but_own=True)
+    return await _judged(bench, log, after, edits, found.freed[:_ACCUSING], but_own=True)
 
 
 async def _traced(bench: Workbench, log: RunLog, state: TrainState, found: TraceResult) -> TrainState:

@@ -26,6 +26,8 @@ async def needed_sets(tasks: Sequence[str], edits: Sequence[int], ask: Ask) -> d
     """Of tasks that need more than was found: the edits among which the next one is looked for."""
     given_up = set[str]()
     for _ in range(MOST):
+        if not among:
+            break
         last = await _last_needed(among, needs, ask)
         needs |= {task: (among[task][number], *needs[task]) for task, number in last.items()}
         among = {task: among[task][:number] for task, number in last.items()}
