@@ -388,7 +388,8 @@ class _Proving:
                 after[name] = self.given.measure.value(one)
         for attempt in self.given.failures:
             name = attempt.task.id
-            yield Tested(task=name, before=self.first[name], after=after.get(name))
+            if name in after or name not in self.flipped:  # not one that passed only with more edits than stay
+                yield Tested(task=name, before=self.first[name], after=after.get(name))
 
 
 def _but(group: Sequence[int], *numbers: int) -> list[int]:
