@@ -248,9 +248,10 @@ class TrainState(Record):
     """Of tasks that were attempted several times with an earlier skill, how often they passed and failed; the last
     ones."""
     suspected: frozenset[str] = frozenset()
-    """Ids of what takes edits back that seemed to break tasks: each is traced once."""
+    """Ids of what takes edits back that seemed to break tasks: each is traced once, and again in an audit."""
     settled: frozenset[str] = frozenset()
-    """Ids of what takes edits back that were judged and stay, alone or together."""
+    """Ids of what takes edits back that were judged and stay, alone or together, or of which no task led to any,
+    since the last audit."""
     audited: str = ""
     """Hash of the last skill that was audited."""
     races: int = 0

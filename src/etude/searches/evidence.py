@@ -48,8 +48,8 @@ _READINGS = 2
 _KNOWN_REPEATS, _STEADY, _SAMPLED = 16, 0.12, 2
 """Once so many tasks were repeated, and fewer than this share of failures pass then, a step repeats so many only."""
 _PATIENCE = 12
-"""Steps in a row that change nothing after which the search ends. After eight, a noisy run sometimes ends at half of
-what it can reach; later ones find nothing more."""
+"""Steps in a row that change nothing after which an audit follows and, where it takes nothing back, the end. After
+eight, a noisy run sometimes ends at half of what it can reach; later ones find nothing more."""
 _TRUSTED_FROM = 3
 """Edits that entered from which on an optimizer is trusted: by chance, three in a run are rare."""
 _WITNESSES = 6
@@ -142,15 +142,14 @@ class EvidenceSearch(Search):
         """All tasks fail in each epoch and are repeated, and each edit has all its attempts."""
         tasks, val, epochs = known.tasks["train"], known.tasks["val"], known.config.train.epochs
         visits, steps = epochs * tasks, epochs * (tasks // options.failures + 1)
-        # For each edit its contest, one more attempt without it, its witnesses twice, and its part in a set.
+        # For each edit its contest, an attempt without it, its witnesses twice, and its part in a set.
         contests = steps * (options.edits * (ADDITION.most + 2 * _WITNESSES + 2) + ADDITION.most)
-        # Each task may be asked which edits it needs, and whether it needs each of them.
         needed = 2 + ATTRIBUTED * (options.edits.bit_length() + 2 + ATTRIBUTED) + ADDITION.most
         proof = visits * (1 + options.edits + needed) + contests
         halvings = (steps * options.edits).bit_length()
         looks = steps + 6 * epochs + 3
-        contests_of_race = 3 if len(known.config.targets) > 1 else 2
-        judged = looks * 4 * contests_of_race * REMOVAL.most  # one edit, then several; with them and without
+        races = 3 if len(known.config.targets) > 1 else 2
+        judged = looks * 4 * races * REMOVAL.most  # one edit, then several; with them and without
         traced = looks * _WATCHED + epochs * _FAILING + (looks * _ACCUSERS + epochs * _FAILING) * (halvings + 5)
         tidy = judged + traced + 2 * (epochs + 1) * _SAMPLE
         validation = 2 * (val + _SAMPLE)
@@ -158,10 +157,10 @@ class EvidenceSearch(Search):
         return Most(2 * visits + proof + tidy + validation, asked)
 
     async def epoch(self, state: TrainState, epoch: int) -> AsyncGenerator[TrainState, None]:
-        shuffled, seed = self._shuffled(epoch)
+        state, (shuffled, seed) = state.model_copy(update={"epoch": epoch}), self._shuffled(epoch)
         tasks = self._worth_a_visit(state, shuffled)
         while tasks and state.idle < _PATIENCE:
-            begun = state.model_copy(update={"step": state.step + 1, "epoch": epoch})
+            begun = state.model_copy(update={"step": state.step + 1})
             attempts, tasks = await self._collect(begun, tasks)
             state = await self._step(after_rollout(begun, attempts), attempts, begun.earlier, seed)
             yield state

@@ -1,4 +1,4 @@
-"""Taking back what does harm: edits by which tasks fail that passed before, during a search and at its end."""
+"""Taking back edits by which tasks fail that passed before: during a search, where it is stuck, and at its end."""
 
 import random
 from collections.abc import Sequence
@@ -18,10 +18,10 @@ from etude.stages.tracing import TraceResult, keep_failing, named, traced_back, 
 from etude.workbench import Workbench
 
 _AUDITED = 40
-"""Solved tasks that are attempted with the finished skill: a line that breaks a tenth of them breaks two or more of
-these in 92 of 100 cases."""
+"""Solved tasks that an audit attempts: a line that breaks a tenth of them breaks two or more of these in 92 of 100
+cases."""
 _TURNS = 3
-"""Times that harm is looked for at the end: what covers for each other is found one after the other."""
+"""Times that harm is looked for in an audit: what covers for each other is found one after the other."""
 _FREED, _ACCUSING = 2, 8
 """Tasks that pass with nothing but the edits that are about them, and fail with the others, from which on all edits
 are judged together: two, since one may pass by chance. So many of them accuse the edits; the others are of those that
@@ -114,12 +114,13 @@ async def without_hidden_harm(bench: Workbench, log: RunLog, state: TrainState) 
     tasks = [task for task in keep_failing(jury) if not state.history[task.id].passed]
     found = await traced_hidden(jury, tasks)
     after = await _traced(bench, log, state, found)
-    if not found.votes:
+    if tasks and not found.votes:
         return after.model_copy(update={"settled": after.settled | {everything}})
-    if after.step > state.step or len(found.freed) < _FREED or state.epoch == bench.config.train.epochs:
+    accusers = [task for task in found.freed if another_trial_tells(bench.config, task)][:_ACCUSING]
+    if after.step > state.step or len(accusers) < _FREED or state.epoch == bench.config.train.epochs:
         return after
     edits = [one.edit for one in _jury(bench, after).removals]
-    return await _judged(bench, log, after, edits, found.freed[:_ACCUSING], but_own=True)
+    return await _judged(bench, log, after, edits, accusers, but_own=True)
 
 
 async def _traced(bench: Workbench, log: RunLog, state: TrainState, found: TraceResult) -> TrainState:

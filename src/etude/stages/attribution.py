@@ -14,9 +14,11 @@ Ask = Callable[[Sequence[Sequence[int]], Sequence[str]], Awaitable[list[bool | N
 """Whether tasks pass with edits, a group of numbers for each task; None without a score."""
 
 
-async def needed_sets(tasks: Sequence[str], edits: Sequence[int], ask: Ask) -> dict[tuple[int, ...], list[str]]:
-    """Sets of edits, and the tasks that pass with each. Tasks that do not pass with all edits again, or that pass
-    without any, are left out."""
+async def needed_sets(
+    tasks: Sequence[str], edits: Sequence[int], ask: Ask, most: int = MOST
+) -> dict[tuple[int, ...], list[str]]:
+    """Sets of at most so many edits, and the tasks that pass with each. Tasks that do not pass with all edits again,
+    or that pass without any, are left out."""
     if not tasks or not edits:
         return {}
     passed = await ask([edits] * len(tasks) + [()] * len(tasks), [*tasks, *tasks])
@@ -25,7 +27,7 @@ async def needed_sets(tasks: Sequence[str], edits: Sequence[int], ask: Ask) -> d
     among = dict.fromkeys(needs, edits)
     """Of tasks that need more than was found: the edits among which the next one is looked for."""
     given_up = set[str]()
-    for _ in range(MOST):
+    for _ in range(most):
         if not among:
             break
         last = await _last_needed(among, needs, ask)

@@ -101,7 +101,7 @@ async def judged(jury: Jury, edits: Sequence[Edit], accusers: Sequence[Task], *,
     """Whether tasks that accuse edits do better without them, and other tasks not clearly worse.
 
     Args:
-        but_own: the tasks that accuse keep what was proposed for them.
+        but_own: the tasks that accuse keep the edits that are about them (`Jury.others`).
     """
     race = _Race(jury, edits)
     worse = await race.won(accusers, REMOVAL, but_own=but_own)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from etude.records import Attempt, EditEvidence, Proof, Skill, Standing, Tested, digest
-from etude.stages.attribution import needed_sets
+from etude.stages.attribution import MOST, needed_sets
 from etude.stages.proof_input import ProofInput
 from etude.stages.shared.contest import ADDITION, ONCE, REPLACEMENT, Bar, PairedOutcomes, account
 from etude.stages.shared.history import without
@@ -90,7 +90,7 @@ class _Proving:
     """Those of them whose own account was won at the bar of additions."""
     refuted: set[int] = field(default_factory=set[int])
     found: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
-    """By the number of an edit, tasks that pass by it and that it does not cite."""
+    """By the number of an edit, the tasks that were found to need it, whatever it cites."""
     notes: dict[int, str] = field(default_factory=dict[int, str])
 
     def __post_init__(self) -> None:
@@ -139,13 +139,15 @@ class _Proving:
         lucky = self.given.measure.noise.regained * len(self.tasks)
         if len(rest) <= _LUCK * lucky and any(map(self._cited, order)):
             return {}
-        return await needed_sets(rest, [number for number in order if number not in self.kept], self._with)
+        left = [number for number in order if number not in self.kept and number not in self.notes]
+        return await needed_sets(rest, left, self._with, MOST if all(map(self._again, rest)) else 1)
 
     async def _try_set(self, edits: Sequence[int], tasks: Sequence[str]) -> None:
         """Keep edits by which these tasks pass, where that is shown; of several those that are needed."""
         group = spare = [number for number in edits if number not in self.kept]
-        tasks = [task for task in tasks if task not in self.explained]
-        if not group or not tasks or (len(group) > 1 and not self._again(tasks[0])):
+        copied = {task for number in group for task in self.given.copied.get(number, ())}
+        tasks = [task for task in tasks if task not in self.explained and task not in copied]
+        if not group or not tasks:
             return
         while len(group) > 1 and spare:
             fewer = [_but(group, number) for number in spare]
@@ -155,7 +157,10 @@ class _Proving:
         if len(group) > 1:
             await self._confirm_set(group, tasks)
             return
-        self.found.setdefault(group[0], []).extend(tasks)
+        (number,) = group
+        # What it did on tasks that it cites wrongly says nothing about these.
+        self.found[number], self.with_it[number], self.made[number] = tasks, {}, 0
+        self.refuted.discard(number)
         await self._accounts(group)
 
     def _cited(self, number: int) -> list[str]:
@@ -163,10 +168,9 @@ class _Proving:
         copied = self.given.copied.get(number, ())
         cites = self.given.edits[number].cites
         cited = [one.task.id for one in self.given.failures if one.id in cites]
-        if len(cited) == len(self.given.failures) > _VAGUE:
-            cited = []
-        cited += self.found.get(number, [])
-        return [task for task in dict.fromkeys(cited) if task in self.flipped and task not in copied]
+        vague = len(cited) == len(self.given.failures) > _VAGUE
+        cited = self.found.get(number, [] if vague else cited)
+        return [task for task in cited if task in self.flipped and task not in copied]
 
     def _open(self, number: int) -> list[str]:
         """Those of them that the edits which stay do not explain."""
@@ -194,7 +198,7 @@ class _Proving:
         ahead = {task: seen[task] - sum(self.without[task]) for task in tasks}
         free = sorted((task for task in tasks if self._tells(number, task)), key=seen.__getitem__)
         turns = free if len(free) > 1 else [*free, *filter(self._again, free)]
-        turns = turns[: min(_AT_ONCE, self._bar(number).most - self.made[number])]
+        turns = turns[: max(0, min(_AT_ONCE, self._bar(number).most - self.made[number]))]
         tries = [_Try(number, task, without) for task in dict.fromkeys(turns) if self._stale(task)]
         for task in turns:
             more = ahead[task] > 0 and self._again(task)
@@ -205,15 +209,8 @@ class _Proving:
     def _count(self, tried: _Try, passed: bool | None) -> None:
         number, task, edits = tried
         self.made[number] += 1
-        if number in edits:
-            if passed is not None and task not in self.explained:
-                self.with_it[number][task] = self.with_it[number].get(task, Outcomes()).plus(passed)
-            return
-        if passed and self._stale(task):
-            self.explained.add(task)
-        self.controlled[task] = len(edits)
-        if passed is not None:
-            self.without[task] = self.without[task].plus(passed)
+        if number in edits and passed is not None and task not in self.explained:
+            self.with_it[number][task] = self.with_it[number].get(task, Outcomes()).plus(passed)
 
     def _stale(self, task: str) -> bool:
         """Whether edits have come to stay since the task was last attempted without a further one."""
@@ -303,11 +300,7 @@ class _Proving:
 
     async def _with(self, groups: Sequence[Sequence[int]], tasks: Sequence[str]) -> list[bool | None]:
         """Whether tasks do better with these edits beside those that stay."""
-        passed = await self._pass([([*self.kept, *group], task) for group, task in zip(groups, tasks, strict=True)])
-        for group, task, better in zip(groups, tasks, passed, strict=True):
-            if not group and better is not None:
-                self.without[task] = self.without[task].plus(better)
-        return passed
+        return await self._pass([([*self.kept, *group], task) for group, task in zip(groups, tasks, strict=True)])
 
     async def _pass(self, wanted: Sequence[tuple[Sequence[int], str]]) -> list[bool | None]:
         """Whether tasks do better than their failure with the edits of these numbers, in a new trial; None without a
@@ -325,13 +318,24 @@ class _Proving:
         self.attempts += attempts
         made = iter(attempts)
         found: list[bool | None] = []
+        alone = self.given.variant(sorted(self.kept)).hash
         for (task, skill), untold in zip(keys, new, strict=True):
             if untold:
                 attempt = next(made)
                 passed = None if attempt.score is None else self.given.measure.better(attempt, self.first[task])
                 self.results[task, skill.hash] = passed
             found.append(self.results[task, skill.hash])
+            if skill.hash == alone and task in self.without:
+                self._controls(task, found[-1], untold=untold)
         return found
+
+    def _controls(self, task: str, passed: bool | None, *, untold: bool) -> None:
+        """Take what a task did with just the edits that stay into account."""
+        if passed and self._stale(task):
+            self.explained.add(task)
+        self.controlled[task] = len(self.kept)
+        if untold and passed is not None:
+            self.without[task] = self.without[task].plus(passed)
 
     def _trial(self, task: str, skill: Skill) -> int:
         """The next one."""

@@ -32,7 +32,7 @@ class TraceResult(NamedTuple):
     """For each task that led somewhere, the id of the edit that breaks it."""
     attempts: tuple[Attempt, ...] = ()
     freed: tuple[Task, ...] = ()
-    """Those of them that pass with nothing but what was proposed for them."""
+    """Those of them that pass with nothing but what is about them."""
 
 
 def named(jury: Jury) -> list[Suspect]:

@@ -9,7 +9,7 @@ from etude.records import Attempt, Edit, Skill, Task, TaskHistory, TrainState, d
 from etude.skill import apply_edits
 from etude.stages.shared.contest import REMOVAL
 from etude.stages.shared.history import Measure
-from etude.stages.shared.nearest import about
+from etude.stages.shared.nearest import about, common_words
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 
 _TRACES, _RACES = 500_000, 600_000
@@ -81,11 +81,15 @@ class Jury:
         """First trial in which the next race does."""
         return _RACES + REMOVAL.most * self.state.races
 
+    @cached_property
+    def _common(self) -> frozenset[str]:
+        return common_words(list(self.tasks.values()))
+
     def others(self, task: Task) -> list[Removal]:
         """What takes back the edits that are not about the task, by its words; where these do not tell, those that
         were not proposed for it. None where nothing was."""
         if task.id not in self._others:
-            own = about(task, list(self.tasks.values()), [one.edit.target for one in self.removals])
+            own = about(task, self._common, [one.edit.target for one in self.removals])
             proposed = any(task.id in entry.tasks for entry in self.state.ledger)
             if not own:
                 own = [number for number, one in enumerate(self.removals) if not proposed or task.id in one.tasks]

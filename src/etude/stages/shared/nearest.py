@@ -22,8 +22,13 @@ def nearest_first(tasks: Sequence[Task], texts: Sequence[str]) -> list[Task]:
     return first + left
 
 
-def about(task: Task, tasks: Sequence[Task], texts: Sequence[str]) -> list[int]:
-    """Numbers of the texts with a word of this task that half of the tasks lack."""
+def common_words(tasks: Sequence[Task]) -> frozenset[str]:
+    """Words that half of the tasks have, or more."""
     owners = Counter(word for each in tasks for word in set(words_of(each.input)))
-    rare = {word for word in words_of(task.input) if owners[word] < len(tasks) / 2}
+    return frozenset(word for word, count in owners.items() if count >= len(tasks) / 2)
+
+
+def about(task: Task, common: frozenset[str], texts: Sequence[str]) -> list[int]:
+    """Numbers of the texts with a word of this task that is not common."""
+    rare = set(words_of(task.input)) - common
     return [number for number, text in enumerate(texts) if rare.intersection(words_of(text))]
