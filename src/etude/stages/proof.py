@@ -32,7 +32,7 @@ _LUCK = 2
 """Tasks that pass with all edits are asked which they need where there are more than twice as many as luck explains:
 in a world where attempts pass with .4 whatever the skill says, asking always takes a third more attempts."""
 _VAGUE = 3
-"""An edit that cites all failures, if there are more than so many, says nothing of which it concerns."""
+"""One of several edits that cites all failures, if there are more than so many, does not say which it concerns."""
 
 
 class ProofOutcome(NamedTuple):
@@ -168,7 +168,7 @@ class _Proving:
         copied = self.given.copied.get(number, ())
         cites = self.given.edits[number].cites
         cited = [one.task.id for one in self.given.failures if one.id in cites]
-        vague = len(cited) == len(self.given.failures) > _VAGUE
+        vague = len(cited) == len(self.given.failures) > _VAGUE and len(self.given.edits) > 1
         cited = self.found.get(number, [] if vague else cited)
         return [task for task in cited if task in self.flipped and task not in copied]
 
