@@ -128,7 +128,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
     switch, observer = given.get("switch") or StopSwitch(), given.get("observer") or Observer()
     # The environment is checked before the folder exists, with a judge that is wired once it does.
     judge = RunJudge(parts.prompts["rubric"], parts.providers.get("judge"))
-    env, loaded, warnings = await _tasks_of(config, given, judge, switch.check)
+    env, loaded, warnings = await _tasks_of(config, given, judge, switch.check, trains=claim)
     doubts = await waited_for(
         check_scoring(config, env, loaded, varied=claim), "the checks of gold answers and solutions", switch.check
     )
@@ -197,7 +197,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
 
 
 async def _tasks_of(
-    config: TrainConfig, given: Given, judge: RunJudge, check: Callable[[], None]
+    config: TrainConfig, given: Given, judge: RunJudge, check: Callable[[], None], *, trains: bool
 ) -> tuple[Environment, Mapping[Split, Sequence[Task]], Sequence[str]]:
     """The environment, its tasks and what is doubtful about them. It may take its time: whatever it loads."""
 
@@ -205,7 +205,7 @@ async def _tasks_of(
         env = given.get("env") or make_environment(config.env, judge)
         env = env if isinstance(env, Environment) else env(judge)
         tasks: dict[Split, Sequence[Task]] = {split: tuple(env.tasks(split)) for split in SPLITS}
-        warnings = check_tasks(env, tasks, need_test=config.test.enabled)
+        warnings = check_tasks(env, tasks, need_test=config.test.enabled, trains=trains)
         env.fingerprint()  # asks for whatever scoring needs, a judge for one
         return env, tasks, warnings
 

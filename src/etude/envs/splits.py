@@ -75,13 +75,14 @@ def check_splits(
 ) -> list[str]:
     """Refuse splits that would make a score worthless; return what is merely doubtful, one sentence each.
 
-    `names` says where each split comes from (file names), for the messages. Raises DataError: a split that is needed
-    is empty; the same input, folded, is in two splits; two tasks have the same id."""
+    `names` says where each split comes from (file names), for the messages. Without any training and validation tasks
+    skills can be scored and compared, and none trained. Raises DataError: a split that is needed is empty; the same
+    input, folded, is in two splits; two tasks have the same id."""
     splits: dict[Split, Sequence[Task]] = {"train": train, "val": val, "test": test}
     labels: dict[Split, str] = {
         split: f"{split} ({names[split]})" if names and names.get(split) else split for split in SPLITS
     }
-    for split in need:
+    for split in () if test and not train and not val else need:
         if not splits[split]:
             raise DataError(f"{labels[split]}: the {split} split is empty", hint="give it at least one task")
     warnings = _check_inputs(splits, labels)
@@ -89,13 +90,27 @@ def check_splits(
     return [*warnings, *_near_duplicates(splits)]
 
 
-def check_tasks(env: Environment, tasks: Mapping[Split, Sequence[Task]], *, need_test: bool) -> Sequence[str]:
+def check_tasks(
+    env: Environment, tasks: Mapping[Split, Sequence[Task]], *, need_test: bool, trains: bool = False
+) -> Sequence[str]:
     """What is doubtful about the splits of an environment, one sentence each. Raises DataError: as `check_splits`,
-    or the test split is empty and needed."""
+    or the test split is empty and needed, or there is nothing to train on where that is wanted."""
+    if trains:
+        need_training_tasks(tasks)
     if need_test and not tasks["test"]:
         raise DataError("the test split is empty", hint="give it tasks, or set test.enabled to false")
     # Built-in environments have checked their splits, and know the files to name.
     return check_splits(tasks["train"], tasks["val"], tasks["test"]) if env.warnings is None else env.warnings
+
+
+def need_training_tasks(tasks: Mapping[Split, Sequence[Task]]) -> None:
+    """Raises DataError: all tasks are for the test."""
+    if tasks["test"] and not tasks["train"] and not tasks["val"]:
+        count = len(tasks["test"])
+        raise DataError(
+            f"there are no training tasks: {'the only one is' if count == 1 else f'all {count} are'} for the test",
+            hint="`etude evaluate` and `etude compare` use them; to train a skill, bring more tasks",
+        )
 
 
 def _check_inputs(splits: Mapping[Split, Sequence[Task]], labels: Mapping[Split, str]) -> list[str]:
@@ -183,10 +198,10 @@ def split_by_ratio(
 
 def _weights(ratio: Sequence[float]) -> dict[Split, Fraction]:
     finite = all(0 <= part < float("inf") for part in ratio)
-    if len(ratio) != 3 or not finite or ratio[0] == 0 or ratio[1] == 0:
+    if len(ratio) != 3 or not finite or (0 in ratio[:2] and list(ratio[:2]) != [0, 0]) or not sum(ratio):
         raise ConfigError(
             f"ratio = {list(ratio)!r}: expected three numbers for train, val and test; train and val more than 0",
-            hint="for example [2, 1, 7]",
+            hint="for example [2, 1, 7], or [0, 0, 1] for tasks that are not trained on",
         )
     parts = [Fraction(part).limit_denominator(10**6) for part in ratio]
     return {split: part / sum(parts) for split, part in zip(SPLITS, parts, strict=True)}

@@ -11,6 +11,7 @@ from typing import Any, Unpack
 from etude.build import open_workbench
 from etude.concurrency import synchronous
 from etude.config import RunSection, TrainConfig, load_config, make_config
+from etude.envs.splits import need_training_tasks
 from etude.events import Event, Notice, StageFinished, StageStarted
 from etude.intervals import smallest_gain
 from etude.measure.forecast import Forecast, forecast_run, judged
@@ -125,6 +126,7 @@ async def aplan(
     given["sinks"] = [*given.get("sinks", ()), notices]
     if measure:
         async with open_workbench(settings, given, claim=False) as bench:
+            need_training_tasks(bench.tasks)
             await _measure(bench)
             return _plan(bench, settings, bench.folder.path, notices.warnings)
     given.pop("fork", None)
@@ -132,6 +134,7 @@ async def aplan(
         # Everything is checked as a run checks it, in a folder that is gone afterwards.
         run = RunSection(folder=held.enter_context(TemporaryDirectory(prefix="etude-plan-")), name="plan")
         async with open_workbench(settings.model_copy(update={"run": run}), given, claim=False) as bench:
+            need_training_tasks(bench.tasks)
             folder = Path(settings.run.folder) / settings.run.name
             if (folder / JOURNAL).exists():
                 journal = SqliteJournal(folder / JOURNAL, read_only=True)

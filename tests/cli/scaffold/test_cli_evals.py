@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from etude.cli.main import main
+from etude.cli.scaffold.data import read_data
+from etude.cli.scaffold.forms.table import Wishes
 from etude.config import load_config
 from etude.envs.dataset import DatasetEnvironment
-from etude.errors import ConfigError
+from etude.errors import ConfigError, DataError
 from etude.records import SPLITS, Task
 from etude.skill import load_skill
 
@@ -108,3 +110,130 @@ def test_the_tasks_are_no_part_of_the_skill_that_an_agent_is_given(here: Path) -
     assert list(load_skill(SKILL).files) == ["references/evals/evals.json"]
     (SKILL / "evals" / "evals.json").unlink()
     assert "evals/files/bees.csv" in load_skill(SKILL).files
+
+
+# --- other forms in which skills bring their tasks --------------------
+
+
+def bring(rows: list[dict[str, Any]]) -> None:
+    """Rows without those that every form of this file has."""
+    write([])
+    (SKILL / "evals" / "evals.json").write_text(json.dumps(rows))
+
+
+PROSE = "A successful answer rhymes, has four lines and names at least one bee."
+
+
+@pytest.mark.parametrize(
+    ("row", "wanted"),
+    [
+        ({"question": "A poem?", "expected_behavior": WANTED, "ground_truth": PROSE}, WANTED),
+        ({"question": "A poem?", "expected_behavior": [], "ground_truth": PROSE}, [f"What is expected: {PROSE}"]),
+        ({"query": "A poem?", "ground_truth": PROSE}, [f"What is expected: {PROSE}"]),
+        ({"prompt": "A poem?", "assertions": [{"name": "rhyme", "text": "It rhymes."}]}, ["It rhymes."]),
+        (
+            {"prompt": "A poem?", "assertions": [{"type": "x", "pattern": "b", "text": "A bee."}, "Short."]},
+            ["A bee.", "Short."],
+        ),
+        ({"input": "A poem?", "expect": "It rhymes."}, ["It rhymes."]),
+        (
+            {"question": "A poem?", "rubric": WANTED, "must_not": ["name a wasp"]},
+            [*WANTED, "It must not: name a wasp"],
+        ),
+        (
+            {"question": "A poem?", "expected_behavior": WANTED, "assertions": [WANTED[0], "Short."]},
+            [*WANTED, "Short."],
+        ),
+    ],
+)
+def test_what_is_asked_and_expected_is_found_under_the_names_that_people_use(
+    here: Path, row: dict[str, Any], wanted: list[str]
+) -> None:
+    bring([{"id": number, **row, **_asked(row, number)} for number in range(1, 7)])
+    assert init() == 0
+    assert load_config("etude.yaml").env.model_extra["scorer"]["name"] == "rubric"  # type: ignore[index]
+    assert tasks()[0].input == "A poem? No. 1"
+    assert tasks()[0].data["expectations"] == wanted
+
+
+def _asked(row: dict[str, Any], number: int) -> dict[str, str]:
+    name = next(name for name, value in row.items() if value == "A poem?")
+    return {name: f"A poem? No. {number}"}
+
+
+def test_short_answers_of_a_skill_are_compared_as_they_are(here: Path, capsys: Captured) -> None:
+    bring(
+        [
+            {"id": number, "question": f"How many bees are {number} and 1?", "ground_truth": str(number + 1)}
+            for number in range(1, 11)
+        ]
+    )
+    assert init() == 0
+    made = json.loads(capsys.readouterr().out)
+    assert made["scorer"] == "numeric"
+
+
+@pytest.mark.parametrize("quiet", [{"expected_skill": None}, {"should_trigger": False}])
+def test_requests_for_which_the_skill_must_stay_quiet_are_no_tasks(
+    here: Path, capsys: Captured, quiet: dict[str, Any]
+) -> None:
+    more: dict[str, Any] = {"expected_skill": "poet"} if "expected_skill" in quiet else {}
+    rows: list[dict[str, Any]] = [
+        {"id": n, "question": f"Poem {n}?", "expected_behavior": WANTED, **more} for n in range(1, 8)
+    ]
+    bring([*rows, {"id": 8, "question": "What is the time?", "expected_behavior": ["It tells the time."], **quiet}])
+    assert init() == 0
+    made = json.loads(capsys.readouterr().out)
+    assert sum(made["tasks"].values()) == 7
+    assert any("1 row asks that the skill is not used" in note and "item 8" in note for note in made["notes"])
+    bring([{**row, **quiet} for row in rows])
+    assert init("--force") == 2
+    assert "each row asks that the skill is not used" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_one_to_four_tasks_can_be_scored_and_compared_and_none_is_trained_on(
+    here: Path, capsys: Captured, count: int
+) -> None:
+    write(evals(count))
+    simulated = ("--target", "simulated:target", "--optimizer", "simulated:optimizer")
+    assert init(*simulated) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert made["tasks"] == {"train": 0, "val": 0, "test": count}
+    assert [command.split()[1] for command in made["next"]] == ["doctor", "evaluate", "compare"]
+    assert any("too few to train on" in note for note in made["notes"])
+    for command in made["next"]:
+        assert main(command.split()[1:]) in (0, 4), command
+    capsys.readouterr()
+    before = sorted(Path("runs").rglob("*"))
+    for verb in ("train", "plan"):
+        assert main([verb, "--run.name", "next"]) == 2
+        said = capsys.readouterr().err
+        assert "there are no training tasks" in said
+        assert "etude evaluate" in said
+    assert sorted(Path("runs").rglob("*")) == before
+
+
+def test_five_tasks_are_divided(here: Path, capsys: Captured) -> None:
+    write(evals(5))
+    assert init() == 0
+    assert all(json.loads(capsys.readouterr().out)["tasks"].values())
+
+
+def test_no_prose_of_a_published_suite_is_compared_as_an_answer() -> None:
+    """As they are in the data beside the project: each is judged, or refused with a reason."""
+    data = Path(__file__).parents[3].parent / "shared" / "data" / "skills"
+    suites = sorted(data.glob("*/evals/evals.json"))
+    if not suites:
+        pytest.skip(f"{data.name} is not beside the project")
+    refused: dict[str, str] = {}
+    for suite in suites:
+        try:
+            found = read_data({"path": suite}, Wishes())
+        except DataError as error:
+            refused[suite.parent.parent.name] = error.message
+            continue
+        assert found.columns.scorer == "rubric", suite
+    assert len(suites) > 200
+    assert len(refused) < 10
+    assert all("does not exist" in message or "holds no tasks" in message for message in refused.values()), refused

@@ -12,6 +12,7 @@ from etude.cli.scaffold.columns import Columns, guess_columns, picture_column
 from etude.cli.scaffold.files import env_options, fit_scorer, no_judge
 from etude.cli.scaffold.forms import build
 from etude.cli.scaffold.forms.built_tasks import BuiltTasks
+from etude.cli.scaffold.forms.evals import TRAINABLE, needing_the_skill
 from etude.cli.scaffold.forms.table import Table, Wishes
 from etude.cli.scaffold.reading import read_source
 from etude.envs.dataset import DatasetEnvironment
@@ -61,6 +62,9 @@ def read_data(files: Mapping[str, Path], wishes: Wishes, *, delimiter: str = "",
     sources = {key: read_source(path, delimiter) for key, path in files.items()}
     rows: dict[str, Sequence[Row]] = {key: source.rows for key, source in sources.items()}
     notes = [note for source in sources.values() for note in source.notes]
+    for key, found in rows.items():
+        rows[key], more_notes = needing_the_skill(found)
+        notes += more_notes
     first = next(iter(files.values()))
     folder = first if first.is_dir() else first.parent
     places = {key: path / "*.json" if path.is_dir() else path for key, path in files.items()}
@@ -85,7 +89,11 @@ def read_data(files: Mapping[str, Path], wishes: Wishes, *, delimiter: str = "",
         _check_answers([row for found in rows.values() for row in found], columns.fields["gold"])
     columns = replace(columns, notes=[*notes, *columns.notes])
     if "path" in rows and ratio is None:
-        ratio = [2, 1, 7] if len(everything) >= LARGE else [4, 3, 3]
+        ratio = [2, 1, 7] if len(everything) >= LARGE else [4, 3, 3] if len(everything) >= TRAINABLE else [0, 0, 1]
+        if len(everything) < TRAINABLE:
+            some = "1 task is" if len(everything) == 1 else f"{len(everything)} tasks are"
+            few = f"{some} too few to train on: all are for `etude evaluate` and `etude compare`"
+            columns = replace(columns, notes=[*columns.notes, few])
     more: dict[str, object] = {} if ratio is None else {"ratio": ratio}
 
     def read(path: Path, form: object) -> Sequence[Row]:

@@ -92,7 +92,7 @@ def tell_found(project: Project) -> None:
 def tell_written(project: Project, *, as_json: bool) -> None:
     """Say what was written and what to do next; as JSON, also what was found."""
     keys = _missing_keys(project.config)
-    commands = _next_commands(project.config)
+    commands = _next_commands(project)
     columns = project.columns
     if as_json:
         found = {
@@ -133,9 +133,13 @@ def _missing_keys(config_path: Path) -> list[str]:
     return notes
 
 
-def _next_commands(config_path: Path) -> list[str]:
+def _next_commands(project: Project) -> list[str]:
     """What to do next, what costs nothing first."""
-    place = "" if config_path == Path(DEFAULT_CONFIG) else f" {shlex.quote(str(config_path))}"
+    place = "" if project.config == Path(DEFAULT_CONFIG) else f" {shlex.quote(str(project.config))}"
+    if not project.tasks["train"]:
+        skill = shlex.quote(str(project.skill or "SKILL"))
+        verbs = (f"doctor{place}", f"evaluate{place} --skill {skill}", f"compare none {skill}{place}")
+        return [f"{output.program()} {verb}" for verb in verbs]
     simulated = "--target.model simulated:target --optimizer.model simulated:optimizer"
     verbs = (f"doctor{place}", f"train{place} --name dry-run {simulated}", f"plan{place}", f"train{place}")
     return [f"{output.program()} {verb}" for verb in verbs]
