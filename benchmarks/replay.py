@@ -24,9 +24,9 @@ from harness import machine
 from etude.config import GateSection
 from etude.records import Attempt, Edit, Score, Skill, Split, Task, TaskHistory
 from etude.stages.proof import prove
-from etude.stages.proof_input import ProofInput
 from etude.stages.shared.history import Measure
 from etude.stages.shared.noise import Outcomes, PassSpread
+from etude.stages.shared.proof_input import ProofInput
 from etude.stages.shared.rollout import PlannedAttempt, Rollout, attempt_id
 
 ROOT = Path(__file__).parent.parent

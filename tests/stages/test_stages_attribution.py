@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from etude.stages.attribution import MOST, needed_sets
+from etude.stages.shared.attribution import MOST, needed_sets
 
 
 class Tasks:

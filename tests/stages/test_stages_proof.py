@@ -11,9 +11,9 @@ from etude.config import GateSection
 from etude.errors import TransientError
 from etude.records import Attempt, Edit, Proof, Score, Skill, Task, TaskHistory
 from etude.stages.proof import prove
-from etude.stages.proof_input import ProofInput
 from etude.stages.shared.history import Measure
 from etude.stages.shared.noise import Outcomes, PassSpread
+from etude.stages.shared.proof_input import ProofInput
 
 Solves = Callable[[str, set[str], int], float | None]
 """Task, letters of the edits in the skill, trial -> score, None for a void."""

@@ -26,15 +26,15 @@ from etude.searches.hand_out import validated
 from etude.searches.search import Known, Most, Search, SearchOptions
 from etude.searches.undo import audited, looked_back, without_harm, without_hidden_harm
 from etude.skill import apply_edit, apply_edits, token_count
-from etude.stages.attribution import MOST as ATTRIBUTED
 from etude.stages.proof import prove
-from etude.stages.proof_input import ProofInput, Variant
 from etude.stages.reflect import Context, Reflection, after_reflection, is_silent, reflect
+from etude.stages.shared.attribution import MOST as ATTRIBUTED
 from etude.stages.shared.contest import ADDITION, REMOVAL
 from etude.stages.shared.copies import Copies
 from etude.stages.shared.history import measured, noted
 from etude.stages.shared.jury import BREAKS
 from etude.stages.shared.left_out import LeftOut, names_one
+from etude.stages.shared.proof_input import ProofInput, Variant
 from etude.stages.shared.rollout import PlannedAttempt
 from etude.stages.shared.united import unite
 from etude.stages.state import after_proof, after_rollout

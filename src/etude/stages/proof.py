@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from etude.records import Attempt, EditEvidence, Proof, Skill, Standing, Tested, digest
-from etude.stages.attribution import MOST, needed_sets
-from etude.stages.proof_input import ProofInput
+from etude.stages.shared.attribution import MOST, needed_sets
 from etude.stages.shared.contest import ADDITION, ONCE, REPLACEMENT, Bar, PairedOutcomes, account
 from etude.stages.shared.history import without
 from etude.stages.shared.noise import Outcomes
+from etude.stages.shared.proof_input import ProofInput
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 
 _AT_ONCE = 3
