@@ -106,6 +106,29 @@ async def test_first_all_edits_are_left_out_but_those_that_cite_a_task() -> None
     assert world.attempts[0][1] == "Start.\n\nFour.\n"
 
 
+async def test_first_all_edits_are_left_out_that_share_no_rare_word_with_a_task() -> None:
+    """Whatever was proposed for it."""
+    lines = ("Bad.", "Write the city in capitals.", "Worse.", "Write the owner in capitals.")
+    world = World(*lines, passes=lambda task, text, trial: "city" in text and "Bad." not in text)
+    world.cite({"Bad.": ["b1", "b2", "b3"]})
+    jury = world.jury(named("b", 3, FAILED), others=4)
+    asked = {name: f"The city of {name}." if name.startswith("b") else "The date." for name in jury.tasks}
+    tasks = {name: task.model_copy(update={"input": asked[name]}) for name, task in jury.tasks.items()}
+    jury = replace(jury, tasks=tasks)
+    found = await traced_hidden(jury, keep_failing(jury))
+    assert world.attempts[0][1] == "Start.\n\nWrite the city in capitals.\n"
+    assert led_to(jury, found) == dict.fromkeys(("b1", "b2", "b3"), "Bad.")
+    assert {task.id for task in found.freed} == {"b1", "b2", "b3"}
+
+
+async def test_where_nothing_is_about_a_task_none_is_told_to_pass_with_what_is_about_it() -> None:
+    world = World(*LINES, passes=breaks("Bad."))
+    jury = world.jury(named("b", 10, FAILED))
+    found = await traced_hidden(jury, keep_failing(jury))
+    assert found.votes
+    assert found.freed == ()
+
+
 async def test_with_several_edits_that_break_a_task_the_first_one_is_found() -> None:
     """None of them alone, left out, would let it pass."""
     world = World(
