@@ -479,6 +479,38 @@ def test_lines_of_which_none_shows_alone_that_it_breaks_tasks_are_taken_back_tog
     assert skills(tmp_path)[-1] == f"Answer.\n\n{key}\n"
 
 
+def test_a_search_that_is_stuck_is_audited_and_goes_on_where_something_is_taken_back(tmp_path) -> None:
+    """A line breaks tasks that nobody looks at, and no other line is of use beside it."""
+    first = order(tmp_path / "order")
+    solved, mended, stuck = first[:16], first[16:18], first[18:]
+    broken = set[int]()
+
+    def solves(number: int, skill: str) -> bool:
+        bad, good = "Bad." in skill, "Good." in skill
+        return not (bad and number in broken) if number in solved else bad if number in mended else good and not bad
+
+    async def answer(request: ChatRequest) -> str:
+        data, *_ = request.messages[1].text.partition("# Attempts that passed")
+        shown = [(block.partition('"')[0], numbers(block)[0]) for block in data.split('<attempt id="')[1:]]
+        cites = [
+            (rule, [name for name, n in shown if n in own]) for rule, own in (("Bad.", mended), ("Good.", stuck))
+        ]
+        return proposed(*((rule, names) for rule, names in cites if names))
+
+    def trained(folder: str) -> Target:
+        target, reader = Target(solves), ScriptedModel(answer, name="scripted:optimizer")
+        run(tmp_path / folder, target, reader=reader, failures=1, revisits=0)
+        return target
+
+    looked_at = [
+        number for number, skill in trained("nothing breaks").attempts if "Bad." in skill and number in solved
+    ]
+    broken |= set(solved) - set(looked_at[:4])
+    trained("stuck")
+    assert [origin for origin, _ in changes(tmp_path / "stuck")][:3] == ["step", "tidy", "step"]
+    assert skills(tmp_path / "stuck")[-1] == "Answer.\n\nGood.\n"
+
+
 def test_at_temperature_0_harm_is_taken_back_and_nothing_is_attempted_twice(tmp_path) -> None:
     target = Target(lambda number, skill: ("Bad." in skill) is (number < 4))
     still = {"target": {"model": "scripted:target", "temperature": 0}}

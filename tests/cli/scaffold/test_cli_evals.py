@@ -173,7 +173,7 @@ def test_short_answers_of_a_skill_are_compared_as_they_are(here: Path, capsys: C
     assert made["scorer"] == "numeric"
 
 
-@pytest.mark.parametrize("quiet", [{"expected_skill": None}, {"should_trigger": False}])
+@pytest.mark.parametrize("quiet", [{"expected_skill": None}, {"should_trigger": False}, {"should_trigger": "FALSE"}])
 def test_requests_for_which_the_skill_must_stay_quiet_are_no_tasks(
     here: Path, capsys: Captured, quiet: dict[str, Any]
 ) -> None:

@@ -81,7 +81,8 @@ def needing_the_skill(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
 
 
 def _quiet(columns: Mapping[str, JsonValue]) -> bool:
-    return columns.get("should_trigger") is False or ("expected_skill" in columns and not columns["expected_skill"])
+    off = str(columns.get("should_trigger")).casefold() in ("false", "no", "0")  # in a table it is text
+    return off or ("expected_skill" in columns and not columns["expected_skill"])
 
 
 def _found(table: Table, names: Sequence[str]) -> dict[str, str]:
