@@ -28,7 +28,7 @@ def known(told: str, now: int = 0, skill: str = "s") -> TaskHistory:
     mine = [passed for step, passed in seen if step >= now]
     first = None if all(mine) else 0.0
     counts = {"trials": len(mine), "passed": sum(mine), "failed": len(mine) - sum(mine)}
-    return TaskHistory(skill=skill if mine else "earlier", seen=seen, first=first, **counts)
+    return TaskHistory(skill=skill if mine else "earlier", seen=seen, best_failed=first, **counts)
 
 
 def named(letter: str, count: int, told: str) -> dict[str, str]:

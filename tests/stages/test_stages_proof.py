@@ -47,7 +47,7 @@ async def run(
         return Skill(text="".join(edits[number].content for number in numbers))
 
     known = {
-        one.task.id: TaskHistory(skill=variant(()).hash, trials=2, failed=2, first=one.score.soft)
+        one.task.id: TaskHistory(skill=variant(()).hash, trials=2, failed=2, best_failed=one.score.soft)
         for one in failures
         if one.score is not None
     }
@@ -245,14 +245,28 @@ async def test_edits_that_cite_the_wrong_tasks_are_found_by_those_that_need_them
     assert set(proof.fixed) == set("uvwxyz")
 
 
-@pytest.mark.parametrize(("noisy", "asked"), [(False, True), (True, False)])
-async def test_where_luck_explains_as_many_passes_nobody_asks_what_tasks_need(noisy: bool, asked: bool) -> None:
-    noise = PassSpread.measured([Outcomes(1, 1)] * 60 + [Outcomes(0, 2)] * 20) if noisy else STEADY
-    edits = [append("A", "a-x", "a-y"), append("B", "a-t", "a-u")]
-    solves = needs(t="Z", u="Z", v="Z", w="Z", x="B", y="B")
-    _, kept, tried = await run(edits, solves, failed(*"tuvwxy"), noise=noise)
-    assert any((task, letters) == ("x", "B") for task, letters, _ in tried) is asked
-    assert kept == ("B" if asked else "")
+async def test_a_few_tasks_are_asked_what_they_need_and_the_others_attempted_with_what_that_is() -> None:
+    edits = [append(letter, "a-t") for letter in "ABCD"]
+    _, kept, tried = await run(edits, needs(t="Z", u="B", v="B", w="B", x="B", y="B", z="B"), failed(*"tuvwxyz"))
+    assert kept == "B"
+    parts = {task for task, letters, _ in tried if letters not in ("ABCD", "", "B")}
+    assert len(parts) == 3
+    assert {task for task, letters, _ in tried if letters == "B"} == set("uvwxyz")
+
+
+@pytest.mark.parametrize(("cites", "asked"), [(["a-t"], 6), (["a-z"], 3)])
+async def test_where_that_leads_to_nothing_the_others_are_asked_unless_an_edit_cites_them(
+    cites: list[str], asked: int
+) -> None:
+    """They pass with all edits in the first attempt, and not again."""
+
+    def once(task: str, taught: set[str], trial: int) -> float:
+        return float(task != "t" and taught == set("AB") and trial == 0)
+
+    edits = [append("A", *cites), append("B", *cites)]
+    _, kept, tried = await run(edits, once, failed(*"tuvwxyz"))
+    assert kept == ""
+    assert len({task for task, letters, trial in tried if (letters, trial) == ("AB", 1)}) == asked
 
 
 @pytest.mark.parametrize("repeats", [True, False])

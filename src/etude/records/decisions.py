@@ -170,8 +170,8 @@ class TaskHistory(Record):
     """Attempts made with it, those without a score too."""
     passed: int = 0
     failed: int = 0
-    first: float | None = None
-    """The value of the first one that failed; what does better counts as passed."""
+    best_failed: float | None = None
+    """The highest value of one that failed; what does better counts as passed."""
     gap: float | None = None
     """How far the next one was from it, with this skill or the last one for which that is known."""
     seen: tuple[tuple[int, bool], ...] = ()

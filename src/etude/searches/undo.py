@@ -14,7 +14,7 @@ from etude.stages.shared.jury import Jury
 from etude.stages.shared.nearest import nearest_first
 from etude.stages.shared.rollout import PlannedAttempt
 from etude.stages.state import after_verdict
-from etude.stages.tracing import TraceResult, keep_failing, named, traced_back, traced_hidden
+from etude.stages.tracing import TraceResult, failing_now, keep_failing, named, traced_back, traced_hidden
 from etude.workbench import Workbench
 
 _AUDITED = 40
@@ -111,7 +111,7 @@ async def without_hidden_harm(bench: Workbench, log: RunLog, state: TrainState) 
     ]
     state = await _attempted(bench, state, planned)
     jury = _jury(bench, state)
-    tasks = [task for task in keep_failing(jury) if not state.history[task.id].passed]
+    tasks = failing_now(jury, tasks)
     found = await traced_hidden(jury, tasks)
     after = await _traced(bench, log, state, found)
     if tasks and not found.votes:

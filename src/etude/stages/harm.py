@@ -117,7 +117,7 @@ async def judged(jury: Jury, edits: Sequence[Edit], accusers: Sequence[Task], *,
 def _others(jury: Jury, edits: Sequence[Edit], accusers: Sequence[Task]) -> tuple[list[Task], list[Task]]:
     """The same tasks for other targets, which may need what one target loses by; and all others, in random order."""
     names, own, known = {task.id for task in accusers}, {task.own_id for task in accusers}, jury.state.history
-    scored = [name for name in sorted(known) if known[name].seen or known[name].first is not None]
+    scored = [name for name in sorted(known) if known[name].seen or known[name].best_failed is not None]
     left = [jury.tasks[name] for name in scored if name in jury.tasks and name not in names]
     random.Random(edits[0].id).shuffle(left)
     return [task for task in left if task.own_id in own], [task for task in left if task.own_id not in own]
@@ -148,9 +148,11 @@ class _Race:
             if bets >= bar.won:
                 return True
             made, gain = len(self.gains), sign * sum(self.gains)
-            # It would hardly be won any more: tasks that led to an edit pass without it nearly always.
-            behind = gain < made / 4 if sign > 0 and start >= bar.most / 4 else start >= bar.most / 2 and gain <= 0
-            if bets <= bar.lost or behind:
+            if sign > 0:  # tasks that led to an edit pass without it nearly always
+                behind = gain <= 0 or (start >= bar.most / 4 and gain < made / 4)
+            else:
+                behind = gain <= 0 and start >= bar.most / 2
+            if bets <= bar.lost or behind:  # it would hardly be won any more
                 return False
         return False
 

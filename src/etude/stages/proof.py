@@ -27,10 +27,6 @@ _LEFT_OUT = 2
 """Attempts without each edit of a set: one that fails by bad luck would keep an edit that others make needless."""
 _SET_TRIES = 6
 """Attempts that confirm a set of edits, at most."""
-
-_LUCK = 2
-"""Tasks that pass with all edits are asked which they need where there are more than twice as many as luck explains.
-Asking always takes 3% more attempts where they pass with .4 whatever the skill says (seeds 1 to 8)."""
 _VAGUE = 3
 """One of several edits that cites all failures, if there are more than so many, does not say which it concerns."""
 
@@ -95,7 +91,10 @@ class _Proving:
 
     def __post_init__(self) -> None:
         self.tasks = {attempt.task.id: attempt.task for attempt in self.given.failures}
-        self.first = {attempt.task.id: self.given.measure.value(attempt) for attempt in self.given.failures}
+        self.before = {attempt.task.id: self.given.measure.value(attempt) for attempt in self.given.failures}
+        # A failure that was chosen for scoring little is easily surpassed: the best one counts.
+        known = {task: self.given.known[task].best_failed or 0.0 for task in self.tasks}
+        self.failing = {task: max(before, known[task]) for task, before in self.before.items()}
         self.without = {task: without(self.given.known[task]) for task in self.tasks}
         self.with_it: list[dict[str, Outcomes]] = [{} for _ in self.given.edits]
         bar = ADDITION if any(map(self.given.repeats, self.tasks.values())) else ONCE
@@ -112,14 +111,11 @@ class _Proving:
         self.results |= {(task, self.given.variant(()).hash): False for task in self.tasks if not self._again(task)}
 
     async def prove(self) -> Proof:
-        everything = range(len(self.given.edits))
-        passed = await self._pass([(list(everything), task) for task in self.tasks])
+        order = sorted(range(len(self.given.edits)), key=lambda number: -self.given.edits[number].support)
+        passed = await self._pass([(order, task) for task in self.tasks])
         self.flipped = [task for task, better in zip(self.tasks, passed, strict=True) if better]
-        order = sorted(everything, key=lambda number: -self.given.edits[number].support)
         await self._accounts([number for number in order if self._cited(number)])
-        sets = await self._attributed(order)
-        for group in sorted(sets, key=lambda group: (len(group), -len(sets[group]))):
-            await self._try_set(group, sets[group])
+        await self._attribute(order)
         return self._proof()
 
     async def _accounts(self, left: list[int]) -> None:
@@ -132,15 +128,20 @@ class _Proving:
                     left.remove(number)
             left = [number for number in left if self._open(number)]
 
-    async def _attributed(self, order: Sequence[int]) -> dict[tuple[int, ...], list[str]]:
-        """Sets of edits by which tasks pass that no edit explains which cites them. Not where luck would explain that
-        many, unless no edit cites a task that passes."""
-        rest = [task for task in self.flipped if task not in self.explained]
-        lucky = self.given.measure.noise.regained * len(self.tasks)
-        if len(rest) <= _LUCK * lucky and any(map(self._cited, order)):
-            return {}
-        left = [number for number in order if number not in self.kept and number not in self.notes]
-        return await needed_sets(rest, left, self._with, MOST if all(map(self._again, rest)) else 1)
+    async def _attribute(self, order: Sequence[int]) -> None:
+        """Try the sets of edits by which tasks pass that no edit explains which cites them. A few tasks are asked
+        first, as others may need the same; the rest, where that led to one or no edit cites a task that passes."""
+        asked: list[str] = []
+        for most in (_AT_ONCE, len(self.tasks)):
+            rest, before = [task for task in self.flipped if task not in self.explained], len(self.kept)
+            await self._pass([(self.kept, task) for task in rest if self._stale(task)])
+            left = [number for number in order if number not in self.kept and number not in self.notes]
+            asked = [task for task in rest if task not in self.explained and task not in asked][:most]
+            sets = await needed_sets(asked, left, self._with, MOST if all(map(self._again, rest)) else 1)
+            for group in sorted(sets, key=lambda group: (len(group), -len(sets[group]))):
+                await self._try_set(group, sets[group])
+            if len(self.kept) == before and any(map(self._cited, order)):
+                return
 
     async def _try_set(self, edits: Sequence[int], tasks: Sequence[str]) -> None:
         """Keep edits by which these tasks pass, where that is shown; of several those that are needed."""
@@ -238,10 +239,8 @@ class _Proving:
             return True
         if score <= bar.lost:
             self.refuted.add(number)
-        return score <= bar.lost or self.made[number] >= bar.most or not self._more(number)
-
-    def _more(self, number: int) -> bool:
-        return any(self._tells(number, task) for task in self._open(number))
+        more = any(self._tells(number, task) for task in self._open(number))
+        return score <= bar.lost or self.made[number] >= bar.most or not more
 
     def _bar(self, number: int) -> Bar:
         if self.given.edits[number].op in ("replace", "delete"):
@@ -267,7 +266,6 @@ class _Proving:
         """Whether a solved task that needs what the edit takes away fails with it, twice."""
         witnesses = [task for task in self.given.witnesses.get(number, ()) if task.id not in self.flipped]
         self.tasks |= {task.id: task for task in witnesses}
-        self.first |= {task.id: 0.0 for task in witnesses if task.id not in self.first}
         lost = [task.id for task in witnesses]
         for _ in range(2):
             passed = await self._pass([([*self.kept, number], task) for task in lost])
@@ -312,8 +310,8 @@ class _Proving:
             for (task, skill), untold in zip(keys, new, strict=True)
             if untold
         ]
-        tries = digest([[each.task.id, each.skill.hash, each.trial] for each in planned])
-        key = {"stage": "probe", "step": self.step, "tries": tries}
+        tries = [[each.task.id, each.skill.hash, each.trial] for each in planned]
+        key = {"stage": "probe", "step": self.step, "tries": digest(tries)}
         attempts = await self.rollout.settle(planned, "train", key) if planned else ()
         self.attempts += attempts
         made = iter(attempts)
@@ -321,13 +319,15 @@ class _Proving:
         alone = self.given.variant(sorted(self.kept)).hash
         for (task, skill), untold in zip(keys, new, strict=True):
             if untold:
-                attempt = next(made)
-                passed = None if attempt.score is None else self.given.measure.better(attempt, self.first[task])
-                self.results[task, skill.hash] = passed
+                self.results[task, skill.hash] = self._better(next(made))
             found.append(self.results[task, skill.hash])
             if skill.hash == alone and task in self.without:
                 self._controls(task, found[-1], untold=untold)
         return found
+
+    def _better(self, attempt: Attempt) -> bool | None:
+        best = self.failing.get(attempt.task.id, 0.0)
+        return None if attempt.score is None else self.given.measure.better(attempt, best)
 
     def _controls(self, task: str, passed: bool | None, *, untold: bool) -> None:
         """Take what a task did with just the edits that stay into account."""
@@ -393,7 +393,7 @@ class _Proving:
         for attempt in self.given.failures:
             name = attempt.task.id
             if name in after or name not in self.flipped:  # not one that passed only with more edits than stay
-                yield Tested(task=name, before=self.first[name], after=after.get(name))
+                yield Tested(task=name, before=self.before[name], after=after.get(name))
 
 
 def _but(group: Sequence[int], *numbers: int) -> list[int]:

@@ -77,19 +77,21 @@ async def traced_hidden(jury: Jury, tasks: Sequence[Task]) -> TraceResult:
     for some in (tasks[:_FIRST], tasks[_FIRST:]):
         for draw in range(1 + _DRAWS):
             left_out = {task.id: _left_out(jury, task, draw) for task in some if task.id not in freed}
+            left_out = {name: edits for name, edits in left_out.items() if edits}
             passed, attempts = await _without(jury, left_out)
             made += attempts
-            freed |= {name: left_out[name] for name in passed if left_out[name]}
-            alone += [] if draw else [jury.tasks[name] for name in passed if jury.others(jury.tasks[name])]
-            if draw == _DRAWS and not freed:  # there is hardly anything to find
-                return TraceResult({}, tuple(made))
+            freed |= {name: left_out[name] for name in passed}
+            alone += [] if draw else [jury.tasks[name] for name in passed]
+        # Where luck explains what passed there is hardly anything to find.
+        if len(freed) <= jury.measure.noise.regained * sum(one.score is not None for one in made):
+            return TraceResult({}, tuple(made))
     traced = await _brought_back(jury, freed, made)
     return traced._replace(freed=tuple(task for task in alone if task.id in traced.votes))
 
 
 def _left_out(jury: Jury, task: Task, draw: int) -> list[Removal]:
-    if draw == 0 and (others := jury.others(task)):
-        return others
+    if draw == 0:
+        return jury.others(task)
     places = range(len(jury.removals))
     drawn = random.Random(f"{task.id}/{draw}").sample(places, max(1, len(places) // _PARTS))
     return [jury.removals[place] for place in sorted(drawn)]
@@ -109,6 +111,13 @@ def keep_failing(jury: Jury) -> list[Task]:
             found.append((-known.seen[-1][0], name))
     enough = len(jury.removals) >= _PARTS and len(found) > _VOTES
     return [jury.tasks[name] for _, name in sorted(found)][:_FAILING] if enough else []
+
+
+def failing_now(jury: Jury, tasks: Sequence[Task]) -> list[Task]:
+    """Those that fail with the current skill: of tasks that were not attempted with it, some pass with anything."""
+    known = jury.state.history
+    now = [task for task in tasks if known[task.id].skill == jury.state.current.hash]
+    return [task for task in now if not known[task.id].passed]
 
 
 async def _brought_back(jury: Jury, freed: Mapping[str, Sequence[Removal]], made: Sequence[Attempt]) -> TraceResult:
@@ -148,6 +157,6 @@ async def _without(
         for name, undo in edits.items()
     ]
     made = await jury.attempt(planned)
-    first = {name: jury.state.history[name].first or 0.0 for name in left_out}
+    first = {name: jury.state.history[name].best_failed or 0.0 for name in left_out}
     scored = [one for one in made if one.score is not None]
     return [one.task.id for one in scored if jury.measure.better(one, first[one.task.id])], made

@@ -18,6 +18,11 @@ _KEPT = 40
 fail do so for other reasons, so the last ones say most."""
 
 
+_CLEARLY = 1.5
+"""Spreads by which a fraction has to be higher: one in fifteen is by luck (normal scores), one in six by more than
+one spread. With one, three of twelve graders that wander let more than two useless lines in (seeds 1 to 12)."""
+
+
 class Measure(NamedTuple):
     """How scores of this run are compared."""
 
@@ -31,10 +36,10 @@ class Measure(NamedTuple):
         assert attempt.score is not None
         return attempt.score.value(self.gate.metric, self.gate.mixed_weight)
 
-    def better(self, attempt: Attempt, first: float) -> bool:
-        """Whether an attempt does better than one that scored `first`: by more than the spread, or by more than half
-        of what there is to gain. Where scores are 0 and 1, it passes."""
-        return attempt.solved or self.value(attempt) > first + min(self.spread, (1 - first) / 2)
+    def better(self, attempt: Attempt, failed: float) -> bool:
+        """Whether an attempt does better than those that failed, of which the best scored this: by clearly more than
+        the spread, or by more than half of what there is to gain. Where scores are 0 and 1, it passes."""
+        return attempt.solved or self.value(attempt) > failed + min(_CLEARLY * self.spread, (1 - failed) / 2)
 
 
 def measured(state: TrainState, gate: GateSection) -> Measure:
@@ -72,7 +77,7 @@ def seen_as_well(state: TrainState, attempts: Iterable[Attempt], measure: Measur
     for attempt in attempts:
         known = history.get(attempt.task.id)
         if known is not None and attempt.score is not None:
-            passed = measure.better(attempt, known.first or 0.0)
+            passed = measure.better(attempt, known.best_failed or 0.0)
             history[attempt.task.id] = known.model_copy(update={"seen": (*known.seen, (step, passed))})
     return state.model_copy(update={"history": history})
 
@@ -81,13 +86,14 @@ def _with(known: TaskHistory, attempt: Attempt, measure: Measure, step: int) -> 
     update: dict[str, object] = {"trials": attempt.trial + 1}
     if attempt.score is not None:
         value = measure.value(attempt)
-        passed = attempt.solved if known.first is None else measure.better(attempt, known.first)
+        best = known.best_failed
+        passed = attempt.solved if best is None else measure.better(attempt, best)
         # The first fraction is only what later ones are compared with: whether it counts as failed is not chance.
-        if passed or known.first is not None or value <= 0:
+        if passed or best is not None or value <= 0:
             update["passed" if passed else "failed"] = (known.passed if passed else known.failed) + 1
             update["seen"] = (*known.seen, (step, passed))
-        if not passed and known.first is None:
-            update["first"] = value
-        if known.first is not None and known.trials == 1:
-            update["gap"] = abs(value - known.first)
+        if not passed:
+            update["best_failed"] = max(value, best or 0.0)
+        if best is not None and known.trials == 1:
+            update["gap"] = abs(value - best)
     return known.model_copy(update=update)
