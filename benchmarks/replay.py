@@ -26,7 +26,7 @@ from etude.records import Attempt, Edit, Score, Skill, Split, Task, TaskHistory
 from etude.stages.proof import prove
 from etude.stages.shared.history import Measure
 from etude.stages.shared.noise import Outcomes, PassSpread
-from etude.stages.shared.proof_input import ProofInput
+from etude.stages.shared.proof_data import ProofInput
 from etude.stages.shared.rollout import PlannedAttempt, Rollout, attempt_id
 
 ROOT = Path(__file__).parent.parent
@@ -125,7 +125,8 @@ async def contest(replay: Replay, failures: Mapping[str, int], noise: PassSpread
     failed = [attempt(task, BASE, 0, False) for task in tasks]
     edit = Edit(op="append", content="- Look twice.", cites=tuple(one.id for one in failed))
     known = {
-        name: TaskHistory(skill=BASE.hash, trials=times, failed=times, first=0.0) for name, times in failures.items()
+        name: TaskHistory(skill=BASE.hash, trials=times, failed=times, best_failed=0.0)
+        for name, times in failures.items()
     }
     given = ProofInput(
         [edit],

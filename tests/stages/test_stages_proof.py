@@ -13,7 +13,7 @@ from etude.records import Attempt, Edit, Proof, Score, Skill, Task, TaskHistory
 from etude.stages.proof import prove
 from etude.stages.shared.history import Measure
 from etude.stages.shared.noise import Outcomes, PassSpread
-from etude.stages.shared.proof_input import ProofInput
+from etude.stages.shared.proof_data import ProofInput
 
 Solves = Callable[[str, set[str], int], float | None]
 """Task, letters of the edits in the skill, trial -> score, None for a void."""
@@ -267,6 +267,16 @@ async def test_where_that_leads_to_nothing_the_others_are_asked_unless_an_edit_c
     _, kept, tried = await run(edits, once, failed(*"tuvwxyz"))
     assert kept == ""
     assert len({task for task, letters, trial in tried if (letters, trial) == ("AB", 1)}) == asked
+
+
+@pytest.mark.parametrize(("noisy", "asked"), [(False, True), (True, False)])
+async def test_where_luck_explains_as_many_passes_nobody_asks_what_tasks_need(noisy: bool, asked: bool) -> None:
+    noise = PassSpread.measured([Outcomes(1, 1)] * 60 + [Outcomes(0, 2)] * 20) if noisy else STEADY
+    edits = [append("A", "a-x", "a-y"), append("B", "a-t", "a-u")]
+    solves = needs(t="Z", u="Z", v="Z", w="Z", x="B", y="B")
+    _, kept, tried = await run(edits, solves, failed(*"tuvwxy"), noise=noise)
+    assert any((task, letters) == ("x", "B") for task, letters, _ in tried) is asked
+    assert kept == ("B" if asked else "")
 
 
 @pytest.mark.parametrize("repeats", [True, False])

@@ -34,7 +34,7 @@ from etude.stages.shared.copies import Copies
 from etude.stages.shared.history import measured, noted
 from etude.stages.shared.jury import BREAKS
 from etude.stages.shared.left_out import LeftOut, names_one
-from etude.stages.shared.proof_input import ProofInput, Variant
+from etude.stages.shared.proof_data import ProofInput, Variant
 from etude.stages.shared.rollout import PlannedAttempt
 from etude.stages.shared.united import unite
 from etude.stages.state import after_proof, after_rollout

@@ -17,8 +17,8 @@ Ask = Callable[[Sequence[Sequence[int]], Sequence[str]], Awaitable[list[bool | N
 async def needed_sets(
     tasks: Sequence[str], edits: Sequence[int], ask: Ask, most: int = MOST
 ) -> dict[tuple[int, ...], list[str]]:
-    """Sets of at most so many edits, and the tasks that pass with each. Tasks that do not pass with all edits again,
-    or that pass without any, are left out."""
+    """Sets of at most so many edits, and the tasks that pass with each: the smallest first, then those of most tasks.
+    Tasks that do not pass with all edits again, or that pass without any, are left out."""
     if not tasks or not edits:
         return {}
     passed = await ask([edits] * len(tasks) + [()] * len(tasks), [*tasks, *tasks])
@@ -41,7 +41,7 @@ async def needed_sets(
     for task in needs:
         if task not in among and task not in given_up:
             found.setdefault(tuple(sorted(needs[task])), []).append(task)
-    return found
+    return dict(sorted(found.items(), key=lambda one: (len(one[0]), -len(one[1]))))
 
 
 async def _last_needed(

@@ -1,10 +1,10 @@
-"""What a proof is given."""
+"""What a proof is given, and what comes of it."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from etude.records import Attempt, Edit, Skill, Task, TaskHistory
+from etude.records import Attempt, Edit, Proof, Skill, Task, TaskHistory, Tested
 from etude.stages.shared.history import Measure
 
 Variant = Callable[[Sequence[int]], Skill]
@@ -31,3 +31,19 @@ class ProofInput(NamedTuple):
     """Whether a further trial of a task tells anything new."""
     doubt: float = 0.0
     """What an addition has to reach above its bar."""
+
+
+class ProofOutcome(NamedTuple):
+    """The outcome of a proof."""
+
+    proof: Proof
+    kept: Sequence[int]
+    """Numbers of the edits that stay, in their order."""
+    attempts: Sequence[Attempt]
+    """What was attempted with just these edits, and for a task that is fixed an attempt that shows it."""
+    tried: Sequence[Attempt]
+    """All that was attempted."""
+    tasks: tuple[Tested, ...]
+    """What each task scored before and with these edits, as far as it was attempted with these."""
+    refuted: int
+    """Edits that attempts of their own spoke against."""
