@@ -21,7 +21,6 @@ from etude.agents.program import CommandOptions, ProgramOptions
 from etude.agents.tools import ToolsOptions
 from etude.cli.parsing.parser import VERBS, overview
 from etude.cli.parsing.verb import Verb
-from etude.cli.scaffold.skillopt.settings import SAME
 from etude.config import ModelSection, Section, TrainConfig
 from etude.envs.command import CommandConfig
 from etude.envs.dataset import DatasetConfig
@@ -200,12 +199,7 @@ def config_page() -> str:
     for name, field in TrainConfig.model_fields.items():
         section = section_in(field.annotation)
         text += section_text(name, section) if section is not None else ""
-    names = "\n".join(f"|{theirs}|`{ours}`|" for theirs, ours in SAME.items() if theirs != ours)
-    return (
-        f"{text}{sleep_text()}{scorers_text()}\n## Names in SkillOpt\n\n|SkillOpt|here|\n|---|---|\n{names}\n\n"
-        "Models are set by role here, and tasks by `env`; `etude init --from-skillopt CONFIG` names what it does not "
-        "carry over.\n"
-    )
+    return text + sleep_text() + scorers_text()
 
 
 COMMON = ("--help", "--json", "--trust", "--preset", "--unsafe-no-sandbox", "--config", "--project", "--state")

@@ -231,7 +231,7 @@ def of_settings(text: str) -> set[str]:
 
 
 def test_every_setting_that_a_page_names_exists() -> None:
-    settings = of_settings(page("reference/config.md").partition("## Names in SkillOpt")[0])
+    settings = of_settings(page("reference/config.md"))
     settings |= {name.replace("target.", f"{role}.") for name in settings for role in ("optimizer", "judge")}
     sections = {name.partition(".")[0] for name in settings}
     for path in PAGES:
