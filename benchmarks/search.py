@@ -7,7 +7,7 @@ is computed on tasks that no run sees. `many` is the world of many small, indepe
 dates in turn); `few` is the world of few rules with strong interactions and noisy attempts (parcels); `harsh` is the
 world of rules with exceptions (slips), where wrong rules look right on the failures shown, length costs, every change
 of the text draws again, and every optimizer repeats itself, simplifies and misreads. `drawn` are worlds like it, one
-for each seed, with constants drawn from ranges (docs/guides/simulated-world.md). Settings were chosen on seeds 1 to
+for each seed, with constants drawn from ranges (docs/simulated.md). Settings were chosen on seeds 1 to
 20; the page shows seeds 101 to 120.
 """
 

@@ -3,7 +3,7 @@
     python examples/coming_from_skillrl.py [FOLDER]
 
 Items have `id`, `question` and `answers`; a reply is right when it equals one of the answers. What each name and
-setting of skillrl is called here: docs/guides/coming-from.md.
+setting of skillrl is called here: docs/method.md#coming-from-skillopt-or-skillrl.
 """
 
 import sys

@@ -1,5 +1,5 @@
 """The published loop in one file, for reading. With `search.policy: paper` the library does the same, with resume,
-budgets, attempts that error and parallelism; what its default policy does instead: docs/concepts/search.md.
+budgets, attempts that error and parallelism; what its default policy does instead: docs/method.md.
 
 A skill is a Markdown text. A frozen target attempts tasks with it; an optimizer reads scored attempts and proposes
 small edits; a gate keeps a candidate only if it scores strictly higher on validation tasks. Run it:

@@ -2,7 +2,7 @@
 
     python examples/replace_a_prompt.py [FOLDER]
 
-A prompt is a system message without placeholders. docs/reference/prompts.md shows all of them.
+A prompt is a system message without placeholders. src/etude/prompts has all of them.
 """
 
 import sys

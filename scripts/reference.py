@@ -1,26 +1,26 @@
-"""Write the reference pages that follow from the code: settings, command line, prompts and errors.
+"""Write the reference pages that follow from the code: settings, command line, Python, files of a run.
 
 usage: scripts/docs [--check]      --check writes nothing and fails if a page is not up to date
 """
 
 import inspect
 import json
-import os
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import JsonValue
 from pydantic_core import PydanticUndefined
+from reference_records import GENERATED, about, run_folder_page
 
+import etude
 from etude import errors
 from etude.agents.answers import AnswerOptions
 from etude.agents.program import CommandOptions, ProgramOptions
 from etude.agents.tools import ToolsOptions
 from etude.cli.parsing.parser import VERBS, overview
+from etude.cli.parsing.verb import Verb
 from etude.config import ModelSection, Section, TrainConfig
 from etude.envs.command import CommandConfig
 from etude.envs.dataset import DatasetConfig
@@ -37,7 +37,6 @@ from etude_annexes.foreign.verifiers import VerifiersConfig
 from etude_annexes.spreadsheet.environment import SpreadsheetConfig
 
 PAGES = Path(__file__).parent.parent / "docs" / "reference"
-GENERATED = "<!-- Written by scripts/docs. Change the docstrings in the code instead. -->\n\n"
 
 
 def type_name(annotation: Any) -> str:
@@ -58,7 +57,7 @@ def type_name(annotation: Any) -> str:
         return f"list of {type_name(options[0])}"
     if section_in(annotation) is not None:
         return "section"
-    names = {str: "text", int: "integer", float: "number", bool: "true or false", JsonValue: "any value"}
+    names = {str: "text", int: "integer", float: "number", bool: "true/false", JsonValue: "any value"}
     return names[annotation]
 
 
@@ -103,27 +102,27 @@ FURTHER: dict[str, list[tuple[str, str, type[Section]]]] = {
     "env": [
         ("Further keys are options of the environment. Those of `dataset`:", "env.", DatasetConfig),
         (
-            "Those of [`command`](../guides/command-environment.md), which has those of `dataset` except `scorer`:",
+            "Those of [`command`](../scorers.md#a-program-as-the-judge), with those of `dataset` except `scorer`:",
             "env.",
             CommandConfig,
         ),
         (
-            "Those of [`spreadsheet`](../guides/spreadsheet.md), which has the splits and `limit` of `dataset`:",
+            "Those of [`spreadsheet`](../other-tools.md#spreadsheetbench), with the splits and `limit` of `dataset`:",
             "env.",
             SpreadsheetConfig,
         ),
         (
-            "Those of [`harbor`](../guides/foreign-environments.md#harbor), with splits in folders of task folders:",
+            "Those of [`harbor`](../other-tools.md#harbor), with splits in folders of task folders:",
             "env.",
             HarborConfig,
         ),
         (
-            "Those of [`textworld`](../guides/foreign-environments.md#textworld), with splits in folders of games:",
+            "Those of [`textworld`](../other-tools.md#textworld), with splits in folders of games:",
             "env.",
             TextWorldConfig,
         ),
-        ("Those of [`inspect`](../guides/foreign-environments.md#inspect):", "env.", InspectConfig),
-        ("Those of [`verifiers`](../guides/foreign-environments.md#verifiers):", "env.", VerifiersConfig),
+        ("Those of [`inspect`](../other-tools.md#inspect):", "env.", InspectConfig),
+        ("Those of [`verifiers`](../other-tools.md#verifiers):", "env.", VerifiersConfig),
     ],
     "search": [("Further keys are options of the policy. Those of `evidence`:", "search.", EvidenceOptions)],
     "agent": [
@@ -145,23 +144,24 @@ def section_text(name: str, section: type[Section]) -> str:
     field = TrainConfig.model_fields[name]
     free = " *All of it may change when a run is resumed.*" if name in TrainConfig.free - {"targets"} else ""
     text = f"\n## {name}\n\n{field.description}{free}\n\n"
-    given = field.default
-    lines = rows(section, f"{name}.MODEL." if get_origin(field.annotation) is dict else f"{name}.", given)
-    if name in ("optimizer", "judge"):
+    lines = rows(section, f"{name}.", field.default)
+    if name == "prices":
+        return f"{text}The keys of a model are those of `target.price`.\n"
+    if name in ("optimizer", "judge", "targets"):
         target = rows(ModelSection, f"{name}.", TrainConfig.model_fields["target"].default)
         text += "The keys are those of [target](#target), with these differences:\n\n"
-        lines = [line for line in lines if line not in target]
+        lines = [line for line in lines if line not in target and ".agent." not in line]
     text += table(lines) + "\n"
-    for about, prefix, options in FURTHER.get(name, ()):
+    for heading, prefix, options in FURTHER.get(name, ()):
         further = [line for line in rows(options, prefix) if line not in lines]
         lines += further
-        text += f"\n{about}\n\n{table(further)}\n"
+        text += f"\n{heading}\n\n{table(further)}\n"
     return text
 
 
 def sleep_text() -> str:
     """The section that a night has beside those of a run, and what else is different."""
-    text = "\n## sleep\n\nOnly in the settings of [`etude sleep`](../guides/sleep.md), which have these sections "
+    text = "\n## sleep\n\nOnly in the settings of [`etude sleep`](../nights.md), which have these sections "
     text += "next to it: `target` and `optimizer`, which have to name a model; `agent`, `judge`, `train`, `reflect`, "
     text += "`update`, `gate`, `limits` and the others. `env`, `skill`, `run`, `test`, `search` and `preset` are set "
     text += "by the night. Their defaults are those of a run, except these:\n\n|key|default in a night|\n|---|---|\n"
@@ -171,13 +171,15 @@ def sleep_text() -> str:
 
 
 def scorers_text() -> str:
-    """The options of every scorer."""
-    text = "\n## Scorers\n\nOptions of `env.scorer`, next to its `name`. What they are for: "
-    text += "[tasks and scorers](../guides/tasks-and-scorers.md).\n"
+    """The options of every scorer; a row that stands under an earlier one is left out."""
+    text = "\n## Scorers\n\nOptions of `env.scorer`, next to its `name` ([which to take](../scorers.md#scorers)). "
+    text += "`f1` and `anls` have those of `exact` too.\n"
+    seen: set[str] = set()
     for name in BUILT_IN["scorers"]:
         scorer = find("scorers", name)
-        options = getattr(scorer, "options_type", RubricOptions)
-        text += f"\n### {name}\n\n{inspect.getdoc(scorer)}\n\n{table(rows(options, ''))}\n"
+        lines = [line for line in rows(getattr(scorer, "options_type", RubricOptions), "") if line not in seen]
+        seen |= set(lines) if name == "exact" else set()
+        text += f"\n### {name}\n\n{about(scorer)}\n\n{table(lines)}\n"
     return text
 
 
@@ -188,69 +190,83 @@ def config_page() -> str:
         "A run is described by one YAML file. Values come from the file, then from environment variables such as "
         "`ETUDE_TRAIN__EPOCHS=2`, then from dotted flags such as `--train.epochs 2`; later ones win. Unknown "
         "keys are errors. Relative paths in a file count from the folder of that file. A file can name code, "
-        "programs and servers: [what a project can do](../concepts/trust.md).\n\n"
-        "`preset` is `default` or `paper`: values that lie below all others. `paper` has the published schedule "
-        "and makes fresh attempts in each epoch.\n\n"
-        "`report_to` † is a list of [trackers](../guides/trackers.md), as in `[trackio]`; none by default.\n\n"
+        "programs and servers: [trust](../sandbox.md#trust).\n\n"
+        "`preset` is `default` or `paper`: values that lie below all others. `report_to` † is a list of "
+        "[trackers](../scale.md#trackers). `prompts` maps the name of a [prompt](../models-and-agents.md#prompts) to "
+        "a Markdown file that replaces it.\n\n"
         "What is marked † may change when a run is resumed.\n"
     )
     for name, field in TrainConfig.model_fields.items():
         section = section_in(field.annotation)
         text += section_text(name, section) if section is not None else ""
-    text += "\n## prompts\n\nPrompt name to a Markdown file that replaces it: see [prompts](prompts.md).\n"
     return text + sleep_text() + scorers_text()
 
 
-def prompts_page() -> str:
-    """All prompts, in full."""
-    prompts = Prompts()
-    text = "# Prompts\n\n" + GENERATED
-    text += (
-        "Each prompt is the system message of one kind of call; skill, attempts and edits follow in the user "
-        "message. Replace one by name: `prompts: {select: mine.md}` in settings, or `Trainer(..., prompts={...})` "
-        "with the text itself or a `Path`.\n"
-    )
-    for name in prompt_names():
-        text += f"\n## {name}\n\n````markdown\n{prompts[name]}\n````\n"
-    return text
-
-
-def errors_page() -> str:
-    """The exception tree."""
-    return f"# Errors\n\n{GENERATED}```text\n{inspect.getdoc(errors)}\n```\n"
+COMMON = ("--help", "--json", "--trust", "--preset", "--unsafe-no-sandbox", "--config", "--project", "--state")
+"""Options that several verbs have, which the page says once."""
 
 
 def cli_page() -> str:
-    """The help of every verb."""
-    pages = {"etude": overview()}
-    with terminal_width(100):
-        pages |= {f"etude {verb.name}": verb.parser.format_help() for verb in VERBS}
-    text = "# Command line\n\n" + GENERATED
-    text += "What `--trust` is about: [what a project can do](../concepts/trust.md).\n"
-    for title, page in pages.items():
-        text += f"\n## {title}\n\n```text\n{page.strip()}\n```\n"
-    return text
-
-
-def events_page() -> str:
-    """What a sink gets, and what a model is to answer."""
-    text = "# Events and replies\n\n" + GENERATED
-    text += (
-        "What a [sink](../guides/python.md#watch-and-stop) gets, one object after the other; `events.jsonl` of a run "
-        "folder has the same, with the time `at`. The classes are in `etude.events`, all optional fields have "
-        "defaults.\n\n|class|`kind`|is|fields|\n|---|---|---|---|\n"
+    """What every verb does, and its options."""
+    text = f"# Command line\n\n{GENERATED}```text\n{overview().strip()}\n```\n"
+    shared: dict[str, str] = {}
+    for verb in VERBS:
+        text += f"\n## etude {verb.name}\n\n{verb_text(verb, shared)}\n"
+    many = "".join(f"|{option}|{meaning}|\n" for option, meaning in shared.items())
+    first = text.index("\n## etude ")
+    return (
+        f"{text[:first]}\n## Options of many verbs\n\nA verb that takes `--section.key VALUE` takes any "
+        "[setting](config.md), as in `--train.epochs 2` or `--gate.metric=soft`; it wins over the file. CONFIG is "
+        "the YAML file of settings, `etude.yaml` unless given, for nights `sleep.yaml`.\n\n|option|is|\n|---|---|\n"
+        f"{many}{text[first:]}"
     )
+
+
+def verb_text(verb: Verb, shared: dict[str, str]) -> str:
+    """A verb with its own options; those of many verbs are added to `shared`."""
+    lines: list[str] = []
+    words: list[str] = []
+    for action in verb.parser._actions:  # pyright: ignore[reportPrivateUsage] - argparse has no public list
+        value = action.metavar or ("{" + ",".join(map(str, action.choices)) + "}" if action.choices else "")
+        meaning = (action.help or "").replace("|", "\\|").replace("<", "&lt;")
+        if not action.option_strings:
+            words.append(f"[{value}]" if action.nargs in ("?", "*") else f"{value}")
+            lines += [] if value == "CONFIG" else [f"|`{value}`|{meaning}|"]
+            continue
+        option = f"`{' '.join([action.option_strings[-1], str(value)]).strip()}`"
+        if action.option_strings[-1] not in COMMON:
+            lines.append(f"|{option}|{meaning}|")
+        elif not (verb.name.startswith("sleep ") and option.strip("`") in shared) and "--help" not in option:
+            shared.setdefault(option, meaning)
+    called = " ".join([f"etude {verb.name}", *words, *(["[--section.key VALUE ...]"] if verb.dotted else [])])
+    options = "\n\n|option|is|\n|---|---|\n" + "\n".join(lines) if lines else ""
+    examples = "\n".join(verb.examples)
+    return f"{verb.summary[0].upper()}{verb.summary[1:]}: `{called}`{options}\n\n```sh\n{examples}\n```"
+
+
+def python_page() -> str:
+    """The public names, what a sink gets, what a model is to answer, and the errors."""
+    text = f"# Python names\n\n{GENERATED}What `from etude import ...` offers ([how to use it](../python.md)).\n\n"
+    text += "|name|is|\n|---|---|\n"
+    for name in etude.__all__:
+        full = f"a{name}" if f"a{name}" in etude.__all__ else name
+        first = about(getattr(etude, full)).split("\n\n")[0] if name != "__version__" else "The version."
+        if not (name[0] == "a" and name[1:] in etude.__all__):
+            both = f"`{name}`, `a{name}`" if f"a{name}" in etude.__all__ else f"`{name}`"
+            text += f"|{both}|{' '.join(first.split()).partition(' Raises ')[0]}|\n".replace("<", "&lt;")
+    text += "\nModules with more: `etude.records`, `etude.protocols`, `etude.events`, `etude.errors`, `etude.skill`, "
+    text += "`etude.measure.plan`, `etude.simulation`, `etude.testing`.\n"
+    text += "\n## Events\n\nWhat a [sink](../python.md#scorers-executors-sinks) gets; `events.jsonl` of a run folder "
+    text += "has the same, with the time `at`.\n\n|`kind`|is|fields|\n|---|---|---|\n"
     for event in get_args(Event):
         fields = ", ".join(f"`{name}`" for name in event.model_fields if name != "kind")
-        about = " ".join((inspect.getdoc(event) or "").split())
-        text += f"|`{event.__name__}`|`{event.model_fields['kind'].default}`|{about}|{fields}|\n"
+        text += f"|`{event.model_fields['kind'].default}`|{' '.join(about(event).split())}|{fields}|\n"
     stages = ", ".join(f"`{stage}`" for stage in get_args(Stage))
     text += f"\n`stage` is one of {stages}. Scores are means in [0, 1], null where they were not measured.\n"
     text += (
-        "\n## Replies\n\nWhat a [model of your own](../guides/python.md#a-model) is to answer, by the "
-        "[prompt](prompts.md) that is the system message. `request.response_schema` has the JSON schema (`name` and "
-        "`body`). Calls that read attempts or merge (`reflect_*`, `merge_*`) end with the `return_*` prompt of the "
-        "[update mode](../guides/update-modes.md). The target answers in free text.\n\n|prompt|reply|\n|---|---|\n"
+        "\n## Replies\n\nWhat a [model of your own](../python.md#a-model) is to answer, by the prompt that is the "
+        "system message. Calls that read attempts or merge (`reflect_*`, `merge_*`) end with a `return_*` prompt. "
+        "The target answers in free text.\n\n|prompt|reply|\n|---|---|\n"
     )
     prompts = Prompts()
     for name in prompt_names():
@@ -260,27 +276,12 @@ def events_page() -> str:
             text += f"|`{name}`|`{shape}`|\n"
     grade = ", ".join(f'"{name}": {type_name(field.annotation)}' for name, field in Grade.model_fields.items())
     text += f"|`rubric` (the judge)|`{{{grade.replace('text', 'string')}}}`|\n"
-    return text
-
-
-@contextmanager
-def terminal_width(columns: int) -> Generator[None]:
-    """The width argparse folds its help to, whatever terminal this runs in."""
-    before = os.environ.get("COLUMNS")
-    os.environ["COLUMNS"] = str(columns)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["COLUMNS"]
-        else:
-            os.environ["COLUMNS"] = before
+    return text + f"\n## Errors\n\n```text\n{inspect.getdoc(errors)}\n```\n"
 
 
 def pages() -> dict[str, str]:
     """Every page by its name."""
-    makers = {"config": config_page, "prompts": prompts_page, "errors": errors_page, "cli": cli_page}
-    makers |= {"events": events_page}
+    makers = {"config": config_page, "cli": cli_page, "python": python_page, "run-folder": run_folder_page}
     return {name: make() for name, make in makers.items()}
 
 

@@ -91,8 +91,8 @@ def test_every_page_is_built_under_its_heading(site, name: str) -> None:
 
 
 def test_a_link_to_a_file_outside_of_docs_leads_to_a_page_that_shows_it(site) -> None:
-    assert 'href="../source/examples/own_model.py.html"' in (site / "guides" / "python.html").read_text()
-    assert 'href="../../../guides/plugins.html"' in (site / "source/examples/plugin/index.html").read_text()
+    assert 'href="source/examples/own_model.py.html"' in (site / "python.html").read_text()
+    assert 'href="../../../python.html#plugins"' in (site / "source/examples/plugin/index.html").read_text()
     assert "class" in (site / "source" / "examples" / "own_model.py.html").read_text()
 
 

@@ -59,7 +59,7 @@ def test_pages_and_integrations_start_etude_by_its_name() -> None:
     integrations = [path for path in (ROOT / "integrations").rglob("*") if path.is_file() and path.suffix != ".pyc"]
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *integrations]
     found = [path for path in pages if re.search(r"python3? +-m +etude\b(?!_)", path.read_text())]
-    assert [path.name for path in found] == ["trust.md"]  # it says why not
+    assert [path.name for path in found] == ["sandbox.md"]  # it says why not
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ def test_what_lacks_something_is_refused_and_told_what(family, name: str, proble
     with pytest.raises(ConfigError) as caught:
         find(family, f"{'builtins' if name == 'dict' else __name__}:{name}")
     assert caught.value.message.endswith(f" {problem}")
-    assert caught.value.hint == "what it needs: docs/guides/plugins.md"
+    assert caught.value.hint == "what it needs: docs/python.md#plugins"
 
 
 made = Made("", None)

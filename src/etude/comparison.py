@@ -2,7 +2,7 @@
 
 Tasks are the sampling unit. A verdict rests on one-sided 95% bounds of the mean paired difference
 (`etude.intervals.difference_interval`), so that at most about one in twenty candidates that do not help is
-shipped; docs/concepts/scores.md says where that was measured.
+shipped; docs/method.md says where that was measured.
 """
 
 from collections.abc import Mapping, Sequence

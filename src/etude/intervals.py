@@ -1,7 +1,7 @@
 """Means and paired differences with intervals, and what it takes to settle a difference.
 
 Scores lie in [0, 1] and tasks are the sampling unit: one value for each task, which is the mean of its trials. Trials
-of a task are no further tasks. How the intervals hold in simulations is in docs/concepts/scores.md.
+of a task are no further tasks. How the intervals hold in simulations is in docs/method.md.
 """
 
 import math

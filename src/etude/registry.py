@@ -199,7 +199,7 @@ def _loaded(family: Family, name: str, path: str, *, hint: str) -> Any:
         raise ConfigError(f"{failed}: {type(error).__name__}: {error}", hint=hint) from error
     problem = _breach(family, found)
     if problem:
-        raise ConfigError(f"{where} from {path!r} {problem}", hint="what it needs: docs/guides/plugins.md")
+        raise ConfigError(f"{where} from {path!r} {problem}", hint="what it needs: docs/python.md#plugins")
     return found
 
 

@@ -1,7 +1,7 @@
 """The loop: epochs of a search policy, then validation and the test.
 
 Everything paid or decided is a fact in the journal, so there is no progress to keep: resuming is running again.
-Source of the method: SkillOpt (its paper, section 3); where this loop differs is said in docs/concepts/method.md.
+Source of the method: SkillOpt (its paper, section 3); where this loop differs is said in docs/method.md.
 """
 
 import time

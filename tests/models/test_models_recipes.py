@@ -22,7 +22,7 @@ from etude.records import ChatRequest, user
 from etude.simulation import respond
 from etude.simulation.endpoint import Endpoint, running_endpoint
 
-PAGE = Path(__file__).parents[2] / "docs" / "guides" / "models.md"
+PAGE = Path(__file__).parents[2] / "docs" / "models-and-agents.md"
 QUESTION = user("Sort the following words alphabetically: List: pear apple fig")
 PLAIN = ChatRequest(messages=(QUESTION,), seed=1)
 NAME = "target-steady"

@@ -46,7 +46,7 @@ def test_versions_are_compared_number_by_number(version: str, tested: str, older
 
 def test_the_tested_versions_stand_in_one_place_and_the_guide_says_them() -> None:
     script = (ROOT / "scripts" / "programs").read_text()
-    guide = (ROOT / "docs" / "guides" / "agents.md").read_text()
+    guide = (ROOT / "docs" / "models-and-agents.md").read_text()
     names = dict(re.findall(r"([A-Z][\w-]+(?: Code| CLI)?) (\d+\.\d+\.\d+)", guide))
     tested = {name: program.tested for name, program in known_programs().items()}
     assert {name.lower().replace(" ", "-"): version for name, version in names.items()} == tested

@@ -324,7 +324,7 @@ async def test_a_command_line_that_is_too_long_says_what_to_do(way, workspace) -
 
 
 def test_the_page_about_the_sandbox_has_the_limits_that_hold() -> None:
-    page = (Path(__file__).parents[2] / "docs/concepts/sandbox.md").read_text()
+    page = (Path(__file__).parents[2] / "docs/sandbox.md").read_text()
     defaults = Limits().model_dump()
     assert f"SIGKILL after `grace_seconds` ({defaults.pop('grace_seconds'):g})" in page
     assert [name for name, value in defaults.items() if f"| `{name}` | {value:g} |" not in page] == []

@@ -22,10 +22,9 @@ class AnswerOptions(Section):
     """How the answer is found in the last reply."""
 
     answer_pattern: str | None = Field(default=None)
-    """Regular expression with one group that holds the answer; its last match counts. Without it the text between
-    the last <answer> and </answer> is the answer, else what follows an <answer> without an end, else the whole reply.
-    What the model thought is left out before. Looking for it may take 5 seconds: a longer
-    search leaves the attempt without a score, since how long it takes depends on the machine."""
+    """Regular expression with one group that holds the answer; its last match counts. Without it the answer is the
+    text between the last <answer> and </answer>, else the whole reply. A search of more than 5 seconds leaves the
+    attempt without a score."""
 
     @field_validator("answer_pattern")
     @classmethod

@@ -59,8 +59,8 @@ class ProgramOptions(AnswerOptions):
     max_steps: int | None = Field(default=None, ge=1)
     """Most model requests in an attempt. One that is not done by then has failed."""
     limits: Limits = Limits(seconds=300)
-    """What one attempt may use. When its time is over, the program is ended: void when it waits for the model and
-    did so for most of the time, or has not asked it yet; else failed. Keep `limits.attempt_seconds` larger."""
+    """What one attempt may use. When its time is over it has failed, or is void where the model took most of the
+    time or was not asked yet. Keep `limits.attempt_seconds` larger."""
     concurrency_mb: int | None = Field(default=None, ge=1)
     """Memory to count with for each attempt under way: no more are started at the same time than there is room for.
     By default what the program commonly needs."""
@@ -81,10 +81,9 @@ class CommandOptions(ProgramOptions):
     """Options of the `command` agent."""
 
     command: list[str] = Field(min_length=1)
-    """The command line, word by word. `{prompt}` stands for the task, `{prompt_file}` for a file that holds it,
-    `{skill_file}` for a file that holds the skill, `{answer_file}`, `{workspace}` and `{model}` for what they say.
-    Without `{prompt}` and `{prompt_file}` the task comes on standard input; without `{skill_file}` the skill stands
-    before the task. Words that name files are meant from the current folder."""
+    """The command line, word by word. `{prompt}` stands for the task, `{prompt_file}` and `{skill_file}` for files
+    with task and skill, `{answer_file}`, `{workspace}` and `{model}` for what they say. Otherwise the task comes on
+    standard input, behind the skill. Words that name files are meant from the current folder."""
     answer_file: str | None = None
     """File in the workspace that holds the answer afterwards; standard output by default."""
 

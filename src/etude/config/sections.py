@@ -92,10 +92,9 @@ class SearchSection(Section):
     model_config = ConfigDict(frozen=True, extra="allow", use_attribute_docstrings=True)
 
     policy: str = "evidence"
-    """`paper` makes one candidate in a step and validates it as a whole. `evidence` tests edits on the failures
-    they cite, and uses validation for the report only. `rewrite_first` has the skill rewritten once, from all
-    training tasks, and continues like `paper` where that does not solve validation: for few tasks and a plain flaw.
-    Or the name or import path of another policy."""
+    """`evidence` tests edits on the failures they cite. `paper` makes one candidate in a step and validates it as a
+    whole. `rewrite_first` has the skill rewritten once and continues like `paper`. Or the name or import path of
+    another policy."""
 
 
 class ReflectSection(Section):
@@ -226,11 +225,10 @@ class LimitsSection(Section):
     """How long a dead endpoint is tried before the run stops."""
     concurrency: int = Field(default=16, ge=1, le=2000)
     """Slots: attempts under way at the same time, on this computer or on a cluster, at most 2,000. Evaluations use
-    them all. With `search.policy: evidence` so do the first attempts of each epoch, if there are as many tasks; later
-    a training keeps some dozens busy while it learns, and hundreds where many tasks teach nothing new."""
+    them all, a training some dozens while it learns."""
     resend: bool = False
     """Send a request once more when it takes longer than 95 of 100 of the last ones, and than two times their median.
-    The first answer counts and both are billed: the other one is cancelled, and counted with the answer's tokens."""
+    The first answer counts and both are billed."""
     attempt_seconds: float = Field(default=600.0, gt=0)
     """Longest an attempt may take, and its scoring after that. A longer one is void, or failed where commands of the
     agent took most of the time."""

@@ -18,14 +18,13 @@ class CommandConfig(DatasetConfig):
     """Settings of the `command` environment: those of `dataset`, with a program in place of the scorer."""
 
     grader: str | list[str] | None = None
-    """Program that reads an attempt as JSON on standard input and prints a score. A line or a list of words; no shell
-    is involved. Words that name a file from the folder of the data, else from the current one, stand for it."""
+    """Program that reads an attempt as JSON on standard input and prints a score. A line or a list of words, without
+    a shell; files are looked for in the folder of the data, then in the current one."""
     check: str | list[str] | None = None
     """Program that looks at the workspace as the agent left it: exit code 0 is full marks."""
     boxes: Literal[1, 2] = 1
     """Sandboxes of a check. With 1 it is run in a copy of the workspace, and code of the attempt that it starts can
-    forge the score. With 2 it reads the files as JSON, like a grader, and runs code of the attempt in the second one,
-    with the Python module `etude_attempt`."""
+    forge the score. With 2 that code runs in the second one, by the Python module `etude_attempt`."""
     seconds: float = Field(default=60, gt=0)
     """Longest the program may take. Beyond it an attempt has no score, or with a `check` the score 0."""
     memory_mb: int = Field(default=2048, ge=16)

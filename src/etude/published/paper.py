@@ -1,6 +1,6 @@
 """`paper`: the published loop. Rollout, reflect, aggregate, select, update and a gate over all of validation.
 
-Source: SkillOpt (its paper, section 3); where this loop differs is said in docs/concepts/method.md.
+Source: SkillOpt (its paper, section 3); where this loop differs is said in docs/method.md.
 """
 
 import asyncio

@@ -352,7 +352,7 @@ def test_plugins_are_listed_and_those_that_do_not_work_are_wrong_and_harm_no_oth
     assert found["plugin numeric"][0]["status"] == "note"
     assert found["plugin numeric"][0]["text"].endswith("is never used: 'numeric' is the name of a built-in one")
     assert found["data"][0]["status"] == found["target"][0]["status"] == "ok"
-    module, guide = "contract_for_doctor", "what it needs: docs/guides/plugins.md"
+    module, guide = "contract_for_doctor", "what it needs: docs/python.md#plugins"
     made = "from_options(options, *, where, judge)"
     gone, crash = "nowhere_at_all:Scorer", "crash_for_doctor:Model"
     assert wrong(found) == {

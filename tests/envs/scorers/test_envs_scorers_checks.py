@@ -15,7 +15,7 @@ from etude.errors import BoundaryError, ConfigError, DataError
 from etude.records import Message, Score, Task, ToolCall, Trajectory, assistant
 from etude.testing.scorer import ScorerContract
 
-PAGE = Path(__file__).parents[3] / "docs" / "reference" / "checks.md"
+PAGE = Path(__file__).parents[3] / "docs" / "scorers.md"
 SLOW = {"op": "regex", "arg": r"(a+)+$"}
 TRAP = "a" * 60 + "!"
 
@@ -350,7 +350,8 @@ def test_criteria_survive_being_stored() -> None:
 
 def test_the_page_of_checks_names_every_operator_with_what_it_takes_and_its_flags() -> None:
     flags = {None: "", True: "yes", False: "no"}
-    rows = re.findall(r"^\| `(\w+)` \| ([\w ]+) \| .* \| (\w*) ?\| (\w*) ?\|$", PAGE.read_text(), re.MULTILINE)
+    section = PAGE.read_text().partition("### Checks")[2]
+    rows = re.findall(r"^\| `(\w+)` \| ([\w ]+) \| .* \| (\w*) ?\| (\w*) ?\|$", section, re.MULTILINE)
     assert rows == [
         (name, each.takes, flags[each.ignore_case], flags[each.multiline]) for name, each in OPERATORS.items()
     ]

@@ -112,7 +112,7 @@ def _sessions(around: Surroundings) -> tuple[Harvest, list[Session], int | None]
         raise DataError(
             f"no agent has left a transcript in {str(around.home)!r}; looked for: "
             + ", ".join(source.name for source in sources),
-            hint="for other transcripts write sleep.yaml yourself, with sleep.sources: docs/guides/sleep.md",
+            hint="for other transcripts write sleep.yaml yourself, with sleep.sources: docs/nights.md",
         )
     others = Counter(each.session.project for each in there if each.session.project)
     shown = ", ".join(f"{name!r} ({count})" for name, count in others.most_common(_SHOWN))

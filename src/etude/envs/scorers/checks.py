@@ -47,7 +47,7 @@ class Checks(AnswerScorer[ChecksOptions]):
 
     The gold is a list of checks, as in `[{op: contains, arg: total}, {op: max_chars, arg: 900}]`, or a mapping
     `{checks: [...], rubric: ...}`, whose rubric the judge grades: then soft is the mean of share and grade, and hard
-    is 1 when all checks pass and the grade reaches `threshold`. Operators: docs/reference/checks.md.
+    is 1 when all checks pass and the grade reaches `threshold`. Operators: docs/scorers.md#checks.
 
     Args:
         for_people: feedback shows failed checks as they are written; only where no optimizer reads it.
@@ -206,5 +206,5 @@ def _no_criteria(gold: JsonValue, where: str) -> DataError:
     shown = gold if isinstance(gold, str) else canonical(gold)
     return DataError(
         f"{where}: gold {shorten(shown, 80)!r} is neither a list of checks nor a mapping with 'checks' and 'rubric'",
-        hint="as in [{op: contains, arg: total}]; all operators: docs/reference/checks.md",
+        hint="as in [{op: contains, arg: total}]; all operators: docs/scorers.md#checks",
     )

@@ -43,7 +43,7 @@ _EXPECTED: Mapping[Takes, str] = {
 
 
 class Check(Record):
-    """One thing that is required of an attempt. What each operator means: docs/reference/checks.md."""
+    """One thing that is required of an attempt. What each operator means: docs/scorers.md#checks."""
 
     op: Op
     arg: JsonValue = None

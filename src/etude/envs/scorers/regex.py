@@ -26,8 +26,8 @@ class RegexOptions(Section):
     whole: bool = False
     """The whole answer must match; False looks for a match anywhere."""
     seconds: float = Field(default=5.0, gt=0)
-    """Most CPU time one match may take. A match that takes longer leaves the attempt without a score: how long it
-    takes depends on the machine, so it must not decide a score."""
+    """Most CPU time one match may take. A match that takes longer leaves the attempt without a score, since
+    that depends on the machine."""
 
 
 class Regex(AnswerScorer[RegexOptions]):

@@ -73,7 +73,8 @@ class RubricOptions(Section):
 class Rubric(Scorer):
     """Graded by a model that sees task, gold, answer and rubric: soft is the grade, hard 1 from the threshold on.
 
-    `judge` returns the model; it is called when a score or the fingerprint is needed, not before.
+    Args:
+        judge: returns the model; it is called when a score or the fingerprint is needed, not before.
     """
 
     name = "rubric"

@@ -34,15 +34,15 @@ SCORERS: Mapping[str, tuple[str, str]] = {
 }
 """How answers are compared in SkillOpt's environments of questions; in others by what the gold answers look like."""
 IMPOSSIBLE: Mapping[str, tuple[str, str]] = {
-    "alfworld": ("is a text game of many turns", "write an environment of your own: docs/guides/python.md"),
-    "officeqa": ("answers with tools over documents", "write an environment of your own: docs/guides/python.md"),
+    "alfworld": ("is a text game of many turns", "write an environment of your own: docs/python.md"),
+    "officeqa": ("answers with tools over documents", "write an environment of your own: docs/python.md"),
     "swebench": (
         "changes repositories",
-        "use the environment command with a check: docs/guides/command-environment.md",
+        "use the environment command with a check: docs/scorers.md#a-program-as-the-judge",
     ),
     "spreadsheetbench": (
         "needs no conversion: the environment spreadsheet reads its data as they are",
-        "write `env: {name: spreadsheet, path: FOLDER}`, as in docs/guides/spreadsheet.md",
+        "write `env: {name: spreadsheet, path: FOLDER}`, as in docs/other-tools.md",
     ),
 }
 SKILL = Path("skill", "SKILL.md")

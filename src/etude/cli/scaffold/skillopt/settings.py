@@ -196,6 +196,6 @@ def _take_model(found: Conversion, role: str) -> None:
         found.move(f"{role}.reasoning_effort", "model.reasoning_effort", usual="medium")
         provider = "azure" if "base_url" in found.settings[role] else "openai"
     if backend != "openai_chat" or provider == "azure":
-        found.note(f"{role}: backend {backend!r}: check model, base_url and api_key_env (docs/guides/models.md)")
+        found.note(f"{role}: backend {backend!r}: check model, base_url and api_key_env (docs/models-and-agents.md)")
     model = found.take(f"model.{role}", f"model.{role}_{server}_model", f"model.{server}_model", ours=f"{role}.model")
     found.put(f"{role}.model", f"{provider}:{model or 'gpt-5.5'}")
