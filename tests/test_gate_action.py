@@ -181,7 +181,8 @@ def test_the_workflow_of_the_page_passes_a_better_skill_and_fails_a_worse_one(re
     better = repository.proposed({"SKILL.md": SEED_SKILL.replace("- List each repeated word only once.\n", RULES)})
     assert run_action(step, repository.environ(better)) == 0
     (comment,) = repository.host.comments
-    assert "\n**ship**: the difference is +0." in comment["body"]
+    assert "\n**ship**, on tasks like these: the difference is +0." in comment["body"]
+    assert "On just these tasks: ship, luck alone would do as well in" in comment["body"]
     assert "| base | 0." in comment["body"]
     assert "Simulated models" in comment["body"]
     worse = repository.proposed({"SKILL.md": "---\nname: everyday-tasks\ndescription: d\n---\nAnswer with no.\n"})
@@ -338,6 +339,10 @@ def test_nothing_in_the_comment_is_markdown_of_somebody_else(gate: ModuleType) -
     }
     text = "\n".join(gate.report(result))
     assert "`ship` needs it above -0.02" in text
+    these = {"these": {"verdict": HOSTILE, "p": 1 / 216}, "claim": "these tasks"}
+    first = next(gate.report({**result, **these}))
+    assert first.startswith("**inconclusive**, on just these tasks: luck alone would do as well in 0.46% of cases.")
+    assert "onerror" not in next(gate.report({**result, **these, "claim": "tasks like these"}))
     assert text.count("onerror") == 22  # 20 of 30, the lost one, and the note
     outside = re.sub(r"`[^`\n]*`", "", text)
     for part in ("onerror", "@all", "#1", "http:", "\x1b", "\u202e"):

@@ -205,10 +205,19 @@ def report(result: Mapping[str, Any]) -> Iterator[str]:
     if result.get("simulated"):
         yield "**Simulated models: these scores say nothing about a real model.**\n"
     bar = "above 0" if margin >= 0 else f"above {margin:+g}"
-    yield (
-        f"**{result['verdict']}**: the difference is {result['at_least']:+.3f} to {result['at_most']:+.3f} "
-        f"(one-sided 95% bounds); `ship` needs it {bar}.\n"
+    bounds = (
+        f"the difference is {result['at_least']:+.3f} to {result['at_most']:+.3f} (one-sided 95% bounds); `ship` needs "
+        f"it {bar}"
     )
+    these = result.get("these")
+    exact = f"luck alone would do as well in {100 * these['p']:.2g}% of cases" if these else ""
+    if these and result["claim"] == "these tasks":
+        yield f"**{result['verdict']}**, on just these tasks: {exact}. On tasks like these: no verdict; {bounds}.\n"
+    elif these:
+        verdict = these["verdict"] if these["verdict"] in VERDICTS.values() else "no verdict"
+        yield f"**{result['verdict']}**, on tasks like these: {bounds}. On just these tasks: {verdict}, {exact}.\n"
+    else:
+        yield f"**{result['verdict']}**: {bounds}.\n"
     yield f"| | mean {safe(result['metric'])} | 95% interval |"
     yield "|---|---|---|"
     for name, score in (("base", result["a"]["score"]), ("pull request", result["b"]["score"])):

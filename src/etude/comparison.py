@@ -6,10 +6,11 @@ shipped; docs/method.md says where that was measured.
 """
 
 from collections.abc import Mapping, Sequence
+from math import comb, prod
 from statistics import fmean, variance
 from typing import NamedTuple
 
-from etude.config import GateSection
+from etude.config import GateSection, another_trial_tells
 from etude.errors import DataError
 from etude.events import Notice
 from etude.intervals import difference_interval, mean_interval, tasks_needed
@@ -24,10 +25,11 @@ from etude.records.summary import (
     NoSkill,
     OfTarget,
     Settle,
+    TheseTasks,
 )
 from etude.skill import Document
 from etude.stages.evaluation import FRESH, by_task, evaluate
-from etude.stages.shared.contest import ERROR, PairedVerdict, decide, losing
+from etude.stages.shared.contest import ERROR, PairedVerdict, decide, exchanged, losing
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 from etude.workbench import Workbench
 
@@ -36,6 +38,11 @@ _NOTHING_TO_SETTLE = (
     "`etude compare` takes the smallest gain worth having (--margin), or the loss that is allowed (--allow-loss)"
 )
 _AT_THE_LOSS = "the loss is just the one that is allowed, so no number of tasks would tell"
+
+
+FEWEST = 5
+"""Tasks that a verdict on tasks like them takes: the interval of fewer differences is never above 0, even if each of
+them is 1."""
 
 
 class _Pair(Record):
@@ -104,6 +111,7 @@ async def compare_on(
         decision = PairedVerdict("do not ship", nothing, 0.0, 0.0)
         targets = tuple(each.model_copy(update={"difference": nothing, "verdict": "do not ship"}) for each in targets)
     verdict = decision.verdict
+    tried = tuple(ComparedTask(task=task, a=tuple(each.a), b=tuple(each.b)) for task, each in values.items())
     differences = [new - old for old, new in zip(before, after, strict=True)]
     flips = [Flip(task=task, a=old[task], b=new[task]) for task in values if old[task] != new[task]]
     flips.sort(key=lambda flip: -abs(flip.b - flip.a))
@@ -122,12 +130,33 @@ async def compare_on(
         gained=tuple(flip for flip in flips if flip.b > flip.a),
         lost=tuple(flip for flip in flips if flip.b < flip.a),
         equal=len(values) - len(flips),
-        tried=tuple(ComparedTask(task=task, a=tuple(each.a), b=tuple(each.b)) for task, each in values.items()),
+        tried=tried,
+        these=None if margin or skills[0].hash == skills[1].hash else _on_these(tried, bench),
         targets=targets,
         voids=len(paired.voids),
         test_openings=openings,
         simulated=bench.simulated or paired.simulated,
     )
+
+
+def _on_these(tried: Sequence[ComparedTask], bench: Workbench) -> TheseTasks:
+    """The exact claim. Where another trial tells nothing new, a task counts with its first attempts only."""
+    tells = {task.id: another_trial_tells(bench.config, task) for some in bench.tasks.values() for task in some}
+    counted = [one if tells[one.task] else one.model_copy(update={"a": one.a[:1], "b": one.b[:1]}) for one in tried]
+    found = exchanged(counted, strict=False)
+    return TheseTasks(verdict=found.verdict, p=found.p, least=least_p([(len(one.a), len(one.b)) for one in counted]))
+
+
+def least_p(attempts: Sequence[tuple[int, int]]) -> float:
+    """The smallest p that the exact claim can come to, from how often each task is attempted under either skill."""
+    return 1 / prod(comb(before + after, after) for before, after in attempts)
+
+
+def about_these(found: Comparison) -> Comparison:
+    """With its verdict on these very tasks, where there are too few for one on tasks like them."""
+    if found.these is None or found.difference.n >= FEWEST:
+        return found
+    return found.model_copy(update={"verdict": found.these.verdict, "claim": "these tasks"})
 
 
 def _compared(skill: Skill, values: Sequence[float], paired: _Paired, side: int) -> Compared:

@@ -27,7 +27,10 @@ def test_two_skills_of_a_run_are_compared_from_what_it_paid_for(demo_project: Pa
     assert lines[2].startswith(f"B           {RUN}:best     {summary['best']['test']['mean']:.2f} [")
     interval = f"{gain['mean']:+.2f} [{gain['low']:+.2f}, {gain['high']:+.2f}]"
     assert lines[3] == f"difference  {interval}  paired, test n=120, mean hard score"
-    assert re.fullmatch(r"verdict     ship: B is better by \+0\.\d{3} or more, with 95% confidence", lines[4])
+    assert re.fullmatch(
+        r"verdict     ship, on tasks like these: B is better by \+0\.\d{3} or more, with 95% confidence", lines[4]
+    )
+    assert re.fullmatch(r" {12}on just these tasks: ship, luck alone would do as well in \S+ of cases", lines[5])
     assert "test split" not in captured.out + captured.err
     events = [json.loads(line) for line in Path(RUN, "events.jsonl").read_text().splitlines()]
     last = max(number for number, event in enumerate(events) if event["kind"] == "stage_started")
@@ -104,7 +107,7 @@ def test_without_a_verdict_the_exit_code_is_4_and_it_says_what_would_settle_it(
     words = ["compare", f"{RUN}:best", "same.md", "--env.limit={test: 5}"]
     assert main(words) == 4
     out = capsys.readouterr().out
-    assert "\nverdict     inconclusive: B may be better, or not (-" in out
+    assert "\nverdict     inconclusive, on tasks like these: B may be better, or not (-" in out
     assert "\nto settle   " in out
     assert main([*words, "--json"]) == 4
     assert json.loads(capsys.readouterr().out)["settle"]["note"]

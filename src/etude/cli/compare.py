@@ -10,10 +10,12 @@ from etude.cli.terminal import output
 from etude.cli.terminal.summary_text import score, seen_before, settle_lines, target_lines
 from etude.cli.terminal.tables import text_lines
 from etude.cli.watch import watch
+from etude.comparison import FEWEST
 from etude.config import TrainConfig, load_config
 from etude.errors import DataError
-from etude.measure.compare import acompare_skills
+from etude.measure.compare import acompare_skills, need_untrained
 from etude.records.summary import Comparison, Flip, ShipVerdict
+from etude.skill.folder import has_provenance
 from etude.store import RunView
 from etude.store.projections.runs import objects_of
 from etude.workbench import Given
@@ -26,6 +28,9 @@ EXIT_CODES: Mapping[ShipVerdict, int] = {"ship": 0, "inconclusive": 4, "do not s
 def run(args: argparse.Namespace) -> int:
     """Compare two skills on the same tasks and print the verdict, the difference and the tasks behind it."""
     a, b = find_arm(args.a), find_arm(args.b)
+    if args.split == "all":
+        for arm in (a, b):
+            need_untrained(arm.label, trained=bool(arm.step) or has_provenance(Path(arm.label)))
     config = settings_for(args, a.run or b.run)
 
     async def work(given: Given) -> Comparison:
@@ -61,7 +66,7 @@ def _lines(result: Comparison, a: str, b: str) -> Iterator[str]:
     trials = f", {result.trials} trials each" if result.trials > 1 else ""
     about = f"paired, {result.split} n={gain.n}{trials}, mean {result.metric} score"
     yield f"difference  {gain.mean:+.2f} [{gain.low:+.2f}, {gain.high:+.2f}]  {about}"
-    yield f"verdict     {result.verdict}: {why(result)}"
+    yield from _verdicts(result)
     if result.settle is not None:
         yield from settle_lines(result.settle)
     yield f"tasks       {len(result.gained)} better, {len(result.lost)} worse, {result.equal} equal"
@@ -77,6 +82,26 @@ def _lines(result: Comparison, a: str, b: str) -> Iterator[str]:
     if result.test_openings > 1:
         yield f"test split  {seen_before(result.test_openings)}"
     yield f"file        {result.file}"
+
+
+def _verdicts(result: Comparison) -> Iterator[str]:
+    """The verdict with what it is about, and what there is to say of the other claim."""
+    these = result.these
+    if these is None:
+        yield f"verdict     {result.verdict}: {why(result)}"
+        return
+    exact = f"luck alone would do as well in {chance(these.p)} of cases"
+    if result.claim == "these tasks":
+        yield f"verdict     {result.verdict}, on just these tasks: {exact}"
+        yield f"{'':<12}on tasks like these: none, it takes {FEWEST} tasks or more"
+    else:
+        yield f"verdict     {result.verdict}, on tasks like these: {why(result)}"
+        yield f"{'':<12}on just these tasks: {these.verdict}, {exact}"
+
+
+def chance(p: float) -> str:
+    """A probability in percent, as in `0.5%`; a small one as a bound."""
+    return "less than 0.1%" if p < 0.001 else f"{100 * p:.2g}%"
 
 
 def why(result: Comparison) -> str:

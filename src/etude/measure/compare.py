@@ -1,22 +1,29 @@
 """Compare two skills: the same tasks and trials under both, over the facts of a run folder."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Unpack
+from typing import Literal, Unpack
 
 from etude.build import open_workbench
-from etude.comparison import compare_on
-from etude.config import TrainConfig
+from etude.comparison import FEWEST, about_these, compare_on, least_p
+from etude.config import TrainConfig, another_trial_tells
 from etude.display import seen
 from etude.errors import ConfigError, SkillError
-from etude.events import ATTEMPTING, StageFinished, StageStarted
-from etude.records import Skill, Split, digest
+from etude.events import ATTEMPTING, Notice, StageFinished, StageStarted
+from etude.records import Skill, Split, Task, digest
 from etude.records.summary import Comparison
+from etude.run_log import counted
 from etude.skill import Document, load_skill
-from etude.workbench import Given, takes_given
+from etude.skill.folder import has_provenance
+from etude.stages.shared.contest import ERROR
+from etude.workbench import Given, Workbench, takes_given
 
 TRIALS = 3
 """Attempts at each task under each skill unless given. Two are the fewest that show how much of a difference
 is luck of the attempt; with three that luck has a third of its variance left, and further ones add little."""
+_MANY = 10
+"""More trials are not advised: who needs them needs more tasks."""
 
 
 @takes_given
@@ -24,7 +31,7 @@ async def acompare_skills(
     config: TrainConfig,
     a: Skill | Path | str | None,
     b: Skill | Path | str | None,
-    split: Split = "test",
+    split: Split | Literal["all"] = "test",
     trials: int | range = TRIALS,
     *,
     margin: float = 0.0,
@@ -33,11 +40,12 @@ async def acompare_skills(
     """Attempt every task of a split `trials` times under both skills and decide whether B should replace A.
 
     The run folder's journal is used and added to, so that nothing is paid for twice; the run itself is not changed.
-    Trials on training and validation tasks are such as no search has chosen by. Method:
-    `etude.comparison.compare_on`.
+    Trials on training and validation tasks are such as no search has chosen by. With fewer than five tasks the
+    verdict is about these very tasks (`Comparison.claim`). Method: `etude.comparison.compare_on`.
 
     Args:
         a: a skill, or the path of one; None for no skill. The same for `b`.
+        split: `all` takes the tasks of all splits, for skills that were trained on none of them.
         trials: how many, or their numbers: what was attempted with the same numbers elsewhere may come out alike, as
             they are the seeds of attempts.
         margin: the smallest gain worth having, from 0 to below 1: `do not ship` needs no proof of harm, only that a
@@ -45,12 +53,16 @@ async def acompare_skills(
             of a gain, only that a larger loss is excluded.
 
     Raises:
-        InputError: the skills are equal, the split is empty, or something cannot be used as it is.
+        InputError: the skills are equal, the split is empty, a skill was trained and the split is `all`, or
+            something cannot be used as it is.
         StopRun: a budget is used up, an endpoint is dead, or attempts errored.
     """
     if not -1 < margin < 1:
         hint = "a gain in mean score, or as a negative number a loss, between -1 and 1"
         raise ConfigError(f"margin = {margin!r} is out of range", hint=hint)
+    if split == "all":
+        for skill in (a, b):
+            need_untrained(str(skill), trained=isinstance(skill, Path | str) and has_provenance(Path(skill)))
     skills = _loaded(a), _loaded(b)
     if skills[0].hash == skills[1].hash:
         raise SkillError("both skills are the same", hint="compare two skills that differ in text or files")
@@ -59,10 +71,14 @@ async def acompare_skills(
     count, named = (trials, trials) if isinstance(trials, int) else (len(trials), list(trials))
     config = config.model_copy(update={"test": config.test.model_copy(update={"trials": count, "enabled": False})})
     async with open_workbench(config, given, claim=False) as bench:
+        if split == "all":
+            bench, split = _of_all_splits(bench), "test"
         tasks = bench.split(split)
         stage = ATTEMPTING[split]
+        if not margin:
+            _tell_what_few_can_show(bench, tasks, count)
         bench.emit(StageStarted(stage=stage, step=0, epoch=0, total=2 * len(tasks) * count))
-        comparison = await compare_on(bench, skills, split, trials, margin)
+        comparison = about_these(await compare_on(bench, skills, split, trials, margin))
         bench.emit(StageFinished(stage=stage, step=0, note=comparison.verdict))
         asked = digest([bench.rollout.agent.fingerprint(), split, named, margin])[:8]
         path = bench.folder.write_json(f"comparisons/{skills[0].hash}-{skills[1].hash}-{asked}.json", comparison)
@@ -70,6 +86,42 @@ async def acompare_skills(
 
 
 compare_skills = seen(acompare_skills)
+
+
+def need_untrained(skill: str, *, trained: bool) -> None:
+    """Raises SkillError: a skill was trained, so some of all tasks may have chosen its lines."""
+    if trained:
+        raise SkillError(
+            f"skill {skill!r} was trained, and some of the tasks of all splits may have chosen its lines",
+            hint="compare it on the test tasks, which no training sees",
+        )
+
+
+def _of_all_splits(bench: Workbench) -> Workbench:
+    """With all tasks as test tasks."""
+    every = [task for some in bench.tasks.values() for task in some]
+    return replace(bench, tasks={"train": (), "val": (), "test": tuple(every)})
+
+
+def _tell_what_few_can_show(bench: Workbench, tasks: Sequence[Task], trials: int) -> None:
+    """What fewer tasks can show than a verdict on tasks like them takes, before anything is paid for."""
+    own = len({task.own_id for task in tasks})
+    if own >= FEWEST:
+        return
+    counts = [trials if another_trial_tells(bench.config, task) else 1 for task in tasks]
+    few, least = counted(own, "task"), least_p([(count, count) for count in counts])
+    if least <= ERROR:
+        text = f"{few} can show whether B is better on these tasks; for tasks like them it takes {FEWEST} or more"
+        bench.emit(Notice(level="info", text=text))
+        return
+    still = " at temperature 0, where all trials of a task count as one," if min(counts) < trials else ""
+    more = next((n for n in range(trials, _MANY) if least_p([(n, n)] * len(counts)) <= ERROR), None)
+    cure = ", or set a temperature" if still else f", or take --trials {more}" if more else ""
+    text = (
+        f"{few} with {counted(trials, 'trial')} each{still} cannot show that B is better, not even on these tasks: "
+        f"luck alone may do as well in {least:.0%} of cases"
+    )
+    bench.emit(Notice(level="warning", text=text, hint=f"bring {FEWEST} tasks or more{cure}"))
 
 
 def _loaded(skill: Skill | Path | str | None) -> Skill:

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 from etude.build import open_workbench
 from etude.concurrency import synchronous
-from etude.config import RunSection, TrainConfig, load_config, make_config
+from etude.config import RunSection, TrainConfig, another_trial_tells, load_config, make_config
 from etude.envs.splits import need_training_tasks
 from etude.events import Event, Notice, StageFinished, StageStarted
 from etude.intervals import smallest_gain
@@ -32,6 +32,8 @@ ASSUMED_NOISE = 0.2
 _FULL = 0.8
 """Of `skill.max_tokens`: a skill that begins with more has little room for edits."""
 _SHOWN = 5
+_MANY = 10
+"""Trials from which on hardly any noise is left: where not even they help, more are not advised."""
 
 
 class Advice(Record):
@@ -163,6 +165,7 @@ async def _measure(bench: Workbench) -> None:
 def _plan(bench: Workbench, config: TrainConfig, folder: Path, notices: list[Advice]) -> Plan:
     headroom = _headroom(bench, TRIALS) or _headroom(bench, trials=1)
     noise = None if headroom is None else headroom.noise
+    assumed = ASSUMED_NOISE if noise is None else noise
     log = Log(folder)
     log.read()
     forecast = forecast_run(bench, log)
@@ -172,22 +175,23 @@ def _plan(bench: Workbench, config: TrainConfig, folder: Path, notices: list[Adv
     if config.test.enabled:
         trials["test"] = config.test.trials
     detectable = tuple(
-        Detectable(
-            split=split,
-            tasks=tasks[split],
-            trials=count,
-            gain=smallest_gain(tasks[split], ASSUMED_NOISE if noise is None else noise, count),
-        )
+        Detectable(split=split, tasks=tasks[split], trials=count, gain=smallest_gain(tasks[split], assumed, count))
         for split, count in trials.items()
     )
-    ours = [*_of_scores(headroom, detectable), *_of_limits(forecast), *_of_tasks(bench), *_of_skill(bench)]
+    repeats = any(another_trial_tells(config, task) for task in bench.tasks["test"])
+    ours = [
+        *_of_scores(headroom, detectable, assumed if repeats else None),
+        *_of_limits(forecast),
+        *_of_tasks(bench),
+        *_of_skill(bench),
+    ]
     return Plan(
         name=config.run.name,
         simulated=bench.simulated,
         tasks=tasks,
         epochs=config.train.epochs,
         forecast=forecast,
-        noise=ASSUMED_NOISE if noise is None else noise,
+        noise=assumed,
         noise_measured=noise is not None,
         detectable=detectable,
         headroom=headroom,
@@ -220,7 +224,10 @@ def _headroom(bench: Workbench, trials: int) -> Headroom | None:
     )
 
 
-def _of_scores(headroom: Headroom | None, detectable: tuple[Detectable, ...]) -> Iterator[Advice]:
+def _of_scores(
+    headroom: Headroom | None, detectable: tuple[Detectable, ...], noise: float | None
+) -> Iterator[Advice]:
+    """`noise` is what more trials would average out; None where they tell nothing new."""
     n = 0 if headroom is None else headroom.score.n
     if headroom is not None and headroom.always == n:
         yield Advice(
@@ -235,11 +242,12 @@ def _of_scores(headroom: Headroom | None, detectable: tuple[Detectable, ...]) ->
     most = 1.0 if headroom is None else 1 - headroom.score.mean
     for each in detectable:
         if most > 0 and (each.gain is None or each.gain > most):
+            many = smallest_gain(each.tasks, noise, _MANY) if each.split == "test" and noise is not None else None
+            trials_help = many is not None and many <= most
             needed = "no gain" if each.gain is None else f"only a gain of {each.gain:.2f} or more"
             yield Advice(
                 text=f"{each.tasks} {each.split} tasks can detect {needed}, and at most {most:.2f} is possible",
-                hint=f"give the {each.split} split more tasks"
-                + (", or raise test.trials" if each.split == "test" else ""),
+                hint=f"give the {each.split} split more tasks" + (", or raise test.trials" if trials_help else ""),
             )
 
 

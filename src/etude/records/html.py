@@ -90,10 +90,21 @@ def comparison_html(found: "Comparison") -> str:
         "" if found.settle is None else _warning(found.settle.note),
         _table(rows),
         _interval(found.difference),
+        _small(_claims(found)),
         _small(f"{about}; {len(found.gained)} better, {len(found.lost)} worse, {found.equal} equal under B."),
         _flips("better under B", found.gained),
         _flips("worse under B", found.lost),
     )
+
+
+def _claims(found: "Comparison") -> str:
+    """What the verdict is about, and the other claim."""
+    if found.these is None:
+        return ""
+    exact = f"luck alone would do as well in {100 * found.these.p:.2g}% of cases"
+    if found.claim == "these tasks":
+        return f"The verdict is about just these tasks: {exact}."
+    return f"The verdict is about tasks like these. On just these tasks: {found.these.verdict}, {exact}."
 
 
 def progress_html(name: str, place: str, share: float | None, numbers: str, told: Sequence[str]) -> str:

@@ -10,6 +10,8 @@ from etude.records.html import comparison_html, summary_html
 
 ShipVerdict = Literal["ship", "do not ship", "inconclusive"]
 """Whether the second skill should take the place of the first."""
+Claim = Literal["tasks like these", "these tasks"]
+"""What a verdict is about: a gain on new tasks of the same kind, or one on just those that were attempted."""
 
 
 class Interval(Record):
@@ -88,6 +90,17 @@ class OfTarget(Record):
     """Of this target alone; those of all targets hold together with 95% confidence."""
 
 
+class TheseTasks(Record):
+    """Whether B is better on these very tasks: exact, over the attempts at them."""
+
+    verdict: ShipVerdict
+    """`ship` where luck would hardly do as well, `do not ship` where B scores no more than A."""
+    p: float
+    """How often luck alone would do as well, in (0, 1]: `etude.intervals.permutation`."""
+    least: float
+    """The smallest p that so many tasks and attempts can come to."""
+
+
 class Comparison(Record):
     """How two skills did on the same tasks, and whether B should take the place of A."""
 
@@ -106,7 +119,11 @@ class Comparison(Record):
     """The smallest gain worth having; below 0, the loss that is allowed."""
     verdict: ShipVerdict
     """`do not ship` when `at_most` is not above `margin`, else `ship` when `at_least` is above 0, or above a `margin`
-    that is below 0."""
+    that is below 0. Where `claim` is `these tasks`, that of `these`."""
+    claim: Claim = "tasks like these"
+    """What `verdict` is about."""
+    these: TheseTasks | None = None
+    """The other claim, on these very tasks; None where `margin` is not 0 or both skills are the same."""
     settle: Settle | None
     """None when there is a verdict."""
     gained: tuple[Flip, ...]

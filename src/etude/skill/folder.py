@@ -25,6 +25,11 @@ EVALS = "evals/evals.json"
 _MAX_NAME = 64
 
 
+def has_provenance(skill: Path) -> bool:
+    """Whether a skill was trained and exported: the reasons of its lines stand beside its document."""
+    return ((skill if skill.is_dir() else skill.parent) / PROVENANCE).exists()
+
+
 def load_skill(path: Path | str | None) -> Skill:
     """Read a skill: a folder with SKILL.md, a path to a SKILL.md, a plain Markdown file, or None for an empty one.
 

@@ -169,18 +169,18 @@ def train(parser: Arguments) -> None:
     )
 
 
-def _split(parser: Arguments) -> None:
+def _split(parser: Arguments, *, whole: bool = False) -> None:
     parser.add_argument(
         "--split",
-        choices=("train", "val", "test"),
+        choices=("train", "val", "test", *(["all"] if whole else [])),
         default="test",
         metavar="SPLIT",
-        help="train, val or test (default)",
+        help="train, val or test (default)" + ("; all, for skills that were not trained" if whole else ""),
     )
 
 
-def _split_and_trials(parser: Arguments, trials: int = 1) -> None:
-    _split(parser)
+def _split_and_trials(parser: Arguments, trials: int = 1, *, whole: bool = False) -> None:
+    _split(parser, whole=whole)
     parser.add_argument(
         "--trials", type=_COUNT, default=trials, metavar="N", help=f"attempts at each task (default: {trials})"
     )
@@ -210,7 +210,7 @@ def compare(parser: Arguments) -> None:
     parser.add_argument("a", metavar="A", help=_ARM)
     parser.add_argument("b", metavar="B", help="another one")
     _config(parser, "the settings of the run that A or B names, else ")
-    _split_and_trials(parser, trials=3)
+    _split_and_trials(parser, trials=3, whole=True)
     share = number(float, "a number from 0 to below 1", below=1)
     bar = parser.add_mutually_exclusive_group()
     bar.add_argument(

@@ -1,0 +1,140 @@
+"""Two claims: on just these tasks, and on tasks like these. Few tasks have a verdict of the first kind."""
+
+import csv
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from etude.comparison import FEWEST, least_p
+from etude.errors import SkillError
+from etude.events import Event, Notice
+from etude.intervals import Arms, permutation
+from etude.measure.compare import compare_skills
+from etude.records.summary import Comparison
+from etude.stages.shared.contest import ERROR, decide
+from two_skills import A, B, World
+
+OUTCOMES = Path(__file__).parents[2] / "shared" / "data" / "outcomes"
+NOTHING, EVERYTHING = "nnnnnnnn", "yyyyyyyy"
+BETTER = {f"A{trial}": NOTHING for trial in range(4)} | {f"B{trial}": EVERYTHING for trial in range(4)}
+
+
+def compared(
+    folder: Path, tasks: int, trials: int, answers: dict[str, str] = BETTER, *, margin: float = 0, **target: Any
+) -> tuple[Comparison, list[Notice]]:
+    """The comparison, and what was said of what it can show."""
+    world, notices = World(folder, answers), list[Notice]()
+
+    class Told:
+        def emit(self, event: Event) -> None:
+            notices.extend([event] if isinstance(event, Notice) and " show " in event.text else [])
+
+    config = world.config()
+    config = config.model_copy(update={"target": config.target.model_copy(update=target)})
+    found = compare_skills(config, A, B, "test", trials, margin=margin, **world.given(tasks, sinks=[Told()]))
+    return found, notices
+
+
+@pytest.mark.parametrize(("tasks", "trials", "p"), [(3, 2, 1 / 216), (2, 2, 1 / 36), (1, 3, 1 / 20), (4, 1, 1 / 16)])
+def test_few_tasks_have_a_verdict_on_just_these_where_luck_hardly_does_as_well(
+    tmp_path: Path, tasks: int, trials: int, p: float
+) -> None:
+    found, (notice,) = compared(tmp_path, tasks, trials)
+    assert found.these is not None
+    assert (found.these.p, found.these.least) == (pytest.approx(p), pytest.approx(p))
+    assert (found.claim, found.verdict) == ("these tasks", "ship" if p <= ERROR else "inconclusive")
+    assert notice.level == ("info" if p <= ERROR else "warning")
+
+
+@pytest.mark.parametrize(
+    ("b", "verdict"), [("nnn", "do not ship"), ("ynn", "inconclusive"), ("yyn", "ship"), ("yyy", "ship")]
+)
+def test_a_skill_that_does_not_help_on_three_tasks_is_not_shipped(tmp_path: Path, b: str, verdict: str) -> None:
+    answers = {"A0": NOTHING, "A1": NOTHING, "B0": f"{b}nnnnn", "B1": f"{b}nnnnn"}
+    found, _ = compared(tmp_path, 3, 2, answers)
+    assert (found.claim, found.verdict) == ("these tasks", verdict)
+
+
+def test_with_five_tasks_the_verdict_is_about_tasks_like_them_and_the_other_claim_stands_beside_it(
+    tmp_path: Path,
+) -> None:
+    zeros, ones = [0.0] * FEWEST, [1.0] * FEWEST
+    assert decide(zeros, ones).verdict == "ship"
+    assert decide(zeros[1:], ones[1:]).verdict == "inconclusive"
+    found, notices = compared(tmp_path, FEWEST, 2)
+    assert (found.claim, found.verdict, notices) == ("tasks like these", "ship", [])
+    assert found.these is not None
+    assert found.these.verdict == "ship"
+
+
+def test_at_temperature_0_the_trials_of_a_task_count_as_one(tmp_path: Path) -> None:
+    found, notices = compared(tmp_path, 3, 2, temperature=0)
+    assert found.these is not None
+    assert (found.these.p, found.verdict) == (pytest.approx(1 / 8), "inconclusive")
+    (notice,) = notices
+    assert notice.level == "warning"
+    assert "temperature" in notice.hint
+
+
+def test_more_trials_are_advised_where_they_are_enough(tmp_path: Path) -> None:
+    _, (notice,) = compared(tmp_path, 2, 1)
+    assert "--trials 2" in notice.hint
+
+
+def test_with_a_margin_there_is_one_claim(tmp_path: Path) -> None:
+    found, notices = compared(tmp_path, 3, 2, margin=0.1)
+    assert (found.these, found.claim, notices) == (None, "tasks like these", [])
+
+
+def test_the_smallest_p_is_that_of_tasks_which_all_turn() -> None:
+    assert least_p([(3, 3)]) == permutation([Arms((0.0,) * 3, (1.0,) * 3)])
+    assert least_p([(2, 2), (1, 2)]) == permutation([Arms((0.0, 0.0), (1.0, 1.0)), Arms((0.0,), (1.0, 1.0))])
+
+
+def test_all_tasks_are_compared_for_skills_that_were_not_trained(tmp_path: Path) -> None:
+    answers = {f"{skill}{trial}": "yyyyyyyy" for skill in "AB" for trial in range(2)}
+    world = World(tmp_path, answers)
+    found = compare_skills(world.config(), A, B, "all", 2, **world.given(2))
+    assert sorted(one.task for one in found.tried) == ["o0", "o1", "t0", "t1"]
+
+
+def test_a_trained_skill_is_compared_on_test_tasks_only(tmp_path: Path) -> None:
+    folder = tmp_path / "skill"
+    folder.mkdir()
+    (folder / "SKILL.md").write_text("Skill B.\n")
+    (folder / "provenance.json").write_text("{}")
+    world = World(tmp_path, BETTER)
+    for path in (folder, folder / "SKILL.md", str(folder)):
+        with pytest.raises(SkillError, match="was trained"):
+            compare_skills(world.config(), A, path, "all", 2, **world.given(2))
+
+
+@pytest.mark.parametrize("trials", [2, 3])
+def test_of_skills_that_change_nothing_at_most_one_in_twenty_is_shipped_on_three_tasks_of_real_agents(
+    trials: int,
+) -> None:
+    """Recorded attempts of agents (terminal-bench, tau-bench), dealt out to two skills that are the same."""
+    if not OUTCOMES.is_dir():
+        pytest.skip("the recorded outcomes are not here")
+    shipped = []
+    for agent, tasks in recorded(2 * trials).items():
+        rng = random.Random(agent)
+        for _ in range(200):
+            dealt = [rng.sample(made, 2 * trials) for made in rng.sample(tasks, 3)]
+            arms = [Arms(tuple(made[:trials]), tuple(made[trials:])) for made in dealt]
+            shipped.append(permutation(arms) <= ERROR)
+    assert len(shipped) >= 200
+    assert sum(shipped) <= ERROR * len(shipped)
+
+
+def recorded(least: int) -> dict[str, list[list[float]]]:
+    """By agent, the tasks that were attempted so often at least, as 1 for passed and 0 for not."""
+    found: dict[str, list[list[float]]] = {}
+    for name in ("terminal_bench.csv", "tau_airline.csv"):
+        with (OUTCOMES / name).open(newline="") as file:
+            for *agent, _, outcomes in list(csv.reader(file))[1:]:
+                if len(outcomes) >= least:
+                    found.setdefault(f"{name}{agent}", []).append([float(one == "1") for one in outcomes])
+    return {agent: tasks for agent, tasks in found.items() if len(tasks) >= 3}
