@@ -14,8 +14,7 @@ from etude.cli.scaffold.files import ProjectPlan, config_text, skill_text, was_m
 from etude.cli.scaffold.forms.table import Unclear, Wishes
 from etude.cli.scaffold.look import first_tasks
 from etude.cli.scaffold.project import Project, check_free, from_folder, plain, tell_found, tell_written, writing
-from etude.cli.scaffold.reading import SUFFIXES
-from etude.cli.scaffold.skillopt.project import import_project
+from etude.cli.scaffold.reading import SKILLOPT, SUFFIXES
 from etude.cli.scaffold.task_files import check_sources, task_files, write_tasks
 from etude.cli.terminal import output
 from etude.cli.trust import trusted
@@ -29,9 +28,7 @@ from etude.skill.folder import DOCUMENT, EVALS
 def run(args: argparse.Namespace) -> int:
     """Look at the data, show the first tasks, write the project, say what to do next."""
     if args.from_skillopt is not None:
-        if args.data is not None:
-            raise UsageError("DATA and --from-skillopt cannot be combined", hint="the SkillOpt file names its data")
-        return import_project(Path(args.from_skillopt), Path(args.folder), force=args.force, as_json=args.json)
+        raise UsageError("init has no option --from-skillopt", hint=SKILLOPT)
     source, folder = _source(args), Path(args.folder)
     config_path = folder / DEFAULT_CONFIG
     check_free(config_path, args.force)

@@ -34,6 +34,7 @@ _MARKS = (
     (b"\xef\xbb\xbf", "utf-8-sig"),
 )
 _EXCEL_LINE = re.compile(r"\Asep=;(?:\r\n|\r|\n)")
+SKILLOPT = "in the repository, `python integrations/skillopt/import_skillopt.py CONFIG` converts a SkillOpt run"
 _LOOKED_AT = 50
 """Lines from which the delimiter of a table is learned."""
 
@@ -174,6 +175,8 @@ def _promptfoo_rows(path: Path) -> list[Row]:
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise DataError(f"{path} cannot be read: {error}"[:300], hint="give a file of tasks") from None
     settings = cast(dict[str, Any], found) if isinstance(found, dict) else {}
+    if "_base_" in settings or {"train", "env"} <= settings.keys():
+        raise DataError(f"{path} holds the settings of a run, and no tasks", hint=f"give its data; {SKILLOPT}")
     tests: Any = settings.get("tests")
     if not isinstance(tests, list) or not tests or not all(isinstance(test, dict) for test in cast(list[Any], tests)):
         raise DataError(
