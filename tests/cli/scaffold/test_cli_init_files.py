@@ -109,8 +109,8 @@ def test_the_delimiter_can_be_given(here: Path, capsys: Captured) -> None:
     assert "--delimiter 'semicolon' is not one character" in capsys.readouterr().err
 
 
-def test_a_table_of_mmlu_has_no_line_of_names(here: Path, capsys: Captured) -> None:
-    Path("mmlu.csv").write_text("".join(f"What is {n}?,a{n},b{n},c{n},d{n},{'ABCD'[n % 4]}\n" for n in range(12)))
-    result = init("mmlu.csv", capsys=capsys)
-    assert result["scorer"] == "choice"
-    assert sum(result["tasks"].values()) == 12
+def test_parquet_is_read(here: Path, capsys: Captured) -> None:
+    parquet: Any = pytest.importorskip("pyarrow.parquet")
+    pyarrow: Any = pytest.importorskip("pyarrow")
+    parquet.write_table(pyarrow.Table.from_pylist(ROWS), "data.parquet")
+    check("data.parquet", capsys)
