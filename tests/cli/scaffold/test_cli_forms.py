@@ -144,27 +144,6 @@ def test_the_right_answer_to_a_chat_can_stand_beside_it(here: Path, capsys: Capt
     }
 
 
-def test_assertions_of_promptfoo_become_checks(here: Path, capsys: Captured) -> None:
-    tests = "".join(
-        f"- vars: {{word: house {n}}}\n"
-        f"  assert: [{{type: icontains, value: maison}}, {{type: equals, value: Maison {n}}}]\n"
-        for n in range(12)
-    )
-    Path("promptfoo.yaml").write_text(f"prompts: ['Translate {{{{word}}}} to French.']\ntests:\n{tests}")
-    assert init("promptfoo.yaml", capsys=capsys)["scorer"] == "checks"
-    env = made()
-    tasks = tasks_of(env)
-    assert tasks[0].input.startswith("Translate house ")
-    right = [f"Maison {task.input.split()[2]}" for task in tasks]
-    assert (average(env, right), average(env, ["maison"] * 12), average(env, [""] * 12)) == (1, 0, 0)
-
-
-def test_an_assertion_without_an_equal_is_refused(here: Path, capsys: Captured) -> None:
-    Path("p.yaml").write_text("tests: [{vars: {q: a}, assert: [{type: javascript, value: 'true'}]}]\n")
-    assert main(["init", "p.yaml"]) == 2
-    assert "p.yaml: test 1: the assertion 'javascript' has no equal" in capsys.readouterr().err
-
-
 def test_pictures_of_built_tasks_are_copied_into_the_project(here: Path, capsys: Captured) -> None:
     Path("data/pages").mkdir(parents=True)
     rows = CASES["DocVQA"].table()

@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from etude.cli.scaffold.case_files import has_cases
 from etude.envs.files import OTHER_DELIMITERS, FileFormat, Row, parse_rows, plain, read_rows, table_rows, without_nul
 from etude.errors import ConfigError, DataError, not_installed
 from etude.records import SPLITS, Split
@@ -41,7 +42,7 @@ def find_files(data: Path) -> dict[str, Path]:
     Raises DataError: there is nothing, or not what makes a dataset."""
     if not data.exists():
         raise DataError(f"data {str(data)!r} does not exist", hint="give a data file or a folder of them")
-    if not data.is_dir():
+    if not data.is_dir() or has_cases(data):
         return {"path": data}
     files = sorted(path for path in data.iterdir() if path.is_file() and path.suffix.lower() in SUFFIXES)
     found: dict[str, Path] = {}

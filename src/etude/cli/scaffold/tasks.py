@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from etude.cli.scaffold.case_files import has_cases, read_cases
 from etude.cli.scaffold.data_files import FileRows, read_file, split_of
 from etude.cli.scaffold.forms import make_tasks
 from etude.cli.scaffold.forms.evals import TRAINABLE, needing_the_skill
 from etude.cli.scaffold.forms.made import MadeTasks
-from etude.cli.scaffold.promptfoo_files import read_promptfoo
+from etude.cli.scaffold.promptfoo_files import read_promptfoo, with_assertions
 from etude.cli.scaffold.table import Table, Wishes
 from etude.envs.dataset import DatasetEnvironment
 from etude.envs.files import FileFormat, Row
@@ -103,7 +104,10 @@ def read_data(files: Mapping[str, Path], wishes: Wishes, *, delimiter: str = "",
 def _read(path: Path, delimiter: str) -> FileRows:
     if path.suffix.lower() in (".yaml", ".yml") and path.is_file():
         return FileRows(read_promptfoo(path), False)
-    return read_file(path, delimiter)
+    if path.is_dir() and has_cases(path):
+        return FileRows(read_cases(path), False)
+    found = read_file(path, delimiter)
+    return replace(found, rows=with_assertions(list(found.rows)))
 
 
 def _shares(split: str) -> list[float] | None:

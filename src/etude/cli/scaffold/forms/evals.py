@@ -182,7 +182,7 @@ def _checks(value: JsonValue, row: Row) -> JsonValue:
             raise DataError(
                 f"{row.place}: the assertion {kind!r} has no equal among the checks of etude",
                 hint="remove it, or use one of contains, icontains, equals, starts-with, regex, their not- forms, "
-                "contains-all, llm-rubric",
+                "contains-all, contains-any, llm-rubric",
             )
         checks += found
     if not checks and not rubrics:
@@ -194,13 +194,17 @@ def _checks(value: JsonValue, row: Row) -> JsonValue:
     return {"checks": checks, "rubric": "\n".join(rubrics)}
 
 
-def _check(kind: str, arg: Any) -> list[JsonValue] | None:
+def _check(kind: str, arg: JsonValue) -> list[JsonValue] | None:
     negated = kind.startswith("not-")
     name, prefix = kind.removeprefix("not-"), "not_" if negated else ""
-    if name == "contains-all" and not negated and isinstance(arg, list):
-        return [{"op": "contains", "arg": str(each), "ignore_case": False} for each in cast(list[Any], arg)]
+    parts = [str(each) for each in arg] if isinstance(arg, list) else []
+    ignores = name.startswith("i")
+    if name in ("contains-all", "icontains-all") and not negated and parts:
+        return [{"op": "contains", "arg": part, "ignore_case": ignores} for part in parts]
+    if name in ("contains-any", "icontains-any") and parts:
+        return [{"op": f"{prefix}regex", "arg": "|".join(map(re.escape, parts)), "ignore_case": ignores}]
     if name in ("contains", "icontains"):
-        return [{"op": f"{prefix}contains", "arg": str(arg), "ignore_case": name == "icontains"}]
+        return [{"op": f"{prefix}contains", "arg": str(arg), "ignore_case": ignores}]
     patterns = {
         "equals": rf"\A\s*{re.escape(str(arg))}\s*\Z",
         "starts-with": rf"\A{re.escape(str(arg))}",
