@@ -131,8 +131,10 @@ def test_a_searchqa_project_converts_and_trains_to_a_better_skill(project: str, 
     assert "Read the context first." in Path(summary["folder"], summary["best"]["skill"]).read_text()
 
 
-def test_settings_of_the_file_and_of_its_base_are_carried_over(project: str, capsys: Captured) -> None:
-    imported(capsys, project)
+def test_settings_and_skill_are_carried_over_but_no_key_and_what_is_left_out_is_named(
+    project: str, capsys: Captured
+) -> None:
+    said = imported(capsys, project)
     settings = yaml.safe_load(Path("new/etude.yaml").read_text())
     assert settings == {
         "preset": "paper",
@@ -170,23 +172,11 @@ def test_settings_of_the_file_and_of_its_base_are_carried_over(project: str, cap
         "run": {"folder": "runs", "name": "first"},
     }
     assert load_config("new/etude.yaml").train.fresh_attempts
-
-
-def test_what_is_not_carried_over_is_named_and_no_key_is_copied(project: str, capsys: Captured) -> None:
-    left = [
-        "model.azure_openai_api_version",
-        "model.azure_openai_api_key",
-        "model.qwen_chat_base_url",
-        "env.out_root",
-        "env.max_turns",
-    ]
-    assert f"\nnot carried over: {', '.join(left)}\n" in imported(capsys, project)
-    assert Path("new/etude.yaml").read_text().endswith(f"# Not carried over: {', '.join(left)}\n")
+    left = [f"model.{name}" for name in ("azure_openai_api_version", "azure_openai_api_key", "qwen_chat_base_url")]
+    named = ", ".join([*left, "env.out_root", "env.max_turns"])
+    assert f"\nnot carried over: {named}\n" in said
+    assert Path("new/etude.yaml").read_text().endswith(f"# Not carried over: {named}\n")
     assert not any(b"secret-of-azure" in path.read_bytes() for path in Path("new").rglob("*") if path.is_file())
-
-
-def test_the_skill_keeps_its_text_behind_front_matter_that_makes_it_a_skill(project: str, capsys: Captured) -> None:
-    imported(capsys, project)
     head, _, body = Path("new/skill/SKILL.md").read_text().partition("---\n\n")
     assert yaml.safe_load(head.strip("-\n")) == {"name": "skill", "description": "How to do SearchQA tasks."}
     assert body == SKILL
@@ -331,6 +321,8 @@ def test_a_scorer_that_does_not_accept_the_gold_answers_gives_way(here: Path, ca
         ("env: {name: swebench}\n", "docs/guides/command-environment.md"),
         ("env: {name: searchqa}\n", "c.yaml: neither env.split_dir nor env.data_path is set"),
         ("env: {split_dir: nowhere}\n", "c.yaml: 'nowhere' does not exist"),
+        ("env: {split_dir: nowhere}\n", "SkillOpt comes with lists of ids"),
+        ("env: {split_dir: ids}\n", "the rows have ids, and neither questions nor answers"),
         ("env: {split_dir: empty}\n", "'empty' has no folder for the train split"),
         ("env: {split_dir: torn}\n", "'torn/train' has no items.json; data files: 'a.csv', 'b.csv'"),
         ("env: {split_dir: good, skill_init: gone.md}\n", "c.yaml: 'gone.md' does not exist"),
@@ -349,6 +341,7 @@ def test_what_cannot_be_converted_is_refused_and_nothing_is_written(
     write("one.json", items(9, 1))
     for at, split in enumerate(("train", "val", "test")):
         write(f"good/{split}/items.json", items(9, 1)[3 * at : 3 * at + 3])
+        write(f"ids/{split}/items.json", [{"id": f"q{at}", "month": "202511", "no": at, "image_path": "data/q.png"}])
     write("c.yaml", text)
     assert message in refused(capsys, "c.yaml")
 
@@ -409,15 +402,6 @@ def test_nested_monthly_files_are_read_together_and_their_choices_are_shuffled(h
     assert main(["doctor", "new/etude.yaml", *SIMULATED]) == 0
 
 
-def test_a_made_split_of_choices_reads_as_its_monthly_file(here: Path, capsys: Captured) -> None:
-    for start, split in enumerate(("train", "val", "test")):
-        items = [theorem(number, "202511") for number in range(8 * start, 8 * start + 8)]
-        flat = [{"id": f"202511:{each['no']}", **each.pop("mcq"), **each} for each in items]
-        write(f"data/live/{split}/items.json", flat)
-    assert "scorer  choice\n" in imported(capsys, config("livemathematicianbench", "data/live"))
-    assert len({row["gold"] for row in tasks()}) > 2
-
-
 def test_pictures_count_from_the_repository_and_gold_lists_are_read(
     here: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -442,31 +426,6 @@ def test_pictures_count_from_the_repository_and_gold_lists_are_read(
     assert task[fields["gold"]] == ["1 May 1977", "May 1, 1977"]
     assert Path("new/data", task[fields["images"]]).read_bytes() == PNG + bytes([1])
     assert main(["doctor", "new/etude.yaml", *SIMULATED]) == 0
-
-
-LISTS = {
-    "searchqa": [{"id": f"{number:032x}"} for number in range(4)],
-    "livemathematicianbench": [{"id": f"202511:{number}", "month": "202511", "no": number} for number in range(4)],
-    "docvqa": [
-        {"id": f"q{number}", "questionId": str(number), "docId": "1", "image_path": f"data/x/q{number}.png"}
-        for number in range(4)
-    ],
-}
-
-
-@pytest.mark.parametrize("name", LISTS)
-def test_a_list_of_ids_is_no_data_and_what_to_make_first_is_said(here: Path, capsys: Captured, name: str) -> None:
-    for split in ("train", "val", "test"):
-        write(f"data/{name}_id_split/{split}/items.json", LISTS[name])
-    text = refused(capsys, config(name, f"data/{name}_id_split"))
-    assert "the rows have ids, and neither questions nor answers" in text
-    assert "make the split first" in text
-
-
-def test_data_that_is_not_there_yet_is_to_be_made_first(here: Path, capsys: Captured) -> None:
-    text = refused(capsys, config("searchqa", "data/searchqa_split"))
-    assert "'data/searchqa_split' does not exist" in text
-    assert "lists of ids" in text
 
 
 def test_a_picture_outside_of_the_repository_is_not_copied(here: Path, capsys: Captured) -> None:

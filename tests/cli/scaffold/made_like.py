@@ -191,9 +191,6 @@ CASES: dict[str, Case] = {
         "f1",
         "Assistant: Hello.",
     ),
-    "plain question and answer": Case(
-        "plain.csv", lambda n: {"Question": f"Capital of {n}?", "Answer": _town(n)}, "exact", "Capital of"
-    ),
     "classification": Case(
         "mails.csv",
         lambda n: {
@@ -235,9 +232,6 @@ CASES: dict[str, Case] = {
     ),
     "numbers with leading zeros": Case(
         "codes.csv", lambda n: {"question": f"The code of part {n}?", "answer": f"{n:03}"}, "exact", "code of part"
-    ),
-    "money and percent": Case(
-        "money.csv", lambda n: {"question": f"What is due from {n}?", "answer": f"${n + 1},234.50"}, "numeric", "due"
     ),
     "several answers in one cell": Case(
         "aliases.csv",
