@@ -3,9 +3,8 @@
 import json
 from pathlib import Path
 
-from etude.cli.scaffold.forms.evals import skill_evals
-from etude.cli.scaffold.forms.table import Table
-from etude.envs.files import read_rows
+from etude.cli.scaffold.table import Wishes
+from etude.cli.scaffold.tasks import read_data
 from etude.intervals import mean_interval
 from etude.measure.benchmark import Arm, grading, write_benchmark
 from etude.measure.evaluate import SkillEvaluation
@@ -68,9 +67,8 @@ def test_the_tasks_are_written_as_evals_that_init_reads(tmp_path: Path) -> None:
         "expected_output": "7",
         "expectations": ["The answer is: 7"],
     }
-    read = skill_evals(Table(read_rows(path)))
-    assert read is not None
-    assert [row.columns["expectations"] for row in read.rows] == [list(TEXTS), ["The answer is: 7"]]
+    read = read_data({"path": path}, Wishes()).made.rows
+    assert [row.columns["expectations"] for row in read] == [list(TEXTS), ["The answer is: 7"]]
 
 
 def test_a_task_without_expectations_is_one_of_its_own() -> None:

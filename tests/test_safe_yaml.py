@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from etude.cli.scaffold.skillopt.files import read_settings
 from etude.config import load_config
 from etude.errors import ConfigError, SkillError
 from etude.safe_yaml import DEEPEST, MOST_CHARACTERS, load_yaml
@@ -46,8 +45,6 @@ def test_an_attack_is_refused_within_a_second_as_settings_and_as_a_skill(name: s
     (tmp_path / "c.yaml").write_text(text)
     with pytest.raises(ConfigError, match=problem):
         load_config(tmp_path / "c.yaml", environ={})
-    with pytest.raises(ConfigError, match=problem):
-        read_settings(tmp_path / "c.yaml")
     with pytest.raises(SkillError, match=problem):
         Document.parse(f"---\n{text}\n---\nRules.\n")
 

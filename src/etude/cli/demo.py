@@ -6,7 +6,7 @@ from pathlib import Path
 
 from etude.cli.lookup import find_run, skill_of
 from etude.cli.parsing.arguments import DEFAULT_CONFIG
-from etude.cli.scaffold.project import writing
+from etude.cli.scaffold.project_files import writing
 from etude.cli.settings import read_settings
 from etude.cli.terminal import output
 from etude.cli.train import train

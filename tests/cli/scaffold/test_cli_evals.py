@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from etude.cli.main import main
-from etude.cli.scaffold.data import read_data
-from etude.cli.scaffold.forms.table import Wishes
+from etude.cli.scaffold.table import Wishes
+from etude.cli.scaffold.tasks import read_data
 from etude.config import load_config
 from etude.envs.dataset import DatasetEnvironment
 from etude.errors import ConfigError, DataError
@@ -233,7 +233,7 @@ def test_no_prose_of_a_published_suite_is_compared_as_an_answer() -> None:
         except DataError as error:
             refused[suite.parent.parent.name] = error.message
             continue
-        assert found.columns.scorer == "rubric", suite
+        assert found.made.scorer == "rubric", suite
     assert len(suites) > 200
     assert len(refused) < 10
     assert all("does not exist" in message or "holds no tasks" in message for message in refused.values()), refused

@@ -28,6 +28,13 @@ def average(env: DatasetEnvironment, answers: Sequence[str]) -> float:
     return sum(score.hard for score in scores) / len(scores)
 
 
+def only_right_answers_solve(env: DatasetEnvironment) -> None:
+    tasks = tasks_of(env)
+    asyncio.run(check_gold(env, tasks))  # every gold answer scores 1
+    assert average(env, [""] * len(tasks)) == 0
+    assert average(env, [task.input for task in tasks]) <= 0.05
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_files_of_known_forms_become_tasks_that_only_right_answers_solve(
     name: str, here: Path, capsys: Captured
@@ -42,9 +49,7 @@ def test_files_of_known_forms_become_tasks_that_only_right_answers_solve(
     assert len(tasks) == COUNT
     for text in read_options(tasks[0].input).values():  # an option is shown once, as an option
         assert text not in tasks[0].input.partition("(A) ")[0]
-    asyncio.run(check_gold(env, tasks))  # every gold answer scores 1
-    assert average(env, [""] * COUNT) == 0
-    assert average(env, [task.input for task in tasks]) <= 0.05
+    only_right_answers_solve(env)
     assert average(env, ["A"] * COUNT) == pytest.approx(case.all_a, abs=0.2 if case.all_a else 0)
 
 
@@ -63,12 +68,8 @@ def test_real_data_become_tasks_that_only_right_answers_solve(
     file: str, scorer: str, here: Path, capsys: Captured
 ) -> None:
     assert init(str(DATA / file), capsys=capsys)["scorer"] == scorer
-    env = made()
-    tasks = tasks_of(env)
-    asyncio.run(check_gold(env, tasks))
-    assert average(env, [""] * len(tasks)) == 0
-    assert average(env, [task.input for task in tasks]) <= 0.05
-    assert average(env, ["A"] * len(tasks)) <= 0.35
+    only_right_answers_solve(made())
+    assert average(made(), ["A"] * len(tasks_of(made()))) <= 0.35
 
 
 def test_options_keep_their_order_unless_the_right_one_is_always_in_the_same_place(
@@ -92,21 +93,8 @@ def test_what_a_task_brings_along_is_kept(here: Path, capsys: Captured) -> None:
     assert (first["id"], first["type"]) == ("u0", "law")
 
 
-def test_questions_without_an_answer_ask_for_the_word_that_says_so(here: Path, capsys: Captured) -> None:
-    write("squad.json", CASES["SQuAD"].table())
-    notes = init("squad.json", capsys=capsys)["notes"]
-    assert any("4 of 20 questions have no answer" in note for note in notes)
-    tasks = [json.loads(line) for line in Path("tasks.jsonl").read_text().splitlines()]
-    assert tasks[4]["gold"] == "unanswerable"
-    assert all('answer "unanswerable"' in task["input"] for task in tasks)
-
-
-def rubrics(count: int) -> list[dict[str, Any]]:
-    return [{"prompt": f"Write to customer {n}.", "rubric": f"It is polite and names {n}."} for n in range(count)]
-
-
-def test_prompts_with_a_rubric_are_judged_and_ten_are_enough(here: Path, capsys: Captured) -> None:
-    write("letters.csv", rubrics(10))
+def test_prompts_with_a_rubric_are_judged(here: Path, capsys: Captured) -> None:
+    write("letters.csv", [{"prompt": f"Write to {n}.", "rubric": f"It is polite and names {n}."} for n in range(10)])
     result = init("letters.csv", "--optimizer", "simulated:optimizer", capsys=capsys)
     assert result["scorer"] == "rubric"
     assert (result["first"][0]["rubric"], result["first"][0]["scores"]) != ("", {"gold": 1})
@@ -134,36 +122,26 @@ def test_a_list_of_criteria_is_a_rubric_with_a_line_for_each(
     assert init("health.jsonl", capsys=capsys)["first"][0]["rubric"] == text
 
 
-def test_one_rubric_can_be_given_for_all_tasks(here: Path, capsys: Captured) -> None:
-    write("prompts.csv", [{"prompt": f"Write to customer {n}."} for n in range(10)])
-    assert main(["init", "prompts.csv"]) == 2
-    assert "--rubric TEXT has a model judge" in capsys.readouterr().err
-    init("prompts.csv", "--rubric", "It is polite.", capsys=capsys)
-    assert (load_config("etude.yaml").env.model_extra or {})["scorer"] == {
-        "name": "rubric",
-        "rubric": "It is polite.",
-    }
-
-
-def test_assertions_of_promptfoo_become_checks(here: Path, capsys: Captured) -> None:
-    tests = "".join(
-        f"- vars: {{word: house {n}}}\n"
-        f"  assert: [{{type: icontains, value: maison}}, {{type: equals, value: Maison {n}}}]\n"
-        for n in range(12)
+@pytest.mark.parametrize("asked", ["Write to customer {}.", [{"role": "user", "content": "Write to customer {}."}]])
+def test_one_rubric_can_be_given_for_all_tasks(asked: Any, here: Path, capsys: Captured) -> None:
+    prompts = [json.loads(json.dumps(asked).replace("{}", str(n))) for n in range(10)]
+    write("prompts.jsonl", [{"prompt": prompt} for prompt in prompts])
+    assert main(["init", "prompts.jsonl"]) == 2
+    assert "--rubric TEXT" in capsys.readouterr().err
+    assert init("prompts.jsonl", "--rubric", "It is polite.", capsys=capsys)["first"][0]["input"].startswith(
+        "Write to"
     )
-    Path("promptfoo.yaml").write_text(f"prompts: ['Translate {{{{word}}}} to French.']\ntests:\n{tests}")
-    assert init("promptfoo.yaml", capsys=capsys)["scorer"] == "checks"
-    env = made()
-    tasks = tasks_of(env)
-    assert tasks[0].input.startswith("Translate house ")
-    right = [f"Maison {task.input.split()[2]}" for task in tasks]
-    assert (average(env, right), average(env, ["maison"] * 12), average(env, [""] * 12)) == (1, 0, 0)
+    scorer = {"name": "rubric", "rubric": "It is polite."}
+    assert (load_config("etude.yaml").env.model_extra or {})["scorer"] == scorer
 
 
-def test_an_assertion_without_an_equal_is_refused(here: Path, capsys: Captured) -> None:
-    Path("p.yaml").write_text("tests: [{vars: {q: a}, assert: [{type: javascript, value: 'true'}]}]\n")
-    assert main(["init", "p.yaml"]) == 2
-    assert "p.yaml: test 1: the assertion 'javascript' has no equal" in capsys.readouterr().err
+def test_the_right_answer_to_a_chat_can_stand_beside_it(here: Path, capsys: Captured) -> None:
+    chats = [[{"role": "user", "content": f"Name town {n}."}] for n in range(10)]
+    write("chats.jsonl", [{"messages": chat, "town": f"Bern {n}"} for n, chat in enumerate(chats)])
+    init("chats.jsonl", "--gold", "town", capsys=capsys)
+    assert {(task.input, task.gold) for task in tasks_of(made())} == {
+        (f"Name town {n}.", f"Bern {n}") for n in range(10)
+    }
 
 
 def test_pictures_of_built_tasks_are_copied_into_the_project(here: Path, capsys: Captured) -> None:

@@ -86,6 +86,22 @@ def test_answers_that_look_like_several_in_a_cell_are_asked_about(here: Path, ca
     assert json.loads(Path("two/tasks.jsonl").read_text().splitlines()[0])["gold"] == ["Rome 0", "Roma 0"]
 
 
+@pytest.mark.parametrize(
+    ("gold", "say"),
+    [
+        ({"text": ["Rome"], "answer_start": [3]}, "answer.text"),
+        ({"value": "Rome", "aliases": ["Roma"]}, "answer.value"),
+        ({"spans": ["Rome"]}, "answer.spans"),
+    ],
+)
+def test_which_part_of_an_object_is_right_is_asked(gold: Any, say: str, here: Path, capsys: Captured) -> None:
+    write("qa.jsonl", [{"question": f"Capital of {n}?", "answer": gold} for n in range(9)])
+    assert f"which part holds the right answers?\nhint: say it with --gold, as in `--gold {say}`" in (
+        refused(capsys, "qa.jsonl")
+    )
+    assert init("qa.jsonl", "--gold", say, capsys=capsys)["scorer"] == "exact"
+
+
 def test_a_right_option_that_is_not_there_is_an_error_with_its_row(here: Path, capsys: Captured) -> None:
     rows = [{"question": f"q {n}?", "choices": ["a", "b", "c"], "answer": n % 4} for n in range(9)]
     write("beyond.jsonl", rows)

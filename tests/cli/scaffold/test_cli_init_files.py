@@ -1,5 +1,6 @@
 import gzip
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,34 @@ def test_a_folder_with_a_json_file_for_each_task_is_read(here: Path, capsys: Cap
     assert {task.id for task in tasks_of(made())} == {str(number) for number in range(12)}
 
 
+def cases(**shared: str) -> None:
+    for number, row in enumerate(ROWS):
+        case = Path(f"step/fixtures/case-{number:02}")
+        case.mkdir(parents=True)
+        (case / "expected.json").write_text(json.dumps({"town": row["answer"], "count": number}))
+        (case / "the-report.md").write_text(row["question"])
+    for name, text in shared.items():
+        Path("step", f"{name.replace('_', '-')}.md").write_text(text)
+
+
+def test_folders_of_cases_are_compared_field_by_field(here: Path, capsys: Captured) -> None:
+    cases()
+    result = init("step/fixtures", capsys=capsys)
+    assert result["scorer"] == "json"
+    tasks = {task.id: task for task in tasks_of(made())}
+    assert (tasks["case-03"].input, tasks["case-03"].gold) == (ROWS[3]["question"], {"town": "Köln 3", "count": 3})
+
+
+def test_what_cases_share_stands_around_their_texts(here: Path, capsys: Captured) -> None:
+    shared = {"system_prompt": "You read.", "user_prompt_template": "Report: {{the_report}}", "output_spec": "JSON."}
+    cases(**shared)
+    first = init("step/fixtures", capsys=capsys)["first"][0]["input"]
+    assert re.fullmatch(r"You read\.\n\nReport: Wo ist, \d+; \d+\?\n\nJSON\.", first)
+    Path("step/user-prompt-template.md").write_text("{{the_report}} {{diff}}")
+    assert main(["init", "step/fixtures", "--folder", "other"]) == 2
+    assert "no text for 'diff' of user-prompt-template.md; texts: 'the-report'" in capsys.readouterr().err
+
+
 def test_a_sheet_of_excel_is_read(here: Path, capsys: Captured) -> None:
     openpyxl: Any = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()
@@ -109,8 +138,8 @@ def test_the_delimiter_can_be_given(here: Path, capsys: Captured) -> None:
     assert "--delimiter 'semicolon' is not one character" in capsys.readouterr().err
 
 
-def test_a_table_of_mmlu_has_no_line_of_names(here: Path, capsys: Captured) -> None:
-    Path("mmlu.csv").write_text("".join(f"What is {n}?,a{n},b{n},c{n},d{n},{'ABCD'[n % 4]}\n" for n in range(12)))
-    result = init("mmlu.csv", capsys=capsys)
-    assert result["scorer"] == "choice"
-    assert sum(result["tasks"].values()) == 12
+def test_parquet_is_read(here: Path, capsys: Captured) -> None:
+    parquet: Any = pytest.importorskip("pyarrow.parquet")
+    pyarrow: Any = pytest.importorskip("pyarrow")
+    parquet.write_table(pyarrow.Table.from_pylist(ROWS), "data.parquet")
+    check("data.parquet", capsys)

@@ -118,11 +118,7 @@ def init(parser: Arguments) -> None:
     parser.add_argument(
         "--split", metavar="SPLIT", help="shares of train, val and test, as in 4,3,3, or a column with these words"
     )
-    parser.add_argument(
-        "--from-skillopt",
-        metavar="CONFIG",
-        help="instead of DATA: the YAML file of a SkillOpt run, to convert with its tasks and skill",
-    )
+    parser.add_argument("--from-skillopt", help=argparse.SUPPRESS)  # told where the script for it is
     parser.add_argument("--folder", default=".", metavar="DIR", help="where to make the project (default: here)")
     parser.add_argument("--target", default="openai:gpt-5.5", metavar="MODEL", help="the model that attempts tasks")
     parser.add_argument(

@@ -16,11 +16,7 @@ VERBS: tuple[Verb, ...] = (
     Verb(
         "init",
         "make a project from a dataset",
-        (
-            "etude init data.jsonl",
-            "etude init data/ --folder project --target openai:gpt-5.5",
-            "etude init --from-skillopt configs/searchqa.yaml --folder project",
-        ),
+        ("etude init data.jsonl", "etude init data/ --folder project --target openai:gpt-5.5"),
         arguments.init,
         dotted=False,
     ),

@@ -1,32 +1,37 @@
 """Forms of data that people bring: what is asked, what is right, and how answers are compared.
 
-A form is one function in the table `FORMS`, the most specific first. It gets the table and returns what it made of
-the rows, or None where they are not of its form."""
+A form is a file with two functions: `fits` says whether a table is of this form, `tasks` makes its tasks."""
 
-from collections.abc import Mapping
+from dataclasses import replace
+from typing import Protocol
 
-from etude.cli.scaffold.forms.built_tasks import BuiltTasks, Form
-from etude.cli.scaffold.forms.chat import conversations, instructions
-from etude.cli.scaffold.forms.choices import multiple_choice
-from etude.cli.scaffold.forms.evals import skill_evals
-from etude.cli.scaffold.forms.judged import assertions, graded_by_rubric
-from etude.cli.scaffold.forms.reading import several_answers, split_cells, yes_or_no
-from etude.cli.scaffold.forms.table import Table
-
-FORMS: Mapping[str, Form] = {
-    "assertions": assertions,
-    "conversations": conversations,
-    "evals of a skill": skill_evals,
-    "graded by a rubric": graded_by_rubric,
-    "multiple choice": multiple_choice,
-    "several right answers": several_answers,
-    "yes or no": yes_or_no,
-    "answers in one cell": split_cells,
-    "instructions": instructions,
-}
+from etude.cli.scaffold.forms import chat, choices, columns, evals
+from etude.cli.scaffold.forms.made import MadeTasks
+from etude.cli.scaffold.table import Table
 
 
-def build(table: Table) -> BuiltTasks | None:
-    """The tasks of the first form that the rows have; None where columns are parts of tasks as they are.
-    Raises DataError: rows of a form that cannot be used; Unclear: one answer of the user settles it."""
-    return next((made for form in FORMS.values() if (made := form(table)) is not None), None)
+class Form(Protocol):
+    """What a form has."""
+
+    def fits(self, table: Table) -> bool:
+        """Whether the rows are of this form. Raises DataError: they are, and one of them is broken."""
+        ...
+
+    def tasks(self, table: Table) -> MadeTasks:
+        """The tasks of a table that fits.
+        Raises DataError: a row cannot be used; Unclear: one answer of the user settles it."""
+        ...
+
+
+FORMS: tuple[Form, ...] = (evals, chat, choices, columns)
+"""The first that fits is the form of a table; the last fits every one."""
+
+
+def make_tasks(table: Table) -> MadeTasks:
+    """The tasks of a table, compared by the scorer that the user wished, if any.
+    Raises DataError: a row cannot be used; Unclear: one answer of the user settles it."""
+    made = next(form for form in FORMS if form.fits(table)).tasks(table)
+    wished = table.wishes.scorer
+    if not wished or wished == made.scorer:
+        return made
+    return replace(made, scorer=wished, why="as you said", options={})

@@ -1,115 +1,80 @@
-"""Data made for fine-tuning: chats and instructions. The last reply is what a good answer looks like."""
+"""Chats, as they are made for fine-tuning: the last reply is what a good answer looks like."""
 
 from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from etude.cli.scaffold.answers import guess_scorer
-from etude.cli.scaffold.forms.built_tasks import BuiltTasks, task
-from etude.cli.scaffold.forms.table import Table, listed
+from etude.cli.scaffold.forms.made import MadeTasks, built, judged, task
+from etude.cli.scaffold.scorers import guess_scorer
+from etude.cli.scaffold.table import GOLD, Table, listed
 from etude.envs.files import Row
 from etude.errors import DataError
-from etude.records import Metric, canonical
 
+_COLUMNS = ("messages", "conversations", "conversation", "dialog", "chat", "prompt")
 _ROLES = {"human": "user", "gpt": "assistant", "bot": "assistant", "model": "assistant", "chatbot": "assistant"}
 
 
-def conversations(table: Table) -> BuiltTasks | None:
+def fits(table: Table) -> bool:
     """`messages` with role and content, or `conversations` with from and value."""
-    column = table.find("messages", "conversations", "conversation", "dialog", "chat")
-    if column is None or turns(table.value(table.rows[0], column)) is None or table.wished_input:
-        return None
+    return _column(table) is not None
+
+
+def tasks(table: Table) -> MadeTasks:
+    """What was said before the last reply is the task."""
+    column = _column(table) or ""
+    right = table.wished_gold or table.find(*GOLD)
     rows: list[Row] = []
     golds: list[JsonValue] = []
     for row in table.rows:
-        said = turns(table.value(row, column))
+        said = _turns(table.value(row, column))
         if not said:
             raise DataError(f"{row.place}: {column!r} is no list of messages with texts", hint="remove the row")
-        if said[-1][0] == "assistant":
-            gold: JsonValue = said[-1][1]
-            said = said[:-1]
+        if table.wished_gold is None and said[-1][0] == "assistant":
+            golds.append(said.pop()[1])
         else:
-            gold = None
+            golds.append(None if right is None else table.value(row, right))
         if not any(role == "user" for role, _ in said):
             raise DataError(f"{row.place}: nobody asks anything in {column!r}", hint="remove the row")
-        golds.append(gold)
-        rows.append(task(table, row, transcript(said), gold))
-    what = f"the last reply in {column} is the reference, what was said before is the task"
-    if table.wishes.rubric:
-        return _graded(what, rows, table)
-    if any(gold is None for gold in golds):
-        at = golds.index(None)
+        rows.append(task(table, row, _transcript(said), golds[-1]))
+    if table.judged:
+        return judged(table, f"what was said in {column}", rows)
+    if None in golds:
         raise DataError(
-            f"{table.rows[at].place}: the last of the {column} is not the assistant's: there is no right answer",
-            hint="say what makes a reply good with --rubric TEXT",
+            f"{table.rows[golds.index(None)].place}: the last of the {column} is not the assistant's: there is no "
+            "right answer",
+            hint="say what makes a reply good with --rubric TEXT, or where the right answers are with --gold COLUMN",
         )
-    return _compared(what, rows, golds)
+    scorer = guess_scorer(golds)
+    words = "long replies are compared by the words they share, which says little about how good they are"
+    notes = [f"{words}: --rubric TEXT has a model judge them"] if scorer[0] == "f1" else []
+    what = f"the last reply in {column} is the reference, what was said before is the task"
+    return built(what, rows, scorer, notes=notes)
 
 
-def instructions(table: Table) -> BuiltTasks | None:
-    """Instruction, a further input that may be empty, and an output."""
-    asked, more, gold = table.find("instruction"), table.find("input", "context"), table.gold("output", "response")
-    if asked is None or more is None or gold is None or table.wished_input:
-        return None
-    rows: list[Row] = []
-    golds = [table.value(row, gold) for row in table.rows]
-    for row, answer in zip(table.rows, golds, strict=True):
-        texts = [table.value(row, column) for column in (asked, more)]
-        text = "\n\n".join(text for text in texts if isinstance(text, str) and text.strip())
-        if not text or answer is None:
-            raise DataError(f"{row.place}: instruction or output is missing", hint="remove the row")
-        rows.append(task(table, row, text, answer))
-    what = f"{asked} and, where there is one, {more}"
-    return _graded(what, rows, table) if table.wishes.rubric else _compared(what, rows, golds)
+def _column(table: Table) -> str | None:
+    named = [table.find(name) for name in _COLUMNS]
+    columns = table.wished_input if len(table.wished_input) == 1 else () if table.wished_input else named
+    return next((name for name in columns if name and _turns(table.value(table.rows[0], name))), None)
 
 
-def turns(value: JsonValue) -> list[tuple[str, str]] | None:
-    """Role and text of each message; None where it is no list of them."""
-    items = listed(value)
-    if not items:
-        return None
+def _turns(value: JsonValue) -> list[tuple[str, str]]:
+    """Role and text of each message; empty where it is no list of them."""
     found: list[tuple[str, str]] = []
-    for item in items:
+    for item in listed(value) or []:
         if not isinstance(item, dict):
-            return None
+            return []
         role, text = item.get("role", item.get("from")), item.get("content", item.get("value"))
         if isinstance(text, list):
             parts = [part.get("text") for part in text if isinstance(part, dict)]
             text = "\n".join(part for part in parts if isinstance(part, str)) or None
         if not isinstance(role, str) or not isinstance(text, str):
-            return None
+            return []
         found.append((_ROLES.get(role, role), text))
     return found
 
 
-def transcript(said: Sequence[tuple[str, str]]) -> str:
+def _transcript(said: Sequence[tuple[str, str]]) -> str:
     """What was said as one text; who said it only where more than one question was asked."""
     if [role for role, _ in said if role != "system"] == ["user"]:
         return "\n\n".join(text for _, text in said)
     return "\n\n".join(text if role == "system" else f"{role.capitalize()}: {text}" for role, text in said)
-
-
-def _compared(what: str, rows: Sequence[Row], golds: Sequence[JsonValue]) -> BuiltTasks:
-    scorer, why = guess_scorer(golds)
-    metric: Metric = "soft" if scorer == "f1" else "hard"
-    notes: list[str] = []
-    if scorer == "f1":
-        words = "long replies are compared by the words they share, which says little about how good they are"
-        notes = [f"{words}: --rubric TEXT has a model judge them"]
-    return BuiltTasks(what, rows, scorer, why, metric=metric, notes=notes)
-
-
-def _graded(what: str, rows: Sequence[Row], table: Table) -> BuiltTasks:
-    named = table.wishes.rubric
-    column = named if named in table.names else None
-    if column is None:
-        return BuiltTasks(what, rows, "rubric", "a model judges", options={"rubric": named}, metric="soft")
-    added = [
-        Row(built.place, {**built.columns, "rubric": _text(table.value(row, column))})
-        for built, row in zip(rows, table.rows, strict=True)
-    ]
-    return BuiltTasks(what, added, "rubric", "a model judges", options={"column": "rubric"}, metric="soft")
-
-
-def _text(value: JsonValue) -> str:
-    return value if isinstance(value, str) else canonical(value)

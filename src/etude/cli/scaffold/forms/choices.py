@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
 
-from etude.cli.scaffold.forms.built_tasks import BuiltTasks, task
-from etude.cli.scaffold.forms.table import GOLD, Table, Unclear, fold_name, listed, mapped
+from etude.cli.scaffold.forms.made import MadeTasks, built, task
+from etude.cli.scaffold.table import GOLD, Table, Unclear, fold_name, listed, mapped
 from etude.envs.files import Row
 from etude.envs.splits import fold
 from etude.errors import DataError
@@ -49,11 +49,15 @@ class _Found:
     """The right one is always in the same place."""
 
 
-def multiple_choice(table: Table) -> BuiltTasks | None:
+def fits(table: Table) -> bool:
+    """Whether the rows have options, and no rubric."""
+    return not table.judged and _where(table) is not None
+
+
+def tasks(table: Table) -> MadeTasks:
     """Question and lettered options; the gold is a letter."""
-    found = _targets(table) or _apart(table) or _in_list(table) or _in_columns(table)
-    if found is None:
-        return None
+    found = _where(table)
+    assert found is not None
     if not table.question:
         raise Unclear(
             f"the rows have options, and no column looks like the question; columns: {table.columns}",
@@ -74,11 +78,16 @@ def multiple_choice(table: Table) -> BuiltTasks | None:
             "which stays the same for each task"
         )
     made = [_task(table, row, options, shuffle) for row, options in rows]
-    return BuiltTasks(what, made, "choice", "the answer is a letter", notes=notes)
+    return built(what, made, ("choice", "the answer is a letter"), notes=notes)
+
+
+def _where(table: Table) -> _Found | None:
+    """Where the options are; None: there are none."""
+    return _targets(table) or _apart(table) or _in_list(table) or _in_columns(table)
 
 
 def _task(table: Table, row: Row, options: Options, shuffle: bool) -> Row:
-    asked = table.asked(row)
+    asked = table.asked(row, table.question)
     order = list(range(len(options.texts)))
     if shuffle:
         random.Random(digest([asked, sorted(options.texts)])).shuffle(order)

@@ -1,15 +1,18 @@
-"""Tasks that come with an Agent Skill, `evals/evals.json`: prompts, and what is expected of the answers."""
+"""Evals of a skill: requests, and what is expected of the answers; promptfoo's tests are such too."""
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, cast
 
 from pydantic import JsonValue
 
-from etude.cli.scaffold.forms.built_tasks import BuiltTasks, task
-from etude.cli.scaffold.forms.table import Table
+from etude.cli.scaffold.forms.made import MadeTasks, built, task
+from etude.cli.scaffold.table import Table
 from etude.envs.files import Row
 from etude.errors import DataError
+from etude.records import canonical
 
 TRAINABLE, FEW = 5, 20
 """Fewer tasks leave a split empty, so all are for the test; and with fewer, only a large difference shows."""
@@ -22,23 +25,31 @@ _SHORT = 8
 """Words of an answer that can be compared as it is; a longer one describes what is wanted."""
 
 
-def skill_evals(table: Table) -> BuiltTasks | None:
-    """Rows with a request and what is expected of the answer: a list of criteria, or prose that describes it. None
-    where all that is expected is short answers, which are compared as they are."""
+def fits(table: Table) -> bool:
+    """Assertions of promptfoo, or requests with criteria or prose that says what is expected. Short answers alone are
+    compared as they are."""
+    if _asserted(table):
+        return True
     asked, criteria, expected = (_found(table, names) for names in (_ASKED, _CRITERIA, _EXPECTED))
     named = all("evals.json" in row.place for row in table.rows)
     if not asked or table.wishes.scorer or table.wishes.rubric:
-        return None
+        return False
     if not named and not {"expectations", "expected_behavior", "assertions"}.intersection(criteria):
-        return None
-    wanted = [_criteria(row, table, criteria) for row in table.rows]
+        return False
     prose = [_first(row, table, expected) for row in table.rows]
-    if not any(wanted) and all(isinstance(said, str) and 0 < len(said.split()) <= _SHORT for said in prose):
-        return None
+    short = all(isinstance(said, str) and 0 < len(said.split()) <= _SHORT for said in prose)
+    return not short or any(_criteria(row, table, criteria) for row in table.rows)
+
+
+def tasks(table: Table) -> MadeTasks:
+    """Each criterion is judged by itself, and each assertion of promptfoo is a check."""
+    if _asserted(table):
+        return _asserted_tasks(table)
+    asked, criteria, expected = (_found(table, names) for names in (_ASKED, _CRITERIA, _EXPECTED))
     files = table.find("files")
     rows: list[Row] = []
-    for row, texts, said in zip(table.rows, wanted, prose, strict=True):
-        text = _first(row, table, asked)
+    for row in table.rows:
+        text, texts, said = (_first(row, table, asked), _criteria(row, table, criteria), _first(row, table, expected))
         if not isinstance(text, str) or not text.strip():
             raise DataError(f"{row.place}: {next(iter(asked))!r} is empty", hint="write what the agent is asked")
         if not texts and isinstance(said, str) and said.strip():
@@ -53,13 +64,11 @@ def skill_evals(table: Table) -> BuiltTasks | None:
             more["files"] = _places(found, row)
         rows.append(task(table, row, text, said, **more))
     few = f"{len(rows)} tasks show only a large difference, and say nothing about rare cases: `etude plan` says more"
-    return BuiltTasks(
+    return built(
         "prompts, judged by their expectations",
         rows,
-        "rubric",
-        "a model judges each expectation; solved is an answer that meets them all",
+        ("rubric", "a model judges each expectation; solved is an answer that meets them all"),
         {"column": "expectations", "threshold": 1},
-        "soft",
         [few] if TRAINABLE <= len(rows) < FEW else [],
     )
 
@@ -126,3 +135,79 @@ def _places(value: JsonValue, row: Row) -> list[JsonValue]:
         os.path.relpath(folder.parent / str(name), folder) if (folder.parent / str(name)).exists() else str(name)
         for name in names
     ]
+
+
+# --- tests of promptfoo: variables of a prompt, and assertions about the answer ---
+
+
+def _asserted(table: Table) -> bool:
+    column = table.find("assert")
+    return column is not None and isinstance(table.value(table.rows[0], column), list)
+
+
+def _asserted_tasks(table: Table) -> MadeTasks:
+    asserted, variables = table.find("assert") or "", table.find("vars")
+    rows: list[Row] = []
+    for row in table.rows:
+        values = table.value(row, variables) if variables else {}
+        text = _filled(row.columns.get("prompt"), values if isinstance(values, dict) else {}, row)
+        rows.append(task(table, row, text, _checks(table.value(row, asserted), row)))
+    return built("prompts with assertions", rows, ("checks", "assertions are checks of the answer"))
+
+
+def _filled(prompt: JsonValue, values: Mapping[str, JsonValue], row: Row) -> str:
+    texts = {name: value if isinstance(value, str) else canonical(value) for name, value in values.items()}
+    if not isinstance(prompt, str):
+        text = "\n\n".join(texts.values())
+    else:
+        text = prompt
+        for name, value in texts.items():
+            text = text.replace("{{" + name + "}}", value).replace("{{ " + name + " }}", value)
+    if not text.strip() or "{{" in text:
+        raise DataError(f"{row.place}: the prompt {text[:60]!r} is not filled by vars", hint="give all its variables")
+    return text
+
+
+def _checks(value: JsonValue, row: Row) -> JsonValue:
+    """What is asserted, as the scorer `checks` reads it. Raises DataError: an assertion that has no equal there."""
+    checks: list[JsonValue] = []
+    rubrics: list[str] = []
+    for item in cast(list[Any], value if isinstance(value, list) else []):
+        kind, arg = str(item.get("type")), item.get("value")
+        if kind == "llm-rubric":
+            rubrics.append(str(arg))
+            continue
+        found = _check(kind, arg)
+        if found is None:
+            raise DataError(
+                f"{row.place}: the assertion {kind!r} has no equal among the checks of etude",
+                hint="remove it, or use one of contains, icontains, equals, starts-with, regex, their not- forms, "
+                "contains-all, contains-any, llm-rubric",
+            )
+        checks += found
+    if not checks and not rubrics:
+        raise DataError(
+            f"{row.place}: no assertion says what is right", hint="add one, as {type: contains, value: x}"
+        )
+    if not rubrics:
+        return checks
+    return {"checks": checks, "rubric": "\n".join(rubrics)}
+
+
+def _check(kind: str, arg: JsonValue) -> list[JsonValue] | None:
+    negated = kind.startswith("not-")
+    name, prefix = kind.removeprefix("not-"), "not_" if negated else ""
+    parts = [str(each) for each in arg] if isinstance(arg, list) else []
+    ignores = name.startswith("i")
+    if name in ("contains-all", "icontains-all") and not negated and parts:
+        return [{"op": "contains", "arg": part, "ignore_case": ignores} for part in parts]
+    if name in ("contains-any", "icontains-any") and parts:
+        return [{"op": f"{prefix}regex", "arg": "|".join(map(re.escape, parts)), "ignore_case": ignores}]
+    if name in ("contains", "icontains"):
+        return [{"op": f"{prefix}contains", "arg": str(arg), "ignore_case": ignores}]
+    patterns = {
+        "equals": rf"\A\s*{re.escape(str(arg))}\s*\Z",
+        "starts-with": rf"\A{re.escape(str(arg))}",
+        "regex": str(arg),
+    }
+    return [{"op": f"{prefix}regex", "arg": patterns[name]}] if name in patterns else None

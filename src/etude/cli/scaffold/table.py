@@ -2,15 +2,18 @@
 
 import ast
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import cast
 
 from pydantic import JsonValue
 
 from etude.envs.files import Row
+from etude.envs.images import is_web
 from etude.errors import DataError
 from etude.records import canonical
 
@@ -30,7 +33,11 @@ GOLD = (
 TYPE = ("type", "task_type", "category", "kind", "subject", "topic")
 ID = ("id", "task_id", "uid", "qid", "question_id", "example_id")
 GROUP = ("group", "group_id")
-_PAIRS = (("premise", "hypothesis"), ("sentence1", "sentence2"), ("question1", "question2"), ("text1", "text2"))
+RUBRIC = ("rubric", "rubrics", "criteria", "criterion", "expectations", "grading", "grading_criteria", "checklist")
+_PAIRS = (
+    *(("premise", "hypothesis"), ("sentence1", "sentence2"), ("question1", "question2"), ("text1", "text2")),
+    ("instruction", "input"),
+)
 _ID = re.compile(r"(.+_)?(u?id|uuid|guid)|ticket(_(no|nr|number))?")
 _HOW = re.compile(r"(.+)\[([|;01])\]")
 
@@ -69,10 +76,12 @@ class Wishes:
 
 
 class Table:
-    """Rows, and which of their columns is what. Raises DataError: a column that the user named does not exist."""
+    """Rows, and which of their columns is what; paths of pictures count from `folder`.
+    Raises DataError: a column that the user named does not exist."""
 
-    def __init__(self, rows: Sequence[Row], wishes: Wishes | None = None) -> None:
+    def __init__(self, rows: Sequence[Row], wishes: Wishes | None = None, folder: Path = Path()) -> None:
         self.rows = rows
+        self.folder = folder
         self.wishes = wishes or Wishes()
         self.sample = rows[:SAMPLE]
         self.used: set[str] = set()
@@ -111,16 +120,44 @@ class Table:
         return (before, asked) if before is not None and before != asked else (asked,)
 
     @cached_property
+    def rubric_column(self) -> str | None:
+        """The column that says what makes an answer good: the one the user named, else by its name."""
+        named = self.wishes.rubric
+        return self._known.get(fold_name(named)) if named else self.find(*RUBRIC)
+
+    @property
+    def judged(self) -> bool:
+        """Whether a model is to judge answers by a rubric."""
+        has = bool(self.wishes.rubric) or self.rubric_column is not None
+        return has and self.wishes.scorer in ("", "rubric")
+
+    @cached_property
     def kept(self) -> Mapping[str, str]:
-        """Field to column of what a task keeps as it is: id, type, group."""
-        used = {*self.question, self.wished_gold}
+        """Field to column of what a built task keeps as it is."""
+        return self.besides({*self.question, *((self.wished_gold,) if self.wished_gold else ())})
+
+    def besides(self, used: set[str]) -> dict[str, str]:
+        """Field to column of what else belongs to a task: id, type, group, pictures that are there. Columns in `used`
+        are something else."""
         found: dict[str, str] = {}
         for field, names in (("id", ID), ("type", TYPE), ("group", GROUP)):
             column = self.id_column() if field == "id" else self.find(*names)
-            if column is not None and column not in used and self.is_plain(column):
+            if column is not None and column not in {*used, *found.values()} and self.is_plain(column):
                 found[field] = column
-                used.add(column)
-        return found
+        there = next((name for name, value in self.pictures(used).items() if self.is_there(value)), None)
+        return found | ({} if there is None else {"images": there})
+
+    def pictures(self, used: set[str]) -> dict[str, str]:
+        """Columns whose values look like pictures, with the first value of each."""
+        return {
+            column: value
+            for column in self._known.values()
+            if column not in used and (value := first_picture(self.values(column)))
+        }
+
+    def is_there(self, picture: str) -> bool:
+        """Whether a picture can be read: a path may be about something else."""
+        return is_web(picture) or picture.lower().startswith("data:") or os.path.isfile(self.folder / picture)
 
     def id_column(self) -> str | None:
         """The column with a name for each task: called so, and different in every row."""
@@ -157,13 +194,12 @@ class Table:
         outer = row.columns.get(name)
         return outer.get(key) if isinstance(outer, dict) else None
 
-    def asked(self, row: Row, *less: str) -> str:
-        """What is asked in a row, apart from the columns `less`. Raises DataError: nothing."""
-        texts = [passage(self.value(row, column)) for column in self.question if column not in less]
-        asked = "\n\n".join(text for text in texts if text.strip())
+    def asked(self, row: Row, columns: Sequence[str]) -> str:
+        """What these columns of a row ask. Raises DataError: nothing."""
+        asked = "\n\n".join(text for column in columns if (text := _text(self.value(row, column))).strip())
         if not asked:
             raise DataError(
-                f"{row.place}: nothing is asked: {' and '.join(map(repr, self.question))} is empty",
+                f"{row.place}: nothing is asked: {' and '.join(map(repr, columns))} is empty",
                 hint="remove the row, or name the column with --input",
             )
         return asked
@@ -190,6 +226,7 @@ class Table:
         return found
 
     def is_plain(self, column: str) -> bool:
+        """Whether a column holds texts and whole numbers only."""
         return all(
             value is None or (isinstance(value, str | int) and not isinstance(value, bool))
             for value in self.values(column)
@@ -201,27 +238,11 @@ def fold_name(name: str) -> str:
     return re.sub(r"[\s_-]+", "_", name.casefold()).strip("_")
 
 
-def passage(value: JsonValue) -> str:
-    """Text to read, from the nestings that are usual for it: pages of sentences, turns of a chat, lists."""
-    if value is None or isinstance(value, str):
-        return value or ""
+def _text(value: JsonValue) -> str:
+    """Text to read: a list has a paragraph for each item."""
     if isinstance(value, list):
-        if len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], list):
-            return f"{value[0]}\n{_sentences(value[1])}"
-        return "\n\n".join(map(passage, value))
-    if isinstance(value, dict):
-        titles, texts = value.get("title"), value.get("sentences", value.get("paragraphs"))
-        if isinstance(titles, list) and isinstance(texts, list) and len(titles) == len(texts):
-            return "\n\n".join(f"{passage(t)}\n{_sentences(s)}" for t, s in zip(titles, texts, strict=True))
-        text = next((value[key] for key in ("text", "content", "stem", "paragraph_text") if key in value), None)
-        title = value.get("title")
-        if isinstance(text, str):
-            return f"{title}\n{text}" if isinstance(title, str) else text
-    return canonical(value)
-
-
-def _sentences(value: JsonValue) -> str:
-    return " ".join(str(each).strip() for each in value) if isinstance(value, list) else passage(value)
+        return "\n\n".join(map(_text, value))
+    return value if isinstance(value, str) else "" if value is None else canonical(value)
 
 
 def listed(value: JsonValue) -> list[JsonValue] | None:

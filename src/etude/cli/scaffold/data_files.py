@@ -3,21 +3,20 @@
 import gzip
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-import yaml
-from pydantic import JsonValue
-
+from etude.cli.scaffold.case_files import has_cases
 from etude.envs.files import OTHER_DELIMITERS, FileFormat, Row, parse_rows, plain, read_rows, table_rows, without_nul
 from etude.errors import ConfigError, DataError, not_installed
-from etude.safe_yaml import read_yaml
+from etude.records import SPLITS, Split
 
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".parquet", ".tsv", ".tab", ".xlsx", ".yaml", ".yml", ".gz")
+SPLIT_NAMES: Mapping[Split, str] = {"train": r"train(ing)?", "val": r"val(id(ation)?)?|dev", "test": r"test(ing)?"}
 _FORMATS: dict[str, FileFormat] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
@@ -38,6 +37,51 @@ _LOOKED_AT = 50
 """Lines from which the delimiter of a table is learned."""
 
 
+def find_files(data: Path) -> dict[str, Path]:
+    """`path`, or `train`, `val` and `test`, to the files of a dataset.
+    Raises DataError: there is nothing, or not what makes a dataset."""
+    if not data.exists():
+        raise DataError(f"data {str(data)!r} does not exist", hint="give a data file or a folder of them")
+    if not data.is_dir() or has_cases(data):
+        return {"path": data}
+    files = sorted(path for path in data.iterdir() if path.is_file() and path.suffix.lower() in SUFFIXES)
+    found: dict[str, Path] = {}
+    for path in files:
+        split = _split_of_file(path)
+        if split is None:
+            continue
+        if split in found:
+            raise DataError(
+                f"{str(data)!r} has two files for the {split} split: {found[split].name!r} and {path.name!r}",
+                hint="leave one file for each split in the folder",
+            )
+        found[split] = path
+    if not found and len(files) == 1:
+        return {"path": files[0]}
+    if not found and files and all(path.suffix.lower() == ".json" for path in files):
+        return {"path": data}
+    missing = [split for split in SPLITS if split not in found]
+    if missing:
+        names = ", ".join(repr(path.name) for path in files) or "none"
+        raise DataError(
+            f"{str(data)!r} has no file for the {missing[0]} split; data files: {names}",
+            hint=f"call the files train, val and test ({' '.join(SUFFIXES)}), or give one file, which is then split",
+        )
+    return {split: found[split] for split in SPLITS}
+
+
+def split_of(word: object) -> Split | None:
+    """The split that a word names."""
+    text = str(word).strip().casefold()
+    return next((split for split, names in SPLIT_NAMES.items() if re.fullmatch(names, text)), None)
+
+
+def _split_of_file(path: Path) -> Split | None:
+    words = re.split(r"[^a-z]+", path.name.partition(".")[0].lower())
+    named = [split_of(word) for word in words]
+    return next((split for split in SPLITS if split in named), None)
+
+
 @dataclass(frozen=True)
 class FileRows:
     """The rows of a data file."""
@@ -48,15 +92,13 @@ class FileRows:
     notes: tuple[str, ...] = ()
 
 
-def read_source(path: Path, delimiter: str = "") -> FileRows:
+def read_file(path: Path, delimiter: str = "") -> FileRows:
     """The rows of a file, or of a folder with an object in each file. Raises DataError: it is broken or empty."""
     if path.is_dir():
         return FileRows(_folder_rows(path), False)
     suffix = path.suffix.lower()
     if suffix == ".xlsx":
         return FileRows(_sheet_rows(path), False)
-    if suffix in (".yaml", ".yml"):
-        return FileRows(_promptfoo_rows(path), False)
     packed = suffix == ".gz"
     form = _FORMATS.get(Path(path.stem).suffix.lower() if packed else suffix)
     if suffix == ".parquet" or form is None or not path.is_file():
@@ -72,7 +114,6 @@ def read_source(path: Path, delimiter: str = "") -> FileRows:
         sign = {"\\t": "\t", "tab": "\t"}.get(delimiter, delimiter) or _delimiter(text)
         if len(sign) != 1:
             raise ConfigError(f"--delimiter {delimiter!r} is not one character", hint="as in --delimiter ';'")
-        text = _with_header(text, sign)
     rows = parse_rows(path, text, form, sign)
     if not rows:
         raise DataError(f"{path}: the file holds no tasks", hint="one object or line for each task")
@@ -124,16 +165,6 @@ def _first_lines(text: str, sign: str) -> list[list[str]]:
     return [cells for _, cells in islice(table_rows(Path(), text, sign), _LOOKED_AT)]
 
 
-def _with_header(text: str, sign: str) -> str:
-    """Tables of MMLU have no line of column names: question, options, and the letter of the right one."""
-    lines = _first_lines(text, sign)
-    width = len(lines[0]) if lines else 0
-    letters = "ABCDEFGHIJ"[: max(0, width - 2)]
-    if width < 4 or not all(len(cells) == width and cells[-1] in [*letters] for cells in lines):
-        return text
-    return sign.join(("question", *letters, "answer")) + "\n" + text
-
-
 def _folder_rows(folder: Path) -> list[Row]:
     rows: list[Row] = []
     for file in sorted(folder.glob("*.json")):
@@ -165,29 +196,3 @@ def _sheet_rows(path: Path) -> list[Row]:
         )
         for number, cells in enumerate(lines, 2)
     ]
-
-
-def _promptfoo_rows(path: Path) -> list[Row]:
-    """The tests of a promptfoo file, each with the first prompt."""
-    try:
-        found: object = read_yaml(path)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise DataError(f"{path} cannot be read: {error}"[:300], hint="give a file of tasks") from None
-    settings = cast(dict[str, Any], found) if isinstance(found, dict) else {}
-    tests: Any = settings.get("tests")
-    if not isinstance(tests, list) or not tests or not all(isinstance(test, dict) for test in cast(list[Any], tests)):
-        raise DataError(
-            f"{path}: a YAML file is read where it has `tests`, as promptfoo writes them",
-            hint="write the tasks as JSONL, one object a line",
-        )
-    prompts: Any = settings.get("prompts") or [None]
-    prompt: JsonValue = cast(list[Any], prompts)[0] if isinstance(prompts, list) else prompts
-    return [
-        Row(f"{path}: test {number}", {**plain_object(test, path), **({"prompt": prompt} if prompt else {})})
-        for number, test in enumerate(cast(list[dict[str, Any]], tests), 1)
-    ]
-
-
-def plain_object(value: dict[str, Any], path: Path) -> dict[str, JsonValue]:
-    """A mapping of YAML as JSON."""
-    return cast(dict[str, JsonValue], plain(value, str(path)))

@@ -1,19 +1,22 @@
-"""The files of a SkillOpt run: its settings with all they inherit, and its tasks."""
+"""The files of a SkillOpt run: its settings with all they inherit, its tasks and its skill."""
 
+import ast
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import yaml
+from pydantic import JsonValue
 
-from etude.cli.scaffold.forms.table import GOLD, Table
-from etude.cli.scaffold.reading import read_source
-from etude.cli.scaffold.skillopt.settings import Conversion
 from etude.config import merge
-from etude.envs.files import Row
-from etude.errors import ConfigError, DataError, InputError
+from etude.envs.files import Row, read_rows
+from etude.errors import ConfigError, DataError, InputError, SkillError
 from etude.records import Split
 from etude.safe_yaml import read_yaml
+from etude.skill import Document
+
+from skillopt_settings import Conversion  # isort: skip
 
 BASE = "_base_"
 SPLIT_FOLDERS: Mapping[Split, Sequence[str]] = {
@@ -27,9 +30,12 @@ MADE_FIRST = (
     "and the scripts of its repository say"
 )
 """Where data is missing: what has to be done before."""
-_LISTED = frozenset({"id", "questionid", "uid", "key", "task_id", "gamefile", "path"})
+_LISTED = frozenset({"id", "questionid", "docid", "uid", "key", "task_id", "gamefile", "path", "image_path"})
+"""Columns of lists of ids, besides the month and the number of a theorem."""
 _MONTHS = "qa_*_final.json"
 _SUFFIXES = (".json", ".jsonl", ".ndjson", ".csv", ".parquet")
+_PICTURE = re.compile(r"[^\n]+\.(?:png|jpe?g|gif|webp)", re.IGNORECASE)
+_MARKER = re.compile(r"<!--\s*(\w*(?:SLOW_UPDATE|APPENDIX))_(START|END)\s*-->")
 
 
 def read_settings(path: Path, below: Sequence[Path] = ()) -> dict[str, Any]:
@@ -94,27 +100,46 @@ def roots(config: Path) -> list[Path]:
 
 
 def read_tasks(paths: Sequence[Path]) -> list[Row]:
-    """The rows of these files. Raises DataError: they cannot be read, or have ids and nothing that is asked."""
-    rows = [row for path in paths for row in read_source(path).rows]
-    table = Table(rows)
-    if not table.question and table.gold(*GOLD) is None and all(map(_is_flat, rows)) and _LISTED & {*table.folded()}:
+    """The rows of these files, with an id for items of months, and lists that are written as text as lists.
+    Raises DataError: they cannot be read, or have ids and nothing that is asked."""
+    rows = [row for path in paths for row in read_rows(path)]
+    names = {name.casefold(): name for row in rows for name in row.columns}
+    if _LISTED & names.keys() and not names.keys() - _LISTED - {"month", "no"}:
         raise DataError(
-            f"{paths[0]}: the rows have ids, and neither questions nor answers; columns: {table.columns}",
+            f"{paths[0]}: the rows have ids, and neither questions nor answers; columns: "
+            f"{', '.join(map(repr, names.values()))}",
             hint=f"set env.split_dir to the split that is made of it{MADE_FIRST}",
         )
-    return [_with_id(row) for row in rows]
+    return [_plain(row) for row in rows]
 
 
-def _is_flat(row: Row) -> bool:
-    return not any(isinstance(value, dict) for value in row.columns.values())
-
-
-def _with_id(row: Row) -> Row:
+def _plain(row: Row) -> Row:
     """Items of months are counted in each: SkillOpt knows them by both."""
-    month, number = row.columns.get("month"), row.columns.get("no")
-    if "id" in row.columns or month is None or number is None:
-        return row
-    return Row(row.place, {"id": f"{month}:{number}", **row.columns})
+    columns = {name: _listed(value) for name, value in row.columns.items()}
+    month, number = columns.get("month"), columns.get("no")
+    if "id" in columns or month is None or number is None:
+        return Row(row.place, columns)
+    return Row(row.place, {"id": f"{month}:{number}", **columns})
+
+
+def _listed(value: JsonValue) -> JsonValue:
+    if not isinstance(value, str) or not (value.startswith("[") and value.endswith("]")):
+        return value
+    try:
+        found = ast.literal_eval(value)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return value
+    return found if found and all(isinstance(each, str) for each in found) else value
+
+
+def pictures(value: JsonValue) -> list[str]:
+    """The paths of pictures in a row."""
+    if isinstance(value, dict):
+        return [path for each in value.values() for path in pictures(each)]
+    if isinstance(value, list):
+        return [path for each in value for path in pictures(each)]
+    found = isinstance(value, str) and "://" not in value and _PICTURE.fullmatch(value)
+    return [str(value)] if found else []
 
 
 def _split_files(folder: Path) -> dict[str, list[Path]]:
@@ -142,3 +167,34 @@ def _data_files(folder: Path) -> list[Path]:
         return months
     names = ", ".join(repr(path.name) for path in found) or "none"
     raise DataError(f"{str(folder)!r} has no items.json; data files: {names}", hint="leave one data file there")
+
+
+def converted_skill(text: str, path: Path) -> str:
+    """The text with regions in the place of what SkillOpt protects; empty parts are left out, and several of a kind
+    become one. Raises SkillError: one of them is not closed."""
+    parts: dict[str, list[str]] = {}
+    rest, at, opened = "", 0, ""
+    for marker in _MARKER.finditer(text):
+        name, begins = marker[1], marker[2] == "START"
+        if begins == bool(opened) or (opened and name != opened):
+            line = text.count("\n", 0, marker.start()) + 1
+            raise SkillError(
+                f"{str(path)!r}, line {line}: {marker[0]!r} has no partner",
+                hint="remove it, or close what begins with it",
+            )
+        between = text[at : marker.start()]
+        if begins:
+            rest += between
+        elif between.strip():
+            parts.setdefault("appendix" if "APPENDIX" in name else "slow_update", []).append(between.strip("\r\n"))
+        opened, at = name if begins else "", marker.end()
+    if opened:
+        raise SkillError(
+            f"{str(path)!r}: '{opened}_START' has no end", hint="remove it, or close what begins with it"
+        )
+    if not at:
+        return text
+    document = Document.parse((rest + text[at:]).rstrip() + "\n")
+    for region, contents in parts.items():
+        document = document.with_region(region, "\n\n".join(contents))
+    return document.text

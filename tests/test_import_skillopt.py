@@ -1,19 +1,26 @@
-"""`init --from-skillopt`: settings, tasks and skill of a SkillOpt run become a project."""
+"""The script of integrations/skillopt: settings, tasks and skill of a SkillOpt run become a project."""
 
+import csv
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from docs_pages import ROOT
 from etude.cli.main import main
-from etude.cli.scaffold.skillopt.files import read_settings
-from etude.cli.scaffold.skillopt.settings import SAME, Conversion, convert
 from etude.config import load_config, make_config
-from etude.errors import ConfigError
+from etude.errors import ConfigError, SkillError
 from etude.simulation import make_tasks
+from etude.skill import Document
 from rows import rows
+
+sys.path.append(str(ROOT / "integrations" / "skillopt"))
+import import_skillopt  # type: ignore[import-not-found]
+from skillopt_files import converted_skill, read_settings  # type: ignore[import-not-found]
+from skillopt_settings import SAME, Conversion, convert  # type: ignore[import-not-found]
 
 Captured = pytest.CaptureFixture[str]
 SIMULATED = ["--target.model", "simulated:target", "--optimizer.model", "simulated:optimizer"]
@@ -78,9 +85,31 @@ def project(here: Path) -> str:
     return "configs/searchqa/default.yaml"
 
 
-def found(capsys: Captured, config: str, *words: str) -> dict[str, Any]:
-    assert main(["init", "--from-skillopt", config, "--folder", "new", *words, "--json"]) == 0
-    return json.loads(capsys.readouterr().out)
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def imported(capsys: Captured, config: str, *words: str) -> str:
+    """What the script says."""
+    assert import_skillopt.main([config, "--folder", "new", *words]) == 0, capsys.readouterr().err
+    return capsys.readouterr().out
+
+
+def refused(capsys: Captured, config: str) -> str:
+    assert import_skillopt.main([config, "--folder", "new"]) == 2
+    assert not Path("new").exists()
+    return capsys.readouterr().err
+
+
+def env() -> dict[str, Any]:
+    return yaml.safe_load(Path("new/etude.yaml").read_text())["env"]
+
+
+def tasks() -> list[dict[str, Any]]:
+    files = sorted(Path("new/data").glob("*.jsonl"))
+    return [json.loads(line) for path in files for line in path.read_text().splitlines()]
 
 
 def refusal(converted: Conversion) -> ConfigError | None:
@@ -92,11 +121,7 @@ def refusal(converted: Conversion) -> ConfigError | None:
 
 
 def test_a_searchqa_project_converts_and_trains_to_a_better_skill(project: str, capsys: Captured) -> None:
-    result = found(capsys, project)
-    assert result["tasks"] == {"train": 20, "val": 15, "test": 20}
-    assert result["fields"] == {"id": "id", "gold": "answers"}
-    assert result["template"] == "{context}\n\n{question}"
-    assert result["scorer"] == "f1"
+    assert "20 train, 15 val, 20 test" in imported(capsys, project)
     assert main(["doctor", "new/etude.yaml", *SIMULATED]) == 0
     capsys.readouterr()
     assert main(["train", "new/etude.yaml", *SIMULATED, "--json"]) == 0
@@ -106,8 +131,10 @@ def test_a_searchqa_project_converts_and_trains_to_a_better_skill(project: str, 
     assert "Read the context first." in Path(summary["folder"], summary["best"]["skill"]).read_text()
 
 
-def test_settings_of_the_file_and_of_its_base_are_carried_over(project: str, capsys: Captured) -> None:
-    found(capsys, project)
+def test_settings_and_skill_are_carried_over_but_no_key_and_what_is_left_out_is_named(
+    project: str, capsys: Captured
+) -> None:
+    said = imported(capsys, project)
     settings = yaml.safe_load(Path("new/etude.yaml").read_text())
     assert settings == {
         "preset": "paper",
@@ -145,28 +172,11 @@ def test_settings_of_the_file_and_of_its_base_are_carried_over(project: str, cap
         "run": {"folder": "runs", "name": "first"},
     }
     assert load_config("new/etude.yaml").train.fresh_attempts
-
-
-def test_what_is_not_carried_over_is_named_and_no_key_is_copied(project: str, capsys: Captured) -> None:
-    left = [
-        "model.azure_openai_api_version",
-        "model.azure_openai_api_key",
-        "model.qwen_chat_base_url",
-        "env.out_root",
-        "env.max_turns",
-    ]
-    assert main(["init", "--from-skillopt", project]) == 0
-    out = capsys.readouterr().out
-    assert out.startswith("tasks   55: 20 train, 15 val, 20 test (a sample of more)\nfields  input = ")
-    assert f"\nnot carried over: {', '.join(left)}\n" in out
-    assert "wrote   etude.yaml, skill/SKILL.md, data/train.jsonl, data/val.jsonl, data/test.jsonl\n" in out
-    assert found(capsys, project)["not_carried"] == left
-    assert Path("new/etude.yaml").read_text().endswith(f"# Not carried over: {', '.join(left)}\n")
+    left = [f"model.{name}" for name in ("azure_openai_api_version", "azure_openai_api_key", "qwen_chat_base_url")]
+    named = ", ".join([*left, "env.out_root", "env.max_turns"])
+    assert f"\nnot carried over: {named}\n" in said
+    assert Path("new/etude.yaml").read_text().endswith(f"# Not carried over: {named}\n")
     assert not any(b"secret-of-azure" in path.read_bytes() for path in Path("new").rglob("*") if path.is_file())
-
-
-def test_the_skill_keeps_its_text_behind_front_matter_that_makes_it_a_skill(project: str, capsys: Captured) -> None:
-    found(capsys, project)
     head, _, body = Path("new/skill/SKILL.md").read_text().partition("---\n\n")
     assert yaml.safe_load(head.strip("-\n")) == {"name": "skill", "description": "How to do SearchQA tasks."}
     assert body == SKILL
@@ -174,7 +184,8 @@ def test_the_skill_keeps_its_text_behind_front_matter_that_makes_it_a_skill(proj
 
 def test_a_run_without_a_skill_starts_without_one(project: str, capsys: Captured) -> None:
     write(project, SEARCHQA.replace("  skill_init: skills/searchqa/initial.md\n", ""))
-    assert found(capsys, project)["skill"] is None
+    imported(capsys, project)
+    assert not Path("new/skill").exists()
     assert "skill" not in yaml.safe_load(Path("new/etude.yaml").read_text())
 
 
@@ -279,38 +290,17 @@ def test_no_value_ends_in_a_traceback_and_errors_name_the_setting_of_the_file(ke
 def test_one_file_and_a_ratio_convert_as_well(here: Path, capsys: Captured) -> None:
     write("all.json", {"items": items(40, 2)})
     write("c.yaml", "env: {name: mine, data_path: all.json, split_ratio: 2:1:1, split_seed: 5}\n")
-    result = found(capsys, "c.yaml")
-    assert result["tasks"] == {"train": 20, "val": 10, "test": 10}
-    assert result["scorer"] == "exact"
-    assert any("ratio" in note for note in result["notes"])
-    env = yaml.safe_load(Path("new/etude.yaml").read_text())["env"]
-    assert (env["path"], env["ratio"], env["split_seed"]) == ("data/tasks.jsonl", [2, 1, 1], 5)
+    said = imported(capsys, "c.yaml")
+    assert "20 train, 10 val, 10 test\nscorer  exact\n" in said
+    assert "a ratio divides every kind of task here" in said
+    assert (env()["path"], env()["ratio"], env()["split_seed"]) == ("data/tasks.jsonl", [2, 1, 1], 5)
 
 
 def test_without_a_test_split_there_is_no_test_at_the_end(project: str, capsys: Captured) -> None:
     Path("data/searchqa/valid_unseen/items.json").unlink()
     Path("data/searchqa/valid_unseen").rmdir()
-    assert found(capsys, project)["tasks"]["test"] == 0
+    assert "0 test" in imported(capsys, project)
     assert not load_config("new/etude.yaml").test.enabled
-
-
-def test_questions_about_pictures_keep_their_pictures(here: Path, capsys: Captured) -> None:
-    for start, split in enumerate(("train", "val", "test")):
-        for number in range(4):
-            write(f"docs/{split}/pages/{number}.png", "").write_bytes(PNG + bytes([start, number]))
-        images = [[f"pages/{number}.png", "https://a/b.png"] for number in range(4)]
-        rows = [
-            {"question": "What is the total?", "answer": str(70 + 10 * start + number), "scan": {"front": image}}
-            for number, image in enumerate(images)
-        ]
-        write(f"docs/{split}/items.json", rows)
-    write("c.yaml", "env: {name: DocVQA, split_dir: docs}\n")
-    result = found(capsys, "c.yaml")
-    assert result["scorer"] == "anls"
-    assert result["fields"]["images"] == "scan.front"
-    row = json.loads(Path("new/data/train.jsonl").read_text().splitlines()[1])
-    assert row["scan"]["front"] == ["train/pages/1.png", "https://a/b.png"]
-    assert main(["doctor", "new/etude.yaml", *SIMULATED]) == 0
 
 
 def test_a_scorer_that_does_not_accept_the_gold_answers_gives_way(here: Path, capsys: Captured) -> None:
@@ -318,16 +308,21 @@ def test_a_scorer_that_does_not_accept_the_gold_answers_gives_way(here: Path, ca
         rows = [{"question": f"q{n * 77}", "answer": "A" if n else "none of them"} for n in range(start, start + 4)]
         write(f"d/{split}/items.json", rows)
     write("c.yaml", "env: {name: LiveMathematicianBench, split_dir: d}\n")
-    result = found(capsys, "c.yaml")
-    assert result["scorer"] == "exact"
+    assert "the scorer 'choice' does not accept all gold answers" in imported(capsys, "c.yaml")
+    assert env()["scorer"] == "exact"
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("env: {name: ALFWorld, split_dir: d}\n", "c.yaml: env.name = 'ALFWorld' is a text game of many turns"),
+        ("env: {name: officeqa}\n", "env.name = 'officeqa' answers with tools over documents"),
+        ("env: {name: spreadsheetbench}\n", "docs/other-tools.md"),
+        ("env: {name: swebench}\n", "docs/scorers.md"),
         ("env: {name: searchqa}\n", "c.yaml: neither env.split_dir nor env.data_path is set"),
         ("env: {split_dir: nowhere}\n", "c.yaml: 'nowhere' does not exist"),
+        ("env: {split_dir: nowhere}\n", "SkillOpt comes with lists of ids"),
+        ("env: {split_dir: ids}\n", "the rows have ids, and neither questions nor answers"),
         ("env: {split_dir: empty}\n", "'empty' has no folder for the train split"),
         ("env: {split_dir: torn}\n", "'torn/train' has no items.json; data files: 'a.csv', 'b.csv'"),
         ("env: {split_dir: good, skill_init: gone.md}\n", "c.yaml: 'gone.md' does not exist"),
@@ -346,19 +341,131 @@ def test_what_cannot_be_converted_is_refused_and_nothing_is_written(
     write("one.json", items(9, 1))
     for at, split in enumerate(("train", "val", "test")):
         write(f"good/{split}/items.json", items(9, 1)[3 * at : 3 * at + 3])
+        write(f"ids/{split}/items.json", [{"id": f"q{at}", "month": "202511", "no": at, "image_path": "data/q.png"}])
     write("c.yaml", text)
-    assert main(["init", "--from-skillopt", "c.yaml", "--folder", "new"]) == 2
-    assert message in capsys.readouterr().err
-    assert not Path("new").exists()
+    assert message in refused(capsys, "c.yaml")
 
 
-def test_a_project_is_not_overwritten_and_data_and_the_option_exclude_each_other(
-    project: str, capsys: Captured
-) -> None:
-    found(capsys, project)
-    assert main(["init", "--from-skillopt", project, "--folder", "new"]) == 2
+def test_a_project_is_not_overwritten_unless_forced(project: str, capsys: Captured) -> None:
+    imported(capsys, project)
+    assert import_skillopt.main([project, "--folder", "new"]) == 2
     assert "exists already" in capsys.readouterr().err
-    found(capsys, project, "--force")
-    assert main(["init", "data", "--from-skillopt", project]) == 2
-    assert main(["init"]) == 2
-    assert "init needs a data file" in capsys.readouterr().err
+    imported(capsys, project, "--force")
+
+
+def test_init_names_the_script_for_the_option_it_had_and_for_such_settings(project: str, capsys: Captured) -> None:
+    for words in (["--from-skillopt", project], [project]):
+        assert main(["init", *words]) == 2
+        assert "integrations/skillopt/import_skillopt.py CONFIG" in capsys.readouterr().err
+
+
+# --- the layouts of that project ---------------------------------------
+
+
+def config(name: str, folder: str = '""', path: str = '""') -> str:
+    """The settings of a benchmark as that project keeps them."""
+    mode = "ratio" if folder == '""' else "split_dir"
+    more = f'split_ratio: "2:1:1", split_dir: {folder}, data_path: {path}'
+    return str(write(f"configs/{name}/default.yaml", f"env: {{name: {name}, split_mode: {mode}, {more}}}\n"))
+
+
+def theorem(number: int, month: str) -> dict[str, Any]:
+    """As a monthly file of LiveMathematicianBench has it: the right choice is A, before the others."""
+    wrong = [{"label": label, "text": f"The bound {number}{label} holds."} for label in "BCDE"]
+    right = {"label": "A", "text": f"The sharp bound {number} holds."}
+    question = {"question": f"What is the strongest statement about family {month}-{number}?"}
+    return {
+        "no": number,
+        "month": month,
+        "theorem": "Let X be.",
+        "theorem_type": ["Universal"],
+        "mcq": {**question, "choices": [right, *wrong], "correct_choice": right},
+    }
+
+
+def test_nested_monthly_files_are_read_together_and_their_choices_are_shuffled(here: Path, capsys: Captured) -> None:
+    for month in ("202511", "202512"):
+        items = [theorem(number, month) for number in range(1, 13)]
+        write(f"data/livemath/{month}/qa_{month}_final.json", items)
+    settings = config("livemathematicianbench", path="data/livemath")
+    said = imported(capsys, settings)
+    assert "12 train, 6 val, 6 test\nscorer  choice\n" in said
+    assert "another order" in said
+    assert {task["id"] for task in tasks()} == {f"{m}:{n}" for m in ("202511", "202512") for n in range(1, 13)}
+    assert len({task["gold"] for task in tasks()}) > 2
+    for task in tasks():
+        shown = task["input"].partition(f"({task['gold']}) ")[2]
+        assert shown.startswith("The sharp bound")
+    first = Path("new/data/tasks.jsonl").read_text()
+    imported(capsys, settings, "--force")
+    assert Path("new/data/tasks.jsonl").read_text() == first
+    assert main(["doctor", "new/etude.yaml", *SIMULATED]) == 0
+
+
+def test_pictures_count_from_the_repository_and_gold_lists_are_read(
+    here: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for start, split in enumerate(("train", "val", "test")):
+        table = Path(f"data/docvqa/splits/{split}/{split}.csv")
+        table.parent.mkdir(parents=True)
+        with table.open("w", newline="") as file:
+            sheet = csv.writer(file)
+            sheet.writerow(["questionId", "docId", "question", "answer", "image_path", "topic"])
+            for number in range(10 * start, 10 * start + 4):
+                image = f"data/docvqa_images/q{number}_d1.png"
+                write(image, "").write_bytes(PNG + bytes([number]))
+                gold = f"['{number} May 1977', 'May {number}, 1977']"
+                sheet.writerow([number, 1, f"When was letter {number} sent?", gold, image, "dates"])
+    settings = Path(config("docvqa", "data/docvqa/splits")).absolute()
+    elsewhere = here / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    assert "scorer  anls\n" in imported(capsys, str(settings))
+    fields = env()["fields"]
+    task = json.loads(Path("new/data/train.jsonl").read_text().splitlines()[1])
+    assert task[fields["gold"]] == ["1 May 1977", "May 1, 1977"]
+    assert Path("new/data", task[fields["images"]]).read_bytes() == PNG + bytes([1])
+    assert main(["doctor", "new/etude.yaml", *SIMULATED]) == 0
+
+
+def test_a_picture_outside_of_the_repository_is_not_copied(here: Path, capsys: Captured) -> None:
+    secret = write("secret.png", "")
+    secret.write_bytes(PNG)
+    for place in (str(secret.absolute()), "../../../../secret.png"):
+        for at, split in enumerate(("train", "val", "test")):
+            items = [{"question": f"q{at}{n}", "answer": f"['p{at}{n}']", "image_path": place} for n in range(4)]
+            write(f"repo/data/docvqa/{split}/items.json", items)
+        settings = write("repo/c.yaml", "env: {name: docvqa, split_dir: data/docvqa}\n")
+        assert "secret.png" in refused(capsys, str(settings))
+
+
+SLOW = "# Rules\n\n- Read.\n\n<!-- SLOW_UPDATE_START -->\n{}<!-- SLOW_UPDATE_END -->\n"
+
+
+def test_protected_parts_of_a_trained_skill_become_regions(here: Path, capsys: Captured) -> None:
+    for at, split in enumerate(("train", "val", "test")):
+        items = [{"id": f"{at}{n}", "question": f"Who is {at}{n}?", "answers": [f"p{at}{n}", "q"]} for n in range(4)]
+        write(f"data/qa/{split}/items.json", items)
+    settings = config("searchqa", "data/qa")
+    write(settings, Path(settings).read_text().replace("env: {", "env: {skill_init: best.md, "))
+    notes = "<!-- SKILL_APPENDIX_START -->\n- Remember to read.\n<!-- SKILL_APPENDIX_END -->\n"
+    write("best.md", SLOW.format("Names come last.\n") + "\n- Then answer.\n\n" + notes)
+    imported(capsys, settings)
+    skill = Document.parse(Path("new/skill/SKILL.md").read_text())
+    assert (skill.region("slow_update"), skill.region("appendix")) == ("Names come last.", "- Remember to read.")
+    assert "- Read." in skill.body
+    assert "- Then answer." in skill.body
+    assert "_START" not in skill.text
+    assert yaml.safe_load(Path("new/etude.yaml").read_text())["skill"] == {"path": "skill"}
+
+
+def test_an_empty_part_of_a_trained_skill_goes_and_an_open_one_is_refused() -> None:
+    assert converted_skill(SLOW.format(""), Path("best.md")) == "# Rules\n\n- Read.\n"
+    assert converted_skill("- Read.", Path("best.md")) == "- Read."
+    for text in (
+        SLOW.format("").replace("_END", "_START"),
+        "- Read.\n<!-- SLOW_UPDATE_START -->\n",
+        "<!-- SLOW_UPDATE_END -->",
+    ):
+        with pytest.raises(SkillError, match="SLOW_UPDATE"):
+            converted_skill(text, Path("best.md"))

@@ -1,0 +1,73 @@
+"""Folders of cases: each case is a folder with texts and the answer that is expected, as JSON."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from etude.envs.files import Row, parse_rows
+from etude.errors import DataError
+
+EXPECTED = "expected.json"
+_TEMPLATE = "user-prompt-template.md"
+_BEFORE, _AFTER = "system-prompt.md", "output-spec.md"
+_SUFFIXES = (".md", ".txt", ".json", ".csv", ".yaml", ".yml")
+_HOLE = re.compile(r"\{\{?\s*([\w-]+)\s*\}?\}")
+
+
+def has_cases(folder: Path) -> bool:
+    """Whether a folder has a case in it."""
+    return next(folder.glob(f"*/{EXPECTED}"), None) is not None
+
+
+def read_cases(folder: Path) -> list[Row]:
+    """A row for each case: the texts of its folder in the places that the template has for them, else one after the
+    other; what all cases share stands around them. The template and these stand with the cases or one folder above.
+    Raises DataError: a text cannot be read, or a place of the template stays empty."""
+    shared = {name: _shared(folder, name) for name in (_BEFORE, _TEMPLATE, _AFTER)}
+    rows: list[Row] = []
+    for expected in sorted(folder.glob(f"*/{EXPECTED}")):
+        found = parse_rows(expected, f"[{_read(expected)}]", "json")
+        if len(found) != 1:
+            raise DataError(f"{expected}: expected one object", hint="write the right answer of the case")
+        texts = {file.stem: _read(file) for file in _texts(expected.parent)}
+        asked = _filled(shared[_TEMPLATE], texts, expected.parent)
+        parts = [part for part in (shared[_BEFORE], asked, shared[_AFTER]) if part]
+        rows.append(
+            Row(str(expected), {"id": expected.parent.name, "input": "\n\n".join(parts), "gold": found[0].columns})
+        )
+    return rows
+
+
+def _texts(case: Path) -> Sequence[Path]:
+    return sorted(
+        file
+        for file in case.iterdir()
+        if file.name not in (EXPECTED, "case-meta.json", "assertions.json")
+        and file.suffix in _SUFFIXES
+        and file.resolve().is_relative_to(case.resolve())
+    )
+
+
+def _shared(folder: Path, name: str) -> str:
+    return next((_read(place / name) for place in (folder, folder.parent) if (place / name).is_file()), "")
+
+
+def _filled(template: str, texts: dict[str, str], case: Path) -> str:
+    if not template:
+        return "\n\n".join(texts.values())
+    known = {re.sub(r"\W", "_", name.casefold()): text for name, text in texts.items()}
+    holes = {match[1] for match in _HOLE.finditer(template)}
+    empty = [hole for hole in sorted(holes) if re.sub(r"\W", "_", hole.casefold()) not in known]
+    if empty:
+        raise DataError(
+            f"{case}: no text for {empty[0]!r} of {_TEMPLATE}; texts: {', '.join(map(repr, texts)) or 'none'}",
+            hint=f"write {empty[0]}.md there",
+        )
+    return _HOLE.sub(lambda match: known[re.sub(r"\W", "_", match[1].casefold())], template)
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{file} cannot be read: {error}"[:300], hint="save it as UTF-8") from None

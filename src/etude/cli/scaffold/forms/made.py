@@ -1,0 +1,92 @@
+"""Tasks that a form makes of rows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+from etude.cli.scaffold.table import Table, listed
+from etude.envs.files import Row
+from etude.errors import DataError
+from etude.records import Metric, canonical
+
+
+@dataclass(frozen=True)
+class MadeTasks:
+    """Tasks, one for each row, and how their answers are compared."""
+
+    rows: Sequence[Row]
+    fields: Mapping[str, str]
+    """Field of a task to column."""
+    scorer: str
+    why: str
+    """What speaks for the scorer."""
+    options: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    """Options of the scorer."""
+    template: str = ""
+    """Builds the input when one column does not hold all of it."""
+    built: str = ""
+    """What rows were built from, in a few words; empty where they are those of the file."""
+    notes: Sequence[str] = ()
+
+    @property
+    def metric(self) -> Metric:
+        """Partial credit counts where few answers match in full."""
+        return "soft" if self.scorer in ("f1", "anls", "rubric", "checks") else "hard"
+
+
+def built(
+    what: str,
+    rows: Sequence[Row],
+    scorer: tuple[str, str],
+    options: Mapping[str, JsonValue] | None = None,
+    notes: Sequence[str] = (),
+) -> MadeTasks:
+    """Tasks from rows made by `task`; `scorer` is its name and what speaks for it. A field that some rows lack is not
+    named: settings ask for the fields that they name in each row."""
+    everywhere = [
+        name for name in ("id", "input", "gold", "type", "group") if all(name in row.columns for row in rows)
+    ]
+    somewhere = [name for name in ("images", "files") if any(name in row.columns for row in rows)]
+    fields = {name: name for name in (*everywhere, *somewhere)}
+    return MadeTasks(rows, fields, *scorer, options or {}, built=what, notes=notes)
+
+
+def task(table: Table, row: Row, text: str, gold: JsonValue, **more: JsonValue) -> Row:
+    """The row of `tasks.jsonl` for a task; what else the table knows of the task belongs to it."""
+    columns: dict[str, JsonValue] = {"input": text, "gold": gold, **more}
+    if gold is None:
+        del columns["gold"]
+    found = {name: table.value(row, column) for name, column in table.kept.items()}
+    return Row(row.place, {**{name: value for name, value in found.items() if value is not None}, **columns})
+
+
+def judged(table: Table, what: str, rows: Sequence[Row]) -> MadeTasks:
+    """Tasks whose answers a model judges by the rubric of the table. Raises DataError: a row has none."""
+    why = ("rubric", "no comparison decides it: a model judges")
+    column = table.rubric_column
+    if column is None:
+        return built(f"{what}, judged by the rubric given", rows, why, {"rubric": table.wishes.rubric})
+    added: list[Row] = []
+    for made, row in zip(rows, table.rows, strict=True):
+        text = _rubric(table.value(row, column))
+        if not text:
+            raise DataError(f"{row.place}: {column!r} is empty", hint="remove the row, or write its rubric")
+        added.append(Row(made.place, {**made.columns, "rubric": text}))
+    return built(f"{what}, judged by {column}", added, why, {"column": "rubric"})
+
+
+def _rubric(value: JsonValue) -> str:
+    """A rubric as text: a list becomes a line for each criterion, with its points."""
+    items = listed(value)
+    if items is None:
+        return value.strip() if isinstance(value, str) else "" if value is None else canonical(value)
+    lines: list[str] = []
+    for item in items:
+        said, worth = item, ""
+        if isinstance(item, dict):
+            said = next((item[key] for key in ("criterion", "text", "description", "value") if key in item), item)
+            points = item.get("points", item.get("weight"))
+            worth = "" if points is None else f" ({points} points)"
+        lines.append(f"- {said if isinstance(said, str) else canonical(said)}{worth}")
+    return "\n".join(lines)

@@ -1,1 +1,0 @@
-"""Reading settings and data of SkillOpt projects."""

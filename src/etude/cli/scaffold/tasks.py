@@ -1,0 +1,251 @@
+"""From data files to tasks: read, recognised, divided and tried on their scorer. Nothing is written here."""
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from etude.cli.scaffold.case_files import has_cases, read_cases
+from etude.cli.scaffold.data_files import FileRows, read_file, split_of
+from etude.cli.scaffold.forms import make_tasks
+from etude.cli.scaffold.forms.evals import TRAINABLE, needing_the_skill
+from etude.cli.scaffold.forms.made import MadeTasks
+from etude.cli.scaffold.promptfoo_files import read_promptfoo, with_assertions
+from etude.cli.scaffold.table import Table, Wishes
+from etude.envs.dataset import DatasetEnvironment
+from etude.envs.files import FileFormat, Row
+from etude.envs.gold import check_gold, check_varied
+from etude.envs.scorers.answer_scorer import Judge
+from etude.envs.scorers.choice import read_options
+from etude.errors import ConfigError, DataError
+from etude.records import SPLITS, Split, Task
+
+LARGE = 1000
+"""This many tasks or more are divided as published, most of them for the test; fewer are spread more evenly."""
+MOST: Mapping[Split, int] = {"train": 200, "val": 100, "test": 300}
+"""Tasks in each split of a large dataset: more would cost much and show little."""
+
+
+@dataclass(frozen=True)
+class Data:
+    """Tasks as a project will have them."""
+
+    env: DatasetEnvironment
+    made: MadeTasks
+    rows: Mapping[str, Sequence[Row]]
+    """By split, or all as `path`."""
+    folder: Path
+    """Where paths of pictures count from."""
+    written: bool
+    """The rows were built or converted: the project needs a file of them."""
+    unused: tuple[str, ...]
+    """Columns that no task shows and no scorer sees."""
+    ratio: Sequence[float] | None
+    limit: Mapping[Split, int] | None
+    notes: Sequence[str]
+    """What is doubtful about them."""
+
+    @property
+    def judged(self) -> bool:
+        """Whether a model judges the answers."""
+        golds = (row.columns.get("gold") for rows in self.rows.values() for row in rows)
+        return self.made.scorer == "rubric" or (
+            self.made.scorer == "checks" and any(isinstance(gold, dict) and gold.get("rubric") for gold in golds)
+        )
+
+
+def read_data(files: Mapping[str, Path], wishes: Wishes, *, delimiter: str = "", split: str = "") -> Data:
+    """The tasks of these files. Raises DataError: they cannot be used; Unclear: one answer of the user settles it."""
+    sources = {key: _read(path, delimiter) for key, path in files.items()}
+    notes = [note for source in sources.values() for note in source.notes]
+    rows: dict[str, Sequence[Row]] = {}
+    for key, source in sources.items():
+        rows[key], quiet = needing_the_skill(source.rows)
+        notes += quiet
+    first = next(iter(files.values()))
+    folder = first if first.is_dir() else first.parent
+    names = {key: "*.json" if path.is_dir() else path.name for key, path in files.items()}
+    shares = _shares(split)
+    if split and "path" not in rows:
+        raise ConfigError("--split: the data has a file for each split already", hint="leave the option out")
+    by_column = bool(split) and shares is None
+    if by_column:
+        rows = _by_column(rows["path"], split)
+        names = {key: f"{key} of {first.name}" for key in rows}
+    elif not split:
+        notes += _unused_split(rows)
+    table = Table([row for found in rows.values() for row in found], wishes, folder)
+    made = make_tasks(table)
+    rows = _divided(made.rows, rows)
+    if made.scorer != "rubric":
+        _check_answers(made)
+    few: list[str] = []
+    if "path" in rows and shares is None:
+        shares, few = _usual_shares(len(made.rows))
+    trial = _Trial({folder / names[key]: found for key, found in rows.items()}, list(rows), shares)
+    env, made = trial.fitted(made, may_change=not wishes.scorer and not made.built)
+    limit = MOST if any(len(env.tasks(split)) > MOST[split] for split in SPLITS) else None
+    if limit is not None:
+        env = trial.environment(made, limit)
+    return Data(
+        env,
+        made,
+        rows,
+        folder,
+        written=bool(made.built) or by_column or not all(source.direct for source in sources.values()),
+        unused=tuple(name for name in table.names if name not in table.used),
+        ratio=shares,
+        limit=limit,
+        notes=[*notes, *made.notes, *few, *_doubts(env, made), *env.warnings],
+    )
+
+
+def _read(path: Path, delimiter: str) -> FileRows:
+    if path.suffix.lower() in (".yaml", ".yml") and path.is_file():
+        return FileRows(read_promptfoo(path), False)
+    if path.is_dir() and has_cases(path):
+        return FileRows(read_cases(path), False)
+    found = read_file(path, delimiter)
+    return replace(found, rows=with_assertions(list(found.rows)))
+
+
+def _shares(split: str) -> list[float] | None:
+    """Shares of train, val and test; None for the name of a column."""
+    parts = re.split(r"[,:/\s]+", split.strip())
+    if not all(re.fullmatch(r"\d+(\.\d+)?", part) for part in parts):
+        return None
+    return [float(part) if "." in part else int(part) for part in parts]
+
+
+def _usual_shares(count: int) -> tuple[list[float], list[str]]:
+    """How so many tasks are divided, and what is to be said of it."""
+    if count >= TRAINABLE:
+        return ([2, 1, 7] if count >= LARGE else [4, 3, 3]), []
+    some = "1 task is" if count == 1 else f"{count} tasks are"
+    return [0, 0, 1], [f"{some} too few to train on: all are for `etude evaluate` and `etude compare`"]
+
+
+def _divided(tasks: Sequence[Row], rows: Mapping[str, Sequence[Row]]) -> dict[str, Sequence[Row]]:
+    """The tasks in the place of the rows they come from."""
+    at = 0
+    divided: dict[str, Sequence[Row]] = {}
+    for key, found in rows.items():
+        divided[key] = tasks[at : at + len(found)]
+        at += len(found)
+    return divided
+
+
+def _by_column(rows: Sequence[Row], name: str) -> dict[str, Sequence[Row]]:
+    column = Table(rows).find(name.casefold()) or name
+    found: dict[str, list[Row]] = {split: [] for split in SPLITS}
+    for row in rows:
+        if column not in row.columns:
+            raise DataError(
+                f"--split {name!r} is neither three shares nor a column; columns: "
+                f"{', '.join(map(repr, row.columns))}",
+                hint="as in --split 4,3,3 or --split COLUMN",
+            )
+        split = split_of(row.columns[column])
+        if split is None:
+            raise DataError(
+                f"{row.place}: {column} = {row.columns[column]!r} is none of train, val and test",
+                hint="correct the row, or divide by shares, as in --split 4,3,3",
+            )
+        found[split].append(Row(row.place, {key: value for key, value in row.columns.items() if key != column}))
+    missing = [split for split in SPLITS if not found[split]]
+    if missing:
+        raise DataError(
+            f"--split {name!r}: no row is for {missing[0]}", hint="divide by shares instead, as in --split 4,3,3"
+        )
+    return {split: found[split] for split in SPLITS}
+
+
+def _unused_split(rows: Mapping[str, Sequence[Row]]) -> list[str]:
+    if "path" not in rows:
+        return []
+    column = next((name for name in rows["path"][0].columns if name.casefold() in ("split", "fold", "subset")), None)
+    values = {split_of(row.columns.get(column)) for row in rows["path"]} if column is not None else {None}
+    if None in values or len(values) < len(SPLITS):
+        return []
+    return [f"column {column!r} names train, val and test and is not used: --split {column} uses it"]
+
+
+def _check_answers(made: MadeTasks) -> None:
+    """Make sure that every task has a right answer: an empty one would be solved by saying nothing."""
+    table, column = Table(made.rows), made.fields["gold"]
+    empty = [row for row in made.rows if table.value(row, column) in (None, "", [])]
+    if empty:
+        raise DataError(
+            f"{len(empty)} of {len(made.rows)} rows have no right answer in {column!r}, as {empty[0].place}",
+            hint="remove them, name another column with --gold, or have a model judge with --rubric TEXT",
+        )
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """The environment of the project before anything is written."""
+
+    rows: Mapping[Path, Sequence[Row]]
+    """What the files would hold."""
+    keys: Sequence[str]
+    """`path`, or the split of each file."""
+    ratio: Sequence[float] | None
+
+    def environment(self, made: MadeTasks, limit: Mapping[Split, int] | None = None) -> DatasetEnvironment:
+        """The environment with these tasks. Raises DataError: they cannot be used."""
+        options: dict[str, object] = {key: str(path) for key, path in zip(self.keys, self.rows, strict=True)}
+        options |= {"fields": dict(made.fields), "scorer": scorer_setting(made)}
+        more = {"template": made.template or None, "ratio": self.ratio, "limit": limit}
+        options |= {name: value for name, value in more.items() if value is not None}
+
+        def read(path: Path, form: FileFormat | None) -> Sequence[Row]:
+            return self.rows[path]
+
+        return DatasetEnvironment(options, read=read, judge=_no_judge)
+
+    def fitted(self, made: MadeTasks, may_change: bool) -> tuple[DatasetEnvironment, MadeTasks]:
+        """The environment, and the tasks, with the scorer `exact` if theirs does not accept all gold answers: the
+        guess came from the first rows; later ones can be of another kind. Raises DataError: they cannot be used."""
+        env = self.environment(made)
+        try:
+            asyncio.run(check_gold(env, _all(env)))
+        except DataError as error:
+            if not may_change:
+                raise
+            why = "not all gold answers are of one kind"
+            note = f"{why}, so they are compared as texts: {error.message}"
+            made = replace(made, scorer="exact", why=why, notes=[*made.notes, note])
+            env = self.environment(made)
+            asyncio.run(check_gold(env, _all(env)))
+        return env, made
+
+
+def _all(env: DatasetEnvironment) -> list[Task]:
+    return [task for split in SPLITS for task in env.tasks(split)]
+
+
+def scorer_setting(made: MadeTasks) -> object:
+    """The scorer as settings name it."""
+    return {"name": made.scorer, **made.options} if made.options else made.scorer
+
+
+def _no_judge() -> Judge:
+    """In place of the model that grades: nothing is graded while a project is made."""
+    raise ConfigError("no model is asked while a project is made", hint="give another --scorer")
+
+
+def _doubts(env: DatasetEnvironment, made: MadeTasks) -> list[str]:
+    """What may make the tasks useless, with an example."""
+    doubts: list[str] = []
+    train = env.tasks("train")
+    if made.scorer == "choice" and (hidden := [task for task in train if not read_options(task.input)]):
+        doubts.append(
+            f"the answer to {len(hidden)} of {len(train)} training tasks is a letter, and their input lists no "
+            f"options, as in {hidden[0].input[:80]!r}: name their columns with --input"
+        )
+    try:
+        asyncio.run(check_varied(env, {split: env.tasks(split) for split in SPLITS}))
+    except DataError as error:
+        doubts.append(f"{error.message}; see whether the right column is the gold answer")
+    return doubts
