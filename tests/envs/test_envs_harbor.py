@@ -1,6 +1,5 @@
-"""Task folders of harbor: what their environment makes, how their tests score, what is refused."""
+"""Task folders of harbor in the sandbox: what an attempt finds, how their tests score, what is refused."""
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from etude.sandbox import find_sandbox
 from etude.sandbox.sandbox import Unsafe
 from etude.testing.environment import EnvironmentContract
 from etude_annexes.foreign.harbor.environment import HarborEnvironment
-from harbor_folders import DOCKERFILE, SAME_TEXT, TOML, needs_bubblewrap, write_task
+from harbor_folders import SAME_TEXT, TOML, needs_bubblewrap, write_task
 from trusting import trust
 
 pytestmark = needs_bubblewrap
@@ -81,41 +80,36 @@ async def test_the_same_answers_score_the_same_as_in_a_file_of_tasks(tasks: Task
                 assert (one.hard, one.soft) == (other.hard, other.soft)
 
 
-async def test_the_workspace_starts_with_what_the_dockerfile_makes(tasks: Tasks) -> None:
+async def test_the_workspace_starts_with_what_a_plain_dockerfile_copies(tasks: Tasks) -> None:
     files = {
-        "environment/Dockerfile": """FROM --platform=linux/amd64 debian:12-slim
+        "environment/Dockerfile": """FROM debian:12-slim
 # a comment
-WORKDIR /srv
-WORKDIR app
-ENV WHO="the maker" MODE=plain
+WORKDIR /srv/app
+
 COPY data/ ./data/
-COPY --chown=root a.txt b/*.csv ./
-COPY a.txt again
-RUN mkdir -p out && \\
-    echo "$WHO" > out/who.txt
-RUN ["rm", "a.txt"]
-USER nobody
-CMD ["bash"]
+COPY b/two.csv ./
+COPY b /srv/app/again
+COPY b/two.csv three
+CMD ["sleep", "infinity"]
 """,
         "environment/data/deep/one.txt": "one",
-        "environment/a.txt": "a",
         "environment/b/two.csv": "2",
         "task.toml": TOML.format(kind="filing") + '\n[environment.env]\nMODE = "special"\n',
         "tests/test.sh": """#!/bin/bash
 echo 1 > /logs/verifier/reward.txt
-[ "$PWD $MODE $(cat again)" = "/srv/app special a" ] || echo 0 > /logs/verifier/reward.txt
+[ "$PWD $MODE $(cat three)" = "/srv/app special 2" ] || echo 0 > /logs/verifier/reward.txt
 """,
         "solution/solve.sh": "",
     }
     (tasks.folder / "t0" / "solution" / "solve.sh").unlink()
     env, task = tasks.one(files)
     found = {path: file.data.decode() for path, file in task.files.items()}
-    assert found == {"again": "a", "data/deep/one.txt": "one", "out/who.txt": "the maker\n", "two.csv": "2"}
+    assert found == {"data/deep/one.txt": "one", "two.csv": "2", "again/two.csv": "2", "three": "2"}
     assert task.type == "filing"
     assert task.place is not None
-    assert (task.place.path, task.place.env) == ("/srv/app", {"WHO": "the maker", "MODE": "special"})
+    assert (task.place.path, task.place.env, task.place.image) == ("/srv/app", {"MODE": "special"}, "")
     assert (await env.score(task, Trajectory())).hard == 1
-    assert (await env.score(task, Trajectory(files={"again": None}))).hard == 0
+    assert (await env.score(task, Trajectory(files={"three": None}))).hard == 0
 
 
 REWARDS = {
@@ -183,36 +177,68 @@ async def test_tests_cannot_change_or_read_what_is_not_theirs(tasks: Tasks, tmp_
     assert (tasks.folder / "t0" / "tests" / "test.sh").is_file()
 
 
-UNFIT = {
-    "an installation": {
-        "environment/Dockerfile": f"{DOCKERFILE}RUN apt-get update && \\\n  apt-get install -y gcc\n"
-    },
-    "a package": {"environment/Dockerfile": f"{DOCKERFILE}RUN pip install --no-cache-dir numpy\n"},
-    "an image of one's own": {"environment/Dockerfile": "FROM ghcr.io/somebody/world:1\nWORKDIR /app\n"},
-    "an image that is made already": {"task.toml": f'{TOML.format(kind="")}docker_image = "somebody/world:1"\n'},
-    "two stages": {"environment/Dockerfile": f"FROM debian AS one\n{DOCKERFILE}"},
-    "no place": {"environment/Dockerfile": "FROM debian\n"},
-    "a place of the system": {"environment/Dockerfile": "FROM debian\nWORKDIR /usr/src/app\n"},
-    "files elsewhere": {"environment/Dockerfile": f"{DOCKERFILE}COPY a.txt /etc/\n", "environment/a.txt": "a"},
-    "a file that is missing": {"environment/Dockerfile": f"{DOCKERFILE}COPY b.txt .\n"},
-    "a failing command": {"environment/Dockerfile": f"{DOCKERFILE}RUN touch /etc/me\n"},
-    "a service": {"environment/docker-compose.yaml": "services: {}\n"},
-    "tests that install": {"tests/test.sh": f"#!/bin/bash\n# uvx is fine here\nuvx pytest\n{SAME_TEXT}"},
-    "several steps": {"task.toml": f'{TOML.format(kind="")}\n[[steps]]\nname = "one"\n'},
-    "an accelerator": {"task.toml": f"{TOML.format(kind='')}gpus = 1\n"},
-    "a container for tests": {
-        "task.toml": TOML.format(kind="").replace("[agent]", 'environment_mode="separate"\n[agent]')
-    },
-    "a key of the user's": {"task.toml": f'{TOML.format(kind="")}[verifier.env]\nKEY = "${{OPENAI_API_KEY}}"\n'},
+NEED_DOCKER = {
+    "a command": "FROM debian\nWORKDIR /app\nRUN apt-get install -y gcc\n",
+    "variables": "FROM debian\nWORKDIR /app\nENV WHO=me\n",
+    "an image of one's own": "FROM ghcr.io/somebody/world:1\nWORKDIR /app\n",
+    "two stages": "FROM debian AS one\nFROM debian\nWORKDIR /app\n",
+    "no place": "FROM debian\n",
+    "a place of the system": "FROM debian\nWORKDIR /usr/src/app\n",
+    "two places": "FROM debian\nWORKDIR /app\nWORKDIR /srv\n",
+    "a file elsewhere": "FROM debian\nWORKDIR /app\nCOPY a.txt /etc/\n",
+    "a file before the place": "FROM debian\nCOPY a.txt /app/\nWORKDIR /app\n",
+    "a file that is missing": "FROM debian\nWORKDIR /app\nCOPY b.txt .\n",
+    "a pattern": "FROM debian\nWORKDIR /app\nCOPY *.txt .\n",
+    "a file in place of a folder": "FROM debian\nWORKDIR /app\nCOPY . data\nCOPY a.txt data\n",
 }
 
 
-@pytest.mark.parametrize("files", UNFIT.values(), ids=UNFIT)
-def test_a_task_that_a_sandbox_cannot_run_is_refused_by_name_or_left_out(
-    tasks: Tasks, files: Mapping[str, str]
+@pytest.mark.parametrize("dockerfile", NEED_DOCKER.values(), ids=NEED_DOCKER)
+def test_a_dockerfile_that_says_more_than_from_workdir_and_copy_needs_docker(tasks: Tasks, dockerfile: str) -> None:
+    with pytest.raises(
+        DataError, match=r"1 of 4 tasks cannot be used here:\n  task 't0', environment/Dock"
+    ) as refused:
+        tasks.one({"environment/Dockerfile": dockerfile, "environment/a.txt": "a"})
+    assert refused.value.hint.endswith("Docker could run 1 of them, but env.docker is false")
+
+
+UNFIT = {
+    "an image that is made already": (
+        "task.toml",
+        f'{TOML.format(kind="")}docker_image = "somebody/world:1"\n',
+        "some",
+    ),
+    "another place than the image": ("task.toml", f'{TOML.format(kind="")}workdir = "/srv"\n', "'/srv'"),
+    "settings that cannot be read": ("task.toml", "= 3", "cannot be read"),
+    "settings of another time": ("task.toml", 'schema_version = "2.0"', r"'2\.0'"),
+    "several steps": ("task.toml", f'{TOML.format(kind="")}\n[[steps]]\nname = "one"\n', "several steps"),
+    "an accelerator": ("task.toml", f"{TOML.format(kind='')}gpus = 1\n", "1 GPUs"),
+    "a container for tests": (
+        "task.toml",
+        TOML.format(kind="").replace("[agent]", 'environment_mode="separate"\n[agent]'),
+        "of its own for the tests",
+    ),
+    "a key of the user's": (
+        "task.toml",
+        f'{TOML.format(kind="")}[verifier.env]\nKEY = "${{OPENAI_API_KEY}}"\n',
+        "OPENAI_API_KEY",
+    ),
+    "a service": ("environment/docker-compose.yaml", "services: {}\n", "starts services"),
+    "no image": ("environment/Dockerfile", "", "no environment/Dockerfile"),
+    "tests that fetch": ("tests/test.sh", f"#!/bin/bash\n# uvx is fine here\nuvx pytest\n{SAME_TEXT}", "uvx pytest"),
+    "no tests": ("tests/test.sh", "", r"no tests/test\.sh"),
+    "nothing to do": ("instruction.md", "", r"no instruction\.md"),
+}
+
+
+@pytest.mark.parametrize(("name", "content", "reason"), UNFIT.values(), ids=UNFIT)
+def test_a_task_that_cannot_be_used_is_refused_by_name_or_left_out(
+    tasks: Tasks, name: str, content: str, reason: str
 ) -> None:
-    write_task(tasks.folder / "t2", "What is number 2?", "it is 2", **files)
-    with pytest.raises(DataError, match=r"1 of 4 tasks ask for what a sandbox lacks:\n  task 't2'") as refused:
+    write_task(tasks.folder / "t2", "What is number 2?", "it is 2", **({name: content} if content else {}))
+    if not content:
+        (tasks.folder / "t2" / name).unlink()
+    with pytest.raises(DataError, match=rf"1 of 4 tasks cannot be used here:\n  task 't2'.*{reason}") as refused:
         tasks.env()
     assert "skip_unfit" in refused.value.hint
     env = tasks.env(skip_unfit=True)
@@ -220,9 +246,16 @@ def test_a_task_that_a_sandbox_cannot_run_is_refused_by_name_or_left_out(
     assert any("'t2'" in warning for warning in env.warnings)
 
 
-def test_a_refusal_quotes_the_line(tasks: Tasks) -> None:
-    with pytest.raises(DataError, match=re.escape("environment/Dockerfile, line 3, 'RUN apt-get install -y gcc'")):
-        tasks.one({"environment/Dockerfile": f"{DOCKERFILE}RUN apt-get install -y gcc\n"})
+def test_where_too_few_tasks_are_left_the_reasons_are_told(tasks: Tasks) -> None:
+    for number in range(3):
+        (tasks.folder / f"t{number}" / "tests" / "test.sh").unlink()
+    with pytest.raises(DataError, match=r"too few tasks are left .* 3 of 4 (?s:.*)'t0': there is no tests/test\.sh"):
+        tasks.env(skip_unfit=True)
+
+
+def test_with_a_network_tests_may_fetch(tasks: Tasks) -> None:
+    _, task = tasks.one({"tests/test.sh": f"#!/bin/bash\nuvx pytest\n{SAME_TEXT}"}, network=True)
+    assert task.id == "t0"
 
 
 def test_a_folder_that_lacks_only_its_settings_is_named(tasks: Tasks) -> None:
@@ -232,19 +265,9 @@ def test_a_folder_that_lacks_only_its_settings_is_named(tasks: Tasks) -> None:
     assert any(f"have no task.toml: '{tasks.folder / 't3'}'" in warning for warning in env.warnings)
 
 
-def test_what_is_no_task_folder_is_refused(tasks: Tasks, tmp_path: Path) -> None:
+def test_a_folder_without_tasks_is_refused(tasks: Tasks) -> None:
     with pytest.raises(DataError, match=r"no folder in .* has a task\.toml"):
-        HarborEnvironment({"path": str(tmp_path / "tasks" / "t0" / "tests")})
-    for name, content, problem in (
-        ("task.toml", "= 3", "cannot be read"),
-        ("task.toml", 'schema_version = "2.0"', "'2.0'"),
-        ("tests/test.sh", "", "no tests/test.sh"),
-    ):
-        write_task(tasks.folder / "t0", "What is number 0?", "it is 0", **({name: content} if content else {}))
-        if not content:
-            (tasks.folder / "t0" / name).unlink()
-        with pytest.raises(DataError, match=problem):
-            tasks.env()
+        HarborEnvironment({"path": str(tasks.folder / "t0" / "tests")})
 
 
 async def test_solutions_are_tried_before_anything_is_paid_for(tasks: Tasks) -> None:

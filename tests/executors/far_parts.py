@@ -5,6 +5,7 @@ import asyncio
 import os
 import signal
 import sys
+import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -107,6 +108,10 @@ class Obedient(Agent):
 
     async def do_burn(self, text: str) -> None:
         burn(int(text.split()[0]))
+
+    async def do_block(self, text: str) -> None:
+        """Keeps the event loop."""
+        time.sleep(float(text))
 
     async def do_variable(self, text: str) -> str:
         return os.environ.get(text, "nothing")

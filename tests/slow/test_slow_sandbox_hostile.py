@@ -334,10 +334,6 @@ for number in range(1000):
 for number in range(1000):
     open(f"{os.environ['TMPDIR']}/{number}", "wb").write(bytes(4_000_000))
 """,
-    "empty files": """
-for number in range(8000):
-    open(str(number), "w").close()
-""",
 }
 
 

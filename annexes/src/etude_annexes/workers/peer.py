@@ -12,8 +12,8 @@ from typing import Any
 from etude.errors import LostWorker
 from etude_annexes.workers.travelling import read_error, write_error
 
-STOP_SECONDS = 5.0
-"""How long a call that was cancelled is waited for."""
+STOP_SECONDS = 10.0
+"""How long a call that was cancelled is waited for: a program in it has 5 seconds to end."""
 GONE = "the process of the attempt, or the way to it, is gone"
 _LENGTH = struct.Struct(">I")
 _WITHIN: ContextVar[int] = ContextVar("within", default=0)
@@ -55,8 +55,7 @@ class Peer:
     """One end of a connection.
 
     A call that is cancelled is cancelled on the other side as well, and so is what that side asked meanwhile. `noted`
-    hears notes: each belongs to the call in which it was sent, and runs in the context of its caller. `caught_up` is
-    called when a late call has ended.
+    hears notes: each belongs to the call in which it was sent, and runs in the context of its caller.
     """
 
     def __init__(
@@ -65,19 +64,17 @@ class Peer:
         writer: asyncio.StreamWriter,
         answer: Answer,
         noted: Callable[[str], None] = lambda text: None,
-        caught_up: Callable[[], None] = lambda: None,
     ) -> None:
         self.gone = False
         """The connection has ended."""
-        self.late: set[int] = set()
-        """Calls that were cancelled and have not ended on the other side, which does not get to it."""
+        self.stuck = False
+        """A call that was cancelled has not ended on the other side: something keeps its event loop."""
         self.answering: dict[int, tuple[int, asyncio.Task[None]]] = {}
         """What the other side asks, by number: within which call, and who answers."""
         self._reader = reader
         self._writer = writer
         self._answer = answer
         self._noted = noted
-        self._caught_up = caught_up
         self._numbers = itertools.count(1)
         self._calls: dict[int, _Call] = {}
 
@@ -114,8 +111,7 @@ class Peer:
             await self._stop(number, call)
             raise
         finally:
-            if number not in self.late:
-                self._calls.pop(number, None)
+            del self._calls[number]
         result, error = call.outcome.result()
         if result is not None:
             return result
@@ -130,14 +126,18 @@ class Peer:
         self._send("note", _WITHIN.get(), text)
 
     async def _stop(self, number: int, call: _Call) -> None:
+        if not call.outcome.done():
+            self._send("stop", number)
+            self._drop(number)
+            await asyncio.wait({call.outcome}, timeout=STOP_SECONDS)
+            self.stuck = self.stuck or not call.outcome.done()
+        self._drop(number)
+
+    def _drop(self, number: int) -> None:
+        """Answer nothing that was asked within a call."""
         for within, task in self.answering.values():
             if within == number:
                 task.cancel()
-        if call.outcome.done():
-            return
-        self._send("stop", number)
-        self.late.add(number)
-        await asyncio.wait({call.outcome}, timeout=STOP_SECONDS)
 
     def _send(self, *frame: Any) -> None:
         write_frame(self._writer, frame)
@@ -150,8 +150,6 @@ class Peer:
             answering = asyncio.create_task(self._respond(number, name, texts), context=context)
             self.answering[number] = (within, answering)
             answering.add_done_callback(lambda _: self.answering.pop(number))
-            if within in self.late:
-                answering.cancel()
         elif kind == "stop":
             if number in self.answering:
                 self.answering[number][1].cancel()
@@ -162,10 +160,6 @@ class Peer:
             call = self._calls[number]
             if not call.outcome.done():
                 call.outcome.set_result((rest[0], None) if kind == "done" else (None, rest[0]))
-            if number in self.late:
-                self.late.discard(number)
-                self._calls.pop(number)
-                self._caught_up()
 
     async def _respond(self, number: int, name: str, texts: list[str]) -> None:
         _WITHIN.set(number)

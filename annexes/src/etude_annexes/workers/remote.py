@@ -87,11 +87,6 @@ class _Worker:
         self.leases = 0
         """Attempts that are made there."""
 
-    @property
-    def takes_work(self) -> bool:
-        """Not of one that does not get to what it was told, because something keeps its event loop."""
-        return not self.peer.gone and not self.peer.late
-
 
 _LEASED: ContextVar[_Worker | None] = ContextVar("leased", default=None)
 """The worker of the attempt under way."""
@@ -130,8 +125,7 @@ class _Pool(Workplace):
         finally:
             worker.peer.tell("leave", name)
             _LEASED.reset(token)
-            worker.leases -= 1
-            self._wake(1)
+            self._release(worker)
 
     def room(self) -> AbstractAsyncContextManager[object]:
         return self._room()
@@ -147,8 +141,7 @@ class _Pool(Workplace):
         try:
             (text,) = await worker.peer.call("score", as_text(task), as_text(trajectory))
         finally:
-            worker.leases -= 1
-            self._wake(1)
+            self._release(worker)
         return Score.model_validate_json(text)
 
     async def aclose(self) -> None:
@@ -176,7 +169,7 @@ class _Pool(Workplace):
         while True:
             if self._stop is not None:
                 raise self._stop
-            free = [worker for worker in self._workers if worker.takes_work]
+            free = [worker for worker in self._workers if not worker.peer.gone]
             if free:
                 patience = loop.time() + START_SECONDS
                 worker = min(free, key=lambda worker: worker.leases)
@@ -198,6 +191,12 @@ class _Pool(Workplace):
                 raise
             finally:
                 turn.cancel()
+
+    def _release(self, worker: _Worker) -> None:
+        worker.leases -= 1
+        if worker.peer.stuck:
+            worker.peer.close()  # its seat ends it and starts another one
+        self._wake(1)
 
     def _wake(self, most: int) -> None:
         while self._waiting and most > 0:
@@ -263,7 +262,7 @@ class _Pool(Workplace):
             writer.close()
             return
         _keep_alive(writer.get_extra_info("socket"))
-        peer = Peer(reader, writer, self._answer, _note, lambda: self._wake(self._most))
+        peer = Peer(reader, writer, self._answer, _note)
         serving = asyncio.create_task(peer.run())
         worker = _Worker(peer, serving)
         try:

@@ -5,15 +5,11 @@ from __future__ import annotations
 import os
 import stat
 
-_LEAST = 4096
-"""What an entry counts at least: an empty file takes room, too, and counting ends even where there are only those."""
-
 
 def size(folders: list[str], enough: int) -> int:
-    """Bytes on disk below `folders`, links not followed; stops counting above `enough`. A folder that cannot be read
-    counts as an entry only, and a file with several names once."""
+    """Bytes on disk of the files below `folders`, links not followed; stops counting above `enough`. Each name of a
+    file counts for its part, a folder that cannot be read not at all."""
     total = 0
-    twins: set[tuple[int, int]] = set()
     stack = list(folders)
     while stack and total <= enough:
         try:
@@ -27,9 +23,6 @@ def size(folders: list[str], enough: int) -> int:
                 continue  # it is gone
             if stat.S_ISDIR(info.st_mode):
                 stack.append(entry.path)
-            elif info.st_nlink > 1:
-                if (info.st_dev, info.st_ino) in twins:
-                    continue
-                twins.add((info.st_dev, info.st_ino))
-            total += max(info.st_blocks * 512, _LEAST)
+            else:
+                total += info.st_blocks * 512 // info.st_nlink
     return total

@@ -136,8 +136,7 @@ class _Supervisor:
         self.child = child
         self.orders = orders
         self.ear = ear
-        self._tick = _TICK
-        self._next = self._disk_at = 0.0
+        self._look_at = self._disk_at = 0.0
 
     def watch(self) -> str:
         """Until the program ends or has to: which limit it is over, "asked", or nothing."""
@@ -167,7 +166,7 @@ class _Supervisor:
 
     def _turn(self, deadline: float) -> str:
         """Waits until there may be news, and looks: which limit was broken, or nothing."""
-        self.ear.wait(min(self._tick, deadline - time.monotonic()))
+        self.ear.wait(min(_TICK, deadline - time.monotonic()))
         self.reap()
         return self._ended_by_kernel() if self.status is not None else self._breach()
 
@@ -180,16 +179,11 @@ class _Supervisor:
         return len(processes) > (_OF_SANDBOX if self.orders["spare"] else 0)
 
     def _breach(self) -> str:
-        """Which limit the processes are over. Looking takes at most a fifth of a processor."""
+        """Which limit the processes are over. Signals do not make it look more often."""
         began = time.monotonic()
-        if began < self._next:
+        if began < self._look_at:
             return ""
-        breach = self._over(began)
-        self._tick = max(_TICK, 5 * (time.monotonic() - began))
-        self._next = time.monotonic() + self._tick
-        return breach
-
-    def _over(self, began: float) -> str:
+        self._look_at = began + _TICK
         most, threads = self.orders["processes"], 0
         processes: list[Process] = []
         for process in below(os.getpid()):
@@ -204,6 +198,7 @@ class _Supervisor:
             disk = self.orders["disk_mb"] * _MB
             if size(self.orders["folders"], disk) > disk:
                 return "disk limit"
+            # In large folders counting takes long: not most of the time.
             self._disk_at = began + max(_DISK_TICK, 10 * (time.monotonic() - began))
         return self._ended_by_kernel()
 

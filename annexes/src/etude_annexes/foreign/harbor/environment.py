@@ -7,18 +7,17 @@ from typing import Any, ClassVar, Self
 
 from pydantic import Field
 
-from etude.concurrency import run_to_end
 from etude.config import parse
 from etude.envs.scorers.answer_scorer import Judge, ScoredEnvironment
 from etude.envs.sources import Sources
 from etude.envs.splits import check_splits
 from etude.errors import ConfigError, DataError
-from etude.records import File, Split, Task
+from etude.records import Split, Task
 from etude.sandbox import Sandbox, find_sandbox
-from etude_annexes.foreign.harbor.dockerfile import NeedsImage, Unfit
-from etude_annexes.foreign.harbor.image import prepared
+from etude_annexes.foreign.harbor.image import in_its_image
+from etude_annexes.foreign.harbor.plain import NeedsImage
 from etude_annexes.foreign.harbor.task_folder import TOML, TaskFolder, find_folders, read_folder, without_toml
-from etude_annexes.foreign.harbor.verifier import HarborScorer, Machine, place_of, start_files
+from etude_annexes.foreign.harbor.verifier import HarborScorer, Machine, place_of
 
 _PATH = "/usr/local/bin:/usr/bin:/bin"
 _SHOWN = 5
@@ -30,7 +29,7 @@ class HarborConfig(Sources):
     reward: str = "reward"
     """Which number of reward.json is the score, where a task writes several."""
     skip_unfit: bool = False
-    """Leave out the tasks that ask for what a sandbox lacks, with a warning, instead of refusing them all."""
+    """Leave out the tasks that cannot be used here, with a warning, instead of refusing them all."""
     check_solutions: bool = True
     """Before anything is paid for, run the solution of each task that has one, and its tests: they must give full
     marks on this machine."""
@@ -40,14 +39,14 @@ class HarborConfig(Sources):
     network: bool = False
     """Let the scripts of tasks use the network of this machine."""
     docker: bool = True
-    """Run the tasks that ask for what a sandbox lacks in images of their own, where Docker is there."""
+    """Use Docker, where it is there, for the tasks that need an image."""
 
 
 class HarborEnvironment(ScoredEnvironment):
     """Tasks from task folders. Each is read once, at construction.
 
-    Raises ConfigError: a setting is wrong, or there is neither bubblewrap nor Docker; DataError: a folder is missing
-    or broken, a task asks for what is not here, or the splits overlap.
+    Raises ConfigError: a setting is wrong, or there is neither bubblewrap nor Docker; DataError: a folder is missing,
+    a task cannot be used here, or the splits overlap.
     """
 
     name = "harbor"
@@ -58,12 +57,12 @@ class HarborEnvironment(ScoredEnvironment):
         self._where = where
         self._machine = _machine(config, where, sandbox)
         self._folders: dict[str, TaskFolder] = {}
-        self._unfit: list[Unfit] = []
+        self._unfit: list[DataError] = []
         self._incomplete: list[Path] = []
         self.scorer = HarborScorer(self._folders, self._machine, config.reward, config.check_solutions)
         files = config.files(where, "give 'path', a folder of task folders, or 'train', 'val' and 'test'")
         self._tasks = splits = config.read(files, self._read)
-        if self._unfit and not config.skip_unfit:
+        if self._unfit and not (config.skip_unfit and splits["train"] and splits["val"]):
             raise self._refused()
         self._warnings = (*check_splits(splits["train"], splits["val"], splits["test"], names=files), *self._doubts())
 
@@ -94,38 +93,42 @@ class HarborEnvironment(ScoredEnvironment):
             if id in self._folders:
                 raise DataError(f"two tasks are called {id!r}", hint="give one of the folders another name")
             try:
-                folder, files = self._begin(path, id)
-            except Unfit as error:
+                folder = self._begin(path, id)
+            except DataError as error:
                 self._unfit.append(error)
                 continue
             self._folders[id] = folder
+            files = dict(folder.files)
             found.append(Task(id=id, input=folder.instruction, type=folder.kind, files=files, place=place_of(folder)))
         self._incomplete += without_toml(top)
         return tuple(found)
 
-    def _begin(self, path: Path, id: str) -> tuple[TaskFolder, dict[str, File]]:
-        """One task, and what its workspace holds at first. Raises Unfit."""
+    def _begin(self, path: Path, id: str) -> TaskFolder:
+        """One task, with its image where it needs one. Raises DataError: it cannot be used here; NeedsImage: without
+        Docker."""
         machine = self._machine
-        try:
-            if not machine.sandbox.moves:
-                raise NeedsImage(f"task {id!r}: {_cannot_move(machine.sandbox)}")
-            folder = read_folder(path, id, network=machine.network, path=machine.path)
-            return folder, run_to_end(start_files(folder, machine))
-        except NeedsImage:
-            if isinstance(machine.engine, str):
-                raise
-        folder = read_folder(path, id, network=machine.network, path=machine.path, image=True)
-        return prepared(folder, path, machine.engine)
+        folder = read_folder(path, id, network=machine.network)
+        lacking = folder.lacking or ("" if machine.sandbox.moves else f"task {id!r}: {_cannot_move(machine.sandbox)}")
+        if not lacking:
+            return folder
+        if isinstance(machine.engine, str):
+            raise NeedsImage(lacking)
+        return in_its_image(folder, path, machine.engine)
 
     def _refused(self) -> DataError:
         shown = "".join(f"\n  {error.message}" for error in self._unfit[:_SHOWN])
         more = f"\n  ... and {len(self._unfit) - _SHOWN} more" if len(self._unfit) > _SHOWN else ""
-        share = f"{len(self._unfit)} of {len(self._unfit) + len(self._folders)}"
+        share = f"{len(self._unfit)} of {len(self._unfit) + len(self._folders)} tasks cannot be used here"
         docker = sum(isinstance(error, NeedsImage) for error in self._unfit)
         answer = f"; Docker could run {docker} of them, but {self._machine.engine}" if docker else ""
+        if self.config.skip_unfit:
+            return DataError(
+                f"{self._where}: too few tasks are left to train on, as {share}:{shown}{more}",
+                hint=f"correct them, or add others{answer}",
+            )
         return DataError(
-            f"{self._where}: {share} tasks ask for what a sandbox lacks:{shown}{more}",
-            hint=f"leave them out (env.skip_unfit: true), or write their environments without that{answer}",
+            f"{self._where}: {share}:{shown}{more}",
+            hint=f"leave them out (env.skip_unfit: true), or correct them{answer}",
         )
 
     def _doubts(self) -> list[str]:
@@ -136,7 +139,7 @@ class HarborEnvironment(ScoredEnvironment):
             doubts.append(f"{len(self._incomplete)} folders are left out, as they have no {TOML}: {names}")
         if self._unfit:
             names = "; ".join(error.message for error in self._unfit[:_SHOWN])
-            doubts.append(f"{len(self._unfit)} tasks are left out, as they ask for what a sandbox lacks: {names}")
+            doubts.append(f"{len(self._unfit)} tasks are left out, as they cannot be used here: {names}")
         if bare and self.config.check_solutions:
             doubts.append(
                 f"{len(bare)} tasks have no solution/solve.sh, so that nobody knows whether their tests work here: "

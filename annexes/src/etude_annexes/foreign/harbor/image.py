@@ -1,4 +1,4 @@
-"""The image of a task that asks for more than a sandbox has: made once, tried, called after what it is made of."""
+"""The image of a task: made once, tried, called after what it is made of."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -6,30 +6,31 @@ from pathlib import Path
 
 from etude.concurrency import run_to_end
 from etude.envs.grading import tail
+from etude.errors import DataError
 from etude.records import File, digest
 from etude.sandbox import Box, Limits, NotKept, Workspace, run
 from etude.sandbox.docker import Docker, Engine
 from etude.sandbox.sandbox import SandboxError
-from etude_annexes.foreign.harbor.dockerfile import OURS, ImageRecipe, Unfit, has_room
+from etude_annexes.foreign.harbor.plain import OURS, has_room
 from etude_annexes.foreign.harbor.task_folder import TaskFolder
 
 _PULL_SECONDS = 3600.0
 _TRIAL = Limits(seconds=60)
 
 
-def prepared(folder: TaskFolder, path: Path, engine: Engine) -> tuple[TaskFolder, dict[str, File]]:
-    """The task in its image, and what its workspace holds at first. The image is built where this engine has none of
-    that name.
+def in_its_image(folder: TaskFolder, path: Path, engine: Engine) -> TaskFolder:
+    """The task in its image, which is built where this engine has none of that name.
 
-    Raises Unfit: it cannot be built, has no bash, or its working directory cannot be a workspace; names the task."""
+    Raises DataError: it cannot be built, has no bash, or its working directory cannot be a workspace; names the
+    task."""
     where = f"task {folder.id!r}"
     name = f"etude-harbor:{digest([folder.image] if folder.image else _content(folder.context))[:32]}"
     try:
         if not _there(name, engine):
             engine.ask("tag", _made(folder, path / "environment", engine), name)
-        workdir = folder.recipe.workdir or engine.ask("image", "inspect", "--format", "{{.Config.WorkingDir}}", name)
+        workdir = folder.workdir or engine.ask("image", "inspect", "--format", "{{.Config.WorkingDir}}", name)
         if not has_room(workdir, OURS):
-            raise Unfit(
+            raise DataError(
                 f"{where}: the working directory of its image is {workdir!r}, which cannot be a workspace; one like "
                 "'/app' would do"
             )
@@ -37,9 +38,9 @@ def prepared(folder: TaskFolder, path: Path, engine: Engine) -> tuple[TaskFolder
             engine.copy_out(name, workdir, workspace.work)
             files = workspace.changes()
     except (SandboxError, NotKept) as error:
-        raise Unfit(f"{where}: its image cannot be used: {error.message}") from None
-    folder = replace(folder, image=name, recipe=ImageRecipe("", workdir, {}, ()))
-    return folder, {name: file for name, file in files.items() if file is not None}
+        raise DataError(f"{where}: its image cannot be used: {error.message}") from None
+    start = {name: file for name, file in files.items() if file is not None}
+    return replace(folder, image=name, workdir=workdir, files=start)
 
 
 def _content(files: Mapping[str, File]) -> list[list[str | bool]]:

@@ -1,6 +1,6 @@
 """Reading a task folder, in the schema that harbor publishes (task.toml, versions 1.x)."""
 
-import shutil
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,12 +14,18 @@ from etude.errors import DataError
 from etude.records import File
 from etude.records.record import Lenient
 from etude.sandbox import Limits
-from etude_annexes.foreign.harbor.dockerfile import ImageRecipe, NeedsImage, Unfit, needs_more, read_recipe
+from etude_annexes.foreign.harbor.plain import NeedsImage, plain_start
 
 TOML = "task.toml"
 TEST = "test.sh"
 SOLVE = "solve.sh"
+INSTRUCTION = "instruction.md"
 _SCRIPTS = (".sh", ".bash")
+_INSTALLS = re.compile(
+    r"\b(?:apt|apt-get|apk|yum|dnf|pip3?|uv|conda|npm|cargo|go)\s+(?:-\S+\s+)*(?:install|add|update|sync|ci|pip|tool|run)\b"
+    r"|\b(?:uvx|npx|pipx)\s|\bgit\s+clone\b|\b(?:curl|wget)\s(?!.*(?:localhost|127\.0\.0\.1))"
+)
+"""Usual commands that fetch something from the network."""
 
 
 class _Verifier(Lenient):
@@ -79,21 +85,26 @@ class TaskFolder:
     id: str
     instruction: str
     kind: str
-    recipe: ImageRecipe
+    workdir: str
+    """Where its workspace is found. Empty where only its image says it."""
+    files: Mapping[str, File]
+    """What the workspace holds at first; of a task with an image known once there is one."""
+    lacking: str
+    """Why it needs an image; empty where the sandbox is enough."""
+    image: str
+    """The image that its settings name, or that was made of its Dockerfile; empty for the sandbox."""
     context: Mapping[str, File]
     """What lies beside the Dockerfile."""
+    build_seconds: float
     env: Mapping[str, str]
     """Variables of everything that runs in the environment."""
     tests: Mapping[str, File]
+    test_env: Mapping[str, str]
+    test_limits: Limits
     solution: Mapping[str, File]
     """Empty where there is no solve.sh."""
-    test_env: Mapping[str, str]
     solution_env: Mapping[str, str]
-    test_limits: Limits
     solution_limits: Limits
-    build_seconds: float
-    image: str = ""
-    """The image that it runs in; empty for the sandbox."""
 
 
 def find_folders(top: Path, where: str) -> list[Path]:
@@ -110,70 +121,69 @@ def find_folders(top: Path, where: str) -> list[Path]:
 def without_toml(top: Path) -> list[Path]:
     """Folders at or below `top` that look like a task, but have no `task.toml`."""
     tasks = {path.parent for path in top.rglob(TOML)}
-    found = sorted(path.parent for path in top.rglob("instruction.md") if not tasks.intersection(path.parents))
+    found = sorted(path.parent for path in top.rglob(INSTRUCTION) if not tasks.intersection(path.parents))
     return [path for path in found if (path / "tests").is_dir()]
 
 
-def read_folder(folder: Path, id: str, *, network: bool, path: str, image: bool = False) -> TaskFolder:
-    """Read one task. `path` is the PATH of what runs in the sandbox. With `image` it runs in one of its own: `recipe`
-    holds no more than the working directory, if the settings of the task name one, and `image` a published one.
-
-    Raises NeedsImage: it asks for what a sandbox lacks and an image has; Unfit: for more; DataError: it is not a task
-    folder. All name the task."""
+def read_folder(folder: Path, id: str, *, network: bool) -> TaskFolder:
+    """Read one task. Raises DataError: it is not a task folder, or asks for what no image has either; names the
+    task."""
     where = f"task {id!r}"
     toml = _toml(folder / TOML, where)
-    _check_wants(toml, folder, where)
+    given = toml.environment
+    for what in _wants(toml, folder):
+        raise DataError(f"{where}: {what}, which is not possible here")
     files = TaskFiles({})
     context = files.read("environment", folder, where) if (folder / "environment").is_dir() else {}
-    published, workdir = toml.environment.docker_image or "", toml.environment.workdir or ""
-    if "Dockerfile" not in context and not published:
+    if "Dockerfile" not in context and not given.docker_image:
         raise DataError(f"{where}: there is no environment/Dockerfile", hint="add one, as in 'FROM ubuntu:24.04'")
-    if published and not image:
-        raise NeedsImage(f"{where}: {TOML} asks for the image {published!r}, which a sandbox does not have")
-    recipe = (
-        ImageRecipe("", workdir, {}, ()) if image else _recipe(context, where, workdir, network=network, path=path)
-    )
     tests = files.read("tests", folder, where) if (folder / "tests").is_dir() else {}
     if TEST not in tests:
         raise DataError(f"{where}: there is no tests/{TEST}", hint="add the script that writes the reward")
-    if not (image and network):
-        _check_scripts(tests, where, network=network)
+    if not network:
+        _check_scripts(tests, where)
     solution = files.read("solution", folder, where) if (folder / "solution" / SOLVE).is_file() else {}
-    instruction = folder / "instruction.md"
-    if not instruction.is_file():
-        raise DataError(f"{where}: there is no instruction.md", hint="add what the agent has to do")
-    given = toml.environment
+    if not (folder / INSTRUCTION).is_file():
+        raise DataError(f"{where}: there is no {INSTRUCTION}", hint="add what the agent has to do")
+    instruction = files.read(INSTRUCTION, folder, where)[INSTRUCTION].data
+    workdir, start, lacking = _start(given, context, where)
     memory = {} if given.memory_mb is None else {"memory_mb": given.memory_mb}
     memory |= {} if given.storage_mb is None else {"disk_mb": given.storage_mb}
     kind = toml.metadata.get("category")
     return TaskFolder(
         id=id,
-        instruction=_text(files.read("instruction.md", folder, where)["instruction.md"], f"{where}, instruction.md"),
+        instruction=_text(instruction, f"{where}, {INSTRUCTION}"),
         kind=kind if isinstance(kind, str) else "",
-        recipe=recipe,
+        workdir=workdir,
+        files=start,
+        lacking=lacking,
+        image=given.docker_image or "",
         context=context,
-        env={**recipe.env, **given.env},
-        tests=tests,
-        solution=solution,
-        test_env=toml.verifier.env,
-        solution_env=toml.solution.env,
-        test_limits=Limits(seconds=toml.verifier.timeout_sec, **memory),
-        solution_limits=Limits(seconds=toml.agent.timeout_sec or toml.verifier.timeout_sec, **memory),
         build_seconds=given.build_timeout_sec,
-        image=published,
+        env=given.env,
+        tests=tests,
+        test_env=toml.verifier.env,
+        test_limits=Limits(seconds=toml.verifier.timeout_sec, **memory),
+        solution=solution,
+        solution_env=toml.solution.env,
+        solution_limits=Limits(seconds=toml.agent.timeout_sec or toml.verifier.timeout_sec, **memory),
     )
 
 
-def _recipe(context: Mapping[str, File], where: str, workdir: str, *, network: bool, path: str) -> ImageRecipe:
-    """What the Dockerfile makes in a sandbox. Raises NeedsImage."""
-    text = _text(context["Dockerfile"], f"{where}, environment/Dockerfile")
-    recipe = read_recipe(text, context, f"{where}, environment/Dockerfile", workdir, network=network)
-    if shutil.which(recipe.program, path=path) is None:
-        raise NeedsImage(
-            f"{where}: its image brings {recipe.program!r}, which is not on the PATH of the sandbox, {path!r}; "
-            "env.readable and agent.readable can name the folder whose 'bin' has it"
-        )
-    return recipe
+def _start(given: _Environment, context: Mapping[str, File], where: str) -> tuple[str, dict[str, File], str]:
+    """The working directory, what is in it at first, and why it takes an image to know more."""
+    if given.docker_image:
+        lacking = f"{where}: {TOML} asks for the image {given.docker_image!r}"
+    else:
+        try:
+            workdir, files = plain_start(context, where)
+        except NeedsImage as error:
+            lacking = error.message
+        else:
+            if given.workdir in (None, workdir):
+                return workdir, files, ""
+            lacking = f"{where}: {TOML} has the working directory {given.workdir!r}, the Dockerfile {workdir!r}"
+    return given.workdir or "", {}, lacking
 
 
 def _toml(path: Path, where: str) -> _Toml:
@@ -185,12 +195,6 @@ def _toml(path: Path, where: str) -> _Toml:
         first = error.errors(include_url=False)[0]
         name = ".".join(map(str, first["loc"]))
         raise DataError(f"{where}: {TOML}: {name}: {first['msg']}", hint="correct it") from None
-
-
-def _check_wants(toml: _Toml, folder: Path, where: str) -> None:
-    """Raises Unfit: the settings of a task ask for what a sandbox lacks."""
-    for what in _wants(toml, folder):
-        raise Unfit(f"{where}: {what}, which a sandbox does not have")
 
 
 def _wants(toml: _Toml, folder: Path) -> Iterator[str]:
@@ -214,20 +218,21 @@ def _wants(toml: _Toml, folder: Path) -> Iterator[str]:
         yield from (f"{section}.env has {one}, a variable of this machine" for one in named)
 
 
-def _check_scripts(tests: Mapping[str, File], where: str, *, network: bool) -> None:
-    """Raises Unfit: a script of the tests installs something, for which an image is not enough without a network. It
-    would fail, and every attempt would score 0."""
+def _check_scripts(tests: Mapping[str, File], where: str) -> None:
+    """Raises DataError: a script of the tests fetches something. Without a network it would fail, and every attempt
+    would score 0."""
     for name, file in tests.items():
         lines = file.data.decode("utf-8", "replace").splitlines() if name.endswith(_SCRIPTS) else []
         for number, line in enumerate(lines, 1):
-            if not line.lstrip().startswith("#") and needs_more(line, network=network):
-                raise (NeedsImage if network else Unfit)(
-                    f"{where}, tests/{name}, line {number}, {line.strip()[:200]!r}: a sandbox installs nothing"
+            if not line.lstrip().startswith("#") and _INSTALLS.search(line):
+                raise DataError(
+                    f"{where}, tests/{name}, line {number}, {line.strip()[:200]!r}: without env.network nothing is "
+                    "fetched"
                 )
 
 
-def _text(file: File, what: str) -> str:
+def _text(data: bytes, what: str) -> str:
     try:
-        return file.data.decode("utf-8")
+        return data.decode("utf-8")
     except UnicodeDecodeError:
         raise DataError(f"{what} is not UTF-8 text", hint="save it as UTF-8") from None

@@ -1,4 +1,4 @@
-"""Running the scripts of a task folder in the sandbox: those of its environment, its solution and its tests."""
+"""Running the scripts of a task folder in the sandbox: its solution and its tests."""
 
 import json
 import math
@@ -14,7 +14,6 @@ from etude.protocols import Scorer
 from etude.records import File, Place, Score, Task, Trajectory, canonical, digest
 from etude.sandbox import Box, Finished, Limits, NotKept, Sandbox, Workspace, run
 from etude.sandbox.docker import Engine, find_engine, in_image
-from etude_annexes.foreign.harbor.dockerfile import Copy, NeedsImage
 from etude_annexes.foreign.harbor.task_folder import SOLVE, TEST, TaskFolder
 
 _MOST_REWARD_BYTES = 1_000_000
@@ -28,8 +27,6 @@ class Script:
     limits: Limits
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     """Variables of its own, besides those of the task."""
-    start: str = ""
-    """Where it starts, a path as in the image; by default in the workspace."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +59,9 @@ class Machine:
             (workspace.home, workspace.tmp, *more.values()),
             readable,
             "host" if self.network else "none",
-            places={folder.recipe.workdir: workspace.work, **more},
+            places={folder.workdir: workspace.work, **more},
         )
-        enter = ["/bin/sh", "-c", 'cd -- "$0" && exec "$@"', script.start or folder.recipe.workdir]
+        enter = ["/bin/sh", "-c", 'cd -- "$0" && exec "$@"', folder.workdir]
         return await run(
             [*enter, *script.argv],
             box=box,
@@ -72,28 +69,6 @@ class Machine:
             sandbox=sandbox,
             env={**workspace.env, **folder.env, **script.env, **path},
         )
-
-
-async def start_files(folder: TaskFolder, machine: Machine) -> dict[str, File]:
-    """What the workspace holds at first. Raises NeedsImage: a command of the Dockerfile fails in the sandbox."""
-    files: dict[str, File] = {}
-    with Workspace() as workspace:
-        for step in folder.recipe.steps:
-            if isinstance(step, Copy):
-                copied = {path: folder.context[source] for path, source in step.files.items()}
-                workspace.fill(copied)
-                files |= copied
-                continue
-            script = Script(step.argv, folder.test_limits, start=step.folder)
-            done = await machine.run(script, workspace, folder)
-            if done.code != 0 or done.over:
-                raise NeedsImage(
-                    f"{step.where}: it fails in a sandbox: {tail(done) or done.over or 'without a word'}"
-                )
-        for path, file in workspace.changes().items():
-            files.pop(path, None)
-            files |= {} if file is None else {path: file}
-    return dict(sorted(files.items()))
 
 
 class HarborScorer(Scorer):
@@ -158,7 +133,7 @@ class HarborScorer(Scorer):
     def _unsolved(self, task: Task, problem: str) -> DataError:
         folder = self._folder(task)
         why = (
-            f"only files in {folder.recipe.workdir!r} are kept for the tests, nothing else can be written"
+            f"only files in {folder.workdir!r} are kept for the tests, nothing else can be written"
             if folder.image
             else "something of its image is missing on this machine"
         )
@@ -238,4 +213,4 @@ def _put(folder: Path, files: Mapping[str, File]) -> Path:
 
 def place_of(folder: TaskFolder) -> Place:
     """Where agents find the workspace."""
-    return Place(path=folder.recipe.workdir, env=dict(folder.env), image=folder.image)
+    return Place(path=folder.workdir, env=dict(folder.env), image=folder.image)
