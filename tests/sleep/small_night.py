@@ -14,10 +14,9 @@ from etude.config import ModelSection
 from etude.models.simulated import SimulatedModel
 from etude.records import ChatRequest, Reply
 from etude.sleep.config import SleepConfig, make_sleep_config
-from etude.sleep.night import arun_night, read_report
-from etude.sleep.report import NightReport
-from etude.sleep.state import SleepState
-from etude.sleep.tasks.gather import Surroundings, state_of
+from etude.sleep.night import arun_night
+from etude.sleep.report import NightReport, read_report
+from etude.sleep.state import SleepState, Surroundings, state_of
 from etude.sleep.transcripts.ledger import Ledger
 from etude.workbench import Given
 

@@ -11,7 +11,7 @@ from etude.errors import ConfigError, EtudeError
 from etude.records import ChatRequest, Reply
 from etude.sleep.adoption.adopt import adopt
 from etude.sleep.adoption.proposal import read_proposal
-from etude.sleep.night import read_report
+from etude.sleep.report import read_report
 
 
 class Mute(Counted):

@@ -14,7 +14,8 @@ from etude.errors import BudgetStop, ConfigError, DataError
 from etude.records import ChatRequest
 from etude.sleep.adoption.adopt import receipts
 from etude.sleep.adoption.transaction import locked
-from etude.sleep.night import DIAGNOSTICS, TASKS, read_report, read_tasks, unfinished
+from etude.sleep.night import TASKS, read_tasks
+from etude.sleep.report import DIAGNOSTICS, read_report, unfinished
 
 QUICK = {"confirm_trials": 0}
 """What passes the gate is proposed."""

@@ -11,7 +11,7 @@ from task_files import mark_reviewed
 
 from etude.errors import BudgetStop, DataError
 from etude.sleep.adoption.proposal import read_proposal
-from etude.sleep.night import read_report
+from etude.sleep.report import read_report
 from etude.sleep.tasks.files import write
 from etude.sleep.tasks.mined import MinedTask
 

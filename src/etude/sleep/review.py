@@ -12,8 +12,8 @@ from etude.sleep.adoption.adopt import RULES
 from etude.sleep.adoption.proposals import Item, ProjectProposals
 from etude.sleep.adoption.splice import RuleState
 from etude.sleep.live_documents import without_secrets
-from etude.sleep.night import read_report
 from etude.sleep.page import document_lines, item_lines
+from etude.sleep.report import read_report
 from etude.sleep.state import REPORT
 
 Decision = Literal["take", "reject"]

@@ -15,7 +15,7 @@ from test_sleep_consolidate import SKILL, VAL, Optimizer, night
 from etude import Task
 from etude.cli.main import main
 from etude.records import ChatRequest
-from etude.sleep.report import diagnosed
+from etude.sleep.improve.changes import diagnosed
 from etude.stages.evaluation import FRESH
 from trials_sent import trial_sent
 

@@ -18,7 +18,7 @@ from small_night import run_night
 from etude.sleep.adoption.proposal import read_proposal
 from etude.sleep.config import make_sleep_config
 from etude.sleep.report import Diagnosed, DocumentReport, NightReport
-from etude.sleep.tasks.gather import Surroundings, state_of
+from etude.sleep.state import Surroundings, state_of
 from etude.workbench import Given
 
 RUBRICS = {

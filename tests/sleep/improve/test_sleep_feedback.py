@@ -10,7 +10,7 @@ from small_night import run_night
 
 from etude.cli.main import main
 from etude.sleep.config import make_sleep_config
-from etude.sleep.tasks.gather import Surroundings, state_of
+from etude.sleep.state import Surroundings, state_of
 from etude.testing import ScriptedModel
 from etude.workbench import Given
 

@@ -20,24 +20,21 @@ def run(args: argparse.Namespace) -> int:
     if nights.recovered(args, named=False):
         return 0
     number = nights.proposed(None)
-    waiting = nights.pending(number).waiting
+    # One rule may be meant for two documents: whoever decides on it decides for both.
+    waiting = list({item.rule.id: item for item in reversed(nights.pending(number).waiting)}.values())[::-1]
     if not waiting:
         raise UsageError("no rule waits", hint="`etude sleep status` shows how each rule stands")
     if args.json or not sys.stdin.isatty():
         hint = "`etude sleep adopt --rule ID` and `etude sleep reject --rule ID` need no answer"
         raise UsageError("a review asks questions, and nobody can answer here", hint=hint)
     taken = rejected = 0
-    decided = set[str]()  # the same rule may be meant for two documents
     for at, item in enumerate(waiting, 1):
-        if item.rule.id in decided:
-            continue
         output.line("")
         for line in item_lines(item, f"{at} of {len(waiting)}", nights.project):
             output.line(line)
         answer = _ask()
         if answer == "q":
             break
-        decided.add(item.rule.id)
         if answer == "n":
             nights.reject(number, [item.rule.id])
             rejected += 1

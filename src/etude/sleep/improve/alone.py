@@ -27,7 +27,8 @@ from etude.sleep.improve.changes import DocumentOutcome
 from etude.sleep.improve.consolidate import Consolidation, each_change, parts_of
 from etude.sleep.improve.context import Documents
 from etude.sleep.improve.groups import DocumentGroup
-from etude.sleep.limits import Spent, within
+from etude.sleep.limits import within
+from etude.sleep.report import Spent
 from etude.sleep.tasks.mined import MinedTask
 from etude.workbench import Given
 
