@@ -140,7 +140,7 @@ def test_a_night_says_that_it_may_be_luck_and_what_would_settle_it(
     )
     assert (document.status, document.verdict) == ("inconclusive", "inconclusive")
     assert not (small.state.night(1) / "proposal").exists()
-    assert main(["sleep", "explain", "--details", "--project", str(small.project), "--state", str(small.base)]) == 0
+    assert main(["sleep", "show", "--details", "--project", str(small.project), "--state", str(small.base)]) == 0
     out = capsys.readouterr().out
     assert "\nlearned: inconclusive  (" in out
     assert "\n  by luck alone: p = 0.17, above the significance level 0.05; noise floor: 0 of 1 " in out

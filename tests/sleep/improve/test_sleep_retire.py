@@ -111,7 +111,7 @@ def test_a_rule_that_stays_is_reported_with_the_tasks_that_missed_it(tried: Trie
 
 def test_a_removal_is_explained(tried: Tried, capsys: pytest.CaptureFixture[str]) -> None:
     place = ["--project", str(tried.small.project), "--state", str(tried.small.base)]
-    assert main(["sleep", "explain", "2", "--details", *place]) == 0
+    assert main(["sleep", "show", "2", "--details", *place]) == 0
     said = capsys.readouterr().out
     assert f"  {rule_of(tried.small, IDLE).id}  retired: {IDLE}" in said
     assert "fresh attempts at each with and without it: 2; none does worse without" in said
