@@ -2,8 +2,10 @@
 
 import hashlib
 import json
+import shutil
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -128,6 +130,26 @@ class Small:
     @property
     def skill(self) -> Path:
         return self.project / ".claude" / "skills" / "learned" / "SKILL.md"
+
+
+class Kept:
+    """A project as its nights have left it, made once: each test that asks has it as if it were the first."""
+
+    def __init__(self, small: Small) -> None:
+        copies = (small.root.with_name(f"{small.root.name}-{number}") for number in count())
+        self._small, self._copy = small, next(place for place in copies if not place.exists())
+        self._answered = [list(model.answered) for model in (small.target, small.optimizer)]
+        shutil.copytree(small.root, self._copy, symlinks=True)
+
+    def again(self) -> Small:
+        """The project, in the folder in which it was made."""
+        small = self._small
+        shutil.rmtree(small.root)
+        shutil.copytree(self._copy, small.root, symlinks=True)
+        small.before = _nothing
+        for model, answered in zip((small.target, small.optimizer), self._answered, strict=True):
+            model.answered[:] = answered
+        return small
 
 
 class Finished(NamedTuple):

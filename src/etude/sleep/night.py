@@ -13,7 +13,7 @@ from etude.records import SPLITS, ChatRequest, Skill, user
 from etude.records.said import SERVER
 from etude.sleep.adoption.adopt import doubtful, kept_rules
 from etude.sleep.adoption.proposal import Proposal
-from etude.sleep.adoption.proposals import ProjectProposals
+from etude.sleep.adoption.proposals import ProjectProposals, items_of
 from etude.sleep.adoption.rules import said
 from etude.sleep.config import SleepConfig
 from etude.sleep.improve.consolidate import with_judge
@@ -24,7 +24,7 @@ from etude.sleep.improve.propose import propose
 from etude.sleep.improve.wishes import UserWishes, asked, what_was_said
 from etude.sleep.limits import Deadline, of_the_night, spent_in, spent_so_far, within
 from etude.sleep.live_documents import documents_of, without_secrets
-from etude.sleep.page import as_file
+from etude.sleep.page import as_file, night_page
 from etude.sleep.report import (
     DIAGNOSTICS,
     Diagnosed,
@@ -318,7 +318,9 @@ class _Night:
             status, reason = "no change", _why_nothing(gathered, reports)
         self._diagnose(status, documents)
         ended = self._report.model_copy(update={"status": status, "reason": reason})
-        self._state.write(self._folder / PAGE, as_file(ended, proposal))
+        items = () if proposal is None else items_of(proposal)
+        found = night_page(self._number, ended, items, self._proposals.project)
+        self._state.write(self._folder / PAGE, as_file(found))
         if self._config.sleep.tasks is None:
             archive(self._state, (*gathered.later, *gathered.tasks))
             behind = {(one.source, one.id) for task in trained.inconclusive for one in task.sessions}

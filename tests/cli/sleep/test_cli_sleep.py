@@ -3,19 +3,10 @@
 import json
 from pathlib import Path
 
-import pytest
 from cli_said import Captured, data, said
 from small_night import MEMORY, Small, tree
 
 from etude.cli.main import main
-
-
-@pytest.fixture
-def one(sleeper: Small, capsys: Captured) -> Small:
-    """After a night that proposes a rule."""
-    assert main(["sleep", "run", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["status"] == "proposed"
-    return sleeper
 
 
 def test_a_night_says_what_it_did_and_what_to_do_next(sleeper: Small, capsys: Captured) -> None:
@@ -176,6 +167,8 @@ def test_a_night_without_a_change_points_to_the_explanation(sleeper: Small, caps
     lines = said(capsys, "run", "--sleep.val_fraction", "0")
     assert lines[1] == ("night 1  no change: what was made is unverified: there are no held-out tasks")
     assert lines[-2:] == ["next:", "  etude sleep show 1"]
+    assert "next:" not in said(capsys, "show")
+    assert data(capsys, "show")["rules"] == []
     assert stands(capsys) == ["no change"]
     assert main(["sleep", "show", "--diff"]) == 2
     assert "error: no night has a proposal\nhint: `etude sleep status` " in capsys.readouterr().err

@@ -80,11 +80,6 @@ def test_a_night_that_stopped_with_simulated_models_says_so(sleeper: Small, caps
     assert data(capsys, "show")["simulated"] is True
 
 
-def test_an_explanation_does_not_point_to_itself(sleeper: Small, capsys: Captured) -> None:
-    assert "  etude sleep show 1" in said(capsys, "run", "--sleep.val_fraction", "0")
-    assert "next:" not in said(capsys, "show")
-
-
 def test_a_forecast_names_the_night_that_a_run_would_go_on_with(sleeper: Small, capsys: Captured) -> None:
     shown = "resumes    night 1, if settings and documents are the same; below is a whole night"
     assert shown not in said(capsys, "run", "--dry-run")

@@ -163,6 +163,18 @@ def test_a_review_takes_leaves_edits_and_turns_down_each_rule(
     assert "learned" not in place.memory.read_text()
 
 
+def test_a_rule_for_two_documents_is_one_rule_in_a_review(
+    two: Project, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers(monkeypatch, "t", "l")
+    lines = said(capsys, "review")
+    assert [line[:8] for line in lines if " of 2: " in line] == ["1 of 2: ", "2 of 2: "]
+    assert "   The same for .claude/skills/learned/SKILL.md." in lines
+    assert lines[-2] == "taken: 1, rejected: 0, wait: 1"
+    assert "- Learned." in two.memory.read_text()
+    assert "- Learned." in two.skill.read_text()
+
+
 def test_a_review_without_anybody_to_answer_names_the_other_ways(two: Project, capsys: Captured) -> None:
     error, hint = refused(capsys, "review")
     assert (error, "adopt --rule ID" in hint) == ("error: a review asks questions, and nobody can answer here", True)

@@ -12,14 +12,6 @@ from etude.cli.main import main
 Captured = pytest.CaptureFixture[str]
 
 
-@pytest.fixture
-def one(sleeper: Small, capsys: Captured) -> Small:
-    """After a night."""
-    assert main(["sleep", "run", "--json"]) == 0
-    capsys.readouterr()
-    return sleeper
-
-
 def test_the_tasks_of_a_night_are_listed_with_their_sides_and_criteria(one: Small, capsys: Captured) -> None:
     assert main(["sleep", "show", "--tasks"]) == 0
     header, *rows = capsys.readouterr().out.splitlines()

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from cli_said import Captured, data, said
 from small_night import MODELS, Small
-from task_files import mark_reviewed
 
 from etude.cli.main import main
 from etude.cli.parsing.parser import read_verb
@@ -26,10 +25,9 @@ def a_file(tasks: Sequence[dict[str, Any]]) -> None:
     Path("tasks.json").write_text(json.dumps(file))
 
 
-def test_rules_have_their_ids_wherever_json_tells_of_them(sleeper: Small, capsys: Captured) -> None:
-    said(capsys, "run")
+def test_rules_have_their_ids_wherever_json_tells_of_them(one: Small, capsys: Captured) -> None:
     (rule,) = data(capsys, "show")["rules"]
-    assert rule["document"] == str(sleeper.skill)
+    assert rule["document"] == str(one.skill)
     assert "Key Risks" in rule["text"]
     assert rule["status"] == "active"
     assert (len(rule["evidence"]["tasks"]), len(rule["evidence"]["sessions"])) == (5, 5)
@@ -38,12 +36,7 @@ def test_rules_have_their_ids_wherever_json_tells_of_them(sleeper: Small, capsys
     adopted = data(capsys, "adopt")
     assert adopted["rules"] == [rule]
     assert adopted["documents"][0]["added"] == [rule["text"]]
-    assert data(capsys, "revert", "--rule", rule["id"])["restored"] == [str(sleeper.skill)]
-
-
-def test_a_night_without_a_proposal_has_no_rules(sleeper: Small, capsys: Captured) -> None:
-    said(capsys, "run", "--sleep.val_fraction", "0")
-    assert data(capsys, "show")["rules"] == []
+    assert data(capsys, "revert", "--rule", rule["id"])["restored"] == [str(one.skill)]
 
 
 @pytest.mark.parametrize("priced", [False, True])
@@ -63,24 +56,8 @@ def test_money_is_unknown_where_a_model_has_no_price(sleeper: Small, capsys: Cap
     assert (data(capsys, "show")["spent"]["usd"] is None) is not priced
 
 
-def test_simulated_models_cost_nothing(sleeper: Small, capsys: Captured) -> None:
-    assert any(line.endswith(" tokens, 0.0000 USD") for line in said(capsys, "run"))
-
-
-def test_a_night_goes_on_from_the_rules_that_wait(sleeper: Small, capsys: Captured) -> None:
-    for name in ("a", "b"):
-        said(capsys, "run", "--sleep.tasks", tasks_of(sleeper, capsys, name))
-    assert [row["status"] for row in data(capsys, "status")["nights"]] == ["proposed", "no change", "no change"]
-    assert said(capsys, "status")[-1].startswith("1 rule waits for you: ")
-
-
-def tasks_of(sleeper: Small, capsys: Captured, name: str) -> str:
-    """A reviewed file with the tasks of the first night."""
-    if not sleeper.state.numbers():
-        said(capsys, "run")
-    said(capsys, "show", "--tasks", "1", "--to", f"{name}.json")
-    mark_reviewed(Path(f"{name}.json"))
-    return f"{name}.json"
+def test_simulated_models_cost_nothing(one: Small, capsys: Captured) -> None:
+    assert any(line.endswith(" tokens, 0.0000 USD") for line in said(capsys, "show"))
 
 
 def test_sessions_that_no_night_has_looked_at_are_not_called_none(sleeper: Small, capsys: Captured) -> None:
@@ -129,13 +106,6 @@ def test_auto_adopt_is_an_option_of_its_own(sleeper: Small, capsys: Captured) ->
     assert shown not in said(capsys, "run", "--dry-run")
     report = data(capsys, "run", "--auto-adopt", "--sleep.confirm_trials", "0")
     assert report["held_back"][0].endswith("was not tested on its own")
-
-
-def test_a_proposal_that_ships_is_adopted_at_once_where_that_is_asked_for(sleeper: Small, capsys: Captured) -> None:
-    sleeper.write(5, 14)
-    report = data(capsys, "run", "--auto-adopt", "--sleep.val_fraction", "0.5")
-    assert (report["status"], report["held_back"]) == ("adopted", [])
-    assert "Key Risks" in sleeper.skill.read_text()
 
 
 def test_a_scheduled_night_carries_the_option(sleeper: Small, capsys: Captured) -> None:

@@ -12,10 +12,10 @@ from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG
 from etude.cli.terminal import output
 from etude.errors import InputError
 from etude.sleep.adoption.adopt import Receipt, receipts
-from etude.sleep.adoption.proposals import ProjectProposals
 from etude.sleep.config import SleepConfig, SleepSection, load_sleep_config, load_sleep_section
 from etude.sleep.live_documents import located
 from etude.sleep.report import NightReport, read_report
+from etude.sleep.review import Reviews
 from etude.sleep.state import REPORT, Surroundings, state_in
 from etude.sleep.transcripts.ledger import under_way
 
@@ -23,7 +23,7 @@ WAITING = ("proposed", "partly adopted")
 """How nights stand of which something waits for a person."""
 
 
-class Nights(ProjectProposals):
+class Nights(Reviews):
     """A project and its nights, for people."""
 
     def number(self, asked: int | None) -> int:

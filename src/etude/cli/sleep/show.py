@@ -12,7 +12,6 @@ from etude.cli.sleep.text import counts, elsewhere, page_of, print_report, print
 from etude.cli.terminal import output
 from etude.errors import DataError
 from etude.sleep.adoption.proposal import DIFF, read_proposal, readable
-from etude.sleep.adoption.splice import RuleState
 from etude.sleep.adoption.structure import doubts, plain
 from etude.sleep.limits import spent_so_far
 from etude.sleep.report import DIAGNOSTICS, Diagnosed, Diagnostics, HeldOutAttempt
@@ -55,10 +54,11 @@ def _report(args: argparse.Namespace) -> int:
     found = Diagnostics(night=number, status=report.status)
     with suppress(DataError):
         found = read_kept(path, Diagnostics) or found
-    rules, states = list[dict[str, Any]](), dict[str, RuleState]()
+    rules, items = list[dict[str, Any]](), None
     if nights.has_proposal(number):
         proposal = read_proposal(nights.folder(number))
-        states = {item.rule.id: item.state for item in nights.pending(number).items}
+        items = nights.pending(number).items
+        states = {item.rule.id: item.state for item in items}
         changed = {rule.id for one in proposal.documents for rule in (*one.added, *one.removed)}
         rules = rules_data({one.live.real: one.rules for one in proposal.documents}, changed)
         rules = [{**rule, "state": states.get(rule["id"])} for rule in rules]
@@ -66,8 +66,7 @@ def _report(args: argparse.Namespace) -> int:
         more = {"stands": stands, "diagnostics": found.model_dump(mode="json"), "rules": rules}
         output.json_result({**report.model_dump(mode="json"), **more})
         return 0
-    decided = {name: state for name, state in states.items() if state != "waits"}
-    print_report(report, page_of(report, decided), stands, elsewhere(args), details=args.details)
+    print_report(report, page_of(report, items), stands, elsewhere(args), details=args.details)
     if not args.details:
         more = f"{output.program()} sleep show {number}{elsewhere(args)} --details"
         output.line(f"\nstatistics and every answer: {more}")

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from etude.cli.lookup import larger
@@ -18,9 +17,10 @@ from etude.cli.terminal import output
 from etude.cli.terminal.output import LOUD, SIMULATED
 from etude.errors import InputError
 from etude.sleep.adoption.proposal import read_proposal
+from etude.sleep.adoption.proposals import Item, items_of
 from etude.sleep.adoption.rules import Rule
 from etude.sleep.adoption.structure import plain
-from etude.sleep.page import document_lines, page
+from etude.sleep.page import document_lines, night_page, page
 from etude.sleep.report import NightReport, Spent
 from etude.sleep.state import CommandLine
 from etude.sleep.tasks.mined import MinedTask
@@ -81,10 +81,14 @@ def print_report(
     )
 
 
-def page_of(report: NightReport, states: Mapping[str, str] = MappingProxyType({})) -> list[str]:
-    """What a night proposes, as `page`; nothing where that can no longer be read."""
+def page_of(report: NightReport, items: Sequence[Item] | None = None) -> list[str]:
+    """What a night proposes, as `page`, with its changes as they stand now (as it left them where that is not given);
+    nothing where that can no longer be read."""
     with suppress(InputError):
-        return page(report, read_proposal(Path(report.proposal)), states) if report.proposal else []
+        if report.proposal:
+            proposal = read_proposal(Path(report.proposal))
+            there = items_of(proposal) if items is None else items
+            return page(night_page(report.night, report, there, Path(proposal.project)))
     return []
 
 
