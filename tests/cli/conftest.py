@@ -2,7 +2,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from small_night import MODELS, Small
+from small_night import MODELS, Kept, Small
 
 from etude.cli.demo import make_project
 from etude.cli.main import main
@@ -71,7 +71,11 @@ _PLACES = ("XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "CLAUDE_CONFIG_
 @pytest.fixture
 def sleeper(here: Path, monkeypatch: pytest.MonkeyPatch) -> Small:
     """A home with transcripts of a project, which is the current folder, and settings for its nights in it."""
-    small = Small(here)
+    return with_settings(Small(here), monkeypatch)
+
+
+def with_settings(small: Small, monkeypatch: pytest.MonkeyPatch) -> Small:
+    """The same for a project that is there."""
     monkeypatch.setenv("HOME", str(small.home))
     for name in _PLACES:
         monkeypatch.delenv(name, raising=False)
@@ -80,3 +84,17 @@ def sleeper(here: Path, monkeypatch: pytest.MonkeyPatch) -> Small:
     more = "sleep: {project: ., state: ../state, lookback_hours: null, memory: false}\n"
     (small.project / "sleep.yaml").write_text(models + more)
     return small
+
+
+@pytest.fixture(scope="session")
+def first_night(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        small = with_settings(Small(tmp_path_factory.mktemp("first") / "now"), monkeypatch)
+        assert main(["sleep", "run", "--json"]) == 0
+    return Kept(small)
+
+
+@pytest.fixture
+def one(first_night: Kept, here: Path, monkeypatch: pytest.MonkeyPatch) -> Small:
+    """What `sleeper` is, after a night that proposes a rule."""
+    return with_settings(first_night.again(), monkeypatch)

@@ -162,7 +162,7 @@ def test_nothing_is_touched_before_it_is_trusted(
 
 
 READING = ["demo", "doctor", "plan", "train", "evaluate", "compare", "recheck", "verify"]
-NIGHTS = ["sleep run", "sleep dry-run", "sleep harvest", "sleep schedule"]
+NIGHTS = ["sleep run", "sleep schedule", "sleep run --dry-run", "sleep show --sessions"]
 
 
 def test_commands_that_read_settings_refuse_a_project_that_names_everything(
@@ -187,7 +187,7 @@ WORDS = {
     "view": ["demo", "--export", "page.html"],
     "export": ["demo:best", "--to", "out", "--description", "Everyday tasks."],
     "verify": ["demo:best", "demo"],
-    "sleep harvest": ["--project", "."],
+    "sleep show --sessions": ["--project", "."],
     "sleep schedule": ["--print"],
 }
 """What each command needs besides its name."""

@@ -10,7 +10,7 @@ from small_night import NOW, Small, run_night
 
 from etude.records import ChatRequest
 from etude.redaction import Redactor
-from etude.sleep.tasks.gather import Surroundings
+from etude.sleep.state import Surroundings
 
 # Turned by 13 letters, so that no scanner takes the file for a leak.
 CORPUS = json.loads(codecs.decode(Path(__file__).with_name("corpus.rot13").read_text(encoding="utf-8"), "rot13"))

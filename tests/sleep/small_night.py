@@ -2,8 +2,10 @@
 
 import hashlib
 import json
+import shutil
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,10 +16,9 @@ from etude.config import ModelSection
 from etude.models.simulated import SimulatedModel
 from etude.records import ChatRequest, Reply
 from etude.sleep.config import SleepConfig, make_sleep_config
-from etude.sleep.night import arun_night, read_report
-from etude.sleep.report import NightReport
-from etude.sleep.state import SleepState
-from etude.sleep.tasks.gather import Surroundings, state_of
+from etude.sleep.night import arun_night
+from etude.sleep.report import NightReport, read_report
+from etude.sleep.state import SleepState, Surroundings, state_of
 from etude.sleep.transcripts.ledger import Ledger
 from etude.workbench import Given
 
@@ -129,6 +130,26 @@ class Small:
     @property
     def skill(self) -> Path:
         return self.project / ".claude" / "skills" / "learned" / "SKILL.md"
+
+
+class Kept:
+    """A project as its nights have left it, made once: each test that asks has it as if it were the first."""
+
+    def __init__(self, small: Small) -> None:
+        copies = (small.root.with_name(f"{small.root.name}-{number}") for number in count())
+        self._small, self._copy = small, next(place for place in copies if not place.exists())
+        self._answered = [list(model.answered) for model in (small.target, small.optimizer)]
+        shutil.copytree(small.root, self._copy, symlinks=True)
+
+    def again(self) -> Small:
+        """The project, in the folder in which it was made."""
+        small = self._small
+        shutil.rmtree(small.root)
+        shutil.copytree(self._copy, small.root, symlinks=True)
+        small.before = _nothing
+        for model, answered in zip((small.target, small.optimizer), self._answered, strict=True):
+            model.answered[:] = answered
+        return small
 
 
 class Finished(NamedTuple):

@@ -14,7 +14,7 @@ from etude.records import Skill
 from etude.skill import Document, validate_skill
 from etude.sleep.config import SleepSection, make_sleep_config
 from etude.sleep.live_documents import check_writable, document_paths, located, read_document, skill_paths
-from etude.sleep.tasks.gather import Surroundings
+from etude.sleep.state import Surroundings
 from rows import rows
 
 

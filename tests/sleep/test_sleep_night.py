@@ -7,11 +7,11 @@ import pytest
 from briefs_sessions import START
 from small_night import MODELS, Counted, Finished, Small
 
-from etude.errors import ConfigError, EtudeError
+from etude.errors import EtudeError
 from etude.records import ChatRequest, Reply
 from etude.sleep.adoption.adopt import adopt
 from etude.sleep.adoption.proposal import read_proposal
-from etude.sleep.night import read_report
+from etude.sleep.report import read_report
 
 
 class Mute(Counted):
@@ -54,8 +54,8 @@ def test_a_night_proposes_a_rule_and_changes_nothing_but_its_own_state(finished:
     assert [folder.stat().st_mode & 0o777 for folder in (state.folder, state.nights, state.night(1))] == [0o700] * 3
 
 
-def test_sessions_are_used_once(small: Small) -> None:
-    small.night()
+def test_sessions_are_used_once(one: Small) -> None:
+    small = one
     assert statuses(small) == ["used"] * 5
     answered = small.answered
     report = small.night()
@@ -76,8 +76,8 @@ def test_sessions_beyond_the_limit_come_the_next_nights_and_none_is_lost_or_read
     assert statuses(small) == ["used"] * 5
 
 
-def test_a_resumed_session_yields_only_its_new_turns(small: Small) -> None:
-    small.night()
+def test_a_resumed_session_yields_only_its_new_turns(one: Small) -> None:
+    small = one
     known = {task["intent"] for task in small.tasks(1)}
     first, new, path = small.turns[0], small.turns[6], small.files[0]
     old = [json.loads(line) for line in path.read_text().splitlines()]
@@ -126,9 +126,9 @@ def test_the_documents_of_another_project_are_no_part_of_it(small: Small) -> Non
     assert (report.status, report.skipped) == ("nothing to do", {"other project": 5})
 
 
-def test_a_night_after_the_rule_was_adopted_finds_nothing_to_mend(small: Small) -> None:
-    report = small.night()
-    adopt(Path(report.proposal), small.project, small.state.folder)
+def test_a_night_after_the_rule_was_adopted_finds_nothing_to_mend(one: Small) -> None:
+    small = one
+    adopt(Path(small.report().proposal), small.project, small.state.folder)
     small.write(5, 9)
     report = small.night()
     assert report.sessions == {"claude-code": 4}
@@ -137,11 +137,3 @@ def test_a_night_after_the_rule_was_adopted_finds_nothing_to_mend(small: Small) 
         "no candidate was made: every validation task is solved already",
     )
     assert report.documents[0].baseline == 1
-
-
-def test_a_project_that_is_no_folder_is_refused_before_anything_is_made(tmp_path: Path) -> None:
-    small = Small(tmp_path)
-    with pytest.raises(ConfigError) as error:
-        small.night({"project": str(tmp_path / "nowhere")})
-    assert "is not a folder" in error.value.message
-    assert not small.base.exists()

@@ -3,18 +3,18 @@
 import json
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 from scripted import task_file
-from small_night import Small
+from small_night import Finished, Small
 from watched import killed_adoption
 
-from etude.errors import BudgetStop, ConfigError, DataError
+from etude.errors import BudgetStop, DataError
 from etude.records import ChatRequest
 from etude.sleep.adoption.adopt import receipts
 from etude.sleep.adoption.transaction import locked
-from etude.sleep.night import DIAGNOSTICS, TASKS, read_report, read_tasks, unfinished
+from etude.sleep.night import TASKS, read_tasks
+from etude.sleep.report import DIAGNOSTICS, read_report, unfinished
 
 QUICK = {"confirm_trials": 0}
 """What passes the gate is proposed."""
@@ -61,30 +61,6 @@ def test_tasks_of_an_interrupted_night_that_cannot_be_read_end_it_and_the_next_o
     assert (report.night, report.status, report.sessions) == (2, "proposed", {"claude-code": 5})
 
 
-def a_task(name: str, **more: Any) -> dict[str, Any]:
-    checks = [{"op": "min_chars", "arg": 1}]
-    return {"id": name, "intent": f"Write about topic {name}.", "checks": checks, **more}
-
-
-@pytest.mark.parametrize(
-    ("tasks", "error"),
-    [
-        (
-            [a_task("a", intent="The same words."), a_task("b", intent="The same words.", split="val")],
-            "is in two splits",
-        ),
-        ([a_task("a"), a_task("b", split="val", command=["nosuch-program-x"])], "nosuch-program-x"),
-    ],
-)
-def test_reviewed_tasks_that_no_night_can_use_are_refused_before_there_is_one(
-    small: Small, tasks: list[dict[str, Any]], error: str
-) -> None:
-    with pytest.raises((ConfigError, DataError), match=error):
-        small.night(task_file(small.root, tasks), agent={"unsafe_no_sandbox": True})
-    assert small.answered == 0
-    assert small.state.numbers() == []
-
-
 OUT_OF_ORDER = {
     "a link out of the project": lambda path, root: path.symlink_to(root / "outside" / "SKILL.md"),
     "too long": lambda path, root: path.write_text("word " * 30_000),
@@ -92,17 +68,18 @@ OUT_OF_ORDER = {
 
 
 @pytest.mark.parametrize("what", OUT_OF_ORDER)
-def test_one_skill_that_cannot_be_improved_costs_no_other_document_its_night(small: Small, what: str) -> None:
+def test_one_skill_that_cannot_be_improved_costs_no_other_document_its_night(
+    small: Small, finished: Finished, what: str
+) -> None:
     (small.root / "outside").mkdir()
     (small.root / "outside" / "SKILL.md").write_text("# Elsewhere\n")
     path = small.project / ".claude" / "skills" / "briefs" / "SKILL.md"
     path.parent.mkdir(parents=True)
     OUT_OF_ORDER[what](path, small.root)
-    plain = Small(small.root / "plain").night(QUICK)
-    tasks = Small(small.root / "plain", n=0).tasks()
+    tasks = finished.small.tasks()
     held = task_file(small.root, [{**task, "skill": "briefs", "night": None} for task in tasks])
     report = small.night({**held, **QUICK, "skill": "each"})
-    assert (report.status, plain.status) == ("proposed", "proposed")
+    assert report.status == "proposed"
     assert [document.name for document in report.documents] == ["learned"]
     (note,) = [note for note in report.notes if "briefs" in note]
     assert note.startswith("the skill 'briefs' is not improved: ")

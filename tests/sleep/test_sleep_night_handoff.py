@@ -71,7 +71,7 @@ def test_the_command_stops_with_code_3_and_says_where_to_answer(
     assert "hint: write each answer into '../night/answers'" in err
     assert err.splitlines()[-1] == "resume: etude sleep run"
     assert len(list((tmp_path / "night" / "questions").iterdir())) == 2
-    assert main(["sleep", "explain"]) == 0
+    assert main(["sleep", "show"]) == 0
     assert capsys.readouterr().out.startswith("night 1  stopped: questions wait for an answer")
     assert answer_open(tmp_path / "night", MODELS) == 2
     assert main(["sleep", "run"]) == 3

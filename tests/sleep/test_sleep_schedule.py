@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from etude.errors import EtudeError, InputError
-from etude.sleep.schedule import command_of, install, installed, job_name, line_of, remove
+from etude.sleep.schedule import command_of, install, installed, job_name, line_of, remove, script_of
 
 AWKWARD = ("with space", "it's", 'say "hi"', "100% %h", "$HOME $(id) `id`", "✓ 🌙", "*?[a] ; & #", "", "-n")
 TELL = """#!/bin/sh
@@ -50,7 +50,9 @@ def test_the_line_passes_on_every_word_the_folder_and_what_the_profile_sets(tmp_
     folder.mkdir()
     tell, log = program(folder / "tell", TELL), folder / "the log"
     (folder / ".profile").write_text("export KEY='a b'\n")
-    install(NAME, AT, command_of((str(tell), *AWKWARD), str(folder), str(log)))
+    script = folder / "night 1.sh"
+    script.write_text(script_of((str(tell), *AWKWARD), str(folder), str(log)))
+    install(NAME, AT, command_of(script))
     minute, hour, *days, command = crontab.read_text().split(" ", 5)
     assert (minute, hour, days) == ("5", "4", ["*", "*", "*"])
     environ = {"PATH": "/usr/bin:/bin", "HOME": str(folder)}
@@ -100,7 +102,7 @@ def test_what_a_crontab_cannot_hold_is_refused(crontab: Path) -> None:
             line_of(NAME, AT, command)
     with pytest.raises(InputError, match="a crontab takes 990") as caught:
         install(NAME, AT, f"echo {'long' * 300} short")
-    assert "'longlong" in str(caught.value.hint)
+    assert str(caught.value.hint).startswith("set sleep.state to another folder; or have another scheduler run ")
     assert not crontab.exists()
 
 

@@ -102,8 +102,7 @@ def asked_for(report: NightReport, quote: Quote) -> None:
     stage(Path(report.proposal).parent, proposal.model_copy(update={"documents": (document,)}))
 
 
-@pytest.mark.parametrize("asks", [True, False])
-def test_a_rule_in_better_words_takes_the_place_of_the_one_that_waits(small: Small, asks: bool) -> None:
+def test_a_rule_in_better_words_takes_the_place_of_the_one_that_waits(small: Small) -> None:
     night(small, 1, "yes", "- Say yes.")
     found = night(small, 2, "LOUD", "- Say it loudly.")
     quote = Quote(text="say yes to me", session=SessionRef(source="codex", id="s1"))
@@ -115,8 +114,7 @@ def test_a_rule_in_better_words_takes_the_place_of_the_one_that_waits(small: Sma
         better = "- Say yes. Name EUR."
         if Prompts()["sleep_wishes"] in request.messages[0].text:
             shown.append(request.messages[-1].text)
-            name = shown[0].partition(f": {better}")[0].split()[-1]
-            return json.dumps({"asked_by": [{"rule": name, "quotes": ["q1"]}] if asks else [], "wishes": []})
+            return json.dumps({"asked_by": [], "wishes": []})
         return written(request, f"{better}\n- Say it loudly.\n").replace('"append"', '"replace"')
 
     models = Given(optimizer=ScriptedModel(reword, name="x:optimizer"))
@@ -126,7 +124,7 @@ def test_a_rule_in_better_words_takes_the_place_of_the_one_that_waits(small: Sma
     assert [rule.text for rule in added] == ["- Say yes. Name EUR.", "- Say it loudly."]
     assert added[0].replaces == first.id
     assert "say yes to me" in shown[0]
-    assert added[0].evidence.quotes == ((quote,) if asks else ())  # they are looked at again, for its new words
+    assert added[0].evidence.quotes == ()  # they are looked at again, for its new words
     adopt(Path(report.proposal), small.project, small.state.folder)
     kept = active(kept_rules(small.state.folder).documents[str(small.project / "CLAUDE.md")])
     assert [rule.text for rule in kept] == [rule.text for rule in added]

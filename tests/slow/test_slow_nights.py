@@ -77,7 +77,7 @@ def test_a_night_on_the_real_transcripts_of_all_programs(tmp_path: Path, endpoin
     skill, memory = small.project / ".claude" / "skills" / "learned" / "SKILL.md", small.project / "CLAUDE.md"
     everywhere = {"project": "/", "skill": str(skill), "memory": str(memory), "max_tasks": 200}
     settings(small, endpoint.url, seed=SEED, **everywhere)
-    shown = json.loads(etude(small, "dry-run", "--json"))
+    shown = json.loads(etude(small, "run", "--dry-run", "--json"))
     read = {one["source"]: one["taken"] for one in shown["harvest"]["sources"] if one["taken"]}
     assert sorted(read) == sorted(SOURCES)
     report = through_a_night(small, functools.partial(etude, small))
@@ -90,7 +90,7 @@ def test_a_night_on_the_real_transcripts_of_all_programs(tmp_path: Path, endpoin
     asked = {task["id"]: task for task in tasks if task["type"] == "summary"}
     assert {one["source"] for task in asked.values() for one in task["sessions"]} == set(SOURCES)
     assert {task["split"] for task in asked.values()} == {"train"}
-    rules = json.loads(etude(small, "explain", "--json"))["rules"]
+    rules = json.loads(etude(small, "show", "--json"))["rules"]
     (rule,) = (rule for rule in rules if "summar" in rule["text"])
     assert asked.keys() <= set(rule["evidence"]["tasks"])
     assert {name.partition(":")[0] for name in rule["evidence"]["sessions"]} == set(SOURCES)

@@ -6,26 +6,13 @@ from pathlib import Path
 
 from etude.config import LimitsSection
 from etude.errors import BudgetStop
-from etude.records import Record
 from etude.sleep.config import SleepConfig
+from etude.sleep.report import Spent
 from etude.store import SqliteSpend
 from etude.store.journal import SqliteJournal
 from etude.store.spend import check_minutes
 from etude.store.views import JOURNAL
 from etude.workbench import StopSwitch
-
-
-class Spent(Record):
-    """What was used, over all processes that worked on it."""
-
-    calls: int = 0
-    tokens: int = 0
-    usd: float | None = 0.0
-    """None when a price is unknown."""
-
-    def __add__(self, other: "Spent") -> "Spent":
-        usd = None if self.usd is None or other.usd is None else self.usd + other.usd
-        return Spent(calls=self.calls + other.calls, tokens=self.tokens + other.tokens, usd=usd)
 
 
 def spent_in(run: Path) -> Spent:

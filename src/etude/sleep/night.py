@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from etude.build import open_workbench
 from etude.errors import BudgetStop, EtudeError, IdentityError, ModelError, OutageStop, StopRun
 from etude.files import private_folder
@@ -15,7 +13,7 @@ from etude.records import SPLITS, ChatRequest, Skill, user
 from etude.records.said import SERVER
 from etude.sleep.adoption.adopt import doubtful, kept_rules
 from etude.sleep.adoption.proposal import Proposal
-from etude.sleep.adoption.proposals import ProjectProposals
+from etude.sleep.adoption.proposals import ProjectProposals, items_of
 from etude.sleep.adoption.rules import said
 from etude.sleep.config import SleepConfig
 from etude.sleep.improve.consolidate import with_judge
@@ -24,15 +22,25 @@ from etude.sleep.improve.groups import check_documents, check_tasks
 from etude.sleep.improve.known import remembered
 from etude.sleep.improve.propose import propose
 from etude.sleep.improve.wishes import UserWishes, asked, what_was_said
-from etude.sleep.limits import Deadline, Spent, of_the_night, spent_in, spent_so_far, within
+from etude.sleep.limits import Deadline, of_the_night, spent_in, spent_so_far, within
 from etude.sleep.live_documents import documents_of, without_secrets
-from etude.sleep.page import as_file
-from etude.sleep.report import Diagnosed, Diagnostics, DocumentReport, NightIntake, NightReport, NightStatus
-from etude.sleep.state import REPORT, SleepState, read_kept
+from etude.sleep.page import as_file, night_page
+from etude.sleep.report import (
+    DIAGNOSTICS,
+    Diagnosed,
+    Diagnostics,
+    DocumentReport,
+    NightIntake,
+    NightReport,
+    NightStatus,
+    Spent,
+    read_report,
+    unfinished,
+)
+from etude.sleep.state import REPORT, SleepState, Surroundings, read_kept, state_of
 from etude.sleep.tasks.environment import NightEnvironment, SlowPattern
 from etude.sleep.tasks.gather import (
     GatheredTasks,
-    Surroundings,
     archive,
     archived,
     from_file,
@@ -40,7 +48,6 @@ from etude.sleep.tasks.gather import (
     gleaned,
     settings_of,
     sources_of,
-    state_of,
 )
 from etude.sleep.tasks.mined import MinedTask
 from etude.sleep.tasks.probe import SLOW
@@ -50,7 +57,6 @@ from etude.sleep.transcripts.sources import Source
 from etude.workbench import Given, StopSwitch, Workbench
 
 TASKS = "tasks.json"
-DIAGNOSTICS = "diagnostics.json"
 PAGE = "report.md"
 
 _WHY_NOTHING = {
@@ -114,14 +120,6 @@ def _proposals(config: SleepConfig, state: SleepState) -> ProjectProposals:
     return ProjectProposals(Path(config.sleep.project), state, tuple(map(Path, config.sleep.named_paths)))
 
 
-def read_report(state: SleepState, number: int) -> NightReport | None:
-    """The report of a night; None when it was killed before there was one, or is of another version."""
-    try:
-        return NightReport.model_validate_json((state.night(number) / REPORT).read_bytes())
-    except (OSError, ValidationError):
-        return None
-
-
 def read_tasks(state: SleepState, number: int) -> tuple[MinedTask, ...]:
     """The tasks of a night; none when it had not got that far."""
     gathered = _gathered(state.night(number))
@@ -131,15 +129,6 @@ def read_tasks(state: SleepState, number: int) -> tuple[MinedTask, ...]:
 def _gathered(night: Path) -> GatheredTasks | None:
     """What a night has gathered; None when it had not got that far."""
     return read_kept(night / TASKS, GatheredTasks, "the next run begins a new night")
-
-
-def unfinished(state: SleepState) -> int | None:
-    """The night that the next run resumes; None when it begins a new one."""
-    last = max(state.numbers(), default=None)
-    if last is None or not (state.night(last) / REPORT).exists():
-        return last  # killed when it had nothing but its folder
-    report = read_report(state, last)
-    return last if report is not None and report.resumes else None
 
 
 def _why_nothing(gathered: GatheredTasks, documents: Sequence[DocumentReport]) -> str:
@@ -329,7 +318,9 @@ class _Night:
             status, reason = "no change", _why_nothing(gathered, reports)
         self._diagnose(status, documents)
         ended = self._report.model_copy(update={"status": status, "reason": reason})
-        self._state.write(self._folder / PAGE, as_file(ended, proposal))
+        items = () if proposal is None else items_of(proposal)
+        found = night_page(self._number, ended, items, self._proposals.project)
+        self._state.write(self._folder / PAGE, as_file(found))
         if self._config.sleep.tasks is None:
             archive(self._state, (*gathered.later, *gathered.tasks))
             behind = {(one.source, one.id) for task in trained.inconclusive for one in task.sessions}

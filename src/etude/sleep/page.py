@@ -1,14 +1,16 @@
-"""The page of a night: what it proposes, rule by rule, in plain words, for the terminal and for `report.md`."""
+"""The page of a night: what it found and proposes, rule by rule, in plain words. One record, which the terminal,
+`report.md` and the page in a browser draw."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import MappingProxyType
 
+from etude.records import Record
 from etude.skill import token_count
-from etude.sleep.adoption.proposal import Proposal
 from etude.sleep.adoption.proposals import Item
 from etude.sleep.adoption.rules import Answers, Rule
+from etude.sleep.adoption.splice import RuleState
 from etude.sleep.adoption.structure import doubts, plain
+from etude.sleep.live_documents import without_secrets
 from etude.sleep.report import DocumentReport, NightReport
 
 _LINE = 200
@@ -21,47 +23,110 @@ OVERHEARD = "No words of yours ask for all of it, but a tool, a page or a file n
 NO_WORDS = "No words of yours ask for this rule: it may come from a page or a tool. Read it with care."
 
 
-def page(report: NightReport, proposal: Proposal, states: Mapping[str, str] = MappingProxyType({})) -> list[str]:
-    """The lines for a person. `states` has what became of rules since, by id, as in `adopted`."""
-    night = f"{report.night:04d}"
-    added = [(one, rule) for one in proposal.documents for rule in one.added]
-    gone = [(one, rule) for one in proposal.documents for rule in one.leaving]
-    new, older = ([pair for pair in added if (pair[1].night == night) is own] for own in (True, False))
+class ReviewedRule(Record):
+    """A change of one rule."""
+
+    id: str
+    text: str
+    document: str
+    state: RuleState
+    leaving: bool
+    """The rule is to be taken out."""
+    lines: tuple[str, ...]
+    """What it rests on, what it does and what it costs, as in the report."""
+    tasks: int | None
+    """Tasks that were attempted with it and without it; None where it was not tested."""
+    without: int | None
+    """Those of them that came out right without it."""
+    with_it: int | None
+    since: int | None
+    """The earlier night that proposed it first."""
+    tokens: int
+
+
+class NightPage(Record):
+    """A night with what it proposes."""
+
+    night: int
+    status: str
+    reason: str
+    """Why it proposes nothing, where it does not."""
+    newest: bool
+    rules: tuple[ReviewedRule, ...]
+    statistics: tuple[str, ...]
+    """What was measured of each document as a whole."""
+
+
+def night_page(
+    number: int, report: NightReport | None, items: Sequence[Item], project: Path, *, newest: bool = True
+) -> NightPage:
+    """A night with changes as they stand; None where it has no report that can be read."""
+    sessions = 0 if report is None else sum(report.sessions.values())
+    return NightPage(
+        night=number,
+        status="" if report is None else report.status,
+        reason="" if report is None else report.reason,
+        newest=newest,
+        rules=tuple(_reviewed(item, number, sessions, project) for item in items),
+        statistics=() if report is None else tuple(line for one in report.documents for line in document_lines(one)),
+    )
+
+
+def page(found: NightPage) -> list[str]:
+    """The lines for a person."""
+    gone = [rule for rule in found.rules if rule.leaving]
+    new = [rule for rule in found.rules if not rule.leaving and rule.since is None]
+    older = [rule for rule in found.rules if not rule.leaving and rule.since is not None]
     parts = [f"{len(new)} new rule{'' if len(new) == 1 else 's'}"] if new or not gone else []
     parts += [f"to take out {len(gone)}"] if gone else []
-    lines = [f"Night {report.night} proposes {' and '.join(parts)}. Nothing changes before you say so."]
+    lines = [f"Night {found.night} proposes {' and '.join(parts)}. Nothing changes before you say so."]
     if older:
         lines.append(f"{len(older)} of earlier nights wait{'s' if len(older) == 1 else ''} as well.")
-    sessions = sum(report.sessions.values())
-    for at, (one, rule) in enumerate((*new, *older), 1):
-        since = [f"since night {int(rule.night)}"] if rule.night != night and rule.night.isdigit() else []
-        state = ", ".join([*since, *filter(None, [states.get(rule.id, "")])])
-        lines += ["", f"{at}. {plain(_said(rule), _LINE)}  [{rule.id}]{f' ({state})' if state else ''}"]
-        often = sessions if rule.night == night else 0
-        lines += [f"   {line}" for line in rule_lines(rule, proposal.name(one), often, one.instead(rule))]
-    for one, rule in gone:
-        lines += ["", *_leaving(rule, proposal.name(one))]
+    for at, rule in enumerate((*new, *older), 1):
+        since = "" if rule.since is None else f"since night {rule.since}"
+        state = ", ".join(filter(None, [since, "" if rule.state == "waits" else rule.state]))
+        lines += ["", f"{at}. {heading(rule)}{f' ({state})' if state else ''}", *_indented(rule)]
+    for rule in gone:
+        lines += ["", heading(rule), *_indented(rule)]
     return lines
 
 
-def item_lines(item: Item, which: str, project: Path, sessions: int = 0) -> list[str]:
-    """One change, for whoever decides on it; `which` says which of how many. `sessions` is how many the night read
-    that made it, 0 when that is not known."""
+def heading(rule: ReviewedRule) -> str:
+    """What a rule says, in one line, with its id."""
+    return f"{'Out: ' if rule.leaving else ''}{plain(_said(rule.text), _LINE)}  [{rule.id}]"
+
+
+def _indented(rule: ReviewedRule) -> Iterator[str]:
+    return (f"   {line}" for line in rule.lines)
+
+
+def _reviewed(item: Item, night: int, sessions: int, project: Path) -> ReviewedRule:
+    rule, trial = item.rule, item.rule.evidence.trial
+    made = int(rule.night) if rule.night.isdigit() else night
     name = item.document.live.path.removeprefix(f"{project.absolute()}/")
-    if item.leaving:
-        return [f"{which}: {line}" if at == 0 else line for at, line in enumerate(_leaving(item.rule, name))]
-    first = f"{which}: {plain(_said(item.rule), _LINE)}  [{item.rule.id}]"
-    return [
-        first,
-        *(f"   {line}" for line in rule_lines(item.rule, name, sessions, item.document.instead(item.rule))),
-    ]
+    often = sessions if made == night else 0
+    why = rule.ablation or "The night wrote the document without it"
+    lines = rule_lines(rule, name, often, item.document.instead(rule))
+    return ReviewedRule(
+        id=rule.id,
+        text=without_secrets(rule.text)[0],
+        document=name,
+        state=item.state,
+        leaving=item.leaving,
+        lines=(f"{why}. It stands in {name}.",) if item.leaving else tuple(lines),
+        tasks=None if trial is None else trial.tasks,
+        without=None if trial is None else trial.without,
+        with_it=None if trial is None else trial.with_it,
+        since=made if made != night and not item.leaving else None,
+        tokens=token_count(rule.text),
+    )
 
 
 def rule_lines(rule: Rule, document: str, sessions: int, instead: Rule | None = None) -> Iterator[str]:
     """What a rule rests on, what it does, what it costs: at most seven lines. It takes the place of `instead`."""
     behind = rule.evidence
     if instead is not None:
-        yield f"In place of: {plain(_said(instead), _LINE)}"
+        yield f"In place of: {plain(_said(instead.text), _LINE)}"
     asked = {quote.session.name for quote in behind.quotes}
     if behind.overheard is not None:
         yield f'{OVERHEARD}: "{plain(behind.overheard.text, _ANSWER)}"'
@@ -86,20 +151,19 @@ def rule_lines(rule: Rule, document: str, sessions: int, instead: Rule | None = 
     yield from (f"Look at this: it {doubt.rstrip('.')}." for doubt in doubts(rule.text))
 
 
-def as_file(report: NightReport, proposal: Proposal | None) -> str:
+def as_file(found: NightPage) -> str:
     """`report.md`: the page, how to decide and to undo, and the statistics folded below. All of it is plain text in
     blocks of code, so that nothing in it is more than text."""
-    if proposal is None:
-        because = f": {plain(report.reason, 500)}" if report.reason else ""
-        lines = [f"Night {report.night} proposes nothing{because}."]
+    if found.rules:
+        first, *rest = page(found)
+        lines = [first, _how(found.night), *rest]
     else:
-        first, *rest = page(report, proposal)
-        lines = [first, _how(report.night), *rest]
-    statistics = [line for document in report.documents for line in document_lines(document)]
+        because = f": {plain(found.reason, 500)}" if found.reason else ""
+        lines = [f"Night {found.night} proposes nothing{because}."]
     blocks = [_block(lines)]
-    if statistics:
-        blocks += ["<details><summary>Statistics</summary>", _block(statistics), "</details>"]
-    return f"# Night {report.night}\n\n" + "\n\n".join(blocks) + "\n"
+    if found.statistics:
+        blocks += ["<details><summary>Statistics</summary>", _block(found.statistics), "</details>"]
+    return f"# Night {found.night}\n\n" + "\n\n".join(blocks) + "\n"
 
 
 def document_lines(document: DocumentReport) -> list[str]:
@@ -141,10 +205,5 @@ def _example(answers: Answers) -> Iterator[str]:
         yield f'  {when} "{cut}{plain(text[start:], _ANSWER)}"'
 
 
-def _leaving(rule: Rule, document: str) -> list[str]:
-    why = rule.ablation or "The night wrote the document without it"
-    return [f"Out: {plain(_said(rule), _LINE)}  [{rule.id}]", f"   {why}. It stands in {document}."]
-
-
-def _said(rule: Rule) -> str:
-    return rule.text.lstrip("-*+ ")
+def _said(text: str) -> str:
+    return text.lstrip("-*+ ")

@@ -1,20 +1,18 @@
 """What a night did, as data: `night.json` and `diagnostics.json` in its folder."""
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from etude.records import Record
 from etude.records.summary import Comparison, Interval, ShipVerdict
-from etude.sleep.improve.changes import DocumentOutcome, ReadingCost, Status
-from etude.sleep.improve.confirm import Fresh
-from etude.sleep.improve.held_out import HeldOutAttempt
-from etude.sleep.limits import Spent
-from etude.sleep.tasks.mined import MinedTask
+from etude.sleep.state import REPORT, CommandLine, SleepState
 from etude.sleep.tasks.probe import WeakCriteria
+from etude.stages.shared.contest import ERROR
 
+DIAGNOSTICS = "diagnostics.json"
+"""The file in the folder of a night that has more than its report."""
 NightStatus = Literal["running", "proposed", "adopted", "no change", "nothing to do", "error"]
 """How a night stands.
 
@@ -27,11 +25,72 @@ error          it could not be carried out; its sessions wait
 """
 
 
-class CommandLine(Record):
-    """A command line, and the folder in which it was given: paths in it are relative to that one."""
+Status = Literal["accepted", "rejected", "inconclusive", "unverified", "unchanged"]
 
-    text: str
-    folder: str
+
+class Spent(Record):
+    """What was used, over all processes that worked on it."""
+
+    calls: int = 0
+    tokens: int = 0
+    usd: float | None = 0.0
+    """None when a price is unknown."""
+
+    def __add__(self, other: "Spent") -> "Spent":
+        usd = None if self.usd is None or other.usd is None else self.usd + other.usd
+        return Spent(calls=self.calls + other.calls, tokens=self.tokens + other.tokens, usd=usd)
+
+
+class Fresh(Record):
+    """What fresh attempts at the held-out tasks show."""
+
+    p: float
+    """How often luck alone does as well: the exact p of `etude.intervals.permutation`."""
+    tasks: int
+    varied: int | None
+    """Noise floor: tasks whose attempts under the old document differ among themselves; None with one each."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether luck alone is ruled out."""
+        return self.p <= ERROR
+
+    @property
+    def text(self) -> str:
+        """For people."""
+        found = f"p = {self.p:.2g}, {'not above' if self.settled else 'above'} the significance level {ERROR:g}"
+        if self.varied is None:
+            return found
+        return f"{found}; noise floor: {self.varied} of {self.tasks} held-out tasks vary under the same old document"
+
+
+class ReadingCost(Record):
+    """What a document costs its readers: its own tokens, read in every conversation, and those of the answers."""
+
+    document: tuple[int, int]
+    """Before and after a change: of the whole document, estimated as characters / 4."""
+    answers: tuple[float, float] | None = None
+    """Mean output tokens of a fresh attempt, as billed, else estimated; None where they are unknown."""
+
+    @property
+    def text(self) -> str:
+        """For people."""
+        found = f"document about {self.document[0]:,} -> {self.document[1]:,} tokens"
+        if self.answers is not None:
+            found += f", answers {self.answers[0]:,.0f} -> {self.answers[1]:,.0f} on average"
+        return found
+
+
+class HeldOutAttempt(Record):
+    """An attempt at a held-out task, as a person wants to see it."""
+
+    task: str
+    outcome: str
+    hard: float | None
+    soft: float | None
+    why: str
+    """Feedback of the scorer, or the reason why there is no score."""
+    response: str
 
 
 class DocumentReport(Record):
@@ -142,25 +201,18 @@ class Diagnostics(Record):
     documents: tuple[Diagnosed, ...] = ()
 
 
-def diagnosed(name: str, path: str, change: DocumentOutcome, tasks: Sequence[MinedTask]) -> Diagnosed:
-    """The report on the change of a document that has these tasks, and why it came to that."""
-    confirmed, fresh = change.confirmed, change.fresh
-    settle = "" if confirmed is None or confirmed.settle is None else confirmed.settle.note
-    if fresh is not None and not fresh.settled:
-        settle = "more held-out tasks, or a higher sleep.confirm_trials, would settle it"
-    same = ("status", "baseline", "candidate", "verdict", "fresh", "cost")
-    return Diagnosed(
-        **{field: getattr(change, field) for field in same},
-        name=name,
-        path=path,
-        reason=change.reason,
-        confirmed=None if confirmed is None else confirmed.difference,
-        settle=settle,
-        tried=len(change.held_out.ledger),
-        train=sum(task.split == "train" for task in tasks),
-        held_out=sum(task.split == "val" for task in tasks),
-        before=change.held_out.initial,
-        after=change.held_out.candidate,
-        optimizer_replies=change.held_out.optimizer_replies,
-        comparison=confirmed,
-    )
+def read_report(state: SleepState, number: int) -> NightReport | None:
+    """The report of a night; None when it was killed before there was one, or is of another version."""
+    try:
+        return NightReport.model_validate_json((state.night(number) / REPORT).read_bytes())
+    except (OSError, ValidationError):
+        return None
+
+
+def unfinished(state: SleepState) -> int | None:
+    """The night that the next run resumes; None when it begins a new one."""
+    last = max(state.numbers(), default=None)
+    if last is None or not (state.night(last) / REPORT).exists():
+        return last  # killed when it had nothing but its folder
+    report = read_report(state, last)
+    return last if report is not None and report.resumes else None

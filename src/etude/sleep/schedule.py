@@ -1,4 +1,4 @@
-"""A night every day: one line of the user's crontab."""
+"""A night every day: a script in the state of the project, and one line of the user's crontab that runs it."""
 
 import hashlib
 import os
@@ -14,6 +14,7 @@ from etude.errors import EtudeError, InputError
 
 PROFILE = "test ! -r ~/.profile || . ~/.profile"
 """What the job begins with: keys and other variables come from there."""
+SCRIPT = "night.sh"
 _LONGEST = 990
 """Characters of a line; some crons cut off or refuse more."""
 _UNUSABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\\]")
@@ -25,11 +26,22 @@ def job_name(project: Path) -> str:
     return f"{word}-{hashlib.sha256(os.fsencode(str(project))).hexdigest()[:8]}"
 
 
-def command_of(argv: Sequence[str], folder: str, log: str) -> str:
-    """The shell command of a job, for any scheduler: with the PATH of this process, since schedulers have a short
-    one. Its output is appended to the log."""
-    path = shlex.quote(os.environ.get("PATH", os.defpath))
-    return f"{PROFILE}; cd {shlex.quote(folder)} && PATH={path} {shlex.join(argv)} >> {shlex.quote(log)} 2>&1"
+def script_of(argv: Sequence[str], folder: str, log: str) -> str:
+    """A shell script that runs a command in a folder: with the PATH of this process, since schedulers have a short
+    one. The output is appended to the log."""
+    return f"""\
+#!/bin/sh
+# Made by `etude sleep schedule`: a night, for a scheduler to run.
+{PROFILE}
+PATH={shlex.quote(os.environ.get("PATH", os.defpath))}
+export PATH
+cd {shlex.quote(folder)} && exec {shlex.join(argv)} >> {shlex.quote(log)} 2>&1
+"""
+
+
+def command_of(script: Path) -> str:
+    """What a scheduler has to run."""
+    return f"/bin/sh {shlex.quote(str(script))}"
 
 
 def line_of(name: str, at: tuple[int, int], command: str) -> str:
@@ -38,28 +50,33 @@ def line_of(name: str, at: tuple[int, int], command: str) -> str:
     Raises:
         InputError: a character cannot stand in a crontab, or the line is too long for one.
     """
+    hint = "set sleep.state to another folder"
     if found := _UNUSABLE.search(command):
-        raise InputError(f"{found[0]!r} cannot stand in a crontab: {command!r}", hint="rename what holds it")
+        raise InputError(f"{found[0]!r} cannot stand in a crontab: {command!r}", hint=hint)
     line = f"{at[1]} {at[0]} * * * {command}{_mark(name)}".replace("%", "\\%")
     if len(os.fsencode(line)) > _LONGEST:
-        longest = max(shlex.split(command), key=len)
-        hint = f"shorten {longest!r}, or move settings from the command line to the settings file"
         raise InputError(f"the line has {len(line):,} characters; a crontab takes {_LONGEST}", hint=hint)
     return line
 
 
 def install(name: str, at: tuple[int, int], command: str) -> None:
-    """Run a command every day, in place of the job of this name, which stays after an error.
+    """Run a command every day, in place of the job of this name, which stays after an error. The hint of each error
+    says what another scheduler has to run.
 
     Raises:
         InputError: as `line_of`; there is no `crontab`.
-        EtudeError: `crontab` failed.
+        EtudeError: `crontab` failed, or has not taken the line.
     """
-    line = line_of(name, at, command)
+    other = f"have another scheduler run this every day at {at[0]:02}:{at[1]:02}: {command}"
     if shutil.which("crontab") is None:
-        hint = f"have another scheduler run this every day at {at[0]:02}:{at[1]:02}: {command}"
-        raise InputError("there is no program 'crontab'", hint=hint)
-    _replace(name, line.encode() + b"\n")
+        raise InputError("there is no program 'crontab'", hint=other)
+    try:
+        _replace(name, line_of(name, at, command).encode() + b"\n")
+        if not installed(name):
+            raise EtudeError("`crontab -` reported no error, but the line is not in `crontab -l`")
+    except EtudeError as error:
+        hint = "; or ".join(filter(None, (error.hint, other)))
+        raise type(error)(error.message, hint=hint) from error
 
 
 def installed(name: str) -> bool:

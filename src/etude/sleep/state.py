@@ -10,7 +10,9 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,6 +21,7 @@ from pydantic import ValidationError
 from etude.errors import ConfigError, DataError
 from etude.files import private_folder, unwritable, write_atomically
 from etude.records import Record
+from etude.sleep.config import SleepConfig
 from etude.user_state import user_state
 
 REPORT = "night.json"
@@ -37,6 +40,25 @@ def state_folder(project: Path, *, home: Path, environ: Mapping[str, str], base:
     slug = re.sub(r"[^a-z0-9]+", "-", os.path.basename(real).lower())[:_LONGEST_SLUG].strip("-") or "root"
     number = hashlib.sha256(os.fsencode(real)).hexdigest()[:10]
     return base / f"{slug}-{number}"
+
+
+class CommandLine(Record):
+    """A command line, and the folder in which it was given: paths in it are relative to that one."""
+
+    text: str
+    folder: str
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a night depends on in addition to its settings."""
+
+    home: Path = field(default_factory=Path.home)
+    environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    """The clock, in UTC."""
+    command: CommandLine | None = None
+    """With which the night is begun or continued: its report keeps it, and nothing depends on it."""
 
 
 class SleepState:
@@ -102,6 +124,25 @@ class SleepState:
             private_folder(folder)
         except OSError as error:
             raise _unusable(folder, str(error.strerror)) from error
+
+
+def state_of(config: SleepConfig, around: Surroundings) -> SleepState:
+    """Where the project's nights are. Raises ConfigError: there is no such project."""
+    project = Path(config.sleep.project)
+    if not project.is_dir():
+        raise ConfigError(
+            f"sleep.project = {config.sleep.project!r} is not a folder", hint="name the project's folder"
+        )
+    return state_in(project, config.sleep.state, around)
+
+
+def state_in(project: Path, base: str | None, around: Surroundings) -> SleepState:
+    """The same for a project that exists, in the folder `base` for all nights or the usual one."""
+    at = None
+    if base is not None:
+        short = Path(os.path.abspath(base))  # without `..`, where no link makes that another place
+        at = short if os.path.realpath(short) == os.path.realpath(base) else Path(base).absolute()
+    return SleepState(state_folder(project, home=around.home, environ=around.environ, base=at))
 
 
 def write_private(path: Path, text: str) -> None:

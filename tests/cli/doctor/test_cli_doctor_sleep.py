@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from etude.cli.main import main
-from etude.sleep.schedule import job_name
+from etude.sleep.schedule import job_name, line_of
 from made_once import remember
 
 Captured = pytest.CaptureFixture[str]
@@ -159,9 +159,7 @@ def test_a_reviewed_task_file_takes_the_place_of_transcripts(night: Path, capsys
 
 
 def test_a_scheduled_night_is_reported(night: Path, here: Path, capsys: Captured) -> None:
-    assert main(["sleep", "schedule", "--print"]) == 0
-    line = next(line for line in capsys.readouterr().out.splitlines() if line.endswith(job_name(Path.cwd())))
-    (here / "table").write_text(f"{line}\n")
+    (here / "table").write_text(f"{line_of(job_name(Path.cwd()), (3, 17), 'true')}\n")
     crontab(here, f"cat '{here / 'table'}'")
     assert said(checks(capsys), "schedule") == [("ok", "every night by cron")]
 
@@ -206,9 +204,9 @@ def test_tasks_that_no_night_can_use_are_reported(night: Path, capsys: Captured)
 
 def test_a_pause_that_holds_is_named_with_the_way_out(night: Path, here: Path, capsys: Captured) -> None:
     assert "pause" not in checks(capsys)
-    assert main(["sleep", "pause"]) == 0
+    assert main(["sleep", "schedule", "--pause"]) == 0
     capsys.readouterr()
     (found,) = checks(capsys)["pause"]
     assert found["status"] == "note"
     assert found["text"].endswith(" (UTC)")
-    assert found["fix"] == "`etude sleep resume` ends it"
+    assert found["fix"] == "`etude sleep schedule --resume` ends it"

@@ -3,19 +3,10 @@
 import json
 from pathlib import Path
 
-import pytest
 from cli_said import Captured, data, said
 from small_night import MEMORY, Small, tree
 
 from etude.cli.main import main
-
-
-@pytest.fixture
-def one(sleeper: Small, capsys: Captured) -> Small:
-    """After a night that proposes a rule."""
-    assert main(["sleep", "run", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["status"] == "proposed"
-    return sleeper
 
 
 def test_a_night_says_what_it_did_and_what_to_do_next(sleeper: Small, capsys: Captured) -> None:
@@ -37,7 +28,7 @@ def test_a_night_says_what_it_did_and_what_to_do_next(sleeper: Small, capsys: Ca
     ]
     statistics = "  held-out tasks: before 0.000, candidate 1.000 (selected on), n=2"
     assert statistics not in lines
-    assert statistics in said(capsys, "explain", "--details")
+    assert statistics in said(capsys, "show", "--details")
     report = (sleeper.state.night(1) / "report.md").read_text()
     page = report.splitlines()[:15]
     assert [line for line in lines[2:11] if line] == [line for line in page if line in lines[2:11] and line]
@@ -62,10 +53,10 @@ def test_with_json_the_report_stands_alone(sleeper: Small, capsys: Captured) -> 
 
 
 def test_the_difference_is_shown(one: Small, capsys: Captured) -> None:
-    lines = said(capsys, "diff")
+    lines = said(capsys, "show", "--diff")
     assert lines[:3] == ["--- /dev/null", "+++ b/.claude/skills/learned/SKILL.md", "@@ -0,0 +1,8 @@"]
     assert lines[-1] == "+<!-- etude:end learned -->"
-    found = data(capsys, "diff", "1")
+    found = data(capsys, "show", "--diff", "1")
     assert found["diff"].splitlines() == lines
     (document,) = found["documents"]
     assert document["name"] == ".claude/skills/learned/SKILL.md"
@@ -103,7 +94,7 @@ def test_adopting_and_reverting_as_json(one: Small, capsys: Captured) -> None:
 
 def test_one_rule_is_taken_out_by_its_id(one: Small, capsys: Captured) -> None:
     said(capsys, "adopt")
-    lines = said(capsys, "explain", "--details")
+    lines = said(capsys, "show", "--details")
     rule = lines[lines.index("rules (`sleep revert --rule ID` takes out one that is adopted)") + 1].split()[0]
     assert said(capsys, "revert", "--rule", rule) == [f"restored  {one.skill}: as it was before"]
     assert not one.skill.exists()
@@ -123,7 +114,7 @@ def test_a_document_that_was_edited_since_keeps_what_was_written(one: Small, cap
 
 
 def test_what_is_explained_is_every_answer_and_why(one: Small, capsys: Captured) -> None:
-    lines = said(capsys, "explain", "1", "--details")
+    lines = said(capsys, "show", "1", "--details")
     assert lines[1] == "night 1  proposed"
     rules = lines.index("rules (`sleep revert --rule ID` takes out one that is adopted)")
     assert lines[rules + 2] == "    from 5 tasks, 5 sessions"
@@ -134,7 +125,7 @@ def test_what_is_explained_is_every_answer_and_why(one: Small, capsys: Captured)
     assert lines[held + 2].startswith("    replied: # Brief: ")
     assert lines[held + 5].startswith('  the optimizer said: {"reasoning"')
     assert lines[-1] == f"all of it: {one.state.night(1) / 'diagnostics.json'}"
-    found = data(capsys, "explain")
+    found = data(capsys, "show")
     assert found["stands"] == "proposed"
     assert [one["status"] for one in found["diagnostics"]["documents"]] == ["accepted"]
 
@@ -151,19 +142,19 @@ def test_the_status_follows_a_proposal_and_says_what_waits(one: Small, capsys: C
     assert lines[-1] == "1 rule waits for you: etude sleep review, or etude sleep adopt for all"
     said(capsys, "adopt")
     assert stands(capsys) == ["adopted"]
-    assert said(capsys, "explain", "--details")[-1].startswith("all of it")
-    assert "  etude sleep revert 1" in said(capsys, "explain")
+    assert said(capsys, "show", "--details")[-1].startswith("all of it")
+    assert "  etude sleep revert 1" in said(capsys, "show")
     said(capsys, "revert")
     assert stands(capsys) == ["reverted"]
-    assert said(capsys, "explain")[1] == "night 1  reverted"
-    assert "next:" not in said(capsys, "explain")
+    assert said(capsys, "show")[1] == "night 1  reverted"
+    assert "next:" not in said(capsys, "show")
 
 
 def test_a_proposal_is_found_behind_nights_without_one(one: Small, capsys: Captured) -> None:
     assert said(capsys, "run")[0] == "night 2  nothing to do: there is no session that no night has used"
     assert stands(capsys) == ["proposed", "nothing to do"]
     assert said(capsys, "status")[-1].startswith("1 rule waits for you: ")
-    assert "Key Risks" in "\n".join(said(capsys, "diff"))
+    assert "Key Risks" in "\n".join(said(capsys, "show", "--diff"))
     assert main(["sleep", "adopt", "2"]) == 2
     assert "error: night 2 has no proposal\nhint: `etude sleep status` " in capsys.readouterr().err
     said(capsys, "adopt")
@@ -175,9 +166,11 @@ def test_a_proposal_is_found_behind_nights_without_one(one: Small, capsys: Captu
 def test_a_night_without_a_change_points_to_the_explanation(sleeper: Small, capsys: Captured) -> None:
     lines = said(capsys, "run", "--sleep.val_fraction", "0")
     assert lines[1] == ("night 1  no change: what was made is unverified: there are no held-out tasks")
-    assert lines[-2:] == ["next:", "  etude sleep explain 1"]
+    assert lines[-2:] == ["next:", "  etude sleep show 1"]
+    assert "next:" not in said(capsys, "show")
+    assert data(capsys, "show")["rules"] == []
     assert stands(capsys) == ["no change"]
-    assert main(["sleep", "diff"]) == 2
+    assert main(["sleep", "show", "--diff"]) == 2
     assert "error: no night has a proposal\nhint: `etude sleep status` " in capsys.readouterr().err
 
 
@@ -193,7 +186,7 @@ def test_a_night_that_stopped_says_how_it_goes_on(sleeper: Small, capsys: Captur
     assert said(capsys, "status")[-1] == (
         "night 1 continues (with a larger --limits.calls): etude sleep run --limits.calls 9"
     )
-    lines = said(capsys, "explain")
+    lines = said(capsys, "show")
     assert lines[1].startswith("night 1  stopped: limits.calls = 9 is reached")
     assert lines[2] == "  hint: raise `limits.calls` and run the same command again"
     assert "  etude sleep run --limits.calls 9" in lines
@@ -210,10 +203,10 @@ def test_a_night_that_was_killed_says_so_and_goes_on(one: Small, capsys: Capture
     report.write_text(json.dumps(running))
     assert stands(capsys) == ["killed"]
     assert said(capsys, "status")[-1] == "night 1 continues with: etude sleep run --json"
-    assert said(capsys, "explain")[1] == "night 1  killed"
+    assert said(capsys, "show")[1] == "night 1  killed"
     report.unlink()
     assert stands(capsys) == ["killed"]
-    assert main(["sleep", "explain"]) == 2
+    assert main(["sleep", "show"]) == 2
     assert capsys.readouterr().err == ("error: night 1 has no report yet\nhint: `etude sleep run` continues it\n")
     assert said(capsys, "status")[-1] == "night 1 continues with the next run of the same settings"
     assert data(capsys, "run")["night"] == 1
@@ -240,7 +233,7 @@ def test_a_night_that_failed_for_good_says_why(sleeper: Small, capsys: Captured)
     assert main(["sleep", "run"]) == 2
     assert "cannot be read" in capsys.readouterr().err
     assert stands(capsys) == ["proposed", "error"]
-    assert said(capsys, "explain")[1].startswith("night 2  error: '")
+    assert said(capsys, "show")[1].startswith("night 2  error: '")
 
 
 def test_nights_are_found_by_project_state_and_settings(one: Small, capsys: Captured, monkeypatch) -> None:

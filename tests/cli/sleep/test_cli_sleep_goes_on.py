@@ -29,7 +29,7 @@ def test_the_command_that_is_named_goes_on_with_the_night_under_all_its_settings
     shown = said(capsys, "status")[-1]
     command = shown.removeprefix("night 1 continues (with a larger --limits.calls): ")
     assert command == f"etude sleep run {shlex.join(STOPPED)}"
-    assert f"  {command}" in said(capsys, "explain")
+    assert f"  {command}" in said(capsys, "show")
     words = shlex.split(command.replace("--limits.calls 9", "--limits.calls 90"))[2:]
     assert data(capsys, *words)["night"] == 1
     assert [row["status"] for row in data(capsys, "status")["nights"]] == ["proposed"]
@@ -44,7 +44,7 @@ def test_the_command_says_where_it_was_given(
     command = f"cd {sleeper.project} && etude sleep run {shlex.join(STOPPED)}"
     places = ["--config", "project/sleep.yaml"]
     assert said(capsys, "status", *places)[-1] == f"night 1 continues with: {command}"
-    assert f"  {command}" in said(capsys, "explain", *places)
+    assert f"  {command}" in said(capsys, "show", *places)
 
 
 def test_no_key_is_kept_with_the_command(sleeper: Small, capsys: Captured) -> None:
@@ -61,43 +61,38 @@ def test_a_killed_night_tells_what_it_has_used_and_names_no_file_that_is_not_the
     used = data(capsys, "run", *STOPPED, code=3)["spent"]
     assert used["calls"] == 9
     killed(sleeper)
-    lines = said(capsys, "explain")
+    lines = said(capsys, "show")
     assert f"spent      9 calls, {used['tokens']:,} tokens, 0.0000 USD" in lines
     assert not any(line.startswith("all of it") for line in lines)
-    assert data(capsys, "explain")["spent"] == used
+    assert data(capsys, "show")["spent"] == used
 
 
 def test_what_a_night_under_way_has_used_is_not_counted(sleeper: Small, capsys: Captured) -> None:
     said(capsys, "run", *STOPPED, code=3)
     killed(sleeper)
     with Ledger(sleeper.state.ledger):
-        assert "spent      not counted yet" in said(capsys, "explain")
+        assert "spent      not counted yet" in said(capsys, "show")
 
 
 def test_a_night_that_stopped_with_simulated_models_says_so(sleeper: Small, capsys: Captured) -> None:
     assert data(capsys, "run", *STOPPED, code=3)["simulated"] is True
     assert data(capsys, "run", "--limits.calls", "10", *STOPPED[2:], code=3)["simulated"] is True
-    assert data(capsys, "explain")["simulated"] is True
-
-
-def test_an_explanation_does_not_point_to_itself(sleeper: Small, capsys: Captured) -> None:
-    assert "  etude sleep explain 1" in said(capsys, "run", "--sleep.val_fraction", "0")
-    assert "next:" not in said(capsys, "explain")
+    assert data(capsys, "show")["simulated"] is True
 
 
 def test_a_forecast_names_the_night_that_a_run_would_go_on_with(sleeper: Small, capsys: Captured) -> None:
     shown = "resumes    night 1, if settings and documents are the same; below is a whole night"
-    assert shown not in said(capsys, "dry-run")
+    assert shown not in said(capsys, "run", "--dry-run")
     said(capsys, "run", *STOPPED, code=3)
-    assert shown in said(capsys, "dry-run", *STOPPED)
-    assert data(capsys, "dry-run")["resumes"] == 1
+    assert shown in said(capsys, "run", "--dry-run", *STOPPED)
+    assert data(capsys, "run", "--dry-run")["resumes"] == 1
     said(capsys, "run")
-    assert data(capsys, "dry-run")["resumes"] is None
+    assert data(capsys, "run", "--dry-run")["resumes"] is None
 
 
 def test_a_forecast_counts_what_is_taken_out_of_a_task_file(sleeper: Small, capsys: Captured) -> None:
     task = {"id": "a", "intent": "Write to me@example.org about risks.", "exact": ["x"]}
     file = {"format": "etude.tasks", "version": 1, "reviewed": True, "tasks": [task]}
     Path("tasks.json").write_text(json.dumps(file))
-    assert "redacted   1 email" in said(capsys, "dry-run", "--sleep.tasks", "tasks.json")
-    assert data(capsys, "dry-run", "--sleep.tasks", "tasks.json")["redacted"] == {"email": 1}
+    assert "redacted   1 email" in said(capsys, "run", "--dry-run", "--sleep.tasks", "tasks.json")
+    assert data(capsys, "run", "--dry-run", "--sleep.tasks", "tasks.json")["redacted"] == {"email": 1}

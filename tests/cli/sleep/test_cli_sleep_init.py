@@ -41,8 +41,8 @@ def test_three_commands_lead_from_transcripts_to_the_first_report(machine: Small
     ]
     (most,) = (int(line.split()[-1].replace(",", "")) for line in shown if line.startswith("calls "))
     assert said(capsys, "run")[1] == "night 1  proposed"
-    assert "Night 1 proposes 1 new rule. Nothing changes before you say so." in said(capsys, "explain")
-    spent = data(capsys, "explain")["spent"]["calls"]
+    assert "Night 1 proposes 1 new rule. Nothing changes before you say so." in said(capsys, "show")
+    spent = data(capsys, "show")["spent"]["calls"]
     assert 0 < spent <= most
     assert tree(machine.home / ".claude") == before
 
@@ -66,7 +66,7 @@ def test_it_looks_back_no_further_than_to_find_enough_sessions(machine: Small, c
     told = data(capsys, "init", *NAMED)
     assert told["settings"]["sleep"]["lookback_hours"] == 720
     assert (told["sessions"], told["forecast"]["sessions"]) == ({"claude-code": 12}, 12)
-    assert data(capsys, "dry-run")["forecast"]["calls"] == told["forecast"]["calls"]
+    assert data(capsys, "run", "--dry-run")["forecast"]["calls"] == told["forecast"]["calls"]
 
 
 def test_the_model_with_a_key_is_taken_where_no_agent_is_logged_in(
@@ -121,13 +121,13 @@ def test_no_at_a_terminal_writes_nothing(machine: Small) -> None:
 
 
 def test_a_harvest_reads_what_the_settings_say_unless_it_is_told_otherwise(sleeper: Small, capsys: Captured) -> None:
-    assert len(data(capsys, "harvest")["sessions"]) == 5
+    assert len(data(capsys, "show", "--sessions")["sessions"]) == 5
     Path("sleep.yaml").write_text("sleep: {lookback_hours: 1}\n")
-    assert data(capsys, "harvest")["sessions"] == []
-    assert len(data(capsys, "harvest", "--hours", "100000")["sessions"]) == 5
+    assert data(capsys, "show", "--sessions")["sessions"] == []
+    assert len(data(capsys, "show", "--sessions", "--hours", "100000")["sessions"]) == 5
     Path("sleep.yaml").write_text("sleep: {lookback_hours: null, sources: [codex]}\n")
-    assert [one["source"] for one in data(capsys, "harvest")["sources"]] == ["codex"]
-    assert len(data(capsys, "harvest", "--source", "claude-code")["sessions"]) == 5
+    assert [one["source"] for one in data(capsys, "show", "--sessions")["sources"]] == ["codex"]
+    assert len(data(capsys, "show", "--sessions", "--source", "claude-code")["sessions"]) == 5
     Path("sleep.yaml").write_text(f"sleep: {{lookback_hours: null, project: {json.dumps(str(sleeper.home))}}}\n")
-    assert data(capsys, "harvest")["sessions"] == []
-    assert len(data(capsys, "harvest", "--project", ".")["sessions"]) == 5
+    assert data(capsys, "show", "--sessions")["sessions"] == []
+    assert len(data(capsys, "show", "--sessions", "--project", ".")["sessions"]) == 5

@@ -1,6 +1,8 @@
 """What `etude sleep` refuses, and what it shows without asking a model or writing anything."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -43,7 +45,7 @@ def test_the_verbs_are_listed(words: list[str], capsys: Captured) -> None:
     assert [verb for verb in VERBS if f"\n  {verb} " not in out] == []
 
 
-@pytest.mark.parametrize("verb", ["run", "dry-run", "schedule"])
+@pytest.mark.parametrize("verb", ["run", "schedule"])
 def test_without_settings_it_is_said_what_to_write(verb: str, here: Path, capsys: Captured) -> None:
     assert refused(capsys, verb) == (
         "error: no CONFIG was given and there is no 'sleep.yaml' here\nhint: `etude sleep init` makes one\n"
@@ -53,7 +55,7 @@ def test_without_settings_it_is_said_what_to_write(verb: str, here: Path, capsys
     )
 
 
-@pytest.mark.parametrize("verb", ["explain", "diff", "adopt", "revert"])
+@pytest.mark.parametrize("verb", ["show", "adopt", "revert"])
 def test_where_there_is_no_night_it_is_said_how_to_have_one(verb: str, sleeper: Small, capsys: Captured) -> None:
     hint = "hint: `etude sleep status` shows the nights, `etude sleep run` works through one\n"
     for words in ([], ["3"]):
@@ -64,28 +66,29 @@ def test_where_there_is_no_night_it_is_said_how_to_have_one(verb: str, sleeper: 
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (["explain", "0"], "NIGHT: '0' is not a whole number from 1 on"),
+        (["show", "0"], "NIGHT: '0' is not a whole number from 1 on"),
         (["revert", "1", "--rule", "1f0e9d8c"], "NIGHT and --rule exclude each other"),
         (["revert", "--rule", "1f0e9d8c"], "there is no night yet of '/"),
         (["schedule", "--at", "24:00"], "--at: '24:00' is not a time as in 03:17"),
-        (["harvest", "--hours", "0"], "--hours: '0' is not a number of hours above 0"),
-        (["harvest", "--source", "claude-cod"], "unknown source 'claude-cod'"),
-        (["run", "--sleep.lookback_hours", "1e9"], "--sleep.lookback_hours"),
-        (["run", "--sleep.agent", "claude_code"], "no agent has that name; did you mean 'claude-code'?"),
+        (["show", "--sessions", "--hours", "0"], "--hours: '0' is not a number of hours above 0"),
+        (["show", "--sessions", "--source", "claude-cod"], "unknown source 'claude-cod'"),
         (["run", "--max_tasks", "3"], "unknown option '--max_tasks'"),
-        (["harvest", "--limit", "0"], "--limit: '0' is not a whole number from 1 on"),
+        (["show", "--sessions", "--limit", "0"], "--limit: '0' is not a whole number from 1 on"),
+        (["show", "--limit", "3"], "--limit is about sessions"),
+        (["show", "7", "--sessions"], "sessions are not those of a night"),
+        (["show", "--diff", "--to", "tasks.json"], "--to is about tasks"),
+        (["show", "--diff", "--tasks"], "--tasks: not allowed with argument --diff"),
         (["status", "--project", "nowhere"], "'nowhere' is not a folder"),
         (["status", "--config", "none.yaml"], "config file 'none.yaml' does not exist"),
         (["run", "--sleep.project", "nowhere"], "sleep.project = 'nowhere' is not a folder"),
         (["run", "--sleep.drem", "2"], "--sleep.drem: unknown key 'sleep.drem'"),
-        (["run", "--sleep.val_fraction", "0.9", "--test.enabled", "true"], "nothing is left to train on"),
-        (["run", "--sleep.skill", "false", "--sleep.memory", "false"], "there is nothing to improve"),
         (["run", "--sleep.sources=[no.jsonl]"], "'no.jsonl' does not exist"),
-        (["run", "--env.train", "x.jsonl"], "a night sets 'env' itself"),
-        (["run", "--skill.path", "x"], "a night sets 'skill.path' itself"),
         (["run", "--sleep.tasks", "none.json"], "'none.json' cannot be read"),
         (["run", "--target.model", "simulated:targt"], "unknown simulated model 'targt'"),
-        (["dry-run", "--optimizer.model", "openai:gpt-5.5"], "environment variable 'OPENAI_API_KEY' is not set"),
+        (
+            ["run", "--dry-run", "--optimizer.model", "openai:gpt-5.5"],
+            "environment variable 'OPENAI_API_KEY' is not set",
+        ),
         (["nap"], "unknown verb 'sleep nap'"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -100,7 +103,7 @@ def test_wrong_input_is_named_and_nothing_is_written(
     assert tree(sleeper.root) == before
 
 
-@pytest.mark.parametrize("verb", ["run", "dry-run", "schedule"])
+@pytest.mark.parametrize("verb", ["run", "schedule"])
 def test_a_setting_without_its_section_is_found_among_those_of_a_night(
     verb: str, sleeper: Small, capsys: Captured
 ) -> None:
@@ -115,15 +118,15 @@ def test_what_a_night_sets_itself_and_models_on_the_command_line_stop_no_other_v
     path.write_text(f"{section}\n")
     flags = [f"--{line.split(':')[0]}.model={line.split(chr(39))[1]}" for line in models]
     assert main(["sleep", "run", "--sleep.confirm_trials=0", *flags]) == 0
-    for words in (["status"], ["diff"], ["explain"], ["adopt"], ["revert"], ["unschedule"]):
+    for words in (["status"], ["show", "--diff"], ["show"], ["adopt"], ["revert"], ["schedule", "--remove"]):
         assert main(["sleep", *words]) == 0
     assert capsys.readouterr().err.count("error") == 0
 
 
 def test_settings_that_are_no_yaml_are_refused(here: Path, capsys: Captured) -> None:
     Path("sleep.yaml").write_text("target: {\n")
-    for verb in ("run", "status", "unschedule"):
-        assert refused(capsys, verb).startswith("error: sleep.yaml: line ")
+    for words in (["run"], ["status"], ["schedule", "--remove"]):
+        assert refused(capsys, *words).startswith("error: sleep.yaml: line ")
 
 
 def test_a_document_that_cannot_be_used_is_reported_before_anything_is_asked(
@@ -131,7 +134,7 @@ def test_a_document_that_cannot_be_used_is_reported_before_anything_is_asked(
 ) -> None:
     (sleeper.project / "CLAUDE.md").write_bytes(b"\xff\xfe")
     assert "CLAUDE.md' is not UTF-8" in refused(capsys, "run")
-    assert "CLAUDE.md' is not UTF-8" in refused(capsys, "dry-run")
+    assert "CLAUDE.md' is not UTF-8" in refused(capsys, "run", "--dry-run")
     assert sleeper.state.numbers() == []
 
 
@@ -143,7 +146,7 @@ def test_a_dry_run_asks_no_model_and_writes_nothing(sleeper: Small, capsys: Capt
     ]
     for words in ([], dead):
         before = tree(sleeper.root)
-        assert main(["sleep", "dry-run", *words]) == 0
+        assert main(["sleep", "run", "--dry-run", *words]) == 0
         captured = capsys.readouterr()
         assert tree(sleeper.root) == before
         assert captured.err == ""
@@ -153,7 +156,7 @@ def test_a_dry_run_asks_no_model_and_writes_nothing(sleeper: Small, capsys: Capt
 
 
 def test_a_dry_run_foretells_what_the_night_then_does(sleeper: Small, capsys: Captured) -> None:
-    assert main(["sleep", "dry-run", "--json", "--sleep.max_tasks", "4"]) == 0
+    assert main(["sleep", "run", "--dry-run", "--json", "--sleep.max_tasks", "4"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["forecast"]["sessions"] == 4
     assert [one["beyond"] for one in said["harvest"]["sources"] if one["source"] == "claude-code"] == [1]
@@ -162,7 +165,7 @@ def test_a_dry_run_foretells_what_the_night_then_does(sleeper: Small, capsys: Ca
 
 def test_a_dry_run_after_all_sessions_are_used_says_that_there_is_nothing(sleeper: Small, capsys: Captured) -> None:
     sleeper.night()
-    assert main(["sleep", "dry-run"]) == 0
+    assert main(["sleep", "run", "--dry-run"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == ["sessions   none", "left out   5 used before"]
     assert lines[-1] == "there is nothing for a night to do"
@@ -174,7 +177,7 @@ def test_a_dry_run_over_a_task_file_speaks_of_tasks(sleeper: Small, capsys: Capt
     file = {"format": "etude.tasks", "version": 1, "reviewed": True, "tasks": tasks}
     Path("tasks.json").write_text(json.dumps(file))
     before = tree(sleeper.root)
-    assert main(["sleep", "dry-run", "--sleep.tasks", "tasks.json"]) == 0
+    assert main(["sleep", "run", "--dry-run", "--sleep.tasks", "tasks.json"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "tasks      6"
     assert lines[-1] == "cost       unknown; limits.usd bounds it"
@@ -184,7 +187,7 @@ def test_a_dry_run_over_a_task_file_speaks_of_tasks(sleeper: Small, capsys: Capt
 def test_a_harvest_lists_sessions_and_writes_nothing(sleeper: Small, capsys: Captured) -> None:
     sleeper.night()
     before = tree(sleeper.root)
-    assert main(["sleep", "harvest", "--limit", "3"]) == 0
+    assert main(["sleep", "show", "--sessions", "--limit", "3"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["source", "session", "started", "(UTC)", "turns", "project", "first", "request"]
     assert len([line for line in lines if line.startswith("claude-code  ")]) == 3
@@ -193,7 +196,7 @@ def test_a_harvest_lists_sessions_and_writes_nothing(sleeper: Small, capsys: Cap
 
 
 def test_a_harvest_as_json_has_every_session_whole(sleeper: Small, capsys: Captured) -> None:
-    words = ["sleep", "harvest", "--json", "--source", "claude-code"]
+    words = ["sleep", "show", "--sessions", "--json", "--source", "claude-code"]
     assert main(words) == 0
     found = json.loads(capsys.readouterr().out)
     assert len(found["sessions"]) == 5
@@ -202,9 +205,9 @@ def test_a_harvest_as_json_has_every_session_whole(sleeper: Small, capsys: Captu
     assert first["turns"][0]["prompt"] == sleeper.turns[4].prompt
     assert found["sources"][0]["taken"] == 5
     for more in (["--project", str(sleeper.root / "home")], ["--hours", "1"], ["--source", "codex"]):
-        assert main(["sleep", "harvest", "--json", *more]) == 0
+        assert main(["sleep", "show", "--sessions", "--json", *more]) == 0
         assert json.loads(capsys.readouterr().out)["sessions"] == []
-    assert main(["sleep", "harvest", "--hours", "1"]) == 0
+    assert main(["sleep", "show", "--sessions", "--hours", "1"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "no session was found",
         "claude-code: 5 found, 5 read; left out: 5 too old",
@@ -216,7 +219,12 @@ def test_a_harvest_shows_no_secret_and_says_what_it_took_out(sleeper: Small, cap
     path = sleeper.files[0]
     path.write_text(path.read_text().replace(sleeper.turns[0].prompt, f"{sleeper.turns[0].prompt} {key}"))
     for words in ([], ["--json"]):
-        assert main(["sleep", "harvest", *words]) == 0
+        assert main(["sleep", "show", "--sessions", *words]) == 0
         out = capsys.readouterr().out
         assert key not in out
         assert "redacted" in out
+
+
+def test_looking_at_nights_does_not_import_the_trainer() -> None:
+    code = "import sys, etude.cli.sleep.review, etude.cli.sleep.status\nprint('etude.trainer' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"False\n"

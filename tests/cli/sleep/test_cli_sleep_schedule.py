@@ -1,11 +1,12 @@
-"""`sleep schedule` and `unschedule`, with scripts in place of the system's programs."""
+"""`sleep schedule`, with scripts in place of the system's programs."""
 
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 from cli_said import Captured, data, said
-from small_night import Small, tree
+from small_night import Small
 
 from etude.cli.main import main
 
@@ -32,6 +33,16 @@ def machine(sleeper: Small, monkeypatch: pytest.MonkeyPatch) -> Path:
     return record
 
 
+def carried_out(sleeper: Small, command: str) -> str:
+    """As cron does it: from another folder, with next to nothing in the environment. The log of the job."""
+    environ = {"PATH": "/usr/bin:/bin", "HOME": str(sleeper.home)}
+    words = ["/bin/sh", "-c", command]
+    done = subprocess.run(words, env=environ, cwd="/", capture_output=True, timeout=120, check=False)
+    log = (sleeper.state.folder / "nights.log").read_text()
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b""), log
+    return log
+
+
 def test_the_line_of_the_crontab_runs_a_whole_night(sleeper: Small, machine: Path, capsys: Captured) -> None:
     words = ["--at", "4:05", "--sleep.max_tasks", "3", "--reflect.preferences=Say 'please', 100%."]
     lines = said(capsys, "schedule", *words)
@@ -41,34 +52,33 @@ def test_the_line_of_the_crontab_runs_a_whole_night(sleeper: Small, machine: Pat
     ]
     (entry,) = (machine / "crontab").read_text().splitlines()
     assert entry.startswith("5 4 * * * ")
-    command = entry.split(maxsplit=5)[5].rpartition(" # ")[0].replace("\\%", "%")
-    # As cron does it: from another folder, with next to nothing in the environment.
-    done = subprocess.run(
-        ["/bin/sh", "-c", command],
-        env={"PATH": "/usr/bin:/bin", "HOME": str(sleeper.home)},
-        cwd="/",
-        capture_output=True,
-        timeout=120,
-        check=False,
-    )
-    log = (sleeper.state.folder / "nights.log").read_text()
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b""), log
+    log = carried_out(sleeper, entry.split(maxsplit=5)[5].rpartition(" # ")[0].replace("\\%", "%"))
     assert "night 1  proposed" in log
     assert [row["status"] for row in data(capsys, "status")["nights"]] == ["proposed"]
     assert sum(status == "used" for status in sleeper.ledger().values()) == 3
     settings = (sleeper.state.night(1) / "runs" / "mine" / "config.yaml").read_text()
     assert "Say 'please', 100%." in settings
-    assert said(capsys, "unschedule") == [f"unscheduled  {sleeper.project}"]
+    assert said(capsys, "schedule", "--remove") == [f"unscheduled  {sleeper.project}"]
     assert "sleep run" not in (machine / "crontab").read_text()
-    assert said(capsys, "unschedule") == [f"nothing was scheduled for {sleeper.project}"]
+    assert said(capsys, "schedule", "--remove") == [f"nothing was scheduled for {sleeper.project}"]
 
 
-def test_the_line_is_shown_and_not_written(sleeper: Small, machine: Path, capsys: Captured) -> None:
-    before = tree(sleeper.root)
-    (line,) = said(capsys, "schedule", "--print")
+def test_what_is_printed_for_another_scheduler_runs_a_night(sleeper: Small, machine: Path, capsys: Captured) -> None:
+    (command,) = said(capsys, "schedule", "--print", "--sleep.max_tasks", "3")
+    assert "night 1  proposed" in carried_out(sleeper, command)
     shown = data(capsys, "schedule", "--print")
-    assert (shown["line"], shown["installed"]) == (line, False)
-    assert tree(sleeper.root) == before
+    assert (shown["run"], shown["installed"]) == (command, False)
+    assert not (machine / "crontab").exists()
+
+
+def test_a_long_path_stands_in_the_script_and_the_line_stays_short(
+    sleeper: Small, machine: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = os.environ["PATH"] + "".join(f":{sleeper.root}/no-such-folder-{n}" for n in range(200))
+    monkeypatch.setenv("PATH", path)
+    said(capsys, "schedule")
+    assert len((machine / "crontab").read_text()) < 500
+    assert path in (sleeper.state.folder / "night.sh").read_text()
 
 
 def test_a_variable_that_the_job_would_not_have_is_refused_until_the_profile_sets_it(
@@ -96,18 +106,36 @@ def test_a_project_of_the_settings_is_unscheduled_from_where_it_was_scheduled(
     text = Path("sleep.yaml").read_text().replace("project: .,", "project: project,").replace("../state", "state")
     Path("sleep.yaml").write_text(text)
     said(capsys, "schedule")
-    assert said(capsys, "unschedule") == [f"unscheduled  {sleeper.project}"]
+    assert said(capsys, "schedule", "--remove") == [f"unscheduled  {sleeper.project}"]
     said(capsys, "schedule")
-    assert said(capsys, "unschedule", "--project", "project") == [f"unscheduled  {sleeper.project}"]
+    assert said(capsys, "schedule", "--remove", "--sleep.project", "project") == [f"unscheduled  {sleeper.project}"]
 
 
-def test_without_crontab_an_error_says_what_to_run(
+def test_without_crontab_the_script_is_shown_and_one_line_says_what_to_run(
     sleeper: Small, machine: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(sleeper.root / "nothing"))
     assert main(["sleep", "schedule"]) == 2
-    err = capsys.readouterr().err
-    assert "error: there is no program 'crontab'\nhint: have another scheduler run this every day at 03:17: " in err
+    shown = capsys.readouterr()
+    error, hint = shown.err.splitlines()
+    script = sleeper.state.folder / "night.sh"
+    assert error == "error: there is no program 'crontab'"
+    assert hint == f"hint: have another scheduler run this every day at 03:17: /bin/sh {script}"
+    assert shown.out.rstrip() == script.read_text().rstrip()
+    assert "night 1  proposed" in carried_out(sleeper, hint.partition("03:17: ")[2])
+
+
+def test_a_scheduler_that_refuses_is_reported(sleeper: Small, machine: Path, capsys: Captured) -> None:
+    program = sleeper.root / "bin" / "crontab"
+    for answer, told in (
+        ("echo 'you (me) are not allowed to use this program' >&2; exit 1", "you (me) are not allowed"),
+        ('[ "$1" = - ] || { echo "no crontab for me" >&2; exit 1; }', "the line is not in `crontab -l`"),
+    ):
+        program.write_text(f"#!/bin/sh\n{answer}\n")
+        assert main(["sleep", "schedule"]) == 1
+        error, hint = capsys.readouterr().err.splitlines()
+        assert told in error
+        assert "have another scheduler run this every day at 03:17: /bin/sh " in hint
 
 
 def test_a_scheduled_night_may_do_without_a_sandbox(sleeper: Small, machine: Path, capsys: Captured) -> None:

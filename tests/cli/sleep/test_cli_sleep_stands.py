@@ -93,7 +93,7 @@ def test_what_is_left_of_a_proposal_waits_and_is_adopted_without_naming_it(two: 
     assert [row["status"] for row in status(capsys)] == ["partly adopted"]
     assert rules(capsys)["- Of the skill."] == (name, "adopted")
     assert said(capsys, "status")[-1] == "1 rule waits for you: etude sleep review, or etude sleep adopt for all"
-    following = said(capsys, "explain")
+    following = said(capsys, "show")
     assert [line.strip() for line in following[following.index("next:") + 1 :]][:3] == [
         "etude sleep review",
         "etude sleep adopt",
@@ -161,6 +161,18 @@ def test_a_review_takes_leaves_edits_and_turns_down_each_rule(
     assert said(capsys, "review")[-1] == "taken: 0, rejected: 0, wait: 1"
     said(capsys, "revert", "1")
     assert "learned" not in place.memory.read_text()
+
+
+def test_a_rule_for_two_documents_is_one_rule_in_a_review(
+    two: Project, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers(monkeypatch, "t", "l")
+    lines = said(capsys, "review")
+    assert [line[:8] for line in lines if " of 2: " in line] == ["1 of 2: ", "2 of 2: "]
+    assert "   The same for .claude/skills/learned/SKILL.md." in lines
+    assert lines[-2] == "taken: 1, rejected: 0, wait: 1"
+    assert "- Learned." in two.memory.read_text()
+    assert "- Learned." in two.skill.read_text()
 
 
 def test_a_review_without_anybody_to_answer_names_the_other_ways(two: Project, capsys: Captured) -> None:
@@ -232,7 +244,7 @@ def test_a_night_whose_report_cannot_be_read_is_reported_from_one_that_was_kille
     path = two.state / "nights" / "0001" / "night.json"
     path.write_text('{"night": "of another version"}')
     assert [(row["status"], row["resumes"]) for row in status(capsys)] == [("unreadable", False)]
-    assert main(["sleep", "explain"]) == 2
+    assert main(["sleep", "show"]) == 2
     assert capsys.readouterr().err == (
         "error: the report of night 1 cannot be read\n"
         f"hint: another version of etude wrote it, or it is damaged: {path}\n"
@@ -259,7 +271,7 @@ def test_what_waits_of_an_earlier_night_is_part_of_the_newest_proposal(two: Proj
 def test_a_document_that_was_changed_by_hand_takes_the_rules_that_wait(two: Project, capsys: Captured) -> None:
     two.memory.write_text("By hand.\n")
     assert [row["status"] for row in status(capsys)] == ["proposed"]
-    assert " By hand." in said(capsys, "diff")
+    assert " By hand." in said(capsys, "show", "--diff")
     said(capsys, "adopt")
     assert two.memory.read_text().startswith("By hand.\n\n<!-- etude:begin learned -->\n- Learned.\n")
 
@@ -283,12 +295,12 @@ def refused(capsys: Captured, *words: str) -> list[str]:
 
 
 def test_a_difference_says_where_it_does_not_wait(two: Project, capsys: Captured) -> None:
-    main(["sleep", "diff"])
+    main(["sleep", "show", "--diff"])
     assert capsys.readouterr().err == ""
     said(capsys, "adopt")
-    main(["sleep", "diff"])
+    main(["sleep", "show", "--diff"])
     assert capsys.readouterr().err == "note: night 1 is adopted\n"
-    found = json.loads("\n".join(said(capsys, "diff", "--json")))
+    found = json.loads("\n".join(said(capsys, "show", "--diff", "--json")))
     assert found["stands"] == "adopted"
 
 
@@ -307,11 +319,11 @@ def test_a_rule_that_was_taken_out_is_named_by_explain_and_its_night_can_still_b
     blocks = [(place.memory, "- Of the memory.\n"), (place.skill, "- Of the skill.\n")]
     shown(place, 1, offer(place, blocks, night="0001"))
     said(capsys, "adopt")
-    brought = json.loads("\n".join(said(capsys, "explain", "--json")))["rules"]
+    brought = json.loads("\n".join(said(capsys, "show", "--json")))["rules"]
     (rule,) = [one["id"] for one in brought if one["text"] == "- Of the skill."]
     said(capsys, "revert", "--rule", rule)
-    assert any(line.endswith(f"Of the skill.  [{rule}] (taken out)") for line in said(capsys, "explain"))
-    found = json.loads("\n".join(said(capsys, "explain", "--json")))
+    assert any(line.endswith(f"Of the skill.  [{rule}] (taken out)") for line in said(capsys, "show"))
+    found = json.loads("\n".join(said(capsys, "show", "--json")))
     assert {one["id"]: one["state"] for one in found["rules"]}[rule] == "taken out"
     assert said(capsys, "revert", "1") == [f"restored  {place.memory}: as it was before"]
     assert place.files() == before

@@ -1,4 +1,4 @@
-"""`etude sleep tasks`: from a night to a file, by a person's eyes, into another night."""
+"""`etude sleep show --tasks`: from a night to a file, by a person's eyes, into another night."""
 
 import json
 from pathlib import Path
@@ -12,27 +12,19 @@ from etude.cli.main import main
 Captured = pytest.CaptureFixture[str]
 
 
-@pytest.fixture
-def one(sleeper: Small, capsys: Captured) -> Small:
-    """After a night."""
-    assert main(["sleep", "run", "--json"]) == 0
-    capsys.readouterr()
-    return sleeper
-
-
 def test_the_tasks_of_a_night_are_listed_with_their_sides_and_criteria(one: Small, capsys: Captured) -> None:
-    assert main(["sleep", "tasks"]) == 0
+    assert main(["sleep", "show", "--tasks"]) == 0
     header, *rows = capsys.readouterr().out.splitlines()
     assert header.split() == ["id", "split", "origin", "criteria", "intent"]
     assert sorted(row.split()[1] for row in rows) == ["train"] * 3 + ["val"] * 2
-    assert main(["sleep", "tasks", "--json"]) == 0
+    assert main(["sleep", "show", "--tasks", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["reviewed"] is False
 
 
 def test_a_file_is_used_by_a_night_once_a_person_has_reviewed_it(one: Small, capsys: Captured) -> None:
     file = one.project / "tasks.json"
     use = ["sleep", "run", "--sleep.tasks", str(file), "--json"]
-    assert main(["sleep", "tasks", "1", "--to", str(file)]) == 0
+    assert main(["sleep", "show", "--tasks", "1", "--to", str(file)]) == 0
     assert capsys.readouterr().out.splitlines()[-1].startswith(f"wrote  {file}: read it")
     assert main(use) == 2
     assert "no person has reviewed these tasks" in json.loads(capsys.readouterr().out)["error"]
@@ -44,20 +36,20 @@ def test_a_file_is_used_by_a_night_once_a_person_has_reviewed_it(one: Small, cap
 def test_a_file_that_is_there_is_never_overwritten(one: Small, capsys: Captured) -> None:
     file = one.project / "tasks.json"
     file.write_text("mine")
-    assert main(["sleep", "tasks", "--to", str(file)]) == 2
+    assert main(["sleep", "show", "--tasks", "--to", str(file)]) == 2
     assert "exists already" in capsys.readouterr().err
     assert file.read_text() == "mine"
 
 
 def test_a_night_that_had_not_got_that_far_has_no_tasks(one: Small, capsys: Captured) -> None:
     (one.state.night(1) / "tasks.json").unlink()
-    assert main(["sleep", "tasks"]) == 0
+    assert main(["sleep", "show", "--tasks"]) == 0
     assert capsys.readouterr().out == "there are no tasks\n"
 
 
 def test_a_damaged_file_of_tasks_is_named(one: Small, capsys: Captured) -> None:
     (one.state.night(1) / "tasks.json").write_text("{")
-    assert main(["sleep", "tasks"]) == 2
+    assert main(["sleep", "show", "--tasks"]) == 2
     assert "tasks.json' cannot be read" in capsys.readouterr().err
 
 
@@ -78,8 +70,8 @@ def test_a_file_without_tasks_is_refused_before_a_night(sleeper: Small, capsys: 
 
 def test_tasks_of_two_sides_with_the_same_text_are_refused_before_a_night(sleeper: Small, capsys: Captured) -> None:
     path = a_file(task("a"), task("b", split="val"))
-    for verb in ("dry-run", "run"):
-        assert main(["sleep", verb, "--sleep.tasks", str(path)]) == 2
+    for verb in (["run", "--dry-run"], ["run"]):
+        assert main(["sleep", *verb, "--sleep.tasks", str(path)]) == 2
         assert "is in two splits: train 'a' = val 'b'" in capsys.readouterr().err
 
 

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from cli_said import Captured, data, said
 from small_night import MODELS, Small
-from task_files import mark_reviewed
 
 from etude.cli.main import main
+from etude.cli.parsing.parser import read_verb
 from etude.cli.sleep.text import print_report
+from etude.cli.sleep.verbs import SPELT
 from etude.simulation.endpoint import running_endpoint
 from etude.sleep.report import NightReport
 from etude.sleep.tasks.probe import HOLLOW, WeakCriteria
@@ -24,24 +25,18 @@ def a_file(tasks: Sequence[dict[str, Any]]) -> None:
     Path("tasks.json").write_text(json.dumps(file))
 
 
-def test_rules_have_their_ids_wherever_json_tells_of_them(sleeper: Small, capsys: Captured) -> None:
-    said(capsys, "run")
-    (rule,) = data(capsys, "explain")["rules"]
-    assert rule["document"] == str(sleeper.skill)
+def test_rules_have_their_ids_wherever_json_tells_of_them(one: Small, capsys: Captured) -> None:
+    (rule,) = data(capsys, "show")["rules"]
+    assert rule["document"] == str(one.skill)
     assert "Key Risks" in rule["text"]
     assert rule["status"] == "active"
     assert (len(rule["evidence"]["tasks"]), len(rule["evidence"]["sessions"])) == (5, 5)
-    assert any(line.endswith(f"[{rule['id']}]") for line in said(capsys, "explain"))
+    assert any(line.endswith(f"[{rule['id']}]") for line in said(capsys, "show"))
     assert rule.pop("state") == "waits"
     adopted = data(capsys, "adopt")
     assert adopted["rules"] == [rule]
     assert adopted["documents"][0]["added"] == [rule["text"]]
-    assert data(capsys, "revert", "--rule", rule["id"])["restored"] == [str(sleeper.skill)]
-
-
-def test_a_night_without_a_proposal_has_no_rules(sleeper: Small, capsys: Captured) -> None:
-    said(capsys, "run", "--sleep.val_fraction", "0")
-    assert data(capsys, "explain")["rules"] == []
+    assert data(capsys, "revert", "--rule", rule["id"])["restored"] == [str(one.skill)]
 
 
 @pytest.mark.parametrize("priced", [False, True])
@@ -58,27 +53,11 @@ def test_money_is_unknown_where_a_model_has_no_price(sleeper: Small, capsys: Cap
         ]
         (spent,) = (line for line in said(capsys, "run", *words) if line.startswith("spent "))
     assert spent.endswith("tokens, unknown") is not priced
-    assert (data(capsys, "explain")["spent"]["usd"] is None) is not priced
+    assert (data(capsys, "show")["spent"]["usd"] is None) is not priced
 
 
-def test_simulated_models_cost_nothing(sleeper: Small, capsys: Captured) -> None:
-    assert any(line.endswith(" tokens, 0.0000 USD") for line in said(capsys, "run"))
-
-
-def test_a_night_goes_on_from_the_rules_that_wait(sleeper: Small, capsys: Captured) -> None:
-    for name in ("a", "b"):
-        said(capsys, "run", "--sleep.tasks", tasks_of(sleeper, capsys, name))
-    assert [row["status"] for row in data(capsys, "status")["nights"]] == ["proposed", "no change", "no change"]
-    assert said(capsys, "status")[-1].startswith("1 rule waits for you: ")
-
-
-def tasks_of(sleeper: Small, capsys: Captured, name: str) -> str:
-    """A reviewed file with the tasks of the first night."""
-    if not sleeper.state.numbers():
-        said(capsys, "run")
-    said(capsys, "tasks", "1", "--to", f"{name}.json")
-    mark_reviewed(Path(f"{name}.json"))
-    return f"{name}.json"
+def test_simulated_models_cost_nothing(one: Small, capsys: Captured) -> None:
+    assert any(line.endswith(" tokens, 0.0000 USD") for line in said(capsys, "show"))
 
 
 def test_sessions_that_no_night_has_looked_at_are_not_called_none(sleeper: Small, capsys: Captured) -> None:
@@ -88,7 +67,7 @@ def test_sessions_that_no_night_has_looked_at_are_not_called_none(sleeper: Small
 
 
 def test_tasks_that_a_night_can_do_nothing_with_are_noted_before_it(sleeper: Small, capsys: Captured) -> None:
-    words = ("dry-run", "--sleep.tasks", "tasks.json")
+    words = ("run", "--dry-run", "--sleep.tasks", "tasks.json")
     a_file([{"id": f"t{n}", "intent": f"Write about topic {n}.", "exact": ["x"], "split": "test"} for n in range(3)])
     idle = "there is nothing to train on: a night would change nothing"
     assert f"note       {idle}" in said(capsys, *words)
@@ -98,7 +77,7 @@ def test_tasks_that_a_night_can_do_nothing_with_are_noted_before_it(sleeper: Sma
 def test_a_command_that_names_a_script_that_is_nowhere_is_noted_before_a_night(
     sleeper: Small, capsys: Captured
 ) -> None:
-    words = ("dry-run", "--agent.unsafe_no_sandbox", "true", "--sleep.tasks", "tasks.json")
+    words = ("run", "--dry-run", "--agent.unsafe_no_sandbox", "true", "--sleep.tasks", "tasks.json")
     a_file([{"id": "a", "intent": "Write about topic a.", "command": ["sh", "judge.sh", "strict.level"]}])
     (note,) = data(capsys, *words)["notes"]
     assert note == f"task 'a': its command names 'judge.sh', which is not in {str(sleeper.project)!r}"
@@ -113,7 +92,7 @@ def test_a_harvest_shows_the_newest_and_reads_no_more_than_it_shows(sleeper: Sma
     oldest = sleeper.files[0].stat()
     sleeper.files[0].write_bytes(b"\xff not JSON\n")
     os.utime(sleeper.files[0], ns=(oldest.st_atime_ns, oldest.st_mtime_ns))
-    found = data(capsys, "harvest", "--limit", "2", "--source", "claude-code")
+    found = data(capsys, "show", "--sessions", "--limit", "2", "--source", "claude-code")
     prompts = [session["turns"][0]["prompt"] for session in found["sessions"]]
     assert prompts == [sleeper.turns[4].prompt, sleeper.turns[3].prompt]
     (counts,) = found["sources"]
@@ -122,18 +101,11 @@ def test_a_harvest_shows_the_newest_and_reads_no_more_than_it_shows(sleeper: Sma
 
 def test_auto_adopt_is_an_option_of_its_own(sleeper: Small, capsys: Captured) -> None:
     shown = "adopts     each new rule that needs no person, at once"
-    assert shown in said(capsys, "dry-run", "--auto-adopt")
-    assert data(capsys, "dry-run", "--auto-adopt")["auto_adopt"]
-    assert shown not in said(capsys, "dry-run")
+    assert shown in said(capsys, "run", "--dry-run", "--auto-adopt")
+    assert data(capsys, "run", "--dry-run", "--auto-adopt")["auto_adopt"]
+    assert shown not in said(capsys, "run", "--dry-run")
     report = data(capsys, "run", "--auto-adopt", "--sleep.confirm_trials", "0")
     assert report["held_back"][0].endswith("was not tested on its own")
-
-
-def test_a_proposal_that_ships_is_adopted_at_once_where_that_is_asked_for(sleeper: Small, capsys: Captured) -> None:
-    sleeper.write(5, 14)
-    report = data(capsys, "run", "--auto-adopt", "--sleep.val_fraction", "0.5")
-    assert (report["status"], report["held_back"]) == ("adopted", [])
-    assert "Key Risks" in sleeper.skill.read_text()
 
 
 def test_a_scheduled_night_carries_the_option(sleeper: Small, capsys: Captured) -> None:
@@ -164,7 +136,7 @@ def test_a_night_whose_judge_grades_words_says_what_to_do(capsys: Captured) -> N
     assert lines[lines.index(f"dropped    2 {HOLLOW}") + 1] == (
         "  hint: name another `judge`: it grades the words of a rubric, not the work"
     )
-    assert lines[-2:] == ["next:", "  etude sleep explain 1"]
+    assert lines[-2:] == ["next:", "  etude sleep show 1"]
 
 
 def test_what_held_a_proposal_back_is_reported_only_while_it_waits(capsys: Captured) -> None:
@@ -206,11 +178,17 @@ def test_a_dry_run_with_nothing_to_do_counts_only_the_questions_whether_models_a
 ) -> None:
     for file in sleeper.files:
         file.unlink()
-    lines = said(capsys, "dry-run")
+    lines = said(capsys, "run", "--dry-run")
     assert lines[-1] == "there is nothing for a night to do"
     assert "calls      at most 2" in lines
 
 
-def test_the_verb_that_shows_sessions_is_found_by_them(capsys: Captured) -> None:
-    assert main(["sleep", "sessions"]) == 2
-    assert "hint: did you mean 'sleep harvest'?" in capsys.readouterr().err
+@pytest.mark.parametrize("name", SPELT)
+def test_what_one_may_look_for_under_another_name_is_found(name: str, capsys: Captured) -> None:
+    assert main(name.split()) == 2
+    error, hint = capsys.readouterr().err.splitlines()
+    assert error == f"error: unknown verb {name!r}"
+    _, *words = hint.removeprefix("hint: it is `").removesuffix("`").split()
+    assert SPELT[name] in hint
+    verb, rest = read_verb(words)
+    verb.parse(rest)

@@ -101,10 +101,10 @@ def test_a_proposal_is_told_of_on_the_desktop_and_once_at_the_next_command(
     said(capsys, "run", "--unattended")
     told = desktop.read_text()
     words = "Night 1 proposes 1 new rule. Nothing changes before you say so. See: "
-    assert f"<etude: project><{words}etude sleep explain>" in told
+    assert f"<etude: project><{words}etude sleep show>" in told
     assert main(["sleep", "status", "--json"]) == 0
     assert "note:" not in capsys.readouterr().err  # nobody is at a terminal
-    line = f"note: {words}cd {sleeper.project} && etude sleep explain"
+    line = f"note: {words}cd {sleeper.project} && etude sleep show"
     shown = [at_a_terminal(words, []) for words in (["sleep", "status", "--json"], ["--version"], ["--version"])]
     assert [line in one for one in shown] == [False, True, False]
     said(capsys, "run", "--unattended")

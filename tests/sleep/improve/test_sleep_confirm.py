@@ -15,7 +15,7 @@ from test_sleep_consolidate import SKILL, VAL, Optimizer, night
 from etude import Task
 from etude.cli.main import main
 from etude.records import ChatRequest
-from etude.sleep.report import diagnosed
+from etude.sleep.improve.changes import diagnosed
 from etude.stages.evaluation import FRESH
 from trials_sent import trial_sent
 
@@ -140,7 +140,7 @@ def test_a_night_says_that_it_may_be_luck_and_what_would_settle_it(
     )
     assert (document.status, document.verdict) == ("inconclusive", "inconclusive")
     assert not (small.state.night(1) / "proposal").exists()
-    assert main(["sleep", "explain", "--details", "--project", str(small.project), "--state", str(small.base)]) == 0
+    assert main(["sleep", "show", "--details", "--project", str(small.project), "--state", str(small.base)]) == 0
     out = capsys.readouterr().out
     assert "\nlearned: inconclusive  (" in out
     assert "\n  by luck alone: p = 0.17, above the significance level 0.05; noise floor: 0 of 1 " in out

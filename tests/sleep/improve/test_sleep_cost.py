@@ -9,8 +9,7 @@ from test_sleep_consolidate import VAL, Optimizer, night
 from etude import Task
 from etude.cli.sleep.text import document_lines
 from etude.records import ChatRequest, Reply, Usage
-from etude.sleep.improve.changes import DocumentOutcome
-from etude.sleep.report import diagnosed
+from etude.sleep.improve.changes import DocumentOutcome, diagnosed
 
 SIX = [*VAL, *(Task(id=f"v{number}", input=f"Task {number}.") for number in (7, 8, 9, 10))]
 SLEEP = {"memory": False, "confirm_trials": 3}

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from briefs_sessions import GAP_NAMES, sessions, strict_checks, training_checks
+from briefs_sessions import sessions, strict_checks, training_checks
 from scripted import rewriting, task_file
 from small_night import run_night
 
 from etude.sleep.adoption.proposal import read_proposal
 from etude.sleep.config import make_sleep_config
 from etude.sleep.report import Diagnosed, DocumentReport, NightReport
-from etude.sleep.tasks.gather import Surroundings, state_of
+from etude.sleep.state import Surroundings, state_of
 from etude.workbench import Given
 
 RUBRICS = {
@@ -27,6 +27,7 @@ RUBRICS = {
     "brain-first": "The brief cites a source.",
     "verdict": "The brief gives a clear recommendation.",
 }
+GAPS = ("structure", "verdict")
 SKILL = "---\nname: {0}\ndescription: How briefs are written here.\n---\n\n# Briefs\n\nWrite   clearly.\n"
 
 
@@ -70,7 +71,7 @@ def night(
     root: Path,
     optimizer: str,
     seed: int,
-    gaps: Sequence[str] = GAP_NAMES,
+    gaps: Sequence[str],
     *,
     strict: bool = True,
     more: Sequence[dict[str, Any]] = (),
@@ -106,27 +107,26 @@ def night(
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Night:
     """After a night on all skills, with an optimizer that learns."""
-    return night(tmp_path_factory.mktemp("all"), "simulated:optimizer", 0)
+    return night(tmp_path_factory.mktemp("all"), "simulated:optimizer", 0, GAPS)
 
 
 def test_every_skill_goes_from_0_to_1_on_held_out_tasks_in_one_night(found: Night) -> None:
     assert found.report.status == "proposed"
-    assert sorted(found.documents) == sorted(GAP_NAMES)
+    assert sorted(found.documents) == sorted(GAPS)
     for document in found.documents.values():
         assert (document.status, document.baseline, document.candidate) == ("accepted", 0.0, 1.0)
         assert document.confirmed is not None
         assert document.confirmed.mean == 1.0
     # The test tasks of all skills, which no decision looks at.
     assert found.report.test is not None
-    assert (found.report.test.mean, found.report.test.n) == (1.0, 2 * len(GAP_NAMES))
+    assert (found.report.test.mean, found.report.test.n) == (1.0, 2 * len(GAPS))
     for gap, text in found.proposed.items():
         assert text.startswith(SKILL.format(gap))
-    assert len(found.proposed) == len(GAP_NAMES)
+    assert len(found.proposed) == len(GAPS)
 
 
-@pytest.mark.parametrize("profile", ["optimizer-hacker", "optimizer-useless"])
-def test_gaming_the_checks_and_saying_nothing_stage_nothing(tmp_path: Path, profile: str) -> None:
-    found = night(tmp_path, f"simulated:{profile}", 0, ("structure",))
+def test_gaming_the_checks_stages_nothing(tmp_path: Path) -> None:
+    found = night(tmp_path, "simulated:optimizer-hacker", 0, ("structure",))
     assert (found.report.status, found.proposed) == ("no change", {})
     assert {(document.status, document.candidate) for document in found.documents.values()} == {("rejected", 0.0)}
 

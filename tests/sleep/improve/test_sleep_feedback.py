@@ -10,7 +10,7 @@ from small_night import run_night
 
 from etude.cli.main import main
 from etude.sleep.config import make_sleep_config
-from etude.sleep.tasks.gather import Surroundings, state_of
+from etude.sleep.state import Surroundings, state_of
 from etude.testing import ScriptedModel
 from etude.workbench import Given
 
@@ -65,5 +65,5 @@ def test_the_person_reads_what_failed_and_the_optimizer_does_not(
     (said,) = json.loads((folder / "diagnostics.json").read_text())["documents"]
     assert [(shown["task"], shown["why"]) for shown in said["before"]] == [("held", why)]
     assert [(shown["task"], shown["why"]) for shown in said["after"]] == [("held", why)]
-    assert main(["sleep", "explain", "--details", "--project", str(project), "--state", str(tmp_path / "s")]) == 0
+    assert main(["sleep", "show", "--details", "--project", str(project), "--state", str(tmp_path / "s")]) == 0
     assert f"\n  held  0.00 -> 0.00  {why}\n" in capsys.readouterr().out

@@ -53,10 +53,3 @@ def tells(small: Small, *said: str) -> None:
     ):
         assert words in first, words
     assert not [word for word in STATISTICS if word in first]
-
-
-def test_a_night_without_a_proposal_says_why_in_its_first_line(tmp_path: Path) -> None:
-    small = Small(tmp_path)
-    small.night({"val_fraction": 0})
-    line = (small.state.night(1) / "report.md").read_text().splitlines()[3]
-    assert line == "Night 1 proposes nothing: what was made is unverified: there are no held-out tasks."

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 from pydantic import ValidationError
-from small_night import Small
+from small_night import Kept, Small
 
 from etude.cli.main import main
 from etude.errors import BudgetStop
@@ -54,9 +54,14 @@ def block(text: str) -> str:
     return text.partition("begin learned -->\n")[2].partition("<!-- etude:end")[0]
 
 
+@pytest.fixture(scope="module")
+def in_place(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    return Kept(adopted(tmp_path_factory.mktemp("adopted") / "now"))
+
+
 @pytest.fixture
-def small(tmp_path: Path) -> Small:
-    return adopted(tmp_path)
+def small(in_place: Kept) -> Small:
+    return in_place.again()
 
 
 def adopted(root: Path) -> Small:
@@ -76,14 +81,22 @@ class Tried(NamedTuple):
     report: NightReport
     before: bytes
     needed: Rule
+    kept: Kept
 
 
 @pytest.fixture(scope="module")
-def tried(tmp_path_factory: pytest.TempPathFactory) -> Tried:
+def tried_once(tmp_path_factory: pytest.TempPathFactory) -> Tried:
     """After a night that left rules out on trial, and that may adopt what needs no person."""
-    small = adopted(tmp_path_factory.mktemp("tried"))
+    small = adopted(tmp_path_factory.mktemp("tried") / "now")
     before, needed = small.skill.read_bytes(), rule_of(small, block(small.skill.read_text()).splitlines()[0])
-    return Tried(small, small.night({**RETIRE, "auto_adopt": True}), before, needed)
+    report = small.night({**RETIRE, "auto_adopt": True})
+    return Tried(small, report, before, needed, Kept(small))
+
+
+@pytest.fixture
+def tried(tried_once: Tried) -> Tried:
+    tried_once.kept.again()
+    return tried_once
 
 
 def test_a_rule_that_nothing_misses_is_proposed_for_removal_and_no_other(tried: Tried) -> None:
@@ -111,14 +124,14 @@ def test_a_rule_that_stays_is_reported_with_the_tasks_that_missed_it(tried: Trie
 
 def test_a_removal_is_explained(tried: Tried, capsys: pytest.CaptureFixture[str]) -> None:
     place = ["--project", str(tried.small.project), "--state", str(tried.small.base)]
-    assert main(["sleep", "explain", "2", "--details", *place]) == 0
+    assert main(["sleep", "show", "2", "--details", *place]) == 0
     said = capsys.readouterr().out
     assert f"  {rule_of(tried.small, IDLE).id}  retired: {IDLE}" in said
     assert "fresh attempts at each with and without it: 2; none does worse without" in said
 
 
-def test_a_removal_waits_for_a_person_and_what_was_put_back_is_not_left_out_again(small: Small) -> None:
-    report = small.night({**RETIRE, "auto_adopt": True})
+def test_a_removal_waits_for_a_person_and_what_was_put_back_is_not_left_out_again(tried: Tried) -> None:
+    small, report = tried.small, tried.report
     idle, before = rule_of(small, IDLE), small.skill.read_bytes()
     assert report.held_back == (f"rule {idle.id} is to be taken out, which a person decides",)
     adopt(Path(report.proposal), small.project, small.state.folder)
@@ -166,16 +179,13 @@ def test_a_night_killed_in_a_trial_goes_on_from_there(small: Small) -> None:
     assert report.spent.calls == small.answered - at_first + 1  # the one that was stopped had been sent
 
 
-def test_the_budget_of_the_night_holds_for_the_trials_of_both_documents(tmp_path: Path) -> None:
-    def both(root: Path) -> Small:
-        small = adopted(root)
-        with_rules(small, "0000m", "- Never mention the tides.", place="memory")
-        return small
-
+def test_the_budget_of_the_night_holds_for_the_trials_of_both_documents(small: Small) -> None:
+    with_rules(small, "0000m", "- Never mention the tides.", place="memory")
+    both = Kept(small)
     asked = {**RETIRE, "retire": 1, "memory": True}
-    report = both(tmp_path / "whole").night(asked)
+    report = small.night(asked)
     assert [document.reason.endswith(", which nothing misses: 1") for document in report.documents] == [True, True]
-    tight, calls = both(tmp_path / "tight"), report.spent.calls
+    tight, calls = both.again(), report.spent.calls
     at_first = tight.answered
     with pytest.raises(BudgetStop, match=f"limits.calls = {calls - 1} is reached"):
         tight.night(asked, limits={"calls": calls - 1, "concurrency": 1})

@@ -44,12 +44,11 @@ def calls(sleep: dict[str, Any]) -> int:
     return found
 
 
-@rows("gap", ["structure", "verbose", "brain-first"])
-def test_nights_that_find_much_little_or_nothing_make_no_more_calls_than_was_said(tmp_path: Path, gap: str) -> None:
+def test_nights_that_find_much_little_or_nothing_make_no_more_calls_than_was_said(tmp_path: Path) -> None:
     for number, (optimizer, n, memory) in enumerate(
         [("optimizer-perfect", 4, True), ("optimizer", 12, True), ("optimizer-useless", 6, False)]
     ):
-        small = Small(tmp_path / str(number), gap=gap, n=n)
+        small = Small(tmp_path / str(number), n=n)
         small.target, small.optimizer = (Counted(name, lambda request: None) for name in ("target-steady", optimizer))
         found, spent = ahead(small, {"memory": memory}), small.night({"memory": memory}).spent
         assert spent.calls <= (found.calls or 0), (optimizer, n, found, spent)

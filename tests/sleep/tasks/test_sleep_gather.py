@@ -11,18 +11,9 @@ from etude.envs.scorers.checks import Check
 from etude.errors import ConfigError, DataError
 from etude.records import Split
 from etude.sleep.config import make_sleep_config
+from etude.sleep.state import Surroundings, state_in, state_of
 from etude.sleep.tasks.files import write
-from etude.sleep.tasks.gather import (
-    Surroundings,
-    archive,
-    archived,
-    divided,
-    from_file,
-    settings_of,
-    sources_of,
-    state_in,
-    state_of,
-)
+from etude.sleep.tasks.gather import archive, archived, divided, from_file, settings_of, sources_of
 from etude.sleep.tasks.mined import MinedTask
 
 MODELS: dict[str, Any] = {role: {"model": f"simulated:{role}"} for role in ("target", "optimizer")}

@@ -126,7 +126,7 @@ def test_a_night_with_checks_of_plain_words_alone_learns_from_them_and_says_what
     assert (report.status, report.tasks) == ("proposed", {"train": 3, "val": 2})
     assert f"2 of 2 held-out tasks are {GAMEABLE}" in report.notes
     args = ["--project", str(small.project), "--state", str(small.base)]
-    assert main(["sleep", "tasks", *args]) == main(["sleep", "explain", "--details", *args]) == 0
+    assert main(["sleep", "show", "--tasks", *args]) == main(["sleep", "show", "--details", *args]) == 0
     said = capsys.readouterr().out
     assert said.count("1 checks, gameable") == 5
     assert said.count(f"  {GAMEABLE}: ") == 5

@@ -1,9 +1,6 @@
 """The ledger of sleep: what was used, by which night, and what waits."""
 
-import signal
 import stat
-import subprocess
-import sys
 
 import pytest
 
@@ -109,30 +106,6 @@ def test_a_missing_ledger_reads_as_an_empty_one_and_is_not_made(path):
         with pytest.raises(ValueError, match="opened to be read only"):
             reader.take([])
     assert not path.exists()
-
-
-def test_a_killed_night_leaves_no_lock_and_has_moved_nothing(path):
-    code = (
-        "import sys, time\nfrom pathlib import Path\n"
-        "from etude.sleep.transcripts.ledger import Entry, Ledger\n"
-        "ledger = Ledger(Path(sys.argv[1]))\n"
-        "ledger.take([Entry(source='plain', id='s1', status='used', revision='r1', turns=3)])\n"
-        "print('taken', flush=True)\ntime.sleep(600)\n"
-    )
-    process = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "taken\n"
-        with pytest.raises(LockedError):
-            Ledger(path)
-    finally:
-        process.send_signal(signal.SIGKILL)
-        process.wait(60)
-        process.stdout.close()
-    with Ledger(path) as ledger:
-        known = ledger.entry("plain", "s1")
-        assert known is not None
-        assert (known.status, known.turns) == ("queued", 0)
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b'{"version": 9}'])

@@ -1,28 +1,19 @@
 """What etude sends at night is never taken for a user's words in a later one."""
 
-from pathlib import Path
+from small_night import Finished
 
-from small_night import Small
-
-from etude.records import ChatRequest
 from etude.sleep.transcripts.cleaning import OWN, cleaned
 from etude.sleep.transcripts.sessions import Session, Turn
 
 
-def test_whatever_is_asked_at_night_is_known_for_etudes_own(tmp_path: Path) -> None:
-    small = Small(tmp_path)
-    asked: list[ChatRequest] = []
-    small.before = asked.append
-    report = small.night({"memory": True, "dream": 1})
-    assert report.status == "proposed"
-    said = ["\n\n".join(message.text for message in request.messages) for request in asked]
+def test_whatever_is_asked_at_night_is_known_for_etudes_own(finished: Finished) -> None:
+    said = ["\n\n".join(message.text for message in request.messages) for request in finished.asked]
     for text in said:
         session = Session(source="codex", id="1", turns=(Turn(prompt=text, answer="Done."),))
         assert cleaned(session).own, text[:300]
     assert {text[:12] for text in said if OWN in text} == {
         "Reply with t",
         "You read one",
-        "You reword a",
         "You look aft",
         "Do the task ",
     }

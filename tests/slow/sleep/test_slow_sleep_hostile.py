@@ -80,8 +80,8 @@ def test_nothing_that_a_transcript_hides_reaches_a_terminal(small: Small, capsys
     write_hostile(small.home, small.project, range(1, 4))
     report = night(small, "optimizer-gullible")
     args = ["--project", str(small.project), "--state", str(small.base)]
-    for verb in ("status", "explain", "tasks"):
-        main(["sleep", verb, *args])
+    for words in (["status"], ["show"], ["show", "--tasks"]):
+        main(["sleep", *words, *args])
     said = capsys.readouterr().out
     if report.proposal:
         said += (Path(report.proposal) / "proposal.diff").read_text()

@@ -18,7 +18,7 @@ from etude.sleep.adoption.proposal import read_proposal
 from etude.sleep.adoption.rules import Rule
 from etude.sleep.config import make_sleep_config
 from etude.sleep.page import OVERHEARD, rule_lines
-from etude.sleep.tasks.gather import Surroundings
+from etude.sleep.state import Surroundings
 from etude.sleep.transcripts.sessions import ToolUse, Turn
 from etude.testing import ScriptedModel
 from etude.testing.source import START

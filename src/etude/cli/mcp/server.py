@@ -76,11 +76,11 @@ def server_of(desk: VerbRunner) -> MCPServer:
 
     @tool("What a night did and why, rule by rule; the last night by default.")
     async def night_explain(night: int | None = None) -> Any:
-        return await desk.verb("sleep explain", *([] if night is None else [str(night)]))
+        return await desk.verb("sleep show", *([] if night is None else [str(night)]))
 
     @tool("What a night proposes to change. Only the person can adopt it.")
     async def night_diff(night: int | None = None) -> Any:
-        return await desk.verb("sleep diff", *([] if night is None else [str(night)]))
+        return await desk.verb("sleep show", "--diff", *([] if night is None else [str(night)]))
 
     return server
 

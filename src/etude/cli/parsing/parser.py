@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from etude.cli.parsing import arguments
 from etude.cli.parsing.usage import UsageError
 from etude.cli.parsing.verb import Verb
-from etude.cli.sleep.verbs import SLEEP
+from etude.cli.sleep.verbs import SLEEP, SPELT
 from etude.errors import did_you_mean
 
 GROUPS = {"sleep": "improve skill and memory at night from the transcripts of local agents"}
@@ -164,10 +164,6 @@ def read_verb(words: Sequence[str]) -> tuple[Verb, Sequence[str]]:
     return find_verb(" ".join(words[:count])), words[count:]
 
 
-_MEANT = {"sleep sessions": "sleep harvest"}
-"""Verbs by what they show, which is not how they are spelt."""
-
-
 def find_verb(name: str) -> Verb:
     """The verb of that name, as in `train` or `sleep run`. Raises UsageError: there is none."""
     for verb in VERBS:
@@ -175,8 +171,8 @@ def find_verb(name: str) -> Verb:
             return verb
     what = "option" if name.startswith("-") else "verb"
     known = ["--help", "--version"] if what == "option" else [verb.name for verb in VERBS]
-    meant = _MEANT.get(name, name)
-    raise UsageError(f"unknown {what} {name!r}", hint=did_you_mean(meant, known))
+    hint = f"it is `{SPELT[name]}`" if name in SPELT else did_you_mean(name, known)
+    raise UsageError(f"unknown {what} {name!r}", hint=hint)
 
 
 def _listed(verbs: dict[str, str]) -> str:

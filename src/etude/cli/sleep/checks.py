@@ -12,10 +12,11 @@ from etude.sleep.improve.groups import check_tasks
 from etude.sleep.live_documents import document_paths, read_document
 from etude.sleep.pause import paused
 from etude.sleep.schedule import installed, job_name
+from etude.sleep.state import Surroundings, state_of
 from etude.sleep.tasks.files import replay
-from etude.sleep.tasks.gather import Surroundings, from_file, sources_of, state_of
+from etude.sleep.tasks.gather import from_file, sources_of
 
-_EACH = "`etude sleep harvest` shows each source"
+_EACH = "`etude sleep show --sessions` shows each source"
 
 
 def check_night(config: SleepConfig, found: DoctorReport) -> None:
@@ -82,4 +83,4 @@ def _state(config: SleepConfig, around: Surroundings, found: DoctorReport) -> No
     found.ok("state", f"{state.folder}: {nights} night{'' if nights == 1 else 's'}")
     since = paused(state)
     if since is not None:
-        found.note("pause", pause_line(since), "`etude sleep resume` ends it")
+        found.note("pause", pause_line(since), "`etude sleep schedule --resume` ends it")

@@ -1,4 +1,4 @@
-"""`etude sleep dry-run`."""
+"""`etude sleep run --dry-run`."""
 
 import argparse
 from pathlib import Path
@@ -10,15 +10,16 @@ from etude.models import build_model
 from etude.sleep.config import SleepConfig
 from etude.sleep.forecast import RULES, NightForecast, forecast_night
 from etude.sleep.improve.groups import check_documents, check_tasks
-from etude.sleep.night import unfinished
 from etude.sleep.pause import paused
+from etude.sleep.report import unfinished
+from etude.sleep.state import Surroundings, state_of
 from etude.sleep.tasks.files import replay
-from etude.sleep.tasks.gather import Surroundings, from_file, gleaned, sources_of, state_of
+from etude.sleep.tasks.gather import from_file, gleaned, sources_of
 from etude.sleep.transcripts.harvest import Harvest
 from etude.sleep.transcripts.ledger import Ledger, under_way
 
 
-def run(args: argparse.Namespace) -> int:
+def look_ahead(args: argparse.Namespace) -> int:
     """Print what a night would read and do, and the most calls it makes. Asks no model and writes nothing."""
     config = read_config(args)
     around = Surroundings()

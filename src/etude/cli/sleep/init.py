@@ -25,7 +25,7 @@ from etude.sleep.config import SleepConfig, SleepSection, make_sleep_config
 from etude.sleep.forecast import forecast_night
 from etude.sleep.improve.groups import check_documents
 from etude.sleep.live_documents import documents_of
-from etude.sleep.tasks.gather import Surroundings
+from etude.sleep.state import Surroundings
 from etude.sleep.transcripts.harvest import Harvest, SessionQuery, harvest
 from etude.sleep.transcripts.sessions import Session
 from etude.sleep.transcripts.sources import sources_named
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     settings. Asks no model."""
     path = Path(DEFAULT_SLEEP_CONFIG)
     if path.exists() and not args.force:
-        hint = f"`{output.program()} sleep dry-run` says what a night would do; --force overwrites the file"
+        hint = f"`{output.program()} sleep run --dry-run` says what a night would do; --force overwrites the file"
         raise ConfigError(f"{str(path)!r} exists already", hint=hint)
     found, sessions, hours = _sessions(Surroundings())
     used = dict(Counter(session.source for session in sessions).most_common())

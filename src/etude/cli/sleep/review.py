@@ -8,8 +8,7 @@ from etude.cli.sleep.settings import Nights, find_nights
 from etude.cli.sleep.text import elsewhere
 from etude.cli.terminal import output
 from etude.errors import InputError
-from etude.sleep.adoption.proposals import Item
-from etude.sleep.page import item_lines
+from etude.sleep.page import ReviewedRule, heading
 
 _CHOICES = {"t": "take", "l": "leave for later", "e": "edit, then take", "n": "never again", "q": "quit"}
 
@@ -20,46 +19,46 @@ def run(args: argparse.Namespace) -> int:
     if nights.recovered(args, named=False):
         return 0
     number = nights.proposed(None)
-    waiting = nights.pending(number).waiting
+    waiting: dict[str, list[ReviewedRule]] = {}
+    for rule in nights.night(number).rules:  # one may be meant for two documents: whoever decides decides for both
+        if rule.state == "waits":
+            waiting.setdefault(rule.id, []).append(rule)
     if not waiting:
         raise UsageError("no rule waits", hint="`etude sleep status` shows how each rule stands")
     if args.json or not sys.stdin.isatty():
         hint = "`etude sleep adopt --rule ID` and `etude sleep reject --rule ID` need no answer"
         raise UsageError("a review asks questions, and nobody can answer here", hint=hint)
     taken = rejected = 0
-    decided = set[str]()  # the same rule may be meant for two documents
-    for at, item in enumerate(waiting, 1):
-        if item.rule.id in decided:
-            continue
+    for at, (rule, *others) in enumerate(waiting.values(), 1):
         output.line("")
-        for line in item_lines(item, f"{at} of {len(waiting)}", nights.project):
-            output.line(line)
+        output.line(f"{at} of {len(waiting)}: {heading(rule)}")
+        for line in (*rule.lines, *(f"The same for {other.document}." for other in others)):
+            output.line(f"   {line}")
         answer = _ask()
         if answer == "q":
             break
-        decided.add(item.rule.id)
         if answer == "n":
-            nights.reject(number, [item.rule.id])
+            nights.reject(number, [rule.id])
             rejected += 1
         elif answer in "te":
-            taken += _take(nights, number, item, edit=answer == "e")
+            taken += _take(nights, number, rule, edit=answer == "e")
     output.line(f"\ntaken: {taken}, rejected: {rejected}, wait: {len(waiting) - taken - rejected}")
     if taken:
         output.line(f"take it back with: {output.program()} sleep revert {number}{elsewhere(args)}")
     return 0
 
 
-def _take(nights: Nights, number: int, item: Item, *, edit: bool) -> bool:
+def _take(nights: Nights, number: int, rule: ReviewedRule, *, edit: bool) -> bool:
     """Adopt one rule; False where it is left after all."""
     words: dict[str, str] = {}
-    if edit and not item.leaving:
+    if edit and not rule.leaving:
         text = _input("new text (empty to leave the rule)").strip()
         if not text:
             return False
-        mark = "- " if item.rule.text.startswith("- ") and not text.startswith("- ") else ""
-        words = {item.rule.id: mark + text}
+        mark = "- " if rule.text.startswith("- ") and not text.startswith("- ") else ""
+        words = {rule.id: mark + text}
     try:
-        nights.adopt(number, [item.rule.id], words)
+        nights.adopt(number, [rule.id], words)
     except InputError as error:  # the others can still be decided on
         output.tell(error)
         return False

@@ -4,6 +4,7 @@ import argparse
 import os
 
 from etude.cli.parsing.usage import UsageError
+from etude.cli.sleep.dry_run import look_ahead
 from etude.cli.sleep.settings import read_config
 from etude.cli.sleep.text import elsewhere, page_of, pause_line, print_report, result
 from etude.cli.sleep.unattended import patiently, tell_of
@@ -13,13 +14,15 @@ from etude.errors import EtudeError, StopRun
 from etude.redaction.redactor import Redactor
 from etude.sleep.night import arun_night
 from etude.sleep.pause import paused
-from etude.sleep.report import CommandLine, NightReport
-from etude.sleep.tasks.gather import Surroundings, state_of
+from etude.sleep.report import NightReport
+from etude.sleep.state import CommandLine, Surroundings, state_of
 
 
 def run(args: argparse.Namespace) -> int:
     """Work through a night and say what came of it; one that stops early says why and how to resume it. In a pause
-    nothing is asked, read or written."""
+    nothing is asked, read or written. A dry run says what there is to do, and asks no model."""
+    if args.dry_run:
+        return look_ahead(args)
     args.command = args.command.replace(" --unattended", "")  # a person who goes on with it is there
     try:
         return _run(args)

@@ -1,4 +1,4 @@
-"""`etude sleep schedule`."""
+"""`etude sleep schedule`: nights by themselves."""
 
 import argparse
 import os
@@ -8,15 +8,17 @@ from pathlib import Path
 
 from etude import own_process
 from etude.cli.parsing.usage import UsageError
-from etude.cli.sleep.settings import read_config
-from etude.cli.sleep.text import elsewhere
+from etude.cli.sleep.settings import find_nights, read_config
+from etude.cli.sleep.text import elsewhere, pause_line, result
 from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG
 from etude.cli.terminal import output
-from etude.files import private_file
+from etude.errors import EtudeError
+from etude.files import private_file, write_atomically
 from etude.models.keys import used_key_variable
 from etude.sleep.config import SleepConfig
-from etude.sleep.schedule import PROFILE, command_of, install, job_name, line_of
-from etude.sleep.tasks.gather import Surroundings, state_of
+from etude.sleep.pause import pause, paused, resume
+from etude.sleep.schedule import PROFILE, SCRIPT, command_of, install, job_name, remove, script_of
+from etude.sleep.state import Surroundings, state_of
 
 _PLACES = re.compile(
     r"ETUDE_\w+|XDG_(?:STATE|DATA|CONFIG)_HOME|CLAUDE_CONFIG_DIR|CODEX_HOME|COPILOT_HOME|GEMINI_CLI_HOME|OPENCODE_DB"
@@ -27,7 +29,13 @@ _PLACES = re.compile(
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the night of a project every day, with all that the command line sets."""
+    """Run the night of a project every day, with all that the command line sets; or end that, or pause it."""
+    if args.remove:
+        return _remove(args)
+    return _pause(args) if args.pause or args.resume else _schedule(args)
+
+
+def _schedule(args: argparse.Namespace) -> int:
     config, around = read_config(args), Surroundings()
     state = state_of(config, around)
     project = Path(os.path.realpath(config.sleep.project))
@@ -35,25 +43,54 @@ def run(args: argparse.Namespace) -> int:
     flags = [f"--{key}={value}" for key, value in args.flags]
     flags += ["--unsafe-no-sandbox"] if args.unsafe_no_sandbox else []
     flags += ["--auto-adopt"] if args.auto_adopt else []
-    name, log = job_name(project), str(state.folder.absolute() / "nights.log")
+    name, log, script = job_name(project), str(state.folder.absolute() / "nights.log"), state.folder / SCRIPT
     argv = tuple(own_process.command("sleep", "run", str(path), "--unattended", *flags))
-    command = command_of(argv, os.getcwd(), log)
-    line = line_of(name, args.at, command)
+    command, text = command_of(script.absolute()), script_of(argv, os.getcwd(), log)
     if not args.show:
         _check_variables(config, around)
-        state.make()
-        os.close(private_file(log))
-        install(name, args.at, command)
+    state.make()
+    os.close(private_file(log))
+    write_atomically(script, os.fsencode(text), mode=0o600)
+    try:
+        if not args.show:
+            install(name, args.at, command)
+    except EtudeError:
+        if not args.json:
+            output.line(text)
+        raise
     if args.json:
-        output.json_result({"name": name, "command": argv, "log": log, "line": line, "installed": not args.show})
+        found = {"name": name, "command": argv, "log": log, "script": str(script.absolute()), "run": command}
+        output.json_result({**found, "installed": not args.show})
     elif args.show:
-        output.line(line)
+        output.line(command)
     else:
         output.line(f"scheduled  {project} every day at {args.at[0]:02}:{args.at[1]:02} by cron; log: {log}")
         output.note("note: cron does not catch up on a night that the computer was off or asleep for")
         if not config.sleep.auto_adopt:
             output.line(f"what nights propose waits for you: see `etude sleep status{elsewhere(args)}`")
     return 0
+
+
+def _remove(args: argparse.Namespace) -> int:
+    project = find_nights(args).project
+    name = job_name(Path(os.path.realpath(project)))
+    removed = remove(name)
+    line = f"{'unscheduled ' if removed else 'nothing was scheduled for'} {project.absolute()}"
+    return result(args, {"name": name, "removed": removed}, [line])
+
+
+def _pause(args: argparse.Namespace) -> int:
+    """Let no night of the project begin, or let nights begin again. A night that is under way continues."""
+    nights = find_nights(args)
+    project = str(nights.project.absolute())
+    if args.resume:
+        ended = resume(nights.state)
+        line = f"resumed  {project}" if ended else f"nothing was paused for {project}"
+        return result(args, {"project": project, "resumed": ended}, [line])
+    pause(nights.state)
+    since = paused(nights.state)
+    data = {"project": project, "paused": since and since.isoformat()}
+    return result(args, data, [pause_line(since, args)] if since else [])
 
 
 def _check_variables(config: SleepConfig, around: Surroundings) -> None:

@@ -12,20 +12,18 @@ from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG
 from etude.cli.terminal import output
 from etude.errors import InputError
 from etude.sleep.adoption.adopt import Receipt, receipts
-from etude.sleep.adoption.proposals import ProjectProposals
 from etude.sleep.config import SleepConfig, SleepSection, load_sleep_config, load_sleep_section
 from etude.sleep.live_documents import located
-from etude.sleep.night import read_report
-from etude.sleep.report import NightReport
-from etude.sleep.state import REPORT
-from etude.sleep.tasks.gather import Surroundings, state_in
+from etude.sleep.report import NightReport, read_report
+from etude.sleep.review import Reviews
+from etude.sleep.state import REPORT, Surroundings, state_in
 from etude.sleep.transcripts.ledger import under_way
 
 WAITING = ("proposed", "partly adopted")
 """How nights stand of which something waits for a person."""
 
 
-class Nights(ProjectProposals):
+class Nights(Reviews):
     """A project and its nights, for people."""
 
     def number(self, asked: int | None) -> int:
@@ -137,11 +135,16 @@ def read_config(args: argparse.Namespace) -> SleepConfig:
 def find_nights(args: argparse.Namespace) -> Nights:
     """The nights of the project: from the arguments, else from the settings, else in the usual place."""
     sleep = settings_in(args.config)
-    project = find_project(args.project, sleep)
-    base = args.state if args.state is not None else None if sleep is None else sleep.state
-    state = state_in(project, base, Surroundings())
+    project, base = find_project(place(args, "project"), sleep), place(args, "state")
+    state = state_in(project, base or (None if sleep is None else sleep.state), Surroundings())
     state.check()
     return Nights(project, state, () if sleep is None else tuple(Path(path) for path in sleep.named_paths))
+
+
+def place(args: argparse.Namespace, name: str) -> str | None:
+    """The project or the state that the command line names: as an option, or as a setting."""
+    asked = getattr(args, name, None)
+    return dict[str, str](args.flags).get(f"sleep.{name}") if asked is None else asked
 
 
 def find_project(asked: str | None, sleep: SleepSection | None) -> Path:

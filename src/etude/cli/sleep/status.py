@@ -10,8 +10,8 @@ from etude.cli.terminal.tables import text_lines
 from etude.sleep.adoption.proposals import RuleLine
 from etude.sleep.adoption.structure import plain
 from etude.sleep.adoption.transaction import PENDING
-from etude.sleep.night import read_report, unfinished
 from etude.sleep.pause import paused
+from etude.sleep.report import read_report, unfinished
 from etude.sleep.transcripts.ledger import Ledger
 
 _LINE = 120

@@ -1,4 +1,4 @@
-"""`etude sleep tasks`."""
+"""`etude sleep show --tasks`."""
 
 import argparse
 from pathlib import Path
@@ -12,7 +12,7 @@ from etude.sleep.night import read_tasks
 from etude.sleep.tasks.files import TaskFile, write
 
 
-def run(args: argparse.Namespace) -> int:
+def show_tasks(args: argparse.Namespace) -> int:
     """Print the tasks of a night, or write them to a file for a person to read."""
     nights = find_nights(args)
     tasks = read_tasks(nights.state, nights.number(args.night))

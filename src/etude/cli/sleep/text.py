@@ -8,21 +8,21 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from etude.cli.lookup import larger
-from etude.cli.sleep.settings import WAITING
+from etude.cli.sleep.settings import WAITING, place
 from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG
 from etude.cli.terminal import output
 from etude.cli.terminal.output import LOUD, SIMULATED
 from etude.errors import InputError
 from etude.sleep.adoption.proposal import read_proposal
+from etude.sleep.adoption.proposals import Item, items_of
 from etude.sleep.adoption.rules import Rule
 from etude.sleep.adoption.structure import plain
-from etude.sleep.limits import Spent
-from etude.sleep.page import document_lines, page
-from etude.sleep.report import CommandLine, NightReport
+from etude.sleep.page import document_lines, night_page, page
+from etude.sleep.report import NightReport, Spent
+from etude.sleep.state import CommandLine
 from etude.sleep.tasks.mined import MinedTask
 from etude.sleep.tasks.probe import HOLLOW, UNJUDGED
 from etude.sleep.transcripts.harvest import Harvest
@@ -81,10 +81,14 @@ def print_report(
     )
 
 
-def page_of(report: NightReport, states: Mapping[str, str] = MappingProxyType({})) -> list[str]:
-    """What a night proposes, as `page`; nothing where that can no longer be read."""
+def page_of(report: NightReport, items: Sequence[Item] | None = None) -> list[str]:
+    """What a night proposes, as `page`, with its changes as they stand now (as it left them where that is not given);
+    nothing where that can no longer be read."""
     with suppress(InputError):
-        return page(report, read_proposal(Path(report.proposal)), states) if report.proposal else []
+        if report.proposal:
+            proposal = read_proposal(Path(report.proposal))
+            there = items_of(proposal) if items is None else items
+            return page(night_page(report.night, report, there, Path(proposal.project)))
     return []
 
 
@@ -124,7 +128,7 @@ def _next(report: NightReport, stands: str, where: str) -> list[str]:
     decide = (f"review{where}", f"adopt{where}")
     commands = {"proposed": decide, "adopted": (f"revert {named}",), "partly adopted": (*decide, f"revert {named}")}
     if not stands and (report.status == "no change" or (report.status == "nothing to do" and report.dropped)):
-        commands[report.status] = (f"explain {named}",)
+        commands[report.status] = (f"show {named}",)
     lines = [f"{output.program()} sleep {command}" for command in commands.get(stands or report.status, ())]
     if stands in ("stopped", "killed") and report.command is not None:
         lines = [_command(report.command)]
@@ -133,18 +137,31 @@ def _next(report: NightReport, stands: str, where: str) -> list[str]:
 
 def pause_line(since: datetime, args: argparse.Namespace | None = None) -> str:
     """As in `paused since 2026-09-20 10:00 (UTC)`; with arguments also how it ends."""
-    ends = "" if args is None else f"; resume with: {output.program()} sleep resume{elsewhere(args)}"
+    where = "" if args is None else _as_settings(args)
+    ends = "" if args is None else f"; resume with: {output.program()} sleep schedule --resume{where}"
     return f"paused since {since:%Y-%m-%d %H:%M} (UTC){ends}"
 
 
 def elsewhere(args: argparse.Namespace) -> str:
     """What a command needs to be about the same nights, where they are not in the usual place: empty, or begins with
     a space."""
-    flags = dict(args.flags)
-    config = None if args.config == DEFAULT_SLEEP_CONFIG else args.config
-    places = {name: getattr(args, name, None) or flags.get(f"sleep.{name}") for name in ("project", "state")}
-    words = [word for name, value in {"config": config, **places}.items() if value for word in (f"--{name}", value)]
+    words = [word for name, value in _places(args).items() for word in (f"--{name}", value)]
     return f" {shlex.join(words)}" if words else ""
+
+
+def _as_settings(args: argparse.Namespace) -> str:
+    """The same for a verb that takes settings."""
+    places = _places(args)
+    words = [places.pop("config")] if "config" in places else []
+    words += [word for name, value in places.items() for word in (f"--sleep.{name}", value)]
+    return f" {shlex.join(words)}" if words else ""
+
+
+def _places(args: argparse.Namespace) -> dict[str, str]:
+    """Settings, project and state that the command line names, but for the usual file."""
+    config = None if args.config == DEFAULT_SLEEP_CONFIG else args.config
+    places = {"config": config, **{name: place(args, name) for name in ("project", "state")}}
+    return {name: value for name, value in places.items() if value}
 
 
 def continues(report: NightReport | None, number: int) -> str:

@@ -52,9 +52,9 @@ def tell_of(report: NightReport | None, args: argparse.Namespace) -> None:
         text, verb = "A night stopped before its end.", "status"
     elif report.status == "proposed":
         about = page_of(report) or [f"Night {report.night} proposes a change."]
-        text, verb = about[0], "explain"
+        text, verb = about[0], "show"
     elif report.status == "adopted":
-        text, verb = f"Night {report.night} changed what your agent reads.", "explain"
+        text, verb = f"Night {report.night} changed what your agent reads.", "show"
     else:
         return
     folder = Path(os.path.realpath(os.curdir))

@@ -43,6 +43,8 @@ def _settings(parser: Arguments) -> None:
 
 def _run(parser: Arguments) -> None:
     _settings(parser)
+    about = "say what a night would read and do, and the most calls it makes; asks no model and writes nothing"
+    parser.add_argument("--dry-run", action="store_true", help=about)
     wait(parser)
     about = (
         "nobody is there, as for a scheduler: wait up to six hours for models that cannot be reached, and tell of "
@@ -65,9 +67,24 @@ def _night(parser: Arguments, default: str = "the last one whose proposal waits"
     _place(parser)
 
 
-def _explain(parser: Arguments) -> None:
-    _night(parser, "the last one")
-    parser.add_argument("--details", action="store_true", help="with statistics, every held-out answer and ids")
+def _show(parser: Arguments) -> None:
+    _night(parser, "the last one; for --diff the last one whose proposal waits")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--details", action="store_true", help="with statistics, every held-out answer and ids")
+    what.add_argument("--diff", action="store_true", help="what its proposal would change")
+    what.add_argument("--tasks", action="store_true", help="its tasks")
+    what.add_argument(
+        "--sessions", action="store_true", help="the sessions that are found, whether or not a night has used them"
+    )
+    parser.add_argument("--to", metavar="FILE", help="with --tasks: write them to this file, to be reviewed")
+    parser.add_argument(
+        "--source", action="append", metavar="NAME", help="with --sessions: of this program (may be repeated)"
+    )
+    about = "with --sessions: changed in the last N hours"
+    parser.add_argument("--hours", type=_HOURS, metavar="N", help=about)
+    about = "with --sessions: at most this many, the newest (default: 100)"
+    parser.add_argument("--limit", type=_NIGHT, metavar="N", help=about)
+    trust(parser)
 
 
 def _adopt(parser: Arguments) -> None:
@@ -84,40 +101,20 @@ def _rules(parser: Arguments, about: str, *, required: bool = False) -> None:
     parser.add_argument("--rule", action="append", metavar="ID", help=about, required=required)
 
 
-def _tasks(parser: Arguments) -> None:
-    _night(parser, "the last one")
-    parser.add_argument("--to", metavar="FILE", help="write them to this file, to be reviewed")
-
-
 def _revert(parser: Arguments) -> None:
     _night(parser, "the last one that is adopted")
     parser.add_argument("--rule", metavar="ID", help="take out one rule in place of a whole night")
 
 
-def _harvest(parser: Arguments) -> None:
-    settings = f"default: as {DEFAULT_SLEEP_CONFIG} here says"
-    parser.add_argument(
-        "--source", action="append", metavar="NAME", help=f"read only this one (may be repeated; {settings})"
-    )
-    parser.add_argument("--project", metavar="DIR", help=f"only sessions in this folder or below it ({settings})")
-    about = f"only sessions that changed in the last N hours ({settings})"
-    parser.add_argument("--hours", type=_HOURS, metavar="N", help=about)
-    parser.add_argument(
-        "--limit", type=_NIGHT, default=100, metavar="N", help="read at most this many, the newest (default: 100)"
-    )
-    trust(parser)
-
-
 def _schedule(parser: Arguments) -> None:
     _settings(parser)
     parser.add_argument("--at", type=_time, default=(3, 17), metavar="HH:MM", help="local time (default: 03:17)")
-    about = "only print the line, as for another scheduler"
-    parser.add_argument("--print", dest="show", action="store_true", help=about)
-
-
-def _unschedule(parser: Arguments) -> None:
-    about = f"the project (default: that of {DEFAULT_SLEEP_CONFIG}, else the current folder)"
-    parser.add_argument("--project", metavar="DIR", help=about)
+    what = parser.add_mutually_exclusive_group()
+    about = "write the script and print the command that runs it, for another scheduler"
+    what.add_argument("--print", dest="show", action="store_true", help=about)
+    what.add_argument("--remove", action="store_true", help="schedule the nights of the project no more")
+    what.add_argument("--pause", action="store_true", help="let no night begin, scheduled or not, until --resume")
+    what.add_argument("--resume", action="store_true", help="end a pause")
 
 
 def _time(text: str) -> tuple[int, int]:
@@ -145,47 +142,25 @@ _VERBS: tuple[tuple[str, str, Callable[[Arguments], None], tuple[str, ...]], ...
         "run",
         "work through a night: harvest, mine, improve, stage a proposal",
         _run,
-        ("run sleep.yaml", "run sleep.yaml --sleep.lookback_hours 24 --limits.usd 2"),
+        ("run sleep.yaml", "run --dry-run", "run sleep.yaml --sleep.lookback_hours 24 --limits.usd 2"),
     ),
-    (
-        "dry-run",
-        "say what a night would read and do, and the most calls it makes; asks no model and writes nothing",
-        _settings,
-        ("dry-run sleep.yaml",),
-    ),
-    ("status", "list nights, proposals that wait, sessions that wait", _place, ("status",)),
-    (
-        "explain",
-        "say what a night did, and why it changed what it changed",
-        _explain,
-        ("explain", "explain 7 --details"),
-    ),
-    (
-        "harvest",
-        "show the sessions that are found; asks no model and writes nothing",
-        _harvest,
-        ("harvest --source codex --json", "harvest --project . --hours 240"),
-    ),
-    (
-        "tasks",
-        "show the tasks of a night, or hand them over in a file to review",
-        _tasks,
-        ("tasks 7", "tasks 7 --to tasks.json"),
-    ),
-    ("diff", "show what a proposal would change", _night, ("diff", "diff 7")),
     ("review", "go through the rules that wait: take, leave, edit, never again", _place, ("review",)),
+    (
+        "show",
+        "show what a night did and why, its diff, its tasks, or the sessions that are found",
+        _show,
+        ("show", "show 7 --details", "show --diff", "show 7 --tasks --to tasks.json", "show --sessions --hours 240"),
+    ),
     ("adopt", "put rules that wait in place, all or some", _adopt, ("adopt", "adopt --rule 1f0e9d8c")),
     ("reject", "turn down a rule, for later nights too", _reject, ("reject --rule 1f0e9d8c",)),
     ("revert", "take back what a night changed, or a single rule", _revert, ("revert 7", "revert --rule 1f0e9d8c")),
-    ("pause", "let no night begin, scheduled or not, until `sleep resume`", _place, ("pause",)),
-    ("resume", "end a pause", _place, ("resume",)),
+    ("status", "list nights, rules, and what waits for you", _place, ("status",)),
     (
         "schedule",
         "run a night every day at a fixed time, by a line of your crontab",
         _schedule,
-        ("schedule sleep.yaml --at 03:17", "schedule sleep.yaml --print"),
+        ("schedule sleep.yaml --at 03:17", "schedule --print", "schedule --pause", "schedule --remove"),
     ),
-    ("unschedule", "stop running it", _unschedule, ("unschedule",)),
 )
 
 SLEEP: tuple[Verb, ...] = tuple(
@@ -199,3 +174,19 @@ SLEEP: tuple[Verb, ...] = tuple(
     )
     for name, about, arguments, examples in _VERBS
 )
+
+SPELT: Mapping[str, str] = {
+    f"sleep {name}": f"etude sleep {verb}"
+    for name, verb in {
+        "dry-run": "run --dry-run",
+        "explain": "show",
+        "diff": "show --diff",
+        "tasks": "show --tasks",
+        "harvest": "show --sessions",
+        "sessions": "show --sessions",
+        "pause": "schedule --pause",
+        "resume": "schedule --resume",
+        "unschedule": "schedule --remove",
+    }.items()
+}
+"""How the command says what one may look for under another name."""

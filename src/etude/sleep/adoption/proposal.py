@@ -133,8 +133,8 @@ def read_proposal(folder: Path) -> Proposal:
 def again(number: str) -> str:
     """How there can be another proposal like that of a night, as a hint: its tasks are there, its sessions used."""
     return (
-        f"`etude sleep tasks {number} --to tasks.json`, read that file, set 'reviewed' in it to true, then `etude "
-        "sleep run --sleep.tasks tasks.json` proposes again"
+        f"`etude sleep show {number} --tasks --to tasks.json`, read that file, set 'reviewed' in it to true, then "
+        "`etude sleep run --sleep.tasks tasks.json` proposes again"
     )
 
 

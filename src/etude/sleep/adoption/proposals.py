@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from etude.errors import InputError, SkillError
 from etude.sleep.adoption.adopt import Receipt, adopt, kept_rules, recover, reject, taken_out
-from etude.sleep.adoption.proposal import FOLDER, PROPOSAL, DocumentChange, read_proposal
+from etude.sleep.adoption.proposal import FOLDER, PROPOSAL, DocumentChange, Proposal, read_proposal
 from etude.sleep.adoption.rules import BY_HAND, Rule
 from etude.sleep.adoption.splice import RuleState, rules_now, spliced, standing
 from etude.sleep.adoption.transaction import Recovery
@@ -26,6 +26,11 @@ class Item(NamedTuple):
     state: RuleState
     leaving: bool = False
     """The rule is to be taken out."""
+
+
+def items_of(proposal: Proposal) -> tuple[Item, ...]:
+    """The changes of a proposal that nobody has decided on."""
+    return tuple(Item(one, rule, "waits", rule in one.leaving) for one in proposal.documents for rule in one.changes)
 
 
 class Pending(NamedTuple):

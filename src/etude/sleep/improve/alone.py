@@ -6,7 +6,9 @@ come in beside a good one and be credited with what that one did.
 
 from collections.abc import Sequence
 from statistics import fmean
+from typing import NamedTuple
 
+from etude.config import TrainConfig
 from etude.measure.compare import acompare_skills
 from etude.records import Skill
 from etude.records.summary import Comparison
@@ -23,11 +25,12 @@ from etude.sleep.adoption.rules import (
     without,
 )
 from etude.sleep.config import SleepConfig
-from etude.sleep.improve.changes import DocumentOutcome
+from etude.sleep.improve.changes import DocumentOutcome, Place
 from etude.sleep.improve.consolidate import Consolidation, each_change, parts_of
 from etude.sleep.improve.context import Documents
 from etude.sleep.improve.groups import DocumentGroup
-from etude.sleep.limits import Spent, within
+from etude.sleep.limits import within
+from etude.sleep.report import Spent
 from etude.sleep.tasks.mined import MinedTask
 from etude.workbench import Given
 
@@ -47,6 +50,43 @@ async def each_alone(config: SleepConfig, group: DocumentGroup, result: Consolid
     return await each_change(result, group.run, "alone", work)
 
 
+class LeftOut(NamedTuple):
+    """A rule that was left out on trial."""
+
+    rule: Rule
+    tasks: int
+    """On which it was tried."""
+    trial: Trial
+
+    @property
+    def stays(self) -> bool:
+        """A task does worse without it, or has no score: where an attempt errored nothing is known against it."""
+        return bool(self.trial.missed) or self.trial.tasks < self.tasks
+
+
+async def each_left_out(
+    config: SleepConfig,
+    run: TrainConfig,
+    documents: Documents,
+    place: Place,
+    rules: Sequence[tuple[Rule, Sequence[MinedTask]]],
+    given: Given,
+) -> tuple[Skill, list[LeftOut]]:
+    """One of the documents without those of its rules that nothing misses: each is left out, one after the other, and
+    goes where all of its tasks, in fresh attempts with and without it, have a score and none a lower one without."""
+    document, tried = documents.at(place), list[LeftOut]()
+    assert document is not None
+    for rule, tasks in rules:
+        shorter = left_out(document, [one for one, _ in rules], rule.id)
+        if shorter is None:  # another one says the same, and was left out in its place
+            continue
+        parts = parts_of(config, tasks, documents.with_document(place, document), place, given)
+        found = await acompare_skills(run, shorter, document, "val", config.sleep.confirm_trials, **parts)
+        tried.append(LeftOut(rule, len(tasks), trial_of(found)))
+        document = document if tried[-1].stays else shorter
+    return document, tried
+
+
 async def _tried(
     config: SleepConfig, group: DocumentGroup, change: DocumentOutcome, documents: Documents, given: Given
 ) -> DocumentOutcome:
@@ -55,17 +95,10 @@ async def _tried(
     if len(rules) < 2:  # the fresh attempts that confirm the candidate are those with and without it
         return change.model_copy(update={"alone": {said(rule.text): trial_of(change.confirmed) for rule in rules}})
     run, tasks = config.for_run(group.run, f"alone-{change.place}"), _tasks(group.tasks)
-    document, alone, idle = change.after, dict[str, Trial](), 0
-    for rule in rules:
-        parts = parts_of(config, tasks, documents.with_document(change.place, document), change.place, given)
-        shorter = left_out(document, rules, rule.id)
-        assert shorter is not None  # it stands there until it is left out
-        found = await acompare_skills(run, shorter, document, "val", config.sleep.confirm_trials, **parts)
-        trial = trial_of(found)
-        if trial.missed or trial.tasks < len(tasks):  # where an attempt errored nothing is known against the rule
-            alone[said(rule.text)] = trial
-        else:
-            document, idle = shorter, idle + 1
+    there = documents.with_document(change.place, change.after)
+    document, tried = await each_left_out(config, run, there, change.place, [(rule, tasks) for rule in rules], given)
+    alone = {said(one.rule.text): one.trial for one in tried if one.stays}
+    idle = len(tried) - len(alone)
     if not idle:
         return change.model_copy(update={"alone": alone})
     left = f"{idle} of {len(rules)} new rules taken out again: no task does worse without them"

@@ -9,31 +9,13 @@ from etude.records import LedgerEntry, Record, Skill
 from etude.records.summary import Comparison, ShipVerdict
 from etude.skill import token_count
 from etude.sleep.adoption.rules import Trial
-from etude.sleep.improve.confirm import Fresh
-from etude.sleep.improve.held_out import HeldOut, HeldOutAttempt
-from etude.sleep.limits import Spent
+from etude.sleep.improve.held_out import HeldOut
+from etude.sleep.report import Diagnosed, Fresh, HeldOutAttempt, ReadingCost, Spent, Status
+from etude.sleep.tasks.mined import MinedTask
 
 Place = Literal["skill", "memory"]
 PLACES: tuple[Place, ...] = ("skill", "memory")
 """The order in which documents are improved."""
-Status = Literal["accepted", "rejected", "inconclusive", "unverified", "unchanged"]
-
-
-class ReadingCost(Record):
-    """What a document costs its readers: its own tokens, read in every conversation, and those of the answers."""
-
-    document: tuple[int, int]
-    """Before and after a change: of the whole document, estimated as characters / 4."""
-    answers: tuple[float, float] | None = None
-    """Mean output tokens of a fresh attempt, as billed, else estimated; None where they are unknown."""
-
-    @property
-    def text(self) -> str:
-        """For people."""
-        found = f"document about {self.document[0]:,} -> {self.document[1]:,} tokens"
-        if self.answers is not None:
-            found += f", answers {self.answers[0]:,.0f} -> {self.answers[1]:,.0f} on average"
-        return found
 
 
 class DocumentOutcome(Record):
@@ -105,3 +87,27 @@ class DocumentOutcome(Record):
 def _mean(attempts: Sequence[HeldOutAttempt]) -> float | None:
     known = [shown.hard for shown in attempts if shown.hard is not None]
     return sum(known) / len(known) if known else None
+
+
+def diagnosed(name: str, path: str, change: DocumentOutcome, tasks: Sequence[MinedTask]) -> Diagnosed:
+    """The report on the change of a document that has these tasks, and why it came to that."""
+    confirmed, fresh = change.confirmed, change.fresh
+    settle = "" if confirmed is None or confirmed.settle is None else confirmed.settle.note
+    if fresh is not None and not fresh.settled:
+        settle = "more held-out tasks, or a higher sleep.confirm_trials, would settle it"
+    same = ("status", "baseline", "candidate", "verdict", "fresh", "cost")
+    return Diagnosed(
+        **{field: getattr(change, field) for field in same},
+        name=name,
+        path=path,
+        reason=change.reason,
+        confirmed=None if confirmed is None else confirmed.difference,
+        settle=settle,
+        tried=len(change.held_out.ledger),
+        train=sum(task.split == "train" for task in tasks),
+        held_out=sum(task.split == "val" for task in tasks),
+        before=change.held_out.initial,
+        after=change.held_out.candidate,
+        optimizer_replies=change.held_out.optimizer_replies,
+        comparison=confirmed,
+    )

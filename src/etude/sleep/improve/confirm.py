@@ -8,10 +8,11 @@ from typing import Literal
 from etude.config import TrainConfig
 from etude.measure.compare import acompare_skills
 from etude.models import answered_by_hand
-from etude.records import Record, Skill
+from etude.records import Skill
 from etude.records.summary import Comparison, ShipVerdict
 from etude.sleep.config import SleepConfig
-from etude.stages.shared.contest import ERROR, behind, exchanged
+from etude.sleep.report import Fresh
+from etude.stages.shared.contest import behind, exchanged
 from etude.workbench import Given
 
 Verdict = Literal["accepted", "rejected", "inconclusive"]
@@ -20,29 +21,6 @@ _VERDICTS: Mapping[ShipVerdict, Verdict] = {
     "do not ship": "rejected",
     "inconclusive": "inconclusive",
 }
-
-
-class Fresh(Record):
-    """What fresh attempts at the held-out tasks show."""
-
-    p: float
-    """How often luck alone does as well: the exact p of `etude.intervals.permutation`."""
-    tasks: int
-    varied: int | None
-    """Noise floor: tasks whose attempts under the old document differ among themselves; None with one each."""
-
-    @property
-    def settled(self) -> bool:
-        """Whether luck alone is ruled out."""
-        return self.p <= ERROR
-
-    @property
-    def text(self) -> str:
-        """For people."""
-        found = f"p = {self.p:.2g}, {'not above' if self.settled else 'above'} the significance level {ERROR:g}"
-        if self.varied is None:
-            return found
-        return f"{found}; noise floor: {self.varied} of {self.tasks} held-out tasks vary under the same old document"
 
 
 def trials_of(config: SleepConfig, given: Given) -> int:

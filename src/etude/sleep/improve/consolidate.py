@@ -15,11 +15,12 @@ from etude.skill import Document, token_count
 from etude.skill.document import CHARACTERS_PER_TOKEN
 from etude.sleep.adoption.rules import block_of, with_block
 from etude.sleep.config import SleepConfig, make_sleep_config
-from etude.sleep.improve.changes import PLACES, DocumentOutcome, Place, Status
+from etude.sleep.improve.changes import PLACES, DocumentOutcome, Place
 from etude.sleep.improve.confirm import confirmed, trials_of
 from etude.sleep.improve.context import Documents, InContext
 from etude.sleep.improve.held_out import HeldOutObserver
-from etude.sleep.limits import Spent, spent_in, within
+from etude.sleep.limits import spent_in, within
+from etude.sleep.report import Spent, Status
 from etude.sleep.tasks.environment import NightEnvironment
 from etude.sleep.tasks.mined import MinedTask
 from etude.trainer import Trainer

@@ -13,15 +13,15 @@ from etude.sleep.adoption.rules import Rule, Rules
 from etude.sleep.adoption.structure import plain
 from etude.sleep.config import SleepConfig
 from etude.sleep.improve.alone import each_alone, new_rules
-from etude.sleep.improve.changes import PLACES, DocumentOutcome, Place
+from etude.sleep.improve.changes import PLACES, DocumentOutcome, Place, diagnosed
 from etude.sleep.improve.consolidate import aconsolidate, parts_of, tasks_on
 from etude.sleep.improve.context import Documents
 from etude.sleep.improve.groups import DocumentGroup, check_tasks, groups_of
 from etude.sleep.improve.known import NightMemory, remember, remembered
 from etude.sleep.improve.retire import Standing, pruned
-from etude.sleep.limits import Spent, spent_in, spent_so_far, within
+from etude.sleep.limits import spent_in, spent_so_far, within
 from etude.sleep.live_documents import LiveDocument
-from etude.sleep.report import Diagnosed, DocumentReport, diagnosed
+from etude.sleep.report import Diagnosed, DocumentReport, Spent
 from etude.sleep.state import SleepState
 from etude.sleep.tasks.gather import archived
 from etude.sleep.tasks.mined import MinedTask

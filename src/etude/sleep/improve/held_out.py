@@ -6,24 +6,13 @@ from contextlib import aclosing
 from pydantic import Field
 
 from etude.records import Attempt, Candidate, Evaluation, GateResult, LedgerEntry, Record, Skill, TrainState
+from etude.sleep.report import HeldOutAttempt
 from etude.workbench import Observer, Workbench
 
 _SHOWN = 2_000
 """Characters of a response that are kept."""
 _REPLIES = 64
 """Most replies of the optimizer that are kept."""
-
-
-class HeldOutAttempt(Record):
-    """An attempt at a held-out task, as a person wants to see it."""
-
-    task: str
-    outcome: str
-    hard: float | None
-    soft: float | None
-    why: str
-    """Feedback of the scorer, or the reason why there is no score."""
-    response: str
 
 
 _VOID = HeldOutAttempt(

@@ -8,16 +8,16 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from etude.measure.compare import acompare_skills
 from etude.sleep.adoption.rules import BY_HAND, Rule, Trial, active, block_of, lineage, revised
 from etude.sleep.adoption.structure import plain
 from etude.sleep.config import SleepConfig
-from etude.sleep.improve.alone import left_out, trial_of
+from etude.sleep.improve.alone import each_left_out, left_out
 from etude.sleep.improve.changes import DocumentOutcome, Place
-from etude.sleep.improve.consolidate import Consolidation, each_change, parts_of
+from etude.sleep.improve.consolidate import Consolidation, each_change
 from etude.sleep.improve.context import Documents
 from etude.sleep.improve.groups import DocumentGroup
-from etude.sleep.limits import Spent, within
+from etude.sleep.limits import within
+from etude.sleep.report import Spent
 from etude.sleep.tasks.mined import MinedTask, original_id
 from etude.workbench import Given
 
@@ -84,27 +84,20 @@ async def _tried(
     given: Given,
 ) -> DocumentOutcome:
     """The change with what the trials found; its comparison is one of the candidate only."""
-    run, trials = config.for_run(group.run, f"retire-{change.place}"), config.sleep.confirm_trials
+    run = config.for_run(group.run, f"retire-{change.place}")
     document = change.after if change.proposed else change.before
-    retired, stays, tried = dict[str, str](), list[str](), list[str]()
-    for rule in due(known):
-        if len(tried) == config.sleep.retire:
-            break
-        shorter, tasks = left_out(document, known.rules, rule.id), _tasks(rule, group, known)
-        if shorter is None or not tasks:
-            continue
-        parts = parts_of(config, tasks, documents.with_document(change.place, document), change.place, given)
-        trial = trial_of(await acompare_skills(run, shorter, document, "val", trials, **parts))
-        tried.append(rule.id)
-        if trial.missed or trial.tasks < len(tasks):
-            stays.append(_stays(rule, len(tasks), trial))
-        else:
-            document = shorter
-            retired[rule.id] = (
-                f"{len(tasks)} tasks, fresh attempts at each with and without it: {trials}; none does worse without"
-            )
+    standing = (rule for rule in due(known) if left_out(document, known.rules, rule.id) is not None)
+    rules = [(rule, tasks) for rule in standing if (tasks := _tasks(rule, group, known))][: config.sleep.retire]
+    there = documents.with_document(change.place, document)
+    document, tried = await each_left_out(config, run, there, change.place, rules, given)
+    stays = [_stays(one.rule, one.tasks, one.trial) for one in tried if one.stays]
+    fresh = f"fresh attempts at each with and without it: {config.sleep.confirm_trials}; none does worse without"
+    retired = {one.rule.id: f"{one.tasks} tasks, {fresh}" for one in tried if not one.stays}
     gone = [f"rules retired, which nothing misses: {len(retired)}"] if retired else []
-    update: dict[str, object] = {"left_out": tuple(tried), "reason": "; ".join([change.reason, *stays, *gone])}
+    update: dict[str, object] = {
+        "left_out": tuple(one.rule.id for one in tried),
+        "reason": "; ".join([change.reason, *stays, *gone]),
+    }
     if retired:
         update |= {"after": document, "retired": retired}
     if retired and not change.proposed:

@@ -3,9 +3,7 @@
 import asyncio
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from pydantic import Field, JsonValue, ValidationError
@@ -15,8 +13,8 @@ from etude.errors import ConfigError, DataError, EtudeError
 from etude.models.wrappers.structured import advice
 from etude.records import Split, canonical, digest
 from etude.sleep.config import SleepConfig
-from etude.sleep.report import CommandLine, NightIntake
-from etude.sleep.state import SleepState, state_folder, why_unreadable
+from etude.sleep.report import NightIntake
+from etude.sleep.state import SleepState, Surroundings, why_unreadable
 from etude.sleep.tasks.clusters import alike, by_recurrence, divide, near
 from etude.sleep.tasks.dreams import dream, recall, recalled
 from etude.sleep.tasks.files import replay
@@ -32,18 +30,6 @@ _FEWEST = 3
 """Tasks of earlier nights that stand in for a side."""
 _ARCHIVED = 1000
 """Tasks of earlier nights that are kept, the latest ones. All of `test` are kept: they could come back elsewhere."""
-
-
-@dataclass(frozen=True)
-class Surroundings:
-    """What a night depends on in addition to its settings."""
-
-    home: Path = field(default_factory=Path.home)
-    environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
-    now: Callable[[], datetime] = lambda: datetime.now(UTC)
-    """The clock, in UTC."""
-    command: CommandLine | None = None
-    """With which the night is begun or continued: its report keeps it, and nothing depends on it."""
 
 
 class GatheredTasks(NightIntake):
@@ -74,25 +60,6 @@ class GatheredTasks(NightIntake):
             "dropped": {**self.dropped, why: self.dropped.get(why, 0) + 1},
         }
         return self.model_copy(update=changes)
-
-
-def state_of(config: SleepConfig, around: Surroundings) -> SleepState:
-    """Where the project's nights are. Raises ConfigError: there is no such project."""
-    project = Path(config.sleep.project)
-    if not project.is_dir():
-        raise ConfigError(
-            f"sleep.project = {config.sleep.project!r} is not a folder", hint="name the project's folder"
-        )
-    return state_in(project, config.sleep.state, around)
-
-
-def state_in(project: Path, base: str | None, around: Surroundings) -> SleepState:
-    """The same for a project that exists, in the folder `base` for all nights or the usual one."""
-    at = None
-    if base is not None:
-        short = Path(os.path.abspath(base))  # without `..`, where no link makes that another place
-        at = short if os.path.realpath(short) == os.path.realpath(base) else Path(base).absolute()
-    return SleepState(state_folder(project, home=around.home, environ=around.environ, base=at))
 
 
 def sources_of(config: SleepConfig) -> list[Source]:

@@ -1,4 +1,4 @@
-"""`etude sleep harvest`."""
+"""`etude sleep show --sessions`."""
 
 import argparse
 import os
@@ -9,18 +9,19 @@ from etude.cli.terminal.tables import text_lines
 from etude.cli.trust import open_folder, trusted
 from etude.sleep.adoption.structure import plain
 from etude.sleep.config import make_sleep_config
-from etude.sleep.tasks.gather import Surroundings
+from etude.sleep.state import Surroundings
 from etude.sleep.transcripts.harvest import SessionQuery, harvest
 from etude.sleep.transcripts.sources import sources_named
 
 _NO_MODELS = {role: {"model": f"simulated:{role}"} for role in ("target", "optimizer")}
+_MOST = 100
 
 
-def run(args: argparse.Namespace) -> int:
+def show_sessions(args: argparse.Namespace) -> int:
     """Print the newest sessions that are found, without secrets, whether or not a night has used them. What the
     command line leaves open is as the settings here say, where there are any."""
     around = Surroundings()
-    sleep = settings_in(None)
+    sleep = settings_in(args.config)
     names = list(dict.fromkeys(args.source or ()))
     if sleep is not None and args.source is None:
         names = list(sleep.sources)
@@ -29,7 +30,8 @@ def run(args: argparse.Namespace) -> int:
     project = args.project if args.project is not None or sleep is None else sleep.project
     hours = args.hours if args.hours is not None or sleep is None else sleep.lookback_hours
     scope = None if project is None else os.path.realpath(project)
-    asked = SessionQuery(now=around.now(), scope=scope, hours=hours, limit=args.limit, newest=True)
+    limit = _MOST if args.limit is None else args.limit
+    asked = SessionQuery(now=around.now(), scope=scope, hours=hours, limit=limit, newest=True)
     found = harvest(sources_named(names), None, asked, home=around.home, environ=around.environ)
     table = [("source", "session", "started (UTC)", "turns", "project", "first request")]
     for each in found.sessions:
@@ -46,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
             if tally.found
         ),
         f"redacted: {counts(found.redacted)}" if found.redacted else "",
-        f"{found.beyond:,} older ones are not read: --limit {args.limit}" if found.beyond else "",
+        f"{found.beyond:,} older ones are not read: --limit {limit}" if found.beyond else "",
         *(f"problem: {plain(problem, 300)}" for problem in found.problems),
     ]
     data = found.model_dump(mode="json", exclude={"entries"})

@@ -1,27 +1,50 @@
-"""`etude sleep explain`."""
+"""`etude sleep show`: what a night did and why, its diff, its tasks, the sessions that are found."""
 
 import argparse
 from contextlib import suppress
 from typing import Any
 
-from etude.cli.sleep.settings import find_nights
+from etude.cli.parsing.usage import UsageError
+from etude.cli.sleep.sessions import show_sessions
+from etude.cli.sleep.settings import WAITING, find_nights
+from etude.cli.sleep.tasks import show_tasks
 from etude.cli.sleep.text import counts, elsewhere, page_of, print_report, print_rows, rules_data
 from etude.cli.terminal import output
 from etude.errors import DataError
-from etude.sleep.adoption.proposal import read_proposal
-from etude.sleep.adoption.splice import RuleState
+from etude.sleep.adoption.proposal import DIFF, read_proposal, readable
 from etude.sleep.adoption.structure import doubts, plain
-from etude.sleep.improve.held_out import HeldOutAttempt
 from etude.sleep.limits import spent_so_far
-from etude.sleep.night import DIAGNOSTICS
-from etude.sleep.report import Diagnosed, Diagnostics
+from etude.sleep.report import DIAGNOSTICS, Diagnosed, Diagnostics, HeldOutAttempt
 from etude.sleep.state import read_kept
 
 _LINE = 160
 
 
+_OF_SESSIONS = ("source", "hours", "limit")
+
+
 def run(args: argparse.Namespace) -> int:
-    """Print the report of a night, and for each document what the held-out tasks and the optimizer said."""
+    """Print what is asked for of a night; of all that is found, the sessions."""
+    _check(args)
+    if args.sessions:
+        return show_sessions(args)
+    if args.tasks or args.to is not None:
+        return show_tasks(args)
+    return _diff(args) if args.diff else _report(args)
+
+
+def _check(args: argparse.Namespace) -> None:
+    lost = [f"--{name}" for name in _OF_SESSIONS if getattr(args, name) is not None and not args.sessions]
+    if lost:
+        raise UsageError(f"{lost[0]} is about sessions", hint="add --sessions")
+    if args.sessions and args.night is not None:
+        raise UsageError("sessions are not those of a night", hint="leave out the number of the night")
+    if args.to is not None and (args.sessions or args.diff or args.details):
+        raise UsageError("--to is about tasks", hint="give --tasks in place of the other option")
+
+
+def _report(args: argparse.Namespace) -> int:
+    """The report of a night, and for each document what the held-out tasks and the optimizer said."""
     nights = find_nights(args)
     number = nights.number(args.night)
     report, stands = nights.report(number), nights.stands(number)
@@ -31,10 +54,11 @@ def run(args: argparse.Namespace) -> int:
     found = Diagnostics(night=number, status=report.status)
     with suppress(DataError):
         found = read_kept(path, Diagnostics) or found
-    rules, states = list[dict[str, Any]](), dict[str, RuleState]()
+    rules, items = list[dict[str, Any]](), None
     if nights.has_proposal(number):
         proposal = read_proposal(nights.folder(number))
-        states = {item.rule.id: item.state for item in nights.pending(number).items}
+        items = nights.pending(number).items
+        states = {item.rule.id: item.state for item in items}
         changed = {rule.id for one in proposal.documents for rule in (*one.added, *one.removed)}
         rules = rules_data({one.live.real: one.rules for one in proposal.documents}, changed)
         rules = [{**rule, "state": states.get(rule["id"])} for rule in rules]
@@ -42,10 +66,9 @@ def run(args: argparse.Namespace) -> int:
         more = {"stands": stands, "diagnostics": found.model_dump(mode="json"), "rules": rules}
         output.json_result({**report.model_dump(mode="json"), **more})
         return 0
-    decided = {name: state for name, state in states.items() if state != "waits"}
-    print_report(report, page_of(report, decided), stands, elsewhere(args), details=args.details)
+    print_report(report, page_of(report, items), stands, elsewhere(args), details=args.details)
     if not args.details:
-        more = f"{output.program()} sleep explain {number}{elsewhere(args)} --details"
+        more = f"{output.program()} sleep show {number}{elsewhere(args)} --details"
         output.line(f"\nstatistics and every answer: {more}")
         return 0
     if nights.has_proposal(number):
@@ -58,6 +81,32 @@ def run(args: argparse.Namespace) -> int:
         output.line(f"  {doubt.task}  {doubt.why}: {plain(doubt.intent, _LINE)}")
     if path.exists():
         output.line(f"\nall of it: {path}")
+    return 0
+
+
+def _diff(args: argparse.Namespace) -> int:
+    """Print what the proposal of a night would change, and note where it does not wait for a person."""
+    nights = find_nights(args)
+    number = nights.proposed(args.night)
+    folder, stands = nights.folder(number), nights.stands(number)
+    proposal = read_proposal(folder)
+    text = (folder / DIFF).read_text(encoding="utf-8")
+    if nights.waits(number):
+        proposal = proposal.model_copy(update={"documents": nights.pending(number).documents})
+        text = readable(proposal)
+    if args.json:
+        documents = [
+            {"name": proposal.name(one), **one.model_dump(mode="json", exclude={"live": {"data"}})}
+            for one in proposal.documents
+        ]
+        found = {"proposal": str(folder), "stands": stands, "diff": text}
+        output.json_result({**found, "documents": documents})
+        return 0
+    if stands not in WAITING:
+        output.note(f"note: night {number} is {stands}")
+    for line in text.splitlines():
+        style = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
+        output.line(line, style)
     return 0
 
 
