@@ -205,10 +205,8 @@ def report(result: Mapping[str, Any]) -> Iterator[str]:
     if result.get("simulated"):
         yield "**Simulated models: these scores say nothing about a real model.**\n"
     bar = "above 0" if margin >= 0 else f"above {margin:+g}"
-    bounds = (
-        f"the difference is {result['at_least']:+.3f} to {result['at_most']:+.3f} (one-sided 95% bounds); `ship` needs "
-        f"it {bar}"
-    )
+    low, high = f"{result['at_least']:+.3f}", f"{result['at_most']:+.3f}"
+    bounds = f"the difference is {low} to {high} (one-sided 95% bounds); `ship` needs it {bar}"
     these = result.get("these")
     exact = f"luck alone would do as well in {100 * these['p']:.2g}% of cases" if these else ""
     if these and result["claim"] == "these tasks":
