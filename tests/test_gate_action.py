@@ -341,7 +341,7 @@ def test_nothing_in_the_comment_is_markdown_of_somebody_else(gate: ModuleType) -
     assert "`ship` needs it above -0.02" in text
     these = {"these": {"verdict": HOSTILE, "p": 1 / 216}, "claim": "these tasks"}
     first = next(gate.report({**result, **these}))
-    assert first.startswith("**inconclusive**, on just these tasks: luck alone would do as well in 0.46% of cases.")
+    assert first.startswith("**inconclusive**, on just these tasks: luck alone would do as well in 0.463% of cases.")
     assert "onerror" not in next(gate.report({**result, **these, "claim": "tasks like these"}))
     assert text.count("onerror") == 22  # 20 of 30, the lost one, and the note
     outside = re.sub(r"`[^`\n]*`", "", text)

@@ -208,7 +208,7 @@ def report(result: Mapping[str, Any]) -> Iterator[str]:
     low, high = f"{result['at_least']:+.3f}", f"{result['at_most']:+.3f}"
     bounds = f"the difference is {low} to {high} (one-sided 95% bounds); `ship` needs it {bar}"
     these = result.get("these")
-    exact = f"luck alone would do as well in {100 * these['p']:.2g}% of cases" if these else ""
+    exact = f"luck alone would do as well in {100 * these['p']:.3g}% of cases" if these else ""
     if these and result["claim"] == "these tasks":
         yield f"**{result['verdict']}**, on just these tasks: {exact}. On tasks like these: no verdict; {bounds}.\n"
     elif these:

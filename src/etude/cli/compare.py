@@ -90,18 +90,12 @@ def _verdicts(result: Comparison) -> Iterator[str]:
     if these is None:
         yield f"verdict     {result.verdict}: {why(result)}"
         return
-    exact = f"luck alone would do as well in {chance(these.p)} of cases"
     if result.claim == "these tasks":
-        yield f"verdict     {result.verdict}, on just these tasks: {exact}"
+        yield f"verdict     {result.verdict}, on just these tasks: {these.why}"
         yield f"{'':<12}on tasks like these: none, it takes {FEWEST} tasks or more"
     else:
         yield f"verdict     {result.verdict}, on tasks like these: {why(result)}"
-        yield f"{'':<12}on just these tasks: {these.verdict}, {exact}"
-
-
-def chance(p: float) -> str:
-    """A probability in percent, as in `0.5%`; a small one as a bound."""
-    return "less than 0.1%" if p < 0.001 else f"{100 * p:.2g}%"
+        yield f"{'':<12}on just these tasks: {these.verdict}, {these.why}"
 
 
 def why(result: Comparison) -> str:

@@ -101,10 +101,9 @@ def _claims(found: "Comparison") -> str:
     """What the verdict is about, and the other claim."""
     if found.these is None:
         return ""
-    exact = f"luck alone would do as well in {100 * found.these.p:.2g}% of cases"
     if found.claim == "these tasks":
-        return f"The verdict is about just these tasks: {exact}."
-    return f"The verdict is about tasks like these. On just these tasks: {found.these.verdict}, {exact}."
+        return f"The verdict is about just these tasks: {found.these.why}."
+    return f"The verdict is about tasks like these. On just these tasks: {found.these.verdict}, {found.these.why}."
 
 
 def progress_html(name: str, place: str, share: float | None, numbers: str, told: Sequence[str]) -> str:

@@ -100,6 +100,14 @@ class TheseTasks(Record):
     least: float
     """The smallest p that so many tasks and attempts can come to."""
 
+    @property
+    def why(self) -> str:
+        """For people."""
+        if self.verdict == "do not ship":
+            return "B scores no more than A"
+        how_often = "less than 0.1%" if self.p < 0.001 else f"{100 * self.p:.{0 if self.p >= 0.1 else 1}f}%"
+        return f"luck alone would do as well in {how_often} of cases"
+
 
 class Comparison(Record):
     """How two skills did on the same tasks, and whether B should take the place of A."""
