@@ -173,7 +173,7 @@ async def test_programs_share_their_workspace_and_files_come_back(tmp_path: Path
 
 
 async def test_the_code_of_the_guide_runs(tmp_path: Path, best: Sandbox) -> None:
-    (block,) = blocks(DOCS / "guides" / "command-environment.md", "py")
+    (block,) = blocks(DOCS / "scorers.md", "py")
     (tmp_path / "check.py").write_text(block.text)
     main = "import os\nn = int(input()) ** 2\nprint(n)\nos.mkdir('out')\nopen('out/total.txt', 'w').write(str(n))\n"
     score = await judge("python check.py", best, tmp_path).score(

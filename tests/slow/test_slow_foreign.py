@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from docs_pages import DOCS, blocks
 from etude import Skill, Trainer
 from etude.agents.chat import ChatAgent
 from etude.envs.dataset import DatasetEnvironment
@@ -30,6 +29,8 @@ TOOLS = Path(__file__).parents[2] / ".tools"
 SKILL = Skill(name="everyday-tasks", text=SEED_SKILL)
 SPLITS = ("train", "val", "test")
 TASKS = make_tasks("dates", 60, seed=3)
+WRITTEN = Path(__file__).with_name("foreign_tasks")
+"""Tasks as people write them for these packages, which are not installed here."""
 FILES = {"inspect": "dates.py", "verifiers": "dates_set.py"}
 KINDS: dict[str, type[ForeignEnvironment]] = {"inspect": InspectEnvironment, "verifiers": VerifiersEnvironment}
 PACKAGES = {"inspect": "inspect_ai", "verifiers": "verifiers.v1"}
@@ -41,13 +42,12 @@ got=$(grep -i '^answer: ' /app/answer.txt | tail -1)
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The files of the guide, with rows of this many tasks."""
+    """The files of a project, with rows of this many tasks."""
     for split, tasks in zip(SPLITS, (TASKS[:20], TASKS[20:40], TASKS[40:]), strict=True):
         rows = [{"id": task.id, "input": task.input, "gold": str(task.gold)} for task in tasks]
         (tmp_path / f"{split}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    shown = blocks(DOCS / "guides" / "foreign-environments.md", "py")
-    for name, block in zip(FILES.values(), shown, strict=True):
-        (tmp_path / name).write_text(block.text)
+    for name in FILES.values():
+        (tmp_path / name).write_text((WRITTEN / f"{name}.txt").read_text())
     return tmp_path
 
 
