@@ -80,7 +80,7 @@ def server_of(desk: VerbRunner) -> MCPServer:
 
     @tool("What a night proposes to change. Only the person can adopt it.")
     async def night_diff(night: int | None = None) -> Any:
-        return await desk.verb("sleep show", "--diff", *([] if night is None else [str(night)]))
+        return await desk.verb("sleep show --diff", *([] if night is None else [str(night)]))
 
     return server
 
