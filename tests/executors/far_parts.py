@@ -109,9 +109,10 @@ class Obedient(Agent):
     async def do_burn(self, text: str) -> None:
         burn(int(text.split()[0]))
 
-    async def do_block(self, text: str) -> None:
+    async def do_block(self, file: str) -> None:
         """Keeps the event loop."""
-        time.sleep(float(text))
+        Path(file).touch()
+        time.sleep(600)
 
     async def do_variable(self, text: str) -> str:
         return os.environ.get(text, "nothing")

@@ -12,8 +12,6 @@ import pytest
 from far_parts import SKILL, echo, rollout_with, todo
 
 from etude.errors import ConfigError
-from etude.protocols import Executor
-from etude.testing.executor import ExecutorContract
 from etude_annexes.workers.ray import RayExecutor
 
 
@@ -27,12 +25,6 @@ def double(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def ray(concurrency: int = 8, **options: object) -> RayExecutor:
     return RayExecutor.from_options(options, concurrency=concurrency, where="executor")
-
-
-@pytest.mark.usefixtures("double")
-class TestRayExecutor(ExecutorContract):
-    def make_executor(self, concurrency: int) -> Executor:
-        return ray(concurrency, workers=1)
 
 
 @pytest.mark.usefixtures("double")

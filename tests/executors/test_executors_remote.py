@@ -4,8 +4,6 @@ import asyncio
 import itertools
 import json
 import os
-import random
-import signal
 from pathlib import Path
 
 import pytest
@@ -224,32 +222,3 @@ async def test_nobody_without_the_token_is_heard() -> None:
     async with rollout_with(executor, echo) as rollout:
         assert (await attempts(rollout, "answer x"))[0].outcome == "completed"
     assert ports
-
-
-async def test_killed_at_random_moments_nothing_is_lost(tmp_path) -> None:
-    asked: list[str] = []
-    executor = ProcessExecutor(8, 3)
-    journal = SqliteJournal(tmp_path / "journal.db")
-
-    async def answer(name: str, text: str) -> str:
-        async def work() -> str:
-            asked.append(text)
-            await asyncio.sleep(0.05)
-            return text
-
-        return await journal.once("reply", text, str, work)
-
-    async def kill(moments: random.Random) -> None:
-        for _ in range(4):
-            await asyncio.sleep(moments.uniform(0.1, 0.5))
-            if executor.running:
-                os.kill(moments.choice(executor.running).pid, signal.SIGKILL)
-
-    async with rollout_with(executor, answer) as rollout:
-        killing = asyncio.create_task(kill(random.Random(1)))
-        inputs = [f"ask {number}" for number in range(150)]
-        made = await attempts(rollout, *inputs)
-        await killing
-    journal.close()
-    assert [attempt.trajectory.answer for attempt in made] == [*map(str, range(150))]
-    assert len(asked) == len(set(asked))

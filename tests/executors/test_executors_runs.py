@@ -16,6 +16,7 @@ from small_run import tree
 from etude import Trainer
 from etude.errors import ConfigError
 
+SETTINGS = {"chat": EXACT, "tools and judge": JUDGED}
 FAR = {"name": "far_parts:ProcessExecutor", "workers": 2}
 
 
@@ -26,21 +27,30 @@ def without_settings(folder: Path) -> dict[str, bytes]:
     return found
 
 
-@pytest.mark.parametrize("settings", [EXACT, JUDGED], ids=["chat", "tools and judge"])
-def test_run_folder_and_journal_are_those_of_a_local_run(tmp_path, settings) -> None:
-    here, far = tmp_path / "here" / "x", tmp_path / "far" / "x"
-    train(str(here), {"name": "local"}, settings)
-    train(str(far), FAR, settings)
-    assert without_settings(far) == without_settings(here)
-    assert facts(far) == facts(here)
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The folders of runs in this process."""
+    folders = {name: tmp_path_factory.mktemp("here") / "x" for name in SETTINGS}
+    for name, folder in folders.items():
+        train(str(folder), {"name": "local"}, SETTINGS[name])
+    return folders
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_run_folder_and_journal_are_those_of_a_local_run(tmp_path: Path, here: dict[str, Path], name: str) -> None:
+    far = tmp_path / "x"
+    train(str(far), FAR, SETTINGS[name])
+    assert without_settings(far) == without_settings(here[name])
+    assert facts(far) == facts(here[name])
     assert len(facts(far)) > 30
-    for folder in (here, far):
+    for folder in (here[name], far):
         assert (asked_twice(folder), unanswered(folder)) == (0, 0)
 
 
-def test_killed_with_its_workers_a_run_goes_on_and_pays_for_nothing_twice(tmp_path) -> None:
-    here, far = tmp_path / "here" / "x", tmp_path / "far" / "x"
-    train(str(here), {"name": "local"}, EXACT)
+def test_killed_with_its_workers_a_run_goes_on_and_pays_for_nothing_twice(
+    tmp_path: Path, here: dict[str, Path]
+) -> None:
+    far = tmp_path / "x"
     told = {"folder": str(far), "executor": FAR, "settings": EXACT, "latency": 0.1}
     words = [sys.executable, far_runs.__file__, json.dumps(told)]
     driver = subprocess.Popen(words, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})
@@ -51,8 +61,8 @@ def test_killed_with_its_workers_a_run_goes_on_and_pays_for_nothing_twice(tmp_pa
     driver.kill()
     driver.wait()
     train(str(far), FAR, EXACT)
-    assert without_settings(far) == without_settings(here)
-    assert facts(far) == facts(here)
+    assert without_settings(far) == without_settings(here["chat"])
+    assert facts(far) == facts(here["chat"])
     assert asked_twice(far) <= 8  # as many are in flight
 
 

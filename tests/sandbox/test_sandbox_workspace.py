@@ -21,24 +21,16 @@ def file(text: str, *, executable: bool = False) -> File:
     return File(data=text.encode(), executable=executable)
 
 
-def test_a_workspace_has_three_empty_private_folders_and_is_gone_at_the_end(tmp_path) -> None:
-    with Workspace(tmp_path) as workspace:
+def test_a_workspace_has_three_empty_private_folders_of_its_own_and_is_gone_at_the_end(tmp_path) -> None:
+    with Workspace(tmp_path) as workspace, Workspace(tmp_path) as other:
+        assert other.folder != workspace.folder
         assert workspace.folder.parent == tmp_path
         assert stat.S_IMODE(workspace.folder.stat().st_mode) == 0o700
         for folder in (workspace.work, workspace.home, workspace.tmp):
             assert list(folder.iterdir()) == []
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_it_is_gone_after_an_error_too(tmp_path) -> None:
     with pytest.raises(IsADirectoryError), Workspace(tmp_path) as workspace:
         (workspace.home / "..").write_text("x")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_two_workspaces_are_not_the_same(tmp_path) -> None:
-    with Workspace(tmp_path) as one, Workspace(tmp_path) as two:
-        assert one.folder != two.folder
 
 
 def test_files_are_put_where_they_belong(workspace) -> None:
@@ -48,8 +40,10 @@ def test_files_are_put_where_they_belong(workspace) -> None:
     assert os.stat(workspace.work / "bin/run").st_mode & stat.S_IXUSR
 
 
-def test_what_is_left_alone_is_no_change(workspace) -> None:
-    workspace.fill({"a.bin": File(data=b"\0\xff" * 100), "b/c": file("", executable=True)})
+def test_what_is_left_alone_or_has_another_time_is_no_change(workspace) -> None:
+    workspace.fill({"a.bin": File(data=b"\0\xff" * 100), "b/c": file("one")})
+    workspace.fill({"b/c": file("two", executable=True)})
+    os.utime(workspace.work / "a.bin", (time.time() + 1000,) * 2)
     assert workspace.changes() == {}
 
 
@@ -71,29 +65,18 @@ def test_new_different_and_missing_files_are_reported_in_order(workspace) -> Non
     assert list(changes) == sorted(changes)
 
 
-def test_a_file_filled_again_is_compared_with_its_last_content(workspace) -> None:
-    workspace.fill({"a": file("one")})
-    workspace.fill({"a": file("two", executable=True)})
-    assert workspace.changes() == {}
-
-
 @pytest.mark.parametrize("path", ["/etc/passwd", "../up", "a/../../up", "a//b", "", ".", "a/", "a\\b", "nul\0"])
 def test_a_path_that_could_lead_elsewhere_is_refused(workspace, path) -> None:
-    with pytest.raises(DataError) as error:
+    with pytest.raises(DataError, match="cannot be used in a workspace") as error:
         workspace.fill({path: file("x")})
-    assert str(error.value) == (
-        f"the path '{path}' cannot be used in a workspace\n"
-        "hint: relative paths with '/' between names are allowed, without '.' and '..'"
-    )
+    assert "relative paths" in error.value.hint
 
 
 @pytest.mark.parametrize("paths", [("a", "a/b"), ("a/b", "a"), ("x" * 300,)])
 def test_files_that_exclude_each_other_are_an_error(workspace, paths) -> None:
-    with pytest.raises(DataError) as error:
+    with pytest.raises(DataError, match=f"the file '{paths[-1]}' cannot be put into a workspace: ") as error:
         workspace.fill({path: file("x") for path in paths})
-    message = str(error.value)
-    assert message.startswith(f"the file '{paths[-1]}' cannot be put into a workspace: ")
-    assert message.endswith("\nhint: no file can be a folder of another one, and a name has at most 255 bytes")
+    assert "255 bytes" in error.value.hint
 
 
 def test_links_are_no_files_and_are_not_followed(workspace, tmp_path) -> None:
@@ -152,44 +135,43 @@ def test_files_without_permissions_are_read_and_removed(tmp_path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_too_much_is_an_error_before_it_is_read(tmp_path) -> None:
-    with Workspace(tmp_path, max_mb=1) as workspace:
-        (workspace.work / "small").write_bytes(bytes(500_000))
-        assert list(workspace.changes()) == ["small"]
-        with open(workspace.work / "sparse", "wb") as sparse:
-            sparse.truncate(1 << 40)
-        with pytest.raises(NotKept) as error:
-            workspace.changes()
-    assert str(error.value) == "the files in the workspace have more than 1 MB"
+def many(folder: Path, count: int, *, folders: bool = False) -> None:
+    for number in range(count):
+        (folder / str(number)).mkdir() if folders else (folder / str(number)).touch()
 
 
-def test_a_filled_file_that_has_become_huge_is_not_read_either(tmp_path) -> None:
-    with Workspace(tmp_path) as workspace:
-        workspace.fill({"a": file("x")})
-        os.truncate(workspace.work / "a", 1 << 40)
-        with pytest.raises(NotKept):
+def huge(file: Path) -> None:
+    file.touch()
+    os.truncate(file, 1 << 40)
+
+
+TOO_MUCH = {
+    "a huge file": (lambda work: huge(work / "sparse"), "the files in the workspace have more than 1 MB"),
+    "a file that has become huge": (
+        lambda work: huge(work / "filled"),
+        "the files in the workspace have more than 1 MB",
+    ),
+    "files": (lambda work: many(work, 21), "there are more than 20 files in the workspace"),
+    "folders": (lambda work: many(work, 81, folders=True), "there are more than 80 folders in the workspace"),
+    "deep folders": (lambda work: nest(work, "deep", 1200), "that are deeper than 64"),
+    "long paths": (lambda work: nest(work, "d" * 200, 25), "whose paths are too long"),
+}
+
+
+@pytest.mark.parametrize(("make", "problem"), TOO_MUCH.values(), ids=TOO_MUCH)
+def test_too_much_is_an_error_before_it_is_read_and_is_removed(tmp_path, make, problem) -> None:
+    with Workspace(tmp_path, max_mb=1, max_files=20) as workspace:
+        workspace.fill({"filled": file("x")})
+        make(workspace.work)
+        with pytest.raises(NotKept, match=problem):
             workspace.changes()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_was_filled_does_not_count(tmp_path) -> None:
     with Workspace(tmp_path, max_mb=0.001, max_files=1) as workspace:
         workspace.fill({name: File(data=bytes(5000)) for name in "abc"})
         assert workspace.changes() == {}
-
-
-def test_too_many_files_and_folders_are_errors(tmp_path) -> None:
-    with Workspace(tmp_path, max_files=10) as workspace:
-        for number in range(11):
-            (workspace.work / str(number)).touch()
-        with pytest.raises(NotKept) as error:
-            workspace.changes()
-        assert str(error.value) == "there are more than 10 files in the workspace"
-    with Workspace(tmp_path, max_files=10) as workspace:
-        for number in range(41):
-            (workspace.work / str(number)).mkdir()
-        with pytest.raises(NotKept) as error:
-            workspace.changes()
-        assert str(error.value) == "there are more than 40 folders in the workspace"
 
 
 @pytest.mark.parametrize("name", [b"a\\b", b"in\\ner/a", b"\xff", b"\xe9" * 200, b"/".join([b"d" * 250] * 10)])
@@ -203,24 +185,6 @@ def test_a_name_that_no_workspace_could_take_again_is_an_error_when_files_are_co
             NotKept, match=r"^the file '.*' cannot be kept: its path is not UTF-8, or too long, or has"
         ):
             workspace.changes()
-
-
-def test_folders_nested_beyond_all_measure_are_an_error_and_are_removed(tmp_path) -> None:
-    with Workspace(tmp_path) as workspace:
-        nest(workspace.work, "deep", 1200)
-        with pytest.raises(NotKept) as error:
-            workspace.changes()
-        assert str(error.value) == "there are folders in the workspace that are deeper than 64"
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_folders_whose_paths_are_too_long_are_an_error_and_are_removed(tmp_path) -> None:
-    with Workspace(tmp_path) as workspace:
-        nest(workspace.work, "d" * 200, 25)
-        with pytest.raises(NotKept) as error:
-            workspace.changes()
-        assert str(error.value) == "there are folders in the workspace whose paths are too long"
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_other_troubles_with_files_are_raised_as_they_are(tmp_path) -> None:
@@ -269,9 +233,3 @@ def test_what_tools_keep_for_themselves_is_not_told(workspace) -> None:
         (workspace.work / folder / "x").touch()
     (workspace.work / "sub/node_modules").write_text("a file")
     assert workspace.changes() == {"sub/node_modules": file("a file")}
-
-
-def test_times_do_not_matter(workspace) -> None:
-    workspace.fill({"a": file("x")})
-    os.utime(workspace.work / "a", (time.time() + 1000,) * 2)
-    assert workspace.changes() == {}

@@ -2,7 +2,9 @@
 
 A worker process connects back to this one, shows the token it was started with, builds agent and environment, and is
 sent tasks. What it asks of a model comes back over the same connection and is answered here, in the context of the
-attempt, so that everything that holds for an attempt in this process holds for it.
+attempt, so that everything that holds for an attempt in this process holds for it. The gateway cannot carry that: it
+serves this machine only; the formats of providers leave out parts of a request and of a reply, so that facts would
+have other keys; and it cancels what a session has asked when that ends, so that a lost worker would pay again.
 """
 
 import asyncio
