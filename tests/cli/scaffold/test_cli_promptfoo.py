@@ -79,7 +79,7 @@ def test_prompts_and_variables_may_be_files_and_all_tests_may_share_some(here: P
     assert result["first"][0]["input"].startswith("Translate house")
     assert result["first"][0]["input"].endswith("to French.")
     gold = json.loads(result["first"][0]["gold"])
-    assert (gold["rubric"], len(gold["checks"])) == ("In French.", 2)
+    assert (gold["rubric"], len(gold["checks"])) == ("It is French.", 2)
     assert "judge" in yaml.safe_load(Path("etude.yaml").read_text())
 
 
