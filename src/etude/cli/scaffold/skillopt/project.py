@@ -25,6 +25,7 @@ from etude.envs.dataset import DatasetEnvironment
 from etude.envs.files import Row
 from etude.errors import ConfigError, SkillError
 from etude.records import SPLITS
+from etude.searches import policy_of
 from etude.skill import Document, load_skill
 
 SCORERS: Mapping[str, tuple[str, str]] = {
@@ -66,7 +67,7 @@ def import_project(config: Path, folder: Path, *, force: bool, as_json: bool) ->
         if "test" not in files and "path" not in files:
             found.put("test.enabled", False)
         settings = _settings(found, options, skill)
-        make_config(settings, where=str(config))
+        policy_of(make_config(settings, where=str(config)))
     except ConfigError as error:
         raise found.name_origins(error, config) from None
     columns = tasks.columns
