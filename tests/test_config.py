@@ -103,7 +103,7 @@ def test_a_setting_that_is_an_option_of_a_policy_is_refused_with_its_place(
 ) -> None:
     assert refusal(**{section: values}) == (
         f"run.yaml: unknown key '{key}'\n"
-        f"hint: policies of the published loop have it as an option: {now}; with another policy leave it out"
+        f"hint: the policies paper and rewrite_first have it: {now}; with another one leave it out"
     )
 
 

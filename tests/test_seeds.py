@@ -127,8 +127,8 @@ def test_a_seed_gives_what_a_single_run_with_it_gives(tmp_path: Path) -> None:
 
 def test_attempts_with_the_initial_skill_are_paid_for_once(tmp_path: Path) -> None:
     both, second = World(tmp_path / "both"), World(tmp_path / "second")
-    both.train(1, 2, search={"policy": "paper"})
-    second.train(2, search={"policy": "paper"})
+    both.train(1, 2, search={"policy": "paper", "batch_size": 5})
+    second.train(2, search={"policy": "paper", "batch_size": 5})
     baseline = 20  # validation and test
     alone = second.summary(2).cost.target_calls
     assert both.summary(2).cost.target_calls <= alone - baseline

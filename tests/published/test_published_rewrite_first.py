@@ -213,8 +213,8 @@ def test_without_validation_training_ends_once_the_same_skill_solves_every_task(
         tried.setdefault(skill, set()).add(number)
         return number != 0 or "Mended." in skill
 
-    train = {"epochs": 9, "batch_size": 1, "seed": seed}
-    run(tmp_path, solves, Optimizer("Say maybe.", "Mended."), val=False, train=train)
+    train, one = {"epochs": 9, "seed": seed}, {"batch_size": 1}
+    run(tmp_path, solves, Optimizer("Say maybe.", "Mended."), val=False, train=train, search=one)
     assert [numbers for skill, numbers in tried.items() if "Mended." in skill] == [{0, 1, 2, 3}]
 
 

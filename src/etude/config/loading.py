@@ -94,7 +94,7 @@ def _meant(path: list[str], names: list[str], model: type[BaseModel]) -> str:
         return "a key is never written down: name the environment variable that holds it in api_key_env"
     if ".".join(path) in MOVED:
         options = MOVED[".".join(path)]
-        return f"policies of the published loop have it as an option: {options}; with another policy leave it out"
+        return f"the policies paper and rewrite_first have it: {options}; with another one leave it out"
     sections: dict[str, Any] = {name: _section_type(model, name) for name in model.model_fields if name != "targets"}
     inside = [f"{name}.{word}" for name, kind in sections.items() if word in getattr(kind, "model_fields", ())]
     if len(path) == 1 and inside:
