@@ -310,7 +310,7 @@ def test_every_warning_has_a_hint(tmp_path: Path) -> None:
     search = {"policy": "paper", "minibatch_size": 20}
     data = settings(tmp_path, limits={"calls": 1}, search=search, skill={"max_tokens": 2})
     found = plan(data, **given())
-    assert len(found.warnings) == 4
+    assert len(found.warnings) == 3
     assert all(advice.hint for advice in found.warnings)
 
 
