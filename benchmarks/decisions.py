@@ -55,7 +55,7 @@ WORLDS: Mapping[str, World] = {
     "lucky seeds": World(0.88, lucky=0.5),
     "all habits of a small model": World(0.95, collapses=0.1, copies=0.1, order=0.28, lucky=0.5, optimizer="shows"),
 }
-POLICIES: Mapping[str, dict[str, Any]] = {"default": {}, "paper": {"preset": "paper", "gate": {"racing": False}}}
+POLICIES: Mapping[str, dict[str, Any]] = {"default": {}, "paper": {"preset": "paper", "search": {"racing": False}}}
 CAPTIONS: Mapping[str, str] = {"default": "The default search", "paper": "The published loop"}
 NOTE = """\
 Seeds {seeds}; the constants of the search were chosen on seeds 1 to 16. Scores of a skill are exact, on 400 tasks \

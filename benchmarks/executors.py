@@ -131,9 +131,10 @@ def flight(executor: dict[str, Any], latency: float) -> list[Any]:
             Path(folder, f"{split}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
         config = {
             "preset": "paper",
+            "search": {"batch_size": IN_FLIGHT},
             "env": {split: f"{folder}/{split}.jsonl" for split in splits} | {"scorer": "exact"},
             "run": {"folder": folder},
-            "train": {"epochs": 1, "batch_size": IN_FLIGHT},
+            "train": {"epochs": 1},
             "limits": {"concurrency": IN_FLIGHT},
             "target": {"model": "simulated:target", "max_concurrency": IN_FLIGHT},
             "optimizer": {"model": "simulated:optimizer", "max_concurrency": IN_FLIGHT},

@@ -65,6 +65,8 @@ def runs(seeds: int) -> Iterator[Found]:
         with TemporaryDirectory() as folder:
             config = merge(settings(Path(folder), tasks, size), SEARCHES[search])
             config = merge(config, {**models, "train": {"seed": seed}})
+            if search in ("paper", "rewrite_first"):  # the others have no batches
+                config = merge(config, {"search": {"batch_size": size["batch_size"]}})
             roles = plan(config, skill=skill).forecast.roles
             cost = Trainer(config, skill=skill).train().cost
         yield Found(search, "target calls", roles["target"].calls or 0, cost.target_calls)
@@ -86,8 +88,7 @@ def settings(folder: Path, tasks: list[Task], size: dict[str, int]) -> dict[str,
         rows = (task.model_dump(mode="json", include={"id", "input", "gold", "type"}) for task in some)
         env[split] = str(folder / f"{split}.jsonl")
         Path(env[split]).write_text("".join(json.dumps(row) + "\n" for row in rows))
-    train = {"epochs": size["epochs"], "batch_size": size["batch_size"]}
-    return {"env": env, "train": train, "run": {"folder": str(folder / "runs")}}
+    return {"env": env, "train": {"epochs": size["epochs"]}, "run": {"folder": str(folder / "runs")}}
 
 
 def table(seeds: int) -> Iterator[str]:

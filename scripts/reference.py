@@ -27,6 +27,7 @@ from etude.envs.dataset import DatasetConfig
 from etude.envs.scorers.rubric import Grade, RubricOptions
 from etude.events import Event, Stage
 from etude.prompts import Prompts, prompt_names
+from etude.published.options import PaperOptions, RewriteFirstOptions
 from etude.registry import BUILT_IN, find
 from etude.searches.evidence import EvidenceOptions
 from etude.sleep.config import NIGHT, SleepSection
@@ -124,7 +125,11 @@ FURTHER: dict[str, list[tuple[str, str, type[Section]]]] = {
         ("Those of [`inspect`](../other-tools.md#inspect):", "env.", InspectConfig),
         ("Those of [`verifiers`](../other-tools.md#verifiers):", "env.", VerifiersConfig),
     ],
-    "search": [("Further keys are options of the policy. Those of `evidence`:", "search.", EvidenceOptions)],
+    "search": [
+        ("Further keys are options of the policy. Those of `evidence`:", "search.", EvidenceOptions),
+        ("Those of [`paper`](../method.md#the-published-loop):", "search.", PaperOptions),
+        ("Those of `rewrite_first`, in addition to those of `paper`:", "search.", RewriteFirstOptions),
+    ],
     "agent": [
         ("Further keys are options of the agent. Those of `chat`:", "agent.", AnswerOptions),
         ("Those of `tools`, in addition to the one of `chat`:", "agent.", ToolsOptions),
@@ -162,8 +167,8 @@ def section_text(name: str, section: type[Section]) -> str:
 def sleep_text() -> str:
     """The section that a night has beside those of a run, and what else is different."""
     text = "\n## sleep\n\nOnly in the settings of [`etude sleep`](../nights.md), which have these sections "
-    text += "next to it: `target` and `optimizer`, which have to name a model; `agent`, `judge`, `train`, `reflect`, "
-    text += "`update`, `gate`, `limits` and the others. `env`, `skill`, `run`, `test`, `search` and `preset` are set "
+    text += "next to it: `target` and `optimizer`, which have to name a model; `agent`, `judge`, `train`, `search`, "
+    text += "`reflect`, `gate`, `limits` and the others. `env`, `skill`, `run`, `preset` and `search.policy` are set "
     text += "by the night. Their defaults are those of a run, except these:\n\n|key|default in a night|\n|---|---|\n"
     for name, given in NIGHT.items():
         text += "".join(f"|`{name}.{key}`|`{json.dumps(value)}`|\n" for key, value in given.items())

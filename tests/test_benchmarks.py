@@ -56,7 +56,7 @@ def test_virtual_time_goes_on_by_one_for_each_request_that_waits_for_another() -
 @pytest.mark.slow
 def test_a_comparison_measures_our_system_from_outside(tmp_path) -> None:
     out = tmp_path / "peers.json"
-    settings = "train.batch_size=8,search.policy=paper"
+    settings = "search.batch_size=8,search.policy=paper"
     done = run("peers", *SMALL, "--systems", "etude", "--arm", f"small:{settings}", "--out", str(out))
     assert done.returncode == 0, done.stderr
     found = json.loads(out.read_text())

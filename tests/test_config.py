@@ -6,6 +6,7 @@ import pytest
 
 from etude.config import TrainConfig, load_config, make_config
 from etude.errors import ConfigError
+from etude.published.options import options_of
 from rows import rows
 
 
@@ -28,7 +29,7 @@ def test_an_unknown_key_in_an_optional_section_gets_that_sections_keys() -> None
 
 
 def test_a_key_like_no_other_lists_what_is_allowed() -> None:
-    assert "hint: allowed: edit_budget, min_edit_budget, schedule" in refusal(select={"zzz": 1})
+    assert "hint: allowed: allow_loss, metric, mixed_weight" in refusal(gate={"zzz": 1})
 
 
 def test_a_missing_key_is_named() -> None:
@@ -68,25 +69,50 @@ def test_an_unknown_preset_is_refused() -> None:
 
 def test_the_paper_preset_has_the_published_schedule() -> None:
     config = make_config({"preset": "paper"})
-    assert (config.train.epochs, config.train.batch_size) == (4, 40)
-    assert (config.reflect.minibatch_size, config.aggregate.merge_batch_size) == (8, 8)
-    assert (config.select.schedule, config.select.edit_budget, config.select.min_edit_budget) == ("cosine", 4, 2)
-    assert (config.gate.metric, config.gate.enabled) == ("hard", True)
-    assert (config.slow_update.samples, config.slow_update.gate) == (20, True)
-    assert config.train.fresh_attempts
+    options = options_of(config)
+    assert (config.search.policy, config.train.epochs, options.batch_size) == ("paper", 4, 40)
+    assert (options.minibatch_size, options.merge_batch_size) == (8, 8)
+    assert (options.schedule, options.edit_budget, options.min_edit_budget) == ("cosine", 4, 2)
+    assert (config.gate.metric, options.gate) == ("hard", True)
+    assert (options.slow_update, options.slow_update_samples, options.slow_update_gate) == (True, 20, True)
+    assert (options.meta_skill, config.train.fresh_attempts) == (True, True)
+
+
+def test_its_options_go_with_the_policies_that_have_them() -> None:
+    first = make_config({"preset": "paper", "search": {"policy": "rewrite_first"}})
+    assert options_of(first).batch_size == 40
+    other = make_config({"preset": "paper", "search": {"policy": "evidence"}})
+    assert (other.search.model_extra, other.train.epochs) == ({}, 4)
 
 
 def test_settings_go_on_top_of_the_preset() -> None:
-    config = make_config({"preset": "paper", "train": {"epochs": 2}})
-    assert (config.train.epochs, config.train.batch_size) == (2, 40)
+    config = make_config({"preset": "paper", "search": {"edit_budget": 9}})
+    assert (options_of(config).edit_budget, options_of(config).batch_size) == (9, 40)
+
+
+@rows(
+    ("section", "values", "key", "now"),
+    [
+        ("train", {"batch_size": 8}, "train.batch_size", "search.batch_size"),
+        ("gate", {"enabled": False}, "gate.enabled", "search.gate"),
+        ("select", {"edit_budget": 2}, "select", "search.schedule, search.edit_budget, search.min_edit_budget"),
+    ],
+)
+def test_a_setting_that_is_an_option_of_a_policy_is_refused_with_its_place(
+    section: str, values: dict[str, Any], key: str, now: str
+) -> None:
+    assert refusal(**{section: values}) == (
+        f"run.yaml: unknown key '{key}'\n"
+        f"hint: the policies paper and rewrite_first have it: {now}; with another one leave it out"
+    )
 
 
 def test_flags_win_over_the_environment_and_the_environment_over_the_file(tmp_path) -> None:
     file = tmp_path / "c.yaml"
-    file.write_text("train: {epochs: 1, batch_size: 10, seed: 1}\n")
-    environ = {"ETUDE_TRAIN__BATCH_SIZE": "20", "ETUDE_TRAIN__SEED": "2", "ETUDE_OTHER": "x"}
+    file.write_text("train: {epochs: 1, fresh_attempts: true, seed: 1}\n")
+    environ = {"ETUDE_TRAIN__FRESH_ATTEMPTS": "false", "ETUDE_TRAIN__SEED": "2", "ETUDE_OTHER": "x"}
     config = load_config(file, flags=[("train.seed", "3")], environ=environ)
-    assert (config.train.epochs, config.train.batch_size, config.train.seed) == (1, 20, 3)
+    assert (config.train.epochs, config.train.fresh_attempts, config.train.seed) == (1, False, 3)
 
 
 def test_a_misspelt_environment_variable_is_refused() -> None:

@@ -34,7 +34,7 @@ def tasks(first: int, count: int = 24) -> list[Task]:
 
 def trained(folder: Path, answer: Answer, optimizer: Any = lambda request: NO_EDIT) -> tuple[Summary, list[str]]:
     said = Warnings()
-    settings = {"train": {"epochs": 1, "batch_size": 24}, "test": {"enabled": False}, "run": {"folder": str(folder)}}
+    settings = {"train": {"epochs": 1}, "test": {"enabled": False}, "run": {"folder": str(folder)}}
     env = ListEnvironment(tasks(100), tasks(200, 8), scorer="exact")
     given: Any = {"env": env, "target": ScriptedModel(answer), "optimizer": ScriptedModel(optimizer), "sinks": [said]}
     return Trainer(settings, **given).train(), said.texts

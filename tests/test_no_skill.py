@@ -22,7 +22,7 @@ SEED = Skill(name="everyday-tasks", text=SEED_SKILL)
 
 
 def settings(folder: Path, **more: Any) -> dict[str, Any]:
-    return {"train": {"epochs": 2, "batch_size": 10}, "run": {"folder": str(folder)}, **more}
+    return {"train": {"epochs": 2}, "run": {"folder": str(folder)}, **more}
 
 
 def given(skill: Skill = SEED) -> dict[str, Any]:

@@ -287,7 +287,7 @@ def test_trials_that_tell_nothing_new_are_named(tmp_path: Path) -> None:
 
 
 def test_too_few_training_tasks_are_named(tmp_path: Path) -> None:
-    found = plan(settings(tmp_path, reflect={"minibatch_size": 20}, search={"policy": "paper"}), **given())
+    found = plan(settings(tmp_path, search={"policy": "paper", "minibatch_size": 20}), **given())
     assert texts(found) == ["16 training tasks are fewer than a minibatch of 20: every analysis sees all of them"]
 
 
@@ -307,10 +307,10 @@ def test_what_the_data_make_doubtful_is_reported_too(tmp_path: Path) -> None:
 
 
 def test_every_warning_has_a_hint(tmp_path: Path) -> None:
-    reflect = {"minibatch_size": 20}
-    data = settings(tmp_path, limits={"calls": 1}, reflect=reflect, skill={"max_tokens": 2})
+    search = {"policy": "paper", "minibatch_size": 20}
+    data = settings(tmp_path, limits={"calls": 1}, search=search, skill={"max_tokens": 2})
     found = plan(data, **given())
-    assert len(found.warnings) == 4
+    assert len(found.warnings) == 3
     assert all(advice.hint for advice in found.warnings)
 
 

@@ -43,7 +43,7 @@ class World:
     def config(self, **more: Any) -> TrainConfig:
         settings = {
             "run": {"folder": str(self.folder), "name": "small"},
-            "train": {"epochs": 1, "batch_size": 5},
+            "train": {"epochs": 1},
             "limits": {"concurrency": 1},
         }
         return make_config({**settings, **more})
@@ -117,7 +117,7 @@ def test_a_single_seed_has_a_mean_and_no_spread(tmp_path: Path) -> None:
 def test_a_seed_gives_what_a_single_run_with_it_gives(tmp_path: Path) -> None:
     report = World(tmp_path / "many").train(3, 2)
     world = World(tmp_path / "one")
-    summary = Trainer(world.config(train={"epochs": 1, "batch_size": 5, "seed": 2}), **world.given).train()
+    summary = Trainer(world.config(train={"epochs": 1, "seed": 2}), **world.given).train()
     assert summary.best.test is not None
     assert summary.best.val is not None
     assert [result.seed for result in report.seeds] == [2, 3]
@@ -127,8 +127,8 @@ def test_a_seed_gives_what_a_single_run_with_it_gives(tmp_path: Path) -> None:
 
 def test_attempts_with_the_initial_skill_are_paid_for_once(tmp_path: Path) -> None:
     both, second = World(tmp_path / "both"), World(tmp_path / "second")
-    both.train(1, 2, search={"policy": "paper"})
-    second.train(2, search={"policy": "paper"})
+    both.train(1, 2, search={"policy": "paper", "batch_size": 5})
+    second.train(2, search={"policy": "paper", "batch_size": 5})
     baseline = 20  # validation and test
     alone = second.summary(2).cost.target_calls
     assert both.summary(2).cost.target_calls <= alone - baseline

@@ -21,10 +21,9 @@ TASKS = [Task(id=f"t{number}", input=f"Task {number}.", gold="yes") for number i
 WRONG = "x" * 1000
 BASE: dict[str, Any] = {
     "env": {"allow_constant_gold": True},
-    "search": {"policy": "paper"},
+    "search": {"policy": "paper", "batch_size": 8, "gate": False},
     "reflect": {"mode": "shallow"},
-    "train": {"epochs": 2, "batch_size": 8},
-    "gate": {"enabled": False},
+    "train": {"epochs": 2},
     "test": {"enabled": False},
 }
 
@@ -75,7 +74,7 @@ def run(folder: Path, model: ScriptedModel | None = None, **config: Any) -> Opti
     return optimizer
 
 
-BOTH: dict[str, Any] = {"slow_update": {"enabled": True, "samples": 3}, "meta_skill": {"enabled": True}}
+BOTH: dict[str, Any] = {"search": {"slow_update": True, "slow_update_samples": 3, "meta_skill": True}}
 
 
 @pytest.mark.parametrize(("limit", "cut"), [(300, True), (12_000, False)])
@@ -89,7 +88,7 @@ def test_the_longest_trajectory_shown_holds_at_the_end_of_an_epoch_too(tmp_path,
 @pytest.mark.parametrize("slow", [True, False])
 @pytest.mark.parametrize("meta", [True, False])
 def test_slow_update_and_meta_skill_are_switched_each_on_its_own(tmp_path, slow: bool, meta: bool) -> None:
-    optimizer = run(tmp_path, slow_update={"enabled": slow}, meta_skill={"enabled": meta})
+    optimizer = run(tmp_path, search={"slow_update": slow, "meta_skill": meta})
     assert (bool(optimizer.texts("slow_update")), bool(optimizer.texts("meta_skill"))) == (slow, meta)
 
 
@@ -108,7 +107,7 @@ def test_the_seed_orders_the_batches_and_draws_the_tasks_that_epochs_are_compare
 
 
 def test_the_memory_of_the_optimizer_is_shown_where_it_decides_the_edit_budget(tmp_path) -> None:
-    optimizer = run(tmp_path, train={"epochs": 3}, select={"schedule": "autonomous"}, meta_skill={"enabled": True})
+    optimizer = run(tmp_path, train={"epochs": 3}, search={"schedule": "autonomous", "meta_skill": True})
     # One step to an epoch; the memory is written at the end of the second.
     assert ["Short rules win." in text for text in optimizer.texts("edit_budget")] == [False, False, True]
 

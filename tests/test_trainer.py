@@ -18,10 +18,8 @@ from etude.workbench import StopSwitch
 TASKS = make_tasks(None, 70, seed=3)
 SKILL = Skill(name="everyday-tasks", text=SEED_SKILL)
 PAPER: dict[str, Any] = {
-    "search": {"policy": "paper"},
+    "search": {"policy": "paper", "batch_size": 10, "slow_update": True, "meta_skill": True},
     "reflect": {"mode": "shallow"},
-    "slow_update": {"enabled": True},
-    "meta_skill": {"enabled": True},
 }
 """The published loop, with all of its parts."""
 
@@ -43,7 +41,7 @@ class Notices:
 
 def run(folder: Path, **config: Any):
     given = config.pop("given", {})
-    settings = {"train": {"epochs": 2, "batch_size": 10}, "run": {"folder": str(folder)}}
+    settings = {"train": {"epochs": 2}, "run": {"folder": str(folder)}}
     return Trainer(merge(PAPER, merge(settings, config)), **{"env": env(), "skill": SKILL, **given}).train()
 
 
@@ -52,7 +50,7 @@ def read(folder: Path, name: str) -> Any:
 
 
 def test_a_run_reports_initial_and_best_with_intervals(tmp_path) -> None:
-    summary = run(tmp_path, reflect={"mode": "deep"}, select={"edit_budget": 8}, gate={"metric": "hard"})
+    summary = run(tmp_path, reflect={"mode": "deep"}, gate={"metric": "hard"}, search={"edit_budget": 8})
     assert summary.simulated
     assert (summary.initial.test.n, summary.best.test.n) == (30, 30)
     assert summary.best.val.mean > summary.initial.val.mean
@@ -71,8 +69,8 @@ def test_the_front_matter_of_the_best_skill_is_that_of_the_seed(tmp_path) -> Non
 
 def test_racing_changes_calls_but_neither_verdicts_nor_result(tmp_path) -> None:
     one_by_one = {"concurrency": 1}
-    fast = run(tmp_path / "a", gate={"racing": True}, limits=one_by_one)
-    full = run(tmp_path / "b", gate={"racing": False}, limits=one_by_one)
+    fast = run(tmp_path / "a", limits=one_by_one, search={"racing": True})
+    full = run(tmp_path / "b", limits=one_by_one, search={"racing": False})
     assert fast.cost.target_calls < full.cost.target_calls
     assert (fast.best, fast.initial, fast.accepted) == (full.best, full.initial, full.accepted)
     for step in range(1, 5):
@@ -81,16 +79,17 @@ def test_racing_changes_calls_but_neither_verdicts_nor_result(tmp_path) -> None:
 
 
 def test_with_the_gate_off_every_candidate_is_evaluated_and_accepted(tmp_path) -> None:
-    summary = run(tmp_path, gate={"enabled": False})
+    summary = run(tmp_path, search={"gate": False})
     assert summary.rejected == 0
     assert summary.accepted > 0
 
 
 def test_an_accepted_skill_can_be_measured_again_for_the_next_bar(tmp_path) -> None:
-    noisy = {"target": {"model": "simulated:target-noisy"}, "test": {"enabled": False}}
-    noisy |= {"reflect": {"mode": "deep"}, "select": {"edit_budget": 8}, "train": {"seed": 10}}
+    noisy: dict[str, Any] = {"target": {"model": "simulated:target-noisy"}, "test": {"enabled": False}}
+    noisy |= {"reflect": {"mode": "deep"}, "train": {"seed": 10}, "search": {"edit_budget": 8}}
     once = run(tmp_path / "once", **noisy)
-    again = run(tmp_path / "again", gate={"remeasure": True}, **noisy)
+    noisy["search"]["remeasure"] = True
+    again = run(tmp_path / "again", **noisy)
     assert again.accepted > 0
     assert again.cost.target_calls > once.cost.target_calls
     won, bar = (
@@ -101,8 +100,8 @@ def test_an_accepted_skill_can_be_measured_again_for_the_next_bar(tmp_path) -> N
 
 
 def test_a_slow_update_without_the_gate_is_accepted_and_measured(tmp_path) -> None:
-    run(tmp_path / "a", slow_update={"gate": False, "samples": 10})
-    run(tmp_path / "b", slow_update={"enabled": False})
+    run(tmp_path / "a", search={"slow_update_gate": False, "slow_update_samples": 10})
+    run(tmp_path / "b", search={"slow_update": False})
     with_update = (tmp_path / "a/run/skills/0004.md").read_text()
     assert "etude:begin slow_update" in with_update
     assert "etude:begin slow_update" not in (tmp_path / "b/run/skills/0004.md").read_text()
@@ -111,19 +110,19 @@ def test_a_slow_update_without_the_gate_is_accepted_and_measured(tmp_path) -> No
 
 def test_without_meta_skill_there_is_no_memory(tmp_path) -> None:
     run(tmp_path / "a")
-    run(tmp_path / "b", meta_skill={"enabled": False})
+    run(tmp_path / "b", search={"meta_skill": False})
     assert read(tmp_path / "a", "epochs/02/meta_skill.json")["memory"]
     assert not (tmp_path / "b/run/epochs/02/meta_skill.json").exists()
 
 
 def test_failure_only_reads_no_successes(tmp_path) -> None:
-    run(tmp_path, reflect={"failure_only": True})
+    run(tmp_path, search={"failure_only": True})
     sources = {row["source"] for step in range(1, 5) for row in read(tmp_path, f"steps/{step:04d}/patches.json")}
     assert sources == {"failures"}
 
 
 def test_fresh_attempts_are_made_anew_in_each_epoch(tmp_path) -> None:
-    run(tmp_path, train={"epochs": 2, "batch_size": 20, "fresh_attempts": True})
+    run(tmp_path, train={"epochs": 2, "fresh_attempts": True}, search={"batch_size": 20})
     assert {row["trial"] for row in read(tmp_path, "steps/0002/rollout.json")} == {1}
 
 
@@ -193,7 +192,7 @@ def test_train_works_inside_a_running_loop(tmp_path) -> None:
 
 def test_two_runs_at_the_same_time_do_not_disturb_each_other(tmp_path) -> None:
     def trainer(name: str) -> Trainer:
-        settings = {"train": {"epochs": 1, "batch_size": 10}, "run": {"folder": str(tmp_path), "name": name}}
+        settings = {"train": {"epochs": 1}, "run": {"folder": str(tmp_path), "name": name}}
         return Trainer(settings, env=env(), skill=SKILL)
 
     async def both():
@@ -338,7 +337,7 @@ def test_an_optimizer_that_breaks_stops_the_run_and_names_itself(tmp_path) -> No
 def test_a_run_whose_first_attempts_all_fail_says_so_once_and_shows_one(tmp_path) -> None:
     said = Notices()
     given = {"target": ScriptedModel(lambda request: "I cannot\nsay.\n" + "x" * 5000), "sinks": [said]}
-    run(tmp_path, train={"batch_size": 20}, test={"enabled": False}, given=given)
+    run(tmp_path, test={"enabled": False}, given=given, search={"batch_size": 20})
     (text,) = (text for text in said.texts if "scored above 0" in text)
     head, example, todo = text.splitlines()
     attempt = next(one for one in read(tmp_path, "steps/0001/rollout.json") if one["id"] in example)

@@ -51,16 +51,14 @@ class Watched(SimulatedModel):
 
 
 PAPER: dict[str, Any] = {
-    "search": {"policy": "paper"},
+    "search": {"policy": "paper", "batch_size": 10, "slow_update": True, "meta_skill": True},
     "reflect": {"mode": "shallow"},
-    "slow_update": {"enabled": True},
-    "meta_skill": {"enabled": True},
 }
 """The published loop, with all of its parts."""
 
 
 def run(folder: Path, *, text: str = SEED_SKILL, given: dict[str, Any] | None = None, **config: Any):
-    settings = {"train": {"epochs": 1, "batch_size": 10}, "test": {"enabled": False}, "run": {"folder": str(folder)}}
+    settings = {"train": {"epochs": 1}, "test": {"enabled": False}, "run": {"folder": str(folder)}}
     env = ListEnvironment(TASKS[:20], TASKS[20:40], scorer="exact")
     return Trainer(
         merge(PAPER, {**settings, **config}), env=env, skill=Skill(name="everyday-tasks", text=text), **(given or {})
@@ -99,7 +97,7 @@ RETURNS = {
 @pytest.mark.parametrize("mode", MODES)
 def test_each_mode_asks_for_its_form_and_makes_its_operations(tmp_path, mode: str) -> None:
     optimizer = Watched()
-    run(tmp_path, update={"mode": mode}, given={"optimizer": optimizer})
+    run(tmp_path, given={"optimizer": optimizer}, search={"update_mode": mode})
     assert {name for name in RETURNS.values() if optimizer.count(name)} == {RETURNS[mode]}
     assert ops(tmp_path)
     assert ops(tmp_path) <= OPS[mode]
@@ -114,10 +112,9 @@ def test_each_mode_improves_the_skill_and_keeps_front_matter_and_regions(tmp_pat
         summary = run(
             tmp_path / rung,
             text=text,
-            update={"mode": mode},
-            select={"edit_budget": 8, "schedule": "constant"},
             target={"model": "simulated:target-steady"},
             optimizer={"model": "simulated:optimizer-perfect", "structured": rung},
+            search={"update_mode": mode, "edit_budget": 8, "schedule": "constant"},
         )
         assert summary.best.val.mean > summary.initial.val.mean
         found[rung] = (tmp_path / rung / "run" / summary.best.skill).read_text()
@@ -130,7 +127,7 @@ def test_each_mode_improves_the_skill_and_keeps_front_matter_and_regions(tmp_pat
 
 def test_a_full_rewrite_has_no_ranking_and_no_budget(tmp_path) -> None:
     optimizer = Watched()
-    run(tmp_path, update={"mode": "full_rewrite"}, select={"edit_budget": 1}, given={"optimizer": optimizer})
+    run(tmp_path, given={"optimizer": optimizer}, search={"update_mode": "full_rewrite", "edit_budget": 1})
     assert [view["budget"] for view in steps(tmp_path, "selected")] == [None, None]
     assert optimizer.count("select") == 0
     assert not any("Propose at most" in said for said in optimizer.asked)
@@ -139,13 +136,13 @@ def test_a_full_rewrite_has_no_ranking_and_no_budget(tmp_path) -> None:
 
 
 def test_the_edit_budget_bounds_the_suggestions_that_are_carried_out(tmp_path) -> None:
-    run(tmp_path, update={"mode": "rewrite_from_suggestions"}, select={"edit_budget": 1})
+    run(tmp_path, search={"update_mode": "rewrite_from_suggestions", "edit_budget": 1})
     assert [len(view["edits"]) for view in steps(tmp_path, "update")] == [1, 1]
 
 
 def test_a_step_whose_rewrite_failed_is_skipped_and_says_so(tmp_path) -> None:
     optimizer = Watched(rewrite="I would rather not.")
-    summary = run(tmp_path, update={"mode": "rewrite_from_suggestions"}, given={"optimizer": optimizer})
+    summary = run(tmp_path, given={"optimizer": optimizer}, search={"update_mode": "rewrite_from_suggestions"})
     assert (summary.skipped, summary.accepted) == (2, 0)
     for view in (*steps(tmp_path, "gate"), *steps(tmp_path, "update")):
         assert "the rewrite gave no usable answer" in (view.get("reason"), view.get("skipped"))
@@ -154,7 +151,7 @@ def test_a_step_whose_rewrite_failed_is_skipped_and_says_so(tmp_path) -> None:
 def test_rewriting_modes_make_other_skills_than_edits_in_place(tmp_path) -> None:
     texts = set()
     for mode in MODES:
-        run(tmp_path / mode, update={"mode": mode}, train={"epochs": 1, "batch_size": 10, "seed": 0})
+        run(tmp_path / mode, train={"epochs": 1, "seed": 0}, search={"update_mode": mode, "batch_size": 10})
         texts.add((tmp_path / mode / "run/steps/0001/candidate.md").read_text())
     assert len(texts) == 3
 
@@ -165,8 +162,8 @@ def batches(folder: Path) -> list[list[list[str]]]:
 
 
 def test_accumulation_merges_the_patches_of_several_batches_into_one_step(tmp_path) -> None:
-    plain = run(tmp_path / "plain", train={"epochs": 1, "batch_size": 6})
-    twice = run(tmp_path / "twice", train={"epochs": 1, "batch_size": 6, "accumulation": 2})
+    plain = run(tmp_path / "plain", train={"epochs": 1}, search={"batch_size": 6})
+    twice = run(tmp_path / "twice", train={"epochs": 1}, search={"batch_size": 6, "accumulation": 2})
     # 20 tasks: batches of 6, 6, 6 and 2, two of them to a step.
     assert (plain.steps, twice.steps) == (4, 2)
     assert [len(view) for view in steps(tmp_path / "twice", "rollout")] == [12, 8]
@@ -175,15 +172,14 @@ def test_accumulation_merges_the_patches_of_several_batches_into_one_step(tmp_pa
 
 def test_the_schedule_counts_accumulated_steps(tmp_path) -> None:
     linear = {"schedule": "linear", "edit_budget": 8, "min_edit_budget": 2}
-    run(tmp_path / "plain", train={"epochs": 1, "batch_size": 5}, select=linear)
-    run(tmp_path / "twice", train={"epochs": 1, "batch_size": 5, "accumulation": 2}, select=linear)
+    run(tmp_path / "plain", train={"epochs": 1}, search={**linear, "batch_size": 5})
+    run(tmp_path / "twice", train={"epochs": 1}, search={**linear, "batch_size": 5, "accumulation": 2})
     budgets = [[view["budget"] for view in steps(tmp_path / side, "selected")] for side in ("plain", "twice")]
     assert budgets == [[7, 5, 4, 2], [5, 2]]
 
 
 def test_minibatches_never_cross_batches(tmp_path) -> None:
-    config = {"epochs": 1, "batch_size": 5, "accumulation": 4}
-    run(tmp_path, train=config, reflect={"minibatch_size": 100})
+    run(tmp_path, search={"batch_size": 5, "accumulation": 4, "minibatch_size": 100})
     (rollout,), (readings,) = steps(tmp_path, "rollout"), batches(tmp_path)
     batch_of = {row["id"]: place // 5 for place, row in enumerate(rollout)}
     assert [len({batch_of[name] for name in reading}) for reading in readings] == [1] * len(readings)
@@ -212,8 +208,8 @@ class Patient(Watched):
 
 def test_no_batch_of_a_step_waits_for_the_reading_of_another(tmp_path) -> None:
     patient = Patient(20)
-    train = {"epochs": 1, "batch_size": 5, "accumulation": 4}
-    summary = run(tmp_path, train=train, given={"sinks": [patient], "optimizer": patient})
+    four = {"batch_size": 5, "accumulation": 4}
+    summary = run(tmp_path, search=four, given={"sinks": [patient], "optimizer": patient})
     assert summary.steps == 1
     kinds = ("stage_started", "stage_finished")
     stages = [(e.kind, e.stage) for e in patient.events if e.kind in kinds and e.stage != "baseline"]
@@ -224,8 +220,8 @@ def test_no_batch_of_a_step_waits_for_the_reading_of_another(tmp_path) -> None:
 
 
 def test_shuffles_do_not_depend_on_accumulation(tmp_path) -> None:
-    run(tmp_path / "a", train={"epochs": 1, "batch_size": 5}, gate={"enabled": True})
-    run(tmp_path / "b", train={"epochs": 1, "batch_size": 5, "accumulation": 4})
+    run(tmp_path / "a", train={"epochs": 1}, search={"batch_size": 5, "gate": True})
+    run(tmp_path / "b", train={"epochs": 1}, search={"batch_size": 5, "accumulation": 4})
     one = [row["task"]["id"] for view in steps(tmp_path / "a", "rollout") for row in view]
     other = [row["task"]["id"] for view in steps(tmp_path / "b", "rollout") for row in view]
     assert one == other
@@ -236,7 +232,7 @@ AUTONOMOUS = {"schedule": "autonomous", "edit_budget": 3, "min_edit_budget": 1}
 
 def test_the_autonomous_schedule_lets_the_optimizer_decide(tmp_path) -> None:
     optimizer = Watched(edit_budget='{"reasoning": "All are good.", "edit_budget": 50}')
-    run(tmp_path, select=AUTONOMOUS, given={"optimizer": optimizer})
+    run(tmp_path, search=AUTONOMOUS, given={"optimizer": optimizer})
     merged = [len(view["edits"]) for view in steps(tmp_path, "merged")]
     selected = steps(tmp_path, "selected")
     assert [view["budget"] for view in selected] == [len(view["edits"]) for view in selected] == merged
@@ -249,14 +245,14 @@ def test_the_autonomous_schedule_lets_the_optimizer_decide(tmp_path) -> None:
 
 
 def test_an_unusable_decision_leaves_the_budget_of_cosine_and_never_none(tmp_path) -> None:
-    run(tmp_path / "a", select=AUTONOMOUS, given={"optimizer": Watched(edit_budget="Some.")})
-    run(tmp_path / "b", select={**AUTONOMOUS, "schedule": "cosine"})
+    run(tmp_path / "a", search=AUTONOMOUS, given={"optimizer": Watched(edit_budget="Some.")})
+    run(tmp_path / "b", search={**AUTONOMOUS, "schedule": "cosine"})
     budgets = [[view["budget"] for view in steps(tmp_path / side, "selected")] for side in "ab"]
     assert budgets[0] == budgets[1] == [2, 1]
 
 
 def test_a_step_without_an_edit_worth_trying_is_skipped_with_the_reason(tmp_path) -> None:
-    summary = run(tmp_path, select=AUTONOMOUS, optimizer={"model": "simulated:optimizer-useless"})
+    summary = run(tmp_path, search=AUTONOMOUS, optimizer={"model": "simulated:optimizer-useless"})
     assert summary.skipped == 2
     for gate, selected in zip(steps(tmp_path, "gate"), steps(tmp_path, "selected"), strict=True):
         assert selected["budget"] == 0
@@ -264,10 +260,10 @@ def test_a_step_without_an_edit_worth_trying_is_skipped_with_the_reason(tmp_path
 
 
 def aware(folder: Path, *, text: str = TAUGHT, given: dict[str, Any] | None = None, **config: Any):
-    reflect = {"skill_aware": True, **config.pop("reflect", {})}
+    search = {"skill_aware": True, **config.pop("search", {})}
     noisy = {"model": "simulated:target-noisy"}
     perfect = {"model": "simulated:optimizer-perfect"}
-    settings = {"reflect": reflect, "target": noisy, "optimizer": perfect, **config}
+    settings = {"search": search, "target": noisy, "optimizer": perfect, **config}
     return run(folder, text=text, given=given, **settings)
 
 
@@ -299,19 +295,19 @@ def test_reminders_pass_the_gate_with_the_candidate_or_are_lost_with_it(tmp_path
         candidate = appendix(tmp_path, f"steps/{place:04d}/candidate.md")
         current = candidate if gate["action"] == "accepted" else current
         assert appendix(tmp_path, f"skills/{place:04d}.md") == current
-    aware(tmp_path / "open", gate={"enabled": False})
+    aware(tmp_path / "open", search={"gate": False})
     assert appendix(tmp_path / "open", "skills/0002.md")
 
 
 def test_without_skill_aware_reflection_there_are_no_reminders(tmp_path) -> None:
-    aware(tmp_path, reflect={"skill_aware": False}, gate={"enabled": False})
+    aware(tmp_path, search={"skill_aware": False, "gate": False})
     assert "remind" not in ops(tmp_path)
     assert appendix(tmp_path, "skills/0002.md") == ()
 
 
 def test_reminders_are_shown_to_later_readers(tmp_path) -> None:
     optimizer = Watched("optimizer-perfect")
-    aware(tmp_path, gate={"enabled": False}, given={"optimizer": optimizer})
+    aware(tmp_path, given={"optimizer": optimizer}, search={"gate": False})
     first = appendix(tmp_path, "skills/0001.md")
     assert first
     assert any("## Reminders" in said and "# Attempts" in said for said in optimizer.asked)
@@ -320,7 +316,7 @@ def test_reminders_are_shown_to_later_readers(tmp_path) -> None:
 def test_above_its_limit_the_appendix_is_consolidated_in_the_same_candidate(tmp_path) -> None:
     short = '{"reasoning": "one rule", "reminders": ["Mind it."]}'
     optimizer = Watched("optimizer-perfect", consolidate_appendix=short)
-    aware(tmp_path / "low", reflect={"appendix_limit": 1}, gate={"enabled": False}, given={"optimizer": optimizer})
+    aware(tmp_path / "low", given={"optimizer": optimizer}, search={"appendix_limit": 1, "gate": False})
     assert appendix(tmp_path / "low", "skills/0002.md")[0] == "Mind it."
     row = next(
         row for view in steps(tmp_path / "low", "update") for row in view["edits"] if row["edit"]["op"] == "compress"
@@ -329,13 +325,13 @@ def test_above_its_limit_the_appendix_is_consolidated_in_the_same_candidate(tmp_
     for limit in (0, 20):
         never = Watched("optimizer-perfect", consolidate_appendix=short)
         folder = tmp_path / str(limit)
-        aware(folder, reflect={"appendix_limit": limit}, gate={"enabled": False}, given={"optimizer": never})
+        aware(folder, given={"optimizer": never}, search={"appendix_limit": limit, "gate": False})
         assert never.count("consolidate_appendix") == 0
         assert "Mind it." not in appendix(folder, "skills/0002.md")
 
 
 @pytest.mark.parametrize("mode", ["rewrite_from_suggestions", "full_rewrite"])
 def test_skill_aware_reflection_goes_with_patch_only_and_nothing_is_written(tmp_path, mode: str) -> None:
-    with pytest.raises(ConfigError, match=r"reflect\.skill_aware"):
-        run(tmp_path, update={"mode": mode}, reflect={"skill_aware": True})
+    with pytest.raises(ConfigError, match=r"search\.skill_aware"):
+        run(tmp_path, search={"update_mode": mode, "skill_aware": True})
     assert list(tmp_path.iterdir()) == []

@@ -56,7 +56,7 @@ def main() -> None:
     job = contract.read_job()
     server = {"base_url": job.url, "api_key_env": "NO_KEY_NEEDED", "max_concurrency": job.workers}
     settings = {
-        "train": {"epochs": job.epochs, "batch_size": job.batch_size, "seed": job.seed},
+        "train": {"epochs": job.epochs, "seed": job.seed},
         "target": {"model": f"openai:{job.target}", **server},
         "optimizer": {"model": f"openai:{job.optimizer}", **server},
         "limits": {"concurrency": job.workers},
@@ -67,7 +67,10 @@ def main() -> None:
         [(task.input, task.gold) for task in job.train], [(task.input, task.gold) for task in job.val], scorer="exact"
     )
     run = Path(job.folder) / "run"
-    config = make_config(merged(settings, contract.read_settings(job.settings)))
+    settings = merged(settings, contract.read_settings(job.settings))
+    config = make_config(settings)
+    if config.search.policy in ("paper", "rewrite_first"):  # the others have no batches
+        config = make_config(merged({"search": {"batch_size": job.batch_size}}, settings))
     watch = contract.Watch(job)
     skill = Skill(name="skill", text=job.skill)
     slots = asyncio.Semaphore(job.workers)

@@ -26,6 +26,7 @@ from etude.envs.dataset import DatasetEnvironment
 from etude.envs.files import Row
 from etude.errors import ConfigError, DataError, EtudeError, SkillError
 from etude.records import SPLITS
+from etude.searches import policy_of
 from etude.skill import Document, load_skill
 
 from skillopt_files import converted_skill, find_near, find_tasks, pictures, read_settings, read_tasks, roots  # isort: skip
@@ -102,7 +103,7 @@ def import_project(config: Path, folder: Path, force: bool, place: Path) -> None
     settings |= {**found.settings, "run": {"folder": "runs", "name": "first"}}
     (place / "project" / CONFIG).write_text(_text(settings, config, found.not_carried), encoding="utf-8")
     try:
-        make_config(settings, where=str(config))
+        policy_of(make_config(settings, where=str(config)))
         env = DatasetEnvironment(load_config(place / "project" / CONFIG).env.model_extra or {})
     except ConfigError as error:
         raise found.name_origins(error, config) from None

@@ -9,25 +9,25 @@ from etude.errors import ConfigError
 
 SAME: Mapping[str, str] = {
     "train.num_epochs": "train.epochs",
-    "train.batch_size": "train.batch_size",
-    "train.accumulation": "train.accumulation",
+    "train.batch_size": "search.batch_size",
+    "train.accumulation": "search.accumulation",
     "train.seed": "train.seed",
-    "gradient.minibatch_size": "reflect.minibatch_size",
-    "gradient.merge_batch_size": "aggregate.merge_batch_size",
+    "gradient.minibatch_size": "search.minibatch_size",
+    "gradient.merge_batch_size": "search.merge_batch_size",
     "gradient.analyst_workers": "optimizer.max_concurrency",
-    "gradient.failure_only": "reflect.failure_only",
-    "optimizer.learning_rate": "select.edit_budget",
-    "optimizer.min_learning_rate": "select.min_edit_budget",
-    "optimizer.use_slow_update": "slow_update.enabled",
-    "optimizer.slow_update_samples": "slow_update.samples",
-    "optimizer.slow_update_gate_with_selection": "slow_update.gate",
-    "optimizer.longitudinal_pair_policy": "slow_update.pairs",
-    "optimizer.use_meta_skill": "meta_skill.enabled",
-    "optimizer.use_skill_aware_reflection": "reflect.skill_aware",
-    "optimizer.skill_aware_consolidate_threshold": "reflect.appendix_limit",
-    "optimizer.skill_update_mode": "update.mode",
-    "optimizer.lr_scheduler": "select.schedule",
-    "evaluation.use_gate": "gate.enabled",
+    "gradient.failure_only": "search.failure_only",
+    "optimizer.learning_rate": "search.edit_budget",
+    "optimizer.min_learning_rate": "search.min_edit_budget",
+    "optimizer.use_slow_update": "search.slow_update",
+    "optimizer.slow_update_samples": "search.slow_update_samples",
+    "optimizer.slow_update_gate_with_selection": "search.slow_update_gate",
+    "optimizer.longitudinal_pair_policy": "search.slow_update_pairs",
+    "optimizer.use_meta_skill": "search.meta_skill",
+    "optimizer.use_skill_aware_reflection": "search.skill_aware",
+    "optimizer.skill_aware_consolidate_threshold": "search.appendix_limit",
+    "optimizer.skill_update_mode": "search.update_mode",
+    "optimizer.lr_scheduler": "search.schedule",
+    "evaluation.use_gate": "search.gate",
     "evaluation.gate_metric": "gate.metric",
     "evaluation.gate_mixed_weight": "gate.mixed_weight",
     "evaluation.eval_test": "test.enabled",
@@ -36,7 +36,11 @@ SAME: Mapping[str, str] = {
 }
 """Settings that mean the same under another name."""
 
-USUAL: Mapping[str, Any] = {"slow_update.gate": False, "reflect.appendix_limit": 0, "target.max_output_tokens": 16384}
+USUAL: Mapping[str, Any] = {
+    "search.slow_update_gate": False,
+    "search.appendix_limit": 0,
+    "target.max_output_tokens": 16384,
+}
 """SkillOpt's defaults, by our names, where those of the preset `paper` differ."""
 
 AS_HERE: Mapping[str, Any] = {
@@ -111,10 +115,11 @@ class Conversion:
 
     def name_origins(self, error: ConfigError, where: object) -> ConfigError:
         """An error about our settings whose hint names those of the file that they come from."""
+        said = error.message.replace("search: ", "search.")  # as options of the policy are named
         origins = [
             theirs
             for theirs, ours in self._taken.items()
-            if any(re.search(rf"(?<![\w.]){re.escape(key)}(?!\w)", error.message) for key in ours if key)
+            if any(re.search(rf"(?<![\w.]){re.escape(key)}(?!\w)", said) for key in ours if key)
         ]
         return ConfigError(error.message, hint=f"change {' or '.join(origins)} in {where}") if origins else error
 
@@ -131,9 +136,9 @@ def convert(data: Mapping[str, Any]) -> Conversion:
         section, _, key = ours.partition(".")
         if key not in found.settings.get(section, {}):
             found.move(ours, theirs, usual=USUAL.get(ours))
-    if found.settings.get("update", {}).get("mode") == "full_rewrite_minibatch":
-        found.put("update.mode", "full_rewrite")
-    if found.settings["reflect"].get("skill_aware"):
+    if found.settings.get("search", {}).get("update_mode") == "full_rewrite_minibatch":
+        found.put("search.update_mode", "full_rewrite")
+    if found.settings["search"].get("skill_aware"):
         found.note("reminders of skill-aware reflection pass the gate here and come from failures only")
     _take_limits(found)
     for theirs, value in AS_HERE.items():
@@ -160,12 +165,12 @@ def _take_schedule(found: Conversion) -> None:
     if found.given.get("optimizer.lr_control_mode") in ("fixed", "autonomous"):
         control = found.take("optimizer.lr_control_mode")
         if control == "autonomous":
-            found.put("select.schedule", "autonomous")
+            found.put("search.schedule", "autonomous")
             return
     if found.given.get("optimizer.lr_scheduler") == "autonomous":
         found.take("optimizer.lr_scheduler")
-        found.put("select.schedule", "constant")
-        found.put("select.edit_budget", 999)
+        found.put("search.schedule", "constant")
+        found.put("search.edit_budget", 999)
         found.note("lr_scheduler autonomous means no cap on edits: written as a constant budget of 999")
 
 

@@ -27,7 +27,7 @@ def test_training_prints_scores_with_intervals_costs_and_the_place_of_the_skill(
 
 
 def test_a_step_in_which_nobody_proposes_an_edit_is_told_of_once(fresh_project: Path, capsys: Captured) -> None:
-    small = ["--train.batch_size", "5", "--env.limit={train: 40, val: 40, test: 5}", "--test.enabled", "false"]
+    small = ["--search.batch_size", "5", "--env.limit={train: 40, val: 40, test: 5}", "--test.enabled", "false"]
     perfect = ["--target.model", "simulated:target-steady", "--optimizer.model", "simulated:optimizer-perfect"]
     main(["train", CONFIG, *PAPER, *small, *perfect, "--train.epochs", "2"])
     lines = [line[9:] for line in capsys.readouterr().err.splitlines()]
@@ -116,11 +116,11 @@ def test_a_finished_run_is_reported_again_without_a_call(demo_project: Path, cap
 def test_other_settings_for_the_same_run_are_refused_and_a_fork_takes_over_its_facts(
     paper_project: Path, capsys: Captured
 ) -> None:
-    assert main(["train", CONFIG, *PAPER, "--train.epochs", "2", "--train.batch_size", "30"]) == 2
+    assert main(["train", CONFIG, *PAPER, "--train.epochs", "2", "--search.batch_size", "30"]) == 2
     captured = capsys.readouterr()
-    assert "train.batch_size: was 20, now 30" in captured.err
+    assert "search.batch_size: was 20, now 30" in captured.err
     assert "--fork" in captured.err
-    words = ["train", CONFIG, "--json", *PAPER, "--train.batch_size", "30", "--train.epochs", "1"]
+    words = ["train", CONFIG, "--json", *PAPER, "--search.batch_size", "30", "--train.epochs", "1"]
     assert main([*words, "--name", "forked", "--fork", "demo"]) == 0
     forked = json.loads(capsys.readouterr().out)
     assert main([*words, "--name", "alone"]) == 0

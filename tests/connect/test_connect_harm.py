@@ -242,7 +242,7 @@ def test_a_tracker_of_the_settings_hears_the_run_and_no_key(tmp_path: Path, monk
         text=text,
         report_to=[f"{__name__}:Told"],
         reflect={"preferences": "As quite-plain-words-2026 does."},
-        gate={"enabled": False},
+        search={"gate": False},
     )
     run, *points, ending = Told.last
     assert run.flat["reflect.preferences"] == "As [redacted:SOME_SERVICE_TOKEN] does."

@@ -136,7 +136,7 @@ def test_a_failed_request_is_a_span_with_an_error_and_no_key() -> None:
 
 
 def test_what_a_tracker_is_told_is_what_the_page_shows_also_of_a_resumed_run(tmp_path: Path) -> None:
-    service, epochs = Memory(), {"epochs": 3, "batch_size": 5}
+    service, epochs = Memory(), {"epochs": 3}
     with pytest.raises(BudgetStop):
         train(tmp_path, Remembering(service), train=epochs, limits={"calls": 22})
     train(tmp_path, Remembering(service), train=epochs)

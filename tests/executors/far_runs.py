@@ -66,7 +66,7 @@ def train(
         "agent": settings.get("agent", {"name": "chat"}),
         "env": {**{split: str(place / f"{split}.jsonl") for split in splits}, **settings["env"]},
         "run": {"folder": folder, "name": "run"},
-        "train": {"epochs": 2, "batch_size": max(5, size // 3)},
+        "train": {"epochs": 2},
         "limits": {"concurrency": 8},
         "executor": executor,
     }

@@ -26,7 +26,7 @@ def make_project(folder: Path, url: str, *, family: str | None = "sorting", size
         "skill": {"path": "everyday-tasks"},
         "target": {"model": "openai:target", **models},
         "optimizer": {"model": "openai:optimizer", **models},
-        "train": {"epochs": 2, "batch_size": 5},
+        "train": {"epochs": 2},
         **PAPER,
         "run": {"folder": "runs", "name": "run"},
         **more,

@@ -50,11 +50,16 @@ class World:
 
 
 PAPER: dict[str, Any] = {
-    "search": {"policy": "paper"},
-    "reflect": {"mode": "shallow", "minibatch_size": 3},
-    "slow_update": {"enabled": True, "samples": 2},
-    "meta_skill": {"enabled": True},
-    "select": {"edit_budget": 6},
+    "search": {
+        "policy": "paper",
+        "batch_size": 5,
+        "minibatch_size": 3,
+        "slow_update": True,
+        "slow_update_samples": 2,
+        "meta_skill": True,
+        "edit_budget": 6,
+    },
+    "reflect": {"mode": "shallow"},
 }
 """The published loop, with all of its parts."""
 EVIDENCE: dict[str, Any] = {"search": {"failures": 2}}
@@ -66,7 +71,7 @@ def settings(folder: Path, search: Mapping[str, Any] = PAPER, **more: Any) -> di
     return {
         **search,
         "run": {"folder": str(folder), "name": "run"},
-        "train": {"epochs": 2, "batch_size": 5},
+        "train": {"epochs": 2},
         "optimizer": {"model": "simulated:optimizer", "max_concurrency": 1},
         "limits": {"concurrency": 1},
         **more,

@@ -55,7 +55,7 @@ def invalid_front_matter(folder: Path) -> None:
         (missing_field, ["train.jsonl", "3", "gold"]),
         (same_input_in_two_splits, ["train", "val"]),
         (invalid_front_matter, ["SKILL.md"]),
-        (lambda folder: change(folder, train={"batchsize": 3}), ["train.batchsize", "'train.batch_size'"]),
+        (lambda folder: change(folder, train={"epoch": 3}), ["train.epoch", "'train.epochs'"]),
         (lambda folder: change(folder, env={"scorrer": "exact"}), ["scorrer", "did you mean 'scorer'"]),
         (lambda folder: change(folder, env={"scorer": "numeric"}), ["numeric"]),
         (lambda folder: change(folder, skill={"path": "no-such-skill"}), ["no-such-skill"]),

@@ -13,7 +13,7 @@ from etude.records import Skill
 from etude.simulation import make_tasks
 from etude.simulation.families.tables import rules_of
 from etude.simulation.rules import Teaching, states
-from etude.stages.reflect import Context, reflect
+from etude.stages.reflect import Context, Minibatches, reflect
 from etude.stages.shared.optimizer import Optimizer
 from etude.stages.shared.rollout import Rollout
 from memory_doubles import MemoryJournal
@@ -38,7 +38,9 @@ async def taught_by_reflection(family: str, planted: str, mode: str) -> list[str
     model = build_model(OptimizerSection(model="simulated:optimizer-perfect"))
     optimizer = Optimizer(Structured(model), Prompts(), lambda event: None)
     context = Context(skill, budget=4, ledger=(), earlier={})
-    reflections = await reflect(optimizer, attempts, context, ReflectSection(mode=mode), seed=1)
+    reflections = await reflect(
+        optimizer, attempts, context, ReflectSection(mode=mode), Minibatches(8, seed=1, failures_only=False)
+    )
     edits = [edit for reflection in reflections for edit in reflection.patch.edits]
     assert all(edit.cites for edit in edits)
     return [

@@ -77,7 +77,7 @@ def test_an_agent_with_tools_learns_from_a_check_of_its_workspace(tmp_path: Path
             "check": [sys.executable, "checks/check.py"],
         },
         "agent": {"name": "tools"},
-        "train": {"epochs": 1, "batch_size": 10},
+        "train": {"epochs": 1},
         "limits": {"concurrency": 4},
         "run": {"folder": str(tmp_path / "runs"), "name": "checked"},
     }

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from http_run import make_project
 from misbehaving import Answer, Asked, Behaviour, misbehaving
+from small_run import PAPER
 
 from etude import Trainer, load_config
 from etude.errors import StopRun
@@ -17,9 +18,8 @@ SIZES = (6, 4, 2)
 
 def train(folder: Path, behaviour: Behaviour, **target: Any) -> Summary:
     with misbehaving(behaviour) as server:
-        path = make_project(
-            folder, server.url, sizes=SIZES, meta_skill={"enabled": False}, slow_update={"enabled": False}
-        )
+        search = {**PAPER["search"], "meta_skill": False, "slow_update": False}
+        path = make_project(folder, server.url, sizes=SIZES, search=search)
         flags = [("train.epochs", "1"), ("limits.concurrency", "4")]
         flags += [(f"target.{name}", json.dumps(value)) for name, value in target.items()]
         return Trainer(load_config(path, flags=flags, environ={})).train()

@@ -134,7 +134,7 @@ def test_secrets_of_a_model_are_nowhere(here: Path, capsys: pytest.CaptureFixtur
         headers = {"X-Service-Key": HEADER, "Proxy-Authorization": f"Bearer {BEARER}"}
         target = {"model": "openai:target", "base_url": url, "headers": headers, **key}
         simulated = {"model": "simulated:optimizer"}
-        config = make_project(here, "", target=target, optimizer=simulated, train={"epochs": 1, "batch_size": 3})
+        config = make_project(here, "", target=target, optimizer=simulated, train={"epochs": 1})
         trust(config)
         assert main(["train", str(config)]) == 0
         for verb in ("show", "diff", "verify"):
@@ -157,7 +157,7 @@ def test_secrets_of_a_model_are_nowhere(here: Path, capsys: pytest.CaptureFixtur
 def test_the_login_of_a_program_is_nowhere(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     agent = {"name": "claude-code", "path": str(here / "claude"), "login": "direct"}
     models = {role: {"model": f"simulated:{role}"} for role in ("target", "optimizer")}
-    config = make_project(here, "", agent=agent, train={"epochs": 1, "batch_size": 3}, **models)
+    config = make_project(here, "", agent=agent, train={"epochs": 1}, **models)
     before = os.listdir(here / "home" / ".claude"), (here / "home" / ".claude" / ".credentials.json").read_bytes()
     trust(config)
     assert main(["train", str(config)]) == 0

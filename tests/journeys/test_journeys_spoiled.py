@@ -19,7 +19,7 @@ from etude.simulation import SEED_SKILL, make_tasks, true_score
 SIZES = (12, 4, 2)
 TASKS = make_tasks("sorting", sum(SIZES), seed=1)
 REST = make_tasks("sorting", 30, seed=9)
-ALL = {**PAPER, "select": {"edit_budget": 40}}
+ALL = {"search": {**PAPER["search"], "edit_budget": 40, "batch_size": 8, "meta_skill": False}}
 EVIDENCE = {**PAPER, "search": {"policy": "evidence"}}
 POLICIES = {"evidence": EVIDENCE, "paper": ALL}
 
@@ -35,9 +35,9 @@ def train(folder: Path, spoil: Spoil, policy: str, optimizer: str = "optimizer-p
         return asked.answer(text=spoil(asked.sent["model"], asked.sent["messages"], asked.reply.text))
 
     with misbehaving(spoiled) as server:
-        more = {**POLICIES[policy], "meta_skill": {"enabled": False}, "test": {"enabled": False}}
+        more = {**POLICIES[policy], "test": {"enabled": False}}
         path = make_project(folder, server.url, sizes=SIZES, **more)
-        flags = [("optimizer.model", f"openai:{optimizer}"), ("train.batch_size", "8")]
+        flags = [("optimizer.model", f"openai:{optimizer}")]
         summary = Trainer(load_config(path, flags=flags, environ={})).train()
     return summary, (folder / "runs/run" / summary.best.skill).read_text()
 

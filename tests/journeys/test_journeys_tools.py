@@ -48,7 +48,7 @@ def train(
 ) -> Summary:
     config: dict[str, Any] = {
         "run": {"folder": str(folder), "name": "run"},
-        "train": {"epochs": 2, "batch_size": 10},
+        "train": {"epochs": 2},
         "agent": {"name": agent} if isinstance(agent, str) else agent,
         "optimizer": {"model": "simulated:optimizer", "max_concurrency": 1},
         "limits": {"concurrency": concurrency},

@@ -13,16 +13,15 @@ from etude.records.provenance import Provenance
 from etude.simulation.families import RULES
 
 OPTIONS: dict[str, dict[str, Any]] = {
-    "rewrite from suggestions": {"update": {"mode": "rewrite_from_suggestions"}},
-    "full rewrite": {"update": {"mode": "full_rewrite"}},
-    "autonomous": {"select": {"schedule": "autonomous", "edit_budget": 3}},
+    "rewrite from suggestions": {"search": {"update_mode": "rewrite_from_suggestions"}},
+    "full rewrite": {"search": {"update_mode": "full_rewrite"}},
+    "autonomous": {"search": {"schedule": "autonomous", "edit_budget": 3}},
     "skill-aware": {
-        "reflect": {"skill_aware": True, "appendix_limit": 1, "minibatch_size": 3},
-        "gate": {"enabled": False},
         "target": {"model": "simulated:target-noisy"},
         "train": {"seed": 2},
+        "search": {"skill_aware": True, "appendix_limit": 1, "minibatch_size": 3, "gate": False},
     },
-    "accumulation": {"train": {"epochs": 2, "batch_size": 2, "accumulation": 2}},
+    "accumulation": {"train": {"epochs": 2}, "search": {"batch_size": 2, "accumulation": 2}},
 }
 
 

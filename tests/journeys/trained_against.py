@@ -130,12 +130,9 @@ def _means(result: dict[str, Any]) -> dict[str, Any]:
 
 
 COMMON: Settings = {
-    "train": {"epochs": 1, "batch_size": 6},
-    "search": {"policy": "paper"},
-    "select": {"edit_budget": 12},
+    "train": {"epochs": 1},
+    "search": {"policy": "paper", "batch_size": 6, "edit_budget": 12},
     "reflect": {},
-    "slow_update": {},
-    "meta_skill": {},
     "test": {"no_skill": False},
     "limits": {"outage_seconds": 5},
 }

@@ -245,9 +245,8 @@ TASKS = make_tasks(None, 24, seed=3)
 
 def train(folder: Path, target: ChatModel, optimizer: ChatModel) -> Summary:
     settings = {
-        "train": {"epochs": 1, "batch_size": 8},
-        "search": {"policy": "paper"},
-        "reflect": {"minibatch_size": 2},
+        "train": {"epochs": 1},
+        "search": {"policy": "paper", "batch_size": 8, "minibatch_size": 2},
         "run": {"folder": str(folder)},
     }
     env = ListEnvironment(TASKS[:8], TASKS[8:16], TASKS[16:], scorer="exact")

@@ -41,7 +41,7 @@ def train(folder: Path, endpoint: Endpoint, headers: dict[str, str]) -> None:
     target: dict[str, Any] = {"model": "openai:target", "base_url": endpoint.url, "api_key_env": "NO_KEY"}
     settings = {
         "target": {**target, "headers": headers},
-        "train": {"epochs": 1, "batch_size": 4},
+        "train": {"epochs": 1},
         "run": {"folder": str(folder), "name": "one"},
     }
     Trainer(settings, env=ListEnvironment(tasks[:4], tasks[4:8], tasks[8:], scorer="exact")).train()

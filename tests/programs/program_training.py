@@ -47,9 +47,9 @@ def settings(folder: Path, url: str, program: str, **more: Any) -> dict[str, Any
         "agent": {"name": program},
         "target": {"model": "openai:target", "base_url": url, "api_key_env": "NO_SUCH_KEY"},
         "optimizer": {"model": "simulated:optimizer"},
-        "train": {"epochs": 1, "batch_size": 5},
+        "train": {"epochs": 1},
         # One or two validation tasks show no gain: the default would hand out the initial skill.
-        "search": {"policy": "paper"},
+        "search": {"policy": "paper", "batch_size": 5},
         "run": {"folder": str(folder), "name": "run"},
         "limits": {"concurrency": 4, **more},
     }
@@ -71,7 +71,7 @@ def training_is_in_the_account(folder: Path, program: str, delivery: str) -> Sum
     with running_endpoint() as endpoint:
         config = settings(folder, endpoint.url, program)
         config["agent"]["delivery"] = delivery
-        config["gate"] = {"enabled": False}  # a single validation task shows no gain
+        config["search"]["gate"] = False  # a single validation task shows no gain
         summary = train(config, FileTasks(train=4, test=1, seed=4))
         stats = endpoint.stats()
     assert summary.simulated

@@ -35,7 +35,7 @@ def test_rejected_texts_may_come_back_once_the_bar_has_fallen(
     rejected = frozenset({Skill(text="tried").hash})
     before = None if bar is None else evaluation(bar)
     start = START.model_copy(update={"rejected_texts": rejected, "current_val": before})
-    state = accept(start, NEW, evaluation({"x": value}, "new"), GateSection(enabled=False))
+    state = accept(start, NEW, evaluation({"x": value}, "new"), GateSection())
     assert state.rejected_texts == (rejected if kept else frozenset())
 
 
@@ -48,7 +48,7 @@ def test_the_metric_of_the_gate_decides_whether_the_bar_has_fallen() -> None:
 
 @pytest.mark.parametrize("value", [0.5, 0.25])
 def test_a_skill_that_is_no_better_becomes_current_only(value: float) -> None:
-    state = accept(START, NEW, evaluation({"x": value}, "new"), GateSection(enabled=False))
+    state = accept(START, NEW, evaluation({"x": value}, "new"), GateSection())
     assert (state.current, state.best) == (NEW, OLD)
 
 

@@ -6,7 +6,6 @@ import re
 import pytest
 from stages_doubles import Desk, append, edit_row, patch_reply
 
-from etude.config.sections import AggregateSection
 from etude.errors import OutageStop, TransientError
 from etude.prompts import Prompts
 from etude.published import aggregate as stage
@@ -14,7 +13,7 @@ from etude.published.update_modes.forms import DocumentReply, SuggestionsReply
 from etude.records import ChatRequest, Edit, Patch, Skill
 
 SKILL = Skill(text="Be exact.\n")
-TWO = AggregateSection(merge_batch_size=2)
+TWO = 2
 
 TOPICS = (
     "Sort by date.",
@@ -95,7 +94,7 @@ async def test_duplicates_are_merged_without_a_call_and_their_citations_united()
 
 async def test_different_patches_are_merged_by_one_call_for_each_group() -> None:
     desk = Desk(merge_failures=joined)
-    merged = await aggregate(desk.optimizer, SKILL, (patches(3), []), AggregateSection(merge_batch_size=8))
+    merged = await aggregate(desk.optimizer, SKILL, (patches(3), []), 8)
     assert desk.prompts == ["merge_failures"]
     assert contents(merged) == list(TOPICS[:3])
     assert desk.shown().index("Be exact.") < desk.shown().index("# Patches") < desk.shown().index(TOPICS[0])

@@ -2,25 +2,24 @@
 
 from typing import Any
 
-from etude.config import make_config
+from etude.config import make_config, merge
 from etude.records import Split
 from etude.searches import Known, Most, policy_of
 from rows import rows
 
 TASKS: dict[Split, int] = {"train": 60, "val": 50, "test": 40}
 BASE: dict[str, dict[str, Any]] = {
-    "train": {"epochs": 3, "batch_size": 20},
-    "search": {"policy": "paper"},
+    "train": {"epochs": 3},
+    "search": {"policy": "paper", "batch_size": 20},
     "reflect": {"mode": "shallow"},
 }
-BOTH = {"slow_update": {"enabled": True}, "meta_skill": {"enabled": True}}
+BOTH = {"search": {"slow_update": True, "meta_skill": True}}
 FIRST = {"search": {"policy": "rewrite_first"}}
-OFF = {"enabled": False}
-TWICE = {"epochs": 3, "batch_size": 20, "accumulation": 2}
+TWICE = {"accumulation": 2}
 
 
 def most(kinds: int = 1, **sections: dict[str, Any]) -> Most:
-    config = make_config({**BASE, **sections})
+    config = make_config(merge(BASE, sections))
     return policy_of(config).most(Known(config, TASKS, kinds))
 
 
@@ -29,15 +28,15 @@ def most(kinds: int = 1, **sections: dict[str, Any]) -> Most:
     [
         # The baseline, every task in each epoch, and a candidate of each of 9 steps that is validated whole.
         ({}, 50 + 180 + 9 * 50),
-        ({"gate": {"remeasure": True}}, 50 + 180 + 2 * 9 * 50),
-        ({"gate": {"remeasure": True, **OFF}}, 50 + 180 + 9 * 50),
+        ({"search": {"remeasure": True}}, 50 + 180 + 2 * 9 * 50),
+        ({"search": {"remeasure": True, "gate": False}}, 50 + 180 + 9 * 50),
         (BOTH, 50 + 180 + (9 + 2) * 50 + 2 * 20 * 2),
-        ({**BOTH, "train": {"epochs": 1, "batch_size": 20}}, 50 + 60 + 3 * 50),
-        ({"slow_update": {"enabled": True, "pairs": "changed"}}, 50 + 180 + (9 + 2) * 50 + 2 * 60 * 2),
+        ({**BOTH, "train": {"epochs": 1}}, 50 + 60 + 3 * 50),
+        ({"search": {"slow_update": True, "slow_update_pairs": "changed"}}, 50 + 180 + (9 + 2) * 50 + 2 * 60 * 2),
         (FIRST, 50 + 180 + (1 + 2 * 3) * 50),
-        ({**FIRST, "gate": {"remeasure": True}}, 50 + 180 + 2 * (1 + 2 * 3) * 50),
-        ({**FIRST, "gate": OFF}, 180),
-        ({**FIRST, "train": {"epochs": 3, "batch_size": 20, "attempts": 2}}, 50 + 360 + (1 + 2 * 3) * 50),
+        ({"search": {**FIRST["search"], "remeasure": True}}, 50 + 180 + 2 * (1 + 2 * 3) * 50),
+        ({"search": {**FIRST["search"], "gate": False}}, 180),
+        ({"search": {**FIRST["search"], "attempts": 2}}, 50 + 360 + (1 + 2 * 3) * 50),
     ],
 )
 def test_every_step_and_every_slow_update_may_have_a_candidate(sections: dict[str, Any], attempts: int) -> None:
@@ -52,9 +51,9 @@ def test_every_step_and_every_slow_update_may_have_a_candidate(sections: dict[st
         (1, {}, 9 * (2 * 4 + 3 + 2)),
         (3, {}, 9 * (2 * 4 + 3 + 2)),
         (3, {"reflect": {"mode": "deep"}}, 9 * (3 * 8 + 1)),
-        (1, {"train": TWICE}, 6 * (3 * 8 + 1)),
+        (1, {"search": TWICE}, 6 * (3 * 8 + 1)),
         (1, BOTH, 9 * (2 * 4 + 3 + 2) + 2 * 2),
-        (1, {"slow_update": {"enabled": True}}, 9 * (2 * 4 + 3 + 2) + 2),
+        (1, {"search": {"slow_update": True}}, 9 * (2 * 4 + 3 + 2) + 2),
     ],
 )
 def test_each_analysis_may_need_a_merge_and_each_kind_of_task_an_analysis(

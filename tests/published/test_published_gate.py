@@ -13,6 +13,7 @@ from stages_doubles import AnswersEnv, ToldAgent, evaluation, knows, make_rollou
 from etude.config import GateSection
 from etude.errors import VoidStop
 from etude.published.gate import Race, decide, race_order, reason_not_to_evaluate
+from etude.published.options import PaperOptions
 from etude.records import Evaluation, Score, Skill, Task
 from memory_doubles import MemoryJournal
 from rows import rows
@@ -118,7 +119,9 @@ def soft_env(values: Mapping[str, tuple[float, float]]) -> AnswersEnv:
 
 async def test_a_strictly_better_candidate_is_accepted_with_its_evaluation() -> None:
     agent = ToldAgent(knows("t0", "t1"))
-    result = await decide(make_rollout(agent), NEW, evaluation({"t0": 1, "t1": 0, "t2": 0}), tasks(3), GateSection())
+    result = await decide(
+        make_rollout(agent), NEW, evaluation({"t0": 1, "t1": 0, "t2": 0}), tasks(3), GateSection(), PaperOptions()
+    )
     assert result.verdict.accepted
     assert result.verdict.reason == "candidate 0.6667 > current 0.3333"
     assert result.evaluation is not None
@@ -128,7 +131,9 @@ async def test_a_strictly_better_candidate_is_accepted_with_its_evaluation() -> 
 
 async def test_an_equal_candidate_is_rejected() -> None:
     agent = ToldAgent(knows("t1"))
-    result = await decide(make_rollout(agent), NEW, evaluation({"t0": 1, "t1": 0}), tasks(2), GateSection())
+    result = await decide(
+        make_rollout(agent), NEW, evaluation({"t0": 1, "t1": 0}), tasks(2), GateSection(), PaperOptions()
+    )
     assert not result.verdict.accepted
     assert result.evaluation is not None
     assert result.evaluation.values("hard") == {"t0": 0, "t1": 1}
@@ -138,7 +143,7 @@ async def test_racing_sends_no_more_once_the_candidate_cannot_win() -> None:
     bar = {f"t{i}": float(i >= 2) for i in range(50)}
     agent = ToldAgent(knows())
     rollout = make_rollout(agent, concurrency=1)
-    result = await decide(rollout, NEW, evaluation(bar), tasks(50), GateSection())
+    result = await decide(rollout, NEW, evaluation(bar), tasks(50), GateSection(), PaperOptions())
     await rollout.executor.drain()
     assert result.verdict.reason == "could no longer win after 2 of 50 tasks"
     assert (result.verdict.decided_after, result.evaluation) == (2, None)
@@ -156,7 +161,9 @@ async def test_requests_already_sent_finish_after_the_race_is_lost() -> None:
 
     journal = MemoryJournal()
     rollout = make_rollout(ToldAgent(slowly), journal=journal, concurrency=3)
-    await decide(rollout, NEW, evaluation({f"t{i}": float(i > 0) for i in range(30)}), tasks(30), GateSection())
+    await decide(
+        rollout, NEW, evaluation({f"t{i}": float(i > 0) for i in range(30)}), tasks(30), GateSection(), PaperOptions()
+    )
     await rollout.executor.drain()
     assert finished[0] == "t0"
     assert 2 <= len(finished) <= 4
@@ -165,7 +172,9 @@ async def test_requests_already_sent_finish_after_the_race_is_lost() -> None:
 
 async def test_nothing_is_sent_against_a_perfect_current_skill() -> None:
     agent = ToldAgent(knows("t0", "t1"))
-    result = await decide(make_rollout(agent), NEW, evaluation({"t0": 1, "t1": 1}), tasks(2), GateSection())
+    result = await decide(
+        make_rollout(agent), NEW, evaluation({"t0": 1, "t1": 1}), tasks(2), GateSection(), PaperOptions()
+    )
     assert (result.verdict.accepted, result.verdict.decided_after) == (False, 0)
     assert result.verdict.reason == "could no longer win after 0 of 2 tasks"
     assert agent.tried == []
@@ -174,7 +183,7 @@ async def test_nothing_is_sent_against_a_perfect_current_skill() -> None:
 async def test_without_racing_a_lost_candidate_is_seen_in_full() -> None:
     agent = ToldAgent(knows())
     bar = evaluation({"t0": 1, "t1": 0, "t2": 0})
-    result = await decide(make_rollout(agent), NEW, bar, tasks(3), GateSection(racing=False))
+    result = await decide(make_rollout(agent), NEW, bar, tasks(3), GateSection(), PaperOptions(racing=False))
     assert (result.verdict.accepted, result.verdict.candidate) == (False, 0)
     assert sorted(agent.tried) == ["t0", "t1", "t2"]
     assert result.evaluation is not None
@@ -184,7 +193,7 @@ async def test_without_racing_a_lost_candidate_is_seen_in_full() -> None:
 async def test_a_gate_that_is_off_evaluates_everything_and_accepts() -> None:
     agent = ToldAgent(knows())
     bar = evaluation({"t0": 1, "t1": 1, "t2": 0})
-    result = await decide(make_rollout(agent), NEW, bar, tasks(3), GateSection(enabled=False))
+    result = await decide(make_rollout(agent), NEW, bar, tasks(3), GateSection(), PaperOptions(gate=False))
     assert result.verdict.accepted
     assert result.verdict.reason == "gate off: candidate 0.0000 < current 0.6667"
     assert sorted(agent.tried) == ["t0", "t1", "t2"]
@@ -208,7 +217,7 @@ async def test_the_metric_decides_what_is_compared(gate: GateSection, accepted: 
     bar = Evaluation(
         skill_hash=OLD.hash, split="val", scores={"t0": (Score(hard=0, soft=0),), "t1": (Score(hard=1, soft=0.5),)}
     )
-    result = await decide(make_rollout(ToldAgent(knows()), env), NEW, bar, tasks(2), gate)
+    result = await decide(make_rollout(ToldAgent(knows()), env), NEW, bar, tasks(2), gate, PaperOptions())
     assert result.verdict.accepted == accepted
 
 
@@ -223,7 +232,7 @@ async def test_the_metric_decides_what_is_compared(gate: GateSection, accepted: 
 async def test_the_metric_holds_for_the_skill_to_beat_as_well(gate: GateSection, current: float) -> None:
     bar = Evaluation(skill_hash=OLD.hash, split="val", scores={"t0": (Score(hard=0, soft=0.8),)})
     rollout = make_rollout(ToldAgent(knows()), soft_env({"t0": (0.0, 0.5)}))
-    verdict = (await decide(rollout, NEW, bar, tasks(1), gate)).verdict
+    verdict = (await decide(rollout, NEW, bar, tasks(1), gate, PaperOptions())).verdict
     assert (verdict.accepted, verdict.current) == (False, pytest.approx(current))
 
 
@@ -236,7 +245,12 @@ async def test_a_void_stops_the_run_and_is_the_one_that_is_named() -> None:
 
     with pytest.raises(VoidStop) as stop:
         await decide(
-            make_rollout(ToldAgent(slowly)), NEW, evaluation({"t0": 0, "t1": 0, "t2": 0}), tasks(3), GateSection()
+            make_rollout(ToldAgent(slowly)),
+            NEW,
+            evaluation({"t0": 0, "t1": 0, "t2": 0}),
+            tasks(3),
+            GateSection(),
+            PaperOptions(),
         )
     assert stop.value.message == (
         "1 of 3 val attempts errored; the last one (t1): agent 'told': ConnectionError: gone"
@@ -248,7 +262,7 @@ async def test_allowed_voids_are_left_out_and_named() -> None:
     agent = ToldAgent(lambda task, *_: OSError("gone") if task.id == "t2" else "0")
     bar = evaluation({"t0": 0, "t1": 0, "t2": 1})
     rollout = make_rollout(agent, max_void_eval=0.5)
-    result = await decide(rollout, NEW, bar, tasks(3), GateSection())
+    result = await decide(rollout, NEW, bar, tasks(3), GateSection(), PaperOptions())
     assert (result.verdict.accepted, result.verdict.compared) == (True, 2)
     assert (result.verdict.current, result.verdict.candidate) == (0, 0.5)
     assert len(result.verdict.voids) == 1
@@ -259,7 +273,9 @@ async def test_allowed_voids_are_left_out_and_named() -> None:
 
 async def test_tasks_without_a_score_under_the_current_skill_are_attempted_but_not_compared() -> None:
     agent = ToldAgent(knows("t1"))
-    result = await decide(make_rollout(agent), NEW, evaluation({"t0": 0}), tasks(2), GateSection(racing=False))
+    result = await decide(
+        make_rollout(agent), NEW, evaluation({"t0": 0}), tasks(2), GateSection(), PaperOptions(racing=False)
+    )
     assert (result.verdict.accepted, result.verdict.compared) == (False, 1)
     assert sorted(agent.tried) == ["t0", "t1"]
 
@@ -268,9 +284,11 @@ async def test_a_verdict_is_a_fact_that_resuming_repeats_without_asking_anybody(
     journal = MemoryJournal()
     bar = evaluation({"t0": 1, "t1": 0, "t2": 0})
     voids = ToldAgent(lambda task, *_: OSError("gone") if task.id == "t2" else str(task.gold))
-    first = await decide(make_rollout(voids, journal=journal, max_void_eval=0.5), NEW, bar, tasks(3), GateSection())
+    first = await decide(
+        make_rollout(voids, journal=journal, max_void_eval=0.5), NEW, bar, tasks(3), GateSection(), PaperOptions()
+    )
     agent, env = ToldAgent(knows("t0", "t1", "t2")), AnswersEnv()
-    again = await decide(make_rollout(agent, env, journal=journal), NEW, bar, tasks(3), GateSection())
+    again = await decide(make_rollout(agent, env, journal=journal), NEW, bar, tasks(3), GateSection(), PaperOptions())
     assert again == first
     assert (agent.tried, env.scored) == ([], [])
 
@@ -278,8 +296,10 @@ async def test_a_verdict_is_a_fact_that_resuming_repeats_without_asking_anybody(
 async def test_another_rule_is_another_verdict() -> None:
     journal = MemoryJournal()
     bar = evaluation({"t0": 1, "t1": 0})
-    for gate in (GateSection(), GateSection(enabled=False), GateSection(metric="soft")):
-        await decide(make_rollout(ToldAgent(knows()), journal=journal), NEW, bar, tasks(2), gate)
+    for gate, gated in ((GateSection(), True), (GateSection(), False), (GateSection(metric="soft"), True)):
+        await decide(
+            make_rollout(ToldAgent(knows()), journal=journal), NEW, bar, tasks(2), gate, PaperOptions(gate=gated)
+        )
     assert [kind for kind, _ in journal.keys].count("decision") == 3
 
 
@@ -291,7 +311,9 @@ async def test_a_void_behind_the_deciding_prefix_stops_nothing_however_early_it_
         return "wrong"
 
     bar = evaluation({"t0": 0, "t1": 1, "t2": 1, "t3": 1, "t4": 1})
-    result = await decide(make_rollout(ToldAgent(slowly), concurrency=5), NEW, bar, tasks(5), GateSection())
+    result = await decide(
+        make_rollout(ToldAgent(slowly), concurrency=5), NEW, bar, tasks(5), GateSection(), PaperOptions()
+    )
     assert (result.verdict.decided_after, result.verdict.voids) == (1, ())
 
 
@@ -304,7 +326,9 @@ async def test_a_void_within_the_deciding_prefix_stops_the_run_however_late_it_c
 
     bar = evaluation({"t0": 0, "t1": 0, "t2": 1, "t3": 1})
     with pytest.raises(VoidStop, match=r"\(t0\)"):
-        await decide(make_rollout(ToldAgent(slowly), concurrency=4), NEW, bar, tasks(4), GateSection())
+        await decide(
+            make_rollout(ToldAgent(slowly), concurrency=4), NEW, bar, tasks(4), GateSection(), PaperOptions()
+        )
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -326,7 +350,7 @@ async def test_the_verdict_is_the_same_whatever_the_delays(seed: int) -> None:
     verdicts = []
     for delay, concurrency in ((None, 1), (random.Random(1), 5), (random.Random(2), 12)):
         rollout = make_rollout(agent(delay), concurrency=concurrency, max_void_eval=0.9)
-        verdicts.append((await decide(rollout, NEW, bar, tasks(12), GateSection())).model_dump_json())
+        verdicts.append((await decide(rollout, NEW, bar, tasks(12), GateSection(), PaperOptions())).model_dump_json())
         await rollout.executor.drain()
     assert len(set(verdicts)) == 1
 

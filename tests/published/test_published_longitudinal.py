@@ -5,9 +5,9 @@ import random
 import pytest
 from stages_doubles import ToldAgent, attempt, make_rollout, tasks
 
-from etude.config.sections import SlowUpdateSection
 from etude.errors import VoidStop
 from etude.published.longitudinal import Pair, compare_epochs, pairs_block, skills_block
+from etude.published.options import PaperOptions
 from etude.records import Skill, Task
 from memory_doubles import MemoryJournal
 
@@ -25,14 +25,14 @@ def agent() -> ToldAgent:
     return ToldAgent(lambda task, skill, trial: task.gold if skill.text in SOLVED[number(task) % 4] else "wrong")
 
 
-async def compare(settings: SlowUpdateSection, count: int = 40, said: ToldAgent | None = None, **limits: float):
+async def compare(options: PaperOptions, count: int = 40, said: ToldAgent | None = None, **limits: float):
     rollout = make_rollout(said or agent(), **limits)
-    return await compare_epochs(rollout, (BEFORE, AFTER), tasks(count), settings, epoch=2, seed=42)
+    return await compare_epochs(rollout, (BEFORE, AFTER), tasks(count), options, epoch=2, seed=42)
 
 
 async def test_the_same_sample_is_attempted_under_both_skills() -> None:
     said = agent()
-    pairs = await compare(SlowUpdateSection(samples=8), said=said)
+    pairs = await compare(PaperOptions(slow_update_samples=8), said=said)
     drawn = [task.id for task in random.Random(42 + 2000 * 2).sample(tasks(40), 40)[:8]]
     assert [pair.previous.task.id for pair in pairs] == [pair.current.task.id for pair in pairs] == drawn
     assert sorted(said.attempts) == sorted((name, text, 0) for name in drawn for text in ("before", "after"))
@@ -41,26 +41,26 @@ async def test_the_same_sample_is_attempted_under_both_skills() -> None:
 
 
 async def test_each_task_is_in_its_category() -> None:
-    pairs = await compare(SlowUpdateSection(samples=40))
+    pairs = await compare(PaperOptions(slow_update_samples=40))
     assert len(pairs) == 40
     for pair in pairs:
         assert pair.category == CATEGORY[number(pair.current.task) % 4]
 
 
 async def test_a_sample_larger_than_the_data_is_all_of_it() -> None:
-    assert len(await compare(SlowUpdateSection(samples=20), count=5)) == 5
+    assert len(await compare(PaperOptions(slow_update_samples=20), count=5)) == 5
 
 
 async def test_unchanged_keeps_what_stayed_as_it_was_and_does_not_top_up() -> None:
     said = agent()
-    pairs = await compare(SlowUpdateSection(samples=12, pairs="unchanged"), said=said)
+    pairs = await compare(PaperOptions(slow_update_samples=12, slow_update_pairs="unchanged"), said=said)
     assert {pair.category for pair in pairs} == {"persistent_fail", "stable_success"}
     assert len(said.attempts) == 24
 
 
 async def test_changed_goes_on_until_it_has_as_many_as_wanted() -> None:
     said = agent()
-    pairs = await compare(SlowUpdateSection(samples=8, pairs="changed"), said=said)
+    pairs = await compare(PaperOptions(slow_update_samples=8, slow_update_pairs="changed"), said=said)
     assert {pair.category for pair in pairs} <= {"improved", "regressed"}
     assert len(pairs) == 8
     assert 16 < len(said.attempts) < 80
@@ -68,27 +68,27 @@ async def test_changed_goes_on_until_it_has_as_many_as_wanted() -> None:
 
 async def test_changed_ends_with_the_data() -> None:
     said = ToldAgent(lambda task, skill, trial: task.gold if number(task) or skill is AFTER else "wrong")
-    pairs = await compare(SlowUpdateSection(samples=3, pairs="changed"), count=10, said=said)
+    pairs = await compare(PaperOptions(slow_update_samples=3, slow_update_pairs="changed"), count=10, said=said)
     assert [(pair.category, pair.current.task.id) for pair in pairs] == [("improved", "t0")]
     assert len(said.attempts) == 20
 
 
 async def test_tasks_without_a_score_under_one_of_the_skills_are_left_out() -> None:
     said = ToldAgent(lambda task, skill, trial: OSError("gone") if (task.id, skill) == ("t1", AFTER) else "x")
-    pairs = await compare(SlowUpdateSection(samples=4), count=4, said=said, max_void=0.5)
+    pairs = await compare(PaperOptions(slow_update_samples=4), count=4, said=said, max_void=0.5)
     assert sorted(pair.current.task.id for pair in pairs) == ["t0", "t2", "t3"]
     with pytest.raises(VoidStop, match=r"train .*\(t1\)"):
-        await compare(SlowUpdateSection(samples=4), count=4, said=said, max_void=0)
+        await compare(PaperOptions(slow_update_samples=4), count=4, said=said, max_void=0)
 
 
 async def test_the_voids_it_went_on_without_stay_void_on_resume() -> None:
     journal = MemoryJournal()
     said = ToldAgent(lambda task, skill, trial: OSError("gone") if task.id == "t1" else "x")
-    settings = SlowUpdateSection(samples=4)
+    options = PaperOptions(slow_update_samples=4)
     runs = []
     for each in (said, agent()):
         rollout = make_rollout(each, journal=journal, max_void=0.5)
-        runs.append(await compare_epochs(rollout, (BEFORE, AFTER), tasks(4), settings, epoch=2, seed=42))
+        runs.append(await compare_epochs(rollout, (BEFORE, AFTER), tasks(4), options, epoch=2, seed=42))
     assert runs[0] == runs[1]
 
 

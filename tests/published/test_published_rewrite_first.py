@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from etude import Skill, Task, Trainer
+from etude.config import merge
 from etude.errors import IdentityError, RejectedRequest
 from etude.prompts import Prompts
 from etude.protocols import Environment
@@ -68,17 +69,16 @@ def run(
 ) -> Summary:
     env, skill = config.pop("env", None) or World(HELD_OUT if val else []), config.pop("skill", "Be brief.\n")
     settings = {
-        "train": {"epochs": 3, **config.pop("train", {})},
-        "search": {"policy": "rewrite_first"},
-        "reflect": {"mode": "shallow", "failure_only": True, **config.pop("reflect", {})},
+        "train": {"epochs": 3},
+        "search": {"policy": "rewrite_first", "failure_only": True},
+        "reflect": {"mode": "shallow"},
         "test": {"enabled": False},
         "run": {"folder": str(folder)},
-        **config,
     }
     given: dict[str, Any] = {"past": past} if past else {}
     given |= {"observer": observer} if observer else {}
     return Trainer(
-        settings,
+        merge(settings, config),
         env=env,
         target=solves if isinstance(solves, ScriptedModel) else target(solves),
         optimizer=optimizer,
@@ -131,7 +131,8 @@ def test_once_validation_is_solved_training_tasks_that_fail_cost_nothing_more(tm
         tmp_path,
         lambda number, skill, trial: "Always" in skill and number != 0,
         optimizer,
-        train={"batch_size": 2, "epochs": 4},
+        train={"epochs": 4},
+        search={"batch_size": 2},
     )
     # The second epoch ends with its first step, and there is no third one.
     assert (summary.accepted, summary.steps) == (1, 2)
@@ -161,7 +162,7 @@ def test_epochs_that_bring_nothing_do_not_end_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("why", ["no validation tasks", "gate off"])
 def test_without_validation_every_change_is_accepted_and_nothing_is_evaluated(tmp_path: Path, why: str) -> None:
-    more = {"gate": {"enabled": False}} if why == "gate off" else {}
+    more = {"search": {"gate": False}} if why == "gate off" else {}
     optimizer = Optimizer("Always say yes.")
     summary = run(
         tmp_path,
@@ -179,14 +180,14 @@ def test_without_validation_every_change_is_accepted_and_nothing_is_evaluated(tm
 
 @pytest.mark.parametrize("why", ["no validation tasks", "gate off"])
 def test_without_validation_training_ends_once_every_training_task_is_solved(tmp_path: Path, why: str) -> None:
-    more = {"gate": {"enabled": False}} if why == "gate off" else {}
+    more = {"gate": False} if why == "gate off" else {}
     summary = run(
         tmp_path,
         lambda number, skill, trial: "Always" in skill,
         Optimizer("Always say yes."),
         val=why == "gate off",
-        train={"epochs": 8, "batch_size": 2},
-        **more,
+        train={"epochs": 8},
+        search={**more, "batch_size": 2},
     )
     # The rewrite, and both batches of the epoch that sees it solve everything.
     assert (summary.steps, summary.cost.target_calls) == (3, 2 * len(TASKS))
@@ -198,7 +199,8 @@ def test_without_validation_one_solved_batch_does_not_end_training(tmp_path: Pat
         lambda number, skill, trial: number != 0,
         Optimizer("Say maybe."),
         val=False,
-        train={"epochs": 3, "batch_size": 1},
+        train={"epochs": 3},
+        search={"batch_size": 1},
     )
     assert summary.steps == 1 + 2 * len(TASKS)
 
@@ -211,8 +213,8 @@ def test_without_validation_training_ends_once_the_same_skill_solves_every_task(
         tried.setdefault(skill, set()).add(number)
         return number != 0 or "Mended." in skill
 
-    train = {"epochs": 9, "batch_size": 1, "seed": seed}
-    run(tmp_path, solves, Optimizer("Say maybe.", "Mended."), val=False, train=train)
+    train, one = {"epochs": 9, "seed": seed}, {"batch_size": 1}
+    run(tmp_path, solves, Optimizer("Say maybe.", "Mended."), val=False, train=train, search=one)
     assert [numbers for skill, numbers in tried.items() if "Mended." in skill] == [{0, 1, 2, 3}]
 
 
@@ -222,7 +224,8 @@ def test_attempts_that_differ_at_the_same_task_are_read_side_by_side(tmp_path: P
         tmp_path,
         lambda number, skill, trial: "Always" in skill or (number == 2 and trial == 1),
         optimizer,
-        train={"attempts": 2, "epochs": 1},
+        train={"epochs": 1},
+        search={"attempts": 2},
     )
     assert optimizer.asked[0] == "reflect_deep"
     question = optimizer.requests[0].messages[1].text
@@ -233,7 +236,11 @@ def test_attempts_that_differ_at_the_same_task_are_read_side_by_side(tmp_path: P
 def test_where_no_attempts_differ_the_failures_are_read_as_they_are(tmp_path: Path) -> None:
     optimizer = Optimizer("Always say yes.")
     summary = run(
-        tmp_path, lambda number, skill, trial: "Always" in skill, optimizer, train={"attempts": 3, "epochs": 1}
+        tmp_path,
+        lambda number, skill, trial: "Always" in skill,
+        optimizer,
+        train={"epochs": 1},
+        search={"attempts": 3},
     )
     assert optimizer.asked[0] == "reflect_failures"
     assert summary.cost.target_calls == 2 + 3 * 4 + 2
@@ -251,7 +258,8 @@ def test_contrast_that_proposes_nothing_falls_back_to_the_failures(tmp_path: Pat
         tmp_path,
         lambda number, skill, trial: "Always" in skill or (number == 2 and trial == 1),
         optimizer,
-        train={"attempts": 2, "epochs": 1},
+        train={"epochs": 1},
+        search={"attempts": 2},
     )
     assert optimizer.asked == ["reflect_deep", "reflect_failures"]
     assert best(tmp_path).strip() == "Always say yes."
@@ -273,7 +281,7 @@ def test_attempts_at_the_same_task_do_not_wait_for_each_other(tmp_path: Path) ->
         return "<answer>no</answer>"
 
     model = ScriptedModel(slowly, name="scripted:target")
-    run(tmp_path, model, Optimizer("Say maybe."), train={"attempts": 3, "epochs": 1})
+    run(tmp_path, model, Optimizer("Say maybe."), train={"epochs": 1}, search={"attempts": 3})
     assert most > len(TASKS)
 
 
@@ -346,7 +354,7 @@ def test_the_report_is_the_same_whatever_came_first(tmp_path: Path) -> None:
         observer = HeldOutObserver()
         world = World(HELD_OUT, many)
         model = ScriptedModel(lambda request: "<answer>no</answer>", name="scripted:target")
-        one = {"train": {"epochs": 1}, "reflect": {"minibatch_size": 1}}
+        one = {"train": {"epochs": 1}, "search": {"minibatch_size": 1}}
         run(tmp_path / str(slow), model, Turned(slow), env=world, observer=observer, **one)
         texts.append(observer.found.model_dump_json())
     assert len(json.loads(texts[0])["optimizer_replies"]) == 64
@@ -368,8 +376,7 @@ def test_a_candidate_that_loses_one_task_is_rejected_when_none_may_get_worse(tmp
         summary = Trainer(
             {
                 "train": {"epochs": 1},
-                "search": {"policy": "rewrite_first"},
-                "gate": {"no_regression": strict},
+                "search": {"policy": "rewrite_first", "no_regression": strict},
                 "test": {"enabled": False},
                 "run": {"folder": str(tmp_path), "name": f"strict-{strict}"},
             },
@@ -381,7 +388,7 @@ def test_a_candidate_that_loses_one_task_is_rejected_when_none_may_get_worse(tmp
         assert summary.accepted == (0 if strict else 1)
     gate = json.loads((tmp_path / "strict-True/steps/0001/gate.json").read_text())
     assert gate["reason"] == (
-        "candidate 0.6667 > current 0.3333, but 1 of 3 tasks score lower, and gate.no_regression is set: 'v7'"
+        "candidate 0.6667 > current 0.3333, but 1 of 3 tasks score lower, and search.no_regression is set: 'v7'"
     )
 
 

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from stages_doubles import Desk, append, attempt
 
 from etude.config import make_config
-from etude.config.sections import SelectSection
 from etude.errors import OutageStop, TransientError
+from etude.published.options import PaperOptions, options_of
 from etude.published.schedules import BudgetBasis, EditBudget, Schedule, edit_budget
 from etude.records import LedgerEntry, Patch, Skill
 
@@ -18,7 +18,7 @@ SCHEDULES = ("constant", "linear", "cosine")
     ("schedule", "budgets"), [("constant", [4, 4, 4, 4]), ("linear", [4, 3, 3, 2]), ("cosine", [4, 3, 2, 2])]
 )
 def test_the_budget_follows_the_published_schedule(schedule, budgets: list[int]) -> None:
-    settings = SelectSection(schedule=schedule)
+    settings = PaperOptions(schedule=schedule)
     assert [edit_budget(settings, step, 4) for step in (1, 2, 3, 4)] == budgets
 
 
@@ -27,18 +27,18 @@ def test_the_budget_follows_the_published_schedule(schedule, budgets: list[int])
     [("linear", [15, 14, 14, 13, 12, 11, 10, 10, 9, 8]), ("cosine", [16, 15, 14, 13, 12, 11, 10, 9, 8, 8])],
 )
 def test_a_longer_run_goes_down_more_slowly(schedule, budgets: list[int]) -> None:
-    settings = SelectSection(schedule=schedule, edit_budget=16, min_edit_budget=8)
+    settings = PaperOptions(schedule=schedule, edit_budget=16, min_edit_budget=8)
     assert [edit_budget(settings, step, 10) for step in range(1, 11)] == budgets
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_a_run_of_one_step_has_the_whole_budget(schedule) -> None:
-    assert edit_budget(SelectSection(schedule=schedule, edit_budget=7), 1, 1) == 7
+    assert edit_budget(PaperOptions(schedule=schedule, edit_budget=7), 1, 1) == 7
 
 
-def configured(**select: object) -> SelectSection:
+def configured(**options: object) -> PaperOptions:
     models = {"target": {"model": "simulated:target"}, "optimizer": {"model": "simulated:optimizer"}}
-    return make_config({**models, "select": select}).select
+    return options_of(make_config({**models, "search": {"policy": "paper", **options}}))
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
@@ -57,14 +57,14 @@ def test_a_budget_lowered_below_the_default_floor_is_its_own_floor(schedule) -> 
 @pytest.mark.parametrize("way", ["preset", "written"])
 def test_a_lowered_budget_is_harmless_over_a_preset_and_when_the_settings_are_read_back(way: str) -> None:
     models = {"target": {"model": "simulated:target"}, "optimizer": {"model": "simulated:optimizer"}}
-    lowered = {**models, "select": {"edit_budget": 1}}
+    lowered = {**models, "search": {"policy": "paper", "edit_budget": 1}}
     data = {**lowered, "preset": "paper"} if way == "preset" else make_config(lowered).model_dump(mode="json")
-    assert make_config(data).select.edit_budget == 1
+    assert options_of(make_config(data)).edit_budget == 1
 
 
 @given(st.sampled_from(SCHEDULES), st.integers(1, 40), st.integers(0, 40), st.integers(1, 80))
 def test_budgets_never_rise_and_end_at_the_floor(schedule, low: int, extra: int, steps: int) -> None:
-    settings = SelectSection(schedule=schedule, edit_budget=low + extra, min_edit_budget=low)
+    settings = PaperOptions(schedule=schedule, edit_budget=low + extra, min_edit_budget=low)
     budgets = [edit_budget(settings, step, steps) for step in range(1, steps + 1)]
     assert budgets == sorted(budgets, reverse=True)
     assert all(low <= budget <= low + extra for budget in budgets)
@@ -82,21 +82,21 @@ def evidence(*edits, attempts=()) -> BudgetBasis:
 
 @pytest.mark.parametrize("name", SCHEDULES)
 async def test_a_planned_budget_is_told_to_the_readers_and_asks_nobody(name) -> None:
-    schedule = Schedule(SelectSection(schedule=name), 4, True)
+    schedule = Schedule(PaperOptions(schedule=name), 4, True)
     for step in (1, 2, 3, 4):
-        planned = edit_budget(SelectSection(schedule=name), step, 4)
+        planned = edit_budget(PaperOptions(schedule=name), step, 4)
         assert schedule.shown(step) == planned
         assert await schedule.decide(Desk().optimizer, step, evidence(*EDITS)) == EditBudget(planned)
 
 
 @pytest.mark.parametrize("name", [*SCHEDULES, "autonomous"])
 async def test_without_a_budget_there_is_no_limit_whatever_the_schedule(name) -> None:
-    schedule = Schedule(SelectSection(schedule=name), 4, False)
+    schedule = Schedule(PaperOptions(schedule=name), 4, False)
     assert schedule.shown(1) is None
     assert await schedule.decide(Desk().optimizer, 1, evidence(*EDITS)) == EditBudget(None)
 
 
-AUTONOMOUS = SelectSection(schedule="autonomous", edit_budget=4, min_edit_budget=2)
+AUTONOMOUS = PaperOptions(schedule="autonomous", edit_budget=4, min_edit_budget=2)
 
 
 def said(number: int, reasoning: str = "why") -> dict[str, object]:

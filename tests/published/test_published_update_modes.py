@@ -11,7 +11,8 @@ from stages_doubles import Desk, append
 from etude.config import make_config
 from etude.errors import ConfigError, OutageStop, TransientError
 from etude.prompts import Prompts
-from etude.published.update_modes import UPDATE_MODES, UpdateMode, update_mode
+from etude.published.options import options_of
+from etude.published.update_modes import UpdateMode, update_mode
 from etude.published.update_modes.appendix import reminders_in
 from etude.published.update_modes.forms import DocumentReply, RoutedReply, SuggestionsReply
 from etude.published.update_modes.patch import InPlace
@@ -28,12 +29,12 @@ CLARIFY = Edit(op="clarify", target="- Add all rows.", content="- Add all rows b
 ADD = Edit(op="add", content="Round to cents.", cites=("b",))
 
 
-def configured(**sections: dict[str, object]) -> UpdateMode:
-    return update_mode(make_config({"search": {"policy": "paper"}, **sections}))
+def configured(**options: object) -> UpdateMode:
+    return update_mode(options_of(make_config({"search": {"policy": "paper", **options}})))
 
 
 def test_each_mode_is_a_class_with_its_own_forms() -> None:
-    modes = {name: configured(update={"mode": name}) for name in UPDATE_MODES}
+    modes = {name: configured(update_mode=name) for name in ("patch", "rewrite_from_suggestions", "full_rewrite")}
     assert {name: type(mode) for name, mode in modes.items()} == {
         "patch": InPlace,
         "rewrite_from_suggestions": RewriteFromSuggestions,
@@ -49,16 +50,16 @@ def test_each_mode_is_a_class_with_its_own_forms() -> None:
 
 
 def test_skill_aware_reflection_is_patch_with_another_form_for_failures() -> None:
-    mode = configured(reflect={"skill_aware": True})
+    mode = configured(skill_aware=True)
     assert type(mode) is SkillAware
     assert (mode.forms.of("failures"), mode.forms.of("successes")) == (RoutedReply, PatchReply)
 
 
 @pytest.mark.parametrize("mode", ["rewrite_from_suggestions", "full_rewrite"])
 def test_skill_aware_reflection_with_a_rewriting_mode_is_refused_and_both_settings_named(mode: str) -> None:
-    with pytest.raises(ConfigError, match=f"reflect.skill_aware = true .* update.mode = '{mode}'") as error:
-        configured(update={"mode": mode}, reflect={"skill_aware": True})
-    assert "update.mode: patch" in error.value.hint
+    with pytest.raises(ConfigError, match=f"search.skill_aware = true .* search.update_mode = '{mode}'") as error:
+        configured(update_mode=mode, skill_aware=True)
+    assert "search.update_mode: patch" in error.value.hint
 
 
 @pytest.mark.parametrize("repair", [True, False])
@@ -67,7 +68,7 @@ async def test_edits_that_missed_are_asked_about_only_where_the_settings_say_so(
     repair: bool, skill_aware: bool
 ) -> None:
     desk = Desk(repair_anchors={"anchors": [{"index": 0, "target": "- Add all rows."}]})
-    mode = configured(update={"repair": repair}, reflect={"skill_aware": skill_aware})
+    mode = configured(repair=repair, skill_aware=skill_aware)
     missed = Edit(op="insert_after", target="- No such line.", content="- Round.", cites=("a",))
     candidate = await mode.apply(desk.optimizer, SKILL, [missed])
     assert desk.prompts == ["repair_anchors"] * repair
@@ -75,8 +76,8 @@ async def test_edits_that_missed_are_asked_about_only_where_the_settings_say_so(
 
 
 def test_an_unknown_mode_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"update\.mode = 'rewrite'"):
-        configured(update={"mode": "rewrite"})
+    with pytest.raises(ConfigError, match=r"update_mode = 'rewrite'"):
+        configured(update_mode="rewrite")
 
 
 def fates(candidate: Candidate) -> list[str]:

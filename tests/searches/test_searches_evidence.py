@@ -10,7 +10,7 @@ import pytest
 from etude import ListEnvironment, Reply, Skill, Trainer
 from etude.config import make_config
 from etude.errors import ConfigError
-from etude.events import AttemptFinished, Notice
+from etude.events import AttemptFinished
 from etude.searches import policy_of
 from etude.simulation import SEED_SKILL, make_tasks, true_score
 from etude.testing import ScriptedModel
@@ -193,18 +193,14 @@ def test_fresh_attempts_are_made_anew_in_each_epoch(tmp_path) -> None:
     assert [{row["trial"] for row in view} for view in steps(tmp_path, "rollout")] == [{0}, {1000}]
 
 
-@pytest.mark.parametrize(
-    ("config", "what"),
-    [
-        ({"update": {"mode": "full_rewrite"}}, "update.mode = 'full_rewrite'"),
-        ({"reflect": {"skill_aware": True}}, "reflect.skill_aware = true"),
-    ],
-)
-def test_what_cannot_be_tested_edit_by_edit_is_refused(config, what: str) -> None:
+@pytest.mark.parametrize("option", ["update_mode", "skill_aware", "batch_size"])
+def test_what_the_published_loop_reads_is_refused(option: str) -> None:
     with pytest.raises(ConfigError) as error:
-        policy_of(make_config(config))
-    assert what in error.value.message
-    assert error.value.hint == "set search.policy: paper"
+        policy_of(make_config({"search": {option: 1}}))
+    assert error.value.message == (
+        f"search.{option} is an option of search.policy = 'paper', and the policy is 'evidence'"
+    )
+    assert error.value.hint == f"leave search.{option} out, or set search.policy: paper"
 
 
 class Finished:
@@ -216,33 +212,6 @@ class Finished:
     def emit(self, event: Any) -> None:
         if isinstance(event, AttemptFinished) and event.split == "train":
             self.attempts[event.task, event.skill] += 1
-
-
-class Notices:
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-
-    def emit(self, event: Any) -> None:
-        if isinstance(event, Notice):
-            self.texts.append(event.text)
-
-
-@pytest.mark.parametrize(
-    ("config", "named"),
-    [
-        ({"select": {"edit_budget": 2}}, "'evidence' does not use select.edit_budget"),
-        (
-            {"slow_update": {"enabled": True}, "meta_skill": {"enabled": True}},
-            "'evidence' does not use meta_skill.enabled, slow_update.enabled",
-        ),
-        ({"search": {"policy": "paper"}, "train": {"attempts": 2}}, "'paper' does not use train.attempts"),
-    ],
-)
-def test_settings_that_the_search_does_not_read_are_named(tmp_path, config, named: str) -> None:
-    notices = Notices()
-    train = {"epochs": 1} | config.get("train", {})
-    run(tmp_path, given={"sinks": [notices]}, **{**config, "train": train})
-    assert f"search.policy = {named}" in notices.texts
 
 
 def test_two_steps_without_a_usable_answer_end_the_search(tmp_path) -> None:

@@ -30,8 +30,3 @@ def test_a_step_that_looks_for_fewer_failures_is_shorter_so_there_may_be_more_of
 def test_each_edit_may_use_its_attempts() -> None:
     few, many = (most(search={"edits": count}).attempts for count in (2, 12))
     assert 60 * 3 < few < many < 6 * few
-
-
-def test_what_evidence_ignores_changes_nothing() -> None:
-    other = {"train": {"epochs": 3, "batch_size": 2}, "slow_update": {"enabled": True}, "gate": {"racing": False}}
-    assert most(**other) == most()

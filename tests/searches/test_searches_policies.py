@@ -31,7 +31,6 @@ class FixedSearch(Search):
     """Adds a line that the settings name, and never asks why."""
 
     options_type = FixedOptions
-    ignores = frozenset({"gate"})
 
     def __init__(self, bench: Workbench, options: FixedOptions) -> None:
         super().__init__(bench, options)

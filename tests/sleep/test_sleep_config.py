@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from etude.errors import ConfigError, SkillError
+from etude.published.options import options_of
 from etude.sleep.config import load_sleep_config, load_sleep_section, make_sleep_config
 from etude.sleep.improve.groups import check_documents
 from rows import rows
@@ -22,8 +23,9 @@ def refused(data: dict[str, Any]) -> str:
 def test_what_is_not_set_is_that_of_few_tasks_that_count() -> None:
     config = make_sleep_config(MODELS)
     assert config.search.policy == "rewrite_first"
-    assert (config.train.epochs, config.reflect.failure_only) == (8, True)
-    assert (config.gate.racing, config.gate.no_regression, config.test.enabled) == (False, True, False)
+    options = options_of(config)
+    assert (config.train.epochs, options.failure_only) == (8, True)
+    assert (options.racing, options.no_regression, config.test.enabled) == (False, True, False)
     assert make_sleep_config({**MODELS, "train": {"epochs": 1}}).train.epochs == 1
 
 
@@ -44,11 +46,21 @@ def test_there_is_no_model_by_default(role: str, section: object) -> None:
         ("env", "tasks come from transcripts, or from sleep.tasks"),
         ("run", "leave 'run' out"),
         ("preset", "leave 'preset' out"),
-        ("search", "leave 'search' out"),
     ],
 )
 def test_what_a_night_sets_itself_is_refused(section: str, hint: str) -> None:
     assert refused({**MODELS, section: {}}) == f"config: a night sets '{section}' itself\nhint: {hint}"
+
+
+def test_options_of_its_policy_may_be_set_and_another_policy_may_not() -> None:
+    options = options_of(make_sleep_config({**MODELS, "search": {"no_regression": False}}))
+    assert (options.no_regression, options.racing, options.failure_only) == (False, False, True)
+    assert refused({**MODELS, "search": {"policy": "paper"}}) == (
+        "config: a night sets 'search.policy' itself\nhint: leave it out"
+    )
+    assert "search.failures is an option of search.policy = 'evidence'" in refused(
+        {**MODELS, "search": {"failures": 2}}
+    )
 
 
 @rows(

@@ -85,7 +85,7 @@ def test_without_held_out_tasks_nothing_is_proposed(small: Small) -> None:
 
 
 def test_with_the_gate_off_all_is_proposed_unverified_and_no_validation_is_paid_for(small: Small) -> None:
-    report = small.night({"auto_adopt": True}, gate={"enabled": False})
+    report = small.night({"auto_adopt": True}, search={"gate": False})
     document = report.documents[0]
     assert (report.status, document.status, document.verdict) == ("proposed", "unverified", None)
     assert document.reason == "the gate is off: it was not tried on held-out tasks"

@@ -176,7 +176,7 @@ def settings(folder: Path, **files: str) -> dict[str, Any]:
     return {
         "env": {"name": "harbor", **{split: str(folder / split) for split in SPLITS}},
         "agent": {"name": "tools", "tools": ["bash"]},
-        "train": {"epochs": 2, "batch_size": 10},
+        "train": {"epochs": 2},
         "limits": {"concurrency": 4},
         "run": {"folder": str(folder / "runs"), "name": "images"},
     }

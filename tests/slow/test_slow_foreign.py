@@ -113,7 +113,7 @@ async def test_the_same_answers_get_the_same_scores_in_folders_of_harbor(tmp_pat
 def test_a_run_learns_from_each_form(name: str, folder: Path, tmp_path: Path) -> None:
     config = {
         "env": {"name": name, **options(name, folder), "limit": {"train": 10, "val": 8}},
-        "train": {"epochs": 1, "batch_size": 10},
+        "train": {"epochs": 1},
         "limits": {"concurrency": 8},
         "test": {"enabled": False},
         "run": {"folder": str(tmp_path / "runs"), "name": name},

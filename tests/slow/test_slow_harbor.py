@@ -71,8 +71,8 @@ def test_the_agent_with_tools_learns_from_folders_of_harbor(
     config = {
         "env": {"name": "harbor", **{split: str(tmp_path / split) for split in splits}},
         "agent": {"name": "tools"},
-        "search": {"policy": "paper"},  # four validation tasks show no gain
-        "train": {"epochs": 1, "batch_size": 10},
+        "search": {"policy": "paper", "batch_size": 10},  # four validation tasks show no gain
+        "train": {"epochs": 1},
         "limits": {"concurrency": 4},
         "run": {"folder": str(tmp_path / "runs"), "name": "folders"},
     }

@@ -53,8 +53,12 @@ def test_training_through_a_real_program_changes_the_skill(tmp_path: Path, progr
 def test_skills_that_a_program_brings_itself_do_not_stand_in_the_way(tmp_path: Path) -> None:
     """Claude Code has one whose description speaks of counting, too."""
     with running_endpoint() as endpoint:
-        config = {**settings(tmp_path, endpoint.url, "claude-code"), "train": {"epochs": 1, "batch_size": 8}}
-        config["gate"] = {"enabled": False}  # a single validation task shows no gain
+        config = {
+            **settings(tmp_path, endpoint.url, "claude-code"),
+            "train": {"epochs": 1},
+            "search": {"policy": "paper", "batch_size": 8},
+        }
+        config["search"]["gate"] = False  # a single validation task shows no gain
         env = FileTasks(train=6, test=1, family="counting", seed=1)
         summary = Trainer(config, env=env, skill=Skill(name="counting", text=COUNTING)).train()
     assert summary.initial.test is not None

@@ -25,6 +25,7 @@ from etude.records import (
     assistant,
     user,
 )
+from etude.stages.reflect import Minibatches
 from etude.stages.shared.optimizer import Optimizer
 from etude.stages.shared.rollout import Rollout
 from etude.testing.doubles import ScriptedModel
@@ -198,3 +199,8 @@ class Desk:
     @property
     def warnings(self) -> list[str]:
         return [event.text for event in self.events if isinstance(event, Notice) and event.level == "warning"]
+
+
+def minibatches(size: int = 8, *, failures_only: bool = False, seed: int = 7) -> Minibatches:
+    """How attempts are divided among calls."""
+    return Minibatches(size, seed, failures_only)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from stages_doubles import Desk, append, patch_reply
+from stages_doubles import Desk, append, minibatches, patch_reply
 
 from etude.config.sections import ReflectSection
 from etude.prompts import Prompts
@@ -80,7 +80,7 @@ def ledger() -> list[LedgerEntry]:
 async def length(attempts: Sequence[Attempt], edits: Sequence[LedgerEntry], **known: Any) -> int:
     desk = Desk(reflect_deep=patch_reply())
     context = Context(SKILL, 6, edits, {}, **known)
-    await reflect(desk.optimizer, attempts, context, ReflectSection(failure_only=True), 7)
+    await reflect(desk.optimizer, attempts, context, ReflectSection(), minibatches(failures_only=True))
     (asked,) = desk.asked
     return sum(len(message.text) for message in asked[1].messages)
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from stages_doubles import Desk, append, attempt, edit_row, patch_reply
+from stages_doubles import Desk, append, attempt, edit_row, minibatches, patch_reply
 
 from etude.config.sections import ReflectSection
 from etude.errors import BudgetStop, OutageStop, TransientError
@@ -42,7 +42,7 @@ def ids(attempts: Sequence[Attempt]) -> list[str]:
 
 
 def test_failures_and_successes_are_read_apart_in_minibatches() -> None:
-    groups = shallow_groups([*SUCCESSES, *FAILURES], {}, shallow(minibatch_size=4), 7)
+    groups = shallow_groups([*SUCCESSES, *FAILURES], {}, minibatches(4))
     assert [(group.prompt, group.source, len(group.attempts)) for group in groups] == [
         ("reflect_failures", "failures", 4),
         ("reflect_failures", "failures", 4),
@@ -55,7 +55,7 @@ def test_failures_and_successes_are_read_apart_in_minibatches() -> None:
 
 def test_minibatches_are_shuffled_by_the_seed() -> None:
     def order(seed: int) -> list[list[str]]:
-        return [ids(group.attempts) for group in shallow_groups(FAILURES, {}, shallow(minibatch_size=4), seed)]
+        return [ids(group.attempts) for group in shallow_groups(FAILURES, {}, minibatches(4, seed=seed))]
 
     assert order(7) == order(7)
     assert order(7) != order(8)
@@ -63,18 +63,18 @@ def test_minibatches_are_shuffled_by_the_seed() -> None:
 
 
 def test_successes_can_be_left_out() -> None:
-    groups = shallow_groups([*SUCCESSES, *FAILURES], {}, shallow(failure_only=True), 7)
+    groups = shallow_groups([*SUCCESSES, *FAILURES], {}, minibatches(failures_only=True))
     assert {group.source for group in groups} == {"failures"}
 
 
 def test_a_task_solved_in_part_is_read_as_a_failure() -> None:
-    (group,) = shallow_groups([attempt("part", 0.3)], {}, shallow(), 7)
+    (group,) = shallow_groups([attempt("part", 0.3)], {}, minibatches())
     assert group.source == "failures"
 
 
 def test_attempts_that_are_read_stay_in_their_order_outside() -> None:
     attempts = list(FAILURES)
-    shallow_groups(attempts, {}, shallow(), 7)
+    shallow_groups(attempts, {}, minibatches())
     assert attempts == FAILURES
 
 
@@ -87,7 +87,7 @@ KINDS = [
 
 
 def test_deep_reflection_shows_failures_with_passes_of_their_type() -> None:
-    groups = deep_groups(KINDS, {}, ReflectSection(mode="deep", minibatch_size=5, failure_only=True), 7)
+    groups = deep_groups(KINDS, {}, minibatches(5, failures_only=True))
     assert [group.prompt for group in groups] == ["reflect_deep"] * 2
     assert [(len(group.attempts), len(group.contrasts)) for group in groups] == [(5, 3), (2, 0)]
     for group in groups:
@@ -97,13 +97,13 @@ def test_deep_reflection_shows_failures_with_passes_of_their_type() -> None:
 
 
 def test_types_with_few_failures_share_a_call() -> None:
-    groups = deep_groups(KINDS, {}, ReflectSection(mode="deep", minibatch_size=4, failure_only=True), 7)
+    groups = deep_groups(KINDS, {}, minibatches(4, failures_only=True))
     assert [(len(group.attempts), len(group.contrasts)) for group in groups] == [(4, 3), (3, 3)]
     assert [sorted({each.task.type for each in group.attempts}) for group in groups] == [["date"], ["date", "sum"]]
 
 
 def test_deep_reflection_reads_successes_too_unless_told_not_to() -> None:
-    groups = deep_groups(KINDS, {}, ReflectSection(mode="deep"), 7)
+    groups = deep_groups(KINDS, {}, minibatches())
     assert [(group.prompt, len(group.attempts)) for group in groups] == [
         ("reflect_deep", 7),
         ("reflect_successes", 5),
@@ -115,8 +115,7 @@ def test_deep_reflection_shows_the_same_task_passing_earlier_first() -> None:
     failed = [attempt("now1", 0.0, task="x", kind="date"), attempt("now2", 0.0, task="y", kind="date")]
     earlier = {"x": attempt("then1", 1.0, task="x", kind="date"), "y": attempt("then2", 0.0, task="y", kind="date")}
     passed = [attempt(f"s{i}", 1.0, kind="date") for i in range(4)]
-    settings = ReflectSection(mode="deep", failure_only=True)
-    (group,) = deep_groups([*failed, *passed], earlier, settings, 7)
+    (group,) = deep_groups([*failed, *passed], earlier, minibatches(failures_only=True))
     assert group.contrasts[0].id == "then1"
     assert len(group.contrasts) == 3
     assert "then2" not in ids(group.contrasts)
@@ -137,7 +136,7 @@ def test_deep_reflection_shows_lost_tasks_first_and_then_passes_whose_task_faile
         "gained-too": attempt("before-gained-too", 0.5, task="gained-too", kind="date"),
     }
     for seed in range(5):
-        (group,) = deep_groups([*failed, *passed], earlier, ReflectSection(mode="deep", failure_only=True), seed)
+        (group,) = deep_groups([*failed, *passed], earlier, minibatches(failures_only=True, seed=seed))
         assert group.contrasts[0].id == "before-lost"
         assert sorted(ids(group.contrasts[1:])) == ["gained", "gained-too"]
 
@@ -145,13 +144,13 @@ def test_deep_reflection_shows_lost_tasks_first_and_then_passes_whose_task_faile
 def test_a_group_that_lost_nothing_is_shown_three_passes_those_gained_first() -> None:
     attempts = [attempt("f", 0.0, kind="date"), *(attempt(f"s{i}", 1.0, task=f"t{i}", kind="date") for i in range(5))]
     earlier = {"t4": attempt("old4", 0.0, task="t4", kind="date"), "t1": attempt("old1", 1.0, task="t1", kind="date")}
-    (group,) = deep_groups(attempts, earlier, ReflectSection(mode="deep", failure_only=True), 7)
+    (group,) = deep_groups(attempts, earlier, minibatches(failures_only=True))
     assert (group.contrasts[0].id, len(group.contrasts)) == ("s4", 3)
 
 
 def test_deep_groups_are_the_same_for_the_same_seed() -> None:
     def order(seed: int) -> list[list[str]]:
-        groups = deep_groups(KINDS, {}, ReflectSection(mode="deep", minibatch_size=2), seed)
+        groups = deep_groups(KINDS, {}, minibatches(2, seed=seed))
         return [ids(group.attempts) for group in groups]
 
     assert order(7) == order(7)
@@ -161,7 +160,7 @@ def test_deep_groups_are_the_same_for_the_same_seed() -> None:
 async def test_each_minibatch_is_one_call_and_voids_are_not_shown() -> None:
     desk = Desk(reflect_failures=patch_reply(), reflect_successes=patch_reply())
     attempts = [*FAILURES[:2], *SUCCESSES[:1], attempt("v", None)]
-    reflections = await reflect(desk.optimizer, attempts, context(), shallow(minibatch_size=1), 7)
+    reflections = await reflect(desk.optimizer, attempts, context(), shallow(), minibatches(1))
     assert sorted(desk.prompts) == ["reflect_failures", "reflect_failures", "reflect_successes"]
     assert [each.source for each in reflections] == ["failures", "failures", "successes"]
     assert sorted(name for each in reflections for name in each.attempts) == ["f0", "f1", "s0"]
@@ -169,7 +168,7 @@ async def test_each_minibatch_is_one_call_and_voids_are_not_shown() -> None:
 
 
 async def test_nothing_to_read_asks_nobody() -> None:
-    assert await reflect(Desk().optimizer, [attempt("v", None)], context(), shallow(), 7) == ()
+    assert await reflect(Desk().optimizer, [attempt("v", None)], context(), shallow(), minibatches()) == ()
 
 
 async def test_the_optimizer_is_told_skill_ledger_budget_and_attempts_in_this_order() -> None:
@@ -179,7 +178,7 @@ async def test_the_optimizer_is_told_skill_ledger_budget_and_attempts_in_this_or
     ]
     shown = [attempt("f0", 0.0, feedback="Expected 7.")]
     settings = shallow(ledger_entries=2)
-    await reflect(desk.optimizer, shown, context(3, ledger), settings, 7)
+    await reflect(desk.optimizer, shown, context(3, ledger), settings, minibatches())
     text = desk.shown()
     parts = ["Be exact.", "Rule 2.", "Rule 3.", "Propose at most 3 edits.", 'id="f0"', "Expected 7."]
     places = [text.index(part) for part in parts]
@@ -195,8 +194,8 @@ async def test_each_minibatch_is_shown_the_ledger_of_its_own_types_first() -> No
         for step, kind in ((1, "date"), (2, "sum"), (3, "name"))
     ]
     attempts = [attempt("d", 0.0, kind="date"), attempt("s", 0.0, kind="sum")]
-    settings = shallow(minibatch_size=1, ledger_entries=1)
-    await reflect(desk.optimizer, attempts, context(ledger=ledger), settings, 7)
+    settings = shallow(ledger_entries=1)
+    await reflect(desk.optimizer, attempts, context(ledger=ledger), settings, minibatches(1))
     for call in range(2):
         rule, others = ("Rule 1.", "Rule 2.") if 'id="d"' in desk.shown(call) else ("Rule 2.", "Rule 1.")
         assert rule in desk.shown(call)
@@ -207,8 +206,7 @@ async def test_each_minibatch_is_shown_the_ledger_of_its_own_types_first() -> No
 async def test_deep_reflection_shows_its_contrasts_apart() -> None:
     desk = Desk(reflect_deep=patch_reply())
     attempts = [attempt("f", 0.0, kind="date"), attempt("s", 1.0, kind="date")]
-    settings = ReflectSection(mode="deep", failure_only=True)
-    await reflect(desk.optimizer, attempts, context(), settings, 7)
+    await reflect(desk.optimizer, attempts, context(), ReflectSection(mode="deep"), minibatches(failures_only=True))
     text = desk.shown()
     assert text.index('id="f"') < text.index("# Attempts that passed, to compare with") < text.index('id="s"')
 
@@ -220,7 +218,7 @@ async def test_failures_and_successes_are_asked_for_in_their_own_forms() -> None
     routed = {"reasoning": "r", "routes": [], "edits": [], "reminders": []}
     desk = Desk(reflect_failures=routed, reflect_successes=patch_reply())
     known = context()._replace(forms=AWARE)
-    await reflect(desk.optimizer, [*FAILURES[:1], *SUCCESSES[:1]], known, shallow(), 7)
+    await reflect(desk.optimizer, [*FAILURES[:1], *SUCCESSES[:1]], known, shallow(), minibatches())
     asked = {name: request.messages[0].text for name, request in desk.asked}
     assert asked["reflect_failures"].endswith(Prompts()["return_routed_edits"])
     assert asked["reflect_successes"].endswith(Prompts()["return_edits"])
@@ -241,7 +239,9 @@ async def test_reminders_answer_lapses_that_were_shown_and_others_are_dropped() 
         ],
     }
     known = context()._replace(forms=AWARE)
-    (reflection,) = await reflect(Desk(reflect_failures=routed).optimizer, FAILURES[:2], known, shallow(), 7)
+    (reflection,) = await reflect(
+        Desk(reflect_failures=routed).optimizer, FAILURES[:2], known, shallow(), minibatches()
+    )
     assert [(edit.content, edit.cites) for edit in reflection.patch.edits] == [("Sort.", ("f1",))]
     assert [(edit.content, edit.cites) for edit in reflection.reminders] == [("Mind the order.", ("f0",))]
     assert [edit.content for edit in reflection.dropped] == ["Add.", "Mind the sum."]
@@ -250,7 +250,7 @@ async def test_reminders_answer_lapses_that_were_shown_and_others_are_dropped() 
 
 async def test_without_a_budget_none_is_reported_and_nothing_is_cut() -> None:
     desk = Desk(reflect_failures=patch_reply(*(edit_row(f"Rule {i}.", "f0") for i in range(12))))
-    (reflection,) = await reflect(desk.optimizer, FAILURES[:1], context(None), shallow(), 7)
+    (reflection,) = await reflect(desk.optimizer, FAILURES[:1], context(None), shallow(), minibatches())
     assert len(reflection.patch.edits) == 12
     assert "at most" not in desk.shown()
 
@@ -258,14 +258,14 @@ async def test_without_a_budget_none_is_reported_and_nothing_is_cut() -> None:
 async def test_the_budget_is_reported_in_the_word_for_what_is_proposed() -> None:
     desk = Desk(reflect_failures={"reasoning": "r", "suggestions": []})
     known = context(3)._replace(forms=Forms(SuggestionsReply, SuggestionsReply, SuggestionsReply))
-    await reflect(desk.optimizer, FAILURES[:1], known, shallow(), 7)
+    await reflect(desk.optimizer, FAILURES[:1], known, shallow(), minibatches())
     assert "Propose at most 3 suggestions." in desk.shown()
 
 
 async def test_long_trajectories_are_cut() -> None:
     desk = Desk(reflect_failures=patch_reply())
     shown = [attempt("f0", 0.0, answer="x" * 2000)]
-    await reflect(desk.optimizer, shown, context(), shallow(max_trajectory_chars=300), 7)
+    await reflect(desk.optimizer, shown, context(), shallow(max_trajectory_chars=300), minibatches())
     # An answer has an eighth of the limit: 18 characters on either side of the cut.
     assert "[... 1964 characters left out ...]" in desk.shown()
 
@@ -273,14 +273,14 @@ async def test_long_trajectories_are_cut() -> None:
 async def test_attempts_that_passed_are_cut_in_the_same_way() -> None:
     desk = Desk(reflect_deep=patch_reply())
     attempts = [attempt("f", 0.0, kind="date"), attempt("s", 1.0, kind="date", answer="x" * 2000)]
-    settings = ReflectSection(mode="deep", failure_only=True, max_trajectory_chars=800)
-    await reflect(desk.optimizer, attempts, context(), settings, 7)
+    settings = ReflectSection(mode="deep", max_trajectory_chars=800)
+    await reflect(desk.optimizer, attempts, context(), settings, minibatches(failures_only=True))
     assert "[... 1900 characters left out ...]" in desk.shown()
 
 
 async def test_ids_that_were_not_shown_are_dropped() -> None:
     desk = Desk(reflect_failures=patch_reply(edit_row("Sort.", "f0", "s0", "f9")))
-    (reflection,) = await reflect(desk.optimizer, FAILURES[:2], context(), shallow(), 7)
+    (reflection,) = await reflect(desk.optimizer, FAILURES[:2], context(), shallow(), minibatches())
     assert [(edit.content, edit.cites) for edit in reflection.patch.edits] == [("Sort.", ("f0",))]
     assert (reflection.uncited, len(desk.prompts)) == (0, 1)
     assert reflection.patch.reasoning == "because"
@@ -288,7 +288,7 @@ async def test_ids_that_were_not_shown_are_dropped() -> None:
 
 async def test_what_cites_nothing_is_asked_for_once_and_counts_for_all_failures_shown() -> None:
     desk = Desk(reflect_failures=patch_reply(edit_row("Add.", "made-up"), edit_row("Trim."), edit_row("Sort.", "f1")))
-    (reflection,) = await reflect(desk.optimizer, FAILURES[:2], context(), shallow(), 7)
+    (reflection,) = await reflect(desk.optimizer, FAILURES[:2], context(), shallow(), minibatches())
     assert desk.prompts == ["reflect_failures"] * 2
     assert "2 proposals cite no attempt" in desk.shown(1)
     ids = tuple(reflection.attempts)
@@ -305,14 +305,18 @@ async def test_citations_that_come_when_asked_for_are_taken() -> None:
         asked = "What was wrong" in request.messages[1].text
         return patch_reply(edit_row("Sort.", *(["f1"] if asked else [])))
 
-    (reflection,) = await reflect(Desk(reflect_failures=answer).optimizer, FAILURES[:2], context(), shallow(), 7)
+    (reflection,) = await reflect(
+        Desk(reflect_failures=answer).optimizer, FAILURES[:2], context(), shallow(), minibatches()
+    )
     assert [edit.cites for edit in reflection.patch.edits] == [("f1",)]
     assert reflection.uncited == 0
 
 
 async def test_edits_beyond_the_budget_are_cut_from_the_tail() -> None:
     reply = patch_reply(*(edit_row(f"Rule {i}.", "f0") for i in range(5)))
-    (reflection,) = await reflect(Desk(reflect_failures=reply).optimizer, FAILURES[:1], context(2), shallow(), 7)
+    (reflection,) = await reflect(
+        Desk(reflect_failures=reply).optimizer, FAILURES[:1], context(2), shallow(), minibatches()
+    )
     assert [edit.content for edit in reflection.patch.edits] == ["Rule 0.", "Rule 1."]
 
 
@@ -327,7 +331,7 @@ def _only_about(name: str):
 
 async def test_an_answer_that_cannot_be_used_is_marked_and_told() -> None:
     desk = Desk(reflect_failures=_only_about("f0"))
-    reflections = await reflect(desk.optimizer, FAILURES[:2], context(), shallow(minibatch_size=1), 7)
+    reflections = await reflect(desk.optimizer, FAILURES[:2], context(), shallow(), minibatches(1))
     useless, useful = sorted(reflections, key=lambda each: not each.unusable)
     assert useful.patch.edits[0].cites == ("f0",)
     assert useless == Reflection(source="failures", attempts=("f1",), unusable=useless.unusable)
@@ -338,7 +342,7 @@ async def test_an_answer_that_cannot_be_used_is_marked_and_told() -> None:
 
 async def test_a_usable_answer_without_edits_is_no_failure() -> None:
     (reflection,) = await reflect(
-        Desk(reflect_failures=patch_reply()).optimizer, FAILURES[:1], context(), shallow(), 7
+        Desk(reflect_failures=patch_reply()).optimizer, FAILURES[:1], context(), shallow(), minibatches()
     )
     assert (reflection.patch.edits, reflection.unusable) == ((), "")
 
@@ -346,7 +350,7 @@ async def test_a_usable_answer_without_edits_is_no_failure() -> None:
 async def read_in_vain() -> tuple[Reflection, ...]:
     desk = Desk(reflect_failures="Sorry.", reflect_successes="Sorry.")
     attempts = [*FAILURES[:2], *SUCCESSES[:1]]
-    return await reflect(desk.optimizer, attempts, context(), shallow(minibatch_size=1), 7)
+    return await reflect(desk.optimizer, attempts, context(), shallow(), minibatches(1))
 
 
 def after(silent_steps: int, reflections: Sequence[Reflection], unusable: str = "") -> tuple[int, str]:
@@ -380,26 +384,27 @@ async def test_the_fifth_step_in_a_row_without_a_proposal_that_can_be_tried_ends
 
 async def test_one_usable_answer_after_a_silent_step_goes_on() -> None:
     desk = Desk(reflect_failures=_only_about("f0"))
-    settings = shallow(minibatch_size=1)
-    reflections = await reflect(desk.optimizer, FAILURES[:3], context(), settings, 7)
+    reflections = await reflect(desk.optimizer, FAILURES[:3], context(), shallow(), minibatches(1))
     assert after(1, reflections) == (0, "")
     assert sorted(bool(each.unusable) for each in reflections) == [False, True, True]
 
 
 async def test_a_step_with_nothing_to_read_is_not_silent() -> None:
-    reflections = await reflect(Desk().optimizer, [attempt("v", None)], context(), shallow(), 7)
+    reflections = await reflect(Desk().optimizer, [attempt("v", None)], context(), shallow(), minibatches())
     assert reflections == ()
     assert after(1, reflections) == (0, "")
 
 
 async def test_a_failed_call_stops_the_run_and_names_the_optimizer() -> None:
     with pytest.raises(OutageStop, match=r"^optimizer: 503"):
-        await reflect(Desk(reflect_failures=TransientError("503")).optimizer, FAILURES[:1], context(), shallow(), 7)
+        await reflect(
+            Desk(reflect_failures=TransientError("503")).optimizer, FAILURES[:1], context(), shallow(), minibatches()
+        )
 
 
 async def test_a_stop_in_one_call_does_not_cost_the_others() -> None:
     desk = Desk(reflect_failures=BudgetStop("used up"), reflect_successes=patch_reply())
     attempts = [*FAILURES[:1], *SUCCESSES[:1]]
     with pytest.raises(BudgetStop):
-        await reflect(desk.optimizer, attempts, context(), shallow(), 7)
+        await reflect(desk.optimizer, attempts, context(), shallow(), minibatches())
     assert sorted(desk.prompts) == ["reflect_failures", "reflect_successes"]

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from stages_doubles import Desk, attempt, patch_reply
+from stages_doubles import Desk, attempt, minibatches, patch_reply
 
 from etude.config.sections import ReflectSection
 from etude.records import Skill, Tally
@@ -21,7 +21,7 @@ async def test_the_optimizer_is_told_of_the_agent_and_the_step_where_that_is_kno
         batch=[*FAILURES, *SUCCESSES, attempt("v", None)],
         tallies=[Tally(step=1, solved=2, attempted=9), Tally(step=2, solved=4, attempted=8)],
     )
-    await reflect(desk.optimizer, FAILURES[:2], known, ReflectSection(mode="shallow"), 7)
+    await reflect(desk.optimizer, FAILURES[:2], known, ReflectSection(mode="shallow"), minibatches())
     text = desk.shown()
     parts = ["Its model: m.", "# Current skill", "11 of 16 attempts failed. Solved in the steps before: 2/9, 4/8."]
     places = [text.index(part) for part in [*parts, "Propose at most", "# Attempts"]]
@@ -30,9 +30,7 @@ async def test_the_optimizer_is_told_of_the_agent_and_the_step_where_that_is_kno
 
 async def test_without_a_batch_what_is_read_is_counted() -> None:
     desk = Desk(reflect_failures=patch_reply(), reflect_successes=patch_reply())
-    await reflect(
-        desk.optimizer, [*FAILURES, *SUCCESSES[:2]], KNOWN, ReflectSection(mode="shallow", minibatch_size=4), 7
-    )
+    await reflect(desk.optimizer, [*FAILURES, *SUCCESSES[:2]], KNOWN, ReflectSection(mode="shallow"), minibatches(4))
     assert all("11 of 13 attempts failed." in desk.shown(call) for call in range(len(desk.prompts)))
 
 
@@ -41,5 +39,5 @@ def test_the_first_minibatch_of_many_failures_has_all_that_was_given(groups: Any
     given = ["billing"] * 7 + ["shipping", "account"]
     failures = [attempt(f"f{n}", answer=answer) for n, answer in enumerate(given)]
     for seed in range(5):
-        first = groups(failures, {}, ReflectSection(minibatch_size=3), seed)[0]
+        first = groups(failures, {}, minibatches(3, seed=seed))[0]
         assert {each.trajectory.answer for each in first.attempts} == {"billing", "shipping", "account"}

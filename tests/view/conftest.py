@@ -13,5 +13,5 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same by the published loop, with a slow update."""
-    slow = {"enabled": True, "samples": 2}
-    return train(tmp_path_factory.mktemp("view"), "second", search={"policy": "paper"}, slow_update=slow)
+    search = {"policy": "paper", "batch_size": 5, "slow_update": True, "slow_update_samples": 2}
+    return train(tmp_path_factory.mktemp("view"), "second", search=search)

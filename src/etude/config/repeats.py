@@ -10,12 +10,13 @@ def another_trial_tells(config: TrainConfig, task: Task) -> bool:
     return config.target_models[task.target].temperature != 0
 
 
-def useless_repeats(config: TrainConfig) -> str:
-    """What is to be said about settings that ask for trials which tell nothing new; empty when there are none."""
+def useless_repeats(config: TrainConfig, attempts: int) -> str:
+    """What is to be said about settings that ask for trials which tell nothing new; empty when there are none.
+    `attempts` are those at each training task of a step."""
     train = config.train
     asked = [f"test.trials = {config.test.trials}"] * (config.test.trials > 1)
     asked += ["train.fresh_attempts = true"] * train.fresh_attempts
-    asked += [f"train.attempts = {train.attempts}"] * (train.attempts > 1)
+    asked += [f"search.attempts = {attempts}"] * (attempts > 1)
     still = [name for name, model in config.target_models.items() if model.temperature == 0]
     if not asked or not still:
         return ""

@@ -71,17 +71,8 @@ class TrainSection(Section):
     epochs: int = Field(default=8, ge=1)
     """Passes over the training tasks. With `search.policy: evidence` there are fewer when two in a row, or twelve
     steps, bring nothing, or one where there are several targets."""
-    batch_size: int = Field(default=20, ge=1)
-    """Tasks in one batch; a step has one batch unless `accumulation` says otherwise. With `search.policy: evidence`
-    a step has as many as it needs to find its failures."""
-    accumulation: int = Field(default=1, ge=1)
-    """Batches in one step. They are attempted and read under the same skill, each on its own, and their patches are
-    merged into one candidate."""
     seed: int = 42
     """Seed of all shuffles and samples."""
-    attempts: int = Field(default=1, ge=1)
-    """With `search.policy: rewrite_first`: attempts at each training task of a step. Where they differ, what went
-    well and what went wrong at the same task are read side by side first."""
     fresh_attempts: bool = False
     """Attempt a task again in each epoch even when it was attempted under the same skill before."""
 
@@ -103,92 +94,23 @@ class ReflectSection(Section):
     mode: Literal["shallow", "deep"] = "deep"
     """`shallow` reads each trajectory on its own terms, `deep` compares several: clusters of failures, pass and
     fail of the same task, flips since the last skill."""
-    minibatch_size: int = Field(default=8, ge=1)
-    """Trajectories in one optimizer call."""
-    failure_only: bool = False
-    """Leave out the attempts that succeeded."""
     max_trajectory_chars: int = Field(default=12_000, ge=200)
     """A longer trajectory is cut in the middle, and the cut is marked."""
     ledger_entries: int = Field(default=20, ge=0)
     """Most earlier edits, with their outcomes, shown to the optimizer."""
     preferences: str = ""
     """House rules in your own words, which the optimizer is shown with every call."""
-    skill_aware: bool = False
-    """Have each failure routed to a defect of the skill, answered by edits, or to a lapse of the agent, answered by
-    a reminder in an appendix of the skill. Needs `update.mode: patch`."""
-    appendix_limit: int = Field(default=20, ge=0)
-    """Most reminders in the appendix; when there are more, the optimizer is asked for a shorter list. 0 for never."""
-
-
-class AggregateSection(Section):
-    """Merging patches."""
-
-    merge_batch_size: int = Field(default=8, ge=2)
-    """Patches in one merge call."""
-
-
-class SelectSection(Section):
-    """How many edits a step may make."""
-
-    schedule: Literal["constant", "linear", "cosine", "autonomous"] = "cosine"
-    """How the edit budget goes from `edit_budget` to `min_edit_budget` over the run. With `autonomous` the optimizer
-    decides in each step; where it gives no usable answer the step has the budget of `cosine`."""
-    edit_budget: int = Field(default=4, ge=1)
-    """Most edits in a step at the start."""
-    min_edit_budget: int = Field(default=2, ge=1)
-    """Most edits in a step at the end; no more than `edit_budget` counts."""
-
-
-class UpdateSection(Section):
-    """Making a candidate."""
-
-    mode: Literal["patch", "rewrite_from_suggestions", "full_rewrite"] = "patch"
-    """`patch` makes edits in place. `rewrite_from_suggestions` proposes suggestions, from which one call writes the
-    document again. `full_rewrite` has every analysis return a whole document; there is no ranking and no budget."""
-    repair: bool = True
-    """With `patch`: ask the optimizer once in a step to anchor the edits that could not be located."""
 
 
 class GateSection(Section):
-    """Accepting a candidate."""
+    """How scores are compared."""
 
-    enabled: bool = True
-    """False evaluates every candidate and accepts it whatever its score. With `search.policy: rewrite_first` nothing
-    is evaluated then."""
     metric: Metric = "hard"
     """What is compared: `hard`, `soft`, or `mixed` = (1 - w) * hard + w * soft."""
     mixed_weight: float = Field(default=0.5, ge=0, le=1)
     """The weight w of soft in `mixed`."""
-    racing: bool = True
-    """Stop the validation of a candidate that can no longer win. The verdict is the same."""
-    no_regression: bool = False
-    """Reject a candidate that scores lower than the current skill on any validation task, or has no score on one.
-    With `gate.racing` the first such task ends its validation."""
     allow_loss: float = Field(default=0.0, ge=0, le=1)
     """With several `targets`: what one of them may lose in mean score by a line or a candidate; 1 for anything."""
-    remeasure: bool = False
-    """Attempt validation again with a skill that was accepted, and take that as the bar: the score it won with
-    was selected on and tends to be too high."""
-
-
-class SlowUpdateSection(Section):
-    """Comparing epochs, from the second one on."""
-
-    enabled: bool = False
-    """Write guidance from what changed between two epochs."""
-    samples: int = Field(default=20, ge=1)
-    """Training tasks attempted under both skills."""
-    gate: bool = True
-    """True passes the result through the gate; False accepts it and then measures it."""
-    pairs: Literal["mixed", "changed", "unchanged"] = "mixed"
-    """Which tasks are shown: all, those whose outcome changed, or those whose outcome did not."""
-
-
-class MetaSkillSection(Section):
-    """Memory of the optimizer, never shipped."""
-
-    enabled: bool = False
-    """Keep it."""
 
 
 class TestSection(Section):
@@ -283,18 +205,8 @@ class TrainConfig(Section):
     """How a better skill is looked for."""
     reflect: ReflectSection = ReflectSection()
     """Reading trajectories."""
-    aggregate: AggregateSection = AggregateSection()
-    """Merging patches."""
-    select: SelectSection = SelectSection()
-    """How many edits a step may make."""
-    update: UpdateSection = UpdateSection()
-    """Making a candidate."""
     gate: GateSection = GateSection()
-    """Accepting a candidate."""
-    slow_update: SlowUpdateSection = SlowUpdateSection()
-    """Comparing epochs; `search.policy: evidence` does not."""
-    meta_skill: MetaSkillSection = MetaSkillSection()
-    """Memory of the optimizer; `search.policy: evidence` keeps none."""
+    """How scores are compared."""
     test: TestSection = TestSection()
     """The test at the end."""
     limits: LimitsSection = LimitsSection()
@@ -322,16 +234,6 @@ class TrainConfig(Section):
 
     def __str__(self) -> str:
         return repr(self)
-
-    @model_validator(mode="after")
-    def _fits_together(self) -> Self:
-        if self.reflect.skill_aware and self.update.mode != "patch":
-            raise ConfigError(
-                f"reflect.skill_aware = true does not go with update.mode = {self.update.mode!r}: reminders are kept "
-                "next to edits in place, a rewritten document would repeat them",
-                hint="set update.mode: patch, or reflect.skill_aware: false",
-            )
-        return self
 
     @model_validator(mode="after")
     def _several(self) -> Self:

@@ -15,8 +15,10 @@ from etude.envs.splits import need_training_tasks
 from etude.events import Event, Notice, StageFinished, StageStarted
 from etude.intervals import smallest_gain
 from etude.measure.forecast import Forecast, forecast_run, judged
+from etude.published.options import PaperOptions
 from etude.records import Record, Split
 from etude.records.summary import Interval
+from etude.searches import policy_of
 from etude.skill import token_count
 from etude.stages.evaluation import evaluate, known_evaluation, score_of
 from etude.store import SqliteJournal
@@ -272,11 +274,12 @@ def _shown(number: float) -> str:
 
 
 def _of_tasks(bench: Workbench) -> Iterator[Advice]:
-    train, size = bench.tasks["train"], bench.config.reflect.minibatch_size
+    train, options = bench.tasks["train"], policy_of(bench.config).options
+    size = options.minibatch_size if isinstance(options, PaperOptions) else 0
     if len(train) < size:
         yield Advice(
             text=f"{len(train)} training tasks are fewer than a minibatch of {size}: every analysis sees all of them",
-            hint="add training tasks, or lower reflect.minibatch_size",
+            hint="add training tasks, or lower search.minibatch_size",
         )
     counts = Counter(task.type for task in train)
     alone = sorted(kind for kind, count in counts.items() if count == 1)

@@ -2,6 +2,7 @@
 
 from etude.config import GateSection
 from etude.published.gate import decide, reason_not_to_evaluate
+from etude.published.options import PaperOptions
 from etude.records import Candidate, Evaluation, GateResult, Skill, TrainState, Verdict
 from etude.run_log import RunLog
 from etude.stages.evaluation import evaluate
@@ -19,8 +20,9 @@ class Acceptance:
         validates: False evaluates nothing and accepts every candidate.
     """
 
-    def __init__(self, bench: Workbench, log: RunLog, *, validates: bool = True) -> None:
+    def __init__(self, bench: Workbench, log: RunLog, options: PaperOptions, *, validates: bool = True) -> None:
         self._bench, self._log, self._config = bench, log, bench.config
+        self._options = options
         self._validates = validates
         self._golds = bench.golds
 
@@ -37,9 +39,9 @@ class Acceptance:
 
     async def guided(self, state: TrainState, candidate: Candidate) -> TrainState:
         """Decide on the slow update's candidate, by validation."""
-        gate = self._config.gate
-        gate = gate if self._config.slow_update.gate else gate.model_copy(update={"enabled": False})
-        return await self.decide(state, candidate, f"epochs/{state.epoch:02d}", gate=gate)
+        options = self._options
+        options = options if options.slow_update_gate else options.model_copy(update={"gate": False})
+        return await self.decide(state, candidate, f"epochs/{state.epoch:02d}", options=options)
 
     async def decide(
         self,
@@ -47,7 +49,7 @@ class Acceptance:
         candidate: Candidate,
         place: str,
         *,
-        gate: GateSection | None = None,
+        options: PaperOptions | None = None,
         why_not: str = "",
     ) -> TrainState:
         """Pass a candidate through the gate, unless it is not worth evaluating."""
@@ -59,7 +61,7 @@ class Acceptance:
             or reason_not_to_evaluate(candidate.skill, state.current, state.rejected_texts, config.skill.max_tokens)
         )
         log.made(place, state, candidate, skipped)
-        result = None if skipped else await self._verdict(state, candidate, gate or config.gate)
+        result = None if skipped else await self._verdict(state, candidate, options or self._options)
         before = state
         state = after_verdict(state, candidate, result.verdict if result else None)
         if result is not None and result.verdict.accepted:
@@ -71,14 +73,14 @@ class Acceptance:
         log.decided(place, (before, state), candidate, result, skipped)
         return state
 
-    async def _verdict(self, state: TrainState, candidate: Candidate, gate: GateSection) -> GateResult:
+    async def _verdict(self, state: TrainState, candidate: Candidate, options: PaperOptions) -> GateResult:
         """Whether a candidate is better than the current skill."""
         if not self._validates:
             return GateResult(verdict=Verdict(accepted=True, reason="accepted without validation"))
         bench, log, tasks = self._bench, self._log, self._bench.tasks["val"]
         assert state.current_val is not None
         log.begin("gate", state.step, state.epoch, len(tasks))
-        result = await decide(bench.rollout, candidate.skill, state.current_val, tasks, gate)
+        result = await decide(bench.rollout, candidate.skill, state.current_val, tasks, self._config.gate, options)
         log.end("gate", state.step, result.verdict.reason)
         return result
 
@@ -87,7 +89,7 @@ class Acceptance:
 
         A fresh bar can be lower than the one before it; the search goes on from there all the same.
         """
-        if not self._config.gate.remeasure:
+        if not self._options.remeasure:
             return won
         bench = self._bench
         # A trial of its own for each step: no other attempt at these tasks was chosen by.

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from etude.concurrency import together
-from etude.config.sections import AggregateSection
 from etude.errors import UnusableReply
 from etude.published.edit_rows import patches_block
 from etude.records import Edit, Patch, Skill
@@ -21,7 +20,7 @@ async def aggregate(
     optimizer: Optimizer,
     skill: Skill,
     patches: tuple[Sequence[Awaitable[Patch]], Sequence[Awaitable[Patch]]],
-    settings: AggregateSection,
+    batch_size: int,
     form: type[Proposals] = PatchReply,
 ) -> Patch:
     """Merge patches from failures, patches from successes, then both. One patch needs no call.
@@ -30,11 +29,12 @@ async def aggregate(
 
     Args:
         patches: those that answer failures, those that come from successes; each may still be on its way.
+        batch_size: patches in one call.
         form: what a merge returns.
 
     A merge whose answer cannot be used falls back to the united edits themselves, with a warning.
     """
-    merger = _Merger(optimizer, skill, settings.merge_batch_size, form)
+    merger = _Merger(optimizer, skill, batch_size, form)
     failures, successes = await together(
         merger.levels(side, prompt)
         for side, prompt in zip(patches, ("merge_failures", "merge_successes"), strict=True)

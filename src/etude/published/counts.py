@@ -1,5 +1,6 @@
 """The most that runs of the published loop do, as far as its policies have it in common."""
 
+from etude.published.options import PaperOptions
 from etude.searches.search import Known, Most
 
 
@@ -8,31 +9,29 @@ def parts(total: int, size: int) -> int:
     return -(-total // size)
 
 
-def analyses(known: Known, attempts: int) -> int:
+def analyses(known: Known, options: PaperOptions, attempts: int) -> int:
     """Of this many attempts: failures and successes apart, and in deep mode each kind of task."""
-    reflect = known.config.reflect
-    return min(attempts, attempts // reflect.minibatch_size + 2 * (known.kinds if reflect.mode == "deep" else 1))
+    groups = 2 * (known.kinds if known.config.reflect.mode == "deep" else 1)
+    return min(attempts, attempts // options.minibatch_size + groups)
 
 
-def step_calls(known: Known, analysed: int) -> int:
+def step_calls(options: PaperOptions, analysed: int) -> int:
     """Calls of a step with so many analyses: each may be asked once more for citations, each merge leaves one patch
     less, and then come a selection and an update."""
-    config = known.config
-    return 3 * analysed + 1 + int(config.select.schedule == "autonomous") + int(config.reflect.skill_aware)
+    return 3 * analysed + 1 + int(options.schedule == "autonomous") + int(options.skill_aware)
 
 
-def validated(known: Known, steps: int) -> int:
+def validated(known: Known, options: PaperOptions, steps: int) -> int:
     """Attempts at validation tasks in so many steps and the slow updates: a bar of its own takes another time."""
-    config = known.config
-    candidates = steps + (config.train.epochs - 1 if config.slow_update.enabled else 0)
-    return candidates * known.tasks["val"] * (2 if config.gate.enabled and config.gate.remeasure else 1)
+    candidates = steps + (known.config.train.epochs - 1 if options.slow_update else 0)
+    return candidates * known.tasks["val"] * (2 if options.gate and options.remeasure else 1)
 
 
-def between_epochs(known: Known) -> Most:
+def between_epochs(known: Known, options: PaperOptions) -> Most:
     """Slow update and meta skill: attempts under two skills, where the skill has changed meanwhile."""
-    slow, later = known.config.slow_update, known.config.train.epochs - 1
-    kinds = int(slow.enabled) + int(known.config.meta_skill.enabled)
+    later, kinds = known.config.train.epochs - 1, int(options.slow_update) + int(options.meta_skill)
     if not kinds:
         return Most(0)
-    tasks = known.tasks["train"] if slow.pairs == "changed" else min(slow.samples, known.tasks["train"])
+    train = known.tasks["train"]
+    tasks = train if options.slow_update_pairs == "changed" else min(options.slow_update_samples, train)
     return Most(2 * tasks * later, kinds * later)

@@ -3,6 +3,7 @@
 from etude.published.acceptance import Acceptance
 from etude.published.longitudinal import compare_epochs
 from etude.published.meta_skill import meta_skill
+from etude.published.options import PaperOptions
 from etude.published.slow_update import slow_update
 from etude.records import TrainState
 from etude.run_log import RunLog
@@ -11,32 +12,27 @@ from etude.workbench import Workbench
 
 
 async def end_epoch(
-    bench: Workbench, log: RunLog, state: TrainState, epoch: int, acceptance: Acceptance
+    bench: Workbench, log: RunLog, state: TrainState, options: PaperOptions, acceptance: Acceptance
 ) -> TrainState:
     """Compare the skill with that of the epoch before; there is nothing to compare when they are the same."""
-    config, previous, current = bench.config, state.epoch_skill, state.current
+    config, epoch, previous, current = bench.config, state.epoch, state.epoch_skill, state.current
     optimizer = bench.optimizer()
-    wanted = config.slow_update.enabled or config.meta_skill.enabled
+    wanted = options.slow_update or options.meta_skill
     if previous is None or previous.hash == current.hash or not wanted:
         return state.model_copy(update={"epoch_skill": current})
     limit = config.reflect.max_trajectory_chars
-    log.begin("slow_update", state.step, epoch, 2 * config.slow_update.samples)
+    log.begin("slow_update", state.step, epoch, 2 * options.slow_update_samples)
     pairs = await compare_epochs(
-        bench.rollout,
-        (previous, current),
-        bench.tasks["train"],
-        config.slow_update,
-        epoch=epoch,
-        seed=config.train.seed,
+        bench.rollout, (previous, current), bench.tasks["train"], options, epoch=epoch, seed=config.train.seed
     )
     log.write(f"epochs/{epoch:02d}/slow_update.json", pairs)
-    if config.slow_update.enabled and pairs:
+    if options.slow_update and pairs:
         candidate = await slow_update(optimizer, previous, current, pairs, limit)
         if candidate is not None:
             log.changes.tried([attempt for pair in pairs for attempt in (pair.previous, pair.current)])
             state = await acceptance.guided(state, candidate)
     log.end("slow_update", state.step, f"{len(pairs)} tasks compared")
-    if config.meta_skill.enabled and pairs:
+    if options.meta_skill and pairs:
         log.begin("meta_skill", state.step, epoch)
         memory = await meta_skill(optimizer, (previous, current), pairs, state.ledger, state.meta_skill, limit)
         log.write(f"epochs/{epoch:02d}/meta_skill.json", {"memory": memory})

@@ -3,7 +3,7 @@
 Racing rejects early with the same verdict. Scores lie in [0, 1], so after a prefix of the tasks the best a candidate
 can still reach is known; once that is no more than what the current skill has, the rest cannot change the verdict.
 Tasks that the current skill does not solve go first: a lost candidate shows itself there soonest. With
-`gate.no_regression` a task that scores lower ends the race as well. The verdict is the one of the shortest deciding
+`no_regression` a task that scores lower ends the race as well. The verdict is the one of the shortest deciding
 prefix in this fixed order, so it does not depend on the order of arrival.
 """
 
@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from etude.config import GateSection
+from etude.published.options import PaperOptions
 from etude.records import Attempt, Evaluation, GateResult, Skill, Task, Tested, Verdict, digest
 from etude.skill import token_count
 from etude.stages.shared.contest import SUSPECTED, losing
@@ -136,7 +137,12 @@ def reason_not_to_evaluate(candidate: Skill, current: Skill, rejected: Collectio
 
 
 async def decide(
-    rollout: Rollout, candidate: Skill, current: Evaluation, tasks: Sequence[Task], gate: GateSection
+    rollout: Rollout,
+    candidate: Skill,
+    current: Evaluation,
+    tasks: Sequence[Task],
+    gate: GateSection,
+    options: PaperOptions,
 ) -> GateResult:
     """Validate the candidate against the current skill's evaluation. The result is a decision and so a fact.
 
@@ -145,10 +151,10 @@ async def decide(
     """
     bar = current.values(gate.metric, gate.mixed_weight)
     order = race_order(tasks, bar)
-    racing = gate.enabled and gate.racing
+    racing = options.gate and options.racing
 
     async def work() -> GateResult:
-        race = Race([bar.get(task.id) for task in order], strict=racing and gate.no_regression)
+        race = Race([bar.get(task.id) for task in order], strict=racing and options.no_regression)
         found: dict[int, Attempt] = {}
         sent = () if racing and race.lost_after == 0 else order
         async with aclosing(rollout.stream(sent, candidate, "val")) as attempts:
@@ -167,7 +173,7 @@ async def decide(
         verdict = race.early_verdict() if racing else race.full_verdict()
         tested = [_tested(task, bar, found[index], gate) for index, task in enumerate(order[: verdict.decided_after])]
         verdict = verdict.model_copy(update={"tasks": tuple(tested)})
-        fallen = _regressed(tested) if gate.no_regression and (verdict.accepted or race.regressed) else ""
+        fallen = _regressed(tested) if options.no_regression and (verdict.accepted or race.regressed) else ""
         if fallen:
             verdict = verdict.model_copy(update={"accepted": False, "reason": f"{verdict.reason}, but {fallen}"})
         after = {one.task: one.after for one in tested if one.after is not None}
@@ -176,7 +182,7 @@ async def decide(
             verdict = verdict.model_copy(
                 update={"accepted": False, "reason": f"{verdict.reason}, but {loss.target} seems to do worse"}
             )
-        if not gate.enabled:
+        if not options.gate:
             verdict = verdict.model_copy(update={"accepted": True, "reason": f"gate off: {verdict.reason}"})
         # A candidate that lost a race before its end was not seen in full, whatever happened to arrive.
         complete = verdict.decided_after == len(order)
@@ -190,8 +196,8 @@ async def decide(
         "candidate": candidate.hash,
         "current": current.model_dump(mode="json"),
         "tasks": digest([task.model_dump(mode="json") for task in tasks]),
-        "rule": [gate.enabled, gate.metric, gate.mixed_weight, gate.racing]
-        + ["no regression"] * gate.no_regression
+        "rule": [options.gate, gate.metric, gate.mixed_weight, options.racing]
+        + ["no regression"] * options.no_regression
         + [gate.allow_loss] * (gate.allow_loss > 0),
     }
     return await rollout.journal.once("decision", key, GateResult, work)
@@ -211,4 +217,4 @@ def _regressed(tasks: Sequence[Tested]) -> str:
         return ""
     named = ", ".join(worse[:_NAMED])
     more = f" and {len(worse) - _NAMED} more" if len(worse) > _NAMED else ""
-    return f"{len(worse)} of {len(tasks)} tasks score lower, and gate.no_regression is set: {named}{more}"
+    return f"{len(worse)} of {len(tasks)} tasks score lower, and search.no_regression is set: {named}{more}"

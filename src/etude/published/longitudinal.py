@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from etude.concurrency import together
-from etude.config.sections import SlowUpdateSection
+from etude.published.options import PaperOptions
 from etude.records import Attempt, Record, Skill, Task
 from etude.stages.shared.render import attempt_block, fence
 from etude.stages.shared.rollout import Rollout
@@ -27,7 +27,7 @@ async def compare_epochs(
     rollout: Rollout,
     skills: tuple[Skill, Skill],
     tasks: Sequence[Task],
-    settings: SlowUpdateSection,
+    options: PaperOptions,
     *,
     epoch: int,
     seed: int,
@@ -36,21 +36,22 @@ async def compare_epochs(
 
     The sample is drawn with seed + 2000 * epoch. `mixed` keeps all of it; `unchanged` keeps persistent failures and
     stable successes; `changed` keeps improved and regressed tasks and continues with the other training tasks until
-    it has as many as `samples`. Tasks without a score under both skills are left out.
+    it has as many as `slow_update_samples`. Tasks without a score under both skills are left out.
     """
     order = random.Random(seed + 2000 * epoch).sample(list(tasks), len(tasks))
-    pairs = await _attempt_both(rollout, skills, order[: settings.samples], epoch)
-    if settings.pairs == "unchanged":
+    samples, kept = options.slow_update_samples, options.slow_update_pairs
+    pairs = await _attempt_both(rollout, skills, order[:samples], epoch)
+    if kept == "unchanged":
         return tuple(pair for pair in pairs if pair.category not in _CHANGED)
-    if settings.pairs == "mixed":
+    if kept == "mixed":
         return tuple(pairs)
     changed = [pair for pair in pairs if pair.category in _CHANGED]
-    for start in range(settings.samples, len(order), settings.samples):
-        if len(changed) >= settings.samples:
+    for start in range(samples, len(order), samples):
+        if len(changed) >= samples:
             break
-        more = await _attempt_both(rollout, skills, order[start : start + settings.samples], epoch)
+        more = await _attempt_both(rollout, skills, order[start : start + samples], epoch)
         changed += [pair for pair in more if pair.category in _CHANGED]
-    return tuple(changed[: settings.samples])
+    return tuple(changed[:samples])
 
 
 async def _attempt_both(

@@ -10,8 +10,8 @@ from typing import ClassVar
 from etude.published.acceptance import Acceptance
 from etude.published.counts import analyses, between_epochs, parts, step_calls, validated
 from etude.published.epochs import end_epoch
+from etude.published.options import PaperOptions
 from etude.published.proposer import Proposer, batches_of
-from etude.published.update_modes import update_mode
 from etude.records import TrainState
 from etude.searches.search import Known, Most, Search, SearchOptions, give_up
 from etude.workbench import Workbench
@@ -20,29 +20,30 @@ from etude.workbench import Workbench
 class PaperSearch(Search):
     """Every step makes one candidate, which has to score strictly higher on validation than the current skill."""
 
-    ignores: ClassVar[frozenset[str]] = frozenset({"train.attempts"})
+    options_type: ClassVar[type[SearchOptions]] = PaperOptions
 
-    def __init__(self, bench: Workbench, options: SearchOptions) -> None:
+    def __init__(self, bench: Workbench, options: PaperOptions) -> None:
+        self._options = options
         super().__init__(bench, options)
-        self._proposer = Proposer(bench, self.log, update_mode(bench.config), self.steps)
-        self._acceptance = Acceptance(bench, self.log)
+        self._proposer = Proposer(bench, self.log, options, self.steps)
+        self._acceptance = Acceptance(bench, self.log, options)
 
     @classmethod
-    def most(cls, known: Known, options: SearchOptions) -> Most:
+    def most(cls, known: Known, options: PaperOptions) -> Most:
         """Baseline, then in each step the attempts of a batch, its analyses and a validation."""
-        train, tasks, slow = known.config.train, known.tasks["train"], between_epochs(known)
-        steps = train.epochs * parts(tasks, train.batch_size * train.accumulation)
-        read = train.accumulation * analyses(known, min(train.batch_size, tasks))
-        attempts = known.tasks["val"] + tasks * train.epochs + validated(known, steps)
-        return Most(attempts + slow.attempts, steps * step_calls(known, read) + slow.calls)
+        epochs, tasks, slow = known.config.train.epochs, known.tasks["train"], between_epochs(known, options)
+        steps = epochs * parts(tasks, options.step_size)
+        read = options.accumulation * analyses(known, options, min(options.batch_size, tasks))
+        attempts = known.tasks["val"] + tasks * epochs + validated(known, options, steps)
+        return Most(attempts + slow.attempts, steps * step_calls(options, read) + slow.calls)
 
     @property
     def steps(self) -> int:
-        return self._config.train.epochs * parts(len(self._bench.tasks["train"]), self._size)
+        return self._config.train.epochs * parts(len(self._bench.tasks["train"]), self._options.step_size)
 
     async def epoch(self, state: TrainState, epoch: int) -> AsyncGenerator[TrainState, None]:
-        train = self._config.train
-        for batches in batches_of(*self._shuffled(epoch), train.batch_size, train.accumulation):
+        options = self._options
+        for batches in batches_of(*self._shuffled(epoch), options.batch_size, options.accumulation):
             place = {"step": state.step + 1, "epoch": epoch}
             reading = asyncio.ensure_future(self._proposer.read(state.model_copy(update=place), batches))
             try:
@@ -55,4 +56,4 @@ class PaperSearch(Search):
             state, candidate, why_not = await self._proposer.make(state.model_copy(update=place), read)
             state = await self._acceptance.decide(state, candidate, f"steps/{state.step:04d}", why_not=why_not)
             yield state
-        yield await end_epoch(self._bench, self.log, state, epoch, self._acceptance)
+        yield await end_epoch(self._bench, self.log, state, options, self._acceptance)

@@ -5,14 +5,14 @@ from collections.abc import Generator, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from etude.concurrency import together
-from etude.config.sections import ReflectSection
 from etude.published.aggregate import aggregate
+from etude.published.options import PaperOptions
 from etude.published.schedules import BudgetBasis, Schedule
 from etude.published.select import select
-from etude.published.update_modes import UpdateMode
+from etude.published.update_modes import update_mode
 from etude.records import Attempt, Candidate, Edit, Patch, Skill, Task, TrainState
 from etude.run_log import RunLog, counted
-from etude.stages.reflect import Context, Reflection, after_reflection, analyses, is_silent
+from etude.stages.reflect import Context, Minibatches, Reflection, after_reflection, analyses, is_silent
 from etude.stages.shared.left_out import LeftOut
 from etude.stages.shared.proposals import Source
 from etude.stages.shared.united import unite
@@ -74,15 +74,14 @@ class Proposer:
     """Rollout, reflect, aggregate, select, update: from tasks to a candidate.
 
     Args:
-        mode: how edits become a candidate.
         steps: of the whole run, for the schedule of the edit budget.
         attempts: at each task. With several, attempts at the same task that differ are read side by side first.
     """
 
-    def __init__(self, bench: Workbench, log: RunLog, mode: UpdateMode, steps: int, attempts: int = 1) -> None:
+    def __init__(self, bench: Workbench, log: RunLog, options: PaperOptions, steps: int, attempts: int = 1) -> None:
         self._bench, self._log, self._config = bench, log, bench.config
-        self._mode = mode
-        self._schedule = Schedule(self._config.select, steps, mode.budgeted)
+        self._options, self._mode = options, update_mode(options)
+        self._schedule = Schedule(options, steps, self._mode.budgeted)
         self._tries = attempts
         self._golds = bench.golds
 
@@ -96,9 +95,8 @@ class Proposer:
         log.attempted(state, attempts, f"{sum(a.solved for a in attempts)} of {len(attempts)} solved")
         reflections, merged = await self._propose(state, rolled)
         if not merged.edits and self._tries > 1:  # what differs taught nothing: read the failures as they are
-            settings = self._config.reflect
             again = [
-                batch._replace(begun=self._begin(state, batch.attempts, batch.attempts, settings, batch.seed))
+                batch._replace(begun=self._begin(state, batch.attempts, batch.attempts, batch.seed))
                 for batch in rolled
             ]
             more, merged = await self._propose(state, again)
@@ -155,21 +153,25 @@ class Proposer:
             for trial in range(first, first + self._tries)
         )
         attempts = [attempt for some in tries for attempt in some]
-        settings, to_read = self._config.reflect, attempts
-        if self._tries > 1:
-            settings = settings.model_copy(update={"mode": "deep", "failure_only": True})
-            to_read = _differing(attempts)
-        return _Rolled(attempts, batch.seed, self._begin(state, attempts, to_read, settings, batch.seed))
+        to_read = _differing(attempts) if self._tries > 1 else attempts
+        begun = self._begin(state, attempts, to_read, batch.seed, side_by_side=self._tries > 1)
+        return _Rolled(attempts, batch.seed, begun)
 
     def _begin(
         self,
         state: TrainState,
         batch: Sequence[Attempt],
         to_read: Sequence[Attempt],
-        settings: ReflectSection,
         seed: int,
+        *,
+        side_by_side: bool = False,
     ) -> list[_Begun]:
-        """Begin to read attempts of a batch."""
+        """Begin to read attempts of a batch, each on its own or with the others at the same task."""
+        settings = self._config.reflect
+        settings = settings.model_copy(update={"mode": "deep"}) if side_by_side else settings
+        minibatches = Minibatches(
+            self._options.minibatch_size, seed, failures_only=side_by_side or self._options.failure_only
+        )
         budget = self._schedule.shown(state.step)
         context = Context(
             state.current,
@@ -181,19 +183,20 @@ class Proposer:
             told=self._bench.told,
             tallies=state.tallies,
         )
-        calls = analyses(self._bench.optimizer(state.meta_skill), to_read, context, settings, seed)
+        calls = analyses(self._bench.optimizer(state.meta_skill), to_read, context, settings, minibatches)
         return [_Begun(call.source, asyncio.ensure_future(call.reflection)) for call in calls]
 
     async def _propose(self, state: TrainState, rolled: Sequence[_Rolled]) -> tuple[list[Reflection], Patch]:
         """Merge what the analyses propose. Merges do not wait for analyses that they do not need."""
-        config, log, step = self._config, self._log, state.step
+        log, step = self._log, state.step
         begun = [analysis for batch in rolled for analysis in batch.begun]
         log.begin("reflect", step, state.epoch)
         try:
             failures = [each for each in begun if each.source == "failures"]
             successes = [each for each in begun if each.source == "successes"]
             optimizer, form = self._bench.optimizer(state.meta_skill), self._mode.forms.merged
-            merged = await aggregate(optimizer, state.current, (failures, successes), config.aggregate, form)
+            size = self._options.merge_batch_size
+            merged = await aggregate(optimizer, state.current, (failures, successes), size, form)
         finally:
             await asyncio.gather(*(each.reflection for each in begun), return_exceptions=True)
         reflections = [each.reflection.result() for each in begun]

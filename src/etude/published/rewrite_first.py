@@ -5,12 +5,13 @@ ablation), so it is tried before anything else is paid for.
 """
 
 from collections.abc import AsyncGenerator
+from typing import ClassVar
 
 from etude.published.acceptance import Acceptance
 from etude.published.counts import analyses, between_epochs, parts, step_calls, validated
 from etude.published.epochs import end_epoch
+from etude.published.options import RewriteFirstOptions
 from etude.published.proposer import Batch, Proposer, batches_of
-from etude.published.update_modes import UPDATE_MODES
 from etude.records import TrainState
 from etude.searches.search import Known, Most, Search, SearchOptions
 from etude.workbench import Workbench
@@ -20,30 +21,33 @@ class RewriteFirstSearch(Search):
     """Its first epoch is one step with all training tasks and makes a whole new document. Later ones are those of
     `paper`, until validation is solved: the gate could accept nothing more.
 
-    With `gate.enabled: false`, or without validation tasks, nothing is evaluated and every change is accepted, until
+    With `gate: false`, or without validation tasks, nothing is evaluated and every change is accepted, until
     every training task is solved.
     """
 
-    def __init__(self, bench: Workbench, options: SearchOptions) -> None:
+    options_type: ClassVar[type[SearchOptions]] = RewriteFirstOptions
+
+    def __init__(self, bench: Workbench, options: RewriteFirstOptions) -> None:
+        self._options = options
         super().__init__(bench, options)
-        self._validates = bench.config.gate.enabled and bool(bench.tasks["val"])
-        self._acceptance = Acceptance(bench, self.log, validates=self._validates)
+        self._validates = options.gate and bool(bench.tasks["val"])
+        self._acceptance = Acceptance(bench, self.log, options, validates=self._validates)
 
     @classmethod
-    def most(cls, known: Known, options: SearchOptions) -> Most:
+    def most(cls, known: Known, options: RewriteFirstOptions) -> Most:
         """A rewrite, and what `paper` does."""
-        train, tasks, slow = known.config.train, known.tasks["train"], between_epochs(known)
-        tries, epochs, several = tasks * train.attempts, train.epochs, train.accumulation
-        later = (epochs - 1) * parts(tasks, train.batch_size * several)
-        again = 2 if train.attempts > 1 else 1  # where what differs teaches nothing, all of it is read
-        batch = several * analyses(known, min(train.batch_size, tasks) * train.attempts)
-        first, others = (step_calls(known, again * read) for read in (analyses(known, tries), batch))
-        checked = known.tasks["val"] + validated(known, 1 + later) if known.config.gate.enabled else 0
+        epochs, tasks, slow = known.config.train.epochs, known.tasks["train"], between_epochs(known, options)
+        tries, later = tasks * options.attempts, (epochs - 1) * parts(tasks, options.step_size)
+        again = 2 if options.attempts > 1 else 1  # where what differs teaches nothing, all of it is read
+        batch = options.accumulation * analyses(known, options, min(options.batch_size, tasks) * options.attempts)
+        first, others = (step_calls(options, again * read) for read in (analyses(known, options, tries), batch))
+        checked = known.tasks["val"] + validated(known, options, 1 + later) if options.gate else 0
         return Most(tries * epochs + checked + slow.attempts, first + later * others + slow.calls)
 
     @property
     def steps(self) -> int:
-        return 1 + (self._config.train.epochs - 1) * parts(len(self._bench.tasks["train"]), self._size)
+        later = parts(len(self._bench.tasks["train"]), self._options.step_size)
+        return 1 + (self._config.train.epochs - 1) * later
 
     async def epoch(self, state: TrainState, epoch: int) -> AsyncGenerator[TrainState, None]:
         if epoch == 1 and self._validates:
@@ -51,10 +55,11 @@ class RewriteFirstSearch(Search):
             yield state
         if self._settled(state):
             return
-        train, (tasks, seed) = self._config.train, self._shuffled(epoch)
-        mode = UPDATE_MODES["full_rewrite" if epoch == 1 else self._config.update.mode](self._config)
-        proposer = Proposer(self._bench, self.log, mode, self.steps, train.attempts)
-        later = batches_of(tasks, seed, train.batch_size, train.accumulation)
+        options, (tasks, seed) = self._options, self._shuffled(epoch)
+        if epoch == 1:
+            options = options.model_copy(update={"update_mode": "full_rewrite"})
+        proposer = Proposer(self._bench, self.log, options, self.steps, options.attempts)
+        later = batches_of(tasks, seed, options.batch_size, options.accumulation)
         for batches in [[Batch(tasks, seed)]] if epoch == 1 else later:
             if self._settled(state):
                 break
@@ -63,7 +68,7 @@ class RewriteFirstSearch(Search):
             state, candidate, why_not = await proposer.make(state, read)
             state = await self._acceptance.decide(state, candidate, f"steps/{state.step:04d}", why_not=why_not)
             yield state
-        yield await end_epoch(self._bench, self.log, state, epoch, self._acceptance)
+        yield await end_epoch(self._bench, self.log, state, options, self._acceptance)
 
     def _settled(self, state: TrainState) -> bool:
         """There is nothing left to gain: every validation task is solved, and only more is accepted; without

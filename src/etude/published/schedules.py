@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from etude.config.sections import SelectSection
 from etude.errors import UnusableReply
 from etude.published.edit_rows import edit_row
+from etude.published.options import PaperOptions
 from etude.records import Attempt, LedgerEntry, Patch, Skill
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from etude.stages.shared.render import fence, ledger_block, skill_block
@@ -33,18 +33,18 @@ class BudgetBasis(NamedTuple):
     """Most of the ledger that is shown."""
 
 
-def edit_budget(settings: SelectSection, step: int, steps: int) -> int:
+def edit_budget(options: PaperOptions, step: int, steps: int) -> int:
     """Edits allowed in `step` (1-based) of `steps`, at least `min_edit_budget`.
 
     constant: max. linear: max + (min - max) t / T. cosine: min + (max - min) (1 + cos(pi t / T)) / 2. Rounded to the
     nearest integer, halves up; a run of one step has the maximum. `autonomous` counts as cosine, for steps in which
     the optimizer did not decide. Source: SkillOpt, edit-budget schedule.
     """
-    high, low = settings.edit_budget, min(settings.min_edit_budget, settings.edit_budget)
-    if steps <= 1 or settings.schedule == "constant":
+    high, low = options.edit_budget, min(options.min_edit_budget, options.edit_budget)
+    if steps <= 1 or options.schedule == "constant":
         return high
     progress = step / steps
-    if settings.schedule == "linear":
+    if options.schedule == "linear":
         value = high + (low - high) * progress
     else:
         value = low + 0.5 * (high - low) * (1 + math.cos(math.pi * progress))
@@ -60,21 +60,21 @@ class _Decision(ReplyForm):
 class Schedule:
     """Decides how many edits a step of a run of `steps` may make."""
 
-    settings: SelectSection
+    options: PaperOptions
     steps: int
     budgeted: bool
-    """Without it there is no limit, whatever the settings say."""
+    """Without it there is no limit, whatever the options say."""
 
     def shown(self, step: int) -> int | None:
         """Most edits that one analysis may propose in `step` (1-based), None for no limit."""
-        autonomous = self.settings.schedule == "autonomous"
-        return self.settings.edit_budget if self.budgeted and autonomous else self._planned(step)
+        autonomous = self.options.schedule == "autonomous"
+        return self.options.edit_budget if self.budgeted and autonomous else self._planned(step)
 
     async def decide(self, optimizer: Optimizer, step: int, evidence: BudgetBasis) -> EditBudget:
         """The budget of `step`, once its edits are known. With `autonomous` the optimizer decides; an answer that
         cannot be used leaves the planned budget."""
         planned, edits = self._planned(step), evidence.patch.edits
-        if planned is None or self.settings.schedule != "autonomous" or len(edits) < 2:
+        if planned is None or self.options.schedule != "autonomous" or len(edits) < 2:
             return EditBudget(planned)
         rows = "\n".join(json.dumps(edit_row(edit, i), ensure_ascii=False) for i, edit in enumerate(edits))
         sections = [
@@ -95,7 +95,7 @@ class Schedule:
         return EditBudget(planned)
 
     def _planned(self, step: int) -> int | None:
-        return edit_budget(self.settings, step, self.steps) if self.budgeted else None
+        return edit_budget(self.options, step, self.steps) if self.budgeted else None
 
 
 def _outcome(attempts: Sequence[Attempt]) -> str:

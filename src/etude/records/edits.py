@@ -13,7 +13,7 @@ EditOp = Literal[PatchOp, SuggestionOp, "rewrite", "remind"]
 class Edit(Record):
     """One operation on the skill, with the evidence for it.
 
-    Which operations there are depends on `update.mode`: edits in place (`PatchOp`), suggestions for the call that
+    Which operations there are depends on the update mode: edits in place (`PatchOp`), suggestions for the call that
     rewrites the document (`SuggestionOp`), a whole document (`rewrite`), a reminder for the appendix (`remind`).
     """
 

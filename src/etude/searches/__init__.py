@@ -4,10 +4,9 @@ A policy is one file: a class, its options and the most that it does. Built-in o
 others come as entry points of the group `etude.searches` or by import path.
 """
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
-from etude.config import Section, TrainConfig, parse
+from etude.config import TrainConfig, parse
 from etude.errors import ConfigError
 from etude.registry import BUILT_IN, find
 from etude.searches.search import Known, Most, Search, SearchOptions
@@ -23,15 +22,6 @@ class Policy(NamedTuple):
     def most(self, known: Known) -> Most:
         """An upper bound of what a run does before its test."""
         return self.search.most(known, self.options)
-
-    def unread(self, config: TrainConfig) -> Iterator[str]:
-        """Settings other than the default that have no effect under this policy, as dotted names."""
-        for name in sorted(self.search.ignores):
-            section, _, key = name.partition(".")
-            values: Section = getattr(config, section)
-            for field, known in type(values).model_fields.items():
-                if key in ("", field) and getattr(values, field) != known.default:
-                    yield f"{section}.{field}"
 
 
 def policy_of(config: TrainConfig) -> Policy:

@@ -9,7 +9,6 @@ from pydantic import Field
 
 from etude.concurrency import together
 from etude.config import TrainConfig, another_trial_tells
-from etude.errors import ConfigError
 from etude.records import (
     AppliedEdit,
     Attempt,
@@ -27,7 +26,7 @@ from etude.searches.search import Known, Most, Search, SearchOptions
 from etude.searches.undo import audited, looked_back, without_harm, without_hidden_harm
 from etude.skill import apply_edit, apply_edits, token_count
 from etude.stages.proof import prove
-from etude.stages.reflect import Context, Reflection, after_reflection, is_silent, reflect
+from etude.stages.reflect import Context, Minibatches, Reflection, after_reflection, is_silent, reflect
 from etude.stages.shared.attribution import MOST as ATTRIBUTED
 from etude.stages.shared.contest import ADDITION, REMOVAL
 from etude.stages.shared.copies import Copies
@@ -102,40 +101,11 @@ class EvidenceSearch(Search):
     """A step collects failures, has edits proposed for them, and keeps those that are shown to help."""
 
     options_type: ClassVar[type[SearchOptions]] = EvidenceOptions
-    ignores: ClassVar[frozenset[str]] = frozenset(
-        {
-            "aggregate",
-            "gate.enabled",
-            "gate.no_regression",
-            "gate.racing",
-            "gate.remeasure",
-            "meta_skill",
-            "reflect.appendix_limit",
-            "reflect.failure_only",
-            "reflect.minibatch_size",
-            "select",
-            "slow_update",
-            "train.accumulation",
-            "train.attempts",
-            "train.batch_size",
-            "update.repair",
-        }
-    )
 
     def __init__(self, bench: Workbench, options: EvidenceOptions) -> None:
         super().__init__(bench, options)
         self._options = options
         self._copies = Copies(bench.golds, bench.tasks["train"])
-
-    @classmethod
-    def check(cls, config: TrainConfig) -> None:
-        whole = f"update.mode = {config.update.mode!r}" if config.update.mode != "patch" else ""
-        whole = whole or ("reflect.skill_aware = true" if config.reflect.skill_aware else "")
-        if whole:
-            raise ConfigError(
-                f"{whole} does not go with search.policy = 'evidence', which tests edits in place one by one",
-                hint="set search.policy: paper",
-            )
 
     @classmethod
     def most(cls, known: Known, options: EvidenceOptions) -> Most:
@@ -274,12 +244,12 @@ class EvidenceSearch(Search):
     ) -> list[Reflection]:
         self.log.begin("reflect", state.step, state.epoch)
         size = max(1, sum(map(_failed, attempts)))  # one analysis sees all failures, so edits can cite several
-        settings = self._config.reflect.model_copy(update={"failure_only": True, "minibatch_size": size})
         told, before = self._bench.told, state.tallies[:-1]
         context = Context(state.current, _PROPOSED, state.ledger, earlier, told=told, tallies=before)
         optimizer = self._bench.optimizer()
         readings = await together(
-            reflect(optimizer, attempts, context, settings, seed + number) for number in range(_READINGS)
+            reflect(optimizer, attempts, context, self._config.reflect, Minibatches(size, seed + number, True))
+            for number in range(_READINGS)
         )
         reflections = [reflection for reading in readings for reflection in reading]
         self.log.write(f"steps/{state.step:04d}/patches.json", reflections)

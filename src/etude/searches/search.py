@@ -46,18 +46,13 @@ class Search(ABC):
 
     def __init__(self, bench: Workbench, options: SearchOptions) -> None:
         del options
-        train = bench.config.train
         self._bench = bench
         self._config = bench.config
-        self._size = train.batch_size * train.accumulation
         self.log = RunLog(bench, self.steps)
         """Where it reports what happens."""
 
     options_type: ClassVar[type[SearchOptions]] = SearchOptions
     """What the further keys of the section `search` are."""
-
-    ignores: ClassVar[frozenset[str]] = frozenset()
-    """Settings of other sections that have no effect under this policy, as in `select` or `gate.racing`."""
 
     @classmethod
     def check(cls, config: TrainConfig) -> None:

@@ -14,17 +14,15 @@ from etude.errors import ConfigError, did_you_mean
 from etude.registry import find, names
 
 NIGHT: dict[str, Any] = {
-    "search": {"policy": "rewrite_first"},
+    "search": {"policy": "rewrite_first", "failure_only": True, "racing": False, "no_regression": True},
     "train": {"epochs": 8, "fresh_attempts": True},
-    "reflect": {"failure_only": True},
-    "gate": {"racing": False, "no_regression": True},
     "test": {"enabled": False},
 }
 """What is different from a training run unless it is set: few tasks, of which each counts."""
 
 _UNSAFE = "unsafe_no_sandbox"
 
-SECTIONS_OF_ITS_OWN = ("env", "run", "preset", "search")
+SECTIONS_OF_ITS_OWN = ("env", "run", "preset")
 """What a night sets itself."""
 
 EACH = "each"
@@ -177,8 +175,10 @@ def make_sleep_config(data: Mapping[str, Any], *, where: str = "config") -> Slee
     """Settings from nested data.
 
     Raises:
-        ConfigError: an unknown key or a bad value; a model that is not named; a section that a night sets itself.
+        ConfigError: an unknown key or a bad value; a model that is not named; what a night sets itself.
     """
+    from etude.searches import policy_of  # only here: what asks no model is to be quick
+
     for role in ("target", "optimizer"):
         section = data.get(role)
         if not isinstance(section, Mapping) or "model" not in section:
@@ -190,10 +190,13 @@ def make_sleep_config(data: Mapping[str, Any], *, where: str = "config") -> Slee
         if name in data:
             hint = {"env": "tasks come from transcripts, or from sleep.tasks"}
             raise ConfigError(f"{where}: a night sets {name!r} itself", hint=hint.get(name, f"leave {name!r} out"))
-    skill = data.get("skill")
-    if isinstance(skill, Mapping) and "path" in skill:
-        raise ConfigError(f"{where}: a night sets 'skill.path' itself", hint="set sleep.skill")
-    return parse(SleepConfig, merge(NIGHT, data), where=where)
+    for name, key, hint in (("skill", "path", "set sleep.skill"), ("search", "policy", "leave it out")):
+        section = data.get(name)
+        if isinstance(section, Mapping) and key in section:
+            raise ConfigError(f"{where}: a night sets '{name}.{key}' itself", hint=hint)
+    config = parse(SleepConfig, merge(NIGHT, data), where=where)
+    policy_of(config)  # its options are right
+    return config
 
 
 class _Part(Section):

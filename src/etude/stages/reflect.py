@@ -37,7 +37,7 @@ class Reflection(Record):
     dropped: tuple[Edit, ...] = ()
     """Edits and reminders that cite no attempt that was shown, or none that they can answer."""
     reminders: tuple[Edit, ...] = ()
-    """What the agent is to be reminded of, with `reflect.skill_aware`."""
+    """What the agent is to be reminded of, where failures are routed to skill or agent."""
     lapses: tuple[str, ...] = ()
     """Failures that the skill is not to blame for, likewise."""
     unusable: str = ""
@@ -67,6 +67,17 @@ class Context(NamedTuple):
     """How many tasks were solved in the steps before."""
 
 
+class Minibatches(NamedTuple):
+    """How attempts are divided among calls."""
+
+    size: int
+    """Attempts in one call."""
+    seed: int
+    """Of their order."""
+    failures_only: bool
+    """Leave out the attempts that succeeded."""
+
+
 class _Group(NamedTuple):
     prompt: str
     source: Source
@@ -82,25 +93,33 @@ class Analysis(NamedTuple):
 
 
 def analyses(
-    optimizer: Optimizer, attempts: Sequence[Attempt], context: Context, settings: ReflectSection, seed: int
+    optimizer: Optimizer,
+    attempts: Sequence[Attempt],
+    context: Context,
+    settings: ReflectSection,
+    minibatches: Minibatches,
 ) -> list[Analysis]:
     """One optimizer call for each minibatch, none of them begun."""
     scored = [attempt for attempt in attempts if attempt.score is not None]
     make_groups = deep_groups if settings.mode == "deep" else shallow_groups
-    groups = make_groups(scored, context.earlier, settings, seed)
+    groups = make_groups(scored, context.earlier, minibatches)
     context = context if context.batch else context._replace(batch=scored)
     return [Analysis(group.source, _read(optimizer, group, context, settings)) for group in groups]
 
 
 async def reflect(
-    optimizer: Optimizer, attempts: Sequence[Attempt], context: Context, settings: ReflectSection, seed: int
+    optimizer: Optimizer,
+    attempts: Sequence[Attempt],
+    context: Context,
+    settings: ReflectSection,
+    minibatches: Minibatches,
 ) -> tuple[Reflection, ...]:
     """One optimizer call for each minibatch, all at the same time.
 
     Raises:
         OutageStop: a call failed.
     """
-    calls = analyses(optimizer, attempts, context, settings, seed)
+    calls = analyses(optimizer, attempts, context, settings, minibatches)
     return tuple(await together(analysis.reflection for analysis in calls))
 
 
@@ -135,26 +154,27 @@ def after_reflection(state: TrainState, reflections: Sequence[Reflection], unusa
 
 
 def shallow_groups(
-    attempts: Sequence[Attempt], earlier: Mapping[str, Attempt], settings: ReflectSection, seed: int
+    attempts: Sequence[Attempt], earlier: Mapping[str, Attempt], minibatches: Minibatches
 ) -> list[_Group]:
     """Shuffled minibatches of failures, then of successes."""
     del earlier
+    size, seed, failures_only = minibatches
     failures = [attempt for attempt in attempts if not attempt.solved]
-    successes = [] if settings.failure_only else [attempt for attempt in attempts if attempt.solved]
+    successes = [] if failures_only else [attempt for attempt in attempts if attempt.solved]
     random.Random(seed).shuffle(failures)
     random.Random(seed + 1).shuffle(successes)
     failures = spread(failures)
-    size = settings.minibatch_size
     return [_Group("reflect_failures", "failures", part) for part in _chunks(failures, size)] + [
         _Group("reflect_successes", "successes", part) for part in _chunks(successes, size)
     ]
 
 
 def deep_groups(
-    attempts: Sequence[Attempt], earlier: Mapping[str, Attempt], settings: ReflectSection, seed: int
+    attempts: Sequence[Attempt], earlier: Mapping[str, Attempt], minibatches: Minibatches
 ) -> list[_Group]:
     """Failures of one task type together, each with what passed: the same task earlier, then the same type. Types
     with few failures share a group, so that a call is never about less than it could be."""
+    size, seed, failures_only = minibatches
     groups: list[_Group] = []
     successes: list[_Group] = []
     for kind in sorted({attempt.task.type for attempt in attempts}):
@@ -164,18 +184,17 @@ def deep_groups(
         random.Random(seed).shuffle(failures)
         random.Random(seed + 1).shuffle(passes)
         gained = _gained_first(passes, earlier)[:_CONTRASTS]
-        for part in _chunks(spread(failures), settings.minibatch_size):
+        for part in _chunks(spread(failures), size):
             before = [earlier[attempt.task.id] for attempt in part if attempt.task.id in earlier]
             lost = [attempt for attempt in before if attempt.solved]
             contrasts = [*lost, *gained][:_CONTRASTS]
-            if groups and len(groups[-1].attempts) + len(part) <= settings.minibatch_size:
+            if groups and len(groups[-1].attempts) + len(part) <= size:
                 last = groups.pop()
                 part, contrasts = [*last.attempts, *part], [*last.contrasts, *contrasts]
                 random.Random(seed).shuffle(part)  # another seed shows another order, also where each kind has one
             groups.append(_Group("reflect_deep", "failures", part, contrasts))
-        if not settings.failure_only:
-            rest = _chunks(passes, settings.minibatch_size)
-            successes += [_Group("reflect_successes", "successes", part) for part in rest]
+        if not failures_only:
+            successes += [_Group("reflect_successes", "successes", part) for part in _chunks(passes, size)]
     return [*groups, *successes]
 
 

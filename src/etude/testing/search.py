@@ -2,9 +2,9 @@
 
 from typing import ClassVar
 
-from etude.config import Section, TrainConfig
+from etude.config import TrainConfig
 from etude.records import Split
-from etude.searches import Known, Policy, Search
+from etude.searches import Known, Search
 
 _TASKS: dict[Split, int] = {"train": 40, "val": 20, "test": 20}
 
@@ -17,14 +17,6 @@ class SearchContract:
     def test_every_option_has_a_default(self) -> None:
         """A policy is usable by its name alone."""
         assert self.search.options_type()
-
-    def test_what_it_ignores_are_settings(self) -> None:
-        """Sections, or keys of sections; without changes none of them is reported as unread."""
-        for name in self.search.ignores:
-            section, _, key = name.partition(".")
-            values: Section = getattr(TrainConfig(), section)
-            assert not key or key in type(values).model_fields
-        assert not list(Policy(self.search, self.search.options_type()).unread(TrainConfig()))
 
     def test_the_most_it_does_are_whole_numbers(self) -> None:
         """Of attempts and of optimizer calls, with its options as they are by default."""

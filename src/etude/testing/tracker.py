@@ -64,7 +64,7 @@ class TrackerContract:
         """As the run folder has them; and no key."""
         summary = self._train(tmp_path)
         kept = self.kept()
-        assert kept.config["train.batch_size"] == 8
+        assert kept.config["search.batch_size"] == 8
         assert kept.config["reflect.preferences"] == "Never write [redacted:api-key]."
         assert kept.verdict == summary.verdict
         expected = _curves(Path(summary.folder))
@@ -101,8 +101,8 @@ class TrackerContract:
         tasks = make_tasks("counting", 40, seed=2)
         env = ListEnvironment(train=tasks[:16], val=tasks[16:28], test=tasks[28:], scorer="exact")
         config = {
-            "search": {"policy": "paper"},
-            "train": {"epochs": 2, "batch_size": 8},
+            "search": {"policy": "paper", "batch_size": 8},
+            "train": {"epochs": 2},
             "reflect": {"preferences": f"Never write {SECRET}."},
             "run": {"folder": str(folder), "name": "tracked"},
             "limits": {"calls": calls},

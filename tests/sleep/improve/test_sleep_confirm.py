@@ -87,7 +87,7 @@ def test_a_task_that_passed_the_gate_by_luck_and_fails_every_fresh_attempt_rejec
         return "yes" if rule else "no"
 
     val = [Task(id=f"v{number}", input=f"Task {number}.") for number in (5, 6, 7, 9)]
-    config = {"gate": {"no_regression": no_regression}}
+    config = {"search": {"no_regression": no_regression}}
     sleep = {"memory": False, "confirm_trials": 3}
     found, _ = night(tmp_path, bool, Optimizer("Say yes."), val=val, answer=answer, sleep=sleep, config=config)
     change = found.changes[0]

@@ -119,7 +119,7 @@ def test_with_the_gate_off_no_validation_is_paid_for_and_the_candidate_is_propos
         tmp_path,
         lambda text: "Say yes." in text,
         Optimizer("Say yes."),
-        config={"gate": {"enabled": False}, "train": {"epochs": 1}},
+        config={"train": {"epochs": 1}, "search": {"gate": False}},
         sleep={"memory": False},
     )
     change = found.changes[0]
@@ -211,7 +211,7 @@ def test_where_the_contrast_proposes_nothing_the_failures_are_read(tmp_path: Pat
             return super()._answer(request)
 
     optimizer = Slow("Say yes.")
-    three = {"train": {"attempts": 3, "epochs": 1}}
+    three = {"train": {"epochs": 1}, "search": {"attempts": 3}}
     found, target = night(
         tmp_path, bool, optimizer, answer=lucky, config=three, sleep={"memory": False, "confirm_trials": 0}
     )
@@ -228,7 +228,7 @@ def test_with_several_attempts_that_do_not_differ_the_failures_are_read_at_once(
         tmp_path,
         lambda text: "Say yes." in text,
         optimizer,
-        config={"train": {"attempts": 2}},
+        config={"search": {"attempts": 2}},
         sleep={"memory": False, "confirm_trials": 0},
     )
     assert found.changes[0].status == "accepted"
@@ -255,7 +255,7 @@ def test_a_change_that_makes_one_held_out_task_worse_is_rejected_though_the_mean
         val=val,
         answer=answer,
         sleep={"memory": False, "confirm_trials": 0},
-        config={"gate": {"no_regression": False}},
+        config={"search": {"no_regression": False}},
     )
     assert allowed.changes[0].status == "accepted"
 

@@ -118,7 +118,7 @@ def test_the_slow_update_compares_with_the_document_before_the_last_adoption_and
         return json.dumps({"reasoning": "r", "guidance": "- Say it loudly."})
 
     optimizer = ScriptedModel(reply, name="x:optimizer")
-    night = {"given": Given(target=first.target, optimizer=optimizer), "slow_update": {"enabled": True}}
+    night = {"given": Given(target=first.target, optimizer=optimizer), "search": {"slow_update": True}}
     report = small.night(_in_two_steps(small), **night)
     previous, _, current = compared[0].partition("# Current skill")
     assert "Say yes." not in previous
@@ -136,7 +136,7 @@ def test_what_was_reverted_is_nothing_to_compare_with(small: Small) -> None:
     given = Given(target=steps.target, optimizer=steps.optimizer)
     adopted(small, small.night(_in_two_steps(small), given=given))
     revert("0001", small.state.folder)
-    report = small.night(_in_two_steps(small), given=given, slow_update={"enabled": True})
+    report = small.night(_in_two_steps(small), given=given, search={"slow_update": True})
     assert report.status == "proposed"
     assert not any(Prompts()["slow_update"] in request.messages[0].text for request in steps.optimizer.requests)
 
@@ -146,7 +146,7 @@ def test_house_rules_reach_every_call_of_the_optimizer_about_documents(small: Sm
     poor = {"optimizer": {"model": "simulated:optimizer-useless"}}
     optimizer = Counted("optimizer-useless", lambda request: None)
     more = {"reflect": {"preferences": house}}
-    small.night({"memory": True}, **more, given=Given(optimizer=optimizer), **poor, slow_update={"enabled": True})
+    small.night({"memory": True}, **more, given=Given(optimizer=optimizer), **poor, search={"slow_update": True})
     asked = [text for text in optimizer.answered if "# Current skill" in text]
     assert any("What was learned" in text or "name: learned" in text or "Use   tabs." in text for text in asked)
     assert len(asked) >= 4

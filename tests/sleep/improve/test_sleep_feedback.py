@@ -36,15 +36,13 @@ def test_the_person_reads_what_failed_and_the_optimizer_does_not(
     config = make_sleep_config(
         {
             **{role: {"model": f"x:{role}"} for role in ("target", "optimizer", "judge")},
-            "train": {"attempts": attempts},
-            "slow_update": {"enabled": True},
-            "meta_skill": {"enabled": True},
             "sleep": {
                 "project": str(project),
                 "state": str(tmp_path / "s"),
                 "skill": False,
                 **task_file(tmp_path, tasks),
             },
+            "search": {"attempts": attempts, "slow_update": True, "meta_skill": True},
         }
     )
     models = {

@@ -1,4 +1,4 @@
-"""`patch` with `reflect.skill_aware`: edits for what the skill lacks, reminders for what the agent ignored."""
+"""`patch` with `skill_aware`: edits for what the skill lacks, reminders for what the agent ignored."""
 
 from collections.abc import Sequence
 from typing import ClassVar

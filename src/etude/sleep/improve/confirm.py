@@ -8,6 +8,7 @@ from typing import Literal
 from etude.config import TrainConfig
 from etude.measure.compare import acompare_skills
 from etude.models import answered_by_hand
+from etude.published.options import options_of
 from etude.records import Skill
 from etude.records.summary import Comparison, ShipVerdict
 from etude.sleep.config import SleepConfig
@@ -39,7 +40,7 @@ async def confirmed(
     found = await acompare_skills(config, before, after, "val", 1, **parts)
     if trials > 1 and not behind(found.tried):
         found = await acompare_skills(config, before, after, "val", trials, **parts)
-    decided = await asyncio.to_thread(exchanged, found.tried, strict=config.gate.no_regression)
+    decided = await asyncio.to_thread(exchanged, found.tried, strict=options_of(config).no_regression)
     several = [one for one in found.tried if len(one.a) > 1]
     fresh = Fresh(
         p=decided.p, tasks=len(found.tried), varied=sum(len(set(one.a)) > 1 for one in several) if several else None

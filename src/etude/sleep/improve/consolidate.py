@@ -10,6 +10,7 @@ from etude.display import seen
 from etude.envs.scorers.answer_scorer import Judge
 from etude.errors import DataError, EtudeError
 from etude.protocols import Environment
+from etude.published.options import options_of
 from etude.records import Record, Skill, Split
 from etude.skill import Document, token_count
 from etude.skill.document import CHARACTERS_PER_TOKEN
@@ -209,7 +210,7 @@ async def _improve(
         reason=reason,
         before=before,
         after=before if status == "rejected" else after,
-        proposed=status == "accepted" or (status == "unverified" and not plain.gate.enabled),
+        proposed=status == "accepted" or (status == "unverified" and not options_of(plain).gate),
         confirmed=comparison,
         fresh=fresh,
         held_out=held_out,

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from etude.intervals import mean_interval
 from etude.measure.evaluate import aevaluate_skill
+from etude.published.options import options_of
 from etude.records import Skill
 from etude.records.summary import Interval
 from etude.sleep.adoption.adopt import kept_rules, receipts
@@ -150,7 +151,8 @@ def _past(
     """What earlier nights know of a document, except what is learned from tasks that are held out (`held`); with the
     document before the last adoption that was not reverted, where the optimizer compares."""
     ledger = memory.ledger(live.real, held)
-    if not (config.slow_update.enabled or config.meta_skill.enabled):
+    options = options_of(config)
+    if not (options.slow_update or options.meta_skill):
         return Past(ledger)
     adopted = [one for receipt in receipts(state.folder) if not receipt.reverted for one in receipt.documents]
     before = [one.live for one in adopted if one.live.real == live.real][-1:]
