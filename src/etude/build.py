@@ -42,6 +42,7 @@ from etude.skill import Document, load_skill
 from etude.stages.shared.rollout import Rollout
 from etude.store import RunFolder, SqliteSpend
 from etude.store.identity import known_settings
+from etude.store.rounds import own_initial
 from etude.store.run import plain_name
 from etude.store.views import STOP
 from etude.workbench import Given, Observer, Past, StopSwitch, Watched, Workbench, check_given
@@ -122,7 +123,8 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
     paid for."""
     check_given(given)
     plain_name(config.run.name, "run.name")
-    parts = _Parts(config, given)
+    own = own_initial(config) if claim and "skill" not in given else None
+    parts = _Parts(config, given if own is None else {**given, "skill": own})
     trackers = trackers_of(config, given) if claim and not given.get("offline") else ()
     switch, observer = given.get("switch") or StopSwitch(), given.get("observer") or Observer()
     # The environment is checked before the folder exists, with a judge that is wired once it does.
@@ -157,6 +159,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
             settings = _settings(config, folder)
             known = _identity(config, parts, env, agent, tasks)
             folder.journal.claim_identity(known, lambda: (known_settings(folder.path), settings))
+            folder.keep_initial(parts.skill)
             folder.write_text("config.yaml", yaml.safe_dump(settings, sort_keys=False, allow_unicode=True))
         judged, prices = models.get("judge"), {name: model.price for name, model in targets.items()}
         run = (config.limits, emit, switch.check, _bill(prices), lambda: judged is not None and judged.simulated)

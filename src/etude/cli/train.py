@@ -13,6 +13,7 @@ from etude.config import TrainConfig
 from etude.errors import StopRun
 from etude.measure.seeds import SeedReport, atrain_seeds
 from etude.records.summary import Summary
+from etude.store.rounds import next_round
 from etude.trainer import Trainer
 from etude.workbench import Given
 
@@ -22,7 +23,13 @@ def run(args: argparse.Namespace) -> int:
     config = read_settings(args)
     if args.seeds is not None and any(key == "train.seed" for key, _ in args.flags):
         raise UsageError("--seeds and --train.seed both set the seed", hint="give one of them")
-    return train(config, args, fork=args.fork, seeds=args.seeds)
+    further = next_round(config)
+    if further is not config:
+        output.note(
+            f"run {config.run.name!r} has ended and its skill stands where it was taken from: "
+            f"run {further.run.name!r} begins from that"
+        )
+    return train(further, args, fork=args.fork, seeds=args.seeds)
 
 
 def train(

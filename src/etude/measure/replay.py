@@ -10,9 +10,11 @@ from etude.concurrency import synchronous
 from etude.config import TrainConfig
 from etude.errors import StopRun
 from etude.records import Attempt, Skill, Split
+from etude.skill.folder import initial_skill
 from etude.stages.evaluation import FRESH
 from etude.stages.shared.rollout import attempt_id
 from etude.store import SqliteJournal
+from etude.store.rounds import run_folder
 from etude.store.views import JOURNAL
 from etude.workbench import Given
 
@@ -34,6 +36,8 @@ async def areplay_attempt(
             journal.close()
         run = config.run.model_copy(update={"folder": folder})
         given["offline"] = True
+        if "skill" not in given and (initial := initial_skill(run_folder(config))) is not None:
+            given["skill"] = initial
         async with open_workbench(config.model_copy(update={"run": run}), given, claim=False) as bench:
             task = next((task for task in bench.tasks[split] if task.id == task_id), None)
             for skill, trial in _made_with(name, task_id, skills):

@@ -14,7 +14,7 @@ from etude.records import Record, Skill, digest
 from etude.records.provenance import Provenance, ProvenLine
 from etude.skill import Document
 from etude.skill.export import without_markers
-from etude.skill.folder import PROVENANCE
+from etude.skill.folder import PROVENANCE, initial_skill
 from etude.skill.lines import lines_of
 from etude.store import SqliteJournal, read_run
 from etude.store.provenance import exported, read_provenance
@@ -77,6 +77,8 @@ async def averify_skill(
         copy = Path(place) / config.run.name / JOURNAL
         _copy(folder / JOURNAL, copy)
         problems = ([] if said is None else _changed_facts(said, copy, folder)) or _damaged(copy)
+        if "skill" not in given and (initial := initial_skill(folder)) is not None:
+            given["skill"] = initial
         again = None if problems else await _replayed(config, Path(place), given)
     if again is not None:
         said = said or again.provenance

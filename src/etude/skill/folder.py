@@ -20,14 +20,28 @@ _PLAIN = (".md", ".markdown")
 PROVENANCE = "provenance.json"
 """Why each line is there: next to the document of an exported skill, and not part of it."""
 _LEFT_OUT = frozenset({".git", ".hg", ".svn", "__pycache__", ".DS_Store", "Thumbs.db", "desktop.ini", PROVENANCE})
+INITIAL = "initial"
+"""The folder in that of a run which keeps the skill that it began with."""
 EVALS = "evals/evals.json"
 """Tasks that come with a skill."""
 _MAX_NAME = 64
 
 
+def place_of(skill: Path) -> Path:
+    """The folder of a skill that is named by its folder or its document."""
+    return skill if skill.is_dir() else skill.parent
+
+
 def has_provenance(skill: Path) -> bool:
     """Whether a skill was trained and exported: the reasons of its lines stand beside its document."""
-    return ((skill if skill.is_dir() else skill.parent) / PROVENANCE).exists()
+    return (place_of(skill) / PROVENANCE).exists()
+
+
+def initial_skill(run: Path) -> Skill | None:
+    """The skill that a run began with, as its folder keeps it; None where it was not read from a path.
+    Raises SkillError: it cannot be read."""
+    found = sorted((run / INITIAL).glob(f"*/{DOCUMENT}"))
+    return load_skill(found[0]) if found else None
 
 
 def load_skill(path: Path | str | None) -> Skill:

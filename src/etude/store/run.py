@@ -1,6 +1,6 @@
 """The run folder: its lock, its journal and the views that people read.
 
-    config.yaml  journal.db  events.jsonl  summary.json  best/<skill>/SKILL.md
+    config.yaml  journal.db  events.jsonl  summary.json  initial/<skill>/SKILL.md  best/<skill>/SKILL.md
     skills/0000.md   steps/0003/{rollout,patches,merged,selected,update,gate}.json, candidate.md, candidate.diff
     epochs/02/{slow_update,meta_skill}.json
 
@@ -28,6 +28,7 @@ from etude.records import Skill
 from etude.redaction.redactor import Redactor
 from etude.skill import save_skill
 from etude.skill.diff import unified_diff
+from etude.skill.folder import INITIAL
 from etude.store.journal import SqliteJournal
 from etude.store.views import EVENTS, JOURNAL, LOCK, holds_work, lost_journal, missing_run, trained_in
 
@@ -182,11 +183,20 @@ class RunFolder:
     def write_best(self, skill: Skill) -> Path:
         """Write a skill with its files to `best/<skill>/`; returns that folder.
         Raises SkillError: the name of the skill or of a file leads out of that folder."""
+        return self._save(skill, "best")
+
+    def keep_initial(self, skill: Skill) -> None:
+        """Write the skill that the run begins with to `initial/<skill>/`, once.
+        Raises SkillError: as `write_best`."""
+        if not (self.path / INITIAL).exists():
+            self._save(skill, INITIAL)
+
+    def _save(self, skill: Skill, place: str) -> Path:
         exact = skill.with_text(self.redactor.exact.redact(skill.text))
         try:
-            return save_skill(exact, self.path / "best", private=True).parent
+            return save_skill(exact, self.path / place, private=True).parent
         except OSError as error:
-            raise unwritable(self.path / "best", error) from error
+            raise unwritable(self.path / place, error) from error
 
     def close(self) -> None:
         """Close the journal and the event log, and give the folder free. Closing twice does no harm."""

@@ -1,0 +1,51 @@
+"""A run whose skill was exported to where it was taken from: the run begins from its own initial skill, which it
+keeps, and a further round begins from the skill as it stands now."""
+
+from pathlib import Path
+
+from etude.config import TrainConfig
+from etude.records import Skill
+from etude.skill import load_skill
+from etude.skill.folder import PROVENANCE, initial_skill, place_of
+from etude.store.provenance import read_provenance
+from etude.store.views import is_run, read_run
+
+
+def run_folder(config: TrainConfig) -> Path:
+    """Where the run of these settings is, or will be."""
+    return Path(config.run.folder) / config.run.name
+
+
+def exported_over(config: TrainConfig) -> bool:
+    """Whether the skill that the settings name is what the run of the same settings handed out.
+    Raises DataError: a provenance file is damaged."""
+    if config.skill.path is None or not is_run(run_folder(config)):
+        return False
+    stands = read_provenance(place_of(Path(config.skill.path)) / PROVENANCE)
+    made = read_provenance(run_folder(config) / PROVENANCE)
+    return stands is not None and made is not None and stands.identity == made.identity
+
+
+def own_initial(config: TrainConfig) -> Skill | None:
+    """The skill that the run began with, where the one that it handed out stands in its place; else None.
+    Raises DataError: as `exported_over`."""
+    return initial_skill(run_folder(config)) if exported_over(config) else None
+
+
+def next_round(config: TrainConfig) -> TrainConfig:
+    """The settings of the round after a finished run whose skill stands where it was taken from: the round that has
+    begun from it, else one of the next free name. Those that were given in every other case.
+    Raises DataError: as `exported_over`."""
+    if not exported_over(config):
+        return config
+    summary = read_run(run_folder(config)).summary
+    if summary is None or summary.get("stopped"):
+        return config
+    stands, number = load_skill(config.skill.path).hash, 1
+    while True:
+        number += 1
+        run = config.run.model_copy(update={"name": f"{config.run.name}-{number}"})
+        further = config.model_copy(update={"run": run})
+        kept = initial_skill(run_folder(further))
+        if not run_folder(further).exists() or (kept is not None and kept.hash == stands):
+            return further

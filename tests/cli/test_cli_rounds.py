@@ -1,0 +1,49 @@
+"""A skill is trained where a program reads it, exported over itself, and trained again."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from etude import Trainer
+from etude.cli.main import main
+from etude.config import load_config
+from etude.skill import load_skill
+
+Captured = pytest.CaptureFixture[str]
+SKILL = Path("skills/everyday-tasks")
+
+
+@pytest.fixture
+def exported(demo_project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The run of a project whose skill was exported over the one that it began with."""
+    monkeypatch.chdir(demo_project)
+    before = load_skill(SKILL).text
+    assert main(["export", "demo", "--to", "skills", "--force"]) == 0
+    assert load_skill(SKILL).text != before
+    return Path("runs/demo")
+
+
+def test_a_skill_that_was_exported_over_itself_is_verified(exported: Path, capsys: Captured) -> None:
+    for skill in ("demo:best", str(SKILL)):
+        assert main(["verify", skill, "demo"]) == 0, capsys.readouterr().out
+
+
+def test_its_run_is_reported_again_without_a_call(exported: Path) -> None:
+    calls = json.loads((exported / "summary.json").read_text())["cost"]["target_calls"]
+    summary = Trainer(load_config(Path("etude.yaml"))).train()
+    assert (summary.name, summary.stopped, summary.cost.target_calls) == ("demo", None, calls)
+
+
+def test_trained_again_it_is_the_next_round_from_the_skill_as_it_stands(exported: Path, capsys: Captured) -> None:
+    stands = load_skill(SKILL).text
+    for _ in range(2):  # the second time it is the same round
+        assert main(["train", "--limits.calls", "60"]) == 3
+        assert "run 'demo' has ended and its skill stands where it was taken from" in capsys.readouterr().err
+    assert Path("runs/demo-2/skills/0000.md").read_text() == stands
+    assert not Path("runs/demo-3").exists()
+
+
+def test_a_run_keeps_the_skill_that_it_began_with(exported: Path) -> None:
+    kept = load_skill(exported / "initial/everyday-tasks")
+    assert kept.text == (exported / "skills/0000.md").read_text()
