@@ -170,7 +170,8 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
         async with executor.placed(Here(agent, env, Threads(config.limits.concurrency)), recipe) as place:
             rollout = Rollout(agent, env, executor, folder.journal, *run, place=place)
             try:
-                for notice in (*map(_warning, warnings), *parts.warnings(), *map(_doubtful, doubts)):
+                told = [_warning(doubt.text, "") for doubt in doubts]
+                for notice in (*map(_warning, warnings), *parts.warnings(), *told):
                     emit(notice)
                 yield Workbench(
                     config=config,
@@ -226,10 +227,6 @@ async def check_scoring(
     if varied and not config.env.allow_constant_gold:
         await check_varied(env, tasks)
     return await doubts_about(env, tasks, config.target.max_output_tokens)
-
-
-def _doubtful(doubt: Doubt) -> Notice:
-    return _warning(doubt.text, "")
 
 
 @asynccontextmanager
