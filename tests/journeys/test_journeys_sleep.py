@@ -42,7 +42,7 @@ def through_a_night(small: Small, etude: Etude) -> dict[str, Any]:
     assert report["status"] == "proposed"
     assert tree(small.project) == before
 
-    diff = etude("diff")
+    diff = etude("show", "--diff")
     assert "+<!-- etude:begin learned -->" in diff
     assert tree(small.project) == before
 

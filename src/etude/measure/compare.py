@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, Unpack
+from typing import Literal, NamedTuple, Unpack
 
 from etude.build import open_workbench
 from etude.comparison import FEWEST, about_these, compare_on, least_p
@@ -63,10 +63,33 @@ async def acompare_skills(
     if split == "all":
         for skill in (a, b):
             need_untrained(str(skill), trained=isinstance(skill, Path | str) and has_provenance(Path(skill)))
-    skills = _loaded(a), _loaded(b)
+    return await _compared(config, (_loaded(a), _loaded(b)), _Asked(split, trials, margin, not margin), given)
+
+
+compare_skills = seen(acompare_skills)
+
+
+async def compare_alike(config: TrainConfig, a: Skill, b: Skill, trials: int, given: Given) -> Comparison:
+    """As `acompare_skills` on validation tasks, with the verdict on tasks like these however few there are.
+    Raises InputError, StopRun: as there."""
+    return await _compared(config, (a, b), _Asked("val", trials), given)
+
+
+class _Asked(NamedTuple):
+    """What a comparison is to be made of."""
+
+    split: Split | Literal["all"]
+    trials: int | range
+    margin: float = 0.0
+    few: bool = False
+    """Fewer than five tasks have a verdict on just these."""
+
+
+async def _compared(config: TrainConfig, skills: tuple[Skill, Skill], what: _Asked, given: Given) -> Comparison:
+    split, trials, margin, few = what
     if skills[0].hash == skills[1].hash:
         raise SkillError("both skills are the same", hint="compare two skills that differ in text or files")
-    given["skill"] = skills[0]
+    given = {**given, "skill": skills[0]}
     # The workbench warns of repeated attempts by the settings, and other splits need no test tasks.
     count, named = (trials, trials) if isinstance(trials, int) else (len(trials), list(trials))
     config = config.model_copy(update={"test": config.test.model_copy(update={"trials": count, "enabled": False})})
@@ -75,17 +98,15 @@ async def acompare_skills(
             bench, split = _of_all_splits(bench), "test"
         tasks = bench.split(split)
         stage = ATTEMPTING[split]
-        if not margin:
+        if few:
             _tell_what_few_can_show(bench, tasks, count)
         bench.emit(StageStarted(stage=stage, step=0, epoch=0, total=2 * len(tasks) * count))
-        comparison = about_these(await compare_on(bench, skills, split, trials, margin))
+        comparison = await compare_on(bench, skills, split, trials, margin)
+        comparison = about_these(comparison) if few else comparison
         bench.emit(StageFinished(stage=stage, step=0, note=comparison.verdict))
         asked = digest([bench.rollout.agent.fingerprint(), split, named, margin])[:8]
         path = bench.folder.write_json(f"comparisons/{skills[0].hash}-{skills[1].hash}-{asked}.json", comparison)
         return comparison.model_copy(update={"file": str(path)})
-
-
-compare_skills = seen(acompare_skills)
 
 
 def need_untrained(skill: str, *, trained: bool) -> None:

@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from etude.config import TrainConfig
-from etude.measure.compare import acompare_skills
+from etude.measure.compare import compare_alike
 from etude.records import Skill
 from etude.records.summary import Comparison
 from etude.sleep.adoption.rules import (
@@ -81,7 +81,7 @@ async def each_left_out(
         if shorter is None:  # another one says the same, and was left out in its place
             continue
         parts = parts_of(config, tasks, documents.with_document(place, document), place, given)
-        found = await acompare_skills(run, shorter, document, "val", config.sleep.confirm_trials, **parts)
+        found = await compare_alike(run, shorter, document, config.sleep.confirm_trials, parts)
         tried.append(LeftOut(rule, len(tasks), trial_of(found)))
         document = document if tried[-1].stays else shorter
     return document, tried

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from etude.config import TrainConfig
-from etude.measure.compare import acompare_skills
+from etude.measure.compare import compare_alike
 from etude.models import answered_by_hand
 from etude.published.options import options_of
 from etude.records import Skill
@@ -37,9 +37,9 @@ async def confirmed(
 ) -> tuple[Verdict, str, Comparison, Fresh]:
     """Make fresh attempts under both documents and decide; also what to add to the reason, and on what it rests. One
     attempt at each task is enough where the candidate is behind."""
-    found = await acompare_skills(config, before, after, "val", 1, **parts)
+    found = await compare_alike(config, before, after, 1, parts)
     if trials > 1 and not behind(found.tried):
-        found = await acompare_skills(config, before, after, "val", trials, **parts)
+        found = await compare_alike(config, before, after, trials, parts)
     decided = await asyncio.to_thread(exchanged, found.tried, strict=options_of(config).no_regression)
     several = [one for one in found.tried if len(one.a) > 1]
     fresh = Fresh(
