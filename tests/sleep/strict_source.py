@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
-from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -84,7 +83,7 @@ class StrictSourceContract(SourceContract):
         records = self.records(path)
         assert records
         for number, record in enumerate(records):
-            for variant in islice(variants(record), number % len(WRONG), None, len(WRONG)):
+            for variant in variants(record):
                 self.put_records(path, [*records[:number], variant, *records[number + 1 :]])
                 for found in self._find(tmp_path):
                     self._read(found)
