@@ -123,7 +123,8 @@ class Verb:
         return f"see `etude {self.name} --help`"
 
     def _unknown_option(self, option: str, parser: Parser) -> UsageError:
-        known = [name for action in _actions(parser) for name in action.option_strings]
+        told = [action for action in _actions(parser) if action.help != argparse.SUPPRESS]
+        known = [name for action in told for name in action.option_strings]
         hint = _as_setting(option.lstrip("-").replace("-", "_"), self.sections()) if self.dotted else ""
         hint = hint or self._meant(option, parser) or did_you_mean(option, known)
         return UsageError(
