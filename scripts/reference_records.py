@@ -113,7 +113,8 @@ def run_folder_page() -> str:
     text += (
         "\nBeside them: `config.yaml`, `journal.db` (with `journal.db-wal`, `journal.db-shm`, `journal.db.lock`), "
     )
-    text += "`events.jsonl` ([events](python.md#events)), `initial/<skill>/`, `best/<skill>/`, `skills/NNNN.md`, and `stop`, a file that "
+    text += "`events.jsonl` ([events](python.md#events)), `initial/<skill>/`, `best/<skill>/`, "
+    text += "`skills/NNNN.md`, and `stop`, a file that "
     text += "asks the run to stop.\n"
     seen: set[type[BaseModel]] = set()
     told: set[tuple[str, str]] = set()
