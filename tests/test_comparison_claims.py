@@ -55,6 +55,7 @@ def test_a_skill_that_does_not_help_on_three_tasks_is_not_shipped(tmp_path: Path
     answers = {"A0": NOTHING, "A1": NOTHING, "B0": f"{b}nnnnn", "B1": f"{b}nnnnn"}
     found, _ = compared(tmp_path, 3, 2, answers)
     assert (found.claim, found.verdict) == ("these tasks", verdict)
+    assert (found.settle is None) is (verdict != "inconclusive")
 
 
 def test_with_five_tasks_the_verdict_is_about_tasks_like_them_and_the_other_claim_stands_beside_it(

@@ -156,7 +156,9 @@ def about_these(found: Comparison) -> Comparison:
     """With its verdict on these very tasks, where there are too few for one on tasks like them."""
     if found.these is None or found.difference.n >= FEWEST:
         return found
-    return found.model_copy(update={"verdict": found.these.verdict, "claim": "these tasks"})
+    verdict = found.these.verdict
+    settle = found.settle if verdict == "inconclusive" else None
+    return found.model_copy(update={"verdict": verdict, "claim": "these tasks", "settle": settle})
 
 
 def _compared(skill: Skill, values: Sequence[float], paired: _Paired, side: int) -> Compared:

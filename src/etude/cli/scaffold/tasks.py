@@ -123,7 +123,8 @@ def _usual_shares(count: int) -> tuple[list[float], list[str]]:
     if count >= TRAINABLE:
         return ([2, 1, 7] if count >= LARGE else [4, 3, 3]), []
     some = "1 task is" if count == 1 else f"{count} tasks are"
-    return [0, 0, 1], [f"{some} too few to train on: all are for `etude evaluate` and `etude compare`"]
+    what = f"{some} too few to train on: all are for `etude evaluate` and `etude compare`"
+    return [0, 0, 1], [f"{what}, which can show that a skill helps on just these"]
 
 
 def _divided(tasks: Sequence[Row], rows: Mapping[str, Sequence[Row]]) -> dict[str, Sequence[Row]]:
