@@ -111,7 +111,6 @@ async def compare_on(
         decision = PairedVerdict("do not ship", nothing, 0.0, 0.0)
         targets = tuple(each.model_copy(update={"difference": nothing, "verdict": "do not ship"}) for each in targets)
     verdict = decision.verdict
-    tried = tuple(ComparedTask(task=task, a=tuple(each.a), b=tuple(each.b)) for task, each in values.items())
     differences = [new - old for old, new in zip(before, after, strict=True)]
     flips = [Flip(task=task, a=old[task], b=new[task]) for task in values if old[task] != new[task]]
     flips.sort(key=lambda flip: -abs(flip.b - flip.a))
@@ -130,8 +129,7 @@ async def compare_on(
         gained=tuple(flip for flip in flips if flip.b > flip.a),
         lost=tuple(flip for flip in flips if flip.b < flip.a),
         equal=len(values) - len(flips),
-        tried=tried,
-        these=None if margin or skills[0].hash == skills[1].hash else _on_these(tried, bench),
+        tried=tuple(ComparedTask(task=task, a=tuple(each.a), b=tuple(each.b)) for task, each in values.items()),
         targets=targets,
         voids=len(paired.voids),
         test_openings=openings,
@@ -139,26 +137,24 @@ async def compare_on(
     )
 
 
-def _on_these(tried: Sequence[ComparedTask], bench: Workbench) -> TheseTasks:
-    """The exact claim. Where another trial tells nothing new, a task counts with its first attempts only."""
+def with_these(found: Comparison, bench: Workbench) -> Comparison:
+    """With the claim on these very tasks, which is the verdict where there are too few for one on tasks like them.
+    Where another trial tells nothing new, a task counts with its first attempts only."""
     tells = {task.id: another_trial_tells(bench.config, task) for some in bench.tasks.values() for task in some}
-    counted = [one if tells[one.task] else one.model_copy(update={"a": one.a[:1], "b": one.b[:1]}) for one in tried]
-    found = exchanged(counted, strict=False)
-    return TheseTasks(verdict=found.verdict, p=found.p, least=least_p([(len(one.a), len(one.b)) for one in counted]))
+    first = [
+        one if tells[one.task] else one.model_copy(update={"a": one.a[:1], "b": one.b[:1]}) for one in found.tried
+    ]
+    exact = exchanged(first, strict=False)
+    update: dict[str, object] = {"these": TheseTasks(verdict=exact.verdict, p=exact.p)}
+    if found.difference.n < FEWEST:
+        settle = found.settle if exact.verdict == "inconclusive" else None
+        update |= {"verdict": exact.verdict, "claim": "these tasks", "settle": settle}
+    return found.model_copy(update=update)
 
 
-def least_p(attempts: Sequence[tuple[int, int]]) -> float:
-    """The smallest p that the exact claim can come to, from how often each task is attempted under either skill."""
-    return 1 / prod(comb(before + after, after) for before, after in attempts)
-
-
-def about_these(found: Comparison) -> Comparison:
-    """With its verdict on these very tasks, where there are too few for one on tasks like them."""
-    if found.these is None or found.difference.n >= FEWEST:
-        return found
-    verdict = found.these.verdict
-    settle = found.settle if verdict == "inconclusive" else None
-    return found.model_copy(update={"verdict": verdict, "claim": "these tasks", "settle": settle})
+def least_p(attempts: Sequence[int]) -> float:
+    """The smallest p that the claim on these tasks can come to, from attempts at each under both skills."""
+    return 1 / prod(comb(2 * count, count) for count in attempts)
 
 
 def _compared(skill: Skill, values: Sequence[float], paired: _Paired, side: int) -> Compared:

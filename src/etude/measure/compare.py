@@ -1,12 +1,13 @@
 """Compare two skills: the same tasks and trials under both, over the facts of a run folder."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal, NamedTuple, Unpack
 
 from etude.build import open_workbench
-from etude.comparison import FEWEST, about_these, compare_on, least_p
+from etude.comparison import FEWEST, compare_on, least_p, with_these
 from etude.config import TrainConfig, another_trial_tells
 from etude.display import seen
 from etude.errors import ConfigError, SkillError
@@ -102,7 +103,8 @@ async def _compared(config: TrainConfig, skills: tuple[Skill, Skill], what: _Ask
             _tell_what_few_can_show(bench, tasks, count)
         bench.emit(StageStarted(stage=stage, step=0, epoch=0, total=2 * len(tasks) * count))
         comparison = await compare_on(bench, skills, split, trials, margin)
-        comparison = about_these(comparison) if few else comparison
+        if few:  # counting all ways takes seconds where there are thousands of attempts
+            comparison = await asyncio.to_thread(with_these, comparison, bench)
         bench.emit(StageFinished(stage=stage, step=0, note=comparison.verdict))
         asked = digest([bench.rollout.agent.fingerprint(), split, named, margin])[:8]
         path = bench.folder.write_json(f"comparisons/{skills[0].hash}-{skills[1].hash}-{asked}.json", comparison)
@@ -130,13 +132,13 @@ def _tell_what_few_can_show(bench: Workbench, tasks: Sequence[Task], trials: int
     if own >= FEWEST:
         return
     counts = [trials if another_trial_tells(bench.config, task) else 1 for task in tasks]
-    few, least = counted(own, "task"), least_p([(count, count) for count in counts])
+    few, least = counted(own, "task"), least_p(counts)
     if least <= ERROR:
         text = f"{few} can show whether B is better on these tasks; for tasks like them it takes {FEWEST} or more"
         bench.emit(Notice(level="info", text=text))
         return
     still = " at temperature 0, where all trials of a task count as one," if min(counts) < trials else ""
-    more = next((n for n in range(trials, _MANY) if least_p([(n, n)] * len(counts)) <= ERROR), None)
+    more = next((n for n in range(trials, _MANY) if least_p([n] * len(counts)) <= ERROR), None)
     cure = ", or set a temperature" if still else f", or take --trials {more}" if more else ""
     text = (
         f"{few} with {counted(trials, 'trial')} each{still} cannot show that B is better, not even on these tasks: "

@@ -96,9 +96,7 @@ class TheseTasks(Record):
     verdict: ShipVerdict
     """`ship` where luck would hardly do as well, `do not ship` where B scores no more than A."""
     p: float
-    """How often luck alone would do as well, in (0, 1]: `etude.intervals.permutation`."""
-    least: float
-    """The smallest p that so many tasks and attempts can come to."""
+    """How often luck alone would do as well, in [0, 1]: `etude.intervals.permutation`."""
 
     @property
     def why(self) -> str:
@@ -131,7 +129,7 @@ class Comparison(Record):
     claim: Claim = "tasks like these"
     """What `verdict` is about."""
     these: TheseTasks | None = None
-    """The other claim, on these very tasks; None where `margin` is not 0 or both skills are the same."""
+    """The other claim, on these very tasks; None where `margin` is not 0, and of the test of a run or a night."""
     settle: Settle | None
     """None when there is a verdict."""
     gained: tuple[Flip, ...]

@@ -16,7 +16,7 @@ from etude.stages.shared.rollout import PlannedAttempt
 _FAILING = 24
 """Tasks that keep failing which are attempted with edits left out."""
 _FIRST = 8
-"""Of these, so many come first: where none of them passes in two draws, the others are not asked."""
+"""Of these, so many come first: where no more of them pass than luck explains, the others are not asked."""
 _DRAWS = 1
 """Times that edits are left out of such a task by chance. Twice took 6% more attempts of a run (compliance .80, seeds
 1 to 6)."""

@@ -28,7 +28,7 @@ from etude.records import Skill
 from etude.redaction.redactor import Redactor
 from etude.skill import save_skill
 from etude.skill.diff import unified_diff
-from etude.skill.folder import INITIAL
+from etude.skill.folder import INITIAL, initial_skill
 from etude.store.journal import SqliteJournal
 from etude.store.views import EVENTS, JOURNAL, LOCK, holds_work, lost_journal, missing_run, trained_in
 
@@ -188,7 +188,7 @@ class RunFolder:
     def keep_initial(self, skill: Skill) -> None:
         """Write the skill that the run begins with to `initial/<skill>/`, once.
         Raises SkillError: as `write_best`."""
-        if not (self.path / INITIAL).exists():
+        if initial_skill(self.path) is None:
             self._save(skill, INITIAL)
 
     def _save(self, skill: Skill, place: str) -> Path:

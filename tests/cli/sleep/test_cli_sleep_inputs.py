@@ -29,6 +29,11 @@ def refused(capsys: Captured, *words: str) -> str:
     return captured.err
 
 
+@pytest.mark.parametrize("other", ["--wait", "--unattended"])
+def test_a_dry_run_asks_nobody(capsys: Captured, other: str) -> None:
+    assert "a dry run asks nobody" in refused(capsys, "run", "--dry-run", other)
+
+
 @rows("verb", VERBS)
 def test_every_verb_has_a_help_with_an_example(verb: str, capsys: Captured) -> None:
     assert main(["sleep", verb, "--help"]) == 0

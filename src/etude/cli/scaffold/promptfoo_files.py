@@ -18,6 +18,15 @@ EXPECTED = "__expected"
 """The column of a table whose cells are assertions; further ones are numbered."""
 _FILE = "file://"
 _CELL = re.compile(r"\s*((?:not-)?[a-z]+(?:-[a-z]+)*)(?:\(([\d.]+)\))?:\s*(.*)", re.DOTALL)
+_KINDS = frozenset(
+    """
+    answer-relevance assert-set bleu classifier contains contains-all contains-any contains-json contains-sql
+    contains-xml cost equals eval factuality finish-reason fn g-eval grade guardrails icontains icontains-all
+    icontains-any is-json is-refusal is-sql is-xml javascript latency levenshtein llm-rubric moderation perplexity
+    pi python regex rouge-n select-best similar starts-with webhook
+    """.split()  # noqa: SIM905 - a list of so many lines is harder to read
+)
+"""Words before a colon that name an assertion; with any other, as in `note: call`, the whole cell is the answer."""
 _LISTS = ("contains-all", "contains-any", "icontains-all", "icontains-any")
 
 
@@ -49,7 +58,7 @@ def with_assertions(rows: list[Row]) -> list[Row]:
             row.place,
             {
                 "vars": {name: value for name, value in row.columns.items() if not name.startswith("__")},
-                "assert": [_assertion(str(cell)) for name in named if (cell := row.columns[name])],
+                "assert": [_assertion(str(cell)) for name in named if (cell := row.columns[name]) not in (None, "")],
             },
         )
         for row in rows
@@ -59,7 +68,7 @@ def with_assertions(rows: list[Row]) -> list[Row]:
 def _assertion(cell: str) -> dict[str, JsonValue]:
     """An assertion as a cell has it, `contains: text`; without a kind the text is the answer."""
     match = _CELL.fullmatch(cell)
-    if match is None:
+    if match is None or match[1].removeprefix("not-") not in _KINDS:
         return {"type": "equals", "value": cell.strip()}
     kind, threshold, value = match.groups()
     kind = "llm-rubric" if kind == "grade" else kind

@@ -21,6 +21,8 @@ from etude.sleep.state import CommandLine, Surroundings, state_of
 def run(args: argparse.Namespace) -> int:
     """Work through a night and say what came of it; one that stops early says why and how to resume it. In a pause
     nothing is asked, read or written. A dry run says what there is to do, and asks no model."""
+    if args.dry_run and (args.wait or args.unattended):
+        raise UsageError("a dry run asks nobody", hint="leave out --wait and --unattended, or --dry-run")
     if args.dry_run:
         return look_ahead(args)
     args.command = args.command.replace(" --unattended", "")  # a person who goes on with it is there
