@@ -107,6 +107,7 @@ class _Proving:
 
     async def _accounts(self, left: list[int]) -> None:
         """Try edits on the tasks that they cite until the account of each is closed."""
+        left = [number for number in left if not self._hopeless(number)]
         while tries := self._round(left):
             for one, better in zip(tries, await self._pass([(t.edits, t.task) for t in tries]), strict=True):
                 self._count(one, better)
@@ -228,10 +229,28 @@ class _Proving:
                 if score >= ADDITION.won and not alone:
                     self.alone.add(number)
             return True
-        if score <= bar.lost:
+        hopeless = self._hopeless(number)
+        if score <= bar.lost or (hopeless and score < 0):
             self.refuted.add(number)
-        more = any(self._tells(number, task) for task in self._open(number))
-        return score <= bar.lost or self.made[number] >= bar.most or not more
+        return score <= bar.lost or hopeless
+
+    def _hopeless(self, number: int) -> bool:
+        """Whether the account of an edit would not be won if all that is left to try passed with it and failed
+        without it."""
+        bar, left = self._bar(number), [task for task in self._open(number) if self._tells(number, task)]
+        most = -(-(bar.most - self.made[number]) // max(1, len(left)))
+        best = dict(self._outcomes(number))
+        for task in left:
+            more = most if self._again(task) else 1
+            with_it, without = best.get(task, PairedOutcomes(Outcomes(), self.without[task]))
+            best[task] = PairedOutcomes(
+                Outcomes(with_it.passed + more, with_it.failed), Outcomes(without.passed, without.failed + more)
+            )
+        if self.made[number] >= bar.most or not left:
+            return True
+        # Only where the optimizer is not trusted: what an edit is tried on also tells of the tasks, and without that
+        # twice as many useless lines entered where a target follows a rule in .80 of attempts (seeds 1 to 16).
+        return self.given.doubt > 0 and account(best.values(), self.given.measure.noise) < bar.won
 
     def _bar(self, number: int) -> Bar:
         if self.given.edits[number].op in ("replace", "delete"):
@@ -239,8 +258,12 @@ class _Proving:
         return self.addition
 
     def _account(self, number: int) -> float:
-        seen = [PairedOutcomes(outcomes, self.without[task]) for task, outcomes in self.with_it[number].items()]
-        return account(seen, self.given.measure.noise)
+        return account(self._outcomes(number).values(), self.given.measure.noise)
+
+    def _outcomes(self, number: int) -> dict[str, PairedOutcomes]:
+        """By task, with an edit and without it."""
+        seen = self.with_it[number].items()
+        return {task: PairedOutcomes(outcomes, self.without[task]) for task, outcomes in seen}
 
     def _rests_on(self, number: int) -> str:
         """The task on which alone the account of an edit is won, until it was attempted with just what stays. Of all
