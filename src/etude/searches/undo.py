@@ -110,6 +110,9 @@ async def without_hidden_harm(bench: Workbench, log: RunLog, state: TrainState) 
         PlannedAttempt(task, state.current, 0) for task in tasks if state.history[task.id].skill != state.current.hash
     ]
     state = await _attempted(bench, state, planned)
+    once = [task for task in failing_now(_jury(bench, state), tasks) if state.history[task.id].failed == 1]
+    again = [_next(state, task) for task in once if another_trial_tells(bench.config, task)]
+    state = await _attempted(bench, state, again)
     jury = _jury(bench, state)
     tasks = failing_now(jury, tasks)
     found = await traced_hidden(jury, tasks)
