@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from etude.records import Record, Role, Split, Usage
+from etude.records import Attempt, Record, Role, Split, Usage
 
 Stage = Literal[
     "baseline",
@@ -88,6 +88,25 @@ class AttemptFinished(Record):
     is unknown or the calls are not metered."""
     facts: tuple[str, ...] = ()
     """The names of what the journal holds of it."""
+
+    @classmethod
+    def of(cls, made: Attempt, split: Split) -> "AttemptFinished":
+        """That this attempt came back."""
+        return cls(
+            attempt=made.id,
+            task=made.task.id,
+            split=split,
+            outcome=made.outcome,
+            hard=made.score.hard if made.score else None,
+            soft=made.score.soft if made.score else None,
+            reason=made.reason,
+            cut_at=made.trajectory.cut_at,
+            skill=made.skill_hash,
+            trial=made.trial,
+            type=made.task.type,
+            usd=made.trajectory.usd,
+            facts=tuple(made.facts),
+        )
 
 
 class CallFinished(Record):

@@ -438,6 +438,19 @@ def test_a_line_that_hides_what_later_lines_mend_is_found_by_lines_left_out_and_
     assert skills(tmp_path)[-1] == "Answer.\n\nRule 0.\n\nRule 1.\n"
 
 
+def test_tasks_that_fail_by_bad_luck_with_a_new_skill_are_attempted_again_before_lines_are_left_out(tmp_path) -> None:
+    """Eighteen tasks need all three rules; the first attempt at them fails with any skill, the second one tells."""
+
+    def solves(number: int, skill: str) -> bool:
+        return f"Rule {number}." in skill if number < 3 else number < 12 or all(rule in skill for rule in RULES[:3])
+
+    target = Target(solves, lapses=frozenset(range(12, 30)))
+    run(tmp_path, target, *RULES[:3], "Useless.")
+    assert [origin for origin, _ in changes(tmp_path)] == ["step"] * 3
+    without = {skill for number, skill in target.attempts if number >= 12 and "Rule 2." in skill}
+    assert all("Rule 0." in skill and "Rule 1." in skill for skill in without)
+
+
 def test_lines_that_cover_for_each_other_are_taken_back(tmp_path) -> None:
     """Each breaks most tasks, so that to take back one of them mends nothing."""
 

@@ -294,6 +294,19 @@ async def test_edits_that_break_the_same_tasks_are_taken_back_together() -> None
     assert [(await accused(jury, one)).proved for one in suspects] == [False, False]
 
 
+async def test_other_tasks_keep_several_edits_by_half_of_what_keeps_one() -> None:
+    """Of each eight other tasks four are lost without the edits, and two pass only then."""
+
+    def passes(task: str, text: str, trial: int) -> bool:
+        kind = int(task[1:]) % 8 if task[0] == "o" else 4
+        return kind > 5 or ("Mixed." in text) is (kind < 4)
+
+    jury = World("Mixed.", "Useless.", passes=passes).jury(named("b", 6, BROKEN), others=40)
+    edits, accusers = [one.edit for one in jury.removals], [jury.tasks[f"b{number}"] for number in range(1, 7)]
+    assert (await judged(jury, edits[:1], accusers)).proved
+    assert not (await judged(jury, edits, accusers)).proved
+
+
 async def test_an_edit_that_is_needed_by_what_accuses_it_stays_after_a_few_attempts() -> None:
     """They failed by bad luck."""
     world = World("Good.", passes=lambda task, text, trial: "Good." in text)

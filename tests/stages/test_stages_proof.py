@@ -31,6 +31,7 @@ async def run(
     witnesses: Mapping[int, Sequence[Task]] = MappingProxyType({}),
     copied: Mapping[int, Collection[str]] = MappingProxyType({}),
     repeats: bool = True,
+    doubt: float = 0.0,
 ) -> tuple[Proof, str, list[tuple[str, str, int]]]:
     """The proof, the letters of the edits that stay, and what was attempted as (task, letters, trial). Each failure
     was attempted twice before."""
@@ -52,7 +53,7 @@ async def run(
         if one.score is not None
     }
     given = ProofInput(
-        edits, variant, failures, known, Measure(GATE, noise, spread), witnesses, copied, lambda task: repeats
+        edits, variant, failures, known, Measure(GATE, noise, spread), witnesses, copied, lambda task: repeats, doubt
     )
     proved = await prove(rollout, given, step=1)
     return proved.proof, "".join(edits[number].content for number in proved.kept), agent.attempts
@@ -115,6 +116,20 @@ async def test_edits_that_do_nothing_rarely_stay_where_tasks_are_flaky() -> None
         _, kept, _ = await run([append("A", *cites)], flaky, failed(*"wxyz"), noise=noise)
         stayed += kept == "A"
     assert stayed <= 3
+
+
+async def test_an_optimizer_in_doubt_has_an_edit_tried_only_as_long_as_it_could_be_shown_to_help() -> None:
+    """The task passes in every other attempt; one that the edit mends is still shown to be mended."""
+    flaky = PassSpread.measured([Outcomes(1, 1)] * 60)
+
+    async def tried(doubt: float) -> int:
+        given = [append("A", "a-x")], lambda task, taught, trial: float(trial % 2 == 0), failed("x")
+        _, kept, attempts = await run(*given, noise=flaky, doubt=doubt)
+        assert kept == ""
+        return len(attempts)
+
+    assert await tried(3) < await tried(0) / 2
+    assert (await run([append("A", "a-x")], needs(x="A"), failed("x"), doubt=3))[1] == "A"
 
 
 async def test_an_edit_that_holds_an_answer_stays_for_tasks_with_another_answer_only() -> None:

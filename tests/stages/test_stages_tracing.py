@@ -82,7 +82,7 @@ def test_a_task_that_passes_for_another_target_is_not_looked_at() -> None:
 
 def test_tasks_that_were_not_attempted_with_the_current_skill_or_passed_with_it_do_not_count_as_failing() -> None:
     jury = World(*LINES, passes=never).jury({"b1": FAILED, "b2": "5- 7-", "b3": "20- 20+", "b4": "1+ 20-"})
-    assert [task.id for task in failing_now(jury, list(jury.tasks.values()))] == ["b1", "b4"]
+    assert [task.id for task in failing_now(jury.state, list(jury.tasks.values()))] == ["b1", "b4"]
 
 
 # --- traced_hidden --------------------

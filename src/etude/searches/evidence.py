@@ -33,7 +33,7 @@ from etude.stages.shared.copies import Copies
 from etude.stages.shared.history import measured, noted
 from etude.stages.shared.jury import BREAKS
 from etude.stages.shared.left_out import LeftOut, names_one
-from etude.stages.shared.proof_data import ProofInput, Variant
+from etude.stages.shared.proof_data import ProofInput
 from etude.stages.shared.rollout import PlannedAttempt
 from etude.stages.shared.united import unite
 from etude.stages.state import after_proof, after_rollout
@@ -77,10 +77,14 @@ class EvidenceOptions(SearchOptions):
 
 
 class EditSet(NamedTuple):
-    """Edits, and how skills are made of some of them."""
+    """Edits of a skill."""
 
+    skill: Skill
     edits: Sequence[Edit]
-    variant: Variant
+
+    def variant(self, numbers: Sequence[int]) -> Skill:
+        """The skill with the edits of these numbers."""
+        return _revised(self.skill, [self.edits[number] for number in numbers])
 
     def candidate(self, kept: Sequence[int], evidence: Sequence[EditEvidence]) -> Candidate:
         """With the fates of the edits and why. Where none stays it is what was tested: all of them."""
@@ -213,11 +217,7 @@ class EvidenceSearch(Search):
         if not edits:
             silent = "the optimizer gave no usable answer" if is_silent(reflections) else ""
             return self._skip(_idle(state), place, silent or unusable or "no edit to test")
-
-        def variant(numbers: Sequence[int]) -> Skill:
-            return _revised(state.current, [edits[number] for number in numbers])
-
-        return await self._prove(state, place, EditSet(edits, variant), failures)
+        return await self._prove(state, place, EditSet(state.current, edits), failures)
 
     async def _repeated(self, state: TrainState, failures: Sequence[Attempt]) -> TrainState:
         """Attempt failed tasks once more with the same skill: those that pass then need no edit, and how many do says

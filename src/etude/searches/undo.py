@@ -40,13 +40,11 @@ async def looked_back(bench: Workbench, log: RunLog, state: TrainState) -> Train
     Raises:
         VoidStop: too many attempts errored.
     """
-    solved = [one.task for _, one in sorted(state.earlier.items()) if one.solved]
-    random.Random(f"{bench.config.train.seed}/{state.step}").shuffle(solved)
-    left = [task for task in solved if state.history[task.id].skill != state.current.hash]
+    left = _solved_before(state, f"{bench.config.train.seed}/{state.step}")
     lines = [one.edit.target for one in _jury(bench, state).removals if one.entered == state.step]
     tasks = nearest_first(left, lines[:_ABOUT])[:_LOOKED_BACK]
     log.begin("tidy", state.step, state.epoch, len(tasks))
-    state = await _attempted(bench, state, [PlannedAttempt(task, state.current, 0) for task in tasks])
+    state = await _attempted(bench, state, tasks)
     lost = sum(state.history[task.id].failed for task in tasks)
     log.end("tidy", state.step, f"{lost} of {counted(len(tasks), 'solved task')} failed", idle=not lost)
     return state
@@ -59,7 +57,7 @@ async def without_harm(bench: Workbench, log: RunLog, state: TrainState) -> Trai
         VoidStop: too many attempts errored.
     """
     again = failed_once(_jury(bench, state))
-    state = await _attempted(bench, state, [_next(state, task) for task in again])
+    state = await _attempted(bench, state, again)
     jury = _jury(bench, state)
     suspect = suspected(jury)
     if suspect is None:
@@ -78,15 +76,12 @@ async def audited(bench: Workbench, log: RunLog, state: TrainState) -> TrainStat
     """
     if state.current.hash in (bench.skill.hash, state.audited):
         return state
-    solved = [one.task for _, one in sorted(state.earlier.items()) if one.solved]
-    random.Random(bench.config.train.seed).shuffle(solved)
-    tasks = [task for task in solved if state.history[task.id].skill != state.current.hash][:_AUDITED]
+    tasks = _solved_before(state, bench.config.train.seed)[:_AUDITED]
     log.begin("tidy", state.step, state.epoch, len(tasks))
-    state = await _attempted(bench, state, [PlannedAttempt(task, state.current, 0) for task in tasks])
-    lost = [task for task in tasks if not state.history[task.id].passed]
-    again = [_next(state, task) for task in lost if another_trial_tells(bench.config, task)]
-    state = await _attempted(bench, state, again)
-    log.end("tidy", state.step, f"{len(lost)} of {len(tasks)} solved tasks failed", idle=not lost)
+    state = await _twice(bench, state, tasks)
+    known = [state.history[task.id] for task in tasks]
+    lost = sum(each.trials > 1 or not each.passed for each in known)
+    log.end("tidy", state.step, f"{lost} of {len(tasks)} solved tasks failed", idle=not lost)
     state = state.model_copy(update={"suspected": frozenset[str](), "settled": frozenset[str]()})
     for _ in range(_TURNS):
         state = await without_harm(bench, log, state)
@@ -106,16 +101,9 @@ async def without_hidden_harm(bench: Workbench, log: RunLog, state: TrainState) 
     if not tasks or everything in state.settled:
         return state
     log.begin("tidy", state.step, state.epoch)
-    planned = [
-        PlannedAttempt(task, state.current, 0) for task in tasks if state.history[task.id].skill != state.current.hash
-    ]
-    state = await _attempted(bench, state, planned)
-    once = [task for task in failing_now(_jury(bench, state), tasks) if state.history[task.id].failed == 1]
-    again = [_next(state, task) for task in once if another_trial_tells(bench.config, task)]
-    state = await _attempted(bench, state, again)
-    jury = _jury(bench, state)
-    tasks = failing_now(jury, tasks)
-    found = await traced_hidden(jury, tasks)
+    state = await _twice(bench, state, tasks)
+    tasks = failing_now(state, tasks)
+    found = await traced_hidden(_jury(bench, state), tasks)
     after = await _traced(bench, log, state, found)
     if tasks and not found.votes:
         return after.model_copy(update={"settled": after.settled | {everything}})
@@ -202,16 +190,30 @@ def _taken_back(bench: Workbench, log: RunLog, state: TrainState, edits: Sequenc
     return after
 
 
-async def _attempted(bench: Workbench, state: TrainState, planned: list[PlannedAttempt]) -> TrainState:
+def _solved_before(state: TrainState, seed: int | str) -> list[Task]:
+    """Solved tasks that were not attempted with the current skill, in random order."""
+    solved = [one.task for _, one in sorted(state.earlier.items()) if one.solved]
+    random.Random(seed).shuffle(solved)
+    return [task for task in solved if state.history[task.id].skill != state.current.hash]
+
+
+async def _twice(bench: Workbench, state: TrainState, tasks: Sequence[Task]) -> TrainState:
+    """With an attempt at each task with the skill, and one more at those that fail: most of these pass again where
+    the first one was bad luck."""
+    new = [task for task in tasks if state.history[task.id].skill != state.current.hash]
+    state = await _attempted(bench, state, new)
+    failed = [task for task in failing_now(state, tasks) if another_trial_tells(bench.config, task)]
+    return await _attempted(bench, state, [task for task in failed if state.history[task.id].trials == 1])
+
+
+async def _attempted(bench: Workbench, state: TrainState, tasks: Sequence[Task]) -> TrainState:
+    """With the next trial of each task with the skill."""
+    known = [state.history[task.id] for task in tasks]
+    trials = [each.trials if each.skill == state.current.hash else 0 for each in known]
+    planned = [PlannedAttempt(task, state.current, trial) for task, trial in zip(tasks, trials, strict=True)]
     key = {"stage": "audit", "step": state.step, "tries": [[p.task.id, p.trial] for p in planned]}
     made: tuple[Attempt, ...] = await bench.rollout.settle(planned, "train", key) if planned else ()
     voids = sum(one.score is None for one in made)
     state = noted(state, made, measured(state, bench.config.gate), state.step)
-    known = {one.task.id: one for one in made if one.score is not None}
-    return state.model_copy(update={"earlier": state.earlier | known, "voids": state.voids + voids})
-
-
-def _next(state: TrainState, task: Task) -> PlannedAttempt:
-    """The next trial of a task with the current skill."""
-    known = state.history[task.id]
-    return PlannedAttempt(task, state.current, known.trials if known.skill == state.current.hash else 0)
+    scored = {one.task.id: one for one in made if one.score is not None}
+    return state.model_copy(update={"earlier": state.earlier | scored, "voids": state.voids + voids})

@@ -103,12 +103,12 @@ async def judged(jury: Jury, edits: Sequence[Edit], accusers: Sequence[Task], *,
     Args:
         but_own: the tasks that accuse keep the edits that are about them (`Jury.others`).
     """
-    race = _Race(jury, edits)
+    race, veto = _Race(jury, edits), VETO._replace(won=VETO.won / min(2, len(edits)))
     worse = await race.won(accusers, REMOVAL, but_own=but_own)
     told = race.told
     for others in _others(jury, edits, accusers):
         if worse and others:
-            worse = not await race.won(others, VETO, -1)
+            worse = not await race.won(others, veto, -1)
             told = f"{told}; {race.told}"
     what = "an edit breaks" if len(edits) == 1 else f"{len(edits)} edits break"
     return Harm(worse, tuple(race.attempts), f"{what} tasks: {told}")

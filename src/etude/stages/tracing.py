@@ -9,7 +9,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from etude.records import Attempt, Task
+from etude.records import Attempt, Task, TrainState
 from etude.stages.shared.jury import Jury, Removal, Suspect
 from etude.stages.shared.rollout import PlannedAttempt
 
@@ -113,11 +113,10 @@ def keep_failing(jury: Jury) -> list[Task]:
     return [jury.tasks[name] for _, name in sorted(found)][:_FAILING] if enough else []
 
 
-def failing_now(jury: Jury, tasks: Sequence[Task]) -> list[Task]:
+def failing_now(state: TrainState, tasks: Sequence[Task]) -> list[Task]:
     """Those that fail with the current skill: of tasks that were not attempted with it, some pass with anything."""
-    known = jury.state.history
-    now = [task for task in tasks if known[task.id].skill == jury.state.current.hash]
-    return [task for task in now if not known[task.id].passed]
+    known = [(task, state.history[task.id]) for task in tasks]
+    return [task for task, each in known if each.skill == state.current.hash and not each.passed]
 
 
 async def _brought_back(jury: Jury, freed: Mapping[str, Sequence[Removal]], made: Sequence[Attempt]) -> TraceResult:

@@ -9,6 +9,8 @@ from collections.abc import Awaitable, Callable, Sequence
 
 MOST = 4
 """Edits that a task may need, at most: in noise, what more would explain is mostly luck."""
+_LEFT_OUT = 2
+"""Attempts without each edit of a set: one that fails by bad luck would keep an edit that others make needless."""
 
 Ask = Callable[[Sequence[Sequence[int]], Sequence[str]], Awaitable[list[bool | None]]]
 """Whether tasks pass with edits, a group of numbers for each task; None without a score."""
@@ -54,3 +56,14 @@ async def _last_needed(
         for task, better in zip(between, await ask(groups, list(between)), strict=True):
             (passes if better else fails)[task] = between[task]
     return {task: number - 1 for task, number in passes.items()}
+
+
+async def narrowed(edits: Sequence[int], task: str, ask: Ask) -> list[int]:
+    """Edits with which a task passes, without those that it passes without."""
+    group = spare = list(edits)
+    while len(group) > 1 and spare:
+        fewer = [[each for each in group if each != number] for number in spare]
+        passed = await ask(fewer * _LEFT_OUT, [task] * len(fewer) * _LEFT_OUT)
+        spare = [number for place, number in enumerate(spare) if any(passed[place :: len(fewer)])]
+        group, spare = [each for each in group if each not in spare[-1:]], spare[:-1]
+    return group

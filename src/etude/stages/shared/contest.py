@@ -7,7 +7,7 @@ There are five kinds, by what the claim is about and who chose the tasks.
 |---|---|---|---|
 | account | entry, replacement | the edit, on the tasks that it cites: its `Bar` | its `Bar` |
 | bets | removal | that tasks which accuse edits do better without them: `REMOVAL` | `ERROR` |
-| bets | the same | that other tasks do better with them, to keep them all the same: `VETO` | one in nine |
+| bets | the same | that other tasks do better with them, to keep them all the same: `VETO` | one in nine, or three |
 | race | hand-out, recheck | the skill, that it is better on tasks like these, drawn by chance | `ERROR` |
 | exchange | the proposal of a night | the document, that it is better on these very tasks | `ERROR` |
 | fixed sample | the test, `compare` | the second skill, that it is better on tasks like these | `ERROR` |
@@ -74,7 +74,8 @@ REMOVAL = Bar(log(1 / ERROR), log(0.25), 32)
 that does nothing goes in 1 (simulated)."""
 VETO = REMOVAL._replace(won=log(9))
 """That other tasks do better with it, to keep it all the same: it need not be as sure, since what breaks five tasks
-and fixes eight is worth more than nothing."""
+and fixes eight is worth more than nothing. Half of it for several edits, most of which are right: that 16 of 32 tasks
+are lost without them and 6 gained has to be enough."""
 _STAKES = tuple(share / 10 * 0.95 for share in range(1, 11))
 """Shares of the capital that are bet on each task, side by side: which is best depends on the unknown gain. None bets
 all of it, so that one lost task does not end the race."""

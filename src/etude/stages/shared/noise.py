@@ -28,9 +28,9 @@ class Outcomes(NamedTuple):
     passed: int = 0
     failed: int = 0
 
-    def plus(self, passed: bool) -> "Outcomes":
-        """With one more."""
-        return Outcomes(self.passed + passed, self.failed + (not passed))
+    def plus(self, passed: bool, times: int = 1) -> "Outcomes":
+        """With so many more."""
+        return Outcomes(self.passed + passed * times, self.failed + (not passed) * times)
 
 
 class PassSpread(Record):

@@ -73,25 +73,8 @@ class Rollout:
         """As `stream`, with a skill and a trial for each task."""
 
         async def work(each: PlannedAttempt) -> Attempt:
-            task = each.task
-            attempt = await self.attempt(task, each.skill, each.trial)
-            self.emit(
-                AttemptFinished(
-                    attempt=attempt.id,
-                    task=task.id,
-                    split=split,
-                    outcome=attempt.outcome,
-                    hard=attempt.score.hard if attempt.score else None,
-                    soft=attempt.score.soft if attempt.score else None,
-                    reason=attempt.reason,
-                    cut_at=attempt.trajectory.cut_at,
-                    skill=attempt.skill_hash,
-                    trial=attempt.trial,
-                    type=task.type,
-                    usd=attempt.trajectory.usd,
-                    facts=tuple(attempt.facts),
-                )
-            )
+            attempt = await self.attempt(each.task, each.skill, each.trial)
+            self.emit(AttemptFinished.of(attempt, split))
             return attempt
 
         results = self.executor.stream(work, planned)
