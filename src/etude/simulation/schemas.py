@@ -27,8 +27,6 @@ cites: cites citations cited evidence attempts attempt_ids cited_attempts ids so
 support: support support_count count
 order: order ranking ranked indices selected selected_indices ranked_indices
 anchors: anchors repairs repaired fixes
-superfluous: superfluous removable unneeded
-line: line sentence
 index: index edit_index number
 guidance: guidance slow_update slow_update_content epoch_guidance
 memory: memory meta_skill meta_skill_content meta notes lessons

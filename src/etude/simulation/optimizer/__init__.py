@@ -39,8 +39,6 @@ def optimize(profile: Profile, request: ChatRequest, prompt: Prompt, form: Form 
 def _values(form: Form, prompt: Prompt, profile: Profile) -> dict[str, object]:
     if _asks(form, "anchors"):
         return reflection.repair(prompt)
-    if _asks(form, "superfluous"):
-        return rewriting.superfluous(prompt, profile)
     if _asks(form, "guidance"):
         return reflection.slow_update(prompt, profile)
     if _asks(form, "budget") and not _asks(form, "edits"):

@@ -7,7 +7,7 @@ from etude.simulation.optimizer.patches import CHANGING, REMOVING, shown_edits, 
 from etude.simulation.optimizer.profiles import DraftEdit, Profile
 from etude.simulation.optimizer.reading import Prompt
 from etude.simulation.rules import TeachableRule, statements
-from etude.simulation.text import learned_blocks, squeeze, uniform
+from etude.simulation.text import learned_blocks, squeeze
 
 _EMPTY_ITEM = re.compile(r"^[ \t]*[-*+][ \t]*\n", re.MULTILINE)
 
@@ -40,24 +40,6 @@ def rewritten(skill: str, proposals: Sequence[DraftEdit]) -> str:
         elif proposal.op not in REMOVING and squeeze(proposal.content) not in squeeze(text):
             text += f"{proposal.content}\n"
     return text.strip("\n") + "\n"
-
-
-def superfluous(prompt: Prompt, profile: Profile) -> dict[str, object]:
-    """Lines that say what a line before them says, or nothing about any rule; a poor reader overlooks some and names
-    some that are needed."""
-    rows: list[dict[str, str]] = []
-    said = set[tuple[str, int]]()
-    for line in prompt.skill.splitlines():
-        says = {(one.rule, one.sign) for one in statements(line, prompt.rules)}
-        draw = f"{profile.name}/{line}"
-        if not line.startswith("- "):
-            continue
-        wrong = uniform("tidies wrongly", draw) < profile.harmful / 4
-        if wrong or (says <= said and uniform("overlooks", draw) >= profile.missing / 4):
-            rows.append({"line": line, "reason": "Other lines say it." if says else "It says nothing."})
-        else:
-            said |= says
-    return {"reasoning": f"{len(rows)} lines are superfluous.", "superfluous": rows}
 
 
 def _combined(skill: str, documents: Sequence[str], rules: Sequence[TeachableRule]) -> str:
