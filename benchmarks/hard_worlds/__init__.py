@@ -9,6 +9,7 @@ the number.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from etude.config import ModelSection
 from etude.models.simulated import SimulatedModel
@@ -40,8 +41,9 @@ class HarshProfile(Profile):
     """With another edit, a third of the skill's lines are deleted."""
 
     def misstated(self, rule: TeachableRule, draw: str) -> str:
-        broad = isinstance(rule, ExceptionRule) and uniform("broad", draw) < self.broad
-        return pick(rule.broad, draw) if broad else ""
+        if isinstance(rule, ExceptionRule) and uniform("broad", draw) < self.broad:
+            return pick(rule.broad, draw)
+        return ""
 
     def besides(self, finding: Diagnosis, skill: str, draw: str) -> list[DraftEdit]:
         flawed: list[DraftEdit] = []
@@ -80,8 +82,10 @@ def harsh(profile: Profile, number: int | None = None) -> Profile:
     """The profile in the harsh world; with a number, in a world like it, with rates drawn from ranges."""
     if profile.vague == 1.0:
         return profile
-    known = {field.name: getattr(profile, field.name) for field in fields(profile)}
-    rates = {} if number is None else {name: _between(*HARSH_RANGES[name], name, number) for name in HARSH_RANGES}
+    known: dict[str, Any] = {field.name: getattr(profile, field.name) for field in fields(profile)}
+    rates: dict[str, Any] = (
+        {} if number is None else {name: _between(*HARSH_RANGES[name], name, number) for name in HARSH_RANGES}
+    )
     return HarshProfile(**known | {"name": f"{profile.name}-harsh", "repeats": 0.4} | rates)
 
 
