@@ -250,7 +250,7 @@ async def test_where_everything_or_nothing_passes_there_may_be_nothing_to_learn(
 
 ODD = [task.model_copy(update={"type": "odd"} if number == 3 else {}) for number, task in enumerate(TASKS)]
 COLD = {"model": "simulated:target", "temperature": 0}
-USELESS = "at temperature 0 a further trial tells nothing new about any task, with or without a seed: test.trials = 3"
+USELESS = "at temperature 0 a further trial tells nothing new about any task, with or without a seed: "
 SINGLE = "types with a single training task: 'odd'; what is learnt from it may fit that task only"
 FEW = "16 training tasks are fewer than a minibatch of 20: every analysis sees all of them"
 
@@ -260,7 +260,8 @@ FEW = "16 training tasks are fewer than a minibatch of 20: every analysis sees a
     [
         ({}, None),
         ({"target": COLD}, None),
-        ({"target": COLD, "test": {"trials": 3}}, USELESS),
+        ({"target": COLD, "test": {"trials": 3}}, f"{USELESS}test.trials = 3"),
+        ({"target": COLD, "search": {"policy": "rewrite_first", "attempts": 2}}, f"{USELESS}search.attempts = 2"),
         (
             {"limits": {"calls": 10}},
             "limits.calls = 10 is below the 24 that the test of a run takes: it will stop early",
