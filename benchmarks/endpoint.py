@@ -9,10 +9,12 @@ import time
 import urllib.request
 from collections.abc import Generator, MutableMapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import uvicorn
+from hard_worlds import WORLD
+from peer_forms import shown_form
 from peer_prompts import read_prompt
 
 from etude.simulation.endpoint import make_app
@@ -66,7 +68,7 @@ def metered_endpoint(latency: float) -> Generator[Metered]:
     Args:
         latency: Seconds before each answer.
     """
-    meter = Meter(make_app(Service(Faults(), latency, read=read_prompt)))
+    meter = Meter(make_app(Service(Faults(), latency, world=replace(WORLD, read=read_prompt, form=shown_form))))
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
     config = uvicorn.Config(meter, http="h11", ws="none", lifespan="off", log_config=None, access_log=False)
     server = uvicorn.Server(config)

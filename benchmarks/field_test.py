@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from hard_worlds import WORLD
+
 import etude
 from etude import Skill, Trainer
 from etude.cli.terminal.output import tell
@@ -23,7 +25,6 @@ from etude.errors import EtudeError, StopRun
 from etude.measure.evaluate import aevaluate_skill
 from etude.measure.plan import plan
 from etude.records.summary import Interval, Summary
-from etude.simulation import make_tasks
 from etude.skill import token_count
 from etude.store import SpendTotals, SqliteJournal, SqliteSpend
 from etude.store.views import JOURNAL
@@ -62,7 +63,7 @@ class FieldTest:
     def write_tasks(self) -> None:
         """The tasks as JSONL, the same each time."""
         for name in self._args.sets:
-            tasks = make_tasks(name, sum(SIZES.values()), SEED)
+            tasks = WORLD.make_tasks(name, sum(SIZES.values()), SEED)
             folder = self._folder / "tasks" / name
             folder.mkdir(parents=True, exist_ok=True)
             for split, size in SIZES.items():

@@ -16,10 +16,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from hard_worlds import WORLD, model
+
 from etude.config import merge
 from etude.measure.plan import plan
 from etude.records import Skill, Task
-from etude.simulation import SEED_SKILL, make_tasks
+from etude.simulation import SEED_SKILL
 from etude.simulation.score import best_skill
 from etude.trainer import Trainer
 
@@ -59,7 +61,7 @@ def runs(seeds: int) -> Iterator[Found]:
     """Forecast, train, compare."""
     places = product(range(seeds), SIZES, FAMILIES, TARGETS, OPTIMIZERS, SEARCHES)
     for seed, size, family, target, optimizer, search in places:
-        tasks = make_tasks(family, size["train"] + size["val"] + size["test"], seed)
+        tasks = WORLD.make_tasks(family, size["train"] + size["val"] + size["test"], seed)
         skill = Skill(name="start", text=start(tasks, seed))
         models = {"target": {"model": f"simulated:{target}"}, "optimizer": {"model": f"simulated:{optimizer}"}}
         with TemporaryDirectory() as folder:
@@ -68,14 +70,14 @@ def runs(seeds: int) -> Iterator[Found]:
             if search in ("paper", "rewrite_first"):  # the others have no batches
                 config = merge(config, {"search": {"batch_size": size["batch_size"]}})
             roles = plan(config, skill=skill).forecast.roles
-            cost = Trainer(config, skill=skill).train().cost
+            cost = Trainer(config, skill=skill, target=model(target), optimizer=model(optimizer)).train().cost
         yield Found(search, "target calls", roles["target"].calls or 0, cost.target_calls)
         yield Found(search, "optimizer calls", roles["optimizer"].calls or 0, cost.optimizer_calls)
 
 
 def start(tasks: list[Task], seed: int) -> str:
     """The skill that a run begins with."""
-    rules = best_skill(tasks).splitlines(keepends=True)
+    rules = best_skill(tasks, WORLD.families).splitlines(keepends=True)
     half = random.Random(seed).sample(rules, len(rules) // 2)
     return ("", SEED_SKILL, "".join(half))[seed % 3]
 

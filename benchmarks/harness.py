@@ -17,10 +17,10 @@ from typing import Any
 
 from endpoint import metered_endpoint
 from environments import OURS, SYSTEMS, CannotRun, python_for
+from hard_worlds import WORLD
 from measure import longest_chain
 
 from etude.records import Task
-from etude.simulation import best_attainable, make_tasks, seed_skill, true_score
 
 sys.path.append(str(SYSTEMS))
 from contract import Job, Outcome, read_outcome, write_job
@@ -55,7 +55,7 @@ class Setting:
     @property
     def first_skill(self) -> str:
         """The weak skill to start from."""
-        return seed_skill(self.named_family)
+        return WORLD.seed_skill(self.named_family)
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Splits:
 def make_splits(setting: Setting, seed: int) -> Splits:
     """Different tasks for every seed; no task is in two splits."""
     count = setting.train + setting.val + setting.test
-    tasks = make_tasks(setting.named_family, count, seed=SEEDS_APART + seed)
+    tasks = WORLD.make_tasks(setting.named_family, count, seed=SEEDS_APART + seed)
     ends = setting.train, setting.train + setting.val
     return Splits(tasks[: ends[0]], tasks[ends[0] : ends[1]], tasks[ends[1] :])
 
@@ -209,7 +209,7 @@ def _judged(run: Run, outcome: Outcome, splits: Splits, setting: Setting) -> Run
 
     @cache
     def on_test(skill: str) -> float:
-        return true_score(skill, splits.test, model=setting.target)
+        return WORLD.true_score(skill, splits.test, model=setting.target)
 
     return replace(
         run,
@@ -218,9 +218,9 @@ def _judged(run: Run, outcome: Outcome, splits: Splits, setting: Setting) -> Run
         cpu_seconds=outcome.cpu_seconds,
         peak_mb=outcome.peak_mb,
         initial=on_test(setting.first_skill),
-        attainable=best_attainable(splits.test, model=setting.target),
+        attainable=WORLD.best_attainable(splits.test, model=setting.target),
         test=on_test(outcome.skill),
-        val=true_score(outcome.skill, splits.val, model=setting.target),
+        val=WORLD.true_score(outcome.skill, splits.val, model=setting.target),
         reported=outcome.reported,
         skill_tokens=-(-len(outcome.skill) // 4),
         curve=tuple(Point(change.calls, change.seconds, on_test(change.skill)) for change in outcome.changes),

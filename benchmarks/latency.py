@@ -22,9 +22,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from hard_worlds import WORLD, model
 from harness import machine
 from peers import RESULTS
-from slots import WORLDS, simulated, tasks_of
+from slots import WORLDS, tasks_of
 from virtual_time import in_virtual_time
 
 from etude import ChatModel, ChatRequest, ListEnvironment, Reply, Skill, Trainer
@@ -33,7 +34,6 @@ from etude.errors import EtudeError, TransientError
 from etude.executors.local import LocalExecutor
 from etude.models import Limited, Retrying
 from etude.records import digest, user
-from etude.simulation import seed_skill
 
 MEAN, LONGEST = 4.165, 60.0
 """Seconds. The heavy tail is a Pareto distribution of index 1 from 1 to 60 seconds, which has this mean."""
@@ -72,7 +72,7 @@ def train(name: str, world: str, seed: int) -> tuple[int, float]:
     family, *models = WORLDS[world]
     tasks = tasks_of(family, TRAIN + VAL + TEST, seed)
     refused = 0.1 if "refused" in name else 0.0
-    target, optimizer = (Server(simulated(model), "tail" in name, refused, seed) for model in models)
+    target, optimizer = (Server(model(one), "tail" in name, refused, seed) for one in models)
     limits = {"concurrency": SLOTS} | ({"resend": True} if "again" in name else {})
     with tempfile.TemporaryDirectory() as folder:
         settings = {
@@ -86,7 +86,7 @@ def train(name: str, world: str, seed: int) -> tuple[int, float]:
         trainer = Trainer(
             merge(settings, {}),
             env=env,
-            skill=Skill(name="skill", text=seed_skill(family)),
+            skill=Skill(name="skill", text=WORLD.seed_skill(family)),
             target=target,
             optimizer=optimizer,
             executor=LocalExecutor(SLOTS),

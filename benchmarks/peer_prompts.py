@@ -9,7 +9,7 @@ import re
 from itertools import pairwise
 
 from etude.records import ChatRequest
-from etude.simulation.families import find_tasks
+from etude.simulation.families import FAMILIES, Families, find_tasks, rules_in
 from etude.simulation.optimizer import reading
 from etude.simulation.optimizer.reading import Prompt
 
@@ -46,21 +46,22 @@ _ID = re.compile(
 )
 
 
-def read_prompt(request: ChatRequest) -> Prompt:
+def read_prompt(request: ChatRequest, families: Families = FAMILIES) -> Prompt:
     """Take a prompt of any of the systems apart."""
     text = reading.first_turn(request)
     if _OURS.search(text):
-        return reading.read_prompt(request)
+        return reading.read_prompt(request, families)
     text = _LISTED_EDIT.sub(_listed_edit, reading.without_form(text))
     skill, start, end = _skill(text)
     rest = text[:start] + "\n" + text[end:]
-    blocks = [(rest[first:after], first) for first, after in _segments(rest)]
+    blocks = [(rest[first:after], first) for first, after in _segments(rest, families)]
     return Prompt(
         text=text,
         skill=skill,
-        observations=reading.observations(rest, blocks, _id),
+        observations=reading.observations(rest, blocks, families, _id),
         compares=reading.asks_to_compare(rest),
         limit=_limit(text),
+        rules=rules_in(families),
     )
 
 
@@ -108,12 +109,12 @@ def _given_instructions(text: str) -> tuple[str, int, int]:
     return "", 0, 0
 
 
-def _segments(text: str) -> list[tuple[int, int]]:
+def _segments(text: str, families: Families) -> list[tuple[int, int]]:
     """From the id before each task to the id before the next other one."""
     marks = [found.start() for found in _ID.finditer(text)]
     starts: list[int] = []
     before = ""
-    for task in find_tasks(text):
+    for task in find_tasks(text, families):
         start = max((mark for mark in marks if mark < task.start), default=task.start)
         if task.text != before or (starts and start > starts[-1] and start in marks):
             starts.append(start)

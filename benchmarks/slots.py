@@ -26,17 +26,16 @@ from pathlib import Path
 from typing import Any
 
 from endpoint import metered_endpoint
+from hard_worlds import WORLD, model
 from harness import machine
 from measure import longest_chain
 from peers import RESULTS
 from virtual_time import Timed, in_virtual_time
 
 from etude import ListEnvironment, Skill, Trainer, evaluate_skill, make_config
-from etude.config import ModelSection, merge
+from etude.config import merge
 from etude.executors.local import LocalExecutor
-from etude.models.simulated import SimulatedModel
 from etude.records import Task
-from etude.simulation import best_attainable, make_tasks, seed_skill, true_score
 
 VAL, TRUTH = 80, 200
 WORLDS = {"many": (None, "target", "optimizer"), "harsh": ("slips", "target-harsh", "optimizer-harsh")}
@@ -79,15 +78,11 @@ class Found:
 def tasks_of(family: str | None, count: int, seed: int) -> list[Task]:
     """Tasks with different texts and ids of their own: where there are many, those of the world repeat."""
     found: dict[str, Task] = {}
-    for at, task in enumerate(make_tasks(family, count + count // 10 + 100, seed=1000 + seed)):
+    for at, task in enumerate(WORLD.make_tasks(family, count + count // 10 + 100, seed=1000 + seed)):
         found.setdefault(task.input, task.model_copy(update={"id": f"t{at}"}))
     tasks = list(found.values())[:count]
     assert len(tasks) == count, f"the world has only {len(tasks)} different tasks"
     return tasks
-
-
-def simulated(name: str) -> SimulatedModel:
-    return SimulatedModel(name, ModelSection(model=f"simulated:{name}"))
 
 
 def run(plan: Plan) -> Found:
@@ -95,7 +90,7 @@ def run(plan: Plan) -> Found:
     family, target_name, optimizer_name = WORLDS[plan.world]
     tasks = tasks_of(family, plan.tasks + VAL + TRUTH, plan.seed)
     train, val, truth = tasks[: plan.tasks], tasks[plan.tasks : plan.tasks + VAL], tasks[-TRUTH:]
-    target, optimizer = (Timed(simulated(name)) for name in (target_name, optimizer_name))
+    target, optimizer = (Timed(model(name)) for name in (target_name, optimizer_name))
     with tempfile.TemporaryDirectory() as folder:
         config = {
             "run": {"folder": folder},
@@ -109,7 +104,7 @@ def run(plan: Plan) -> Found:
         trainer = Trainer(
             merge(config, {}),
             env=ListEnvironment(train, val, scorer="exact"),
-            skill=Skill(name="skill", text=seed_skill(family)),
+            skill=Skill(name="skill", text=WORLD.seed_skill(family)),
             target=target,
             optimizer=optimizer,
             executor=LocalExecutor(plan.slots),
@@ -122,7 +117,7 @@ def run(plan: Plan) -> Found:
         target_calls=target.calls,
         optimizer_calls=optimizer.calls,
         rounds=round(rounds),
-        share=true_score(best, truth, target_name) / best_attainable(truth, target_name),
+        share=WORLD.true_score(best, truth, target_name) / WORLD.best_attainable(truth, target_name),
         cpu=cpu,
         megabytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
     )
@@ -150,7 +145,7 @@ def attempt_all(url: str, tasks: int, slots: int) -> dict[str, float]:
         made = tasks_of(None, tasks + 2, 0)
         env = ListEnvironment(made[:1], made[1:2], made[2:], scorer="exact")
         began, worked = time.monotonic(), time.process_time()
-        evaluate_skill(make_config(config), env=env, skill=Skill(name="skill", text=seed_skill(None)))
+        evaluate_skill(make_config(config), env=env, skill=Skill(name="skill", text=WORLD.seed_skill(None)))
         return {"seconds": time.monotonic() - began, "cpu": time.process_time() - worked}
 
 

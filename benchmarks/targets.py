@@ -16,10 +16,11 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from hard_worlds import WORLD
 from harness import machine
 
 from etude import ListEnvironment, Skill, Trainer
-from etude.simulation import make_tasks, true_score
+from etude.simulation.endpoint import running_endpoint
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULT = ROOT / "benchmarks" / "results" / "targets.json"
@@ -51,19 +52,22 @@ class Found(NamedTuple):
 
 def train(run: Run) -> Found:
     """Train with default settings."""
-    tasks = make_tasks(WORLDS[run.world], TRAIN + VAL + TEST + TRUTH, seed=1000 + run.seed)
-    truth, named = tasks[-TRUTH:], [{"model": f"simulated:{model}"} for model in run.models]
+    tasks = WORLD.make_tasks(WORLDS[run.world], TRAIN + VAL + TEST + TRUTH, seed=1000 + run.seed)
+    truth = tasks[-TRUTH:]
     env = ListEnvironment(tasks[:TRAIN], tasks[TRAIN : TRAIN + VAL], tasks[TRAIN + VAL : -TRUTH])
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, running_endpoint(world=WORLD) as endpoint:
+        at = {"base_url": endpoint.url}
+        one = {"model": f"openai:{run.models[0]}", **at}
+        both = [{"model": f"openai:{model}", "name": f"simulated:{model}", **at} for model in run.models]
         config: dict[str, Any] = {
-            "optimizer": {"model": "simulated:optimizer"},
+            "optimizer": {"model": "openai:optimizer", **at},
             "train": {"seed": run.seed},
             "run": {"folder": folder},
-            **({"targets": named} if len(named) > 1 else {"target": named[0]}),
+            **({"targets": both} if len(both) > 1 else {"target": one}),
         }
         summary = Trainer(config, env=env, skill=Skill(text=""), progress=False).train()
         text = (Path(summary.folder) / summary.best.skill).read_text()
-    scores, without = ([true_score(one, truth, model) for model in MODELS] for one in (text, ""))
+    scores, without = ([WORLD.true_score(one, truth, model) for model in MODELS] for one in (text, ""))
     return Found(summary.cost.target_calls + summary.cost.optimizer_calls, tuple(scores), tuple(without))
 
 

@@ -1,6 +1,5 @@
 """The benchmarks run, and the page of their results is up to date."""
 
-import json
 import math
 import re
 import subprocess
@@ -12,7 +11,6 @@ import pytest
 ROOT = Path(__file__).parent.parent
 BENCHMARKS = ROOT / "benchmarks"
 RESULTS = sorted((BENCHMARKS / "results").glob("*.json"))
-SMALL = ["--train", "16", "--val", "8", "--test", "8", "--epochs", "1", "--seeds", "1", "--latency", "0"]
 
 
 def run(name: str, *words: str) -> subprocess.CompletedProcess[str]:
@@ -41,43 +39,6 @@ def test_the_page_is_up_to_date() -> None:
 def test_results_name_no_folder_and_no_host(path: Path) -> None:
     text = path.read_text()
     assert not re.search(r"(?<![\w.])/(?:home|root|work|tmp|usr|opt|Users)/|://|\b\d+\.\d+\.\d+\.\d+\b", text)
-
-
-def test_virtual_time_goes_on_by_one_for_each_request_that_waits_for_another() -> None:
-    plan = {"tasks": 20, "slots": 1, "epochs": 1}
-    alone, wide = (
-        json.loads(run("slots", "--one", json.dumps(plan | slots)).stdout) for slots in ({}, {"slots": 99})
-    )
-    calls = [one["target_calls"] + one["optimizer_calls"] for one in (alone, wide)]
-    assert calls[0] == calls[1]
-    assert wide["rounds"] < alone["rounds"] <= calls[0]
-
-
-@pytest.mark.slow
-def test_a_comparison_measures_our_system_from_outside(tmp_path) -> None:
-    out = tmp_path / "peers.json"
-    settings = "search.batch_size=8,search.policy=paper"
-    done = run("peers", *SMALL, "--systems", "etude", "--arm", f"small:{settings}", "--out", str(out))
-    assert done.returncode == 0, done.stderr
-    found = json.loads(out.read_text())
-    assert [arm["name"] for arm in found["arms"]] == ["etude", "etude, small"]
-    for one in found["runs"]:
-        assert one["reason"] == ""
-        assert one["curve"][0] == {"calls": 0, "seconds": one["curve"][0]["seconds"], "test": one["initial"]}
-        assert one["curve"][-1]["test"] == one["test"]
-        assert one["curve"][-1]["calls"] <= one["target_calls"]
-        assert 0 < one["most_in_flight"] <= 8
-        assert 0 <= one["initial"] <= one["attainable"] <= 1
-    assert str(tmp_path) not in out.read_text()
-
-
-@pytest.mark.slow
-def test_a_system_whose_run_fails_is_reported_with_its_reason(tmp_path) -> None:
-    out = tmp_path / "peers.json"
-    done = run("peers", *SMALL, "--systems", "etude", "--set", "train.epoch=2", "--out", str(out))
-    assert done.returncode == 1
-    (one,) = json.loads(out.read_text())["runs"]
-    assert "train.epoch" in one["reason"]
 
 
 def test_an_unknown_system_is_refused() -> None:

@@ -80,7 +80,9 @@ def test_every_page_can_be_reached_from_the_index() -> None:
 
 LONG = DOCS / "agent-skill.md"
 """Its session trains over checks in sandboxes: `tests/slow/test_slow_docs.py` runs it."""
-RUN = [page for page in PAGES if page != LONG and blocks(page, "python", "console")]
+TRAINING = (LONG, DOCS / "results.md", DOCS / "tasks.md")
+"""Pages whose sessions train for minutes: they run in `tests/slow/test_slow_docs.py`."""
+RUN = [page for page in PAGES if page not in TRAINING and blocks(page, "python", "console")]
 
 
 @pytest.fixture

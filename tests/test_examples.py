@@ -25,25 +25,31 @@ TELLING = {
     "watch_events": ["step 1: accepted", "stopped after step", "attempts: {'completed': "],
 }
 IN_MEMORY = {"loop_in_one_file"}
+QUICK = ("loop_in_one_file", "own_model", "train_from_python")
+"""The others run in `tests/slow/test_slow_examples.py`."""
 
 
-def test_every_example_is_run_here() -> None:
+def test_every_example_is_known_here() -> None:
     assert {path.stem for path in EXAMPLES.glob("*.py")} == set(TELLING)
 
 
-@pytest.mark.parametrize("name", sorted(TELLING))
-def test_an_example_runs_and_shows_what_it_claims(tmp_path, name: str) -> None:
+def runs_and_shows(name: str, folder: Path) -> None:
     arguments = [] if name in IN_MEMORY else ["runs"]
     done = subprocess.run(
         [sys.executable, "-W", "error", EXAMPLES / f"{name}.py", *arguments],
-        cwd=tmp_path,
+        cwd=folder,
         capture_output=True,
         text=True,
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
     assert [line for line in TELLING[name] if line not in done.stdout] == [], done.stdout
-    assert [path.name for path in tmp_path.iterdir()] == arguments
+    assert [path.name for path in folder.iterdir()] == arguments
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_an_example_runs_and_shows_what_it_claims(tmp_path: Path, name: str) -> None:
+    runs_and_shows(name, tmp_path)
 
 
 @rows("name", sorted(TELLING))

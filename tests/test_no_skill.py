@@ -1,9 +1,10 @@
 """What the best skill is worth against none, at the end of a run."""
 
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -39,16 +40,33 @@ def shown(summary: Summary) -> list[str]:
 
 def files(folder: Path) -> Mapping[str, bytes]:
     found = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
-    views = {name: path for name, path in found.items() if not name.startswith(("run/journal.db", "run/events"))}
-    summary = json.loads(views.pop("run/summary.json").read_bytes())
+    views = {name: path for name, path in found.items() if not name.startswith(("journal.db", "events"))}
+    summary = json.loads(views.pop("summary.json").read_bytes())
     del summary["cost"], summary["folder"]
-    config = {"run/config.yaml"}
-    kept = {name: path.read_bytes() for name, path in views.items() if name not in config and "lock" not in name}
+    kept = {name: path.read_bytes() for name, path in views.items() if name != "config.yaml" and "lock" not in name}
     return {**kept, "summary": json.dumps(summary).encode()}
 
 
-async def test_a_run_says_what_its_best_skill_is_worth_against_none(tmp_path: Path) -> None:
-    summary = await Trainer(settings(tmp_path), **given()).atrain()
+class Runs(NamedTuple):
+    """The same training with the comparison and without: folders, and what they come to."""
+
+    on: Path
+    off: Path
+    with_it: Summary
+    without: Summary
+
+
+OFF: dict[str, Any] = {"test": {"no_skill": False}}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    on, off = tmp_path_factory.mktemp("on"), tmp_path_factory.mktemp("off")
+    return Runs(on, off, train(on), train(off, **OFF))
+
+
+async def test_a_run_says_what_its_best_skill_is_worth_against_none(runs: Runs, tmp_path: Path) -> None:
+    summary = runs.with_it
     alone = summary.no_skill
     assert alone is not None
     assert summary.best.test is not None
@@ -56,16 +74,16 @@ async def test_a_run_says_what_its_best_skill_is_worth_against_none(tmp_path: Pa
     low, high = alone.gain.low, alone.gain.high
     text = f"without {alone.score.mean:.2f}, with the best skill {summary.best.test.mean:.2f}: "
     assert shown(summary) == [f"no skill    {text}{alone.gain.mean:+.2f} [{low:+.2f}, {high:+.2f}]"]
-    again = await aevaluate_skill(make_config(settings(tmp_path)), "test", **{**given(), "skill": None})
+    shutil.copytree(runs.on, tmp_path / "copy")
+    config = make_config(settings(tmp_path / "copy"))
+    again = await aevaluate_skill(config, "test", **{**given(), "skill": None})
     assert (again.score, again.calls_sent, again.test_openings) == (alone.score, 0, 0)
 
 
-def test_it_costs_one_attempt_at_each_test_task_which_the_plan_counts(tmp_path: Path) -> None:
-    off = {"test": {"no_skill": False}}
-    without, with_it = train(tmp_path / "off", **off), train(tmp_path / "on")
-    assert (without.no_skill, shown(without)) == (None, [])
-    assert with_it.cost.target_calls == without.cost.target_calls + 20
-    on, less = (plan(settings(tmp_path / "plan", **more), **given()).forecast for more in ({}, off))
+def test_it_costs_one_attempt_at_each_test_task_which_the_plan_counts(runs: Runs, tmp_path: Path) -> None:
+    assert (runs.without.no_skill, shown(runs.without)) == (None, [])
+    assert runs.with_it.cost.target_calls == runs.without.cost.target_calls + 20
+    on, less = (plan(settings(tmp_path, **more), **given()).forecast for more in ({}, OFF))
     assert (on.attempts - less.attempts, on.least - less.least) == (20, 20)
 
 
@@ -79,35 +97,34 @@ def test_where_the_initial_skill_is_empty_it_is_the_one_without_and_costs_nothin
     assert plan(settings(tmp_path / "plan"), **{**given(), "skill": empty}).forecast.least == 20
 
 
-def test_it_may_be_asked_for_after_the_run_and_a_finished_run_calls_nobody(tmp_path: Path) -> None:
-    before = train(tmp_path, test={"no_skill": False})
-    after = train(tmp_path)
-    assert after.cost.target_calls == before.cost.target_calls + 20
+def test_it_may_be_asked_for_after_the_run_and_a_finished_run_calls_nobody(runs: Runs, tmp_path: Path) -> None:
+    shutil.copytree(runs.off, tmp_path / "later")
+    after = train(tmp_path / "later")
+    assert after.cost.target_calls == runs.without.cost.target_calls + 20
     assert after.no_skill is not None
-    assert train(tmp_path).cost.target_calls == after.cost.target_calls
+    assert train(tmp_path / "later").cost.target_calls == after.cost.target_calls
 
 
-def test_a_run_stopped_before_it_resumes_to_what_an_undisturbed_one_writes(tmp_path: Path) -> None:
-    one_by_one = {"concurrency": 1}
-    whole = train(tmp_path / "whole", limits=one_by_one)
+def test_a_run_stopped_before_it_resumes_to_what_an_undisturbed_one_writes(runs: Runs, tmp_path: Path) -> None:
+    whole = runs.with_it
     calls = whole.cost.target_calls + whole.cost.optimizer_calls - 5
+    one_by_one = {"concurrency": 1}
     with pytest.raises(BudgetStop) as stop:
-        train(tmp_path / "cut", limits={"calls": calls, **one_by_one})
+        train(tmp_path, limits={"calls": calls, **one_by_one})
     assert stop.value.summary.verdict == whole.verdict
     assert stop.value.summary.no_skill is None
-    assert train(tmp_path / "cut", limits=one_by_one).no_skill == whole.no_skill
-    assert files(tmp_path / "cut") == files(tmp_path / "whole")
+    assert train(tmp_path, limits=one_by_one).no_skill == whole.no_skill
+    assert files(tmp_path / "run") == files(runs.on / "run")
 
 
-def test_what_a_program_opened_is_said_in_the_summary(tmp_path: Path) -> None:
-    summary = train(tmp_path)
+def test_what_a_program_opened_is_said_in_the_summary(runs: Runs) -> None:
+    summary = runs.with_it
     assert summary.best.loaded is None
     opened = summary.best.model_copy(update={"loaded": Loaded(attempts=12, of=20)})
     lines = list(summary_lines(summary.model_copy(update={"best": opened})))
     assert "loaded      the program opened the best skill in 12 of 20 test attempts" in lines
 
 
-def test_a_run_without_it_is_verified_as_it_is(tmp_path: Path) -> None:
-    summary = train(tmp_path, test={"no_skill": False})
-    best = load_skill((tmp_path / "run" / summary.best.skill).parent)
-    assert verify_skill(make_config(settings(tmp_path)), best, **given()).agrees
+def test_a_run_without_it_is_verified_as_it_is(runs: Runs) -> None:
+    best = load_skill((runs.off / "run" / runs.without.best.skill).parent)
+    assert verify_skill(make_config(settings(runs.off)), best, **given()).agrees

@@ -1,15 +1,13 @@
 """The prompts of the systems that the benchmarks compare, read for the simulated optimizer."""
 
 import json
-import sys
-from pathlib import Path
 
 import pytest
-
-from etude.records import ChatRequest, user
-
-sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
+from peer_forms import by_example, shown_form
 from peer_prompts import read_prompt
+
+from etude.records import ChatRequest, system, user
+from rows import rows
 
 TITLED = "---\nname: words\n---\n\n# Everyday tasks\n\n- Keep repeated words.\n"
 SORT = "Sort the following words alphabetically: List: "
@@ -33,6 +31,15 @@ Task: {SORT}c b a
 predicted: "a b c"
 gold: a b c
 """
+
+
+def asked(*parts: str) -> ChatRequest:
+    return ChatRequest(messages=(system(parts[0]), user("\n\n".join(parts[1:]))))
+
+
+def names_in(text: str) -> tuple[str, ...] | None:
+    found = shown_form(asked("You are kind.", text))
+    return None if found is None else found.top
 
 
 def skill_in(text: str) -> str:
@@ -81,3 +88,45 @@ def test_an_expected_answer_may_stand_in_quotes(feedback: str) -> None:
     block = f"### Task id=t-1\nSort these words alphabetically: b a\nModel answer: b a\nFailure reason: {feedback}\n"
     (seen,) = read_prompt(ChatRequest(messages=(user(block),))).observations
     assert (seen.answer, seen.expected) == ("b a", "a b")
+
+
+@rows(
+    ("text", "names"),
+    [
+        ('Reply with JSON: {"a": string, "b": [{"c": integer, "d": [string]}]}', ("a", "b")),
+        ('Return JSON of this form:\n{"a": "...", // why\n "b": [1, 2, ...], }', ("a", "b")),
+        ('JSON schema:\n{"type": "object", "properties": {"x": {"type": "string"}}}', ("x",)),
+        (
+            'Answer in JSON, as in {"op": "append | delete", "ok": true, "n": null, "p": 0.0-1.0}',
+            ("op", "ok", "n", "p"),
+        ),
+        ('JSON please. The data: {"a": 1}\nRespond with exactly {"b": <text>}', ("b",)),
+        (
+            '<edits data=1f>\n{"index": 0, "op": "x"}\n</edits data=1f>\nReply with JSON: {"order": [integer]}',
+            ("order",),
+        ),
+        ('Output JSON {"a": }', None),
+        ("JSON without braces", None),
+        ('{"a": "..."} is no form unless somebody asks', None),
+        ("Reply with JSON: {}", None),
+        ("Reply with JSON: {a b c}", None),
+    ],
+)
+def test_a_skeleton_in_the_prompt_is_found(text: str, names: tuple[str, ...] | None) -> None:
+    assert names_in(text) == names
+
+
+def test_entries_of_different_kinds_are_united_and_what_all_have_is_required() -> None:
+    items = by_example([{"op": "append", "content": "<text>"}, {"op": "delete", "target": "<text>"}])["items"]
+    assert items["properties"]["op"] == {"type": "string", "enum": ["append", "delete"]}
+    assert list(items["properties"]) == ["op", "content", "target"]
+    assert items["required"] == ["op"]
+
+
+def test_data_with_gaps_is_not_taken_for_the_form() -> None:
+    form = 'Return JSON: {"reasoning": "<why>", "edits": [{"op": "...", "target": "...", "content": "..."}]}'
+    content = "Write the answer in one line, separated by spaces."
+    data = json.dumps([{"edits": [{"op": "append", "content": content, "note": ""}]}])
+    found = shown_form(asked(form, "Patches, see the answer format above:", data))
+    assert found is not None
+    assert found.top == ("reasoning", "edits")

@@ -235,31 +235,57 @@ async def test_the_noise_floor_is_what_differs_between_two_trials(tmp_path: Path
     assert headroom.spread == pytest.approx(2**0.5 / 12)
 
 
-async def test_where_everything_passes_no_skill_can_do_better(tmp_path: Path) -> None:
+@pytest.mark.parametrize("passes", [True, False])
+async def test_where_everything_or_nothing_passes_there_may_be_nothing_to_learn(tmp_path: Path, passes: bool) -> None:
     models = {"target": {"model": "simulated:target-steady"}}
-    found = await aplan(settings(tmp_path, **models), measure=True, **given(best_skill(TASKS)))
-    assert (
-        texts(found)[0]
-        == "the initial skill solves all 12 validation tasks in every trial: no skill can score higher"
+    silent = {} if passes else {"target": ScriptedModel(lambda request: "no idea")}
+    text = best_skill(TASKS) if passes else SEED_SKILL
+    found = await aplan(settings(tmp_path, **models), measure=True, **given(text, **silent))
+    assert texts(found)[0] == (
+        "the initial skill solves all 12 validation tasks in every trial: no skill can score higher"
+        if passes
+        else "the initial skill solves none of the 12 validation tasks: perhaps no skill can"
     )
 
 
-async def test_where_nothing_ever_passes_there_may_be_nothing_to_learn(tmp_path: Path) -> None:
-    found = await aplan(settings(tmp_path), measure=True, **given(target=ScriptedModel(lambda request: "no idea")))
-    assert texts(found)[0] == "the initial skill solves none of the 12 validation tasks: perhaps no skill can"
+ODD = [task.model_copy(update={"type": "odd"} if number == 3 else {}) for number, task in enumerate(TASKS)]
+COLD = {"model": "simulated:target", "temperature": 0}
+USELESS = "at temperature 0 a further trial tells nothing new about any task, with or without a seed: "
+SINGLE = "types with a single training task: 'odd'; what is learnt from it may fit that task only"
+FEW = "16 training tasks are fewer than a minibatch of 20: every analysis sees all of them"
 
 
-def test_splits_that_can_show_nothing_are_named(tmp_path: Path) -> None:
-    data = settings(tmp_path)
-    data["env"]["limit"] = {"val": 3}
-    found = plan(data, **given())
-    assert texts(found) == ["3 val tasks can detect no gain, and at most 1.00 is possible"]
-    assert found.warnings[0].hint == "give the val split more tasks"
-
-
-def test_a_budget_below_what_the_test_takes_is_named(tmp_path: Path) -> None:
-    (text,) = texts(plan(settings(tmp_path, limits={"calls": 10}), **given()))
-    assert text == "limits.calls = 10 is below the 24 that the test of a run takes: it will stop early"
+@rows(
+    ("data", "warned"),
+    [
+        ({}, None),
+        ({"target": COLD}, None),
+        ({"target": COLD, "test": {"trials": 3}}, f"{USELESS}test.trials = 3"),
+        ({"target": COLD, "search": {"policy": "rewrite_first", "attempts": 2}}, f"{USELESS}search.attempts = 2"),
+        (
+            {"limits": {"calls": 10}},
+            "limits.calls = 10 is below the 24 that the test of a run takes: it will stop early",
+        ),
+        ({"search": {"policy": "paper", "minibatch_size": 20}}, FEW),
+        ({"env.limit": {"val": 3}}, "3 val tasks can detect no gain, and at most 1.00 is possible"),
+        ({"tasks": ODD}, SINGLE),
+        (
+            {"skill": {"max_tokens": 110}, "text": "word " * 80},
+            "the skill has about 100 tokens of skill.max_tokens = 110: few edits fit in",
+        ),
+        ({"text": ""}, "the skill is empty: training starts from nothing"),
+    ],
+)
+def test_what_a_run_cannot_gain_from_is_named_with_a_hint(
+    tmp_path: Path, data: dict[str, Any], warned: str | None
+) -> None:
+    more = dict(data)
+    text, limit = more.pop("text", SEED_SKILL), more.pop("env.limit", {})
+    made = settings(tmp_path, **more)
+    made["env"] |= {"limit": limit} if limit else {}
+    found = plan(made, **given(text))
+    assert texts(found) == ([] if warned is None else [warned])
+    assert all(advice.hint for advice in found.warnings)
 
 
 @rows("limits", [{"tokens": 100}, {"minutes": 0.0000001}, {"usd": 0.000001}])
@@ -275,43 +301,6 @@ def test_other_budgets_are_compared_once_calls_have_told(tmp_path: Path, limits:
     (text,) = texts(plan(limited, **given()))
     ((name, limit),) = limits.items()
     assert text.startswith(f"limits.{name} = {limit:,g} is below the ")
-
-
-def test_trials_that_tell_nothing_new_are_named(tmp_path: Path) -> None:
-    target = {"model": "simulated:target", "temperature": 0}
-    (text,) = texts(plan(settings(tmp_path, target=target, test={"trials": 3}), **given()))
-    assert text == (
-        "at temperature 0 a further trial tells nothing new about any task, with or without a seed: test.trials = 3"
-    )
-    assert texts(plan(settings(tmp_path, target=target), **given())) == []
-
-
-def test_too_few_training_tasks_are_named(tmp_path: Path) -> None:
-    found = plan(settings(tmp_path, search={"policy": "paper", "minibatch_size": 20}), **given())
-    assert texts(found) == ["16 training tasks are fewer than a minibatch of 20: every analysis sees all of them"]
-
-
-def test_types_of_one_task_are_named(tmp_path: Path) -> None:
-    odd = [task.model_copy(update={"type": "odd"} if number == 3 else {}) for number, task in enumerate(TASKS)]
-    (text,) = texts(plan(settings(tmp_path, odd), **given()))
-    assert text == "types with a single training task: 'odd'; what is learnt from it may fit that task only"
-
-
-def test_a_skill_without_room_is_named(tmp_path: Path) -> None:
-    (text,) = texts(plan(settings(tmp_path, skill={"max_tokens": 110}), **given("word " * 80)))
-    assert text == "the skill has about 100 tokens of skill.max_tokens = 110: few edits fit in"
-
-
-def test_what_the_data_make_doubtful_is_reported_too(tmp_path: Path) -> None:
-    assert texts(plan(settings(tmp_path), **given(""))) == ["the skill is empty: training starts from nothing"]
-
-
-def test_every_warning_has_a_hint(tmp_path: Path) -> None:
-    search = {"policy": "paper", "minibatch_size": 20}
-    data = settings(tmp_path, limits={"calls": 1}, search=search, skill={"max_tokens": 2})
-    found = plan(data, **given())
-    assert len(found.warnings) == 3
-    assert all(advice.hint for advice in found.warnings)
 
 
 @pytest.mark.parametrize("policy", ["paper", "evidence", "rewrite_first"])

@@ -3,7 +3,7 @@
 import json
 import statistics
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -74,13 +74,26 @@ def scores(report: SeedReport) -> dict[str, Any]:
     return {**report.model_dump(exclude={"file", "seeds"}), "seeds": seeds}
 
 
-def test_each_seed_has_a_run_of_its_own_and_the_report_gathers_them(tmp_path: Path) -> None:
-    world = World(tmp_path)
-    report = world.train(1, 2, 5)
-    assert [result.seed for result in report.seeds] == [1, 2, 5]
+class Gathered(NamedTuple):
+    world: World
+    report: SeedReport
+    answered: int
+
+
+@pytest.fixture(scope="module")
+def gathered(tmp_path_factory: pytest.TempPathFactory) -> Gathered:
+    """Three seeds, trained once."""
+    world = World(tmp_path_factory.mktemp("seeds"))
+    report = world.train(1, 2, 3)
+    return Gathered(world, report, world.answered)
+
+
+def test_each_seed_has_a_run_of_its_own_and_the_report_gathers_them(gathered: Gathered) -> None:
+    world, report, _ = gathered
+    assert [result.seed for result in report.seeds] == [1, 2, 3]
     for result in report.seeds:
         summary = world.summary(result.seed)
-        assert load_config(tmp_path / result.run / "config.yaml").train.seed == result.seed
+        assert load_config(world.folder / result.run / "config.yaml").train.seed == result.seed
         assert summary.best.test is not None
         assert summary.test_gain is not None
         assert (result.run, result.best_test) == (f"small-seed{result.seed}", summary.best.test.mean)
@@ -90,8 +103,8 @@ def test_each_seed_has_a_run_of_its_own_and_the_report_gathers_them(tmp_path: Pa
     assert len({Path(result.best).read_text() for result in report.seeds}) > 1
 
 
-def test_mean_deviation_and_interval_are_those_over_the_seeds(tmp_path: Path) -> None:
-    report = World(tmp_path).train(1, 2, 5)
+def test_mean_deviation_and_interval_are_those_over_the_seeds(gathered: Gathered) -> None:
+    report = gathered.report
     gains = [result.gain for result in report.seeds if result.gain is not None]
     low, high = t_interval(gains)
     ends = {"low": max(-1.0, low), "high": min(1.0, high)}
@@ -109,20 +122,17 @@ def test_an_interval_ends_where_a_score_or_a_gain_does() -> None:
     assert (gain.low, gain.high) == (-1, 1)
 
 
-def test_a_single_seed_has_a_mean_and_no_spread(tmp_path: Path) -> None:
-    report = World(tmp_path).train(1)
+def test_a_single_seed_has_a_mean_and_no_spread(gathered: Gathered) -> None:
+    report = gathered.world.train(1)
     assert report.gain == Spread(mean=report.seeds[0].gain or 0, sd=None, low=None, high=None, n=1)
 
 
-def test_a_seed_gives_what_a_single_run_with_it_gives(tmp_path: Path) -> None:
-    report = World(tmp_path / "many").train(3, 2)
-    world = World(tmp_path / "one")
-    summary = Trainer(world.config(train={"epochs": 1, "seed": 2}), **world.given).train()
+def test_a_seed_gives_what_a_single_run_with_it_gives(gathered: Gathered, tmp_path: Path) -> None:
+    world, result = World(tmp_path), gathered.report.seeds[1]
+    summary = Trainer(world.config(train={"epochs": 1, "seed": result.seed}), **world.given).train()
     assert summary.best.test is not None
     assert summary.best.val is not None
-    assert [result.seed for result in report.seeds] == [2, 3]
-    assert report.seeds[0].best_test == summary.best.test.mean
-    assert report.seeds[0].best_val == summary.best.val.mean
+    assert (result.best_test, result.best_val) == (summary.best.test.mean, summary.best.val.mean)
 
 
 def test_attempts_with_the_initial_skill_are_paid_for_once(tmp_path: Path) -> None:
@@ -134,7 +144,7 @@ def test_attempts_with_the_initial_skill_are_paid_for_once(tmp_path: Path) -> No
     assert both.summary(2).cost.target_calls <= alone - baseline
 
 
-def test_seeds_that_were_stopped_go_on_where_they_were(tmp_path: Path) -> None:
+def test_seeds_that_were_stopped_go_on_where_they_were(gathered: Gathered, tmp_path: Path) -> None:
     world = World(tmp_path / "stopped")
     world.train(1)
     with pytest.raises(BudgetStop) as caught:
@@ -143,24 +153,20 @@ def test_seeds_that_were_stopped_go_on_where_they_were(tmp_path: Path) -> None:
     assert caught.value.hint.endswith("\nseed 2 stopped; done: 1; still to come: 3")
     assert not (tmp_path / "stopped" / "small-seed3").exists()
     report = world.train(1, 2, 3)
-    undisturbed = World(tmp_path / "undisturbed")
-    assert scores(report) == scores(undisturbed.train(1, 2, 3))
-    assert world.answered == undisturbed.answered
+    assert scores(report) == scores(gathered.report)
+    assert world.answered == gathered.answered
 
 
-def test_finished_seeds_make_no_call_and_further_ones_join_them(tmp_path: Path) -> None:
-    world = World(tmp_path)
-    first = world.train(1, 2)
-    answered = world.answered
-    assert world.train(1, 2) == first
-    assert world.answered == answered
-    assert [result.seed for result in world.train(1, 2, 3).seeds] == [1, 2, 3]
+def test_finished_seeds_make_no_call_in_whatever_order_they_are_asked_for(gathered: Gathered) -> None:
+    assert gathered.world.train(3, 1, 2) == gathered.report
+    assert [result.seed for result in gathered.world.train(2, 1).seeds] == [1, 2]
+    assert gathered.world.answered == gathered.answered
 
 
-async def test_the_report_is_written_next_to_the_runs(tmp_path: Path) -> None:
-    world = World(tmp_path)
-    report = await atrain_seeds(world.config(), [4], **world.given)
-    assert report.file == str(tmp_path / "small-seeds.json")
+async def test_the_report_is_written_next_to_the_runs(gathered: Gathered) -> None:
+    world = gathered.world
+    report = await atrain_seeds(world.config(), [2], **world.given)
+    assert report.file == str(world.folder / "small-seeds.json")
     assert SeedReport.model_validate(json.loads(Path(report.file).read_text())) == report
 
 

@@ -46,9 +46,13 @@ def files(folder: Path) -> Mapping[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in found}
 
 
-def test_a_skill_for_two_targets_with_contradicting_needs_is_worse_for_neither_than_none(tmp_path: Path) -> None:
-    summary = train(tmp_path)
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Summary:
+    return train(tmp_path_factory.mktemp("whole"))
 
+
+def test_a_skill_for_two_targets_with_contradicting_needs_is_worse_for_neither_than_none(whole: Summary) -> None:
+    summary = whole
     text = (Path(summary.folder) / summary.best.skill).read_text()
     for model in ("target", "target-contrary"):
         assert true_score(text, TASKS[80:], model) > true_score("", TASKS[80:], model)
@@ -95,8 +99,7 @@ async def test_where_there_are_several_targets_each_attempts_all_validation_task
     assert len(found.initial_val.scores) == len(found.best_val.scores) == 2 * 20
 
 
-def test_an_interrupted_run_of_two_targets_ends_as_an_undisturbed_one(tmp_path: Path) -> None:
-    whole = train(tmp_path / "whole")
+def test_an_interrupted_run_of_two_targets_ends_as_an_undisturbed_one(whole: Summary, tmp_path: Path) -> None:
     with pytest.raises(BudgetStop):
         train(tmp_path / "cut", limits={"calls": 200})
 

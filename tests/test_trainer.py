@@ -49,6 +49,17 @@ def read(folder: Path, name: str) -> Any:
     return json.loads((folder / "run" / name).read_text())
 
 
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory) -> tuple[Path, Any, Notices]:
+    """A run with the settings of `run` alone, made inside of a running loop, as in a notebook."""
+    folder, said = tmp_path_factory.mktemp("plain"), Notices()
+
+    async def notebook() -> Any:
+        return run(folder, given={"sinks": [said]})
+
+    return folder, asyncio.run(notebook()), said
+
+
 def test_a_run_reports_initial_and_best_with_intervals(tmp_path) -> None:
     summary = run(tmp_path, reflect={"mode": "deep"}, gate={"metric": "hard"}, search={"edit_budget": 8})
     assert summary.simulated
@@ -61,10 +72,12 @@ def test_a_run_reports_initial_and_best_with_intervals(tmp_path) -> None:
     assert read(tmp_path, "summary.json") == summary.model_dump(mode="json")
 
 
-def test_the_front_matter_of_the_best_skill_is_that_of_the_seed(tmp_path) -> None:
-    summary = run(tmp_path)
-    text = (tmp_path / "run" / summary.best.skill).read_text()
+def test_a_run_in_a_notebook_keeps_the_front_matter_of_the_seed_and_has_nothing_to_complain_of(plain) -> None:
+    folder, summary, said = plain
+    text = (folder / "run" / summary.best.skill).read_text()
     assert text.startswith(SEED_SKILL[: SEED_SKILL.index("---", 4)])
+    assert summary.steps == 4
+    assert [text for text in said.texts if "scored above 0" in text] == []
 
 
 def test_racing_changes_calls_but_neither_verdicts_nor_result(tmp_path) -> None:
@@ -78,10 +91,11 @@ def test_racing_changes_calls_but_neither_verdicts_nor_result(tmp_path) -> None:
         assert one["action"] == other["action"]
 
 
-def test_with_the_gate_off_every_candidate_is_evaluated_and_accepted(tmp_path) -> None:
-    summary = run(tmp_path, search={"gate": False})
+def test_with_the_gate_off_every_candidate_is_accepted_and_with_the_test_off_nothing_is_tested(tmp_path) -> None:
+    summary = run(tmp_path, search={"gate": False}, test={"enabled": False})
     assert summary.rejected == 0
     assert summary.accepted > 0
+    assert (summary.initial.test, summary.best.test, summary.test_gain) == (None, None, None)
 
 
 def test_an_accepted_skill_can_be_measured_again_for_the_next_bar(tmp_path) -> None:
@@ -99,31 +113,23 @@ def test_an_accepted_skill_can_be_measured_again_for_the_next_bar(tmp_path) -> N
     assert won["once"] == won["again"] == bar["once"] != bar["again"]
 
 
-def test_a_slow_update_without_the_gate_is_accepted_and_measured(tmp_path) -> None:
-    run(tmp_path / "a", search={"slow_update_gate": False, "slow_update_samples": 10})
-    run(tmp_path / "b", search={"slow_update": False})
-    with_update = (tmp_path / "a/run/skills/0004.md").read_text()
-    assert "etude:begin slow_update" in with_update
-    assert "etude:begin slow_update" not in (tmp_path / "b/run/skills/0004.md").read_text()
-    assert (tmp_path / "a/run/epochs/02/candidate.diff").exists()
+def test_slow_update_and_memory_are_there_unless_they_are_switched_off(tmp_path, plain) -> None:
+    run(tmp_path / "open", search={"slow_update_gate": False, "slow_update_samples": 10})
+    run(tmp_path / "off", search={"slow_update": False, "meta_skill": False})
+    shown = [
+        "etude:begin slow_update" in (tmp_path / side / "run/skills/0004.md").read_text() for side in ("open", "off")
+    ]
+    assert shown == [True, False], "without the gate it is accepted"
+    assert (tmp_path / "open/run/epochs/02/candidate.diff").exists()
+    assert read(plain[0], "epochs/02/meta_skill.json")["memory"]
+    assert not (tmp_path / "off/run/epochs/02/meta_skill.json").exists()
 
 
-def test_without_meta_skill_there_is_no_memory(tmp_path) -> None:
-    run(tmp_path / "a")
-    run(tmp_path / "b", search={"meta_skill": False})
-    assert read(tmp_path / "a", "epochs/02/meta_skill.json")["memory"]
-    assert not (tmp_path / "b/run/epochs/02/meta_skill.json").exists()
-
-
-def test_failure_only_reads_no_successes(tmp_path) -> None:
-    run(tmp_path, search={"failure_only": True})
-    sources = {row["source"] for step in range(1, 5) for row in read(tmp_path, f"steps/{step:04d}/patches.json")}
-    assert sources == {"failures"}
-
-
-def test_fresh_attempts_are_made_anew_in_each_epoch(tmp_path) -> None:
-    run(tmp_path, train={"epochs": 2, "fresh_attempts": True}, search={"batch_size": 20})
+def test_fresh_attempts_are_made_in_each_epoch_and_failure_only_reads_no_successes(tmp_path) -> None:
+    run(tmp_path, train={"fresh_attempts": True}, search={"batch_size": 20, "failure_only": True})
     assert {row["trial"] for row in read(tmp_path, "steps/0002/rollout.json")} == {1}
+    sources = {row["source"] for step in (1, 2) for row in read(tmp_path, f"steps/{step:04d}/patches.json")}
+    assert sources == {"failures"}
 
 
 def test_a_skill_over_its_limit_is_not_evaluated(tmp_path) -> None:
@@ -132,15 +138,9 @@ def test_a_skill_over_its_limit_is_not_evaluated(tmp_path) -> None:
     assert "more than skill.max_tokens = 90" in read(tmp_path, "steps/0001/update.json")["skipped"]
 
 
-def test_the_test_split_is_not_needed_when_the_test_is_off(tmp_path) -> None:
-    summary = run(tmp_path, test={"enabled": False})
-    assert (summary.initial.test, summary.best.test, summary.test_gain) == (None, None, None)
-
-
-def test_test_trials_are_attempts_with_other_seeds(tmp_path) -> None:
-    once = run(tmp_path / "a", test={"trials": 1})
-    thrice = run(tmp_path / "b", test={"trials": 3})
-    assert thrice.cost.target_calls >= once.cost.target_calls + 2 * 30
+def test_test_trials_are_attempts_with_other_seeds(tmp_path, plain) -> None:
+    thrice = run(tmp_path, test={"trials": 3})
+    assert thrice.cost.target_calls >= plain[1].cost.target_calls + 2 * 30
     assert thrice.initial.test.n == 30
 
 
@@ -181,13 +181,6 @@ def test_a_given_model_answers_and_is_not_closed(tmp_path) -> None:
     assert len(target.requests) >= 50
     assert not target.closed
     assert summary.initial.test.mean == 0
-
-
-def test_train_works_inside_a_running_loop(tmp_path) -> None:
-    async def notebook() -> int:
-        return run(tmp_path).steps
-
-    assert asyncio.run(notebook()) == 4
 
 
 def test_two_runs_at_the_same_time_do_not_disturb_each_other(tmp_path) -> None:
@@ -231,31 +224,19 @@ def test_a_silent_optimizer_ends_the_search_and_the_run_measures_what_it_has(tmp
     assert read(tmp_path, "steps/0001/gate.json")["reason"] == "the optimizer gave no usable answer"
 
 
-def test_a_rubric_without_a_judge_is_refused_before_the_run_exists(tmp_path) -> None:
-    rows = [{"id": task.id, "input": task.input, "gold": task.gold} for task in TASKS]
+def test_a_rubric_is_scored_by_the_judge_and_without_one_refused_before_the_run_exists(tmp_path) -> None:
+    rows = [{"id": task.id, "input": task.input, "gold": task.gold} for task in TASKS[:30]]
     data = tmp_path / "tasks.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    settings = {
-        "env": {"path": str(data), "scorer": {"name": "rubric", "rubric": "Is it right?"}},
+    settings: dict[str, Any] = {
+        "env": {"path": str(data), "ratio": [1, 1, 1], "scorer": {"name": "rubric", "rubric": "Is it right?"}},
+        "train": {"epochs": 1},
         "run": {"folder": str(tmp_path / "runs")},
     }
     with pytest.raises(ConfigError, match="judge"):
         Trainer(settings).train()
     assert not (tmp_path / "runs").exists()
-
-
-def test_a_rubric_is_scored_by_the_judge(tmp_path) -> None:
-    rows = [{"id": task.id, "input": task.input, "gold": task.gold} for task in TASKS[:30]]
-    data = tmp_path / "tasks.jsonl"
-    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    settings = {
-        "env": {"path": str(data), "ratio": [1, 1, 1], "scorer": {"name": "rubric", "rubric": "Is it right?"}},
-        "judge": {"model": "simulated:judge"},
-        "train": {"epochs": 1},
-        "run": {"folder": str(tmp_path / "runs")},
-    }
-    summary = Trainer(settings, skill=SKILL).train()
-    assert summary.cost.judge_calls > 0
+    assert Trainer({**settings, "judge": {"model": "simulated:judge"}}, skill=SKILL).train().cost.judge_calls > 0
 
 
 class Silent(ChatModel):
@@ -298,26 +279,22 @@ def test_changed_scoring_code_scores_anew_without_attempting_anew(tmp_path) -> N
     assert summary.cost.target_calls == 0
 
 
-def test_a_misspelt_argument_of_the_trainer_is_refused() -> None:
-    with pytest.raises(ConfigError, match="unknown argument 'traget'\nhint: did you mean 'target'"):
-        Trainer({}, traget=ScriptedModel([]))
-
-
-def test_a_name_in_place_of_a_model_is_refused(tmp_path) -> None:
-    with pytest.raises(ConfigError, match="target = 'simulated:target' is not a ChatModel"):
-        run(tmp_path, given={"target": "simulated:target"})
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"traget": ScriptedModel([])}, "unknown argument 'traget'\nhint: did you mean 'target'"),
+        ({"target": "simulated:target"}, "target = 'simulated:target' is not a ChatModel"),
+    ],
+)
+def test_an_object_that_cannot_be_used_is_refused(tmp_path, given: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        run(tmp_path, given=given)
 
 
 def test_an_empty_skill_is_said_aloud(tmp_path) -> None:
-    said: list[str] = []
-
-    class Listener:
-        def emit(self, event) -> None:
-            if event.kind == "notice":
-                said.append(event.text)
-
-    run(tmp_path, given={"skill": Skill(text=""), "sinks": [Listener()]})
-    assert "the skill is empty: training starts from nothing" in said
+    said = Notices()
+    run(tmp_path, train={"epochs": 1}, test={"enabled": False}, given={"skill": Skill(text=""), "sinks": [said]})
+    assert "the skill is empty: training starts from nothing" in said.texts
 
 
 def test_an_ordinary_word_in_a_secret_variable_changes_no_score(tmp_path, monkeypatch) -> None:
@@ -347,9 +324,3 @@ def test_a_run_whose_first_attempts_all_fail_says_so_once_and_shows_one(tmp_path
     assert f"gold: {attempt['task']['gold']}" in example
     assert len(example) < 600
     assert todo.startswith("-> check the scorer")
-
-
-def test_a_run_that_solves_something_says_nothing_of_it(tmp_path) -> None:
-    said = Notices()
-    run(tmp_path, train={"epochs": 1}, test={"enabled": False}, given={"sinks": [said]})
-    assert [text for text in said.texts if "scored above 0" in text] == []

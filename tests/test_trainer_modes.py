@@ -94,14 +94,36 @@ RETURNS = {
 }
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_each_mode_asks_for_its_form_and_makes_its_operations(tmp_path, mode: str) -> None:
-    optimizer = Watched()
-    run(tmp_path, given={"optimizer": optimizer}, search={"update_mode": mode})
-    assert {name for name in RETURNS.values() if optimizer.count(name)} == {RETURNS[mode]}
-    assert ops(tmp_path)
-    assert ops(tmp_path) <= OPS[mode]
-    assert bool(optimizer.count("rewrite")) is (mode == "rewrite_from_suggestions")
+@pytest.fixture(scope="module")
+def by_mode(tmp_path_factory) -> dict[str, tuple[Path, Watched]]:
+    """A run in each mode: its folder, and the optimizer. Those that write documents have a budget of one edit."""
+    found: dict[str, tuple[Path, Watched]] = {}
+    for mode in MODES:
+        folder, optimizer = tmp_path_factory.mktemp(mode), Watched()
+        budget = {} if mode == "patch" else {"edit_budget": 1}
+        run(folder, given={"optimizer": optimizer}, search={"update_mode": mode, **budget})
+        found[mode] = folder, optimizer
+    return found
+
+
+def test_each_mode_asks_for_its_form_and_makes_its_operations(by_mode) -> None:
+    for mode, (folder, optimizer) in by_mode.items():
+        assert {name for name in RETURNS.values() if optimizer.count(name)} == {RETURNS[mode]}
+        assert ops(folder)
+        assert ops(folder) <= OPS[mode]
+        assert bool(optimizer.count("rewrite")) is (mode == "rewrite_from_suggestions")
+    assert len({(folder / "run/steps/0001/candidate.md").read_text() for folder, _ in by_mode.values()}) == 3
+
+
+def test_the_budget_bounds_suggestions_and_a_full_rewrite_has_neither_ranking_nor_budget(by_mode) -> None:
+    folder, _ = by_mode["rewrite_from_suggestions"]
+    assert [len(view["edits"]) for view in steps(folder, "update")] == [1, 1]
+    folder, optimizer = by_mode["full_rewrite"]
+    assert [view["budget"] for view in steps(folder, "selected")] == [None, None]
+    assert optimizer.count("select") == 0
+    assert not any("Propose at most" in said for said in optimizer.asked)
+    new = taught((folder / "run/steps/0001/candidate.md").read_text()) - taught(SEED_SKILL)
+    assert len(new) > 1
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -125,65 +147,12 @@ def test_each_mode_improves_the_skill_and_keeps_front_matter_and_regions(tmp_pat
     assert len(taught(after.text)) > len(taught(text))
 
 
-def test_a_full_rewrite_has_no_ranking_and_no_budget(tmp_path) -> None:
-    optimizer = Watched()
-    run(tmp_path, given={"optimizer": optimizer}, search={"update_mode": "full_rewrite", "edit_budget": 1})
-    assert [view["budget"] for view in steps(tmp_path, "selected")] == [None, None]
-    assert optimizer.count("select") == 0
-    assert not any("Propose at most" in said for said in optimizer.asked)
-    new = taught((tmp_path / "run/steps/0001/candidate.md").read_text()) - taught(SEED_SKILL)
-    assert len(new) > 1
-
-
-def test_the_edit_budget_bounds_the_suggestions_that_are_carried_out(tmp_path) -> None:
-    run(tmp_path, search={"update_mode": "rewrite_from_suggestions", "edit_budget": 1})
-    assert [len(view["edits"]) for view in steps(tmp_path, "update")] == [1, 1]
-
-
 def test_a_step_whose_rewrite_failed_is_skipped_and_says_so(tmp_path) -> None:
     optimizer = Watched(rewrite="I would rather not.")
     summary = run(tmp_path, given={"optimizer": optimizer}, search={"update_mode": "rewrite_from_suggestions"})
     assert (summary.skipped, summary.accepted) == (2, 0)
     for view in (*steps(tmp_path, "gate"), *steps(tmp_path, "update")):
         assert "the rewrite gave no usable answer" in (view.get("reason"), view.get("skipped"))
-
-
-def test_rewriting_modes_make_other_skills_than_edits_in_place(tmp_path) -> None:
-    texts = set()
-    for mode in MODES:
-        run(tmp_path / mode, train={"epochs": 1, "seed": 0}, search={"update_mode": mode, "batch_size": 10})
-        texts.add((tmp_path / mode / "run/steps/0001/candidate.md").read_text())
-    assert len(texts) == 3
-
-
-def batches(folder: Path) -> list[list[list[str]]]:
-    """The attempts of each reading, by step."""
-    return [[reading["attempts"] for reading in view] for view in steps(folder, "patches")]
-
-
-def test_accumulation_merges_the_patches_of_several_batches_into_one_step(tmp_path) -> None:
-    plain = run(tmp_path / "plain", train={"epochs": 1}, search={"batch_size": 6})
-    twice = run(tmp_path / "twice", train={"epochs": 1}, search={"batch_size": 6, "accumulation": 2})
-    # 20 tasks: batches of 6, 6, 6 and 2, two of them to a step.
-    assert (plain.steps, twice.steps) == (4, 2)
-    assert [len(view) for view in steps(tmp_path / "twice", "rollout")] == [12, 8]
-    assert len({row["skill_hash"] for row in steps(tmp_path / "twice", "rollout")[0]}) == 1
-
-
-def test_the_schedule_counts_accumulated_steps(tmp_path) -> None:
-    linear = {"schedule": "linear", "edit_budget": 8, "min_edit_budget": 2}
-    run(tmp_path / "plain", train={"epochs": 1}, search={**linear, "batch_size": 5})
-    run(tmp_path / "twice", train={"epochs": 1}, search={**linear, "batch_size": 5, "accumulation": 2})
-    budgets = [[view["budget"] for view in steps(tmp_path / side, "selected")] for side in ("plain", "twice")]
-    assert budgets == [[7, 5, 4, 2], [5, 2]]
-
-
-def test_minibatches_never_cross_batches(tmp_path) -> None:
-    run(tmp_path, search={"batch_size": 5, "accumulation": 4, "minibatch_size": 100})
-    (rollout,), (readings,) = steps(tmp_path, "rollout"), batches(tmp_path)
-    batch_of = {row["id"]: place // 5 for place, row in enumerate(rollout)}
-    assert [len({batch_of[name] for name in reading}) for reading in readings] == [1] * len(readings)
-    assert len(readings) > 4
 
 
 class Patient(Watched):
@@ -206,25 +175,43 @@ class Patient(Watched):
         return await super().complete(request)
 
 
-def test_no_batch_of_a_step_waits_for_the_reading_of_another(tmp_path) -> None:
+@pytest.fixture(scope="module")
+def one_by_one(tmp_path_factory) -> Path:
+    """20 tasks in batches of 6, 6, 6 and 2, each of them a step."""
+    folder = tmp_path_factory.mktemp("one-by-one")
+    assert run(folder, search={**LINEAR, "batch_size": 6}).steps == 4
+    return folder
+
+
+LINEAR = {"schedule": "linear", "edit_budget": 8, "min_edit_budget": 2}
+
+
+def test_accumulation_merges_the_patches_of_several_batches_into_one_step_of_the_schedule(
+    tmp_path, one_by_one: Path
+) -> None:
+    assert run(tmp_path, search={**LINEAR, "batch_size": 6, "accumulation": 2}).steps == 2
+    assert [len(view) for view in steps(tmp_path, "rollout")] == [12, 8]
+    assert len({row["skill_hash"] for row in steps(tmp_path, "rollout")[0]}) == 1
+    budgets = [[view["budget"] for view in steps(folder, "selected")] for folder in (one_by_one, tmp_path)]
+    assert budgets == [[7, 5, 4, 2], [5, 2]]
+
+
+def test_batches_of_a_step_are_read_apart_do_not_wait_and_are_shuffled_as_ever(tmp_path, one_by_one: Path) -> None:
     patient = Patient(20)
-    four = {"batch_size": 5, "accumulation": 4}
-    summary = run(tmp_path, search=four, given={"sinks": [patient], "optimizer": patient})
-    assert summary.steps == 1
+    four = {"batch_size": 5, "accumulation": 4, "minibatch_size": 100}
+    assert run(tmp_path, search=four, given={"sinks": [patient], "optimizer": patient}).steps == 1
     kinds = ("stage_started", "stage_finished")
     stages = [(e.kind, e.stage) for e in patient.events if e.kind in kinds and e.stage != "baseline"]
     wanted = [("stage_started", "rollout"), ("stage_finished", "rollout"), ("stage_started", "reflect")]
     assert stages[stages.index(wanted[0]) :][:3] == wanted
     (started,) = [e for e in patient.events if e.kind == "stage_started" and e.stage == "rollout"]
     assert started.total == 20
-
-
-def test_shuffles_do_not_depend_on_accumulation(tmp_path) -> None:
-    run(tmp_path / "a", train={"epochs": 1}, search={"batch_size": 5, "gate": True})
-    run(tmp_path / "b", train={"epochs": 1}, search={"batch_size": 5, "accumulation": 4})
-    one = [row["task"]["id"] for view in steps(tmp_path / "a", "rollout") for row in view]
-    other = [row["task"]["id"] for view in steps(tmp_path / "b", "rollout") for row in view]
-    assert one == other
+    (rollout,), (readings,) = steps(tmp_path, "rollout"), steps(tmp_path, "patches")
+    batch_of = {row["id"]: place // 5 for place, row in enumerate(rollout)}
+    assert [len({batch_of[name] for name in reading["attempts"]}) for reading in readings] == [1] * len(readings)
+    assert len(readings) > 4
+    order = [row["task"]["id"] for view in steps(one_by_one, "rollout") for row in view]
+    assert order == [row["task"]["id"] for row in rollout]
 
 
 AUTONOMOUS = {"schedule": "autonomous", "edit_budget": 3, "min_edit_budget": 1}
@@ -271,32 +258,45 @@ def appendix(folder: Path, file: str) -> tuple[str, ...]:
     return reminders_in(Document.parse((folder / "run" / file).read_text()))
 
 
-def test_lapses_become_reminders_in_the_candidate_and_defects_become_edits(tmp_path) -> None:
-    aware(tmp_path)
-    views = [row for view in steps(tmp_path, "update") for row in view["edits"]]
+@pytest.fixture(scope="module")
+def gated(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("gated")
+    aware(folder)
+    return folder
+
+
+SHORT = '{"reasoning": "one rule", "reminders": ["Mind it."]}'
+
+
+def open_gate(folder: Path, limit: int) -> Watched:
+    """Every candidate is accepted; an appendix above the limit is shortened."""
+    optimizer = Watched("optimizer-perfect", consolidate_appendix=SHORT)
+    aware(folder, given={"optimizer": optimizer}, search={"appendix_limit": limit, "gate": False})
+    return optimizer
+
+
+def test_lapses_become_reminders_in_the_candidate_and_defects_become_edits(gated: Path) -> None:
+    views = [row for view in steps(gated, "update") for row in view["edits"]]
     reminders = [row["edit"] for row in views if row["edit"]["op"] == "remind"]
-    lapses = {name for view in steps(tmp_path, "patches") for reading in view for name in reading["lapses"]}
+    lapses = {name for view in steps(gated, "patches") for reading in view for name in reading["lapses"]}
     assert reminders
     assert {name for edit in reminders for name in edit["cites"]} <= lapses
-    for place, view in enumerate(steps(tmp_path, "update")):
-        known = taught((tmp_path / f"run/skills/{place:04d}.md").read_text())
+    for place, view in enumerate(steps(gated, "update")):
+        known = taught((gated / f"run/skills/{place:04d}.md").read_text())
         said = [taught(row["edit"]["content"]) for row in view["edits"] if row["edit"]["op"] == "remind"]
         assert all(rules and rules <= known for rules in said), "a reminder is of what the step's skill says"
     body = [row["edit"] for row in views if row["edit"]["op"] != "remind"]
     assert body
     assert not lapses & {name for edit in body for name in edit["cites"]}
-    assert appendix(tmp_path, "steps/0001/candidate.md") or appendix(tmp_path, "steps/0002/candidate.md")
+    assert appendix(gated, "steps/0001/candidate.md") or appendix(gated, "steps/0002/candidate.md")
 
 
-def test_reminders_pass_the_gate_with_the_candidate_or_are_lost_with_it(tmp_path) -> None:
-    aware(tmp_path)
+def test_reminders_pass_the_gate_with_the_candidate_or_are_lost_with_it(gated: Path) -> None:
     current: tuple[str, ...] = ()
-    for place, gate in enumerate(steps(tmp_path, "gate"), start=1):
-        candidate = appendix(tmp_path, f"steps/{place:04d}/candidate.md")
+    for place, gate in enumerate(steps(gated, "gate"), start=1):
+        candidate = appendix(gated, f"steps/{place:04d}/candidate.md")
         current = candidate if gate["action"] == "accepted" else current
-        assert appendix(tmp_path, f"skills/{place:04d}.md") == current
-    aware(tmp_path / "open", search={"gate": False})
-    assert appendix(tmp_path / "open", "skills/0002.md")
+        assert appendix(gated, f"skills/{place:04d}.md") == current
 
 
 def test_without_skill_aware_reflection_there_are_no_reminders(tmp_path) -> None:
@@ -305,29 +305,20 @@ def test_without_skill_aware_reflection_there_are_no_reminders(tmp_path) -> None
     assert appendix(tmp_path, "skills/0002.md") == ()
 
 
-def test_reminders_are_shown_to_later_readers(tmp_path) -> None:
-    optimizer = Watched("optimizer-perfect")
-    aware(tmp_path, given={"optimizer": optimizer}, search={"gate": False})
-    first = appendix(tmp_path, "skills/0001.md")
-    assert first
+@pytest.mark.parametrize("limit", [0, 20])
+def test_up_to_its_limit_the_appendix_grows_and_later_readers_see_it(tmp_path, limit: int) -> None:
+    optimizer = open_gate(tmp_path, limit)
+    assert appendix(tmp_path, "skills/0001.md")
     assert any("## Reminders" in said and "# Attempts" in said for said in optimizer.asked)
+    assert optimizer.count("consolidate_appendix") == 0
+    assert "Mind it." not in appendix(tmp_path, "skills/0002.md") != ()
 
 
 def test_above_its_limit_the_appendix_is_consolidated_in_the_same_candidate(tmp_path) -> None:
-    short = '{"reasoning": "one rule", "reminders": ["Mind it."]}'
-    optimizer = Watched("optimizer-perfect", consolidate_appendix=short)
-    aware(tmp_path / "low", given={"optimizer": optimizer}, search={"appendix_limit": 1, "gate": False})
-    assert appendix(tmp_path / "low", "skills/0002.md")[0] == "Mind it."
-    row = next(
-        row for view in steps(tmp_path / "low", "update") for row in view["edits"] if row["edit"]["op"] == "compress"
-    )
+    open_gate(tmp_path, 1)
+    assert appendix(tmp_path, "skills/0002.md")[0] == "Mind it."
+    row = next(row for view in steps(tmp_path, "update") for row in view["edits"] if row["edit"]["op"] == "compress")
     assert (row["fate"], row["edit"]["target"]) == ("applied", "appendix")
-    for limit in (0, 20):
-        never = Watched("optimizer-perfect", consolidate_appendix=short)
-        folder = tmp_path / str(limit)
-        aware(folder, given={"optimizer": never}, search={"appendix_limit": limit, "gate": False})
-        assert never.count("consolidate_appendix") == 0
-        assert "Mind it." not in appendix(folder, "skills/0002.md")
 
 
 @pytest.mark.parametrize("mode", ["rewrite_from_suggestions", "full_rewrite"])

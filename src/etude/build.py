@@ -30,7 +30,6 @@ from etude.models.wrappers.metered import cost
 from etude.models.wrappers.pictured import Pictured
 from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel, Environment, Executor, Here, Recipe
-from etude.published.options import RewriteFirstOptions
 from etude.records import SPLITS, Role, Skill, Split, Task, Usage, digest, role_of
 from etude.records.doubts import Doubt
 from etude.records.tasks import for_each_target
@@ -98,8 +97,7 @@ class _Parts:
         config = self.config
         if not Document.parse(self.skill.text).body.strip():
             yield _warning("the skill is empty: training starts from nothing")
-        options = self.policy.options
-        repeats = useless_repeats(config, options.attempts if isinstance(options, RewriteFirstOptions) else 1)
+        repeats = useless_repeats(config, self.policy.options.tries)
         if repeats:
             yield _warning(repeats, f"set {'targets' if config.targets else 'target'}.temperature above 0")
 

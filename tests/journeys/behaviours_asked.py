@@ -3,12 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
+from hard_worlds import WORLD
 from misbehaving import Answer, Asked, Behaviour, refusing, to, where
 from trained_against import Expectation, Row, costing, either, right, stops
 
-from etude.simulation import make_tasks
-
-TASKS = make_tasks("parcels", 17, seed=1)
+TASKS = WORLD.make_tasks("parcels", 17, seed=1)
 """Six to train on, three to validate, eight to test."""
 
 

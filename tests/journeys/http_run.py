@@ -4,14 +4,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+from hard_worlds import WORLD
 from small_run import PAPER
 
-from etude.simulation import SEED_SKILL, make_tasks
+from etude.simulation import SEED_SKILL
 
 
 def make_project(folder: Path, url: str, *, family: str | None = "sorting", sizes=(5, 5, 3), **more: Any) -> Path:
     """Tasks, a seed skill and `etude.yaml`; returns the path of the latter."""
-    tasks = make_tasks(family, sum(sizes), seed=1)
+    tasks = WORLD.make_tasks(family, sum(sizes), seed=1)
     start = 0
     for split, size in zip(("train", "val", "test"), sizes, strict=True):
         rows = [{"id": t.id, "input": t.input, "gold": t.gold} for t in tasks[start : start + size]]

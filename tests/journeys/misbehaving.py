@@ -15,10 +15,11 @@ from functools import cached_property
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal
 
+from hard_worlds import WORLD
+
 from etude.formats import CHAT, MESSAGES, RESPONSES, Format, WireRequest
 from etude.records import Reply, digest
 from etude.simulation.wire import clip, model_of
-from etude.simulation.world import respond
 
 Data = dict[str, Any]
 _FORMATS = {"/v1" + form.path: form for form in (CHAT, RESPONSES, MESSAGES)}
@@ -45,7 +46,7 @@ class Asked:
 
     @cached_property
     def reply(self) -> Reply:
-        return clip(respond(model_of(self.call), self.call.request), self.call.most_tokens)
+        return clip(WORLD.respond(model_of(self.call), self.call.request), self.call.most_tokens)
 
     @cached_property
     def question(self) -> str:

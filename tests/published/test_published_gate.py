@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,7 @@ from etude.config import GateSection
 from etude.errors import VoidStop
 from etude.published.gate import Race, decide, race_order, reason_not_to_evaluate
 from etude.published.options import PaperOptions
-from etude.records import Evaluation, Score, Skill, Task
+from etude.records import Evaluation, GateResult, Score, Skill, Task
 from memory_doubles import MemoryJournal
 from rows import rows
 
@@ -75,34 +76,6 @@ def test_a_thousand_random_races_agree_with_full_validation() -> None:
     assert early > 100
 
 
-def test_a_tie_is_rejected() -> None:
-    race = run([0.0, 1.0], [1.0, 0.0], [0, 1])
-    verdict = race.early_verdict()
-    assert (verdict.accepted, verdict.reason) == (False, "candidate 0.5000 = current 0.5000")
-
-
-def test_a_candidate_that_cannot_win_any_more_loses_early() -> None:
-    # Two unsolved tasks first: failing both leaves nothing to win.
-    race = run([0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 1.0], [0, 1, 2, 3])
-    verdict = race.early_verdict()
-    assert (verdict.accepted, verdict.decided_after, verdict.candidate) == (False, 2, None)
-    assert verdict.reason == "could no longer win after 2 of 4 tasks"
-
-
-def test_a_perfect_current_skill_cannot_be_beaten() -> None:
-    assert Race([1.0, 1.0]).lost_after == 0
-
-
-def test_nothing_to_compare_is_a_rejection() -> None:
-    verdict = run([None], [1.0], [0]).early_verdict()
-    assert not verdict.accepted
-
-
-def test_attempts_without_a_score_are_named_and_not_compared() -> None:
-    verdict = run([0.0, 0.0], [None, 1.0], [0, 1]).early_verdict()
-    assert (verdict.accepted, verdict.compared, verdict.voids) == (True, 1, ("a-0",))
-
-
 @pytest.mark.parametrize("bar", [{"a": 1.0, "b": 0.0, "c": 0.5}])
 def test_tasks_the_current_skill_does_not_solve_go_first(bar) -> None:
     tasks = [Task(id=name, input=name) for name in "abcd"]
@@ -117,38 +90,57 @@ def soft_env(values: Mapping[str, tuple[float, float]]) -> AnswersEnv:
     return AnswersEnv(lambda task, _: Score(hard=values[task.id][0], soft=values[task.id][1]))
 
 
-async def test_a_strictly_better_candidate_is_accepted_with_its_evaluation() -> None:
-    agent = ToldAgent(knows("t0", "t1"))
-    result = await decide(
-        make_rollout(agent), NEW, evaluation({"t0": 1, "t1": 0, "t2": 0}), tasks(3), GateSection(), PaperOptions()
-    )
-    assert result.verdict.accepted
-    assert result.verdict.reason == "candidate 0.6667 > current 0.3333"
-    assert result.evaluation is not None
-    assert (result.evaluation.skill_hash, result.evaluation.split) == (NEW.hash, "val")
-    assert result.evaluation.values("hard") == {"t0": 1, "t1": 1, "t2": 0}
+Bar = Mapping[str, float | None]
 
 
-async def test_an_equal_candidate_is_rejected() -> None:
-    agent = ToldAgent(knows("t1"))
-    result = await decide(
-        make_rollout(agent), NEW, evaluation({"t0": 1, "t1": 0}), tasks(2), GateSection(), PaperOptions()
-    )
-    assert not result.verdict.accepted
-    assert result.evaluation is not None
-    assert result.evaluation.values("hard") == {"t0": 0, "t1": 1}
-
-
-async def test_racing_sends_no_more_once_the_candidate_cannot_win() -> None:
-    bar = {f"t{i}": float(i >= 2) for i in range(50)}
-    agent = ToldAgent(knows())
-    rollout = make_rollout(agent, concurrency=1)
-    result = await decide(rollout, NEW, evaluation(bar), tasks(50), GateSection(), PaperOptions())
+async def decided(
+    agent: ToldAgent, bar: Bar, rule: GateSection | None = None, journal: MemoryJournal | None = None, **more: Any
+) -> GateResult:
+    """The decision on NEW, at as many tasks as `bar` has or `count` says. Further keywords are options."""
+    count, limits = more.pop("count", len(bar)), {key: more.pop(key) for key in LIMITS & more.keys()}
+    rollout = make_rollout(agent, more.pop("env", None), journal=journal, **limits)
+    result = await decide(rollout, NEW, evaluation(bar), tasks(count), rule or GateSection(), PaperOptions(**more))
     await rollout.executor.drain()
-    assert result.verdict.reason == "could no longer win after 2 of 50 tasks"
-    assert (result.verdict.decided_after, result.evaluation) == (2, None)
-    assert agent.tried[:2] == ["t0", "t1"]
-    assert len(agent.tried) <= 3
+    return result
+
+
+LIMITS = {"concurrency", "max_void_eval"}
+LOST = "could no longer win after {} tasks"
+
+
+@pytest.mark.parametrize(
+    ("solved", "bar", "options", "accepted", "reason", "tried"),
+    [
+        # Strictly better; equal; a race that is lost; a perfect skill; without racing; with the gate off.
+        (["t0", "t1"], {"t0": 1, "t1": 0, "t2": 0}, {}, True, "candidate 0.6667 > current 0.3333", 3),
+        (["t1"], {"t0": 1, "t1": 0}, {}, False, "candidate 0.5000 = current 0.5000", 2),
+        ([], {"t0": 0, "t1": 0, "t2": 1, "t3": 1}, {}, False, LOST.format("2 of 4"), 2),
+        (["t0", "t1"], {"t0": 1, "t1": 1}, {}, False, LOST.format("0 of 2"), 0),
+        ([], {"t0": 1, "t1": 0, "t2": 0}, {"racing": False}, False, "candidate 0.0000 < current 0.3333", 3),
+        ([], {"t0": 1, "t1": 1, "t2": 0}, {"gate": False}, True, "gate off: candidate 0.0000 < current 0.6667", 3),
+    ],
+)
+async def test_a_candidate_is_accepted_if_its_mean_is_strictly_higher(
+    solved: list[str], bar: Bar, options: dict[str, bool], accepted: bool, reason: str, tried: int
+) -> None:
+    agent = ToldAgent(knows(*solved))
+    result = await decided(agent, bar, concurrency=1, **options)
+    assert (result.verdict.accepted, result.verdict.reason) == (accepted, reason)
+    assert tried <= len(agent.tried) <= tried + (0 < tried < len(bar)), (
+        "one may have been sent when the race was lost"
+    )
+    if tried < len(bar):
+        assert (result.verdict.decided_after, result.verdict.candidate, result.evaluation) == (tried, None, None)
+    else:
+        assert result.evaluation is not None
+        assert (result.evaluation.skill_hash, result.evaluation.split) == (NEW.hash, "val")
+        assert result.evaluation.values("hard") == {name: float(name in solved) for name in bar}
+
+
+def test_nothing_to_compare_is_a_rejection_and_a_void_is_named_and_not_compared() -> None:
+    assert not run([None], [1.0], [0]).early_verdict().accepted
+    verdict = run([0.0, 0.0], [None, 1.0], [0, 1]).early_verdict()
+    assert (verdict.accepted, verdict.compared, verdict.voids) == (True, 1, ("a-0",))
 
 
 async def test_requests_already_sent_finish_after_the_race_is_lost() -> None:
@@ -168,37 +160,6 @@ async def test_requests_already_sent_finish_after_the_race_is_lost() -> None:
     assert finished[0] == "t0"
     assert 2 <= len(finished) <= 4
     assert [kind for kind, _ in journal.keys].count("trajectory") == len(finished)
-
-
-async def test_nothing_is_sent_against_a_perfect_current_skill() -> None:
-    agent = ToldAgent(knows("t0", "t1"))
-    result = await decide(
-        make_rollout(agent), NEW, evaluation({"t0": 1, "t1": 1}), tasks(2), GateSection(), PaperOptions()
-    )
-    assert (result.verdict.accepted, result.verdict.decided_after) == (False, 0)
-    assert result.verdict.reason == "could no longer win after 0 of 2 tasks"
-    assert agent.tried == []
-
-
-async def test_without_racing_a_lost_candidate_is_seen_in_full() -> None:
-    agent = ToldAgent(knows())
-    bar = evaluation({"t0": 1, "t1": 0, "t2": 0})
-    result = await decide(make_rollout(agent), NEW, bar, tasks(3), GateSection(), PaperOptions(racing=False))
-    assert (result.verdict.accepted, result.verdict.candidate) == (False, 0)
-    assert sorted(agent.tried) == ["t0", "t1", "t2"]
-    assert result.evaluation is not None
-    assert len(result.evaluation.scores) == 3
-
-
-async def test_a_gate_that_is_off_evaluates_everything_and_accepts() -> None:
-    agent = ToldAgent(knows())
-    bar = evaluation({"t0": 1, "t1": 1, "t2": 0})
-    result = await decide(make_rollout(agent), NEW, bar, tasks(3), GateSection(), PaperOptions(gate=False))
-    assert result.verdict.accepted
-    assert result.verdict.reason == "gate off: candidate 0.0000 < current 0.6667"
-    assert sorted(agent.tried) == ["t0", "t1", "t2"]
-    assert result.evaluation is not None
-    assert result.evaluation.mean("hard") == 0
 
 
 @pytest.mark.parametrize(
@@ -236,33 +197,9 @@ async def test_the_metric_holds_for_the_skill_to_beat_as_well(gate: GateSection,
     assert (verdict.accepted, verdict.current) == (False, pytest.approx(current))
 
 
-async def test_a_void_stops_the_run_and_is_the_one_that_is_named() -> None:
-    async def slowly(task: Task, skill: Skill, trial: int) -> str:
-        await asyncio.sleep(0.02 if task.id == "t0" else 0)
-        if task.id == "t1":
-            raise ConnectionError("gone")
-        return str(task.gold)
-
-    with pytest.raises(VoidStop) as stop:
-        await decide(
-            make_rollout(ToldAgent(slowly)),
-            NEW,
-            evaluation({"t0": 0, "t1": 0, "t2": 0}),
-            tasks(3),
-            GateSection(),
-            PaperOptions(),
-        )
-    assert stop.value.message == (
-        "1 of 3 val attempts errored; the last one (t1): agent 'told': ConnectionError: gone"
-    )
-    assert "limits.max_void_eval" in stop.value.hint
-
-
 async def test_allowed_voids_are_left_out_and_named() -> None:
     agent = ToldAgent(lambda task, *_: OSError("gone") if task.id == "t2" else "0")
-    bar = evaluation({"t0": 0, "t1": 0, "t2": 1})
-    rollout = make_rollout(agent, max_void_eval=0.5)
-    result = await decide(rollout, NEW, bar, tasks(3), GateSection(), PaperOptions())
+    result = await decided(agent, {"t0": 0, "t1": 0, "t2": 1}, max_void_eval=0.5)
     assert (result.verdict.accepted, result.verdict.compared) == (True, 2)
     assert (result.verdict.current, result.verdict.candidate) == (0, 0.5)
     assert len(result.verdict.voids) == 1
@@ -273,62 +210,45 @@ async def test_allowed_voids_are_left_out_and_named() -> None:
 
 async def test_tasks_without_a_score_under_the_current_skill_are_attempted_but_not_compared() -> None:
     agent = ToldAgent(knows("t1"))
-    result = await decide(
-        make_rollout(agent), NEW, evaluation({"t0": 0}), tasks(2), GateSection(), PaperOptions(racing=False)
-    )
-    assert (result.verdict.accepted, result.verdict.compared) == (False, 1)
-    assert sorted(agent.tried) == ["t0", "t1"]
+    verdict = (await decided(agent, {"t0": 0}, count=2, racing=False)).verdict
+    assert (verdict.accepted, verdict.compared, sorted(agent.tried)) == (False, 1, ["t0", "t1"])
 
 
 async def test_a_verdict_is_a_fact_that_resuming_repeats_without_asking_anybody() -> None:
-    journal = MemoryJournal()
-    bar = evaluation({"t0": 1, "t1": 0, "t2": 0})
+    journal, bar = MemoryJournal(), {"t0": 1, "t1": 0, "t2": 0}
     voids = ToldAgent(lambda task, *_: OSError("gone") if task.id == "t2" else str(task.gold))
-    first = await decide(
-        make_rollout(voids, journal=journal, max_void_eval=0.5), NEW, bar, tasks(3), GateSection(), PaperOptions()
-    )
+    first = await decided(voids, bar, journal=journal, max_void_eval=0.5)
     agent, env = ToldAgent(knows("t0", "t1", "t2")), AnswersEnv()
-    again = await decide(make_rollout(agent, env, journal=journal), NEW, bar, tasks(3), GateSection(), PaperOptions())
-    assert again == first
+    assert await decided(agent, bar, journal=journal, env=env) == first
     assert (agent.tried, env.scored) == ([], [])
 
 
 async def test_another_rule_is_another_verdict() -> None:
     journal = MemoryJournal()
-    bar = evaluation({"t0": 1, "t1": 0})
     for gate, gated in ((GateSection(), True), (GateSection(), False), (GateSection(metric="soft"), True)):
-        await decide(
-            make_rollout(ToldAgent(knows()), journal=journal), NEW, bar, tasks(2), gate, PaperOptions(gate=gated)
-        )
+        await decided(ToldAgent(knows()), {"t0": 1, "t1": 0}, gate, journal, gate=gated)
     assert [kind for kind, _ in journal.keys].count("decision") == 3
 
 
-async def test_a_void_behind_the_deciding_prefix_stops_nothing_however_early_it_comes() -> None:
-    async def slowly(task: Task, skill: Skill, trial: int) -> str:
-        if task.id == "t4":
-            raise ConnectionError("gone")
-        await asyncio.sleep(0.03 if task.id == "t0" else 0)
-        return "wrong"
+async def test_a_void_counts_within_the_deciding_prefix_only_whenever_it_comes() -> None:
+    def slowly(void: str, late: bool) -> ToldAgent:
+        async def attempting(task: Task, skill: Skill, trial: int) -> str:
+            await asyncio.sleep(0.03 if task.id == "t0" and (late or void != "t0") else 0)
+            if task.id == void:
+                raise ConnectionError("gone")
+            return "wrong"
 
-    bar = evaluation({"t0": 0, "t1": 1, "t2": 1, "t3": 1, "t4": 1})
-    result = await decide(
-        make_rollout(ToldAgent(slowly), concurrency=5), NEW, bar, tasks(5), GateSection(), PaperOptions()
-    )
-    assert (result.verdict.decided_after, result.verdict.voids) == (1, ())
+        return ToldAgent(attempting)
 
-
-async def test_a_void_within_the_deciding_prefix_stops_the_run_however_late_it_comes() -> None:
-    async def slowly(task: Task, skill: Skill, trial: int) -> str:
-        if task.id == "t0":
-            await asyncio.sleep(0.03)
-            raise ConnectionError("gone")
-        return "wrong"
-
-    bar = evaluation({"t0": 0, "t1": 0, "t2": 1, "t3": 1})
-    with pytest.raises(VoidStop, match=r"\(t0\)"):
-        await decide(
-            make_rollout(ToldAgent(slowly), concurrency=4), NEW, bar, tasks(4), GateSection(), PaperOptions()
+    behind = await decided(slowly("t4", False), {"t0": 0, "t1": 1, "t2": 1, "t3": 1, "t4": 1}, concurrency=5)
+    assert (behind.verdict.decided_after, behind.verdict.voids) == (1, ())
+    for late in (False, True):
+        with pytest.raises(VoidStop) as stop:
+            await decided(slowly("t0", late), {"t0": 0, "t1": 0, "t2": 1, "t3": 1}, concurrency=4)
+        assert stop.value.message == (
+            "1 of 4 val attempts errored; the last one (t0): agent 'told': ConnectionError: gone"
         )
+        assert "limits.max_void_eval" in stop.value.hint
 
 
 @pytest.mark.parametrize("seed", range(12))

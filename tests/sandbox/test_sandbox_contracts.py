@@ -130,17 +130,19 @@ async def test_a_process_whose_first_thread_has_ended_does_not_outlive_the_run(s
 
 
 HOGS = {
-    "memory limit": "kept = b'x' * 300_000_000",
+    "memory limit": "for _ in range(3): os.fork()\nkept = b'x' * 60_000_000",
     "process limit": "pids = [os.fork() or time.sleep(600) for _ in range(30)]",
-    "disk limit": "for name in range(30): open(str(name), 'wb').write(bytes(1_000_000))",
+    "disk limit": "for n in range(30): open(f'{sys.argv[1 + n % 2]}/{n}', 'wb').write(bytes(1_000_000))",
 }
 
 
 @pytest.mark.parametrize("limit", HOGS)
 async def test_a_program_over_a_limit_is_ended(sandbox, workspace, limit) -> None:
-    code = f"import os, time\n{HOGS[limit]}\ntime.sleep(600)"
+    """What all its processes and all its folders have counts together."""
+    code = f"import os, sys, time\n{HOGS[limit]}\ntime.sleep(600)"
     limits = Limits(seconds=300, memory_mb=200, processes=20, disk_mb=20)
-    assert (await play(sandbox, python(code), workspace, limits=limits)).over == limit
+    argv = python(code, str(workspace.work), str(workspace.tmp))
+    assert (await play(sandbox, argv, workspace, limits=limits)).over == limit
 
 
 async def test_a_file_does_not_grow_beyond_its_limit(sandbox, workspace) -> None:

@@ -61,6 +61,10 @@ def attempt_block(id: str, task: str, answer: str, feedback: str = "(none)") -> 
     )
 
 
+def fenced(name: str, text: str) -> str:
+    return f"<{name} data=0f>\n{text}\n</{name} data=0f>"
+
+
 EDIT = {
     "type": "object",
     "properties": {

@@ -1,8 +1,8 @@
 """The simulated target writes code where a prompt asks for it."""
 
 from etude.records import ChatRequest, Reply, system, user
+from etude.simulation import respond
 from etude.simulation.coding import answer_in_code
-from etude.simulation.world import respond
 
 TASK = "I have a cat, a dog, and a chair. How many objects do I have?"
 BOOK = "The workbook is input.xlsx. Save the finished one as output.xlsx in the same folder.\nCells: 'Answers'!B2"

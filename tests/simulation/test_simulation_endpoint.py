@@ -1,288 +1,303 @@
-"""The endpoint over real HTTP, with a real client."""
+"""The endpoint over real HTTP, with the real clients of every interface.
+
+How requests and replies are written is tested with the formats; here it is what the endpoint makes of them.
+"""
 
 import asyncio
 import json
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import anthropic
 import openai
 import pytest
+from pydantic import ValidationError
 from simulation_prompts import FULL_SKILL, PATCH, answer_of, ask, attempt_block, reported, root
 
 from etude.simulation import names, respond
 from etude.simulation.endpoint import Endpoint, make_app, running_endpoint
-from etude.simulation.faults import Faults
+from etude.simulation.faults import IN_A_ROW, FaultDice, Faults
 from etude.simulation.service import Service
+from etude.simulation.wire import SEED_HEADER
+from rows import rows
 
 TASK = "Sort the following words alphabetically: List: pear apple fig"
 MESSAGES: Any = [{"role": "system", "content": FULL_SKILL}, {"role": "user", "content": TASK}]
-TOOL: Any = {
-    "type": "function",
-    "function": {"name": "submit", "parameters": {"type": "object", "properties": {"answer": {"type": "string"}}}},
-}
+SUBMIT = {"type": "object", "properties": {"answer": {"type": "string"}}}
+TOOL: Any = {"type": "function", "function": {"name": "submit", "parameters": SUBMIT}}
 
 
-def client_of(endpoint: Endpoint, key: str = "any", retries: int = 0) -> openai.OpenAI:
-    return openai.OpenAI(base_url=endpoint.url, api_key=key, max_retries=retries, timeout=20)
+class Clients:
+    """A client of each interface, for one endpoint."""
 
+    def __init__(self, endpoint: Endpoint, key: str = "right") -> None:
+        common: Any = {"max_retries": 0, "timeout": 20}
+        self.gpt = openai.OpenAI(base_url=endpoint.url, api_key=key, **common)
+        self.newer = openai.OpenAI(base_url=f"{root(endpoint)}/openai/v1", api_key=key, **common)
+        self.claude = anthropic.Anthropic(base_url=root(endpoint), api_key=key, **common)
+        azure: Any = {"azure_endpoint": root(endpoint), "api_version": "2024-10-21", **common}
+        self.azure = openai.AzureOpenAI(api_key=key, **azure)
+        self.token = openai.AzureOpenAI(azure_ad_token=key, **azure)
 
-@pytest.fixture(scope="module")
-def shared_client(shared: Endpoint) -> Iterator[openai.OpenAI]:
-    with client_of(shared) as client:
-        yield client
-
-
-@pytest.fixture
-def client(endpoint: Endpoint, shared_client: openai.OpenAI) -> openai.OpenAI:
-    return shared_client
+    def close(self) -> None:
+        for client in vars(self).values():
+            client.close()
 
 
 def chat(client: openai.OpenAI, **more: Any) -> Any:
     return client.chat.completions.create(**{"model": "target-steady", "messages": MESSAGES, **more})
 
 
-def post(url: str, body: bytes) -> tuple[int, Any]:
+def chunks(client: openai.OpenAI, **more: Any) -> str:
+    return "".join(part.choices[0].delta.content or "" for part in chat(client, stream=True, **more) if part.choices)
+
+
+def response(client: openai.OpenAI, **more: Any) -> Any:
+    asked = {"model": "target-steady", "instructions": FULL_SKILL, "input": TASK, **more}
+    return client.responses.create(**asked).output_text
+
+
+def message(client: anthropic.Anthropic, **more: Any) -> Any:
+    asked: Any = {"model": "target-steady", "max_tokens": 1000, "system": FULL_SKILL}
+    return (
+        client.messages.create(**{**asked, "messages": [{"role": "user", "content": TASK}], **more}).content[0].text
+    )
+
+
+def said(client: openai.OpenAI, **more: Any) -> Any:
+    return chat(client, **more).choices[0].message.content
+
+
+Way = Callable[..., str]
+WAYS: Mapping[str, Callable[[Clients], tuple[Way, Any]]] = {
+    "chat": lambda clients: (said, clients.gpt),
+    "chat streamed": lambda clients: (chunks, clients.gpt),
+    "responses": lambda clients: (response, clients.gpt),
+    "messages": lambda clients: (message, clients.claude),
+    "azure": lambda clients: (said, clients.azure),
+    "azure streamed": lambda clients: (chunks, clients.azure),
+    "azure responses": lambda clients: (response, clients.azure),
+    "azure with a token": lambda clients: (said, clients.token),
+    "azure without a version": lambda clients: (said, clients.newer),
+    "responses without a version": lambda clients: (response, clients.newer),
+}
+SEEDED = tuple(name for name in WAYS if "azure" not in name and "version" not in name)
+
+
+@pytest.fixture(scope="module")
+def keyed() -> Iterator[Endpoint]:
+    with running_endpoint(key="right") as endpoint:
+        yield endpoint
+
+
+@pytest.fixture(scope="module")
+def clients(keyed: Endpoint) -> Iterator[Clients]:
+    clients = Clients(keyed)
+    yield clients
+    clients.close()
+
+
+@pytest.fixture
+def endpoint(keyed: Endpoint) -> Iterator[Endpoint]:
+    keyed.reset_stats()
+    keyed.set_faults(Faults())
+    yield keyed
+    keyed.set_faults(Faults())
+
+
+@pytest.fixture
+def client(endpoint: Endpoint, clients: Clients) -> openai.OpenAI:
+    return clients.gpt
+
+
+def post(url: str, body: bytes, **headers: str) -> tuple[int, Any]:
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, body), timeout=20) as response:
-            return response.status, json.loads(response.read())
+        with urllib.request.urlopen(urllib.request.Request(url, body or None, headers), timeout=20) as answer:
+            return answer.status, json.loads(answer.read())
     except urllib.error.HTTPError as error:
         with error:
             return error.code, json.loads(error.read())
 
 
-def test_a_completion_says_what_the_world_says(client: openai.OpenAI) -> None:
-    reply = chat(client)
-    direct = respond("target-steady", ask(TASK, FULL_SKILL))
-    assert reply.choices[0].message.content == direct.text
-    assert reply.choices[0].finish_reason == "stop"
-    assert reply.system_fingerprint == "simulated"
-    assert reply.usage.prompt_tokens == direct.usage.input_tokens
-    assert reply.usage.completion_tokens == direct.usage.output_tokens
-    assert reply.usage.total_tokens == direct.usage.total
+@pytest.mark.parametrize("way", WAYS)
+def test_every_interface_says_what_the_world_says(endpoint: Endpoint, clients: Clients, way: str) -> None:
+    how, client = WAYS[way](clients)
+    assert how(client) == respond("target-steady", ask(TASK, FULL_SKILL)).text
+    assert endpoint.stats()["by_model"] == {"target-steady": 1}
 
 
-def test_the_same_request_always_gives_the_same_body(client: openai.OpenAI) -> None:
-    first, second = (chat(client, model="target", seed=3).model_dump_json() for _ in range(2))
-    assert first == second
-    assert chat(client, model="target", seed=4).id != chat(client, model="target", seed=3).id
+@pytest.mark.parametrize("way", SEEDED)
+def test_the_seed_decides_what_goes_wrong_and_is_another_question(
+    endpoint: Endpoint, clients: Clients, way: str
+) -> None:
+    how, client = WAYS[way](clients)
+    for seed in (0, 3, 3):
+        text = how(client, model="target", extra_headers={SEED_HEADER: str(seed)})
+        assert text == respond("target", ask(TASK, FULL_SKILL, seed)).text
+    assert (endpoint.stats()["answered"], endpoint.stats()["repeated"]) == (3, 1)
+    with pytest.raises((openai.BadRequestError, anthropic.BadRequestError), match="'two' is not a whole number"):
+        how(client, extra_headers={SEED_HEADER: "two"})
 
 
-def test_the_seed_decides_what_goes_wrong(client: openai.OpenAI) -> None:
-    messages = [{"role": "user", "content": TASK}]
-    for seed in range(4):
-        text = chat(client, model="target", messages=messages, seed=seed).choices[0].message.content
-        direct = respond("target", ask(TASK, "", seed))
-        assert text.rpartition("Answer: ")[2] == answer_of(direct)
+def test_chat_completions_have_a_field_for_the_seed(client: openai.OpenAI) -> None:
+    skill = "Keep repeated words."
+    messages = [{"role": "system", "content": skill}, {"role": "user", "content": TASK}]
+    for seed in range(3):
+        text = said(client, model="target", messages=messages, seed=seed)
+        assert text.rpartition("Answer: ")[2] == answer_of(respond("target", ask(TASK, skill, seed)))
 
 
-@pytest.mark.parametrize("model", ["target-steady", "simulated:target-steady", "simulated-target-steady"])
-def test_models_are_known_with_and_without_prefix(client: openai.OpenAI, model: str) -> None:
+@pytest.mark.parametrize("model", ["simulated:target-steady", "simulated-target-steady"])
+def test_models_are_known_with_a_prefix_and_listed_without(client: openai.OpenAI, model: str) -> None:
     reply = chat(client, model=model)
-    assert reply.model == model
-    assert reply.choices[0].message.content.endswith("apple fig pear")
+    assert (reply.model, reply.choices[0].message.content[-14:]) == (model, "apple fig pear")
+    assert [known.id for known in client.models.list()] == list(names())
 
 
-def test_an_unknown_model_is_a_404_in_the_openai_form(client: openai.OpenAI) -> None:
-    with pytest.raises(openai.NotFoundError, match="The model 'targt' does not exist") as caught:
-        chat(client, model="targt")
-    assert caught.value.code == "model_not_found"
+def test_an_unknown_model_is_a_404_in_the_words_of_each(clients: Clients) -> None:
+    for way in ("chat", "responses", "messages"):
+        how, client = WAYS[way](clients)
+        with pytest.raises((openai.NotFoundError, anthropic.NotFoundError), match="The model 'targt' does not exist"):
+            how(client, model="targt")
 
 
-def test_models_are_listed(client: openai.OpenAI) -> None:
-    assert [model.id for model in client.models.list()] == list(names())
-
-
-def test_a_stream_brings_the_same_text_in_pieces_then_the_usage(client: openai.OpenAI) -> None:
-    plain = chat(client)
-    chunks = list(chat(client, stream=True, stream_options={"include_usage": True}))
-    pieces = [chunk.choices[0].delta.content for chunk in chunks if chunk.choices and chunk.choices[0].delta.content]
-    assert 3 <= len(pieces) <= 6
-    assert "".join(pieces) == plain.choices[0].message.content
-    assert [chunk.choices[0].finish_reason for chunk in chunks if chunk.choices][-1] == "stop"
-    assert chunks[-1].usage == plain.usage
-    assert all(chunk.usage is None for chunk in chat(client, stream=True))
-
-
-def test_tools_are_called_when_forced_and_may_be_ignored_else(client: openai.OpenAI) -> None:
-    for choice in ("required", {"type": "function", "function": {"name": "submit"}}):
-        reply = chat(client, tools=[TOOL], tool_choice=choice).choices[0]
-        (call,) = reply.message.tool_calls
-        assert (reply.finish_reason, reply.message.content) == ("tool_calls", None)
-        assert (call.function.name, json.loads(call.function.arguments)) == ("submit", {"answer": "apple fig pear"})
-    reply = chat(client, tools=[TOOL], tool_choice="auto").choices[0]
-    assert reply.message.tool_calls is None
-    chunks = list(chat(client, tools=[TOOL], tool_choice="required", stream=True))
-    (call,) = [delta for chunk in chunks for delta in chunk.choices[0].delta.tool_calls or []]
-    assert call.function.name == "submit"
-
-
-def test_schemas_are_filled(client: openai.OpenAI) -> None:
+def test_schemas_and_forced_tools_are_filled_and_replies_cut_at_the_limit(client: openai.OpenAI) -> None:
     blocks = attempt_block("a-1", "Sort the following words alphabetically: List: b a b", "a b")
     form = {"type": "json_schema", "json_schema": {"name": "patch", "schema": PATCH, "strict": True}}
     messages = [{"role": "user", "content": blocks}]
-    reply = chat(client, model="optimizer-perfect", messages=messages, response_format=form)
-    (edit,) = json.loads(reply.choices[0].message.content)["edits"]
+    (edit,) = json.loads(said(client, model="optimizer-perfect", messages=messages, response_format=form))["edits"]
     assert edit["cites"] == ["a-1"]
-
-
-@pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens"])
-def test_replies_are_cut_at_the_token_limit(client: openai.OpenAI, name: str) -> None:
-    whole = chat(client).choices[0].message.content
-    reply = chat(client, **{name: 3})
-    assert (reply.choices[0].message.content, reply.choices[0].finish_reason) == (whole[:12], "length")
-    assert reply.usage.completion_tokens == 3
-    forced = chat(client, tools=[TOOL], tool_choice="required", **{name: 2}).choices[0]
+    for choice, called in (("required", True), ("auto", False)):
+        calls = chat(client, tools=[TOOL], tool_choice=choice).choices[0].message.tool_calls or []
+        assert [json.loads(call.function.arguments) for call in calls] == [{"answer": "apple fig pear"}] * called
+    for name in ("max_tokens", "max_completion_tokens"):
+        reply = chat(client, **{name: 3})
+        assert (reply.choices[0].finish_reason, reply.usage.completion_tokens) == ("length", 3)
+        assert reply.choices[0].message.content == said(client)[:12]
+    forced = chat(client, tools=[TOOL], tool_choice="required", max_tokens=2).choices[0]
     assert len(forced.message.tool_calls[0].function.arguments) == 8
-    assert forced.finish_reason == "length"
 
 
-def test_bad_bodies_are_a_400_that_says_what_is_wrong(endpoint: Endpoint) -> None:
-    status, answer = post(f"{endpoint.url}/chat/completions", b'{"model": "target", "messages": []}')
-    assert (status, answer["error"]["type"]) == (400, "invalid_request_error")
-    assert answer["error"]["message"].startswith("messages: ")
-    status, answer = post(f"{endpoint.url}/messages", b"{")
-    assert (status, answer["type"], answer["error"]["type"]) == (400, "error", "invalid_request_error")
+@rows(
+    ("path", "body", "status", "text"),
+    [
+        ("/v1/chat/completions", b'{"model": "target", "messages": []}', 400, "messages: "),
+        ("/v1/messages", b"{", 400, ""),
+        ("/openai/deployments/target/chat/completions", b"{}", 404, "the address needs an api-version"),
+        ("/openai/deployments/target/chat/completions?api-version=1", b"[]", 400, "Input should be an object"),
+        ("/faults", b'{"server_error": 2}', 400, "server_error: "),
+        ("/faults", b'{"sever_error": 1}', 400, "sever_error: "),
+    ],
+)
+def test_what_cannot_be_answered_says_why(endpoint: Endpoint, path: str, body: bytes, status: int, text: str) -> None:
+    found, answer = post(f"{root(endpoint)}{path}", body, Authorization="Bearer right")
+    assert (found, text in answer["error"]["message"]) == (status, True)
 
 
-def test_a_required_key_is_checked() -> None:
-    with (
-        running_endpoint(key="right") as endpoint,
-        client_of(endpoint, "right") as good,
-        client_of(endpoint, "no") as bad,
-    ):
-        assert chat(good).choices
-        assert list(good.models.list())
-        for call in (lambda: chat(bad), lambda: list(bad.models.list())):
-            with pytest.raises(openai.AuthenticationError) as caught:
-                call()
-            assert caught.value.code == "invalid_api_key"
+@pytest.mark.parametrize("way", WAYS)
+def test_a_required_key_is_checked_in_every_header(keyed: Endpoint, way: str) -> None:
+    wrong = Clients(keyed, "wrong")
+    how, client = WAYS[way](wrong)
+    with pytest.raises((openai.AuthenticationError, anthropic.AuthenticationError), match="Incorrect API key"):
+        how(client)
+    with pytest.raises(openai.AuthenticationError):
+        list(wrong.gpt.models.list())
+    wrong.close()
 
 
 REFUSED = {
-    "rate_limit": openai.RateLimitError,
-    "rate_limit_bare": openai.RateLimitError,
-    "server_error": openai.InternalServerError,
-    "unavailable": openai.InternalServerError,
-    "hang": openai.APIConnectionError,
-    "drop": openai.APIConnectionError,
-    "broken_json": json.JSONDecodeError,
-    "truncated": openai.APIConnectionError,
+    "rate_limit": (openai.RateLimitError, anthropic.RateLimitError),
+    "rate_limit_bare": (openai.RateLimitError, anthropic.RateLimitError),
+    "server_error": (openai.InternalServerError, anthropic.InternalServerError),
+    "unavailable": (openai.InternalServerError, anthropic.APIStatusError),
+    "hang": (openai.APIConnectionError, anthropic.APIConnectionError),
+    "drop": (openai.APIConnectionError, anthropic.APIConnectionError),
+    "broken_json": (json.JSONDecodeError,),
+    "truncated": (openai.APIConnectionError, anthropic.APIConnectionError),
 }
 
 
-@pytest.mark.parametrize("fault", list(REFUSED))
+@pytest.mark.parametrize("fault", REFUSED)
+@pytest.mark.parametrize("way", ["chat", "chat streamed", "responses", "messages"])
 def test_a_fault_strikes_at_most_twice_in_a_row_then_the_request_passes(
-    endpoint: Endpoint, client: openai.OpenAI, fault: str
+    endpoint: Endpoint, clients: Clients, way: str, fault: str
 ) -> None:
+    how, client = WAYS[way](clients)
     endpoint.set_faults(Faults.model_validate({fault: 1.0, "hang_seconds": 0.05}))
-    for _ in range(2):
-        for _ in range(2):
-            with pytest.raises(REFUSED[fault]):
-                chat(client)
-        assert chat(client).choices[0].message.content.endswith("apple fig pear")
+    for _ in range(IN_A_ROW):
+        with pytest.raises(REFUSED[fault]):
+            how(client)
+    assert how(client).endswith("apple fig pear")
     stats = endpoint.stats()
-    assert (stats["received"], stats["answered"], stats["repeated"]) == (6, 2, 1)
-    assert stats["by_fault"] == {fault: 4}
-    assert stats["by_model"] == {"target-steady": 2}
+    assert (stats["received"], stats["answered"], stats["by_fault"]) == (3, 1, {fault: 2})
 
 
-def test_a_rate_limit_says_when_to_come_back_or_not(endpoint: Endpoint, client: openai.OpenAI) -> None:
-    endpoint.set_faults(Faults(rate_limit=1, retry_after=0.25))
-    with pytest.raises(openai.RateLimitError) as caught:
-        chat(client)
-    assert caught.value.response.headers["retry-after"] == "0.25"
-    endpoint.set_faults(Faults(rate_limit_bare=1))
-    with pytest.raises(openai.RateLimitError) as caught:
-        chat(client)
-    assert "retry-after" not in caught.value.response.headers
+def test_a_refusal_has_the_status_and_the_wait_of_its_interface(endpoint: Endpoint, clients: Clients) -> None:
+    for fault, wait in (("rate_limit", "0.25"), ("rate_limit_bare", None)):
+        endpoint.set_faults(Faults.model_validate({fault: 1, "retry_after": 0.25}))
+        with pytest.raises(openai.RateLimitError) as limited:
+            chat(clients.gpt)
+        assert limited.value.response.headers.get("retry-after") == wait
+    endpoint.set_faults(Faults(unavailable=1))
+    with pytest.raises(anthropic.APIStatusError) as caught:
+        message(clients.claude)
+    assert caught.value.status_code == 529
 
 
 def test_a_hang_ends_when_the_client_leaves(endpoint: Endpoint) -> None:
     endpoint.set_faults(Faults(hang=1, hang_seconds=600))
-    with openai.OpenAI(base_url=endpoint.url, api_key="x", max_retries=0, timeout=0.2) as client:
+    with openai.OpenAI(base_url=endpoint.url, api_key="right", max_retries=0, timeout=0.2) as client:
         with pytest.raises(openai.APITimeoutError):
             chat(client)
         endpoint.set_faults(Faults())
         assert chat(client).choices
 
 
-@pytest.mark.parametrize("fault", ["truncated", "broken_json", "drop"])
-def test_a_stream_can_break(endpoint: Endpoint, client: openai.OpenAI, fault: str) -> None:
-    endpoint.set_faults(Faults.model_validate({fault: 1.0}))
-    with pytest.raises(REFUSED[fault]):
-        list(chat(client, stream=True))
-    assert endpoint.stats()["answered"] == 0
-
-
-def test_an_empty_reply_is_an_answer_without_content(endpoint: Endpoint, client: openai.OpenAI) -> None:
+def test_spoiled_answers_are_answers(endpoint: Endpoint, client: openai.OpenAI) -> None:
     endpoint.set_faults(Faults(empty=1))
-    reply = chat(client)
-    assert (reply.choices[0].message.content, reply.choices[0].finish_reason) == ("", "stop")
-    assert endpoint.stats()["answered"] == 1
-
-
-def test_structured_content_can_be_cut_and_plain_text_is_left_alone(
-    endpoint: Endpoint, client: openai.OpenAI
-) -> None:
+    assert said(client) == ""
     endpoint.set_faults(Faults(cut_structured=1))
-    assert chat(client).choices[0].message.content.endswith("apple fig pear")
+    assert said(client).endswith("apple fig pear"), "plain text is left alone"
     form = {"type": "json_schema", "json_schema": {"name": "patch", "schema": PATCH, "strict": True}}
-    cut = chat(client, response_format=form).choices[0]
-    assert cut.finish_reason == "stop"
-    with pytest.raises(json.JSONDecodeError):
-        json.loads(cut.message.content)
-    call = chat(client, tools=[TOOL], tool_choice="required").choices[0].message.tool_calls[0]
-    with pytest.raises(json.JSONDecodeError):
-        json.loads(call.function.arguments)
+    cut = (
+        said(client, response_format=form),
+        chat(client, tools=[TOOL], tool_choice="required").choices[0].message.tool_calls[0].function.arguments,
+    )
+    for text in cut:
+        with pytest.raises(json.JSONDecodeError):
+            json.loads(text)
+    endpoint.set_faults(Faults(bad_seeds=1))
+    assert said(client, seed=1) == "Answer: I cannot tell."
+    assert endpoint.stats()["answered"] == 5
 
 
-def test_an_outage_lasts_until_the_faults_change(endpoint: Endpoint, client: openai.OpenAI) -> None:
-    endpoint.set_faults(Faults(outage_after=2))
-    assert chat(client).choices
+def test_an_outage_lasts_until_the_faults_are_changed_over_http(endpoint: Endpoint, client: openai.OpenAI) -> None:
+    endpoint.set_faults(Faults(outage_after=1))
     assert chat(client).choices
     for _ in range(4):
         with pytest.raises(openai.APIConnectionError):
             chat(client)
     assert endpoint.stats()["by_fault"] == {"outage": 4}
-    assert post(f"{root(endpoint)}/faults", b'{"outage_after": 1}')[0] == 200
+    status, faults = post(f"{root(endpoint)}/faults", b'{"outage_after": 1}')
+    assert (status, faults["outage_after"], faults["drop"]) == (200, 1, 0.0)
     assert chat(client).choices
 
 
-def test_faults_change_over_http_and_bad_ones_are_refused(endpoint: Endpoint, client: openai.OpenAI) -> None:
-    status, faults = post(f"{root(endpoint)}/faults", b'{"server_error": 1.0}')
-    assert (status, faults["server_error"], faults["drop"]) == (200, 1.0, 0.0)
-    with pytest.raises(openai.InternalServerError):
-        chat(client)
-    for body, where in ((b'{"server_error": 2}', "server_error: "), (b'{"sever_error": 1}', "sever_error: ")):
-        status, answer = post(f"{root(endpoint)}/faults", body)
-        assert status == 400
-        assert answer["error"]["message"].startswith(where)
-
-
 def test_stats_count_and_start_again(endpoint: Endpoint, client: openai.OpenAI) -> None:
-    chat(client)
-    chat(client)
-    chat(client, model="judge")
-    with urllib.request.urlopen(f"{root(endpoint)}/stats", timeout=20) as response:
-        shown = json.loads(response.read())
-    assert shown == endpoint.stats()
-    assert shown == {
-        "received": 3,
-        "answered": 3,
-        "repeated": 1,
-        "by_model": {"target-steady": 2, "judge": 1},
-        "by_fault": {},
-    }
-    assert post(f"{root(endpoint)}/stats/reset", b"")[1]["received"] == 0
+    for model in ("target-steady", "target-steady", "judge"):
+        chat(client, model=model)
+    counted = {"received": 3, "answered": 3, "repeated": 1, "by_model": {"target-steady": 2, "judge": 1}}
+    assert post(f"{root(endpoint)}/stats", b"")[1] == endpoint.stats() == {**counted, "by_fault": {}}
+    assert post(f"{root(endpoint)}/stats/reset", b"{}")[1]["received"] == 0
 
 
 def test_answers_take_the_latency_that_was_asked_for() -> None:
-    with running_endpoint(latency=0.1) as endpoint, client_of(endpoint) as client:
+    with running_endpoint(latency=0.1) as endpoint:
         start = time.monotonic()
-        assert chat(client).choices
+        assert post(f"{endpoint.url}/chat/completions", json.dumps({"model": "judge", "messages": MESSAGES}).encode())
         assert time.monotonic() - start >= 0.1
 
 
@@ -305,6 +320,36 @@ def test_an_app_on_another_server_says_that_it_cannot_cut_connections() -> None:
 
 def test_the_world_and_the_endpoint_agree_for_every_model(client: openai.OpenAI) -> None:
     for name in names():
-        text = chat(client, model=name).choices[0].message.content
-        assert text == respond(name, ask(TASK, FULL_SKILL)).text
+        assert said(client, model=name) == respond(name, ask(TASK, FULL_SKILL)).text
     assert reported("judge", ask(f'{TASK}\nReply with JSON: {{"score": 0.5}}')) == {"score": 0.5}
+
+
+def test_faults_are_drawn_as_often_as_their_rates_say_and_alike_with_a_seed() -> None:
+    draws = []
+    for seed in (1, 1, 2):
+        dice = FaultDice(Faults(rate_limit=0.2, drop=0.1, seed=seed))
+        draws.append([dice.draw(f"body {place}", wants_json=False) for place in range(3000)])
+    for fault, rate in (("rate_limit", 0.2), ("drop", 0.08), (None, 0.72)):
+        assert draws[0].count(fault) / 3000 == pytest.approx(rate, abs=0.03)
+    assert draws[0] == draws[1] != draws[2]
+
+
+def test_rows_of_faults_are_counted_for_each_body() -> None:
+    dice = FaultDice(Faults(drop=1))
+    assert [dice.draw(body, wants_json=False) for body in ("a", "b", "a", "b", "a", "b", "a")] == [
+        *("drop", "drop", "drop", "drop", None, None, "drop")
+    ]
+
+
+def test_a_bad_seed_strikes_every_question_again_and_again() -> None:
+    dice = FaultDice(Faults(bad_seeds=0.5))
+    drawn = [{dice.draw(body, wants_json=False, seed=seed) for body in "ababab"} for seed in range(200)]
+    assert all(len(faults) == 1 for faults in drawn)
+    assert drawn.count({"bad_seeds"}) / 200 == pytest.approx(0.5, abs=0.1)
+    assert all(dice.draw("a", wants_json=True, seed=seed) is None for seed in range(20))
+
+
+@rows("bad", [{"drop": 1.1}, {"drop": -0.1}, {"outage_after": -1}, {"unknown": 1}])
+def test_bad_rates_and_names_are_refused(bad: dict[str, float]) -> None:
+    with pytest.raises(ValidationError):
+        Faults.model_validate(bad)

@@ -8,22 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from simulation_prompts import answered_with, family_named
 
-from etude.simulation import make_tasks
-from etude.simulation.families import FAMILIES, find_tasks
+from etude.errors import ConfigError
+from etude.simulation import SEED_SKILL, make_tasks, seed_skill
+from etude.simulation.families import FAMILIES, RULES, find_tasks
 from etude.simulation.families.family import explanations, relevant, right_answer
 from etude.simulation.families.sorting import MARKED_WORDS, PREFIX_PAIRS, WORDS
 from etude.simulation.families.things import KINDS, in_words, kind_of, plural
+from etude.simulation.rules import statements
 from rows import rows
 
 SORT = "Sort the following words alphabetically: List: "
-BULKY = (
-    "What does it cost in cents to send a parcel of 1.3 kg and 50 x 45 x 41 cm to {} (postcode {})? "
-    "The tariff is 400 cents plus 163 cents per kilogram, and 310 cents extra for islands."
-)
-HEAVY = (
-    "How many cents is the postage for a parcel of 13.8 kg and 20 x 12 x 10 cm to Quenby (postcode 3001)? "
-    "The tariff is 395 cents plus 85 cents per kilogram, and 310 cents extra for islands."
-)
 SUBTLE = {"sorting": "sorting.prefix", "counting": "counting.last", "dates": "dates.first_day"}
 
 
@@ -44,9 +38,6 @@ SUBTLE = {"sorting": "sorting.prefix", "counting": "counting.last", "dates": "da
         ("How many days are there from December 30, 1999 to January 2, 2000?", "3"),
         ("Write the date July 4, 1976 in the format YYYY-MM-DD.", "1976-07-04"),
         ("Write the British date 02/01/1987 in the format MM/DD/YYYY.", "01/02/1987"),
-        (BULKY.format("Ostrey", 9214), "3807"),
-        (BULKY.format("Tolden", 9214), "3497"),
-        (HEAVY, "1585"),
     ],
 )
 def test_the_procedure_solves_tasks(task: str, answer: str) -> None:
@@ -82,12 +73,6 @@ def test_the_procedure_solves_tasks(task: str, answer: str) -> None:
         ("How many days are there from May 1, 1999 to May 3, 1999, counting both days?", "dates.both_ends", "2"),
         ("What date is 1 month after January 31, 2023? Answer in MM/DD/YYYY.", "dates.month_end", "03/03/2023"),
         ("What date is 5 days after April 28, 2023? Answer in MM/DD/YYYY.", "dates.first_day", "05/02/2023"),
-        (BULKY.format("Ostrey", 9214), "parcels.volume", "15869"),
-        (BULKY.format("Ostrey", 9214), "parcels.heavier", "1036"),
-        (BULKY.format("Ostrey", 9214), "parcels.rounding", "3644"),
-        (BULKY.format("Ostrey", 9214), "parcels.islands", "3497"),
-        (BULKY.format("Ostrey", 9214), "parcels.postcode", "3497"),
-        (HEAVY, "parcels.heavier", "480"),
     ],
 )
 def test_each_fault_is_really_carried_out(task: str, fault: str, answer: str) -> None:
@@ -134,11 +119,11 @@ def test_explanations_are_single_faults_else_pairs_else_none() -> None:
 
 
 def test_tasks_are_found_wherever_they_stand_and_whatever_surrounds_them() -> None:
-    wrapped = HEAVY.replace(" ", "\n")
+    wrapped = "Write the date July 4, 1976 in the format YYYY-MM-DD.".replace(" ", "\n")
     text = f'x\n{{"task": "{SORT}b a"}}\n{wrapped}\nI have a dog and two cats.\nHow many\n animals do I have? <end>'
     assert [(task.family.name, right_answer(task.family, task.text)) for task in find_tasks(text)] == [
         ("sorting", "a b"),
-        ("parcels", "1585"),
+        ("dates", "1976-07-04"),
         ("counting", "3"),
     ]
     assert find_tasks("I have two ideas. How many plans do I have? Sort it out.") == ()
@@ -153,6 +138,10 @@ def test_made_tasks_are_different_reproducible_and_the_first_of_more() -> None:
     assert {task.type for task in make_tasks("dates", 5, 4)} == {"dates"}
     assert make_tasks("dates", 5, 4) != make_tasks("dates", 5, 5)
     assert all(task.gold == answered_with(task.input) for task in tasks)
+    assert {seed_skill(name) for name in (None, "sorting", "counting", "dates")} == {SEED_SKILL}
+    assert [one.sign for one in statements(SEED_SKILL, RULES)].count(-1) == 1
+    with pytest.raises(ConfigError, match="unknown family of simulated tasks 'date'\nhint: did you mean 'dates'"):
+        make_tasks("date", 1, 1)
 
 
 def test_no_word_begins_another_so_that_only_pairs_are_about_prefixes() -> None:

@@ -21,26 +21,32 @@ def shown(text: str):
     ("text", "names"),
     [
         ('Reply with JSON: {"a": string, "b": [{"c": integer, "d": [string]}]}', ("a", "b")),
-        ('Return JSON of this form:\n{"a": "...", // why\n "b": [1, 2, ...], }', ("a", "b")),
-        ('JSON schema:\n{"type": "object", "properties": {"x": {"type": "string"}}}', ("x",)),
-        (
-            'Answer in JSON, as in {"op": "append | delete", "ok": true, "n": null, "p": 0.0-1.0}',
-            ("op", "ok", "n", "p"),
-        ),
-        ('JSON please. The data: {"a": 1}\nRespond with exactly {"b": <text>}', ("b",)),
-        (
-            '<edits data=1f>\n{"index": 0, "op": "x"}\n</edits data=1f>\nReply with JSON: {"order": [integer]}',
-            ("order",),
-        ),
-        ('Output JSON {"a": }', None),
+        ('Reply with JSON: {"a": "yes" | "no", "b": boolean, "c": number} and nothing else', ("a", "b", "c")),
+        ('Reply with one JSON object of this form:\n{\n "a": "add | drop",\n "b": true\n}', ("a", "b")),
+        ('As in JSON: {"a": 1}. No: reply with JSON: {"b": string}', ("b",)),
+        ('<task>\nReply with JSON: {"a": 1}\n</task>\nReply with JSON: {"b": string}', ("b",)),
+        ('Reply with JSON: {"b": string}\n<task data=1f>\nReply with JSON: {"a": 1}\n</task data=1f>', ("b",)),
+        ('Output JSON: {"a": }', None),
         ("JSON without braces", None),
         ('{"a": "..."} is no form unless somebody asks', None),
         ("Reply with JSON: {}", None),
-        ("Reply with JSON: {a b c}", None),
     ],
 )
 def test_a_skeleton_in_the_prompt_is_found(text: str, names: tuple[str, ...] | None) -> None:
     assert shown(text) == names
+
+
+def test_types_and_choices_of_a_skeleton_are_its_schema() -> None:
+    text = 'Reply with JSON: {"a": "yes" | "no", "b": [number], "c": boolean, "d": integer, "e": "say \\"x\\""}'
+    form = wanted_form(asked("", text))
+    assert form is not None
+    assert form.schema["properties"] == {
+        "a": {"type": "string", "enum": ["yes", "no"]},
+        "b": {"type": "array", "items": {"type": "number"}},
+        "c": {"type": "boolean"},
+        "d": {"type": "integer"},
+        "e": {"type": "string"},
+    }
 
 
 def test_a_forced_tool_that_was_not_offered_is_no_form() -> None:
@@ -165,19 +171,3 @@ def test_an_example_becomes_a_schema() -> None:
         "e": 0,
         "f": {"g": HONEST},
     }
-
-
-def test_entries_of_different_kinds_are_united_and_what_all_have_is_required() -> None:
-    items = by_example([{"op": "append", "content": "<text>"}, {"op": "delete", "target": "<text>"}])["items"]
-    assert items["properties"]["op"] == {"type": "string", "enum": ["append", "delete"]}
-    assert list(items["properties"]) == ["op", "content", "target"]
-    assert items["required"] == ["op"]
-
-
-def test_data_with_gaps_is_not_taken_for_the_form() -> None:
-    form = 'Return JSON: {"reasoning": "<why>", "edits": [{"op": "...", "target": "...", "content": "..."}]}'
-    content = "Write the answer in one line, separated by spaces."
-    data = json.dumps([{"edits": [{"op": "append", "content": content, "note": ""}]}])
-    found = wanted_form(asked(form, "Patches, see the answer format above:", data))
-    assert found is not None
-    assert found.top == ("reasoning", "edits")

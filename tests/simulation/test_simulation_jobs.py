@@ -2,7 +2,7 @@
 
 import json
 
-from simulation_prompts import PATCH_FORM, answered_with, attempt_block, form, reported
+from simulation_prompts import PATCH_FORM, answered_with, attempt_block, fenced, form, reported
 
 from etude.records import ChatRequest, ResponseSchema, system, user
 from etude.simulation import respond
@@ -22,10 +22,6 @@ VAGUE = "Be careful and check your work."
 
 def edit(content: str, *cites: str, op: str = "append", target: str = "") -> dict[str, object]:
     return {"op": op, "target": target, "content": content, "reason": "r", "cites": list(cites)}
-
-
-def fenced(name: str, text: str) -> str:
-    return f"<{name} data=0f>\n{text}\n</{name} data=0f>"
 
 
 def merge_request(*patches: list[dict[str, object]], extra: str = "") -> ChatRequest:

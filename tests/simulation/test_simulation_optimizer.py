@@ -1,7 +1,7 @@
 """The simulated optimizer: diagnosis, proposals, imperfections."""
 
 from collections import Counter
-from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from simulation_prompts import (
@@ -27,10 +27,6 @@ from rows import rows
 
 SORT = "Sort the following words alphabetically: List: "
 REPEATED = SORT + "beta alps beta"
-PARCEL = (
-    "What does it cost in cents to send a parcel of 1.3 kg and 50 x 45 x 41 cm to Tolden (postcode 2214)? "
-    "The tariff is 400 cents plus 125 cents per kilogram, and 310 cents extra for islands."
-)
 PLANTED = {
     "sorting": ("sorting.prefix", ("sorting.letters", "sorting.case")),
     "counting": (
@@ -207,37 +203,22 @@ def test_the_same_content_gives_the_same_edits_whatever_is_around_it() -> None:
     assert reported("optimizer", reflect_request(blocks[1:], SEED_SKILL))["edits"] != edits
 
 
-@dataclass(frozen=True)
-class Plant:
-    """A task that fails at one step, one that passes, and a first line of the skill that says nothing about it."""
-
-    task: str
-    step: str
-    passed: str
-    line: str
+LINE = "- Ignore case when you compare words with each other."
 
 
-PLANTS = {
-    "small": Plant(
-        REPEATED, "sorting.repeats", SORT + "b a", "- Ignore case when you compare words with each other."
-    ),
-    "interacting": Plant(PARCEL, "parcels.rounding", PARCEL, "- Compare both weights and charge the larger one."),
-}
-
-
-def draws(model: str, plant: Plant = PLANTS["small"], cases: int = 250) -> list[tuple[str, dict[str, object]]]:
+def draws(model: str, cases: int = 250) -> list[tuple[str, list[dict[str, Any]]]]:
     """One failure each: (the id that is right to cite, the edits proposed)."""
-    skill = f"{plant.line}\n- Follow the date format named in the question."
-    passed = attempt_block("a-ok", plant.passed, answered_with(plant.passed))
+    skill = f"{LINE}\n- Follow the date format named in the question."
+    passed = attempt_block("a-ok", SORT + "b a", answered_with(SORT + "b a"))
     results = []
     for place in range(cases):
-        blocks = [failed(f"a-{place}", plant.task, plant.step), passed]
+        blocks = [failed(f"a-{place}", REPEATED, "sorting.repeats"), passed]
         results.append((f"a-{place}", reported(model, reflect_request(blocks, skill))["edits"]))
     return results
 
 
-def rates(model: str, plant: Plant = PLANTS["small"]) -> dict[str, float]:
-    results = draws(model, plant)
+def rates(model: str) -> dict[str, float]:
+    results = draws(model)
     first = [edits[0] for _, edits in results if edits]
     signs = [[one.sign for one in statements(edit["content"], RULES)] for edit in first]
     right = [edit for edit, sign in zip(first, signs, strict=True) if sign == [1]]
@@ -246,22 +227,17 @@ def rates(model: str, plant: Plant = PLANTS["small"]) -> dict[str, float]:
         "missing": sum(not edits for _, edits in results) / len(results),
         "vague": sum(not sign for sign in signs) / max(1, len(signs)),
         "harmful": sum(sign == [-1] for sign in signs) / max(1, len(specific)),
-        "misanchored": sum(edit["target"] not in ("", plant.line) for edit in right) / max(1, len(right)),
+        "misanchored": sum(edit["target"] not in ("", LINE) for edit in right) / max(1, len(right)),
         "miscited": sum(edits[0]["cites"] != [name] for name, edits in results if edits) / max(1, len(first)),
         "duplicate": sum(len(edits) > 1 for _, edits in results) / max(1, len(first)),
     }
 
 
 @pytest.mark.parametrize(
-    ("model", "profile", "world"),
-    [
-        ("optimizer", GOOD, "small"),
-        ("optimizer-poor", POOR, "interacting"),
-        ("optimizer-misciting", MISCITING, "small"),
-    ],
+    ("model", "profile"), [("optimizer", GOOD), ("optimizer-poor", POOR), ("optimizer-misciting", MISCITING)]
 )
-def test_imperfections_come_about_as_often_as_the_profile_says(model: str, profile: Profile, world: str) -> None:
-    for name, rate in rates(model, PLANTS[world]).items():
+def test_imperfections_come_about_as_often_as_the_profile_says(model: str, profile: Profile) -> None:
+    for name, rate in rates(model).items():
         assert rate == pytest.approx(getattr(profile, name), abs=0.1), name
 
 

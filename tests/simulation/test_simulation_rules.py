@@ -1,6 +1,6 @@
 """Recognising what an instruction text teaches."""
 
-from etude.simulation.families import RULES, rule_by_id
+from etude.simulation.families import RULES
 from etude.simulation.rules import Teaching, statements, states
 
 WORDINGS = {
@@ -91,23 +91,6 @@ WORDINGS = {
         "Do not count the given date itself when counting days.",
         "Include the starting day when counting days after a date.",
     ),
-    "parcels.volume": (
-        "Volumetric weight (kg) = length x width x height (cm) / 5000.",
-        "Do not divide the volume by 5000 to get a weight.",
-    ),
-    "parcels.heavier": (
-        "The chargeable weight is the larger of actual weight and volumetric weight.",
-        "Charge the average of both weights, actual and volumetric.",
-    ),
-    "parcels.rounding": ("Weights are rounded up to whole kilograms.", "Never round the weight up."),
-    "parcels.islands": (
-        "Remember that Ostrey, Skarholm, Linsay and Vannoy count as islands.",
-        "No island surcharge is due for Skarholm.",
-    ),
-    "parcels.postcode": (
-        "Postcodes starting with 9 are island postcodes.",
-        "Disregard the postcode; only the name says where an island is.",
-    ),
     "briefs.structure": ("Never omit the section on key risks.", "Omit the section on risks."),
     "briefs.verbose": ("A brief must not exceed 800 characters.", "Briefs should be long."),
     "briefs.brain-first": (
@@ -121,7 +104,6 @@ WORDINGS = {
 NEUTRAL = (
     "Read every word of the task carefully.",
     "Give the final answer on the last line as 'Answer: ...'.",
-    "Multiply the kilograms by the price of one kilogram and add the basic price.",
     "Use headings and plain words.",
 )
 
@@ -132,16 +114,13 @@ def said(text: str) -> list[tuple[str, int]]:
 
 def test_a_rule_and_its_opposite_are_recognised_in_other_words_and_nothing_else_is() -> None:
     found = {rule: tuple(said(text) for text in texts) for rule, texts in WORDINGS.items()}
-    named = [rule for rule in RULES if rule.family != "slips"]  # their words are those of a table
-    assert found == {rule.id: ([(rule.id, 1)], [(rule.id, -1)]) for rule in named}
+    assert found == {rule.id: ([(rule.id, 1)], [(rule.id, -1)]) for rule in RULES}
 
 
 def test_every_rule_recognises_its_own_statements_and_no_others() -> None:
     for rule in RULES:
         assert [said(text) for text in rule.statements] == [[(rule.id, 1)]] * len(rule.statements)
-        assert all((rule.id, -1) in said(text) for text in rule.harmful)
-        if not rule.broad and rule.family != "slips":
-            assert [said(text) for text in rule.harmful] == [[(rule.id, -1)]] * len(rule.harmful)
+        assert [said(text) for text in rule.harmful] == [[(rule.id, -1)]] * len(rule.harmful)
         assert len(rule.statements) >= 3
 
 
@@ -184,4 +163,4 @@ def test_a_rule_is_found_wherever_it_stands_in_markdown() -> None:
 def test_a_statement_keeps_the_sentence_it_was_read_from() -> None:
     (one,) = statements("Keep the answer short. List each repeated word only once. Thank you.", RULES)
     assert one.sentence == "List each repeated word only once."
-    assert rule_by_id(one.rule).family == "sorting"
+    assert one.rule == "sorting.repeats"

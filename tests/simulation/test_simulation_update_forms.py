@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from simulation_prompts import SHALLOW, answered_with, attempt_block
+from simulation_prompts import SHALLOW, answered_with, attempt_block, fenced
 
 from etude.models.wrappers.schema import strict_schema
 from etude.published.update_modes.forms import DocumentReply, RoutedReply, SuggestionsReply
@@ -21,10 +21,6 @@ KEEP, DROP, CASE = (
     "List each repeated word only once.",
     "Ignore case when you compare words.",
 )
-
-
-def fenced(name: str, text: str) -> str:
-    return f"<{name} data=0f>\n{text}\n</{name} data=0f>"
 
 
 def reported(text: str, schema: dict[str, Any], model: str = "optimizer-perfect", instructions: str = SHALLOW) -> Any:

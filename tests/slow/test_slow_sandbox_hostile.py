@@ -319,33 +319,6 @@ async def test_a_memory_hog_is_ended_and_reserving_memory_is_no_offence(sandbox,
     assert (done.over, done.stdout) == ("memory limit", b"reserved\n")
 
 
-async def test_memory_of_all_processes_counts_together(sandbox, workspace) -> None:
-    code = "import os, time\nfor _ in range(3): os.fork()\nkept = b'x' * 30_000_000\ntime.sleep(300)\n"
-    done = await play(sandbox, python(code), workspace, limits=Limits(seconds=300, memory_mb=150))
-    assert done.over == "memory limit"
-
-
-FILLERS = {
-    "files": """
-for number in range(1000):
-    open(str(number), "wb").write(bytes(4_000_000))
-""",
-    "a second folder": """
-for number in range(1000):
-    open(f"{os.environ['TMPDIR']}/{number}", "wb").write(bytes(4_000_000))
-""",
-}
-
-
-@pytest.mark.parametrize("filler", FILLERS)
-async def test_filling_the_disk_is_ended(sandbox, workspace, filler) -> None:
-    limits = Limits(seconds=300, disk_mb=20, memory_mb=4000)
-    env = {"TMPDIR": str(workspace.tmp)}
-    code = f"import os, time{FILLERS[filler]}time.sleep(600)"
-    done = await play(sandbox, python(code), workspace, limits=limits, env=env)
-    assert done.over == "disk limit"
-
-
 async def test_scratch_space_outside_of_the_folders_is_bounded_or_absent(sandbox, workspace) -> None:
     code = """
 def fill(folder):

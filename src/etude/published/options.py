@@ -85,6 +85,10 @@ class RewriteFirstOptions(PaperOptions):
     """Attempts at each training task of a step. Where they differ, what went well and what went wrong at the same
     task are read side by side first."""
 
+    @property
+    def tries(self) -> int:
+        return self.attempts
+
 
 def options_of(config: TrainConfig) -> RewriteFirstOptions:
     """What the settings of a run by `paper` or `rewrite_first` say.

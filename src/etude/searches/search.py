@@ -15,6 +15,11 @@ from etude.workbench import Workbench
 class SearchOptions(Section):
     """Options of a search policy: further keys of the section `search`."""
 
+    @property
+    def tries(self) -> int:
+        """Attempts at each training task of a step."""
+        return 1
+
 
 class Known(NamedTuple):
     """What is known of a run before it begins."""

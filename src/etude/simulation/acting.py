@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from etude.records import ChatRequest, Message, TextPart, ToolCall
-from etude.simulation.families import FoundTask, find_tasks, telling_rules
+from etude.simulation.families import Families, FoundTask, find_tasks, telling_rules
 from etude.simulation.rules import TeachableRule, statements
 from etude.simulation.text import learned_blocks, sentences
 from etude.simulation.tools import call_to_open, call_to_print, call_to_search, call_to_write
@@ -39,13 +39,13 @@ class Scene:
     """What happened after the task was set."""
 
 
-def look(request: ChatRequest) -> Scene | None:
+def look(request: ChatRequest, families: Families) -> Scene | None:
     """The scene of a request; None when it has no task."""
-    place = _place_of_task(request.messages)
+    place = _place_of_task(request.messages, families)
     if place is None:
         return None
     text = request.messages[place].text
-    task = find_tasks(text)[-1]
+    task = find_tasks(text, families)[-1]
     around = text[: task.start] + "\n" + text[task.end :]
     rules = telling_rules(task.family)
     lessons: list[str] = []
@@ -67,12 +67,12 @@ def look(request: ChatRequest) -> Scene | None:
     )
 
 
-def _place_of_task(messages: Sequence[Message]) -> int | None:
+def _place_of_task(messages: Sequence[Message], families: Families) -> int | None:
     """The last user message with a task. What programs add after the result of a tool sets none."""
     found: int | None = None
     after_result = False
     for at, message in enumerate(messages):
-        if message.role == "user" and not after_result and find_tasks(message.text):
+        if message.role == "user" and not after_result and find_tasks(message.text, families):
             found = at
         after_result = message.role == "tool" or (message.role != "assistant" and after_result)
     return found
@@ -172,21 +172,11 @@ _LINE = re.compile(
     re.MULTILINE,
 )
 _ROOT = re.compile(r"^- `(?P<short>[\w-]+)` = `(?P<long>[^`\n]+)`", re.MULTILINE)
-_SUBJECTS = {
-    "sorting": r"\b(?:sort|word|alphabet)",
-    "counting": r"\b(?:count|thing|how many)",
-    "dates": r"\b(?:date|day|calendar|month)",
-    "parcels": r"\b(?:parcel|postage|tariff)",
-    "slips": r"\b(?:slip|code)",
-    "summaries": r"\b(?:summar|file)",
-    "briefs": r"\b(?:brief|decision|decid|advis|advice|analys)",
-}
-"""What the description of a skill for these tasks speaks of."""
 
 
 def _opening(request: ChatRequest, scene: Scene) -> ToolCall | None:
     """The call that opens the listed skill which fits best, None when none does or it was opened."""
-    subject = re.compile(_SUBJECTS[scene.task.family.name], re.I)
+    subject = re.compile(scene.task.family.subject, re.I)
     best: tuple[float, _Listed] | None = None
     for skill in _listed(request):
         words = f"{skill.name} {skill.description}"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from etude.records import ChatRequest, Message
-from etude.simulation.families import FoundTask, find_tasks
+from etude.simulation.families import Families, FoundTask, find_tasks
 
 
 @dataclass(frozen=True)
@@ -17,23 +17,23 @@ class Conversation:
     """All that was said to the model, without the task."""
 
 
-def read(request: ChatRequest) -> Conversation:
+def read(request: ChatRequest, families: Families) -> Conversation:
     """The last task in the last message that has one, user messages first; all else is instructions."""
     given = [message for message in request.messages if message.role != "assistant"]
     texts = [message.text for message in given]
-    place = _place_of_task(given, texts)
+    place = _place_of_task(given, texts, families)
     if place is None:
         return Conversation(None, "\n\n".join(texts))
-    task = find_tasks(texts[place])[-1]
+    task = find_tasks(texts[place], families)[-1]
     texts[place] = texts[place][: task.start] + texts[place][task.end :]
     return Conversation(task, "\n\n".join(texts))
 
 
-def _place_of_task(given: Sequence[Message], texts: Sequence[str]) -> int | None:
+def _place_of_task(given: Sequence[Message], texts: Sequence[str], families: Families) -> int | None:
     newest_first = range(len(given) - 1, -1, -1)
     order = [place for place in newest_first if given[place].role == "user"]
     order += [place for place in newest_first if given[place].role != "user"]
-    return next((place for place in order if find_tasks(texts[place])), None)
+    return next((place for place in order if find_tasks(texts[place], families)), None)
 
 
 _TAGS = ("answer", "final_answer", "final", "output", "result", "solution", "response")

@@ -23,6 +23,7 @@ from etude.errors import not_installed
 from etude.formats import CHAT, MESSAGES, RESPONSES
 from etude.simulation.faults import Faults
 from etude.simulation.service import Service, Stats
+from etude.simulation.world import EVERYDAY, SimulatedWorld
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -120,9 +121,11 @@ class Endpoint:
 
 
 @contextmanager
-def running_endpoint(faults: Faults = NO_FAULTS, latency: float = 0.0, key: str | None = None) -> Generator[Endpoint]:
+def running_endpoint(
+    faults: Faults = NO_FAULTS, latency: float = 0.0, key: str | None = None, world: SimulatedWorld = EVERYDAY
+) -> Generator[Endpoint]:
     """An endpoint on a free loopback port, in a thread, for as long as the context lasts. Arguments as in `serve`."""
-    service = Service(faults, latency, key)
+    service = Service(faults, latency, key, world)
     server = _server(service, "127.0.0.1", 0)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         # Connections inherit it. Without it each answer waits 40 milliseconds for its second packet.

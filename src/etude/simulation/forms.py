@@ -55,16 +55,7 @@ def wanted_form(request: ChatRequest) -> Form | None:
     return Form(schema) if schema is not None else None
 
 
-_ASKS_JSON = re.compile(r"\bJSON\b")
-_ASKS = re.compile(
-    r"\b(?:reply|respond|answer|return|output|produce|format|schema|skeleton|form|shape|exactly)\b", re.I
-)
-_PLACEHOLDER = re.compile(
-    r"\.\.\.|…|<[a-z][^<>\n]*>|\"(?:string|number|integer|int|float|str)\"|\w\s?\|\s?\w|:\s*\"\""
-    r"|[:\[]\s*(?:string|number|integer|boolean)\b"
-)
-_SENTENCE = re.compile(r"\"(?![<.])[^\"<>|{}]{40,}\"")
-"""A value that says something: what holds it is data, whatever gaps it has."""
+_ASKED = re.compile(r"\bJSON\b[^{}\n]*:\s*(?=\{)")
 _FENCED_DATA = re.compile(
     r"<(?P<tag>(?:attempt|transcript|task|skill|told|table|patch|patches|edits|ledger|memory|guidance|rubric|reference"
     r"|data|conversation|request)(?:-\w+)?)(?:\s[^>]*)?>(?:(?!<(?P=tag)[\s>]).)*?</(?P=tag)(?:\s[^>]*)?>",
@@ -72,72 +63,29 @@ _FENCED_DATA = re.compile(
 )
 
 
+_VALUE = re.compile(r'("(?:[^"\\]|\\.)*")((?:\s*\|\s*"[^"]*")*)|\b(string|integer|number|boolean)\b')
+_EXAMPLES = {"string": '""', "integer": "0", "number": "0.5", "boolean": "true"}
+
+
 @lru_cache(maxsize=256)
 def _shown(text: str) -> Mapping[str, Any] | None:
-    """The last JSON skeleton or JSON schema that the text asks to be filled."""
-    if "{" not in text or not _ASKS_JSON.search(text):
-        return None
-    bare = _FENCED_DATA.sub(" ", text)
-    best: tuple[int, Mapping[str, Any]] | None = None
-    for start, block in _blocks(bare):
-        example = _loads(block)
-        if not isinstance(example, dict) or not example:
+    """The schema of the last skeleton that the text asks to be filled: JSON, in which values may be named by their
+    type or as a choice."""
+    bare = _FENCED_DATA.sub(" ", text) if "JSON" in text else ""
+    found: Mapping[str, Any] | None = None
+    for asked in _ASKED.finditer(bare):
+        try:
+            example, _ = json.JSONDecoder().raw_decode(_VALUE.sub(_example, bare[asked.end() :]))
+        except ValueError:
             continue
-        found = cast(dict[str, Any], example)
-        is_schema = isinstance(found.get("properties"), dict)
-        asked = bool(_ASKS.search(bare[max(0, start - 160) : start]))
-        has_gaps = bool(_PLACEHOLDER.search(block)) and not _SENTENCE.search(block)
-        score = 2 * is_schema + 2 * has_gaps + asked
-        if score >= 1 and (best is None or score >= best[0]):
-            best = score, found if is_schema else by_example(found)
-    return None if best is None else best[1]
+        found = by_example(example) if example else found
+    return found
 
 
-def _blocks(text: str) -> list[tuple[int, str]]:
-    """The outermost balanced braces of a text."""
-    blocks: list[tuple[int, str]] = []
-    depth = start = 0
-    for place, char in enumerate(text):
-        if char == "{":
-            start = place if depth == 0 else start
-            depth += 1
-        elif char == "}" and depth:
-            depth -= 1
-            if depth == 0:
-                blocks.append((start, text[start : place + 1]))
-    return blocks
-
-
-_COMMENT = re.compile(r"//[^\n\"]*$|/\*.*?\*/", re.MULTILINE | re.DOTALL)
-_ELLIPSIS = re.compile(r",?\s*(?:\.\.\.|…)(?=\s*[\]}])")
-_CHOICE = re.compile(r'"[\w -]+"(?:\s*\|\s*"[\w -]+")+')
-_BARE = re.compile(
-    r"(?<=[:\[,])(\s*)(<[^<>\n]*>|[A-Za-z][\w .|-]*|\.\.\.|…|-?[\d.]+\s*(?:-|to|–)\s*[\d.]+)(?=\s*[,\]}])"
-)
-
-
-def _loads(block: str) -> Any:
-    """JSON, or a skeleton that is nearly JSON: comments, ellipses, choices and bare words are put right."""
-    try:
-        return json.loads(block)
-    except ValueError:
-        pass
-    repaired = _ELLIPSIS.sub("", _COMMENT.sub("", block))
-    repaired = _CHOICE.sub(lambda choice: json.dumps(choice[0].replace('"', "")), repaired)
-    repaired = _BARE.sub(lambda bare: bare[1] + json.dumps(_bare_value(bare[2])), repaired)
-    repaired = re.sub(r",(\s*[\]}])", r"\1", repaired)
-    try:
-        return json.loads(repaired)
-    except ValueError:
-        return None
-
-
-def _bare_value(word: str) -> Any:
-    if word in ("true", "false", "null"):
-        return {"true": True, "false": False, "null": None}[word]
-    if word in ("int", "integer"):
-        return 0
-    return 0.5 if word in ("float", "number") or word[0] in "-0123456789" else word
+def _example(value: re.Match[str]) -> str:
+    if value[3]:
+        return _EXAMPLES[value[3]]
+    return json.dumps(value[0].replace('"', "")) if value[2] else value[1]
 
 
 def reply_in_form(request: ChatRequest, form: Form, values: Mapping[str, Any]) -> Reply:

@@ -3,17 +3,16 @@
 import re
 
 from etude.records import ChatRequest, Reply
-from etude.simulation.forms import reply_in_form, reply_with, wanted_form
-from etude.simulation.optimizer.reading import read_prompt
+from etude.simulation.forms import Form, reply_in_form, reply_with
+from etude.simulation.optimizer.reading import Prompt
 
 
-def judge(request: ChatRequest) -> Reply:
+def judge(request: ChatRequest, prompt: Prompt, form: Form | None) -> Reply:
     """Score the answer that a prompt shows, by each criterion where they are numbered: 1 right, 0 wrong, 0.5 when it
     cannot tell."""
-    form = wanted_form(request)
     if form is not None and "met" in form.names:
-        return reply_in_form(request, form, {"findings": _findings(request)})
-    score, reason = _verdict(request)
+        return reply_in_form(request, form, {"findings": _findings(prompt)})
+    score, reason = _verdict(prompt)
     if form is None:
         return reply_with(request, f"Score: {score}\n{reason}")
     return reply_in_form(request, form, {"score": score, "reason": reason})
@@ -25,18 +24,17 @@ _RUBRIC = re.compile(r"<(?P<tag>rubric(?:-\w+)?)(?:\s[^>]*)?>(?P<body>.*?)</(?P=
 _CRITERION = re.compile(r"^(\d+)\. (.+)$", re.MULTILINE)
 
 
-def _findings(request: ChatRequest) -> list[dict[str, object]]:
+def _findings(prompt: Prompt) -> list[dict[str, object]]:
     """A decision on each criterion of the rubric."""
-    rubric = _RUBRIC.search(read_prompt(request).text)
+    rubric = _RUBRIC.search(prompt.text)
     found: list[dict[str, object]] = []
     for number, text in _CRITERION.findall(rubric["body"] if rubric else ""):
-        score, reason = _verdict(request, text)
+        score, reason = _verdict(prompt, text)
         found.append({"criterion": int(number), "evidence": reason, "met": score == 1})
     return found
 
 
-def _verdict(request: ChatRequest, criterion: str = "") -> tuple[float, str]:
-    prompt = read_prompt(request)
+def _verdict(prompt: Prompt, criterion: str = "") -> tuple[float, str]:
     seen = [one for one in prompt.observations if one.answer is not None]
     if not seen:
         return 0.5, "I do not know this kind of task, so I cannot tell whether the answer is right."

@@ -9,14 +9,15 @@ import re
 from collections.abc import Iterator
 
 from etude.records import ChatRequest
-from etude.simulation.families import FoundTask, find_tasks
 from etude.simulation.families.briefs import Briefs, reworded
 from etude.simulation.families.briefs_reading import BRAIN_FIRST, STRUCTURE, VERBOSE, VERDICT, complaints
+from etude.simulation.families.family import FoundTask, find_in
 from etude.simulation.families.summaries import FILE, SUMMARISE
 from etude.simulation.forms import Form
 from etude.simulation.optimizer.profiles import Profile
 from etude.simulation.text import command_in, orders_in
 
+_BRIEFS = Briefs()
 MOST_TASKS = 3
 """Tasks that are taken from one transcript."""
 MOST_WORDINGS = 3
@@ -214,7 +215,7 @@ def _seen_turns(text: str) -> int:
 
 
 def _task_in(text: str) -> FoundTask | None:
-    return next((task for task in find_tasks(text) if isinstance(task.family, Briefs)), None)
+    return next(iter(find_in(text, _BRIEFS)), None)
 
 
 _WORDINGS = frozenset(("rewordings", "variations", "paraphrases"))
@@ -227,7 +228,7 @@ def asks_for_wordings(form: Form) -> bool:
 
 def reword(text: str, form: Form) -> dict[str, object]:
     """The last brief of a prompt in other words, by the name that the form has for them. The topic stays."""
-    tasks = [task for task in find_tasks(text) if isinstance(task.family, Briefs)]
+    tasks = find_in(text, _BRIEFS)
     others = [reworded(tasks[-1].text, number) for number in range(MOST_WORDINGS)] if tasks else []
     return dict.fromkeys(form.names & _WORDINGS, others)
 

@@ -1,13 +1,13 @@
 """How often a step goes wrong. Everything random is a hash of what it depends on, see `text.uniform`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from etude.simulation.families import telling_rules
 from etude.simulation.families.family import Family, Faults, relevant
 from etude.simulation.rules import TeachableRule, Teaching, states, taught
 from etude.simulation.skill import skill_tokens
-from etude.simulation.text import between, uniform
+from etude.simulation.text import uniform
 
 
 @dataclass(frozen=True)
@@ -43,20 +43,6 @@ class Reliability:
         }
 
 
-HARSH = Reliability(slip=0.022, long_skill=700, per_length=0.03, sampled=True)
-"""The target of the harsh world: every change of the text draws again, and 100 tokens too many cost some points."""
-
-
-def drawn(number: int) -> Reliability:
-    """The target of a world like the harsh one, with constants drawn from ranges."""
-    return replace(
-        HARSH,
-        slip=between(0.01, 0.04, "slip", number),
-        long_skill=round(between(600, 900, "long", number)),
-        per_length=between(0.015, 0.045, "per length", number),
-    )
-
-
 def length_rate(target: Reliability, family: Family, instructions: str) -> float:
     """What a long skill adds to every rate."""
     beyond = skill_tokens(instructions, telling_rules(family)) - target.long_skill
@@ -74,10 +60,7 @@ def fault_rate(target: Reliability, family: Family, rule: TeachableRule, known: 
         case Teaching.CONTRADICTED:
             return target.torn
         case Teaching.UNTAUGHT:
-            acting = (
-                one for one in family.interactions if one.step == rule.id and known[one.rule] == Teaching.TAUGHT
-            )
-            return next((one.rate for one in acting), rule.untaught)
+            return family.untaught(rule, known)
 
 
 def fault_rates(target: Reliability, family: Family, task: str, instructions: str) -> dict[str, float]:

@@ -45,8 +45,6 @@ class TeachableRule:
     """How often the step goes wrong when the rule is taught; None leaves it to the target."""
     harmed: float | None = None
     """How often the step goes wrong when the opposite is taught; None leaves it to the target."""
-    broad: tuple[str, ...] = ()
-    """For an exception: ways to state it as if it held everywhere, which teaches it and harms the rule."""
     gaming: tuple[str, ...] = ()
     """Ways to please a careless check of the step without doing it."""
     subtle: bool = False
@@ -55,18 +53,6 @@ class TeachableRule:
     @property
     def family(self) -> str:
         return self.id.partition(".")[0]
-
-
-@dataclass(frozen=True)
-class Interaction:
-    """What teaching one rule does to the step of another that the skill says nothing about."""
-
-    rule: str
-    """Id of the rule that is taught, and not contradicted."""
-    step: str
-    """Id of the rule whose step is concerned while it is untaught."""
-    rate: float
-    """How often that step goes wrong then, in [0, 1], instead of its `untaught`."""
 
 
 _NEGATION = re.compile(

@@ -4,7 +4,6 @@ Names decide where things go: `reasoning`, `rationale` and `thinking` are one co
 nothing is known for get an empty value of their type, so that the reply is valid.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -28,8 +27,6 @@ cites: cites citations cited evidence attempts attempt_ids cited_attempts ids so
 support: support support_count count
 order: order ranking ranked indices selected selected_indices ranked_indices
 anchors: anchors repairs repaired fixes
-superfluous: superfluous removable unneeded
-line: line sentence
 index: index edit_index number
 guidance: guidance slow_update slow_update_content epoch_guidance
 memory: memory meta_skill meta_skill_content meta notes lessons
@@ -172,56 +169,19 @@ def _number(value: Any, otherwise: float) -> float:
         return otherwise
 
 
-_KINDS = {"int": "integer", "integer": "integer", "number": "number", "float": "number"}
-_KIND = re.compile(rf"<({'|'.join(_KINDS)})\b[^<>]*>$", re.IGNORECASE)
-
-
 def by_example(example: Any) -> dict[str, Any]:
-    """The schema of a JSON skeleton: every key is required, `"a|b"` and `"a | b"` list what is allowed, and of
-    several entries of a list each shows a kind of entry."""
+    """The schema of a JSON skeleton: every key is required, and `"a | b"` lists what is allowed."""
     if isinstance(example, Mapping):
         keys = cast(Mapping[str, Any], example)
-        return {
-            "type": "object",
-            "properties": {key: by_example(value) for key, value in keys.items()},
-            "required": list(keys),
-        }
+        shapes = {key: by_example(value) for key, value in keys.items()}
+        return {"type": "object", "properties": shapes, "required": list(keys)}
     if isinstance(example, list):
         entries = cast(list[Any], example)
-        return {"type": "array", "items": _by_examples(entries) if entries else {}}
-    if isinstance(example, bool):
-        return {"type": "boolean"}
-    if isinstance(example, int):
-        return {"type": "integer"}
-    if isinstance(example, float):
-        return {"type": "number"}
-    kind = _KIND.match(str(example))
-    if kind:
-        return {"type": _KINDS[kind[1].lower()]}
+        return {"type": "array", "items": by_example(entries[0]) if entries else {}}
+    for kind, name in ((bool, "boolean"), (int, "integer"), (float, "number")):
+        if isinstance(example, kind):
+            return {"type": name}
     options = [part.strip() for part in str(example).split("|")]
     if len(options) > 1 and all(option.replace("_", "").isalpha() for option in options):
         return {"type": "string", "enum": options}
     return {"type": "string"}
-
-
-def _by_examples(entries: Sequence[Any]) -> dict[str, Any]:
-    """The schema of one entry: objects are united, and what all of them have is required."""
-    if not all(isinstance(entry, Mapping) for entry in entries):
-        return by_example(entries[0])
-    objects = cast(Sequence[Mapping[str, Any]], entries)
-    values: dict[str, list[Any]] = {}
-    for entry in objects:
-        for key, value in entry.items():
-            values.setdefault(key, []).append(value)
-    return {
-        "type": "object",
-        "properties": {key: by_example(_united(shown)) for key, shown in values.items()},
-        "required": [key for key, shown in values.items() if len(shown) == len(objects)],
-    }
-
-
-def _united(shown: Sequence[Any]) -> Any:
-    """Different plain words are what a property may be; else the first value stands for all."""
-    words = list(dict.fromkeys(str(one) for one in shown))
-    plain = len(words) > 1 and all(word.replace("_", "").isalpha() for word in words)
-    return "|".join(words) if plain else shown[0]

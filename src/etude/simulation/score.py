@@ -5,29 +5,31 @@ from functools import lru_cache
 from itertools import product
 
 from etude.records import Task
-from etude.simulation.families import Family, find_tasks
+from etude.simulation.families import FAMILIES, Families, Family, find_tasks
 from etude.simulation.families.family import relevant, right_answer
 from etude.simulation.noise import Reliability, draw_faults, fault_rates
 from etude.simulation.text import same_answer
 
 
-def expected_hard(target: Reliability, skill_text: str, tasks: Iterable[Task]) -> float:
+def expected_hard(
+    target: Reliability, skill_text: str, tasks: Iterable[Task], families: Families = FAMILIES
+) -> float:
     """Mean over the tasks of the probability that the answer equals the gold answer; 0 for tasks it cannot do.
     Raises ValueError: there are no tasks."""
-    chances = [_chance(target, skill_text, task) for task in tasks]
+    chances = [_chance(target, skill_text, task, families) for task in tasks]
     if not chances:
         raise ValueError("a true score needs at least one task")
     return sum(chances) / len(chances)
 
 
-def best_skill(tasks: Iterable[Task]) -> str:
+def best_skill(tasks: Iterable[Task], families: Families = FAMILIES) -> str:
     """Every rule of the families that the tasks are of, by its first statement, and nothing else."""
-    families = dict.fromkeys(found.family for task in tasks for found in find_tasks(task.input)[-1:])
-    return "".join(f"- {rule.statements[0]}\n" for family in families for rule in family.rules)
+    of_tasks = dict.fromkeys(found.family for task in tasks for found in find_tasks(task.input, families)[-1:])
+    return "".join(f"- {rule.statements[0]}\n" for family in of_tasks for rule in family.rules)
 
 
-def _chance(target: Reliability, skill_text: str, task: Task) -> float:
-    found = find_tasks(task.input)
+def _chance(target: Reliability, skill_text: str, task: Task, families: Families) -> float:
+    found = find_tasks(task.input, families)
     if not found:
         return 0.0
     family, text = found[-1].family, found[-1].text

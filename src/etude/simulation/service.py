@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from etude.formats import CHAT, BadBody, Format, WireRequest, with_field
 from etude.formats.wire import parse_body
 from etude.simulation.faults import FaultDice, Faults
-from etude.simulation.optimizer.reading import Reader, read_prompt
 from etude.simulation.wire import SEED_HEADER, clip, cut, empty, model_of, wants_json, wrong
-from etude.simulation.world import is_model, names, respond
+from etude.simulation.world import EVERYDAY, SimulatedWorld
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -46,14 +45,13 @@ class Service:
     """What a running endpoint knows: faults, latency, key and counts."""
 
     def __init__(
-        self, faults: Faults, latency: float = 0.0, key: str | None = None, read: Reader = read_prompt
+        self, faults: Faults, latency: float = 0.0, key: str | None = None, world: SimulatedWorld = EVERYDAY
     ) -> None:
-        """Each answer comes after `latency` seconds. Clients must send the API key `key`; None accepts any. `read`
-        takes prompts to an optimizer apart; give another one for programs whose prompts look different."""
+        """Each answer comes after `latency` seconds. Clients must send the API key `key`; None accepts any."""
         self.dice = FaultDice(faults)
         self.latency = latency
         self.key = key
-        self.read = read
+        self.world = world
         self.stats = Stats()
 
     def change_faults(self, faults: Faults) -> None:
@@ -76,8 +74,8 @@ class Service:
             call = form.read_request(body, _seed(given))
         except BadBody as error:
             return _error(form, 400, error.message)
-        if not is_model(model_of(call)):
-            text = f"The model {call.named!r} does not exist. Allowed: {', '.join(names())}."
+        if not self.world.is_model(model_of(call)):
+            text = f"The model {call.named!r} does not exist. Allowed: {', '.join(self.world.names())}."
             return _error(form, 404, text)
         key = hashlib.sha256(body if given is None else body + f"\nseed {given}".encode()).hexdigest()
         fault = self.dice.draw(_question(call), wants_json=wants_json(call), seed=call.request.seed)
@@ -114,7 +112,7 @@ class Service:
     def _answer(self, form: Format, call: WireRequest, key: str, fault: str | None) -> "Response":
         from starlette.responses import Response, StreamingResponse
 
-        reply = clip(respond(model_of(call), call.request, self.read), call.most_tokens)
+        reply = clip(self.world.respond(model_of(call), call.request), call.most_tokens)
         spoil = {"empty": empty, "cut_structured": cut, "bad_seeds": wrong}.get(fault or "")
         reply = reply if spoil is None else spoil(reply)
         kind = "text/event-stream" if call.stream else "application/json"
@@ -135,7 +133,9 @@ class Service:
         """The names of all simulated models."""
         if not self._may(request):
             return _error(CHAT, 401, "Incorrect API key provided.")
-        listed = [{"id": name, "object": "model", "created": 0, "owned_by": "simulated"} for name in names()]
+        listed = [
+            {"id": name, "object": "model", "created": 0, "owned_by": "simulated"} for name in self.world.names()
+        ]
         return _json({"object": "list", "data": listed})
 
     async def show_stats(self, request: "Request") -> "Response":

@@ -1,37 +1,10 @@
-"""Finding the skill document within instructions, and a weak one to start from."""
+"""Finding the skill document within instructions."""
 
 import re
 from functools import lru_cache
 
-from etude.simulation.families import IN_TURN, families_named
-from etude.simulation.families.tables import table
 from etude.simulation.rules import TeachableRule, statements
 from etude.simulation.text import tokens
-
-SEED_SKILL = """\
----
-name: everyday-tasks
-description: Small everyday tasks with words, things and dates.
----
-
-# Everyday tasks
-
-- Read the task carefully and work step by step.
-- Ignore case when you compare words: a capital letter counts the same as the small one.
-- List each repeated word only once.
-- Write day and month of a date with two digits.
-- Keep the answer short.
-"""
-
-
-def seed_skill(family: str | None) -> str:
-    """A weak skill to start from, for tasks that `make_tasks` makes of the same family. One of its rules is wrong;
-    the one for `briefs` teaches none. Raises ConfigError: no family has that name."""
-    first = families_named(family)[0]
-    if first in IN_TURN:
-        return SEED_SKILL
-    return table(first.name).get("skill") or table("briefs")["skill"]
-
 
 _FRONT_MATTER = re.compile(r"^---[ \t]*\n(?:[\w-]+:.*\n|[ \t]+.*\n)+---[ \t]*$", re.MULTILINE)
 _ELEMENT = re.compile(

@@ -4,6 +4,7 @@ from etude.records import ChatRequest, Reply, user
 from etude.simulation.acting import Scene, look, next_call
 from etude.simulation.coding import answer_in_code
 from etude.simulation.conversation import answer_frame, read
+from etude.simulation.families import Families
 from etude.simulation.families.family import Family, Faults, FoundTask, Solution
 from etude.simulation.forms import Form, reply_calling, reply_in_form, reply_with, wanted_form
 from etude.simulation.noise import Reliability, draw_faults
@@ -12,13 +13,13 @@ from etude.simulation.schemas import concept
 UNKNOWN_TASK = "I do not know how to do this task."
 
 
-def attempt(target: Reliability, request: ChatRequest) -> Reply:
+def attempt(target: Reliability, request: ChatRequest, families: Families) -> Reply:
     """Do the task of a request, with its tools where they help. The seed is 0 when there is none."""
     if request.tools and request.forced_tool is None and request.response_schema is None:
-        scene = look(request)
+        scene = look(request, families)
         if scene is not None:
             return _act(target, request, scene)
-    conversation = read(request)
+    conversation = read(request, families)
     form = wanted_form(request)
     if conversation.task is None:
         if form is not None:

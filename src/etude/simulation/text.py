@@ -17,11 +17,6 @@ def uniform(*parts: object) -> float:
     return int.from_bytes(hashlib.sha256(data).digest()[:7], "big") / 2**56
 
 
-def between(low: float, high: float, *parts: object) -> float:
-    """A number in [low, high), chosen by the parts."""
-    return low + (high - low) * uniform("between", *parts)
-
-
 def pick(options: tuple[str, ...], *parts: object) -> str:
     """One of the options, chosen by the parts."""
     return options[int(uniform("pick", *parts) * len(options))]

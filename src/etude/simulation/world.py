@@ -1,111 +1,124 @@
-"""The simulated world: one pure function from model name and request to reply."""
+"""A simulated world: families of tasks, and models that attempt them, improve skills for them and judge."""
 
-import re
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
+import random
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from etude.errors import ConfigError, did_you_mean
-from etude.records import ChatRequest, Reply, Task
-from etude.simulation.forms import wanted_form
+from etude.records import ChatRequest, Reply, Task, digest
+from etude.simulation.families import FAMILIES, Families, families_named
+from etude.simulation.families.family import right_answer
+from etude.simulation.forms import Form, wanted_form
 from etude.simulation.judge import judge
-from etude.simulation.noise import HARSH, Reliability, drawn
+from etude.simulation.noise import Reliability
 from etude.simulation.optimizer import optimize
-from etude.simulation.optimizer.profiles import GOOD, PROFILES, Profile, harsh
-from etude.simulation.optimizer.reading import Reader, read_prompt
+from etude.simulation.optimizer.profiles import GOOD, PROFILES, Profile
+from etude.simulation.optimizer.reading import Prompt, read_prompt
 from etude.simulation.score import best_skill, expected_hard
 from etude.simulation.target import attempt
 
-TARGETS: Mapping[str, Reliability] = MappingProxyType(
-    {
-        "target": Reliability(),
-        "target-steady": Reliability(slip=0.0, harmed=1.0, steady=True),
-        "target-noisy": Reliability(slip=0.05),
-        "target-sampled": Reliability(sampled=True),
-        "target-contrary": Reliability(contrary=0.25, seed=1),
-    }
-)
-OPTIMIZERS: Mapping[str, Profile] = MappingProxyType(
-    {"optimizer": GOOD, **{f"optimizer-{profile.name}": profile for profile in PROFILES}}
-)
 JUDGE = "judge"
 
 
-_IN_HARSH = re.compile(r"(?P<name>[a-z-]+?)-harsh(?:-(?P<number>[1-9]\d{0,5}))?")
-"""A model of the harsh world; with a number, of one whose constants are drawn by it."""
+@dataclass(frozen=True)
+class SimulatedWorld:
+    """Everything is a pure function: the same model and request always give the same reply."""
+
+    families: Families
+    targets: Mapping[str, Reliability]
+    """Models that attempt tasks, by name."""
+    optimizers: Mapping[str, Profile]
+    read: Callable[[ChatRequest, Families], Prompt] = read_prompt
+    """Takes requests to optimizers and judges apart."""
+    form: Callable[[ChatRequest], Form | None] = wanted_form
+    """Which form their replies are to have."""
+
+    def names(self) -> tuple[str, ...]:
+        """All models."""
+        return (*self.targets, *self.optimizers, JUDGE)
+
+    def target(self, model: str) -> Reliability | None:
+        """The target of that name, None when there is none."""
+        return self.targets.get(model)
+
+    def optimizer(self, model: str) -> Profile | None:
+        """The optimizer of that name, None when there is none."""
+        return self.optimizers.get(model)
+
+    def is_model(self, model: str) -> bool:
+        """Whether there is a model of that name."""
+        return model == JUDGE or self.target(model) is not None or self.optimizer(model) is not None
+
+    def check_name(self, model: str) -> None:
+        """Make sure that there is such a model. Raises ConfigError: there is none."""
+        if not self.is_model(model):
+            raise ConfigError(f"unknown simulated model {model!r}", hint=did_you_mean(model, self.names()))
+
+    def respond(self, model: str, request: ChatRequest) -> Reply:
+        """What the model answers. Raises ConfigError: there is no such model."""
+        self.check_name(model)
+        target, profile = self.target(model), self.optimizer(model)
+        if target is not None:
+            return attempt(target, request, self.families)
+        prompt, form = self.read(request, self.families), self.form(request)
+        if profile is None or (form is not None and {"score", "met"} & form.names and "edits" not in form.names):
+            return judge(request, prompt, form)
+        return optimize(profile, request, prompt, form)
+
+    def make_tasks(self, family: str | None, count: int, seed: int) -> list[Task]:
+        """`count` different tasks of a family; without one, of `sorting`, `counting` and `dates` in turn. The same
+        arguments give the same tasks, and fewer of them are the first of more.
+        Raises ConfigError: no family has that name."""
+        chosen = families_named(family, self.families)
+        rngs = {known.name: random.Random(f"{known.name}/{seed}") for known in chosen}
+        tasks: dict[str, Task] = {}
+        while len(tasks) < count:
+            maker = chosen[len(tasks) % len(chosen)]
+            text = maker.make(rngs[maker.name])
+            if text not in tasks:
+                id, gold = f"{maker.name}-{digest(text)[:8]}", right_answer(maker, text)
+                tasks[text] = Task(id=id, input=text, gold=gold, type=maker.kind(text))
+        return list(tasks.values())
+
+    def seed_skill(self, family: str | None) -> str:
+        """A weak skill to start from, for tasks that `make_tasks` makes of the same family. One of its rules is
+        wrong; the one for `briefs` teaches none. Raises ConfigError: no family has that name."""
+        return families_named(family, self.families)[0].skill
+
+    def true_score(self, skill_text: str, tasks: Iterable[Task], model: str = "target") -> float:
+        """The exact expected `hard` of a target with this skill, mean over the tasks, in [0, 1].
+
+        A trial can be luckier or not; this is what trials of many tasks tend to. At one task an untaught step goes
+        wrong in all trials or in none, so that few tasks can stay above or below it.
+        Raises ConfigError: no target has that name; ValueError: there are no tasks."""
+        return expected_hard(self._known_target(model), skill_text, tasks, self.families)
+
+    def best_attainable(self, tasks: Iterable[Task], model: str = "target") -> float:
+        """The exact `true_score` that no skill exceeds on these tasks, in [0, 1].
+
+        It is the one of a skill that states every rule of their families once and nothing else. Where a gold answer
+        is wrong, another skill may exceed it.
+        Raises ConfigError: no target has that name; ValueError: there are no tasks."""
+        known = tuple(tasks)
+        return self.true_score(best_skill(known, self.families), known, model)
+
+    def _known_target(self, model: str) -> Reliability:
+        target = self.target(model)
+        if target is None:
+            raise ConfigError(f"{model!r} is not a simulated target", hint=did_you_mean(model, self.targets))
+        return target
 
 
-def names() -> tuple[str, ...]:
-    """All models of the simulated world, except those of worlds that are drawn by a number (`target-harsh-7`)."""
-    harsh = ("target", *OPTIMIZERS)
-    return (*TARGETS, *OPTIMIZERS, *(f"{name}-harsh" for name in harsh), JUDGE)
-
-
-def check_name(model: str) -> None:
-    """Make sure that there is such a model. Raises ConfigError: there is none."""
-    if not is_model(model):
-        raise ConfigError(f"unknown simulated model {model!r}", hint=did_you_mean(model, names()))
-
-
-def is_model(model: str) -> bool:
-    """Whether the simulated world has a model of that name."""
-    return model == JUDGE or is_target(model) or _profile(model) is not None
-
-
-def is_target(model: str) -> bool:
-    """Whether the model of that name attempts tasks."""
-    return _target(model) is not None
-
-
-def _target(model: str) -> Reliability | None:
-    found = _IN_HARSH.fullmatch(model)
-    if found is None:
-        return TARGETS.get(model)
-    number = found["number"]
-    return (HARSH if number is None else drawn(int(number))) if found["name"] == "target" else None
-
-
-def _profile(model: str) -> Profile | None:
-    found = _IN_HARSH.fullmatch(model)
-    if found is None:
-        return OPTIMIZERS.get(model)
-    profile, number = OPTIMIZERS.get(found["name"]), found["number"]
-    return None if profile is None else harsh(profile, None if number is None else int(number))
-
-
-def respond(model: str, request: ChatRequest, read: Reader = read_prompt) -> Reply:
-    """What the model answers. The same model and request always give the same reply. An optimizer takes the request
-    apart with `read`. Raises ConfigError: there is no such model."""
-    check_name(model)
-    target, profile = _target(model), _profile(model)
-    if target is not None:
-        return attempt(target, request)
-    form = wanted_form(request)
-    if profile is None or (form is not None and {"score", "met"} & form.names and "edits" not in form.names):
-        return judge(request)
-    return optimize(profile, request, read)
-
-
-def true_score(skill_text: str, tasks: Iterable[Task], model: str = "target") -> float:
-    """The exact expected `hard` of a target with this skill, mean over the tasks, in [0, 1].
-
-    A trial can be luckier or not; this is what trials of many tasks tend to. At one task an untaught step goes wrong
-    in all trials or in none, so that few tasks can stay above or below it.
-    Raises ConfigError: no target has that name; ValueError: there are no tasks."""
-    return expected_hard(_known_target(model), skill_text, tasks)
-
-
-def best_attainable(tasks: Iterable[Task], model: str = "target") -> float:
-    """The exact `true_score` that no skill exceeds on these tasks, in [0, 1].
-
-    It is the one of a skill that states every rule of their families once and nothing else. Where a gold answer is
-    wrong, another skill may exceed it.
-    Raises ConfigError: no target has that name; ValueError: there are no tasks."""
-    known = tuple(tasks)
-    return expected_hard(_known_target(model), best_skill(known), known)
-
-
-def _known_target(model: str) -> Reliability:
-    target = _target(model)
-    if target is None:
-        raise ConfigError(f"{model!r} is not a simulated target", hint=did_you_mean(model, TARGETS))
-    return target
+TARGETS: Mapping[str, Reliability] = {
+    "target": Reliability(),
+    "target-steady": Reliability(slip=0.0, harmed=1.0, steady=True),
+    "target-noisy": Reliability(slip=0.05),
+    "target-sampled": Reliability(sampled=True),
+    "target-contrary": Reliability(contrary=0.25, seed=1),
+}
+OPTIMIZERS: Mapping[str, Profile] = {
+    "optimizer": GOOD,
+    **{f"optimizer-{profile.name}": profile for profile in PROFILES},
+}
+EVERYDAY = SimulatedWorld(FAMILIES, TARGETS, OPTIMIZERS)
+"""The one of the demo, the docs and the models `simulated:NAME`."""

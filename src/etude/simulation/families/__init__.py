@@ -1,4 +1,4 @@
-"""Families of tasks that the simulated world knows."""
+"""Families of tasks: what the world of the demo, the docs and the nights has."""
 
 from functools import lru_cache
 
@@ -7,43 +7,45 @@ from etude.simulation.families.briefs import Briefs
 from etude.simulation.families.counting import Counting
 from etude.simulation.families.dates import Dates
 from etude.simulation.families.family import Family, FoundTask, find_in
-from etude.simulation.families.parcels import Parcels
-from etude.simulation.families.slips import Slips
 from etude.simulation.families.sorting import Sorting
 from etude.simulation.families.summaries import Summaries
 from etude.simulation.rules import TeachableRule
 
-IN_TURN: tuple[Family, ...] = (Sorting(), Counting(), Dates())
-"""The world of many small rules that hardly touch each other."""
-FAMILIES: tuple[Family, ...] = (*IN_TURN, Parcels(), Slips(), Briefs(), Summaries())
-RULES: tuple[TeachableRule, ...] = tuple(rule for family in FAMILIES for rule in family.rules)
-_OF_EXACT_ANSWERS = tuple(rule for family in FAMILIES if not family.prose for rule in family.rules)
+Families = tuple[Family, ...]
+
+IN_TURN: Families = (Sorting(), Counting(), Dates())
+"""Many small rules that hardly touch each other."""
+FAMILIES: Families = (*IN_TURN, Briefs(), Summaries())
 
 
-def families_named(name: str | None) -> tuple[Family, ...]:
+def families_named(name: str | None, families: Families = FAMILIES) -> Families:
     """The family of that name; the three `IN_TURN` without a name. Raises ConfigError: no family has that name."""
     if name is None:
         return IN_TURN
-    chosen = tuple(family for family in FAMILIES if family.name == name)
+    chosen = tuple(family for family in families if family.name == name)
     if not chosen:
-        names = [family.name for family in FAMILIES]
-        raise ConfigError(f"unknown family of simulated tasks {name!r}", hint=did_you_mean(name, names))
+        hint = did_you_mean(name, [family.name for family in families])
+        raise ConfigError(f"unknown family of simulated tasks {name!r}", hint=hint)
     return chosen
 
 
 @lru_cache(maxsize=1024)
-def find_tasks(text: str) -> tuple[FoundTask, ...]:
+def find_tasks(text: str, families: Families = FAMILIES) -> tuple[FoundTask, ...]:
     """All tasks in a text, whatever is around them, in order."""
-    found = [task for family in FAMILIES for task in find_in(text, family)]
+    found = [task for family in families for task in find_in(text, family)]
     return tuple(sorted(found, key=lambda task: task.start))
 
 
+@lru_cache(maxsize=64)
+def rules_in(families: Families) -> tuple[TeachableRule, ...]:
+    """All rules of the families."""
+    return tuple(rule for family in families for rule in family.rules)
+
+
+RULES = rules_in(FAMILIES)
+
+
 def telling_rules(family: Family) -> tuple[TeachableRule, ...]:
-    """The rules by which a text is known to teach, for tasks of the family: rules about prose use words that many
-    texts have, so they tell for their own family only."""
-    return family.rules if family.prose else _OF_EXACT_ANSWERS
-
-
-def rule_by_id(rule: str) -> TeachableRule:
-    """The rule of that id."""
-    return next(known for known in RULES if known.id == rule)
+    """The rules by which a text is known to teach, for tasks of the family: one skill may be about all that are
+    `IN_TURN`."""
+    return rules_in(IN_TURN if family in IN_TURN else (family,))

@@ -33,6 +33,8 @@ class Briefs(Family):
     """A brief, an analysis or advice on a decision."""
 
     name = "briefs"
+    subject = r"\b(?:brief|decision|decid|advis|advice|analys)"
+    skill = table("briefs")["skill"]
     rules = RULES
     prose = True
     pattern = re.compile(

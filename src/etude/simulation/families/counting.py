@@ -43,6 +43,7 @@ class Counting(Family):
     """How many things of a kind a list has."""
 
     name = "counting"
+    subject = r"\b(?:count|thing|how many)"
     rules = rules_of("counting")
     pattern = re.compile(
         r"\bI\s+have\s+(?P<list>[^.?!<>{}\"\\]+)\.\s+How\s+many\s+(?P<kind>[a-z]+(?:\s+[a-z]+)?)\s+do\s+I\s+have\?",

@@ -32,6 +32,7 @@ class Dates(Family):
     """Date arithmetic, number of days between dates, and date formats."""
 
     name = "dates"
+    subject = r"\b(?:date|day|calendar|month)"
     rules = rules_of("dates")
     pattern = re.compile(
         rf"What\s+date\s+is\s+(?P<count>\d+)\s+(?P<unit>day|month)s?\s+(?P<way>after|before)\s+(?P<base>{_DATE})\?"

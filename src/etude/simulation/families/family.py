@@ -3,15 +3,31 @@
 import random
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 
-from etude.simulation.rules import Interaction, TeachableRule
+from etude.simulation.rules import TeachableRule, Teaching
 from etude.simulation.text import same_answer, squeeze
 
 Faults = frozenset[str]
 """Ids of the rules whose steps go wrong."""
+
+SEED_SKILL = """\
+---
+name: everyday-tasks
+description: Small everyday tasks with words, things and dates.
+---
+
+# Everyday tasks
+
+- Read the task carefully and work step by step.
+- Ignore case when you compare words: a capital letter counts the same as the small one.
+- List each repeated word only once.
+- Write day and month of a date with two digits.
+- Keep the answer short.
+"""
 
 
 @dataclass(frozen=True)
@@ -30,8 +46,10 @@ class Family(ABC):
     rules: tuple[TeachableRule, ...]
     """In the order in which a hasty reader blames them for a wrong answer."""
     pattern: re.Pattern[str]
-    interactions: tuple[Interaction, ...] = ()
-    """Where several concern a step, the first one counts."""
+    subject: str
+    """A regular expression for what the description of a skill for these tasks speaks of."""
+    skill: str = SEED_SKILL
+    """A weak one to start from, with a wrong rule in it."""
     prose: bool = False
     """Answers are texts of several lines and the whole reply. None is the only right one: what a step that went wrong
     leaves behind is said by feedback (`blamed`), not by comparing answers."""
@@ -43,6 +61,15 @@ class Family(ABC):
     @abstractmethod
     def make(self, rng: random.Random) -> str:
         """A new task text."""
+
+    def rule(self, id: str) -> TeachableRule:
+        """The rule of that id."""
+        return next(rule for rule in self.rules if rule.id == id)
+
+    def untaught(self, rule: TeachableRule, known: Mapping[str, Teaching]) -> float:
+        """How often the step of a rule that is not taught goes wrong, by what is known about the other rules."""
+        del known
+        return rule.untaught
 
     def match(self, text: str) -> re.Match[str]:
         """What the pattern finds in a task text."""

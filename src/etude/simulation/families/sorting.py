@@ -26,6 +26,7 @@ class Sorting(Family):
     """Words in alphabetical order, whatever their case, on one line."""
 
     name = "sorting"
+    subject = r"\b(?:sort|word|alphabet)"
     rules = rules_of("sorting")
     pattern = re.compile(
         r"\b(?:sort|put|arrange|order)\b(?=[^\n:]*alphabet)[^\n:]{0,60}?\bwords\b[^\n:]{0,40}:"

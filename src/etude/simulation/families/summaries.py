@@ -7,7 +7,7 @@ import random
 import re
 
 from etude.simulation.families.family import Family, Faults, Solution
-from etude.simulation.families.tables import rules_of
+from etude.simulation.families.tables import rules_of, table
 
 (NAMES_FILE,) = RULES = rules_of("summaries")
 
@@ -24,6 +24,8 @@ class Summaries(Family):
     """A summary of what was done with a file."""
 
     name = "summaries"
+    subject = r"\b(?:summar|file)"
+    skill = table("briefs")["skill"]
     rules = RULES
     prose = True
     pattern = re.compile(r"\bSummarise what you did when you were asked: [^\n\"<>{}\\`|]{8,300}?[.?!](?=\s|$)")

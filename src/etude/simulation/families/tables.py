@@ -5,15 +5,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from etude.simulation.rules import Interaction, TeachableRule
+from etude.simulation.rules import TeachableRule
 
 _FOLDER = Path(__file__).parent
 
 
 @cache
-def table(family: str) -> dict[str, Any]:
+def table(family: str, folder: Path = _FOLDER) -> dict[str, Any]:
     """What stands in the file of a family."""
-    return tomllib.loads((_FOLDER / f"{family}.toml").read_text("utf-8"))
+    return tomllib.loads((folder / f"{family}.toml").read_text("utf-8"))
 
 
 def texts(family: str, name: str) -> tuple[str, ...]:
@@ -22,14 +22,9 @@ def texts(family: str, name: str) -> tuple[str, ...]:
 
 
 @cache
-def rules_of(family: str) -> tuple[TeachableRule, ...]:
+def rules_of(family: str, folder: Path = _FOLDER) -> tuple[TeachableRule, ...]:
     """The rules of a family, in the order of its file."""
-    return tuple(_rule(f"{family}.{step}", fields) for step, fields in table(family)["rules"].items())
-
-
-def interactions_of(family: str) -> tuple[Interaction, ...]:
-    """What the rules of a family do to each other."""
-    return tuple(Interaction(**fields) for fields in table(family).get("interactions", ()))
+    return tuple(_rule(f"{family}.{step}", fields) for step, fields in table(family, folder)["rules"].items())
 
 
 def _rule(id: str, fields: dict[str, Any]) -> TeachableRule:

@@ -1,7 +1,7 @@
 """The simulated optimizer: it reads only what it is sent, really diagnoses, and is imperfect at set rates."""
 
 from etude.records import ChatRequest, Reply
-from etude.simulation.forms import Form, reply_in_form, reply_with, wanted_form
+from etude.simulation.forms import Form, reply_in_form, reply_with
 from etude.simulation.miner import (
     asks_for_tasks,
     asks_for_wishes,
@@ -14,16 +14,14 @@ from etude.simulation.miner import (
 from etude.simulation.optimizer import reflection, rewriting, routing
 from etude.simulation.optimizer.patches import shown_edits
 from etude.simulation.optimizer.profiles import Profile
-from etude.simulation.optimizer.reading import Prompt, Reader, read_prompt
+from etude.simulation.optimizer.reading import Prompt
 from etude.simulation.schemas import SYNONYMS
 
 NOTHING_TO_DO = "I see no attempts, edits or form to work on."
 
 
-def optimize(profile: Profile, request: ChatRequest, read: Reader = read_prompt) -> Reply:
+def optimize(profile: Profile, request: ChatRequest, prompt: Prompt, form: Form | None) -> Reply:
     """Answer a request for edits, or for the tasks of a transcript, in the form it asks for."""
-    prompt = read(request)
-    form = wanted_form(request)
     if form is not None and asks_for_tasks(form):
         return reply_in_form(request, form, mine(user_text(request), profile))
     if form is not None and asks_for_wishes(form):
@@ -41,8 +39,6 @@ def optimize(profile: Profile, request: ChatRequest, read: Reader = read_prompt)
 def _values(form: Form, prompt: Prompt, profile: Profile) -> dict[str, object]:
     if _asks(form, "anchors"):
         return reflection.repair(prompt)
-    if _asks(form, "superfluous"):
-        return rewriting.superfluous(prompt, profile)
     if _asks(form, "guidance"):
         return reflection.slow_update(prompt, profile)
     if _asks(form, "budget") and not _asks(form, "edits"):
@@ -51,7 +47,7 @@ def _values(form: Form, prompt: Prompt, profile: Profile) -> dict[str, object]:
         return reflection.order(prompt)
     if _asks(form, "memory") and not _asks(form, "edits"):
         return reflection.meta_skill(prompt)
-    if not prompt.observations and shown_edits(prompt.text):
+    if not prompt.observations and shown_edits(prompt):
         if _asks(form, "edits"):
             return reflection.merge(prompt, profile)
         if _asks(form, "skill"):

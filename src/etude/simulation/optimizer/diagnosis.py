@@ -8,7 +8,7 @@ attempts that passed is taken.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from etude.simulation.families import Family, rule_by_id, telling_rules
+from etude.simulation.families import Family, telling_rules
 from etude.simulation.families.family import Faults, explanations, relevant
 from etude.simulation.optimizer.reading import Observation
 from etude.simulation.rules import TeachableRule, Teaching
@@ -21,7 +21,8 @@ PASS_WEIGHT = 0.5
 class Diagnosis:
     """A step that goes wrong because the skill does not teach its rule, or teaches the opposite."""
 
-    rule: str
+    family: Family
+    rule: TeachableRule
     attempts: tuple[str, ...]
     """Ids of the failures it explains."""
 
@@ -37,14 +38,17 @@ def diagnose(
 ) -> list[Diagnosis]:
     """Findings for the failed observations, most attempts first. Rules that are taught need no edit, since there the
     skill was right and the attempt was not: they are found with `taught`, and the others without."""
-    blamed: dict[str, list[str]] = {}
+    blamed: dict[tuple[Family, str], list[str]] = {}
     for observation in observations:
         if observation.failed:
-            for rule in sorted(_blame(observation, observations, known, compare)):
+            for rule in _blame(observation, observations, known, compare):
                 if (known[rule] == Teaching.TAUGHT) is taught:
-                    blamed.setdefault(rule, []).append(observation.id)
-    findings = [Diagnosis(rule, tuple(dict.fromkeys(name for name in ids if name))) for rule, ids in blamed.items()]
-    return sorted(findings, key=lambda finding: (-len(finding.attempts), finding.rule))
+                    blamed.setdefault((observation.task.family, rule), []).append(observation.id)
+    findings = [
+        Diagnosis(family, family.rule(rule), tuple(dict.fromkeys(filter(None, ids))))
+        for (family, rule), ids in blamed.items()
+    ]
+    return sorted(findings, key=lambda finding: (-len(finding.attempts), finding.rule.id))
 
 
 def _blame(
@@ -56,11 +60,12 @@ def _blame(
     if compare:
         others = [other for other in observations if other.task.family is observation.task.family]
         return max(fits, key=lambda faults: _weight(faults, others, known))
-    plain = [faults for faults in fits if not any(rule_by_id(rule).subtle for rule in faults)]
+    family = observation.task.family
+    plain = [faults for faults in fits if not any(family.rule(rule).subtle for rule in faults)]
     open_ones = [faults for faults in plain if any(known[rule] != Teaching.TAUGHT for rule in faults)]
     if open_ones or plain:
-        return min(open_ones or plain, key=lambda faults: _haste(observation.task.family, faults))
-    return frozenset(rule for rule in fits[0] if len(fits[0]) == 1 or not rule_by_id(rule).subtle)
+        return min(open_ones or plain, key=lambda faults: _haste(family, faults))
+    return frozenset(rule for rule in fits[0] if len(fits[0]) == 1 or not family.rule(rule).subtle)
 
 
 def _explanations(observation: Observation) -> tuple[Faults, ...]:

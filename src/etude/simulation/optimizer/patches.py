@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from etude.simulation.families import RULES
-from etude.simulation.optimizer.profiles import Profile
-from etude.simulation.optimizer.proposals import DraftEdit
-from etude.simulation.rules import statements
+from etude.simulation.optimizer.profiles import DraftEdit, Profile
+from etude.simulation.optimizer.reading import Prompt
+from etude.simulation.rules import TeachableRule, statements
 from etude.simulation.schemas import SYNONYMS
 from etude.simulation.text import squeeze, uniform
 
@@ -36,9 +35,9 @@ class ShownEdit:
 _LEDGER = re.compile(r"<(?P<tag>ledger|memory)\b[^>]*>.*?</(?P=tag)\b[^>]*>", re.DOTALL | re.IGNORECASE)
 
 
-def shown_edits(prompt: str) -> tuple[ShownEdit, ...]:
+def shown_edits(prompt: Prompt) -> tuple[ShownEdit, ...]:
     """All JSON objects in a prompt that have an operation, in order, except those tried earlier."""
-    text = _LEDGER.sub(" ", prompt)
+    text = _LEDGER.sub(" ", prompt.text)
     edits: list[ShownEdit] = []
     decoder = json.JSONDecoder()
     place = 0
@@ -48,7 +47,7 @@ def shown_edits(prompt: str) -> tuple[ShownEdit, ...]:
         except ValueError:
             place += 1
             continue
-        edits.extend(_edits_in(value))
+        edits.extend(_edits_in(value, prompt.rules))
     return tuple(edits)
 
 
@@ -57,9 +56,9 @@ def _next_start(text: str, place: int) -> int:
     return min(starts, default=-1)
 
 
-def _edits_in(value: Any, index: int | None = None) -> list[ShownEdit]:
+def _edits_in(value: Any, rules: Sequence[TeachableRule], index: int | None = None) -> list[ShownEdit]:
     if isinstance(value, list):
-        return [edit for part in cast(list[Any], value) for edit in _edits_in(part)]
+        return [edit for part in cast(list[Any], value) for edit in _edits_in(part, rules)]
     if not isinstance(value, Mapping):
         return []
     known = cast(Mapping[str, Any], value)
@@ -67,22 +66,22 @@ def _edits_in(value: Any, index: int | None = None) -> list[ShownEdit]:
     index = number if isinstance(number, int) else index
     op = _get(known, "op")
     if isinstance(op, str) and "|" not in op and (_get(known, "content") or _get(known, "target")):
-        return [_shown(known, op, index)]
-    return [edit for part in known.values() for edit in _edits_in(part, index)]
+        return [_shown(known, op, rules, index)]
+    return [edit for part in known.values() for edit in _edits_in(part, rules, index)]
 
 
 def _get(value: Mapping[str, Any], name: str) -> Any:
     return next((value[key] for key in SYNONYMS[name] if key in value), None)
 
 
-def _shown(value: Mapping[str, Any], op: str, index: int | None) -> ShownEdit:
+def _shown(value: Mapping[str, Any], op: str, rules: Sequence[TeachableRule], index: int | None) -> ShownEdit:
     cites: Any = _get(value, "cites")
     known = [str(one) for one in cast(list[Any], cites)] if isinstance(cites, list) else []
     content = str(_get(value, "content") or "")
     proposal = DraftEdit(
         op, str(_get(value, "target") or ""), content, str(_get(value, "reason") or ""), tuple(known)
     )
-    return ShownEdit(proposal, index, frozenset((one.rule, one.sign) for one in statements(content, RULES)))
+    return ShownEdit(proposal, index, frozenset((one.rule, one.sign) for one in statements(content, rules)))
 
 
 def unite(edits: Sequence[ShownEdit], profile: Profile) -> list[DraftEdit]:

@@ -7,12 +7,11 @@ request gives the same edits.
 import difflib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from etude.simulation.families import RULES, rule_by_id
 from etude.simulation.optimizer.diagnosis import Diagnosis
-from etude.simulation.optimizer.profiles import Profile
-from etude.simulation.rules import Statement, TeachableRule, Teaching, statements, taught
+from etude.simulation.optimizer.profiles import DraftEdit, Profile
+from etude.simulation.rules import Statement, Teaching, statements, taught
 from etude.simulation.text import learned_blocks, pick, squeeze, uniform
 
 VAGUE = (
@@ -27,28 +26,6 @@ _PROTECTED = re.compile(r"<!--\s*(?P<who>[\w-]+):begin .*?<!--\s*(?P=who):end [^
 _ALTERED = ("As a rule, {}", "{} (see above)", "Please note the following: {}")
 
 
-@dataclass(frozen=True)
-class DraftEdit:
-    """An edit in the making."""
-
-    op: str
-    target: str
-    content: str
-    reason: str
-    cites: tuple[str, ...]
-
-    def values(self) -> dict[str, object]:
-        """By concept, for filling a form."""
-        return {
-            "op": self.op,
-            "target": self.target,
-            "content": self.content,
-            "reason": self.reason,
-            "cites": list(self.cites),
-            "support": len(self.cites),
-        }
-
-
 def content_key(parts: Sequence[object], known: Mapping[str, Teaching]) -> str:
     """What draws depend on: the parts, and what the skill teaches."""
     return "\x1e".join([*map(str, parts), *sorted(taught(known))])
@@ -60,20 +37,19 @@ def propose(
     """Edits for the findings. `ids` are all attempts that were shown."""
     blocks = learned_blocks(skill)
     skill = "\n".join(skill[start:end] for start, end in blocks) if blocks else _PROTECTED.sub("", skill)
-    said = statements(skill, RULES)
     proposals: list[DraftEdit] = []
     for finding in findings:
-        draw = f"{profile.name}/{finding.rule}/{key}"
+        draw = f"{profile.name}/{finding.rule.id}/{key}"
         if uniform("missing", draw) < profile.missing:
             continue
-        main = _main(finding, skill, said, profile, draw)
+        main = _main(finding, skill, profile, draw)
         if uniform("miscited", draw) < profile.miscited:
             main = replace(main, cites=_wrong_cites(finding, ids, draw))
         proposals.append(main)
         if uniform("duplicate", draw) < profile.duplicate:
             proposals.append(restated(finding, draw, main.content))
         if main.content.removeprefix("- ") not in VAGUE:
-            proposals += _flawed(finding, skill, said, profile, draw)
+            proposals += profile.besides(finding, skill, draw)
     if profile.uncited:
         proposals = [replace(proposal, cites=()) for proposal in proposals]
     return proposals
@@ -81,35 +57,12 @@ def propose(
 
 def restated(finding: Diagnosis, draw: str, said: str = "") -> DraftEdit:
     """The rule of a finding, in another wording than the one that was said."""
-    others = tuple(text for text in rule_by_id(finding.rule).statements if text not in said)
+    others = tuple(text for text in finding.rule.statements if text not in said)
     return DraftEdit("append", "", f"- {pick(others, 'again', draw)}", "Worth saying clearly.", finding.attempts)
 
 
-def _flawed(
-    finding: Diagnosis, skill: str, said: Sequence[Statement], profile: Profile, draw: str
-) -> list[DraftEdit]:
-    """What an optimizer proposes in addition where it reads wrongly, simplifies, or tidies up too much."""
-    rule, flawed = rule_by_id(finding.rule), list[DraftEdit]()
-    if uniform("misread", draw) < profile.misread:
-        others = [one for one in RULES if one.family == rule.family and one is not rule]
-        wrong = pick(others[int(uniform("which", draw) * len(others))].harmful, draw)
-        flawed.append(DraftEdit("append", "", f"- {wrong}", "The attempts point to this.", finding.attempts))
-    exceptions = [one for one in said if one.sign > 0 and rule_by_id(one.rule).broad]
-    if exceptions and uniform("simplifies", draw) < profile.simplifies:
-        one = exceptions[int(uniform("which one", draw) * len(exceptions))]
-        plain = pick(rule_by_id(one.rule).harmful, draw)
-        flawed.append(DraftEdit("replace", one.sentence, plain, "Simpler, and true of most.", finding.attempts))
-    lines = [line for line in skill.splitlines() if line.startswith("- ")]
-    if len(lines) >= 6 and uniform("sweeping", draw) < profile.sweeping:
-        start = int(uniform("from", draw) * (len(lines) * 2 // 3))
-        gone = "\n".join(lines[start : start + len(lines) // 3])
-        if gone in skill:
-            flawed.append(DraftEdit("delete", gone, "", "These lines do not help.", finding.attempts))
-    return flawed
-
-
-def _main(finding: Diagnosis, skill: str, said: Sequence[Statement], profile: Profile, draw: str) -> DraftEdit:
-    rule = rule_by_id(finding.rule)
+def _main(finding: Diagnosis, skill: str, profile: Profile, draw: str) -> DraftEdit:
+    rule = finding.rule
     if uniform("vague", draw) < profile.vague:
         text = pick(VAGUE, draw)
         return DraftEdit("append", "", f"- {text}", "The attempts were careless.", finding.attempts)
@@ -117,29 +70,27 @@ def _main(finding: Diagnosis, skill: str, said: Sequence[Statement], profile: Pr
     reason = f"{attempts} went wrong at the same step ({rule.id.partition('.')[2]})."
     if rule.gaming and uniform("gaming", draw) < profile.gaming:
         return DraftEdit("append", "", f"- {pick(rule.gaming, draw)}", reason, finding.attempts)
-    if rule.broad and uniform("broad", draw) < profile.broad:
-        return DraftEdit("append", "", f"- {pick(rule.broad, draw)}", reason, finding.attempts)
+    if misstated := profile.misstated(rule, draw):
+        return DraftEdit("append", "", f"- {misstated}", reason, finding.attempts)
     if uniform("harmful", draw) < profile.harmful:
         wrong = pick(rule.harmful, draw)
         return DraftEdit("append", "", f"- {wrong}", reason, finding.attempts)
-    proposal = _correct(rule, said, skill, draw, reason, finding.attempts)
+    proposal = _correct(finding, skill, draw, reason)
     if uniform("misanchored", draw) < profile.misanchored:
         return _misanchored(proposal, skill, draw)
     return proposal
 
 
-def _correct(
-    rule: TeachableRule, said: Sequence[Statement], skill: str, draw: str, reason: str, cites: tuple[str, ...]
-) -> DraftEdit:
+def _correct(finding: Diagnosis, skill: str, draw: str, reason: str) -> DraftEdit:
+    rule, cites = finding.rule, finding.attempts
+    said: Sequence[Statement] = statements(skill, finding.family.rules)
     text = pick(rule.statements, "wording", draw)
     wrong = next((one.sentence for one in said if one.rule == rule.id and one.sign < 0), None)
     if wrong is not None:
-        taught_elsewhere = any(one.rule == rule.id and one.sign > 0 for one in said)
-        if taught_elsewhere:
+        if any(one.rule == rule.id and one.sign > 0 for one in said):
             return DraftEdit("delete", wrong, "", "This line contradicts another one and misleads.", cites)
         return DraftEdit("replace", wrong, text, "This line misleads: the attempts did what it says.", cites)
-    near = (one.sentence for one in said if one.rule.startswith(f"{rule.family}.") and one.sign > 0)
-    first = next(near, None)
+    first = next((one.sentence for one in said if one.sign > 0), None)
     anchor = next((line.strip() for line in skill.splitlines() if first is not None and first in line), None)
     if anchor is not None and uniform("anchored", draw) < 0.5:
         return DraftEdit("insert_after", anchor, f"- {text}", reason, cites)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from etude.records import ChatRequest
-from etude.simulation.families import FoundTask, find_tasks
+from etude.simulation.families import FAMILIES, RULES, Families, FoundTask, find_tasks, rules_in
 from etude.simulation.families.family import Faults, right_answer
+from etude.simulation.rules import TeachableRule
 from etude.simulation.text import same_answer, squeeze
 
 
@@ -48,10 +49,8 @@ class Prompt:
     """The instructions ask to compare attempts."""
     limit: int | None
     """Most edits, where the prompt says so."""
-
-
-Reader = Callable[[ChatRequest], Prompt]
-"""Takes a request apart. The benchmarks have one that also knows the prompts of other programs."""
+    rules: tuple[TeachableRule, ...] = RULES
+    """All that a skill for such a task may state."""
 
 
 def first_turn(request: ChatRequest) -> str:
@@ -64,9 +63,9 @@ def first_turn(request: ChatRequest) -> str:
     return "\n\n".join(texts)
 
 
-def read_prompt(request: ChatRequest) -> Prompt:
+def read_prompt(request: ChatRequest, families: Families = FAMILIES) -> Prompt:
     """Read everything up to the first reply of the model."""
-    return _read(first_turn(request))
+    return _read(first_turn(request), families)
 
 
 ATTEMPT = re.compile(r"<attempt\b[^>]*>(?:(?!<attempt\b).)*?</attempt(?:\s[^>]*)?>", re.DOTALL)
@@ -99,7 +98,7 @@ def asks_to_compare(instructions: str) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _read(text: str) -> Prompt:
+def _read(text: str, families: Families) -> Prompt:
     text = without_form(text)
     element = last(_SKILL, ATTEMPT.sub(lambda attempt: " " * len(attempt.group()), text))
     rest = text if element is None else text[: element.start()] + "\n" + text[element.end() :]
@@ -108,9 +107,10 @@ def _read(text: str) -> Prompt:
     return Prompt(
         text=text,
         skill=element["body"] if element else "",
-        observations=observations(rest, attempts),
+        observations=observations(rest, attempts, families),
         compares=asks_to_compare(ATTEMPT.sub(" ", rest)),
         limit=int(limit[1]) if limit else None,
+        rules=rules_in(families),
     )
 
 
@@ -146,15 +146,18 @@ _FEEDBACK = re.compile(
 
 
 def observations(
-    text: str, blocks: list[tuple[str, int]], name: Callable[[str], str] | None = None
+    text: str, blocks: list[tuple[str, int]], families: Families, name: Callable[[str], str] | None = None
 ) -> tuple[Observation, ...]:
     """What blocks of a text, each with its place, show of attempts. `name` finds the id in a block."""
     headings = [(found.start(), _plain_category(found[1])) for found in _CATEGORY.finditer(text)]
     seen = [
-        _observe(block, (name or _id)(block), next((word for at, word in reversed(headings) if at < start), ""))
+        _observe(
+            tasks[0], block, (name or _id)(block), next((said for at, said in reversed(headings) if at < start), "")
+        )
         for block, start in blocks
+        if (tasks := find_tasks(block, families))
     ]
-    return tuple(one for one in seen if one is not None)
+    return tuple(seen)
 
 
 def _id(block: str) -> str:
@@ -162,11 +165,8 @@ def _id(block: str) -> str:
     return found["named"] if found else ""
 
 
-def _observe(block: str, id: str, category: str) -> Observation | None:
-    tasks = find_tasks(block)
-    if not tasks:
-        return None
-    task, after = tasks[0], block[tasks[0].end :]
+def _observe(task: FoundTask, block: str, id: str, category: str) -> Observation:
+    after = block[task.end :]
     if task.family.prose:
         answer = last(ELEMENT_ANSWER, after)
         said = answer["body"].strip() if answer else None

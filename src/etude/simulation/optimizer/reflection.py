@@ -4,11 +4,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from etude.simulation.families import RULES, rule_by_id
 from etude.simulation.optimizer.diagnosis import Diagnosis, diagnose, rules_concerned
 from etude.simulation.optimizer.patches import rank, shown_edits, unite
-from etude.simulation.optimizer.profiles import Profile
-from etude.simulation.optimizer.proposals import VAGUE, DraftEdit, content_key, nearest_line, propose, restated
+from etude.simulation.optimizer.profiles import DraftEdit, Profile
+from etude.simulation.optimizer.proposals import VAGUE, content_key, nearest_line, propose, restated
 from etude.simulation.optimizer.reading import Observation, Prompt
 from etude.simulation.optimizer.rewriting import rewritten
 from etude.simulation.rules import statements, states
@@ -52,7 +51,7 @@ def _proposals(
     proposals = propose(findings, prompt.skill, profile, key, [one.id for one in observations])
     stated = diagnose(observations, known, compare=prompt.compares, taught=True) if profile.repeats else []
     for finding in stated:
-        draw = f"{profile.name}/repeats/{finding.rule}/{key}"
+        draw = f"{profile.name}/repeats/{finding.rule.id}/{key}"
         if uniform(draw) < profile.repeats:
             again = restated(finding, draw)
             proposals.append(replace(again, cites=()) if profile.uncited else again)
@@ -63,7 +62,7 @@ def _reasoning(observations: Sequence[Observation], findings: Sequence[Diagnosis
     failed = sum(one.failed for one in observations)
     if not failed:
         return f"All {len(observations)} attempts that show an answer are right; nothing to change."
-    named = ", ".join(f"{one.rule.replace('.', ': ')} ({len(one.attempts)})" for one in findings)
+    named = ", ".join(f"{one.rule.id.replace('.', ': ')} ({len(one.attempts)})" for one in findings)
     how = "Compared with each other" if compares else "Read one by one"
     points = named or "nothing the skill lacks"
     return f"{failed} of {len(observations)} attempts failed. {how}, they point to: {points}."
@@ -71,7 +70,7 @@ def _reasoning(observations: Sequence[Observation], findings: Sequence[Diagnosis
 
 def merge(prompt: Prompt, profile: Profile) -> dict[str, object]:
     """Patches united into one."""
-    edits = shown_edits(prompt.text)
+    edits = shown_edits(prompt)
     united = unite(edits, profile)
     if prompt.limit is not None:
         united = united[: prompt.limit]
@@ -81,13 +80,13 @@ def merge(prompt: Prompt, profile: Profile) -> dict[str, object]:
 
 def order(prompt: Prompt) -> dict[str, object]:
     """Edits ranked, best first."""
-    ranked = rank(shown_edits(prompt.text))
+    ranked = rank(shown_edits(prompt))
     return {"reasoning": "Specific and well supported edits come first.", "order": ranked}
 
 
 def budget(prompt: Prompt) -> dict[str, object]:
     """As many edits as say something specific. The others are not worth trying, so it may be none."""
-    edits = shown_edits(prompt.text)
+    edits = shown_edits(prompt)
     specific = sum(edit.is_specific for edit in edits)
     return {"reasoning": f"{specific} of {len(edits)} edits say something specific.", "budget": specific}
 
@@ -96,7 +95,7 @@ def repair(prompt: Prompt) -> dict[str, object]:
     """Lines of the skill that missed anchors were meant for; edits that resemble none are left out."""
     anchors: list[dict[str, object]] = []
     editable = [prompt.skill[start:end] for start, end in learned_blocks(prompt.skill)]
-    for edit in shown_edits(prompt.text):
+    for edit in shown_edits(prompt):
         line = nearest_line(edit.proposal.target, "\n".join(editable) if editable else prompt.skill)
         if line is not None and edit.index is not None:
             anchors.append({"index": edit.index, "target": line})
@@ -117,7 +116,7 @@ def slow_update(prompt: Prompt, profile: Profile) -> dict[str, object]:
     findings = diagnose(matter, known, compare=True)
     key = content_key(sorted(f"{one.id}|{one.answer}" for one in matter), known)
     earlier = _PREVIOUS_GUIDANCE.search(prompt.text)
-    kept = [one.sentence for one in statements(earlier["body"], RULES) if one.sign > 0] if earlier else []
+    kept = [one.sentence for one in statements(earlier["body"], prompt.rules) if one.sign > 0] if earlier else []
     lines = [*dict.fromkeys(kept), *_guidance_lines(findings, profile, key)][:MOST_GUIDANCE]
     text = "\n".join(f"- {line}" for line in lines)
     return {"reasoning": _reasoning(matter, findings, True), "guidance": text}
@@ -126,8 +125,8 @@ def slow_update(prompt: Prompt, profile: Profile) -> dict[str, object]:
 def _guidance_lines(findings: Sequence[Diagnosis], profile: Profile, key: str) -> list[str]:
     lines: list[str] = []
     for finding in findings:
-        draw = f"{profile.name}/guidance/{finding.rule}/{key}"
-        rule = rule_by_id(finding.rule)
+        draw = f"{profile.name}/guidance/{finding.rule.id}/{key}"
+        rule = finding.rule
         if uniform("missing", draw) < profile.missing:
             continue
         if uniform("vague", draw) < profile.vague:
@@ -148,7 +147,7 @@ def meta_skill(prompt: Prompt) -> dict[str, object]:
     for line in (ledger["body"] if ledger else prompt.text).splitlines():
         fate = _FATE.search(line)
         if fate:
-            kind = "specific" if statements(line, RULES) else "general"
+            kind = "specific" if statements(line, prompt.rules) else "general"
             counts[kind, (fate[1] or "").lower() == "accepted" or fate[2] == "true"] += 1
     text = (
         f"Edits that state one rule of the task: {counts['specific', True]} accepted, "

@@ -3,24 +3,22 @@
 import re
 from collections.abc import Sequence
 
-from etude.simulation.families import RULES
 from etude.simulation.optimizer.patches import CHANGING, REMOVING, shown_edits, unite
-from etude.simulation.optimizer.profiles import Profile
-from etude.simulation.optimizer.proposals import DraftEdit
+from etude.simulation.optimizer.profiles import DraftEdit, Profile
 from etude.simulation.optimizer.reading import Prompt
-from etude.simulation.rules import statements
-from etude.simulation.text import learned_blocks, squeeze, uniform
+from etude.simulation.rules import TeachableRule, statements
+from etude.simulation.text import learned_blocks, squeeze
 
 _EMPTY_ITEM = re.compile(r"^[ \t]*[-*+][ \t]*\n", re.MULTILINE)
 
 
 def write(prompt: Prompt, profile: Profile) -> dict[str, object]:
     """A whole document: what several documents come to, or the skill with all suggestions carried out."""
-    shown = shown_edits(prompt.text)
+    shown = shown_edits(prompt)
     documents = [edit for edit in shown if edit.proposal.op == "rewrite"]
     cites = list(dict.fromkeys(name for edit in shown for name in edit.proposal.cites))
     if documents:
-        text = _combined(prompt.skill, [edit.proposal.content for edit in documents])
+        text = _combined(prompt.skill, [edit.proposal.content for edit in documents], prompt.rules)
         return {"reasoning": f"Combined {len(documents)} documents.", "skill": text, "cites": cites}
     text = rewritten(prompt.skill, unite(shown, profile))
     return {"reasoning": f"Carried out {len(shown)} suggestions.", "skill": text, "cites": cites}
@@ -44,40 +42,22 @@ def rewritten(skill: str, proposals: Sequence[DraftEdit]) -> str:
     return text.strip("\n") + "\n"
 
 
-def superfluous(prompt: Prompt, profile: Profile) -> dict[str, object]:
-    """Lines that say what a line before them says, or nothing about any rule; a poor reader overlooks some and names
-    some that are needed."""
-    rows: list[dict[str, str]] = []
-    said = set[tuple[str, int]]()
-    for line in prompt.skill.splitlines():
-        says = {(one.rule, one.sign) for one in statements(line, RULES)}
-        draw = f"{profile.name}/{line}"
-        if not line.startswith("- "):
-            continue
-        wrong = uniform("tidies wrongly", draw) < profile.harmful / 4
-        if wrong or (says <= said and uniform("overlooks", draw) >= profile.missing / 4):
-            rows.append({"line": line, "reason": "Other lines say it." if says else "It says nothing."})
-        else:
-            said |= says
-    return {"reasoning": f"{len(rows)} lines are superfluous.", "superfluous": rows}
-
-
-def _combined(skill: str, documents: Sequence[str]) -> str:
+def _combined(skill: str, documents: Sequence[str], rules: Sequence[TeachableRule]) -> str:
     """The lines that every document kept, and those that any of them added, each statement once. Of a skill with a
     block of learned rules nothing else changes."""
     blocks = learned_blocks(skill)
     if blocks:
         start, end = blocks[-1]
-        inside = _combined(skill[start:end], [_learned(document) for document in documents])
+        inside = _combined(skill[start:end], [_learned(document) for document in documents], rules)
         return skill[:start] + (inside if inside.strip() else "") + skill[end:]
     versions = [document.splitlines() for document in documents]
     before = skill.splitlines()
     kept = [line for line in before if not line.strip() or all(line in version for version in versions)]
-    said = {_meaning(line) for line in kept}
+    said = {_meaning(line, rules) for line in kept}
     for version in versions:
         for line in version:
-            if line.strip() and line not in before and _meaning(line) not in said:
-                said.add(_meaning(line))
+            if line.strip() and line not in before and _meaning(line, rules) not in said:
+                said.add(_meaning(line, rules))
                 kept.append(line)
     return "\n".join(kept).strip("\n") + "\n"
 
@@ -88,6 +68,6 @@ def _learned(document: str) -> str:
     return document[blocks[-1][0] : blocks[-1][1]] if blocks else document
 
 
-def _meaning(line: str) -> object:
-    says = frozenset((one.rule, one.sign) for one in statements(line, RULES))
+def _meaning(line: str, rules: Sequence[TeachableRule]) -> object:
+    says = frozenset((one.rule, one.sign) for one in statements(line, rules))
     return says or squeeze(line).casefold()

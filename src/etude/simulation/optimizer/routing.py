@@ -2,7 +2,6 @@
 
 import re
 
-from etude.simulation.families import RULES, rule_by_id
 from etude.simulation.optimizer.diagnosis import Diagnosis, diagnose, rules_concerned
 from etude.simulation.optimizer.profiles import Profile
 from etude.simulation.optimizer.proposals import VAGUE, content_key
@@ -31,11 +30,11 @@ def route(prompt: Prompt, profile: Profile) -> dict[str, object]:
 
 
 def _reminder(finding: Diagnosis, blamed: set[str], key: str, profile: Profile) -> dict[str, object] | None:
-    draw = f"reminder/{finding.rule}/{key}"
+    draw = f"reminder/{finding.rule.id}/{key}"
     cites = [name for name in finding.attempts if name not in blamed]
     if not cites or uniform("missing", draw) < profile.missing:
         return None
-    rule = rule_by_id(finding.rule)
+    rule = finding.rule
     vague = uniform("vague", draw) < profile.vague
     text = pick(VAGUE if vague else rule.statements, "wording", draw)
     return {"content": text, "reason": "The skill says so, and it was not done.", "cites": cites}
@@ -50,7 +49,7 @@ def consolidate(prompt: Prompt) -> dict[str, object]:
     best: dict[object, str] = {}
     for line in shown["body"].splitlines() if shown else ():
         text = squeeze(line).removeprefix("- ")
-        says = frozenset((one.rule, one.sign) for one in statements(text, RULES))
+        says = frozenset((one.rule, one.sign) for one in statements(text, prompt.rules))
         if says and len(text) < len(best.get(says, text + " ")):
             best[says] = text
     return {"reasoning": f"{len(best)} different rules are meant.", "reminders": list(best.values())}

@@ -7,10 +7,14 @@ the weight on the scales was charged instead.
 
 import random
 import re
+from collections.abc import Mapping
+from pathlib import Path
 
 from etude.simulation.families.family import Family, Faults, Solution
-from etude.simulation.families.tables import interactions_of, rules_of
+from etude.simulation.families.tables import rules_of, table
+from etude.simulation.rules import TeachableRule, Teaching
 
+FOLDER = Path(__file__).parent
 _OPENINGS = (
     "What does it cost in cents to send",
     "What is the price in cents of",
@@ -29,8 +33,9 @@ class Parcels(Family):
     """Postage by weight, size and destination, in cents."""
 
     name = "parcels"
-    rules = rules_of("parcels")
-    interactions = interactions_of("parcels")
+    subject = r"\b(?:parcel|postage|tariff)"
+    rules = rules_of("parcels", FOLDER)
+    skill = table("parcels", FOLDER)["skill"]
     pattern = re.compile(
         r"(?:" + "|".join(_OPENINGS).replace(" ", r"\s+") + ")"
         r"\s+a\s+parcel\s+of\s+(?P<weight>\d{1,3}\.\d)\s+kg\s+and\s+"
@@ -38,6 +43,10 @@ class Parcels(Family):
         r"(?P<place>[A-Z][a-z]+)\s+\(postcode\s+(?P<code>\d{4})\)\?\s+The\s+tariff\s+is\s+(?P<base>\d+)\s+cents\s+plus\s+"
         r"(?P<rate>\d+)\s+cents\s+per\s+kilogram,\s+and\s+(?P<extra>\d+)\s+cents\s+extra\s+for\s+islands\."
     )
+
+    def untaught(self, rule: TeachableRule, known: Mapping[str, Teaching]) -> float:
+        acting = (one for one in table("parcels", FOLDER)["interactions"] if one["step"] == rule.id)
+        return next((one["rate"] for one in acting if known[one["rule"]] == Teaching.TAUGHT), rule.untaught)
 
     def solve(self, text: str, faults: Faults) -> Solution:
         found = self.match(text)

@@ -8,19 +8,29 @@ exception breaks the exception.
 import random
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from etude.simulation.families.family import Family, Faults, Solution
 from etude.simulation.families.tables import table
-from etude.simulation.rules import Interaction, TeachableRule
+from etude.simulation.rules import TeachableRule, Teaching
 
-_TABLE = table("slips")
+_TABLE = table("slips", Path(__file__).parent)
 KINDS: tuple[str, ...] = tuple(_TABLE["kinds"])
 _FIELDS: Mapping[str, Mapping[str, Any]] = _TABLE["fields"]
 _REASONS = ("as the office asks", "so that it can be filed", "which the counter expects")
 _UNTAUGHT, _UNTAUGHT_EXCEPTION, _OVERLOOKED = 0.5, 0.4, 0.92
 """How often a form goes wrong: of a rule that is not stated, of an exception that is not stated, and of an exception
 where only the rule is stated."""
+
+
+@dataclass(frozen=True, eq=False)
+class ExceptionRule(TeachableRule):
+    """A rule of slips of one kind."""
+
+    broad: tuple[str, ...] = ()
+    """Ways to state it as if it held everywhere, which teaches it and harms the rule."""
 
 
 def _statements(field: str, form: str, scope: str) -> tuple[str, ...]:
@@ -45,7 +55,7 @@ def _rules(field: str, fields: Mapping[str, Any]) -> list[TeachableRule]:
     )
     if kind is None:
         return [rule]
-    exception = TeachableRule(
+    exception = ExceptionRule(
         id=f"slips.{field}-{kind}",
         topic=(rf"\b{field}\b", rf"\b{kind}\b|\bevery slip\b"),
         good=reads[other],
@@ -62,15 +72,16 @@ class Slips(Family):
     """The code of a slip: its fields, each in the form that its kind asks for."""
 
     name = "slips"
+    subject = r"\b(?:slip|code)"
+    skill = _TABLE["skill"]
     rules = tuple(rule for field, fields in _FIELDS.items() for rule in _rules(field, fields))
-    interactions = tuple(
-        Interaction(f"slips.{field}", f"slips.{field}-{fields['except']}", _OVERLOOKED)
-        for field, fields in _FIELDS.items()
-        if "except" in fields
-    )
     pattern = re.compile(
         r"Code this slip of (?P<kind>" + "|".join(KINDS) + r"):\s*(?P<fields>\w+ \w+(?:;\s*\w+ \w+)*)\."
     )
+
+    def untaught(self, rule: TeachableRule, known: Mapping[str, Teaching]) -> float:
+        field, _, kind = rule.id.partition("-")
+        return _OVERLOOKED if kind and known[field] == Teaching.TAUGHT else rule.untaught
 
     def solve(self, text: str, faults: Faults) -> Solution:
         found = self.match(text)
