@@ -9,6 +9,7 @@ from etude.cli.parsing.arguments import DEFAULT_CONFIG
 from etude.cli.parsing.usage import UsageError
 from etude.cli.scaffold.asking import asks, chosen, yes
 from etude.cli.scaffold.data_files import find_files
+from etude.cli.scaffold.forms.labels import OddLabel
 from etude.cli.scaffold.project_files import (
     check_free,
     check_sources,
@@ -100,11 +101,24 @@ def _settled(args: argparse.Namespace, files: Mapping[str, Path]) -> Data:
     }
     while True:
         try:
-            return read_data(files, wishes, delimiter=args.delimiter or "", split=args.split or "")
+            data = read_data(files, wishes, delimiter=args.delimiter or "", split=args.split or "")
         except Unclear as unclear:
             if not asks(args):
                 raise
             wishes = answers[unclear.option](_answer(unclear))
+            continue
+        if not data.made.odd or not asks(args):
+            return data
+        odd = data.made.odd[0]
+        wishes = replace(wishes, labels={**wishes.labels, odd.label: _meant(odd)})
+
+
+def _meant(odd: OddLabel) -> str:
+    """The label that a row has: its own, another one, or none where the row is to be left out."""
+    meant = {f"{odd.label!r} is a label of its own": odd.label, "leave the row out": ""}
+    meant |= {f"it is {odd.near!r}": odd.near} if odd.near else {}
+    said = chosen(f"{odd.what}\nWhat is it?", list(meant))
+    return odd.label if said is None else meant[said]
 
 
 def _answer(unclear: Unclear) -> str:

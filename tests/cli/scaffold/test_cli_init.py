@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from data_files import init, write
+from data_files import init, settings, write
 
 from etude.cli.main import main
 from etude.skill import load_skill, validate_skill
@@ -18,10 +17,6 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 def sums(count: int = 30, start: int = 0) -> list[dict[str, Any]]:
     return [{"question": f"What is {n} + {n}?", "answer": 2 * n} for n in range(start, start + count)]
-
-
-def settings(path: str = "etude.yaml") -> dict[str, Any]:
-    return yaml.safe_load(Path(path).read_text())
 
 
 def test_a_data_file_becomes_a_project_that_passes_doctor_and_trains(here: Path, capsys: Captured) -> None:

@@ -14,8 +14,6 @@ from etude.envs.files import Row
 from etude.errors import DataError
 from etude.records import canonical
 
-TRAINABLE, FEW = 5, 20
-"""Fewer tasks leave a split empty, so all are for the test; and with fewer, only a large difference shows."""
 _ASKED = ("prompt", "question", "query", "input", "task", "request")
 _CRITERIA = ("expectations", "expected_behavior", "assertions", "expect", "rubric", "criteria")
 _EXPECTED = ("expected_output", "ground_truth", "expected_workflow", "expected", "answer", "output")
@@ -63,13 +61,11 @@ def tasks(table: Table) -> MadeTasks:
         if files and (found := table.value(row, files)):
             more["files"] = _places(found, row)
         rows.append(task(table, row, text, said, **more))
-    few = f"{len(rows)} tasks show only a large difference, and say nothing about rare cases: `etude plan` says more"
     return built(
         "prompts, judged by their expectations",
         rows,
         ("rubric", "a model judges each expectation; solved is an answer that meets them all"),
         {"column": "expectations", "threshold": 1},
-        [few] if TRAINABLE <= len(rows) < FEW else [],
     )
 
 
