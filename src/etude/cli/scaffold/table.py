@@ -273,8 +273,8 @@ def is_known(name: str) -> bool:
 
 
 def fold_name(name: str) -> str:
-    """A column name without differences in case, spaces and signs between words."""
-    return re.sub(r"[\s_-]+", "_", name.casefold()).strip("_")
+    """A column name without differences in case, spaces and signs between words, as in `expectedBehavior`."""
+    return re.sub(r"[\s_-]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", "_", name).casefold()).strip("_")
 
 
 def _text(value: JsonValue) -> str:
