@@ -112,6 +112,7 @@ def report(
         name=bench.config.run.name,
         folder=str(bench.folder.path),
         simulated=simulated,
+        dry=bench.dry,
         metric=bench.config.gate.metric,
         initial=SkillScores(
             skill="skills/0000.md",
@@ -145,7 +146,7 @@ def report(
         voids=state.voids + sum(each.voids for each in (ship, none) if each is not None),
         noise=measured.noise,
         curve=tuple(measured.curve),
-        doubts=measured.doubts,
+        doubts=() if bench.dry else measured.doubts,
         stopped=stopped,
         cost=_cost(bench, seconds),
     )

@@ -258,6 +258,8 @@ class Summary(Record):
     """The run folder."""
     simulated: bool
     """The answers came from the simulated world: scores say nothing about a real model."""
+    dry: bool = Field(default=False, exclude_if=lambda dry: not dry)
+    """Its models know none of the tasks: scores mean nothing at all, only the plumbing was tried."""
     metric: Metric
     """What `val` and `test` are means of."""
     initial: SkillScores

@@ -24,12 +24,14 @@ _OTHER_OPTIMIZER = (
 
 
 class Doubts:
-    """Collects them over a run; `say` hears of each once."""
+    """Collects them over a run; `say` hears of each once, and once more where later attempts contradict it."""
 
-    def __init__(self, say: Callable[[Doubt], None]) -> None:
+    def __init__(self, say: Callable[[Doubt, bool], None]) -> None:
         self._say = say
-        self.found: list[Doubt] = []
+        self._found: dict[str, Doubt] = {}
+        """By kind."""
         self._kinds: set[str] = set()
+        """Those that were said."""
         self._batches = 0
         self._seen: set[str] = set()
         """Ids of scored training attempts."""
@@ -48,6 +50,11 @@ class Doubts:
         """There was an edit that could be tried: steps without one are then nothing unusual."""
         self._empty_steps: list[str] = []
         """Why the steps so far that had failures gave no usable edit."""
+
+    @property
+    def found(self) -> tuple[Doubt, ...]:
+        """Those that hold."""
+        return tuple(self._found.values())
 
     def attempted(self, state: TrainState, scored: Sequence[Attempt], place: str) -> None:
         """A batch of training tasks was attempted and scored."""
@@ -71,6 +78,10 @@ class Doubts:
                 self._passed.add(kind)
             self._scored = self._scored or (attempt.score is not None and attempt.score.hard > 0)
             self._failed = self._failed or not attempt.solved
+        self._withdraw("none", self._scored)
+        self._withdraw("all", self._failed)
+        for kind in self._passed:
+            self._withdraw(f"type {kind}", True)
 
     def reflected(self, proposals: int, why: str) -> None:
         """The failures of a step were analysed, with this many edits; `why` there are none."""
@@ -90,12 +101,16 @@ class Doubts:
             self._without_edit(f"{edit.fate}: {_line(edit.edit.target or edit.edit.content)}")
         elif self._proposed:
             self._usable = True
+            self._withdraw("optimizer", True)
 
     def ended(self, state: TrainState) -> None:
         """The search is over."""
         if len(self._seen) >= _AT_THE_END:
             self._one_outcome(state)
         self._passed.update(attempt.task.type for attempt in state.earlier.values() if attempt.solved)
+        for kind in self._passed:
+            self._withdraw(f"type {kind}", True)
+        self._withdraw("none", bool(self._passed))
         self._types(_AT_THE_END)
         if state.gave_up:
             what = f"the search ended early, at step {state.step}: another optimizer may find more"
@@ -152,8 +167,12 @@ class Doubts:
     def _find(self, kind: str, what: str, example: str, todo: str) -> None:
         if kind not in self._kinds:
             self._kinds.add(kind)
-            self.found.append(Doubt(what=what, example=example, todo=todo))
-            self._say(self.found[-1])
+            self._found[kind] = Doubt(what=what, example=example, todo=todo)
+            self._say(self._found[kind], False)
+
+    def _withdraw(self, kind: str, contradicted: bool) -> None:
+        if contradicted and kind in self._found:
+            self._say(self._found.pop(kind), True)
 
 
 def _line(text: str) -> str:
