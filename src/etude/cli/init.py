@@ -15,8 +15,7 @@ from etude.cli.scaffold.project_files import (
     check_sources,
     config_text,
     from_folder,
-    plain,
-    skill_text,
+    new_skill,
     task_files,
     was_made,
     write_tasks,
@@ -45,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     data = _settled(args, files)
     names = task_files(list(data.rows)) if data.written else {}
     check_sources(folder, names, list(files.values()), args.force)
-    skill_path, skill = _skill(args, folder, source)
+    skill_path, skill = _skill(args, folder, source, data)
     kept = [f"{skill_path} exists already and is kept"] if not skill and args.skill is None else []
     found = Found(data, [*data.notes, *kept], first_tasks(data.env))
     if not args.json:
@@ -57,10 +56,10 @@ def run(args: argparse.Namespace) -> int:
         for key, name in names.items():
             write_tasks(data.rows[key], data.folder, folder / name, data.made.fields)
         if skill:
-            skill_path.parent.mkdir(exist_ok=True)
+            skill_path.parent.mkdir(parents=True, exist_ok=True)
             skill_path.write_text(skill, encoding="utf-8")
         named = names or {key: from_folder(path, folder) for key, path in files.items()}
-        place = "skill" if args.skill is None else from_folder(Path(args.skill), folder)
+        place = from_folder(skill_path.parent if args.skill is None else skill_path, folder)
         config_path.write_text(config_text(data, named, place, args.target, args.optimizer), encoding="utf-8")
     trusted(load_config(config_path), args, ("target.model", "optimizer.model"))
     wrote = [config_path, *([skill_path] if skill else []), *(folder / name for name in names.values())]
@@ -128,13 +127,14 @@ def _answer(unclear: Unclear) -> str:
     return said
 
 
-def _skill(args: argparse.Namespace, folder: Path, source: Path) -> tuple[Path, str]:
+def _skill(args: argparse.Namespace, folder: Path, source: Path, data: Data) -> tuple[Path, str]:
     """The skill that the project starts from, and its text where it has to be written: one by hand is kept.
     Raises SkillError: the one that the user named cannot be read."""
     if args.skill is not None:
         load_skill(args.skill)
         return Path(args.skill), ""
-    path, text = folder / "skill" / "SKILL.md", skill_text(plain(source.name))
+    name, text = new_skill(data, source)
+    path = folder / "skills" / name / DOCUMENT
     if path.exists() and not (args.force and was_made(path.read_text(encoding="utf-8", errors="replace"))):
         return path, ""
     return path, text

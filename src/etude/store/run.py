@@ -23,7 +23,15 @@ from pydantic_core import to_jsonable_python
 from etude.config import RunSection
 from etude.errors import ConfigError, DataError, InputError, LockedError
 from etude.events import Event
-from etude.files import private_file, private_folder, remove_leftovers, take_lock, unwritable, write_atomically
+from etude.files import (
+    private_file,
+    private_folder,
+    remove_leftovers,
+    take_lock,
+    unversioned_folder,
+    unwritable,
+    write_atomically,
+)
 from etude.records import Skill
 from etude.redaction.redactor import Redactor
 from etude.skill import save_skill
@@ -142,6 +150,7 @@ class RunFolder:
             raise missing_run(parent.parent)
         new = not path.exists()
         try:
+            unversioned_folder(folder)
             private_folder(path)
             run = cls(path, redactor=redactor or Redactor(os.environ))
             run._new = new

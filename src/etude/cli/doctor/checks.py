@@ -53,13 +53,13 @@ EXTRAS = {
 """The modules of each extra, and what it is for."""
 
 
-def check_install(found: DoctorReport) -> None:
-    """Python, extras and plugins."""
+def check_install(found: DoctorReport, *, extras: bool) -> None:
+    """Python, plugins and, where nothing says what is needed, all `extras`."""
     found.ok("etude", f"{__version__} on Python {'.'.join(map(str, sys.version_info[:3]))}")
     missing = {name: why for name, (modules, why) in EXTRAS.items() if not all(map(find_spec, modules))}
-    if installed := [name for name in EXTRAS if name not in missing]:
+    if (installed := [name for name in EXTRAS if name not in missing]) and extras:
         found.ok("extras", f"installed: {', '.join(installed)}")
-    if missing:
+    if missing and extras:
         text = ", ".join(f"{name} (for {why})" for name, why in missing.items())
         found.note("extras", f"not installed: {text}", install_command(",".join(missing)))
     for family in BUILT_IN:

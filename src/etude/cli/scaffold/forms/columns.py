@@ -75,7 +75,7 @@ def _as_they_are(table: Table, asked: Sequence[str], gold: str, notes: Sequence[
     shown = (*fields.values(), *re.findall(r"{([^{}]+)}", template))
     table.used &= {name for column in shown for name in (column, column.partition(".")[0])}
     more = [*notes, *_mixed(table, gold), *_doubtful_pictures(table, pictures)]
-    return MadeTasks(table.rows, fields, scorer, why, template=template, notes=more, odd=odd)
+    return MadeTasks(table.rows, fields, scorer, why, template=template, notes=more, labels=labels, odd=odd)
 
 
 def _asked(table: Table) -> tuple[str, ...]:

@@ -29,6 +29,8 @@ class MadeTasks:
     built: str = ""
     """What rows were built from, in a few words; empty where they are those of the file."""
     notes: Sequence[str] = ()
+    labels: Sequence[str] = ()
+    """What the answer is one of, where that is so."""
     odd: Sequence[OddLabel] = ()
     """Labels that may be slips."""
 
