@@ -141,7 +141,7 @@ def test_replies_that_are_cut_off_are_counted_and_named_as_what_to_change(tmp_pa
     assert early.what == (
         "none of the first 16 training attempts scored above 0: the replies of 16 were cut off at the token limit"
     )
-    assert early.todo == end.todo == "raise target.max_output_tokens (with --fork)"
+    assert early.todo == end.todo == "raise target.max_output_tokens (in a fork)"
     assert end.what == "42 of 42 replies in training were cut off"
     assert "at target.max_output_tokens = 4096" in end.example
     assert [said.count(doubt.text) for doubt in (early, end)] == [1, 1]

@@ -11,7 +11,15 @@ from typing import Any, cast
 import yaml
 
 from etude.agents.targets import one_of
-from etude.attempt_parts import RunJudge, about_target, make_agents, make_environment, recipe_of, targets_of
+from etude.attempt_parts import (
+    RunJudge,
+    about_target,
+    make_agents,
+    make_environment,
+    recipe_of,
+    targets_of,
+    unseen_files,
+)
 from etude.concurrency import Threads, allow_open_files, in_thread, waited_for
 from etude.config import ModelSection, Price, TrainConfig, file_data
 from etude.config.repeats import useless_repeats
@@ -98,6 +106,8 @@ class _Parts:
         config = self.config
         if not Document.parse(self.skill.text).body.strip():
             yield _warning("the skill is empty: training starts from nothing")
+        if unseen := unseen_files(config, self.skill):
+            yield _warning(unseen, "set agent.name: tools, or an agent program")
         options = self.policy.options
         repeats = useless_repeats(config, options.attempts if isinstance(options, RewriteFirstOptions) else 1)
         if repeats:

@@ -91,7 +91,7 @@ class CutOff(Sink):
         return Doubt(
             what=f"{len(self._cut)} of {len(self._attempts)} replies in training were cut off",
             example=f"one of them: task {first.task} (attempt {name}), at target.max_output_tokens = {first.cut_at}",
-            todo="raise target.max_output_tokens (with --fork)",
+            todo="raise target.max_output_tokens (in a fork)",
         )
 
 

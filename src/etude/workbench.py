@@ -189,8 +189,8 @@ class Workbench:
 
     def split(self, name: Split) -> Sequence[Task]:
         """The tasks of a split. Raises DataError: there are none."""
-        if not self.tasks[name]:
-            raise DataError(f"split {name!r} has no tasks", hint="choose another split or give it tasks")
+        if not self.tasks.get(name):
+            raise DataError(f"split {name!r} has no tasks", hint="choose train, val or test, or give it tasks")
         return self.tasks[name]
 
     def tell_spend(self) -> None:

@@ -208,7 +208,6 @@ def test_a_stop_names_the_command_that_goes_on(fresh_project: Path, capsys: Capt
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        ([f"{RUN}:best", f"{RUN}:best"], "both skills are the same\nhint: compare two skills that differ"),
         ([f"{RUN}:best", f"{RUN}:99"], "run 'demo' has no skill of step 99\n"),
         (["x.md", f"{RUN}:best"], "skill 'x.md' does not exist\n"),
         ([f"{RUN}:best"], "`etude compare` needs B\n"),

@@ -62,7 +62,7 @@ def test_the_help_of_train_tells_of_dotted_flags_and_where_the_settings_are(caps
     out = capsys.readouterr().out
     assert "[--section.key VALUE ...]" in out
     assert "--train.epochs 2" in out
-    assert "docs/reference/config.md" in out
+    assert "etude help settings" in out
 
 
 @pytest.mark.parametrize(

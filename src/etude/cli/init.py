@@ -29,8 +29,10 @@ from etude.cli.terminal import output
 from etude.cli.trust import trusted
 from etude.config import load_config
 from etude.errors import DataError
+from etude.programs.project_paths import agent_of
+from etude.registry import BUILT_IN
 from etude.skill import load_skill
-from etude.skill.folder import DOCUMENT, EVALS
+from etude.skill.folder import DOCUMENT, EVALS, folders_of, place_of
 
 
 def run(args: argparse.Namespace) -> int:
@@ -45,8 +47,10 @@ def run(args: argparse.Namespace) -> int:
     names = task_files(list(data.rows)) if data.written else {}
     check_sources(folder, names, list(files.values()), args.force)
     skill_path, skill = _skill(args, folder, source, data)
+    agent, folders = _agent(args.skill)
+    opens = [f"the skill has {folders}: agent {agent!r} can open that, `chat` shows only the text"] if folders else []
     kept = [f"{skill_path} exists already and is kept"] if not skill and args.skill is None else []
-    found = Found(data, [*data.notes, *kept], first_tasks(data.env))
+    found = Found(data, [*data.notes, *opens, *kept], first_tasks(data.env))
     if not args.json:
         tell_found(found)
     if asks(args) and not yes("write this? [Y/n]"):
@@ -60,7 +64,8 @@ def run(args: argparse.Namespace) -> int:
             skill_path.write_text(skill, encoding="utf-8")
         named = names or {key: from_folder(path, folder) for key, path in files.items()}
         place = from_folder(skill_path.parent if args.skill is None else skill_path, folder)
-        config_path.write_text(config_text(data, named, place, args.target, args.optimizer), encoding="utf-8")
+        models = {"target": args.target, "optimizer": args.optimizer}
+        config_path.write_text(config_text(data, named, place, models, agent), encoding="utf-8")
     trusted(load_config(config_path), args, ("target.model", "optimizer.model"))
     wrote = [config_path, *([skill_path] if skill else []), *(folder / name for name in names.values())]
     tell_written(found, config_path, skill_path, wrote, as_json=args.json)
@@ -125,6 +130,16 @@ def _answer(unclear: Unclear) -> str:
     if said is None:
         raise unclear
     return said
+
+
+def _agent(skill: str | None) -> tuple[str, str]:
+    """The agent that can open what a skill has beside its document, and what that is; the default one where it has
+    nothing."""
+    folders = "" if skill is None else " and ".join(folders_of(load_skill(skill)))
+    if skill is None or not folders:
+        return "chat", ""
+    program = agent_of(place_of(Path(skill)))
+    return (program if program in BUILT_IN["agents"] else "tools"), folders
 
 
 def _skill(args: argparse.Namespace, folder: Path, source: Path, data: Data) -> tuple[Path, str]:

@@ -22,6 +22,9 @@ class Interval(Record):
     high: float
     n: int
 
+    def __repr__(self) -> str:
+        return f"<Interval {self.mean:.3g} [{self.low:.3g}, {self.high:.3g}], n={self.n}>"
+
     @property
     def shown(self) -> str:
         """As in `0.86 [0.77, 0.92]`."""

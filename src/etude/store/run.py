@@ -140,11 +140,11 @@ class RunFolder:
         DataError: there is no run to fork from; LockedError: another process works in the folder."""
         folder = Path(section.folder)
         path = folder / plain_name(section.name, "run.name")
-        parent = None if fork is None else folder / plain_name(fork, "--fork") / JOURNAL
+        parent = None if fork is None else folder / plain_name(fork, "fork") / JOURNAL
         if parent is not None and parent.parent == path:
             raise ConfigError(
-                f"--fork = {fork!r} is this run itself: a fork is a new run over its answers",
-                hint="give the new one a name: --name NEW",
+                f"fork = {fork!r} is this run itself: a fork is a new run over its answers",
+                hint="give the new one another `run.name`",
             )
         if parent is not None and not parent.exists():
             raise missing_run(parent.parent)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
+from html import unescape
 from pathlib import Path
 
 from etude.cli.parsing.usage import UsageError
@@ -56,4 +57,4 @@ def _described(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    return _LINK.sub(r"\1", text).replace(r"\|", "|")
+    return unescape(_LINK.sub(r"\1", text).replace(r"\|", "|"))

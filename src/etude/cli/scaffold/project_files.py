@@ -70,7 +70,9 @@ def was_made(text: str) -> bool:
     return _MADE.fullmatch(text) is not None
 
 
-def config_text(data: Data, files: Mapping[str, str], skill: str, target: str, optimizer: str) -> str:
+def config_text(
+    data: Data, files: Mapping[str, str], skill: str, models: Mapping[str, str], agent: str = "chat"
+) -> str:
     """`etude.yaml`, with the files of tasks as they are named there. Every value is written as JSON, which YAML reads
     as it is."""
     return "\n".join(
@@ -83,13 +85,18 @@ def config_text(data: Data, files: Mapping[str, str], skill: str, target: str, o
             "skill:",
             f"  path: {_value(skill)}   # a skill folder, a SKILL.md or a plain Markdown file",
             "",
+            *(
+                ["agent:", f"  name: {agent}   # can open the other files of the skill", ""]
+                if agent != "chat"
+                else []
+            ),
             "target:   # the frozen model that attempts the tasks",
-            *_model(target),
+            *_model(models["target"]),
             "",
             "optimizer:   # the model that reads the attempts and proposes edits of the skill",
-            *_model(optimizer),
+            *_model(models["optimizer"]),
             "",
-            *(["judge:   # the model that grades answers", *_model(optimizer), ""] if data.judged else []),
+            *(["judge:   # the model that grades answers", *_model(models["optimizer"]), ""] if data.judged else []),
             "train:",
             "  epochs: 4   # passes over the training tasks",
             "",

@@ -18,7 +18,7 @@ _STEPS = 2
 _SHOWN_CHARS = 80
 """Of each part of the attempt that is shown."""
 _OTHER_OPTIMIZER = (
-    "with --fork take another optimizer, a larger max_output_tokens, or another of the forms of "
+    "in a fork take another optimizer, a larger max_output_tokens, or another of the forms of "
     "optimizer.structured: json_schema, tool, prompt"
 )
 
@@ -125,7 +125,7 @@ class Doubts:
             todo = "check the scorer and the form of the answers on this attempt, or take a stronger target"
             if 2 * self._cut >= len(self._seen):
                 what = f"none {head} scored above 0: the replies of {self._cut} were cut off at the token limit"
-                todo = "raise target.max_output_tokens (with --fork)"
+                todo = "raise target.max_output_tokens (in a fork)"
             self._find("none", what, self._shown(), todo)
         elif not self._failed:
             todo = "take harder tasks, a weaker target, or a scorer that asks for more"
