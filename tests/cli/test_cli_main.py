@@ -66,6 +66,34 @@ def test_the_help_of_train_tells_of_dotted_flags_and_where_the_settings_are(caps
 
 
 @pytest.mark.parametrize(
+    ("words", "first", "among"),
+    [
+        ([], "A run is described by one YAML file.", "  limits     What the run may use"),
+        (["train"], "The schedule.", "train.epochs  (integer, default 8)"),
+        (["train.epochs"], "train.epochs  (integer, default 8)", "    Passes over the training tasks."),
+        (["--limits.usd"], "limits.usd  (number, default null)", "    Most US dollars;"),
+        (["edit_budget"], "search.edit_budget  (integer, default ", "    "),
+    ],
+)
+def test_help_says_of_settings_what_the_reference_says(
+    words: list[str], first: str, among: str, capsys: Captured
+) -> None:
+    assert main(["help", "settings", *words]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(first)
+    assert any(line.startswith(among) for line in lines)
+    assert not any("](" in line or line.startswith("|") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"), [("epoch", "did you mean 'epochs'?"), ("zzz", "`etude help settings` lists the sections")]
+)
+def test_help_about_a_setting_that_does_not_exist_says_what_is_meant(word: str, hint: str, capsys: Captured) -> None:
+    assert main(["help", "settings", word]) == 2
+    assert capsys.readouterr().err == f"error: there is no setting {word!r}\nhint: {hint}\n"
+
+
+@pytest.mark.parametrize(
     ("words", "error", "hint"),
     [
         (["tran"], "unknown verb 'tran'", "did you mean 'train'?"),

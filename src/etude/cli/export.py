@@ -45,14 +45,13 @@ def run(args: argparse.Namespace) -> int:
     named = _find(args.skill)
     skill = named.skill
     said = _verdict(named, args.force)
-    if said and not args.json:
-        output.note(f"note: {said}")
     if args.prompt:
         text = prompt_text(skill)
         if args.json:
             output.json_result({"prompt": text, "verdict": said})
-        else:
-            output.data(text)
+            return 0
+        output.note(said)
+        output.data(text)
         return 0
     ready = export_skill(
         skill,
@@ -73,8 +72,9 @@ def run(args: argparse.Namespace) -> int:
         result = {"name": ready.skill.name, "hash": ready.skill.hash}
         output.json_result({**result, "files": written, "notes": ready.notes, "verdict": said})
         return 0
-    for text in ready.notes:
-        output.note(f"note: {text}")
+    for text in (said, *(f"note: {text}" for text in ready.notes)):
+        if text:
+            output.note(text)
     for path in written:
         output.line(path)
     return 0
@@ -89,10 +89,12 @@ def _find(name: str) -> NamedSkill:
 
 def _verdict(named: NamedSkill, force: bool) -> str:
     """What the run of a skill found out about it, in a sentence; empty for a skill of no run.
-    Raises DataError: nothing, and the skill was not asked for by `force`."""
+    Raises DataError: nothing about its best skill, which was not asked for by `force`."""
     run = named.run
     if run is None:
         return ""
+    if not named.label.endswith(":best") and not named.label.startswith("best"):
+        return f"no verdict: this is not the best skill of run {run.name!r}"
     found = None if run.summary is None else Summary.model_validate(run.summary)
     if found is None or found.dry or (found.best.val is None and found.verdict is None):
         what = "was a dry run" if found is not None and found.dry else "has measured nothing"
@@ -103,8 +105,6 @@ def _verdict(named: NamedSkill, force: bool) -> str:
             hint=f"`{output.program()} show {run.path}` says how it stands; --force exports the skill all the same",
         )
     simulated = ", with simulated models" if found.simulated else ""
-    if named.skill.text != skill_of(run, "best").skill.text:
-        return f"no verdict: run {run.name!r} tested another skill, its best"
     if found.best.hash == found.initial.hash:
         return f"run {run.name!r} kept no edit: this is the skill that it began with"
     if found.verdict is None or found.test_gain is None:

@@ -56,8 +56,7 @@ def _run(words: list[str]) -> int:
     except SystemExit:  # argparse has printed the help of the verb
         return 0
     args.command = f"{program()} {shlex.join(words)}"
-    for_programs = args.json or getattr(args, "format", "text") != "text"
-    with result_alone() if for_programs else nullcontext():
+    with result_alone() if args.json else nullcontext():
         return import_module(verb.module).run(args)
 
 

@@ -15,6 +15,7 @@ from etude.cli.sleep.checks import check_night
 from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG
 from etude.cli.terminal import output
 from etude.config import TrainConfig, load_settings, make_config
+from etude.errors import ConfigError
 from etude.sleep.config import SleepConfig, make_sleep_config
 
 _WIDTH = 19
@@ -28,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     found, settings = DoctorReport(), DoctorReport()
     config = _config(args, settings)  # first: it may ask, or end here
     check_install(found, extras=config is None)
-    if config is None or sandboxed(config):
+    if config is None or _runs_programs(config):
         check_sandbox(found)
     if config is None or isinstance(config, SleepConfig):
         check_programs(found)
@@ -41,6 +42,13 @@ def run(args: argparse.Namespace) -> int:
     else:
         _print(found, wrong)
     return 1 if wrong else 0
+
+
+def _runs_programs(config: TrainConfig) -> bool:
+    try:
+        return bool(sandboxed(config))
+    except ConfigError:  # said where the agent and the environment are checked
+        return False
 
 
 async def _check(config: TrainConfig, live: bool, found: DoctorReport) -> None:

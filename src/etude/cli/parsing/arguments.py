@@ -10,7 +10,6 @@ DEFAULT_CONFIG = "etude.yaml"
 DEMO_FOLDER = "runs/demo-project"
 RUNS_FOLDER = "runs"
 VIEW_PORT = 8321
-FORMATS = ("text", "csv", "markdown")
 _MOST_SEEDS = 1000
 _RUN = "a run folder, or the name of one in ./runs"
 _OR_LAST = f"{_RUN} (default: the one that changed last)"
@@ -199,7 +198,6 @@ def evaluate(parser: Arguments) -> None:
         metavar="DIR",
         help="also write the attempts in the form of Agent Skills: grading.json for each, and benchmark.json",
     )
-    parser.add_argument("--format", choices=FORMATS, default="text", metavar="FORMAT", help=f"{', '.join(FORMATS)}")
 
 
 def compare(parser: Arguments) -> None:

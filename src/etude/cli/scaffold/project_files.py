@@ -47,7 +47,8 @@ def new_skill(data: Data, source: Path) -> tuple[str, str]:
     columns = re.findall(r"(?<!{){([^{}]+)}", made.template) or [made.fields.get("input", "")]
     asked, right = _noun(columns[0], "task"), _noun(made.fields.get("gold", ""), "answer")
     verb = "sort" if made.labels else "solve" if made.scorer in ("numeric", "math") else "answer"
-    words = re.findall(r"[a-z0-9]+", normalize("NFKD", source.name.partition(".")[0].casefold()))
+    plain = normalize("NFKD", source.name.partition(".")[0].casefold()).encode("ascii", "ignore").decode()
+    words = re.findall(r"[a-z0-9]+", plain)
     name = "-".join([verb, *(word for word in words if word not in RESERVED)])[:_MOST_NAME].strip("-")
     what = f"Finds the {right} of each {asked}"
     if made.labels:
