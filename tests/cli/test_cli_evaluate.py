@@ -56,11 +56,6 @@ def test_validation_needs_no_test_tasks(fresh_project: Path, capsys: Captured) -
     assert "error: split 'test' has no tasks" in capsys.readouterr().err
 
 
-def test_a_missing_skill_is_an_error(demo_project: Path, capsys: Captured) -> None:
-    assert main(["evaluate", "demo/etude.yaml", "--skill", "nope"]) == 2
-    assert "error: skill 'nope' does not exist" in capsys.readouterr().err
-
-
 def test_a_stop_names_the_command_that_goes_on(fresh_project: Path, capsys: Captured) -> None:
     assert main(["evaluate", "demo/etude.yaml", "--limits.calls", "5", "--json"]) == 3
     captured = capsys.readouterr()
