@@ -279,7 +279,7 @@ def test_nothing_is_overwritten_unless_forced(here: Path, capsys: Captured) -> N
     ("files", "error"),
     [
         (None, "data 'data' does not exist"),
-        ({}, "'data' has no file for the train split; data files: none"),
+        ({}, "'data' holds no data file"),
         (
             dict.fromkeys(("train.jsonl", "train.csv"), ""),
             "'data' has two files for the train split: 'train.csv' and ",

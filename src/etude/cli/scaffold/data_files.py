@@ -9,6 +9,7 @@ from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 from etude.cli.scaffold.case_files import has_cases
 from etude.cli.scaffold.table import UNNAMED, is_known
@@ -75,9 +76,13 @@ def find_files(data: Path) -> dict[str, Path]:
         return {"path": files[0]}
     if not found and files and all(path.suffix.lower() == ".json" for path in files):
         return {"path": data}
+    if not files:
+        raise DataError(
+            f"{str(data)!r} holds no data file", hint=f"give a file of tasks, or a folder: {' '.join(SUFFIXES)}"
+        )
     missing = [split for split in SPLITS if split not in found]
     if missing:
-        names = ", ".join(repr(path.name) for path in files) or "none"
+        names = ", ".join(repr(path.name) for path in files)
         raise DataError(
             f"{str(data)!r} has no file for the {missing[0]} split; data files: {names}",
             hint=f"call the files train, val and test ({' '.join(SUFFIXES)}), or give one file, which is then split",
@@ -231,7 +236,7 @@ def _sheet_rows(path: Path) -> list[Row]:
     try:
         sheet = openpyxl.load_workbook(path, read_only=True, data_only=True).worksheets[0]
         lines = [list(cells) for cells in sheet.iter_rows(values_only=True)]
-    except (ValueError, KeyError, OSError) as error:
+    except (ValueError, KeyError, IndexError, OSError, BadZipFile) as error:
         raise DataError(f"{path}: no table can be read: {error}"[:300], hint="save the sheet as CSV") from None
     numbered = [(f"{path}: row {number}", cells) for number, cells in enumerate(lines, 1)]
     while numbered and not any(cell is not None for cell in numbered[0][1]):  # a table may begin further down

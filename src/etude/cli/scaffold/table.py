@@ -24,11 +24,11 @@ CONTEXT = ("context", "passage", "document", "article", "premise", "background",
 INPUT = (
     *("input", "question", "prompt", "task", "query", "instruction", "problem", "question_stem", "stem", "ctx"),
     *("text", "sentence", "user", "goal", "statement", "claim", "mail", "email", "message", "body", "review"),
-    *("comment", "tweet", "utterance", "content", "description", "request"),
+    *("comment", "tweet", "utterance", "content", "description", "request", "q"),
 )
 GOLD = (
     *("gold", "answer", "answers", "target", "expected", "label", "output", "solution", "response", "completion"),
-    *("reference", "ground_truth", "correct_answer", "correct", "best_answer", "expected_output", "summary"),
+    *("reference", "ground_truth", "correct_answer", "correct", "best_answer", "expected_output", "summary", "a"),
 )
 TYPE = ("type", "task_type", "category", "kind", "subject", "topic")
 ID = ("id", "task_id", "uid", "qid", "question_id", "example_id")
