@@ -57,7 +57,7 @@ def make_environment(section: EnvSection, judge: RunJudge) -> Environment:
     return cls.from_options(dict(section.model_extra or {}), where="env", judge=asked)
 
 
-def unseen_files(config: TrainConfig, skill: Skill) -> str:
+def unopened(config: TrainConfig, skill: Skill) -> str:
     """That an agent of the settings cannot open folders which the skill has, as `scripts`; empty where it can."""
     blind = [each.name for each in config.agents.values() if getattr(find("agents", each.name), "text_only", False)]
     folders = " and ".join(folders_of(skill))

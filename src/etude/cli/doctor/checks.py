@@ -8,7 +8,7 @@ from pathlib import Path
 
 from etude import __version__
 from etude.agents.program import ProgramAgent
-from etude.attempt_parts import about_target, make_agent, targets_of, unseen_files
+from etude.attempt_parts import about_target, make_agent, targets_of, unopened
 from etude.build import check_scoring, redactor_of, trackers_of
 from etude.cli.doctor.findings import DoctorReport
 from etude.cli.doctor.versions import known_version
@@ -176,7 +176,7 @@ def _skill(config: TrainConfig, found: DoctorReport) -> None:
         )
     others = f"{len(skill.files)} other file{'s' * (len(skill.files) != 1)}"
     found.ok("skill", f"{skill.name}: about {tokens:,} of {most:,} tokens, {others}")
-    if unseen := unseen_files(config, skill):
+    if unseen := unopened(config, skill):
         found.note("skill", unseen, "set agent.name: tools, or an agent program")
     if Path(config.skill.path).is_dir() or Path(config.skill.path).name == "SKILL.md":
         installed = (config.agent.model_extra or {}).get("delivery") == "install"
