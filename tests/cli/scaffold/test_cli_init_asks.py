@@ -126,11 +126,6 @@ def test_what_may_make_tasks_useless_is_said(answer: Any, note: str, here: Path,
     assert any(note in said for said in init("data.csv", capsys=capsys)["notes"])
 
 
-def test_rows_without_a_right_answer_are_refused(here: Path, capsys: Captured) -> None:
-    write("data.csv", [{"question": f"q {n}", "answer": "" if n % 4 == 3 else f"a {n}"} for n in range(12)])
-    assert "3 of 12 rows have no right answer in 'answer', as data.csv:5" in refused(capsys, "data.csv")
-
-
 def test_what_there_is_to_read_is_shown_with_the_question(here: Path, capsys: Captured) -> None:
     rows = [
         {"text": f"Ann has {n}.", "question": "How many?", "options": ["a", "b"], "answer": n % 2} for n in range(9)
