@@ -42,6 +42,10 @@ _SHARE = number(float, "a number from 0 to below 1", below=1)
 _PORT = number(int, "a port from 0 to 65535", below=65536)
 
 
+def _names(text: str) -> list[str]:
+    return text.split(",")
+
+
 def _seeds(text: str) -> tuple[int, ...]:
     """As in `1-5` or `1,3,7`."""
     seeds: list[int] = []
@@ -128,7 +132,7 @@ def plan(parser: Arguments) -> None:
 def train(parser: Arguments) -> None:
     _config(parser)
     about = "trackers to report to: trackio, wandb, mlflow, opentelemetry"
-    _value(parser, "--report-to", "NAME[,NAME]", about, type=lambda text: text.split(","))
+    _value(parser, "--report-to", "NAME[,NAME]", about, type=_names)
     _value(parser, "--name", "RUN", "name of the run, the same as --run.name")
     _value(parser, "--fork", "RUN", "start a new run that reuses the cached answers of this one")
     _flag(parser, "--view", "show the run in a browser while it is under way")

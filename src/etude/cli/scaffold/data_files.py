@@ -191,9 +191,9 @@ def _delimiter(text: str) -> str:
 
 def _missing_header(lines: Sequence[Sequence[str]]) -> list[str]:
     """Names for the columns of a table whose first line is a task as the others are; none where it names them."""
-    first, rest = (lines[0], lines[1:]) if lines else ([], [])
-    if len(rest) < FEWEST_ROWS or any(is_known(name) for name in first):
+    if len(lines) <= FEWEST_ROWS or any(map(is_known, lines[0])):
         return []
+    first, rest = lines[0], lines[1:]
     columns = [[cells[at].strip() for cells in rest if at < len(cells)] for at in range(len(first))]
     alike = (
         (_is_number(cell) and all(map(_is_number, column)))
