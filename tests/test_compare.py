@@ -10,7 +10,7 @@ from etude import aevaluate_skill, make_config
 from etude.config.sections import SkillSection
 from etude.envs import ListEnvironment
 from etude.envs.scorers.rubric import Rubric, RubricOptions
-from etude.errors import BudgetStop, ConfigError, DataError, SkillError, VoidStop
+from etude.errors import BudgetStop, ConfigError, DataError, VoidStop
 from etude.executors.local import LocalExecutor
 from etude.intervals import difference_interval, mean_interval
 from etude.measure.compare import acompare_skills
