@@ -10,7 +10,7 @@ from etude import aevaluate_skill, make_config
 from etude.config.sections import SkillSection
 from etude.envs import ListEnvironment
 from etude.envs.scorers.rubric import Rubric, RubricOptions
-from etude.errors import BudgetStop, ConfigError, DataError, SkillError, VoidStop
+from etude.errors import BudgetStop, ConfigError, DataError, VoidStop
 from etude.executors.local import LocalExecutor
 from etude.intervals import difference_interval, mean_interval
 from etude.measure.compare import acompare_skills
@@ -199,11 +199,11 @@ def test_skills_can_be_named_by_path(tmp_path: Path) -> None:
     assert (result.b.skill, result.b.hash) == ("new", B.hash)
 
 
-def test_equal_skills_are_refused_before_anything_is_asked(tmp_path: Path) -> None:
-    world = World(tmp_path, {})
-    with pytest.raises(SkillError, match="both skills are the same"):
-        world.compare(A, A.model_copy(update={"name": "other"}))
-    assert world.target.requests == []
+def test_a_skill_is_no_better_than_itself_and_is_asked_once(tmp_path: Path) -> None:
+    world = World(tmp_path, {"A0": "nyynyyny"})
+    result = world.compare(A, A.model_copy(update={"name": "other"}))
+    assert (result.verdict, result.difference.mean, result.equal) == ("do not ship", 0.0, 8)
+    assert len(world.target.requests) == 8
 
 
 def test_a_margin_is_a_gain_in_score(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_at_temperature_0_the_trials_of_a_task_count_as_one(tmp_path: Path) -> N
 
 def test_more_trials_are_advised_where_they_are_enough(tmp_path: Path) -> None:
     _, (notice,) = compared(tmp_path, 2, 1)
-    assert "--trials 2" in notice.hint
+    assert "take 2 trials" in notice.hint
 
 
 def test_with_a_margin_there_is_one_claim(tmp_path: Path) -> None:

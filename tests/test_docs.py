@@ -17,6 +17,7 @@ import etude
 from docs_pages import DOCS, PAGES, ROOT, Block, Step, all_blocks, anchors, blocks, commands, links, name_of, steps
 from etude.cli.main import main
 from etude.cli.parsing.parser import GROUPS, VERBS, read_verb
+from etude.cli.parsing.settings_help import settings_help
 from etude.config import load_config, make_config, parse
 from etude.envs.dataset import DatasetConfig
 from etude.envs.scorers.answer_scorer import make_scorer
@@ -195,6 +196,9 @@ def test_the_page_of_the_simulated_world_has_every_address_of_its_endpoint() -> 
 def understand(words: list[str]) -> None:
     """Parse a command with all of its settings; a bare verb, as in prose, is one of those there are."""
     if words in (["--version"], ["--help"]):
+        return
+    if words[:2] == ["help", "settings"]:
+        assert list(settings_help(words[2:]))
         return
     if len(words) == 1:
         assert words[0] in [*(verb.name for verb in VERBS), *GROUPS], words

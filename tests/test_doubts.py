@@ -1,5 +1,7 @@
 """What the attempts of a run say about its setup: told while it trains, and in its summary."""
 
+import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,10 +20,13 @@ NO_EDIT = '{"reasoning": "nothing to say", "edits": []}'
 class Warnings:
     def __init__(self) -> None:
         self.texts: list[str] = []
+        self.withdrawn: list[str] = []
 
     def emit(self, event: Event) -> None:
         if isinstance(event, Notice) and event.level == "warning":
             self.texts.append(event.text)
+        if isinstance(event, Notice) and event.withdrawn:
+            self.withdrawn.append(event.text)
 
 
 def tasks(first: int, count: int = 24) -> list[Task]:
@@ -33,11 +38,16 @@ def tasks(first: int, count: int = 24) -> list[Task]:
 
 
 def trained(folder: Path, answer: Answer, optimizer: Any = lambda request: NO_EDIT) -> tuple[Summary, list[str]]:
+    summary, said = told(folder, answer, optimizer)
+    return summary, said.texts
+
+
+def told(folder: Path, answer: Answer, optimizer: Any) -> tuple[Summary, Warnings]:
     said = Warnings()
     settings = {"train": {"epochs": 1}, "test": {"enabled": False}, "run": {"folder": str(folder)}}
     env = ListEnvironment(tasks(100), tasks(200, 8), scorer="exact")
     given: Any = {"env": env, "target": ScriptedModel(answer), "optimizer": ScriptedModel(optimizer), "sinks": [said]}
-    return Trainer(settings, **given).train(), said.texts
+    return Trainer(settings, **given).train(), said
 
 
 def right(request: ChatRequest) -> str:
@@ -97,6 +107,24 @@ def test_an_optimizer_whose_only_answer_is_unusable_is_told_too(tmp_path: Path) 
     assert doubt.text in said
 
 
+def test_a_doubt_that_later_attempts_contradict_is_withdrawn(tmp_path: Path) -> None:
+    """None is solved before the rule that the optimizer proposes, and all are with it."""
+
+    def taught(request: ChatRequest) -> str:
+        return right(request) if any("ADD." in message.text for message in request.messages[:-1]) else "I cannot"
+
+    def teach(request: ChatRequest) -> str:
+        cites = re.findall(r"a-[0-9a-f]{8}", request.messages[-1].text)
+        edit = {"op": "append", "target": "", "content": "- ADD.", "cites": cites, "reason": "because"}
+        return json.dumps({"reasoning": "because", "edits": [edit]})
+
+    summary, said = told(tmp_path, taught, teach)
+    assert summary.accepted == 1
+    (doubt,) = (text for text in said.texts if text.startswith("none of the first 16 training attempts scored above"))
+    assert said.withdrawn == [doubt]
+    assert summary.doubts == ()
+
+
 def test_a_resumed_run_has_the_same_doubts(tmp_path: Path) -> None:
     first, _ = trained(tmp_path, lambda request: "I cannot")
     again, _ = trained(tmp_path, lambda request: "I cannot")
@@ -113,7 +141,7 @@ def test_replies_that_are_cut_off_are_counted_and_named_as_what_to_change(tmp_pa
     assert early.what == (
         "none of the first 16 training attempts scored above 0: the replies of 16 were cut off at the token limit"
     )
-    assert early.todo == end.todo == "raise target.max_output_tokens (with --fork)"
+    assert early.todo == end.todo == "raise target.max_output_tokens (in a fork)"
     assert end.what == "42 of 42 replies in training were cut off"
     assert "at target.max_output_tokens = 4096" in end.example
     assert [said.count(doubt.text) for doubt in (early, end)] == [1, 1]

@@ -142,7 +142,10 @@ def _tasks(sources: Mapping[str, Sequence[Row]], kind: str, config: Path, place:
     env = {key: settings["env"][key] for key in ("fields", "scorer", "template") if key in settings["env"]}
     built = bool(found["built"])
     file = place / "made" / "tasks.jsonl" if built else data
-    return Made(found, env, file.parent, file.read_text(encoding="utf-8").split("\n")[:-1]), notes
+    lines = file.read_text(encoding="utf-8").split("\n")[:-1]
+    if len(lines) != sum(map(len, sources.values())):
+        raise DataError(f"{config}: some rows ask nothing, or have no right answer", hint="remove them from the data")
+    return Made(found, env, file.parent, lines), notes
 
 
 def _init(data: Path, folder: Path, scorer: str) -> dict[str, Any]:
@@ -174,7 +177,7 @@ def _copy_pictures(rows: Sequence[Row], config: Path, target: Path) -> None:
 
 def _write_data(sources: Mapping[str, Sequence[Row]], made: Made, folder: Path) -> dict[str, str]:
     """A file for each split, or one for all, with the pictures beside them."""
-    shutil.copytree(made.folder, folder, ignore=shutil.ignore_patterns("*.jsonl", CONFIG, "skill"))
+    shutil.copytree(made.folder, folder, ignore=shutil.ignore_patterns("*.jsonl", CONFIG, "skills"))
     files: dict[str, str] = {}
     at = 0
     for key, rows in sources.items():

@@ -20,8 +20,9 @@ from etude.models.keys import key_variable, used_key_variable
 from etude.models.wrappers.structured import ReplyShape, Structured
 from etude.prompts import Prompts, prompt_names
 from etude.protocols import Agent, Ask, ChatModel, Environment, Recipe
-from etude.records import SPLITS, ChatRequest, Message, Record, Reply, as_text
+from etude.records import SPLITS, ChatRequest, Message, Record, Reply, Skill, as_text
 from etude.registry import find
+from etude.skill.folder import folders_of
 
 M = TypeVar("M", bound=BaseModel)
 T = TypeVar("T")
@@ -54,6 +55,13 @@ def make_environment(section: EnvSection, judge: RunJudge) -> Environment:
     cls = find("environments", section.name)
     asked = None if judge.model is None else judge
     return cls.from_options(dict(section.model_extra or {}), where="env", judge=asked)
+
+
+def unopened(config: TrainConfig, skill: Skill) -> str:
+    """That an agent of the settings cannot open folders which the skill has, as `scripts`; empty where it can."""
+    blind = [each.name for each in config.agents.values() if getattr(find("agents", each.name), "text_only", False)]
+    folders = " and ".join(folders_of(skill))
+    return f"the skill has {folders}, and agent {blind[0]!r} shows only its text" if blind and folders else ""
 
 
 def make_agent(

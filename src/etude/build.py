@@ -11,7 +11,7 @@ from typing import Any, cast
 import yaml
 
 from etude.agents.targets import one_of
-from etude.attempt_parts import RunJudge, about_target, make_agents, make_environment, recipe_of, targets_of
+from etude.attempt_parts import RunJudge, about_target, make_agents, make_environment, recipe_of, targets_of, unopened
 from etude.concurrency import Threads, allow_open_files, in_thread, waited_for
 from etude.config import ModelSection, Price, TrainConfig, file_data
 from etude.config.repeats import useless_repeats
@@ -97,9 +97,10 @@ class _Parts:
         config = self.config
         if not Document.parse(self.skill.text).body.strip():
             yield _warning("the skill is empty: training starts from nothing")
+        warmer = f"set {'targets' if config.targets else 'target'}.temperature above 0"
         repeats = useless_repeats(config, self.policy.options.tries)
-        if repeats:
-            yield _warning(repeats, f"set {'targets' if config.targets else 'target'}.temperature above 0")
+        told = {repeats: warmer, unopened(config, self.skill): "set agent.name: tools, or an agent program"}
+        yield from (_warning(text, hint) for text, hint in told.items() if text)
 
     def price(self, role: str) -> Price | None:
         """The price of a model; the simulated world costs nothing."""

@@ -38,6 +38,8 @@ class RunStarted(Record):
     steps: int
     resumed: bool
     simulated: bool
+    dry: bool = Field(default=False, exclude_if=lambda dry: not dry)
+    """The simulated models know none of the tasks: only the plumbing is tried."""
     models: dict[Role, str] = Field(default_factory=dict[Role, str])
     """What answers in each role, as in `openai:gpt-5.5`."""
 
@@ -161,6 +163,8 @@ class Notice(Record):
     text: str
     hint: str = ""
     """What to do about it."""
+    withdrawn: bool = Field(default=False, exclude_if=lambda withdrawn: not withdrawn)
+    """The same was said before, and does not hold any more."""
 
 
 class RunFinished(Record):

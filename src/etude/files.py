@@ -39,6 +39,13 @@ def private_folder(folder: Path) -> None:
     folder.chmod(0o700)
 
 
+def unversioned_folder(folder: Path) -> None:
+    """Make a private folder of whose content git takes no notice; one that is there stays as it is."""
+    if not folder.exists():
+        private_folder(folder)
+        (folder / ".gitignore").write_text("*\n")
+
+
 def private_file(path: str | Path, flags: int = os.O_WRONLY | os.O_APPEND | os.O_CREAT) -> int:
     """Open a file, one that is made for its owner only: an `opener` of `open`."""
     return os.open(path, flags, 0o600)

@@ -91,7 +91,7 @@ class CutOff(Sink):
         return Doubt(
             what=f"{len(self._cut)} of {len(self._attempts)} replies in training were cut off",
             example=f"one of them: task {first.task} (attempt {name}), at target.max_output_tokens = {first.cut_at}",
-            todo="raise target.max_output_tokens (with --fork)",
+            todo="raise target.max_output_tokens (in a fork)",
         )
 
 
@@ -112,6 +112,7 @@ def report(
         name=bench.config.run.name,
         folder=str(bench.folder.path),
         simulated=simulated,
+        dry=bench.dry,
         metric=bench.config.gate.metric,
         initial=SkillScores(
             skill="skills/0000.md",
@@ -145,7 +146,7 @@ def report(
         voids=state.voids + sum(each.voids for each in (ship, none) if each is not None),
         noise=measured.noise,
         curve=tuple(measured.curve),
-        doubts=measured.doubts,
+        doubts=() if bench.dry else measured.doubts,
         stopped=stopped,
         cost=_cost(bench, seconds),
     )

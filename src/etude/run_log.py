@@ -27,7 +27,7 @@ class RunLog:
         self._bench = bench
         self._steps = steps
         self._failed: set[str] = set()
-        self.doubts = Doubts(self._doubt)
+        self.doubts = Doubts(self._doubt if not bench.dry else lambda doubt, withdrawn: None)
         """What the attempts say about the setup."""
         self.changes = Changes(bench.skill)
         """What changed the skill, and why."""
@@ -50,6 +50,7 @@ class RunLog:
                 steps=self._steps,
                 resumed=bench.resumed,
                 simulated=bench.simulated,
+                dry=bench.dry,
                 models=models,
             )
         )
@@ -154,8 +155,8 @@ class RunLog:
         values = [each.score.value(gate.metric, gate.mixed_weight) for each in attempts if each.score is not None]
         return fmean(values) if values else None
 
-    def _doubt(self, doubt: Doubt) -> None:
-        self._bench.emit(Notice(level="warning", text=doubt.text))
+    def _doubt(self, doubt: Doubt, withdrawn: bool) -> None:
+        self._bench.emit(Notice(level="info" if withdrawn else "warning", text=doubt.text, withdrawn=withdrawn))
 
     def mean(self, evaluation: Evaluation | None) -> float | None:
         """The number that the gate compares; None when no task has a score."""

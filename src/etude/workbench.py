@@ -28,6 +28,7 @@ from etude.records import (
     role_of,
 )
 from etude.records.doubts import Doubt
+from etude.simulation.families import find_tasks
 from etude.stages.shared.golds import Golds
 from etude.stages.shared.optimizer import Optimizer
 from etude.stages.shared.render import told_block
@@ -188,8 +189,8 @@ class Workbench:
 
     def split(self, name: Split) -> Sequence[Task]:
         """The tasks of a split. Raises DataError: there are none."""
-        if not self.tasks[name]:
-            raise DataError(f"split {name!r} has no tasks", hint="choose another split or give it tasks")
+        if not self.tasks.get(name):
+            raise DataError(f"split {name!r} has no tasks", hint="choose train, val or test, or give it tasks")
         return self.tasks[name]
 
     def tell_spend(self) -> None:
@@ -201,6 +202,13 @@ class Workbench:
     def simulated(self) -> bool:
         """An answer came, or will come, from the simulated world."""
         return any(model.simulated for model in self.models.values())
+
+    @property
+    def dry(self) -> bool:
+        """The target is simulated and knows none of the tasks: only the plumbing is tried."""
+        known = (task for tasks in self.tasks.values() for task in tasks if find_tasks(task.input))
+        simulated = [model.simulated for place, model in self.models.items() if role_of(place) == "target"]
+        return all(simulated) and next(known, None) is None
 
 
 class Watched(Wrapper):

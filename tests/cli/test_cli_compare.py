@@ -208,24 +208,10 @@ def test_a_stop_names_the_command_that_goes_on(fresh_project: Path, capsys: Capt
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        ([f"{RUN}:best", f"{RUN}:best"], "both skills are the same\nhint: compare two skills that differ"),
-        ([f"{RUN}:best", f"{RUN}:99"], "run 'demo' has no skill of step 99\n"),
-        (["x.md", f"{RUN}:best"], "skill 'x.md' does not exist\n"),
-        ([f"{RUN}:best"], "`etude compare` needs B\n"),
         (["a", "b", "--margin", "0.1", "--allow-loss", "0.1"], "--allow-loss: not allowed with argument --ma"),
         (["a", "b", "--margin", "1"], "--margin: '1' is not a number from 0 to below 1\n"),
     ],
 )
-def test_what_cannot_be_compared_is_an_error(
-    words: list[str], error: str, demo_project: Path, capsys: Captured
-) -> None:
+def test_a_bar_out_of_range_is_an_error(words: list[str], error: str, here: Path, capsys: Captured) -> None:
     assert main(["compare", *words]) == 2
     assert capsys.readouterr().err.startswith(f"error: {error}")
-
-
-def test_the_bare_name_of_a_run_is_no_skill(
-    demo_project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir("demo")
-    assert main(["compare", "demo:initial", "demo"]) == 2
-    assert capsys.readouterr().err == "error: 'demo' is a run, not a skill\nhint: did you mean 'demo:best'?\n"

@@ -35,6 +35,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, some in files.items():
         (folder / name).write_text("".join(json.dumps(row) + "\n" for row in some))
     (folder / "SKILL.md").write_text("Add the numbers.\n")
+    (folder / "empty.md").write_text("\n")
     (folder / "etude.yaml").write_text(SETTINGS)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)

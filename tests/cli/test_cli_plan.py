@@ -118,9 +118,7 @@ def test_a_stop_names_the_command_that_goes_on(fresh_project: Path, capsys: Capt
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (["plan"], "error: no CONFIG was given and there is no 'etude.yaml' here"),
         (["plan", CONFIG, "--mesure"], "error: unknown option '--mesure'"),
-        (["plan", CONFIG, "--train.epoch", "1"], "error: --train.epoch: unknown key 'train.epoch'"),
         (["plan", CONFIG, "--env.train", "absent.jsonl"], "error: "),
     ],
 )

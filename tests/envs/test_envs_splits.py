@@ -70,7 +70,17 @@ def test_near_duplicates_across_splits_are_a_warning_whatever_the_order_of_words
     text = "Natalia sold clips to forty eight of her friends in the month of April"
     turned = "In the month of April Natalia sold clips to forty eight of her friend"
     warnings = check_splits([task("a", text), task("x")], [task("b")], [task("c", turned)])
-    assert warnings == ["train and test share near duplicates (95% alike): 'a' ~ 'c'"]
+    (said,) = warnings
+    first = "as train 'a' 'Natalia sold clips to forty eight of her...' ~ test 'c' 'In the month of April Natalia"
+    assert said.startswith(f"1 pair of tasks in two splits are nearly the same (95% alike), {first}")
+    assert said.endswith(": tasks with the same value in the column env.fields.group stay in one split")
+
+
+def test_what_a_template_adds_to_every_task_makes_none_of_them_alike() -> None:
+    end = "\n\nAnswer with one of: billing, delivery, technical support, returns, other, complaints, praise, sales"
+    tasks = [task(word, f"{word} is broken{end}") for word in ("the pump", "my lamp", "a door", "one key")]
+    tasks += [task(f"t{n}", f"question {n * n * 7919} of somebody{end}") for n in range(1, 9)]
+    assert check_splits(tasks[::3], tasks[1::3], tasks[2::3]) == []
 
 
 def test_a_search_for_near_duplicates_that_would_take_too_long_is_left_out_and_says_so() -> None:

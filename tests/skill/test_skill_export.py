@@ -116,7 +116,7 @@ def test_what_is_no_valid_skill_is_refused_with_every_reason(text: str, problem:
     with pytest.raises(SkillError, match="is not a valid Agent Skill:\n  ") as caught:
         export_skill(skill(text, "a"))
     assert problem in caught.value.message
-    assert "--name" in caught.value.hint
+    assert "another name" in caught.value.hint
 
 
 def test_keys_of_a_program_pass_where_it_reads_them_and_are_noted() -> None:
@@ -131,7 +131,7 @@ def test_a_long_body_is_noted_and_not_refused() -> None:
 
 
 def test_an_empty_skill_needs_a_description() -> None:
-    with pytest.raises(SkillError, match="there is nothing to describe it with\nhint: give --description TEXT"):
+    with pytest.raises(SkillError, match="there is nothing to describe it with\nhint: give a description"):
         export_skill(skill(""))
     assert export_skill(skill(""), description="Nothing yet.").skill.text.endswith(
         "description: Nothing yet.\n---\n\n"

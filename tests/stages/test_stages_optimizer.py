@@ -131,7 +131,7 @@ async def test_a_form_that_several_calls_share_brings_the_words_that_ask_for_it_
 
 
 AGAIN = "fix the cause and run the same command again"
-TOO_LONG = "for a prompt that is too long lower reflect.max_trajectory_chars (with --fork)"
+TOO_LONG = "for a prompt that is too long lower reflect.max_trajectory_chars (in a fork)"
 
 
 @pytest.mark.parametrize(

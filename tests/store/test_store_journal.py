@@ -271,8 +271,7 @@ def test_another_identity_is_refused_and_every_difference_named(journal):
         f'  env.path: was "{"a" * 58}…, now "b"\n'
         "  train.seed: was 42, now 43\n"
         '  x: was 1, now {"y":1}\n'
-        "hint: use the old settings, or begin another run with `--name NEW`; "
-        f"`--fork {journal.database.path.parent.name}` lets it use the answers of this one"
+        "hint: use the old settings, or give another `run.name`; a fork of this run (`fork`) has its answers"
     )
 
 

@@ -187,9 +187,9 @@ async def test_a_fork_starts_over_the_facts_of_its_parent_once(tmp_path):
 def test_forking_needs_another_run_that_exists(tmp_path):
     with RunFolder.open(section(tmp_path)):
         pass
-    with pytest.raises(ConfigError, match="--fork = 'first' is this run itself"):
+    with pytest.raises(ConfigError, match="fork = 'first' is this run itself"):
         RunFolder.open(section(tmp_path), fork="first")
-    with pytest.raises(ConfigError, match=r"--fork = '\.\./first' is not a plain folder name"):
+    with pytest.raises(ConfigError, match=r"fork = '\.\./first' is not a plain folder name"):
         RunFolder.open(section(tmp_path, "second"), fork="../first")
     with pytest.raises(DataError) as caught:
         RunFolder.open(section(tmp_path, "second"), fork="third")

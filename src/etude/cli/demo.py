@@ -22,7 +22,7 @@ SKILL = "everyday-tasks"
 
 CONFIG = f"""\
 # The demo: a skill for small everyday tasks, trained with simulated models.
-# All settings, with what they mean and their defaults: docs/reference/config.md
+# `etude help settings` says what each setting means; `etude help settings env` those of one section.
 
 env:
   name: dataset

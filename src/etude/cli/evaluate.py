@@ -10,7 +10,7 @@ from etude.cli.parsing.usage import UsageError
 from etude.cli.settings import read_settings
 from etude.cli.terminal import output
 from etude.cli.terminal.summary_text import score, seen_before
-from etude.cli.terminal.tables import csv_lines, markdown_lines, text_lines
+from etude.cli.terminal.tables import text_lines
 from etude.cli.trust import trusted
 from etude.cli.watch import watch
 from etude.comparison import delivers
@@ -27,16 +27,10 @@ Rows = list[tuple[str, SkillEvaluation]]
 """A label of the skill, and how it did."""
 
 _COLUMNS = ("skill", "model", "mean", "95% interval", "n", "errors", "calls sent")
-_DATA_COLUMNS = (
-    *("skill", "hash", "model", "split", "trials", "metric", "mean", "low", "high", "n", "voids"),
-    *("calls_sent", "simulated"),
-)
 
 
 def run(args: argparse.Namespace) -> int:
     """Score skills on a split, each with each model, and print means and intervals."""
-    if args.json and args.format != "text":
-        raise UsageError(f"--json and --format {args.format} cannot be combined", hint="give one of them")
     config = read_settings(args)
     configs = [with_target(config, model, args) for model in args.target] if args.target else [config]
     own = config.skill.path
@@ -55,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
             arms.append(Arm(rows[-1][1], attempts, delivers(skill.skill)))
     except StopRun as stop:
         return _stopped(stop, rows, len(asked), args)
-    if len(asked) == 1 and args.format == "text" and not args.json:
+    if len(asked) == 1 and not args.json:
         _print(*rows[0])
     else:
         _print_rows(rows, args)
@@ -85,12 +79,12 @@ def _stopped(stop: StopRun, rows: Rows, asked: int, args: argparse.Namespace) ->
 
 
 def _print_rows(rows: Rows, args: argparse.Namespace, error: Mapping[str, Any] = {}) -> None:
-    """Any number of rows in the form that was asked for; in JSON what ended them early stands next to them."""
+    """Any number of rows; in JSON what ended them early stands next to them."""
     if args.json:
         found = [{"label": label, **result.model_dump(mode="json")} for label, result in rows]
         output.json_result({"evaluations": found, **error})
     else:
-        _print_table(rows, args.format)
+        _print_table(rows)
 
 
 def with_target(config: TrainConfig, model: str, args: argparse.Namespace) -> TrainConfig:
@@ -130,29 +124,15 @@ def _print(label: str, result: SkillEvaluation) -> None:
     output.line(f"file    {result.file}")
 
 
-def _print_table(rows: Rows, form: str) -> None:
+def _print_table(rows: Rows) -> None:
     first = rows[0][1]
     trials = "1 trial" if first.trials == 1 else f"{first.trials} trials each"
+    table = text_lines([_COLUMNS, *(_row(label, result) for label, result in rows)])
     about = f"{first.split} split, {trials}, mean {first.metric} score"
-    simulated = any(result.simulated for _, result in rows)
-    if form == "csv":
-        lines = csv_lines([_DATA_COLUMNS, *(_data_row(label, result) for label, result in rows)])
-    elif form == "markdown":
-        title = f"{about}. **{output.SIMULATED}**" if simulated else f"{about}."
-        lines = [title, "", *markdown_lines([_COLUMNS, *(_row(label, result) for label, result in rows)])]
-    else:
-        lines = [*text_lines([_COLUMNS, *(_row(label, result) for label, result in rows)]), "", about]
-    output.lines(lines, simulated=simulated and form == "text")
+    output.lines([*table, "", about], simulated=any(result.simulated for _, result in rows))
 
 
 def _row(label: str, result: SkillEvaluation) -> tuple[str, ...]:
     mean, low, high = (f"{value:.3f}" for value in (result.score.mean, result.score.low, result.score.high))
     counts = (str(count) for count in (result.score.n, result.voids, result.calls_sent))
     return label, result.target, mean, f"[{low}, {high}]", *counts
-
-
-def _data_row(label: str, result: SkillEvaluation) -> tuple[str, ...]:
-    score = result.score
-    numbers = (score.mean, score.low, score.high, score.n, result.voids, result.calls_sent)
-    asked = (label, result.hash, result.target, result.split, result.trials, result.metric)
-    return *map(str, asked), *map(str, numbers), str(result.simulated).lower()

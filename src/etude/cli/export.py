@@ -9,11 +9,12 @@ from pathlib import Path
 from etude.cli.lookup import RUNS, NamedSkill, find_run, find_skill, is_run, skill_of
 from etude.cli.parsing.usage import UsageError
 from etude.cli.terminal import output
-from etude.errors import SkillError
+from etude.errors import DataError, SkillError
 from etude.files import write_atomically
 from etude.programs.project_paths import PLACES
 from etude.records import Skill
 from etude.records.provenance import Provenance
+from etude.records.summary import Summary
 from etude.skill import save_skill
 from etude.skill.blame import texts_of
 from etude.skill.export import check_replaceable, export_skill, prompt_text
@@ -28,7 +29,6 @@ _FOLDER_OPTIONS = {
     "name": "--name",
     "description": "--description",
     "keep_markers": "--keep-markers",
-    "force": "--force",
 }
 """Arguments about the folder that is written."""
 
@@ -44,12 +44,14 @@ def run(args: argparse.Namespace) -> int:
         )
     named = _find(args.skill)
     skill = named.skill
+    said = _verdict(named, args.force)
     if args.prompt:
         text = prompt_text(skill)
         if args.json:
-            output.json_result({"prompt": text})
-        else:
-            output.data(text)
+            output.json_result({"prompt": text, "verdict": said})
+            return 0
+        output.note(said)
+        output.data(text)
         return 0
     ready = export_skill(
         skill,
@@ -68,10 +70,11 @@ def run(args: argparse.Namespace) -> int:
     written = [str(_save(ready.skill, folder, _provenance(named, ready.skill))) for folder in folders]
     if args.json:
         result = {"name": ready.skill.name, "hash": ready.skill.hash}
-        output.json_result({**result, "files": written, "notes": ready.notes})
+        output.json_result({**result, "files": written, "notes": ready.notes, "verdict": said})
         return 0
-    for text in ready.notes:
-        output.note(f"note: {text}")
+    for text in (said, *(f"note: {text}" for text in ready.notes)):
+        if text:
+            output.note(text)
     for path in written:
         output.line(path)
     return 0
@@ -82,6 +85,32 @@ def _find(name: str) -> NamedSkill:
     if is_run(Path(name)) or is_run(RUNS / name):
         return skill_of(find_run(name), "best")
     return find_skill(name)
+
+
+def _verdict(named: NamedSkill, force: bool) -> str:
+    """What the run of a skill found out about it, in a sentence; empty for a skill of no run.
+    Raises DataError: nothing about its best skill, which was not asked for by `force`."""
+    run = named.run
+    if run is None:
+        return ""
+    if not named.label.endswith(":best") and not named.label.startswith("best"):
+        return f"no verdict: this is not the best skill of run {run.name!r}"
+    found = None if run.summary is None else Summary.model_validate(run.summary)
+    if found is None or found.dry or (found.best.val is None and found.verdict is None):
+        what = "was a dry run" if found is not None and found.dry else "has measured nothing"
+        if force:
+            return f"run {run.name!r} {what}: nobody knows whether this skill helps"
+        raise DataError(
+            f"run {run.name!r} {what}: there is no reason to use its skill",
+            hint=f"`{output.program()} show {run.path}` says how it stands; --force exports the skill all the same",
+        )
+    simulated = ", with simulated models" if found.simulated else ""
+    if found.best.hash == found.initial.hash:
+        return f"run {run.name!r} kept no edit: this is the skill that it began with"
+    if found.verdict is None or found.test_gain is None:
+        return f"no verdict: run {run.name!r} made no test{simulated}"
+    gain = found.test_gain
+    return f"verdict: {found.verdict}, test gain {gain.shown_change} over {gain.n} tasks{simulated}"
 
 
 def _provenance(named: NamedSkill, skill: Skill) -> Provenance | None:

@@ -9,13 +9,13 @@ from etude.cli.parsing.arguments import DEFAULT_CONFIG
 from etude.cli.parsing.usage import UsageError
 from etude.cli.scaffold.asking import asks, chosen, yes
 from etude.cli.scaffold.data_files import find_files
+from etude.cli.scaffold.forms.labels import OddLabel
 from etude.cli.scaffold.project_files import (
     check_free,
     check_sources,
     config_text,
     from_folder,
-    plain,
-    skill_text,
+    new_skill,
     task_files,
     was_made,
     write_tasks,
@@ -29,8 +29,10 @@ from etude.cli.terminal import output
 from etude.cli.trust import trusted
 from etude.config import load_config
 from etude.errors import DataError
+from etude.programs.project_paths import agent_of
+from etude.registry import BUILT_IN
 from etude.skill import load_skill
-from etude.skill.folder import DOCUMENT, EVALS
+from etude.skill.folder import DOCUMENT, EVALS, folders_of, place_of
 
 
 def run(args: argparse.Namespace) -> int:
@@ -44,9 +46,11 @@ def run(args: argparse.Namespace) -> int:
     data = _settled(args, files)
     names = task_files(list(data.rows)) if data.written else {}
     check_sources(folder, names, list(files.values()), args.force)
-    skill_path, skill = _skill(args, folder, source)
+    skill_path, skill = _skill(args, folder, source, data)
+    agent, folders = _agent(args.skill)
+    opens = [f"the skill has {folders}: agent {agent!r} can open that, `chat` shows only the text"] if folders else []
     kept = [f"{skill_path} exists already and is kept"] if not skill and args.skill is None else []
-    found = Found(data, [*data.notes, *kept], first_tasks(data.env))
+    found = Found(data, [*data.notes, *opens, *kept], first_tasks(data.env))
     if not args.json:
         tell_found(found)
     if asks(args) and not yes("write this? [Y/n]"):
@@ -56,11 +60,12 @@ def run(args: argparse.Namespace) -> int:
         for key, name in names.items():
             write_tasks(data.rows[key], data.folder, folder / name, data.made.fields)
         if skill:
-            skill_path.parent.mkdir(exist_ok=True)
+            skill_path.parent.mkdir(parents=True, exist_ok=True)
             skill_path.write_text(skill, encoding="utf-8")
         named = names or {key: from_folder(path, folder) for key, path in files.items()}
-        place = "skill" if args.skill is None else from_folder(Path(args.skill), folder)
-        config_path.write_text(config_text(data, named, place, args.target, args.optimizer), encoding="utf-8")
+        place = from_folder(skill_path.parent if args.skill is None else skill_path, folder)
+        models = {"target": args.target, "optimizer": args.optimizer}
+        config_path.write_text(config_text(data, named, place, models, agent), encoding="utf-8")
     trusted(load_config(config_path), args, ("target.model", "optimizer.model"))
     wrote = [config_path, *([skill_path] if skill else []), *(folder / name for name in names.values())]
     tell_written(found, config_path, skill_path, wrote, as_json=args.json)
@@ -100,11 +105,24 @@ def _settled(args: argparse.Namespace, files: Mapping[str, Path]) -> Data:
     }
     while True:
         try:
-            return read_data(files, wishes, delimiter=args.delimiter or "", split=args.split or "")
+            data = read_data(files, wishes, delimiter=args.delimiter or "", split=args.split or "")
         except Unclear as unclear:
             if not asks(args):
                 raise
             wishes = answers[unclear.option](_answer(unclear))
+            continue
+        if not data.made.odd or not asks(args):
+            return data
+        odd = data.made.odd[0]
+        wishes = replace(wishes, labels={**wishes.labels, odd.label: _meant(odd)})
+
+
+def _meant(odd: OddLabel) -> str:
+    """The label that a row has: its own, another one, or none where the row is to be left out."""
+    meant = {f"{odd.label!r} is a label of its own": odd.label, "leave the row out": ""}
+    meant |= {f"it is {odd.near!r}": odd.near} if odd.near else {}
+    said = chosen(f"{odd.what}\nWhat is it?", list(meant))
+    return odd.label if said is None else meant[said]
 
 
 def _answer(unclear: Unclear) -> str:
@@ -114,13 +132,24 @@ def _answer(unclear: Unclear) -> str:
     return said
 
 
-def _skill(args: argparse.Namespace, folder: Path, source: Path) -> tuple[Path, str]:
+def _agent(skill: str | None) -> tuple[str, str]:
+    """The agent that can open what a skill has beside its document, and what that is; the default one where it has
+    nothing."""
+    folders = "" if skill is None else " and ".join(folders_of(load_skill(skill)))
+    if skill is None or not folders:
+        return "chat", ""
+    program = agent_of(place_of(Path(skill)))
+    return (program if program in BUILT_IN["agents"] else "tools"), folders
+
+
+def _skill(args: argparse.Namespace, folder: Path, source: Path, data: Data) -> tuple[Path, str]:
     """The skill that the project starts from, and its text where it has to be written: one by hand is kept.
     Raises SkillError: the one that the user named cannot be read."""
     if args.skill is not None:
         load_skill(args.skill)
         return Path(args.skill), ""
-    path, text = folder / "skill" / "SKILL.md", skill_text(plain(source.name))
+    name, text = new_skill(data, source)
+    path = folder / "skills" / name / DOCUMENT
     if path.exists() and not (args.force and was_made(path.read_text(encoding="utf-8", errors="replace"))):
         return path, ""
     return path, text

@@ -8,6 +8,7 @@ from importlib import import_module
 
 from etude import __version__
 from etude.cli.parsing.parser import GROUPS, overview, read_verb
+from etude.cli.parsing.settings_help import settings_help
 from etude.cli.terminal.news import show_news
 from etude.cli.terminal.output import json_error, line, program, tell
 from etude.cli.terminal.streams import all_written, prepare_streams, result_alone
@@ -34,6 +35,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
+    if words[:2] == ["help", "settings"] and "--help" not in words:
+        for text in settings_help(words[2:]):
+            line(text)
+        return 0
     if words[:1] == ["help"]:
         words = [*words[1:], "--help"]
     if not words or words[0] in ("-h", "--help"):
@@ -51,8 +56,7 @@ def _run(words: list[str]) -> int:
     except SystemExit:  # argparse has printed the help of the verb
         return 0
     args.command = f"{program()} {shlex.join(words)}"
-    for_programs = args.json or getattr(args, "format", "text") != "text"
-    with result_alone() if for_programs else nullcontext():
+    with result_alone() if args.json else nullcontext():
         return import_module(verb.module).run(args)
 
 

@@ -42,27 +42,27 @@ def with_options(load: Callable[[Flags], C], args: argparse.Namespace, before: S
     config = trusted(load(flags), args)
     for section in config.models.values():  # the command line is repeated in hints
         args.command = secrets_of(section).hide(getattr(args, "command", ""))
-    # The demo takes settings and not this option.
-    return load([*flags, *_without_sandbox(config)]) if getattr(args, _UNSAFE, False) else config
-
-
-def _without_sandbox(config: TrainConfig) -> Flags:
-    """What `--unsafe-no-sandbox` sets: the setting of that name wherever something runs in a sandbox."""
-    kinds: dict[str, tuple[Family, str]] = {
-        "agent": ("agents", config.agent.name),
-        "env": ("environments", config.env.name),
-    }
-    # Of a night, the commands of its tasks run in one, whatever the agent.
-    found = [
-        (f"{section}.{_UNSAFE}", "true")
-        for section, kind in kinds.items()
-        if _UNSAFE in getattr(getattr(find(*kind), "options_type", None), "model_fields", ())
-        or (section == "agent" and "sleep" in type(config).model_fields)
-    ]
-    if not found:
+    if not getattr(args, _UNSAFE, False):  # the demo takes settings and not this option
+        return config
+    if not (found := sandboxed(config)):
         raise ConfigError(
             f"--unsafe-no-sandbox: neither the agent {config.agent.name!r} nor the environment {config.env.name!r} "
             "runs anything in a sandbox",
             hint="leave the option out",
         )
-    return found
+    return load([*flags, *((f"{section}.{_UNSAFE}", "true") for section in found)])
+
+
+def sandboxed(config: TrainConfig) -> list[str]:
+    """The sections of what runs in a sandbox: where the setting is that `--unsafe-no-sandbox` sets."""
+    kinds: dict[str, tuple[Family, str]] = {
+        "agent": ("agents", config.agent.name),
+        "env": ("environments", config.env.name),
+    }
+    # Of a night, the commands of its tasks run in one, whatever the agent.
+    return [
+        section
+        for section, kind in kinds.items()
+        if _UNSAFE in getattr(getattr(find(*kind), "options_type", None), "model_fields", ())
+        or (section == "agent" and "sleep" in type(config).model_fields)
+    ]

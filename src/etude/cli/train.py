@@ -10,7 +10,7 @@ from etude.cli.terminal.seeds_text import print_seeds
 from etude.cli.terminal.summary_text import print_summary
 from etude.cli.watch import watch
 from etude.config import TrainConfig
-from etude.errors import StopRun
+from etude.errors import IdentityError, StopRun
 from etude.measure.seeds import SeedReport, atrain_seeds
 from etude.records.summary import Summary
 from etude.store.rounds import next_round
@@ -46,6 +46,12 @@ def train(
     try:
         with _viewed(config) if getattr(args, "view", False) else nullcontext():
             _print(watch(work, args.command, wait=wait), args.json)
+    except IdentityError as error:
+        error.hint = (
+            f"use the old settings, or begin another run with `--name NEW`; `--fork {config.run.name}` lets it "
+        )
+        error.hint += "use the answers of this one"
+        raise
     except StopRun as stop:
         if not isinstance(stop.summary, Summary):
             raise

@@ -70,11 +70,14 @@ class DatasetEnvironment(ScoredEnvironment):
         self._library = library
         self._read = read
         self._fingerprints: dict[str, str] = {}
+        self._places: dict[str, str] = {}
         files = _sources(self.config, where)
         data = {} if self.config.hub is not None else {Path(file): "a file of tasks" for file in files.values()}
         self._files = TaskFiles({**data, **self.hidden()})
         self._tasks = splits = self.config.read(files, self._read_file if self.config.hub is None else self._read_hub)
-        self._warnings = tuple(check_splits(splits["train"], splits["val"], splits["test"], names=files))
+        self._warnings = tuple(
+            check_splits(splits["train"], splits["val"], splits["test"], names=files, places=self._places)
+        )
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], where: str, judge: Callable[[], Judge] | None) -> Self:
@@ -113,7 +116,7 @@ class DatasetEnvironment(ScoredEnvironment):
         return self._tasks_of(rows, Path())
 
     def _tasks_of(self, rows: Sequence[Row], folder: Path) -> tuple[Task, ...]:
-        return with_ids(
+        tasks = with_ids(
             tasks_from_rows(
                 rows,
                 self.config.fields,
@@ -123,6 +126,8 @@ class DatasetEnvironment(ScoredEnvironment):
                 files=lambda value, place: self._files.read(value, folder, place),
             )
         )
+        self._places |= {task.id: row.place for task, row in zip(tasks, rows, strict=True)}
+        return tasks
 
 
 def _sources(config: DatasetConfig, where: str) -> dict[Split, str]:

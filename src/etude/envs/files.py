@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -63,16 +63,23 @@ def read_rows(path: Path, form: FileFormat | None = None) -> list[Row]:
         )
         raise DataError(f"data file {str(path)!r} {problem}", hint=hint)
     rows = list(_parquet_rows(path)) if form == "parquet" else parse_rows(path, _read_text(path), form)
+    rows, _ = without_blank(rows)
     if not rows:
         raise DataError(f"{path}: the file holds no tasks", hint="one object or line for each task")
     return rows
 
 
-def parse_rows(path: Path, text: str, form: FileFormat, delimiter: str = "") -> list[Row]:
-    """All rows of a text; `path` is what it is called in places. Without a `delimiter`, CSV has commas.
-    Raises DataError: it is broken; names file and line."""
+def without_blank(rows: list[Row]) -> tuple[list[Row], int]:
+    """The rows that hold anything, and how many hold nothing."""
+    kept = [row for row in rows if any(str(cell).strip() for cell in row.columns.values() if cell is not None)]
+    return kept, len(rows) - len(kept)
+
+
+def parse_rows(path: Path, text: str, form: FileFormat, delimiter: str = "", header: Sequence[str] = ()) -> list[Row]:
+    """All rows of a text; `path` is what it is called in places. Without a `delimiter`, CSV has commas; `header`
+    names its columns where the first row does not. Raises DataError: it is broken; names file and line."""
     if form == "csv":
-        return list(_csv_rows(path, text, delimiter))
+        return list(_csv_rows(path, text, delimiter, header))
     return list((_jsonl_rows if form == "jsonl" else _json_rows)(path, text))
 
 
@@ -179,9 +186,13 @@ def table_rows(path: Path, text: str, delimiter: str, *, strict: bool = False) -
         ) from None
 
 
-def _csv_rows(path: Path, text: str, delimiter: str) -> Iterator[Row]:
+def _csv_rows(path: Path, text: str, delimiter: str, header: Sequence[str]) -> Iterator[Row]:
     rows = table_rows(path, text, delimiter or ",", strict=True)
-    first, header = next(rows, (f"{path}:1", list[str]()))
+    first = f"{path}:1"
+    if not header:
+        first, header = next(rows, (first, list[str]()))
+        while len(header) > 1 and not header[-1].strip():  # spreadsheet programs leave empty columns behind the last
+            header = header[:-1]
     sign = next((sign for sign in OTHER_DELIMITERS if len(header) == 1 and sign in header[0]), "")
     if sign and not delimiter:
         raise DataError(
@@ -194,9 +205,14 @@ def _csv_rows(path: Path, text: str, delimiter: str) -> Iterator[Row]:
             hint="give each column a name of its own",
         )
     for place, cells in rows:
+        if not any(cell.strip() for cell in cells):
+            cells = [""] * len(header)
+        if not any(cell.strip() for cell in cells[len(header) :]):
+            cells = cells[: len(header)]
         if len(cells) != len(header):
             raise DataError(
-                f"{place}: {len(cells)} values for {len(header)} columns ({', '.join(header)[:200]})",
+                f"{place}: {len(cells)} value{'s' * (len(cells) != 1)} for {len(header)} columns "
+                f"({', '.join(header)[:200]})",
                 hint="put values that contain a comma in double quotes",
             )
         yield Row(place, dict(zip(header, cells, strict=True)))

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
+from os.path import commonprefix
 from unicodedata import normalize
 
 from rapidfuzz import fuzz, process
@@ -20,6 +21,9 @@ MAX_PAIRS = 4_000_000
 MAX_CHARACTER_PAIRS = 10**11
 """Above either the search for near duplicates would take longer than a few seconds, and is left out."""
 SHOWN = 5
+_SHOWN_CHARS = 40
+_MANY = 10
+"""Tasks; what fewer have in common need not be a template."""
 
 
 _UNSEEN = re.compile("[\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]")
@@ -72,12 +76,14 @@ def check_splits(
     *,
     need: Sequence[Split] = ("train", "val"),
     names: Mapping[Split, str] | None = None,
+    places: Mapping[str, str] | None = None,
 ) -> list[str]:
     """Refuse splits that would make a score worthless; return what is merely doubtful, one sentence each.
 
-    `names` says where each split comes from (file names), for the messages. Without any training and validation tasks
-    skills can be scored and compared, and none trained. Raises DataError: a split that is needed is empty; the same
-    input, folded, is in two splits; two tasks have the same id."""
+    `names` says where each split comes from (file names), and `places` where each task stands, for the messages.
+    Without any training and validation tasks skills can be scored and compared, and none trained.
+    Raises DataError: a split that is needed is empty; the same input, folded, is in two splits; two tasks have the
+    same id."""
     splits: dict[Split, Sequence[Task]] = {"train": train, "val": val, "test": test}
     labels: dict[Split, str] = {
         split: f"{split} ({names[split]})" if names and names.get(split) else split for split in SPLITS
@@ -85,9 +91,9 @@ def check_splits(
     for split in () if test and not train and not val else need:
         if not splits[split]:
             raise DataError(f"{labels[split]}: the {split} split is empty", hint="give it at least one task")
-    warnings = _check_inputs(splits, labels)
+    warnings = _check_inputs(splits, labels, places or {})
     _check_ids(splits, labels)
-    return [*warnings, *_near_duplicates(splits)]
+    return [*warnings, *_near_duplicates(splits, places or {})]
 
 
 def check_tasks(
@@ -113,7 +119,9 @@ def need_training_tasks(tasks: Mapping[Split, Sequence[Task]]) -> None:
         )
 
 
-def _check_inputs(splits: Mapping[Split, Sequence[Task]], labels: Mapping[Split, str]) -> list[str]:
+def _check_inputs(
+    splits: Mapping[Split, Sequence[Task]], labels: Mapping[Split, str], at: Mapping[str, str]
+) -> list[str]:
     places: dict[str, list[tuple[Split, str]]] = {}
     for split, tasks in splits.items():
         for task in tasks:
@@ -128,7 +136,7 @@ def _check_inputs(splits: Mapping[Split, Sequence[Task]], labels: Mapping[Split,
         )
     if not repeated:
         return []
-    shown = [f"{found[0][0]} " + " = ".join(repr(task) for _, task in found) for found in repeated]
+    shown = [f"{found[0][0]} " + " = ".join(at.get(task, repr(task)) for _, task in found) for found in repeated]
     return [f"the same input occurs more than once within a split: {_some(shown)}"]
 
 
@@ -142,28 +150,51 @@ def _check_ids(splits: Mapping[Split, Sequence[Task]], labels: Mapping[Split, st
         raise DataError(f"duplicate task ids: {_some(shown)}", hint="give every task an id of its own")
 
 
-def _near_duplicates(splits: Mapping[Split, Sequence[Task]]) -> list[str]:
+def _near_duplicates(splits: Mapping[Split, Sequence[Task]], places: Mapping[str, str]) -> list[str]:
     # Words in sorted order turn the plain ratio into a comparison that does not care for their order.
     # Questions about pictures and files can be worded alike and have nothing in common.
     splits = {
         split: [task for task in tasks if not task.images and not task.files] for split, tasks in splits.items()
     }
-    texts = {split: [" ".join(sorted(fold(task.input).split())) for task in tasks] for split, tasks in splits.items()}
+    around = _shared([fold(task.input) for tasks in splits.values() for task in tasks])
+    texts = {split: [_own_words(task, around) for task in tasks] for split, tasks in splits.items()}
     sizes = {split: sum(map(len, found)) for split, found in texts.items()}
     couples = list(combinations(SPLITS, 2))
     pairs = sum(len(texts[one]) * len(texts[other]) for one, other in couples)
     if pairs > MAX_PAIRS or sum(sizes[one] * sizes[other] for one, other in couples) > MAX_CHARACTER_PAIRS:
         return [f"near duplicates across splits were not looked for: {pairs:,} pairs of tasks are too many"]
-    warnings: list[str] = []
+    found: list[tuple[Split, Task, Split, Task]] = []
     for one, other in couples:
-        shown: list[str] = []
         for text, task in zip(texts[other], splits[other], strict=True):
             match = process.extractOne(text, texts[one], scorer=fuzz.ratio, score_cutoff=NEAR)
             if match is not None:
-                shown.append(f"{splits[one][match[2]].id!r} ~ {task.id!r}")
-        if shown:
-            warnings.append(f"{one} and {other} share near duplicates ({NEAR:.0f}% alike): {_some(shown)}")
-    return warnings
+                found.append((one, splits[one][match[2]], other, task))
+    if not found:
+        return []
+
+    def named(split: Split, task: Task) -> str:
+        text = " ".join(task.input.split())
+        text = text[around[0] : max(around[0], len(text) - around[1])].strip()
+        text = text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}..."
+        return f"{split} {places.get(task.id, repr(task.id))} {text!r}"
+
+    pairs_of = "1 pair" if len(found) == 1 else f"{len(found)} pairs"
+    first = f"{named(*found[0][:2])} ~ {named(*found[0][2:])}"
+    cure = "tasks with the same value in the column env.fields.group stay in one split"
+    return [f"{pairs_of} of tasks in two splits are nearly the same ({NEAR:.0f}% alike), as {first}: {cure}"]
+
+
+def _shared(texts: Sequence[str]) -> tuple[int, int]:
+    """How many characters all tasks begin and end with, as a template has them: they say nothing of what is alike."""
+    if len(texts) < _MANY:
+        return 0, 0
+    before, after = commonprefix(texts), commonprefix([text[::-1] for text in texts])  # noqa: RUF071 - no paths
+    return len(before), len(after)
+
+
+def _own_words(task: Task, around: tuple[int, int]) -> str:
+    text = fold(task.input)
+    return " ".join(sorted(text[around[0] : max(around[0], len(text) - around[1])].split()))
 
 
 def _some(texts: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from etude.config import TrainConfig, another_trial_tells
 from etude.display import seen
 from etude.errors import ConfigError, SkillError
 from etude.events import ATTEMPTING, Notice, StageFinished, StageStarted
+from etude.measure.evaluate import need_trials
 from etude.records import Skill, Split, Task, digest
 from etude.records.summary import Comparison
 from etude.run_log import counted
@@ -54,7 +55,7 @@ async def acompare_skills(
             of a gain, only that a larger loss is excluded.
 
     Raises:
-        InputError: the skills are equal, the split is empty, a skill was trained and the split is `all`, or
+        InputError: the split is empty, a skill was trained and the split is `all`, or
             something cannot be used as it is.
         StopRun: a budget is used up, an endpoint is dead, or attempts errored.
     """
@@ -88,11 +89,10 @@ class _Asked(NamedTuple):
 
 async def _compared(config: TrainConfig, skills: tuple[Skill, Skill], what: _Asked, given: Given) -> Comparison:
     split, trials, margin, few = what
-    if skills[0].hash == skills[1].hash:
-        raise SkillError("both skills are the same", hint="compare two skills that differ in text or files")
     given = {**given, "skill": skills[0]}
     # The workbench warns of repeated attempts by the settings, and other splits need no test tasks.
     count, named = (trials, trials) if isinstance(trials, int) else (len(trials), list(trials))
+    need_trials(count)
     config = config.model_copy(update={"test": config.test.model_copy(update={"trials": count, "enabled": False})})
     async with open_workbench(config, given, claim=False) as bench:
         if split == "all":
@@ -139,7 +139,7 @@ def _tell_what_few_can_show(bench: Workbench, tasks: Sequence[Task], trials: int
         return
     still = " at temperature 0, where all trials of a task count as one," if min(counts) < trials else ""
     more = next((n for n in range(trials, _MANY) if least_p([n] * len(counts)) <= ERROR), None)
-    cure = ", or set a temperature" if still else f", or take --trials {more}" if more else ""
+    cure = ", or set a temperature" if still else f", or take {more} trials" if more else ""
     text = (
         f"{few} with {counted(trials, 'trial')} each{still} cannot show that B is better, not even on these tasks: "
         f"luck alone may do as well in {least:.0%} of cases"

@@ -8,8 +8,9 @@ from etude.build import open_workbench
 from etude.comparison import open_test
 from etude.config import TrainConfig
 from etude.display import seen
+from etude.errors import ConfigError
 from etude.events import ATTEMPTING, StageFinished, StageStarted
-from etude.records import Attempt, Evaluation, Metric, Record, Split, Task, digest, role_of
+from etude.records import Attempt, Evaluation, Metric, Record, Split, Task, brief, digest, role_of
 from etude.records.summary import Interval
 from etude.stages.evaluation import evaluate, score_of
 from etude.stages.shared.rollout import attempt_id
@@ -39,6 +40,15 @@ class SkillEvaluation(Record):
     file: str
     """Where this record was written."""
 
+    def __repr__(self) -> str:
+        return f"<SkillEvaluation {brief(self.skill)} on {self.split}: {self.score.shown}, n={self.score.n}>"
+
+
+def need_trials(trials: int) -> None:
+    """Raises ConfigError: nothing would be attempted."""
+    if trials < 1:
+        raise ConfigError(f"trials = {trials!r} is out of range", hint="give 1 or more")
+
 
 @takes_given
 async def aevaluate_skill(
@@ -60,6 +70,7 @@ async def aevaluate_skill(
         InputError: the split is empty, or something cannot be used as it is.
         StopRun: a budget is used up, an endpoint is dead, or attempts errored.
     """
+    need_trials(trials)
     # The workbench warns of repeated attempts by the settings, and other splits need no test tasks.
     config = config.model_copy(update={"test": config.test.model_copy(update={"trials": trials, "enabled": False})})
     async with open_workbench(config, given, claim=False) as bench:

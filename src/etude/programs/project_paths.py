@@ -1,6 +1,7 @@
 """Where each agent program keeps the skills and the memory file of a project. Imports nothing heavy."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -37,6 +38,15 @@ _SOURCES = {
     "qwen-code": "qwen",
 }
 """Short names of programs whose source of transcripts is called otherwise."""
+
+
+def agent_of(skill: Path) -> str:
+    """The program in whose folder of skills a skill lies, as a source of transcripts is called; empty where it lies
+    in none, or in that which programs share."""
+    folder = skill.resolve().parent
+    own = {name: paths.skills for name, paths in PLACES.items() if paths.skills != PLACES["agents"].skills}
+    found = next((name for name, skills in own.items() if folder.as_posix().endswith(f"/{skills}")), "")
+    return next((source for source, name in _SOURCES.items() if name == found), found)
 
 
 def place_of(agent: str) -> ProjectPaths:

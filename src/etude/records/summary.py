@@ -22,6 +22,9 @@ class Interval(Record):
     high: float
     n: int
 
+    def __repr__(self) -> str:
+        return f"<Interval {self.mean:.3g} [{self.low:.3g}, {self.high:.3g}], n={self.n}>"
+
     @property
     def shown(self) -> str:
         """As in `0.86 [0.77, 0.92]`."""
@@ -258,6 +261,8 @@ class Summary(Record):
     """The run folder."""
     simulated: bool
     """The answers came from the simulated world: scores say nothing about a real model."""
+    dry: bool = Field(default=False, exclude_if=lambda dry: not dry)
+    """Its models know none of the tasks: scores mean nothing at all, only the plumbing was tried."""
     metric: Metric
     """What `val` and `test` are means of."""
     initial: SkillScores

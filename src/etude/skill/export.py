@@ -68,7 +68,7 @@ def export_skill(
     if refused:
         raise SkillError(
             f"skill {exported.name!r} is not a valid Agent Skill:\n  " + "\n  ".join(refused),
-            hint="correct its front matter, or give --name and --description; own keys belong under `metadata`",
+            hint="correct its front matter, or give another name and description; own keys belong under `metadata`",
         )
     return Exported(exported, (*notes, *tolerated))
 
@@ -87,14 +87,14 @@ def check_replaceable(skill: Skill, place: Path) -> None:
         problem = error.message if isinstance(error, SkillError) else error.strerror
         raise SkillError(
             f"{str(place)!r} holds no skill that could be replaced: {problem}",
-            hint="move it away, or give another --name",
+            hint="move it away, or give another name",
         ) from None
     if others:
         more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
         raise SkillError(
             f"{str(place)!r} has files that the skill to be written does not have: "
             f"{', '.join(map(repr, others[:_SHOWN]))}{more}",
-            hint="remove those of the old skill and move your own away, or give another --name",
+            hint="remove those of the old skill and move your own away, or give another name",
         )
 
 
@@ -111,7 +111,7 @@ def _described(document: Document, given: str | None, notes: list[str]) -> Any:
     headings = [found[1] for line in lines if (found := _HEADING.fullmatch(line)) and found[1]]
     text = next(iter([*headings, *(line.strip() for line in lines)]), "")
     if not text:
-        raise SkillError("the skill is empty: there is nothing to describe it with", hint="give --description TEXT")
+        raise SkillError("the skill is empty: there is nothing to describe it with", hint="give a description")
     text = text[:MAX_DESCRIPTION]
     source = "its first heading" if headings else "its first line"
     notes.append(f"the skill has no description; {source} stands in: {text!r}")

@@ -32,6 +32,11 @@ def place_of(skill: Path) -> Path:
     return skill if skill.is_dir() else skill.parent
 
 
+def folders_of(skill: Skill) -> list[str]:
+    """The folders beside the document, as `scripts/` and `references/`."""
+    return sorted({f"{path.partition('/')[0]}/" for path in skill.files if "/" in path})
+
+
 def has_provenance(skill: Path) -> bool:
     """Whether a skill was trained and exported: the reasons of its lines stand beside its document."""
     return (place_of(skill) / PROVENANCE).exists()

@@ -165,8 +165,7 @@ class SqliteJournal(Journal):
         lines = "\n  ".join(differences(known, claimed, settings()))
         raise IdentityError(
             f"run {folder.name!r} in {str(folder)!r} was made with other settings:\n  {lines}",
-            hint="use the old settings, or begin another run with `--name NEW`; "
-            f"`--fork {folder.name}` lets it use the answers of this one",
+            hint="use the old settings, or give another `run.name`; a fork of this run (`fork`) has its answers",
         )
 
     def fork_from(self, parent: Path | str) -> None:

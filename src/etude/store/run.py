@@ -23,7 +23,15 @@ from pydantic_core import to_jsonable_python
 from etude.config import RunSection
 from etude.errors import ConfigError, DataError, InputError, LockedError
 from etude.events import Event
-from etude.files import private_file, private_folder, remove_leftovers, take_lock, unwritable, write_atomically
+from etude.files import (
+    private_file,
+    private_folder,
+    remove_leftovers,
+    take_lock,
+    unversioned_folder,
+    unwritable,
+    write_atomically,
+)
 from etude.records import Skill
 from etude.redaction.redactor import Redactor
 from etude.skill import save_skill
@@ -132,16 +140,17 @@ class RunFolder:
         DataError: there is no run to fork from; LockedError: another process works in the folder."""
         folder = Path(section.folder)
         path = folder / plain_name(section.name, "run.name")
-        parent = None if fork is None else folder / plain_name(fork, "--fork") / JOURNAL
+        parent = None if fork is None else folder / plain_name(fork, "fork") / JOURNAL
         if parent is not None and parent.parent == path:
             raise ConfigError(
-                f"--fork = {fork!r} is this run itself: a fork is a new run over its answers",
-                hint="give the new one a name: --name NEW",
+                f"fork = {fork!r} is this run itself: a fork is a new run over its answers",
+                hint="give the new one another `run.name`",
             )
         if parent is not None and not parent.exists():
             raise missing_run(parent.parent)
         new = not path.exists()
         try:
+            unversioned_folder(folder)
             private_folder(path)
             run = cls(path, redactor=redactor or Redactor(os.environ))
             run._new = new

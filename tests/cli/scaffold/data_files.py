@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from etude.cli.main import main
 from etude.config import load_config
@@ -31,6 +32,11 @@ def write(path: str | Path, rows: Sequence[dict[str, Any]], delimiter: str = ","
 def init(*words: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     assert main(["init", *words, "--json"]) == 0, capsys.readouterr().err
     return json.loads(capsys.readouterr().out)
+
+
+def settings(path: str = "etude.yaml") -> dict[str, Any]:
+    """What was written."""
+    return yaml.safe_load(Path(path).read_text())
 
 
 def made(settings: str = "etude.yaml") -> DatasetEnvironment:

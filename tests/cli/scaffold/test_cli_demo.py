@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from etude.cli.main import main
+from etude.cli.terminal.summary_text import summary_lines
+from etude.records.summary import Summary
 from etude.skill import load_skill, validate_skill
 
 Captured = pytest.CaptureFixture[str]
@@ -24,6 +26,17 @@ def test_the_demo_shows_a_clear_rise_on_the_test_split(whole: Path) -> None:
     assert summary["simulated"] is True
     assert summary["best"]["test"]["low"] > summary["initial"]["test"]["high"]
     assert summary["test_gain"]["low"] > 0.2
+
+
+def test_the_front_pages_have_the_figures_of_the_demo(whole: Path) -> None:
+    docs = Path(__file__).parents[3] / "docs"
+    summary = Summary.model_validate_json((whole / "runs/demo/summary.json").read_text())
+    (block,) = re.findall(r"```text\n(.*?)```", (docs / "README.md").read_text(), re.DOTALL)
+    assert set(block.splitlines()) <= set(summary_lines(summary))
+    assert summary.initial.test is not None
+    assert summary.best.test is not None
+    shown = f">test {summary.initial.test.mean:.2f} → {summary.best.test.mean:.2f}<"
+    assert shown in (docs / "assets" / "run.svg").read_text()
 
 
 def test_the_page_about_models_has_the_calls_of_the_demo(whole: Path) -> None:

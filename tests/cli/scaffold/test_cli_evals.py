@@ -54,7 +54,7 @@ def test_the_tasks_of_a_skill_become_a_project_that_names_the_skill_where_it_is(
     assert init() == 0
     made = json.loads(capsys.readouterr().out)
     assert (made["tasks"], made["scorer"]) == ({"train": 4, "val": 3, "test": 3}, "rubric")
-    assert any("10 tasks show only a large difference" in note for note in made["notes"])
+    assert any("a test of 3 has no verdict on tasks like these" in note for note in made["notes"])
     config = load_config("etude.yaml")
     assert (config.skill.path, config.gate.metric) == (str(SKILL), "soft")
     assert config.judge is not None
@@ -154,6 +154,57 @@ def test_what_is_asked_and_expected_is_found_under_the_names_that_people_use(
     assert load_config("etude.yaml").env.model_extra["scorer"]["name"] == "rubric"  # type: ignore[index]
     assert tasks()[0].input == "A poem? No. 1"
     assert tasks()[0].data["expectations"] == wanted
+
+
+@pytest.mark.parametrize(
+    ("asked", "row", "made"),
+    [
+        *(
+            (asked, {"criteria": WANTED}, WANTED)
+            for asked in ("task", "request", "instruction", "user_input", "scenario")
+        ),
+        *(("message", {name: WANTED}, WANTED) for name in ("success_criteria", "checks", "checklist", "expect")),
+        *(
+            ("Prompt", {name: WANTED}, WANTED)
+            for name in ("expectedBehavior", "Expected Behavior", "expected_behaviour")
+        ),
+        *(
+            ("query", {name: PROSE}, [f"What is expected: {PROSE}"])
+            for name in ("expected_output", "expected", "answer", "reference", "reference_answer", "gold", "ideal")
+        ),
+        ("input", {"ground_truth": [PROSE]}, [f"What is expected: {PROSE}"]),
+        ("input", {"ground_truth": None, "assertions": WANTED}, WANTED),
+        ("prompt", {"expect": [{"must": "It rhymes."}]}, ["It rhymes."]),
+        ("prompt", {"expectations": [{"id": "a", "text": "It rhymes.", "weight": 2}]}, ["It rhymes."]),
+        ("prompt", {"assertions": [{"type": "output_contains", "value": "bee"}]}, ["output_contains: bee"]),
+        ("prompt", {"must_not": ["name a wasp"]}, ["It must not: name a wasp"]),
+        ("prompt", {"rubric": PROSE}, [PROSE]),
+        *(
+            ("prompt", {"expected": gold}, scorer)
+            for gold, scorer in ((3, "numeric"), ("yes", "exact"), (True, "exact"))
+        ),
+        ("prompt", {"expected_output": {"bees": 3}}, "json"),
+        ("prompt", {"expected": "It has, as far as I know, nine bees in all."}, "rubric"),
+        *(
+            ("prompt", row, None)
+            for row in ({"expected_tools": ["Read"]}, {"notes": PROSE}, {"should_trigger": True})
+        ),
+    ],
+    ids=str,
+)
+def test_siblings_of_public_forms_are_judged_or_compared_or_refused(
+    here: Path, asked: str, row: dict[str, Any], made: list[str] | str | None
+) -> None:
+    bring([{"id": number, asked: f"A poem? No. {number}", **row} for number in range(1, 8)])
+    suite = {"path": SKILL / "evals" / "evals.json"}
+    if made is None:
+        with pytest.raises(DataError, match="neither expectations nor an expected output say what a good answer is"):
+            read_data(suite, Wishes())
+        return
+    data = read_data(suite, Wishes())
+    assert data.made.scorer == ("rubric" if isinstance(made, list) else made)
+    if isinstance(made, list):
+        assert data.env.tasks("test")[0].data["expectations"] == made
 
 
 def _asked(row: dict[str, Any], number: int) -> dict[str, str]:

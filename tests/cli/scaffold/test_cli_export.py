@@ -52,7 +52,10 @@ def test_without_a_place_it_is_written_here(demo_project: Path, capsys: Captured
     assert main(["export", RUN, "--name", "other"]) == 0
     captured = capsys.readouterr()
     assert captured.out == "other/SKILL.md\n"
-    assert captured.err == "note: the front matter was rewritten; any comments in it are lost\n"
+    assert captured.err == (
+        "verdict: ship, test gain +0.53 [+0.42, +0.61] over 120 tasks, with simulated models\n"
+        "note: the front matter was rewritten; any comments in it are lost\n"
+    )
     assert Path("other/SKILL.md").read_text().startswith("---\nname: other\n")
 
 
@@ -134,7 +137,7 @@ def test_force_replaces_a_skill_but_never_hides_or_deletes_files_that_the_new_on
     assert main(["export", "new", *words, "--to", "skills", "--force"]) == 2
     assert capsys.readouterr().err == (
         "error: 'skills/s' has files that the skill to be written does not have: 'mine.txt', 'scripts/gone.sh'\n"
-        "hint: remove those of the old skill and move your own away, or give another --name\n"
+        "hint: remove those of the old skill and move your own away, or give another name\n"
     )
     assert {path: path.read_bytes() for path in Path("skills").rglob("*") if path.is_file()} == before
     shutil.copytree("skills", ".claude/skills")
@@ -158,7 +161,7 @@ def test_force_replaces_nothing_that_is_no_skill(here: Path, capsys: Captured) -
     assert main(["export", "rules.md", "--force"]) == 2
     assert capsys.readouterr().err == (
         f"error: 'rules' holds no skill that could be replaced: skill folder '{here}/rules' has no SKILL.md\n"
-        "hint: move it away, or give another --name\n"
+        "hint: move it away, or give another name\n"
     )
     assert not Path("rules/SKILL.md").exists()
 
@@ -198,6 +201,33 @@ def test_before_a_run_has_a_best_folder_name_and_files_come_from_its_settings(
     Path(RUN, "config.yaml").unlink()
     assert main(["export", f"{RUN}:initial", "--to", "bare"]) == 0
     assert not Path("bare", NAME, "table.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--test.enabled", "false"], "no verdict: run 'demo' made no test, with simulated models\n"),
+        ([], "verdict: "),
+    ],
+)
+def test_an_export_says_what_the_run_found(
+    words: list[str], said: str, fresh_project: Path, capsys: Captured
+) -> None:
+    main(["train", "demo/etude.yaml", "--train.epochs", "1", *words])
+    capsys.readouterr()
+    assert main(["export", RUN]) == 0
+    assert said in capsys.readouterr().err
+    assert main(["export", f"{RUN}:0", "--to", "first"]) == 0
+    assert capsys.readouterr().err.startswith("no verdict: this is not the best skill of run 'demo'\n")
+
+
+def test_a_run_that_measured_nothing_is_exported_by_force_only(fresh_project: Path, capsys: Captured) -> None:
+    main(["train", "demo/etude.yaml", "--limits.calls", "10"])
+    capsys.readouterr()
+    assert main(["export", RUN]) == 2
+    assert "run 'demo' has measured nothing: there is no reason to use its skill\nhint: " in capsys.readouterr().err
+    assert not Path(NAME).exists()
+    assert main(["export", RUN, "--force"]) == 0
 
 
 def test_the_prompt_is_plain_text_on_stdout(demo_project: Path, capsys: Captured) -> None:

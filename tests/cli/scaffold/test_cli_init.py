@@ -5,11 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from data_files import init, write
+from data_files import init, settings, write
 
 from etude.cli.main import main
-from etude.skill import load_skill, validate_skill
+from etude.skill import Document, load_skill, validate_skill
 
 Captured = pytest.CaptureFixture[str]
 SIMULATED = ["--target.model", "simulated:target", "--optimizer.model", "simulated:optimizer"]
@@ -18,10 +17,6 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 def sums(count: int = 30, start: int = 0) -> list[dict[str, Any]]:
     return [{"question": f"What is {n} + {n}?", "answer": 2 * n} for n in range(start, start + count)]
-
-
-def settings(path: str = "etude.yaml") -> dict[str, Any]:
-    return yaml.safe_load(Path(path).read_text())
 
 
 def test_a_data_file_becomes_a_project_that_passes_doctor_and_trains(here: Path, capsys: Captured) -> None:
@@ -44,7 +39,7 @@ def test_a_data_file_becomes_a_project_that_passes_doctor_and_trains(here: Path,
         "\n"
         "note    openai:gpt-5.5: environment variable 'OPENAI_API_KEY' is not set; put the key there, name another "
         "variable in api_key_env, or set base_url for a server without keys\n"
-        "wrote   etude.yaml, skill/SKILL.md\n"
+        "wrote   etude.yaml, skills/solve-sums/SKILL.md\n"
         "\n"
         "next:\n"
         "  etude doctor\n"
@@ -58,9 +53,102 @@ def test_a_data_file_becomes_a_project_that_passes_doctor_and_trains(here: Path,
 
 
 def test_the_skill_it_writes_is_valid(here: Path, capsys: Captured) -> None:
-    write("we: ird, $name.jsonl", sums())
-    init("we: ird, $name.jsonl", capsys=capsys)
-    assert validate_skill(load_skill("skill"), folder_name="skill", strict=True) == []
+    for name in ("we: ird, $name.jsonl", "Claude's Köln – 2.jsonl", "数.jsonl", f"{'long ' * 20}.jsonl"):
+        write(name, sums())
+        init(name, "--force", capsys=capsys)
+    folders = sorted(path.name for path in Path("skills").iterdir())
+    assert folders == ["solve", "solve-long-long-long-long-long-long-long", "solve-s-koln-2", "solve-we-ird-name"]
+    for folder in folders:
+        assert validate_skill(load_skill(f"skills/{folder}"), folder_name=folder, strict=True) == []
+
+
+@pytest.mark.parametrize(
+    ("row", "name", "says"),
+    [
+        (
+            lambda n: {"mail": f"My printer {n} is broken again.", "team": ("it", "hr")[n % 2]},
+            "sort-mails",
+            "Says which team each mail belongs to (hr, it)",
+        ),
+        (
+            lambda n: {"question": f"What is {n} + 1?", "answer": n + 1},
+            "solve-mails",
+            "Finds the answer of each question",
+        ),
+        (
+            lambda n: {"text": f"It is in Rome {n}", "gold": f"Rome {n}"},
+            "answer-mails",
+            "Finds the answer of each task",
+        ),
+        (
+            lambda n: {"prompt": f"Write {n}.", "rubric": "It is short."},
+            "answer-mails",
+            "Finds the answer of each task",
+        ),
+    ],
+)
+def test_a_new_skill_is_called_after_what_it_does(
+    row: Callable[[int], dict[str, Any]], name: str, says: str, here: Path, capsys: Captured
+) -> None:
+    write("mails.jsonl", [row(n) for n in range(12)])
+    assert init("mails.jsonl", capsys=capsys)["skill"] == f"skills/{name}/SKILL.md"
+    document = Document.parse(Path(f"skills/{name}/SKILL.md").read_text())
+    assert document.meta["description"] == f"{says}. Use it for tasks like those in mails.jsonl."
+    assert settings()["skill"]["path"] == f"skills/{name}"
+
+
+@pytest.mark.parametrize(
+    ("folder", "agent"),
+    [
+        (".claude/skills", "claude-code"),
+        (".codex/skills", "codex"),
+        (".github/skills", "copilot-cli"),
+        (".agents/skills", "tools"),
+        (".openhands/skills", "tools"),
+        ("mine", "tools"),
+    ],
+)
+def test_a_skill_with_folders_gets_an_agent_that_can_open_them(
+    folder: str, agent: str, here: Path, capsys: Captured
+) -> None:
+    skill = Path(folder, "adding")
+    (skill / "scripts").mkdir(parents=True)
+    (skill / "SKILL.md").write_text("---\nname: adding\ndescription: Adds. Use it for sums.\n---\n\nRun add.py.\n")
+    (skill / "notes.txt").write_text("no folder")
+    write("sums.jsonl", sums())
+    init("sums.jsonl", "--skill", str(skill), capsys=capsys)
+    assert "agent" not in settings()
+    (skill / "scripts" / "add.py").write_text("print(1 + 1)\n")
+    notes = init("sums.jsonl", "--skill", str(skill), "--force", capsys=capsys)["notes"]
+    assert settings()["agent"] == {"name": agent}
+    assert f"the skill has scripts/: agent {agent!r} can open that, `chat` shows only the text" in notes
+    main(["doctor", *SIMULATED])
+    unseen = "the skill has scripts/, and agent 'chat' shows only its text"
+    assert unseen not in capsys.readouterr().out
+    assert main(["doctor", *SIMULATED, "--agent.name", "chat"]) == 0
+    assert unseen in capsys.readouterr().out
+    assert main(["train", *SIMULATED, "--agent.name", "chat", "--train.epochs", "1"]) == 0
+    assert f"warning: {unseen}" in capsys.readouterr().err
+
+
+def test_a_dry_run_ends_with_whether_the_plumbing_works(here: Path, capsys: Captured) -> None:
+    """As `init` recommends it. The models know none of these tasks, so scores, doubts and verdicts say nothing."""
+    write("sums.jsonl", sums())
+    dry = next(words for words in init("sums.jsonl", capsys=capsys)["next"] if "dry-run" in words)
+    assert main(dry.split()[1:]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.startswith(
+        "the plumbing works: tasks are read, attempted and scored, the optimizer is asked, files are written\ncalls  "
+    )
+    assert "a dry run: simulated models know none of the tasks" in captured.err
+    for word in ("score", "verdict", "ship", "doubtful", "0.00", "validation:", "-> "):
+        assert word not in captured.out.replace("tasks are read, attempted and scored", "")
+        assert word not in captured.err
+    assert Path("runs/.gitignore").read_text() == "*\n"
+    assert main(["export", "dry-run"]) == 2
+    assert "run 'dry-run' was a dry run" in capsys.readouterr().err
+    assert main(["export", "dry-run", "--force"]) == 0
+    assert "run 'dry-run' was a dry run: nobody knows whether this skill helps" in capsys.readouterr().err
 
 
 def test_the_settings_have_comments_and_name_models_but_no_key(
@@ -191,7 +279,7 @@ def test_nothing_is_overwritten_unless_forced(here: Path, capsys: Captured) -> N
     ("files", "error"),
     [
         (None, "data 'data' does not exist"),
-        ({}, "'data' has no file for the train split; data files: none"),
+        ({}, "'data' holds no data file"),
         (
             dict.fromkeys(("train.jsonl", "train.csv"), ""),
             "'data' has two files for the train split: 'train.csv' and ",

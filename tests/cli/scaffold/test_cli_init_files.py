@@ -125,10 +125,14 @@ def test_what_cases_share_stands_around_their_texts(here: Path, capsys: Captured
 def test_a_sheet_of_excel_is_read(here: Path, capsys: Captured) -> None:
     openpyxl: Any = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()
-    for cells in (["question", "answer"], *(list(row.values()) for row in ROWS)):
+    rows = [list(row.values()) for row in ROWS]
+    for cells in ([None], ["question", "answer"], *rows[:4], [None, " "], *rows[4:]):
         book.active.append(cells)
     book.save("data.xlsx")
-    check("data.xlsx", capsys)
+    assert "data.xlsx: 1 blank row was skipped" in check("data.xlsx", capsys)
+    Path("data.xlsx").write_bytes(b"PK")
+    assert main(["init", "data.xlsx", "--force"]) == 2
+    assert "data.xlsx: no table can be read" in capsys.readouterr().err
 
 
 def test_the_delimiter_can_be_given(here: Path, capsys: Captured) -> None:

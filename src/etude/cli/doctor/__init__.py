@@ -10,11 +10,12 @@ from etude.cli.doctor.checks import check_agent, check_config, check_install, ch
 from etude.cli.doctor.findings import DoctorReport
 from etude.cli.doctor.live import check_live
 from etude.cli.parsing.arguments import DEFAULT_CONFIG
-from etude.cli.settings import with_options
+from etude.cli.settings import sandboxed, with_options
 from etude.cli.sleep.checks import check_night
 from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG
 from etude.cli.terminal import output
 from etude.config import TrainConfig, load_settings, make_config
+from etude.errors import ConfigError
 from etude.sleep.config import SleepConfig, make_sleep_config
 
 _WIDTH = 19
@@ -23,12 +24,15 @@ _STYLES = {"ok": "green", "note": None, "wrong": "red bold"}
 
 
 def run(args: argparse.Namespace) -> int:
-    """Check one thing after the other, print what is wrong and how to fix it; 1 if anything is."""
+    """Check one thing after the other, print what is wrong and how to fix it; 1 if anything is. What the settings do
+    not need is left out; without settings, all is looked at."""
     found, settings = DoctorReport(), DoctorReport()
     config = _config(args, settings)  # first: it may ask, or end here
-    check_install(found)
-    check_sandbox(found)
-    check_programs(found)
+    check_install(found, extras=config is None)
+    if config is None or _runs_programs(config):
+        check_sandbox(found)
+    if config is None or isinstance(config, SleepConfig):
+        check_programs(found)
     found += settings
     if config is not None:
         asyncio.run(_check(config, args.live, found))
@@ -38,6 +42,13 @@ def run(args: argparse.Namespace) -> int:
     else:
         _print(found, wrong)
     return 1 if wrong else 0
+
+
+def _runs_programs(config: TrainConfig) -> bool:
+    try:
+        return bool(sandboxed(config))
+    except ConfigError:  # said where the agent and the environment are checked
+        return False
 
 
 async def _check(config: TrainConfig, live: bool, found: DoctorReport) -> None:

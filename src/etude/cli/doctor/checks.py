@@ -8,7 +8,7 @@ from pathlib import Path
 
 from etude import __version__
 from etude.agents.program import ProgramAgent
-from etude.attempt_parts import about_target, make_agent, targets_of
+from etude.attempt_parts import about_target, make_agent, targets_of, unopened
 from etude.build import check_scoring, redactor_of, trackers_of
 from etude.cli.doctor.findings import DoctorReport
 from etude.cli.doctor.versions import known_version
@@ -53,13 +53,13 @@ EXTRAS = {
 """The modules of each extra, and what it is for."""
 
 
-def check_install(found: DoctorReport) -> None:
-    """Python, extras and plugins."""
+def check_install(found: DoctorReport, *, extras: bool) -> None:
+    """Python, plugins and, where nothing says what is needed, all `extras`."""
     found.ok("etude", f"{__version__} on Python {'.'.join(map(str, sys.version_info[:3]))}")
     missing = {name: why for name, (modules, why) in EXTRAS.items() if not all(map(find_spec, modules))}
-    if installed := [name for name in EXTRAS if name not in missing]:
+    if (installed := [name for name in EXTRAS if name not in missing]) and extras:
         found.ok("extras", f"installed: {', '.join(installed)}")
-    if missing:
+    if missing and extras:
         text = ", ".join(f"{name} (for {why})" for name, why in missing.items())
         found.note("extras", f"not installed: {text}", install_command(",".join(missing)))
     for family in BUILT_IN:
@@ -174,7 +174,10 @@ def _skill(config: TrainConfig, found: DoctorReport) -> None:
             f"{skill.name}: about {tokens:,} tokens, more than skill.max_tokens = {most:,}: no candidate would fit",
             hint="shorten the skill or raise skill.max_tokens",
         )
-    found.ok("skill", f"{skill.name}: about {tokens:,} of {most:,} tokens, {len(skill.files)} other files")
+    others = f"{len(skill.files)} other file{'s' * (len(skill.files) != 1)}"
+    found.ok("skill", f"{skill.name}: about {tokens:,} of {most:,} tokens, {others}")
+    if unseen := unopened(config, skill):
+        found.note("skill", unseen, "set agent.name: tools, or an agent program")
     if Path(config.skill.path).is_dir() or Path(config.skill.path).name == "SKILL.md":
         installed = (config.agent.model_extra or {}).get("delivery") == "install"
         more = unlisted(Document.parse(skill.text).meta) if installed else []

@@ -146,7 +146,7 @@ verbs:
 {verbs}
 
 options:
-  -h, --help  this text; `etude help VERB` for a verb
+  -h, --help  this text; `etude help VERB` for a verb, `etude help settings [KEY]` for settings
   --version   the version
 
 example:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _DOTTED_HELP = """\
 Any setting can be given as a dotted flag, as in --train.epochs 2 or --gate.metric=soft; it wins over the file.
-All settings: docs/reference/config.md"""
+All settings: `etude help settings`"""
 
 
 _REQUIRED = "the following arguments are required: "

@@ -9,9 +9,21 @@ from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 from etude.cli.scaffold.case_files import has_cases
-from etude.envs.files import OTHER_DELIMITERS, FileFormat, Row, parse_rows, plain, read_rows, table_rows, without_nul
+from etude.cli.scaffold.table import UNNAMED, is_known
+from etude.envs.files import (
+    OTHER_DELIMITERS,
+    FileFormat,
+    Row,
+    parse_rows,
+    plain,
+    read_rows,
+    table_rows,
+    without_blank,
+    without_nul,
+)
 from etude.errors import ConfigError, DataError, not_installed
 from etude.records import SPLITS, Split
 
@@ -34,7 +46,11 @@ _MARKS = (
 )
 _EXCEL_LINE = re.compile(r"\Asep=;(?:\r\n|\r|\n)")
 _LOOKED_AT = 50
-"""Lines from which the delimiter of a table is learned."""
+"""Lines from which the delimiter of a table is learned, and whether the first one names its columns."""
+FEWEST_ROWS = 3
+"""A table with fewer says too little about its first line."""
+_LONG_NAME = 5
+"""Words; the name of a column hardly has more."""
 
 
 def find_files(data: Path) -> dict[str, Path]:
@@ -60,9 +76,13 @@ def find_files(data: Path) -> dict[str, Path]:
         return {"path": files[0]}
     if not found and files and all(path.suffix.lower() == ".json" for path in files):
         return {"path": data}
+    if not files:
+        raise DataError(
+            f"{str(data)!r} holds no data file", hint=f"give a file of tasks, or a folder: {' '.join(SUFFIXES)}"
+        )
     missing = [split for split in SPLITS if split not in found]
     if missing:
-        names = ", ".join(repr(path.name) for path in files) or "none"
+        names = ", ".join(repr(path.name) for path in files)
         raise DataError(
             f"{str(data)!r} has no file for the {missing[0]} split; data files: {names}",
             hint=f"call the files train, val and test ({' '.join(SUFFIXES)}), or give one file, which is then split",
@@ -98,7 +118,7 @@ def read_file(path: Path, delimiter: str = "") -> FileRows:
         return FileRows(_folder_rows(path), False)
     suffix = path.suffix.lower()
     if suffix == ".xlsx":
-        return FileRows(_sheet_rows(path), False)
+        return _filled(path, _sheet_rows(path), False)
     packed = suffix == ".gz"
     form = _FORMATS.get(Path(path.stem).suffix.lower() if packed else suffix)
     if suffix == ".parquet" or form is None or not path.is_file():
@@ -114,13 +134,21 @@ def read_file(path: Path, delimiter: str = "") -> FileRows:
         sign = {"\\t": "\t", "tab": "\t"}.get(delimiter, delimiter) or _delimiter(text)
         if len(sign) != 1:
             raise ConfigError(f"--delimiter {delimiter!r} is not one character", hint="as in --delimiter ';'")
-    rows = parse_rows(path, text, form, sign)
+    names = _missing_header(_first_lines(text, sign)) if form == "csv" else []
+    rows = parse_rows(path, text, form, sign, names)
+    direct = not packed and text is given and encoding in ("utf-8", "utf-8-sig") and sign == "," and not names
+    return _filled(path, rows, direct and suffix in (".csv", *_JSON), notes)
+
+
+def _filled(path: Path, found: list[Row], direct: bool, notes: tuple[str, ...] = ()) -> FileRows:
+    """The rows that hold anything. Raises DataError: none does."""
+    rows, blank = without_blank(found)
     if not rows:
         raise DataError(f"{path}: the file holds no tasks", hint="one object or line for each task")
-    added = form == "csv" and text is not given
-    direct = (
-        not added and not packed and encoding in ("utf-8", "utf-8-sig") and sign == "," and suffix in (".csv", *_JSON)
-    )
+    if blank:
+        notes += (f"{path.name}: {'1 blank row was' if blank == 1 else f'{blank} blank rows were'} skipped",)
+    if UNNAMED.format(1) in rows[0].columns:
+        notes += (f"{path.name} has no line of column names: they are called {', '.join(rows[0].columns)} here",)
     return FileRows(rows, direct, notes)
 
 
@@ -161,6 +189,30 @@ def _delimiter(text: str) -> str:
     return best
 
 
+def _missing_header(lines: Sequence[Sequence[str]]) -> list[str]:
+    """Names for the columns of a table whose first line is a task as the others are; none where it names them."""
+    if len(lines) <= FEWEST_ROWS or any(map(is_known, lines[0])):
+        return []
+    first, rest = lines[0], lines[1:]
+    columns = [[cells[at].strip() for cells in rest if at < len(cells)] for at in range(len(first))]
+    alike = (
+        (_is_number(cell) and all(map(_is_number, column)))
+        # A value that comes back, or a sentence among sentences.
+        or column.count(cell.strip()) > 1
+        or (_is_sentence(cell) and sum(map(_is_sentence, column)) * 2 > len(column))
+        for cell, column in zip(first, columns, strict=True)
+    )
+    return [UNNAMED.format(number) for number in range(1, len(first) + 1)] if any(alike) else []
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"\s*[-+]?\d+([.,]\d+)?\s*", text) is not None
+
+
+def _is_sentence(text: str) -> bool:
+    return "?" in text or len(text.split()) > _LONG_NAME
+
+
 def _first_lines(text: str, sign: str) -> list[list[str]]:
     return [cells for _, cells in islice(table_rows(Path(), text, sign), _LOOKED_AT)]
 
@@ -183,16 +235,18 @@ def _sheet_rows(path: Path) -> list[Row]:
         raise ConfigError(error.message, hint=f"{error.hint}, or save the sheet as CSV") from None
     try:
         sheet = openpyxl.load_workbook(path, read_only=True, data_only=True).worksheets[0]
-        header, *lines = [
-            list(cells) for cells in sheet.iter_rows(values_only=True) if any(c is not None for c in cells)
-        ]
-    except (ValueError, KeyError, OSError) as error:
+        lines = [list(cells) for cells in sheet.iter_rows(values_only=True)]
+    except (ValueError, KeyError, IndexError, OSError, BadZipFile) as error:
         raise DataError(f"{path}: no table can be read: {error}"[:300], hint="save the sheet as CSV") from None
-    names = [str(name) for name in header if name is not None]
+    numbered = [(f"{path}: row {number}", cells) for number, cells in enumerate(lines, 1)]
+    while numbered and not any(cell is not None for cell in numbered[0][1]):  # a table may begin further down
+        del numbered[0]
+    texts = [["" if cell is None else str(cell) for cell in cells] for _, cells in numbered[:_LOOKED_AT]]
+    names = _missing_header(texts)
+    if not names and numbered:
+        names = texts[0]
+        del numbered[0]
     return [
-        Row(
-            f"{path}: row {number}",
-            {name: plain(value, f"{path}: row {number}") for name, value in zip(names, cells, strict=False)},
-        )
-        for number, cells in enumerate(lines, 2)
+        Row(place, {name: plain(cell, place) for name, cell in zip(names, cells, strict=False) if name})
+        for place, cells in numbered
     ]

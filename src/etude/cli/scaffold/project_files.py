@@ -7,63 +7,97 @@ import shutil
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from unicodedata import normalize
 
 from pydantic import JsonValue
 
+from etude.cli.parsing.arguments import RUNS_FOLDER
+from etude.cli.scaffold.table import UNNAMED
 from etude.cli.scaffold.tasks import Data, scorer_setting
 from etude.envs.files import Row
 from etude.envs.images import is_web
 from etude.errors import ConfigError
+from etude.files import unversioned_folder
+from etude.skill.front_matter import MAX_DESCRIPTION, RESERVED
 
-SKILL_TEXT = """\
+_SKILL = """\
 ---
-name: skill
-description: How to do the tasks in {data}.
+name: {name}
+description: {description}
 ---
 
-# How to do the tasks
+# {title}
 
 - Read the whole task before you begin.
 - Work step by step.
 - Check the answer against the task before you give it.
 """
+_MADE = re.compile(".*".join(re.escape(part) for part in re.split(r"{\w+}", _SKILL)))
+_MOST_NAME = 40
+_PLAIN_WORDS = re.compile(r"[^\W\d_][\w ]{0,30}")
 
 TASKS = "tasks.jsonl"
 _SOFT = ("gate:", "  metric: soft   # partial credit counts, as few answers match in full", "")
 _SCORERS = "exact, f1, anls, numeric, math, choice, regex, json, checks, rubric"
 
 
-def skill_text(data: str) -> str:
-    """The skill of a new project."""
-    return SKILL_TEXT.format(data=data)
+def new_skill(data: Data, source: Path) -> tuple[str, str]:
+    """Name and text of the skill of a new project: it is called after what it does."""
+    made = data.made
+    columns = re.findall(r"(?<!{){([^{}]+)}", made.template) or [made.fields.get("input", "")]
+    asked, right = _noun(columns[0], "task"), _noun(made.fields.get("gold", ""), "answer")
+    verb = "sort" if made.labels else "solve" if made.scorer in ("numeric", "math") else "answer"
+    plain = normalize("NFKD", source.name.partition(".")[0].casefold()).encode("ascii", "ignore").decode()
+    words = re.findall(r"[a-z0-9]+", plain)
+    name = "-".join([verb, *(word for word in words if word not in RESERVED)])[:_MOST_NAME].strip("-")
+    what = f"Finds the {right} of each {asked}"
+    if made.labels:
+        what = f"Says which {right} each {asked} belongs to ({', '.join(made.labels)})"
+    like = re.sub(r"[^\w. -]+", "-", source.name).strip(" -.") or "the data"
+    description = json.dumps(f"{what}. Use it for tasks like those in {like}."[:MAX_DESCRIPTION], ensure_ascii=False)
+    title = f"{name[0].upper()}{name[1:].replace('-', ' ')}"
+    return name, _SKILL.format(name=name, description=description, title=title)
+
+
+def _noun(column: str, usual: str) -> str:
+    """What a column holds, by its name where that is a plain word."""
+    name = column.rpartition(".")[2].replace("_", " ").strip()
+    plain = _PLAIN_WORDS.fullmatch(name) and not name.startswith(UNNAMED.format(""))
+    return name if plain and name.casefold() not in ("input", "gold", "prompt", "label", "text") else usual
 
 
 def was_made(text: str) -> bool:
-    """Whether a skill is still as `skill_text` made it."""
-    before, _, after = SKILL_TEXT.partition("{data}")
-    return text.startswith(before) and text.endswith(after) and len(text.splitlines()) == len(SKILL_TEXT.splitlines())
+    """Whether a skill is still as `new_skill` made it."""
+    return _MADE.fullmatch(text) is not None
 
 
-def config_text(data: Data, files: Mapping[str, str], skill: str, target: str, optimizer: str) -> str:
+def config_text(
+    data: Data, files: Mapping[str, str], skill: str, models: Mapping[str, str], agent: str = "chat"
+) -> str:
     """`etude.yaml`, with the files of tasks as they are named there. Every value is written as JSON, which YAML reads
     as it is."""
     return "\n".join(
         [
             "# Settings of this project; paths count from this file.",
-            "# All settings, with what they mean and their defaults: docs/reference/config.md",
+            "# `etude help settings` says what each setting means; `etude help settings env` those of one section.",
             "",
             *_env(data, files),
             "",
             "skill:",
             f"  path: {_value(skill)}   # a skill folder, a SKILL.md or a plain Markdown file",
             "",
+            *(
+                ["agent:", f"  name: {agent}   # can open the other files of the skill", ""]
+                if agent != "chat"
+                else []
+            ),
             "target:   # the frozen model that attempts the tasks",
-            *_model(target),
+            *_model(models["target"]),
             "",
             "optimizer:   # the model that reads the attempts and proposes edits of the skill",
-            *_model(optimizer),
+            *_model(models["optimizer"]),
             "",
-            *(["judge:   # the model that grades answers", *_model(optimizer), ""] if data.judged else []),
+            *(["judge:   # the model that grades answers", *_model(models["optimizer"]), ""] if data.judged else []),
             "train:",
             "  epochs: 4   # passes over the training tasks",
             "",
@@ -123,6 +157,8 @@ def check_free(config: Path, force: bool) -> None:
 def writing(folder: Path) -> Generator[None]:
     """Make the folder of a project; files that cannot be written are a ConfigError."""
     try:
+        if Path(RUNS_FOLDER) in folder.parents:
+            unversioned_folder(Path(RUNS_FOLDER))
         folder.mkdir(parents=True, exist_ok=True)
         yield
     except OSError as error:
@@ -136,11 +172,6 @@ def from_folder(path: Path, folder: Path) -> str:
     real = os.path.realpath(path)
     relative = os.path.relpath(real, os.path.realpath(folder))
     return real if relative.startswith(os.path.join("..", "..", "..")) else relative
-
-
-def plain(name: str) -> str:
-    """A file name as it may stand in front matter without quotes."""
-    return re.sub(r"[^\w. -]+", "-", name).strip(" -.") or "the"
 
 
 def task_files(keys: Sequence[str]) -> dict[str, str]:

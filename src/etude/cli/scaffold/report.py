@@ -50,8 +50,8 @@ class Found:
 
 
 def first_tasks(env: DatasetEnvironment) -> list[TaskPreview]:
-    """The first tasks of the training split."""
-    return [asyncio.run(_shown(env, task)) for task in env.tasks("train")[:SHOWN]]
+    """The first tasks of the training split; of the test where nothing is trained on."""
+    return [asyncio.run(_shown(env, task)) for task in (env.tasks("train") or env.tasks("test"))[:SHOWN]]
 
 
 async def _shown(env: DatasetEnvironment, task: Task) -> TaskPreview:

@@ -5,7 +5,7 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import cast
@@ -24,16 +24,22 @@ CONTEXT = ("context", "passage", "document", "article", "premise", "background",
 INPUT = (
     *("input", "question", "prompt", "task", "query", "instruction", "problem", "question_stem", "stem", "ctx"),
     *("text", "sentence", "user", "goal", "statement", "claim", "mail", "email", "message", "body", "review"),
-    *("comment", "tweet", "utterance", "content", "description", "request"),
+    *("comment", "tweet", "utterance", "content", "description", "request", "q"),
 )
 GOLD = (
     *("gold", "answer", "answers", "target", "expected", "label", "output", "solution", "response", "completion"),
-    *("reference", "ground_truth", "correct_answer", "correct", "best_answer", "expected_output", "summary"),
+    *("reference", "ground_truth", "correct_answer", "correct", "best_answer", "expected_output", "summary", "a"),
 )
 TYPE = ("type", "task_type", "category", "kind", "subject", "topic")
 ID = ("id", "task_id", "uid", "qid", "question_id", "example_id")
 GROUP = ("group", "group_id")
+LABELS = re.compile(
+    r"(.*_)?(label|category|class|intent|sentiment|topic|department|queue|priority|team|tag|stars|rating)(_.*)?"
+)
+"""Columns of what a text is sorted into."""
 RUBRIC = ("rubric", "rubrics", "criteria", "criterion", "expectations", "grading", "grading_criteria", "checklist")
+UNNAMED = "column {}"
+"""What a column is called that has no name, by its number."""
 _PAIRS = (
     *(("premise", "hypothesis"), ("sentence1", "sentence2"), ("question1", "question2"), ("text1", "text2")),
     ("instruction", "input"),
@@ -42,6 +48,21 @@ _ID = re.compile(r"(.+_)?(u?id|uuid|guid)|ticket(_(no|nr|number))?")
 _HOW = re.compile(r"(.+)\[([|;01])\]")
 
 _PICTURE = re.compile(r"data:image/.*|.+\.(?:png|jpe?g|gif|webp)(?:\?.*)?", re.IGNORECASE | re.DOTALL)
+
+
+class NothingAsked(DataError):
+    """A row without what is asked.
+
+    Args:
+        columns: where it would stand.
+    """
+
+    def __init__(self, row: Row, columns: Sequence[str]) -> None:
+        super().__init__(
+            f"{row.place}: nothing is asked: {' and '.join(map(repr, columns))} is empty",
+            hint="remove the row, or name the column with --input",
+        )
+        self.columns = columns
 
 
 class Unclear(DataError):
@@ -73,6 +94,8 @@ class Wishes:
     gold: str = ""
     scorer: str = ""
     rubric: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Label that occurs once to the one that is meant; empty for none."""
 
 
 class Table:
@@ -140,10 +163,10 @@ class Table:
         """Field to column of what else belongs to a task: id, type, group, pictures that are there. Columns in `used`
         are something else."""
         found: dict[str, str] = {}
-        for field, names in (("id", ID), ("type", TYPE), ("group", GROUP)):
-            column = self.id_column() if field == "id" else self.find(*names)
+        for part, names in (("id", ID), ("type", TYPE), ("group", GROUP)):
+            column = self.id_column() if part == "id" else self.find(*names)
             if column is not None and column not in {*used, *found.values()} and self.is_plain(column):
-                found[field] = column
+                found[part] = column
         there = next((name for name, value in self.pictures(used).items() if self.is_there(value)), None)
         return found | ({} if there is None else {"images": there})
 
@@ -195,14 +218,23 @@ class Table:
         return outer.get(key) if isinstance(outer, dict) else None
 
     def asked(self, row: Row, columns: Sequence[str]) -> str:
-        """What these columns of a row ask. Raises DataError: nothing."""
+        """What these columns of a row ask. Raises NothingAsked."""
         asked = "\n\n".join(text for column in columns if (text := _text(self.value(row, column))).strip())
         if not asked:
-            raise DataError(
-                f"{row.place}: nothing is asked: {' and '.join(map(repr, columns))} is empty",
-                hint="remove the row, or name the column with --input",
-            )
+            raise NothingAsked(row, columns)
         return asked
+
+    def filled(self, columns: Sequence[str]) -> tuple["Table", list[Row]]:
+        """The rows in which one of these columns holds anything, and the others."""
+        empty = [row for row in self.rows if not any(_text(self._at(row, column)).strip() for column in columns)]
+        places = {row.place for row in empty}
+        return self.with_rows([row for row in self.rows if row.place not in places]), empty
+
+    def with_rows(self, rows: Sequence[Row]) -> "Table":
+        """The same with other rows, and one account of the columns that are used."""
+        other = Table(rows, self.wishes, self.folder)
+        other.used = self.used
+        return other
 
     def folded(self) -> Mapping[str, str]:
         """Column by its name in lower case with underscores, also those inside objects."""
@@ -233,9 +265,16 @@ class Table:
         )
 
 
+def is_known(name: str) -> bool:
+    """Whether columns are called so."""
+    folded = fold_name(name)
+    known = (CONTEXT, INPUT, GOLD, TYPE, ID, GROUP, RUBRIC, ("split", "fold"))
+    return any(folded in names for names in known) or bool(LABELS.fullmatch(folded) or _ID.fullmatch(folded))
+
+
 def fold_name(name: str) -> str:
-    """A column name without differences in case, spaces and signs between words."""
-    return re.sub(r"[\s_-]+", "_", name.casefold()).strip("_")
+    """A column name without differences in case, spaces and signs between words, as in `expectedBehavior`."""
+    return re.sub(r"[\s_-]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", "_", name).casefold()).strip("_")
 
 
 def _text(value: JsonValue) -> str:

@@ -4,15 +4,17 @@ import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import ne
 from pathlib import Path
 
 from etude.cli.scaffold.case_files import has_cases, read_cases
 from etude.cli.scaffold.data_files import FileRows, read_file, split_of
 from etude.cli.scaffold.forms import make_tasks
-from etude.cli.scaffold.forms.evals import TRAINABLE, needing_the_skill
+from etude.cli.scaffold.forms.evals import needing_the_skill
 from etude.cli.scaffold.forms.made import MadeTasks
 from etude.cli.scaffold.promptfoo_files import read_promptfoo, with_assertions
 from etude.cli.scaffold.table import Table, Wishes
+from etude.comparison import FEWEST
 from etude.envs.dataset import DatasetEnvironment
 from etude.envs.files import FileFormat, Row
 from etude.envs.gold import check_gold, check_varied
@@ -21,6 +23,8 @@ from etude.envs.scorers.choice import read_options
 from etude.errors import ConfigError, DataError
 from etude.records import SPLITS, Split, Task
 
+TRAINABLE, FEW = 5, 20
+"""Fewer tasks leave a split empty, so all are for the test; and with fewer, only a large difference shows."""
 LARGE = 1000
 """This many tasks or more are divided as published, most of them for the test; fewer are spread more evenly."""
 MOST: Mapping[Split, int] = {"train": 200, "val": 100, "test": 300}
@@ -77,12 +81,12 @@ def read_data(files: Mapping[str, Path], wishes: Wishes, *, delimiter: str = "",
         notes += _unused_split(rows)
     table = Table([row for found in rows.values() for row in found], wishes, folder)
     made = make_tasks(table)
+    changed = made.built or len(made.rows) < len(table.rows) or any(map(ne, made.rows, table.rows))
     rows = _divided(made.rows, rows)
     if made.scorer != "rubric":
         _check_answers(made)
-    few: list[str] = []
     if "path" in rows and shares is None:
-        shares, few = _usual_shares(len(made.rows))
+        shares = _usual_shares(len(made.rows))
     trial = _Trial({folder / names[key]: found for key, found in rows.items()}, list(rows), shares)
     env, made = trial.fitted(made, may_change=not wishes.scorer and not made.built)
     limit = MOST if any(len(env.tasks(split)) > MOST[split] for split in SPLITS) else None
@@ -93,11 +97,11 @@ def read_data(files: Mapping[str, Path], wishes: Wishes, *, delimiter: str = "",
         made,
         rows,
         folder,
-        written=bool(made.built) or by_column or not all(source.direct for source in sources.values()),
-        unused=tuple(name for name in table.names if name not in table.used),
+        written=bool(changed) or by_column or not all(source.direct for source in sources.values()),
+        unused=tuple(name for name in table.names if name.strip() and name not in table.used),
         ratio=shares,
         limit=limit,
-        notes=[*notes, *made.notes, *few, *_doubts(env, made), *env.warnings],
+        notes=[*notes, *made.notes, *_odd(made), *_few(env), *_doubts(env, made), *env.warnings],
     )
 
 
@@ -118,23 +122,39 @@ def _shares(split: str) -> list[float] | None:
     return [float(part) if "." in part else int(part) for part in parts]
 
 
-def _usual_shares(count: int) -> tuple[list[float], list[str]]:
-    """How so many tasks are divided, and what is to be said of it."""
-    if count >= TRAINABLE:
-        return ([2, 1, 7] if count >= LARGE else [4, 3, 3]), []
-    some = "1 task is" if count == 1 else f"{count} tasks are"
-    what = f"{some} too few to train on: all are for `etude evaluate` and `etude compare`"
-    return [0, 0, 1], [f"{what}, which can show that a skill helps on just these"]
+def _usual_shares(count: int) -> list[float]:
+    """How so many tasks are divided."""
+    if count < TRAINABLE:
+        return [0, 0, 1]
+    return [2, 1, 7] if count >= LARGE else [4, 3, 3]
+
+
+def _few(env: DatasetEnvironment) -> list[str]:
+    """What so few tasks can show, before anything is paid for."""
+    train, val, test = (len(env.tasks(split)) for split in SPLITS)
+    if not train:
+        some = "1 task is" if test == 1 else f"{test} tasks are"
+        what = f"{some} too few to train on: all are for `etude evaluate` and `etude compare`"
+        return [f"{what}, which can show that a skill helps on just these"] if test < TRAINABLE else []
+    if test < FEWEST:
+        verdict = f"a test of {test} has no verdict on tasks like these, which takes {FEWEST}"
+        return [f"{verdict}: bring more, or only compare skills, with --split 0,0,1"]
+    if train + val + test < FEW:
+        return [f"{train + val + test} tasks show only a large difference: `etude plan` says how large"]
+    return []
+
+
+def _odd(made: MadeTasks) -> list[str]:
+    return [f"{odd.what}: correct the row if it is a slip" for odd in made.odd]
 
 
 def _divided(tasks: Sequence[Row], rows: Mapping[str, Sequence[Row]]) -> dict[str, Sequence[Row]]:
     """The tasks in the place of the rows they come from."""
-    at = 0
-    divided: dict[str, Sequence[Row]] = {}
-    for key, found in rows.items():
-        divided[key] = tasks[at : at + len(found)]
-        at += len(found)
-    return divided
+    keys = {row.place: key for key, found in rows.items() for row in found}
+    divided: dict[str, list[Row]] = {key: [] for key in rows}
+    for task in tasks:
+        divided[keys[task.place]].append(task)
+    return dict(divided)
 
 
 def _by_column(rows: Sequence[Row], name: str) -> dict[str, Sequence[Row]]:

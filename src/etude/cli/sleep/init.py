@@ -38,7 +38,7 @@ _ROUND = 100
 _SHOWN = 5
 
 _TEXT = """\
-# Nights of `etude sleep` in this project. All settings: docs/reference/config.md
+# Nights of `etude sleep` in this project. All settings: `etude help settings`
 target:
   model: {target}   # attempts the tasks; take the model that your agent uses
 optimizer:

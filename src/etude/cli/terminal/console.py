@@ -47,6 +47,7 @@ class Console:
         self._failures_shown: set[str] = set()
         """In this stage."""
         self._closed = False
+        self._dry = False
 
     def emit(self, event: Event) -> None:
         """Take one event."""
@@ -65,6 +66,8 @@ class Console:
                 self._stage(event, stage or StageProgress(event.stage, event.step))
             case Decided():
                 self._decided(event)
+            case Notice() if event.withdrawn:
+                self.say(f"withdrawn, as later attempts show: {event.text.splitlines()[0]}")
             case Notice() if event.text not in self._notices:
                 self._notices.add(event.text)
                 word, style = ("warning", "yellow") if event.level == "warning" else ("note", None)
@@ -87,9 +90,11 @@ class Console:
             self._closed = True
 
     def _run(self, event: RunStarted) -> None:
+        self._dry = event.dry
         verb = "resuming" if event.resumed else "starting"
         steps = f", {counted(event.steps, 'step')}" if event.steps else ""
-        models = ", simulated models" if event.simulated else ""
+        models = ", a dry run: simulated models know none of the tasks" if event.dry else ""
+        models = models or (", simulated models" if event.simulated else "")
         epochs = counted(event.epochs, "epoch")
         self.say(f"{verb} run {event.name!r} in {event.folder}: {epochs}{steps}{models}")
 
@@ -121,14 +126,14 @@ class Console:
         replayed = self.progress.resumed and not stage.calls
         # The decision that follows a gate or a proof, or a step without edits, says more.
         if self._stages and not replayed and not event.idle and event.stage not in ("gate", "proof"):
-            self.say(f"{self.progress.place_of(stage)}: {event.note or 'done'}")
+            self.say(f"{self.progress.place_of(stage)}: {'' if self._dry else event.note or 'done'}".rstrip(": "))
 
     def _decided(self, event: Decided) -> None:
         named = {"slow_update": "slow update", "tidy": "tidy"}
         what = named.get(event.origin) or self.progress.step_of(event.step)
         parts = [f"{what} {event.action}: {event.reason}"]
         # In a terminal, the live lines below say the rest.
-        if self._stages:
+        if self._stages and not self._dry:
             parts.append(self.progress.learnt)
             if event.current is not None or event.best is not None:
                 parts.append(f"validation {shown(event.current)}, best {shown(event.best)}")

@@ -15,12 +15,15 @@ _WIDTH = 68
 
 def print_summary(summary: Summary) -> None:
     """Print it on stdout."""
-    output.lines(summary_lines(summary), simulated=summary.simulated)
+    output.lines(summary_lines(summary), simulated=summary.simulated and not summary.dry)
 
 
 def summary_lines(summary: Summary) -> Iterator[str]:
     """Scores, what the steps came to, costs and the place of the best skill."""
     initial, best = summary.initial, summary.best
+    if summary.dry:
+        yield from _plumbing(summary)
+        return
     yield from _scores(summary)
     if summary.withheld:
         yield f"{summary.withheld_why}: the best skill is the initial one"
@@ -53,6 +56,19 @@ def summary_lines(summary: Summary) -> Iterator[str]:
         yield f"stopped     {summary.stopped}"
     if best.val is not None or best.hash != initial.hash:
         yield f"best skill  {Path(summary.folder) / best.skill}"
+
+
+def _plumbing(summary: Summary) -> Iterator[str]:
+    """What a dry run shows: nothing about skills or models."""
+    if summary.stopped is not None:
+        yield f"stopped     {summary.stopped}"
+    elif summary.voids:
+        yield f"errors      {summary.voids} attempts errored: `{output.program()} show {summary.folder}` shows them"
+    else:
+        yield "the plumbing works: tasks are read, attempted and scored, the optimizer is asked, files are written"
+    yield f"calls       {_calls(summary.cost)}"
+    yield f"time        {duration(summary.cost.wall_seconds)}"
+    yield f"folder      {summary.folder}"
 
 
 def score(interval: Interval) -> str:

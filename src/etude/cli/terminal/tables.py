@@ -1,7 +1,5 @@
-"""Tables as text, CSV and Markdown, and lines that fit a terminal. The first row of a table is the header."""
+"""Tables, and lines that fit a terminal. The first row of a table is the header."""
 
-import csv
-import io
 import re
 import textwrap
 from collections.abc import Sequence
@@ -40,16 +38,3 @@ def fitted(text: str, width: int) -> list[str]:
 def shown(score: float | None) -> str:
     """A score as a cell; `-` where it was not measured."""
     return "-" if score is None else f"{score:.3f}"
-
-
-def csv_lines(table: Table) -> list[str]:
-    """Comma-separated values, quoted where needed."""
-    stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n").writerows(table)
-    return stream.getvalue().removesuffix("\n").split("\n")
-
-
-def markdown_lines(table: Table) -> list[str]:
-    """A Markdown table."""
-    header, *rows = (f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in table)
-    return [header, f"|{'---|' * len(table[0])}", *rows]

@@ -18,18 +18,20 @@ _STEPS = 2
 _SHOWN_CHARS = 80
 """Of each part of the attempt that is shown."""
 _OTHER_OPTIMIZER = (
-    "with --fork take another optimizer, a larger max_output_tokens, or another of the forms of "
+    "in a fork take another optimizer, a larger max_output_tokens, or another of the forms of "
     "optimizer.structured: json_schema, tool, prompt"
 )
 
 
 class Doubts:
-    """Collects them over a run; `say` hears of each once."""
+    """Collects them over a run; `say` hears of each once, and once more where later attempts contradict it."""
 
-    def __init__(self, say: Callable[[Doubt], None]) -> None:
+    def __init__(self, say: Callable[[Doubt, bool], None]) -> None:
         self._say = say
-        self.found: list[Doubt] = []
+        self._found: dict[str, Doubt] = {}
+        """By kind."""
         self._kinds: set[str] = set()
+        """Those that were said."""
         self._batches = 0
         self._seen: set[str] = set()
         """Ids of scored training attempts."""
@@ -48,6 +50,11 @@ class Doubts:
         """There was an edit that could be tried: steps without one are then nothing unusual."""
         self._empty_steps: list[str] = []
         """Why the steps so far that had failures gave no usable edit."""
+
+    @property
+    def found(self) -> tuple[Doubt, ...]:
+        """Those that hold."""
+        return tuple(self._found.values())
 
     def attempted(self, state: TrainState, scored: Sequence[Attempt], place: str) -> None:
         """A batch of training tasks was attempted and scored."""
@@ -71,6 +78,10 @@ class Doubts:
                 self._passed.add(kind)
             self._scored = self._scored or (attempt.score is not None and attempt.score.hard > 0)
             self._failed = self._failed or not attempt.solved
+        self._withdraw("none", self._scored)
+        self._withdraw("all", self._failed)
+        for kind in self._passed:
+            self._withdraw(f"type {kind}", True)
 
     def reflected(self, proposals: int, why: str) -> None:
         """The failures of a step were analysed, with this many edits; `why` there are none."""
@@ -90,12 +101,16 @@ class Doubts:
             self._without_edit(f"{edit.fate}: {_line(edit.edit.target or edit.edit.content)}")
         elif self._proposed:
             self._usable = True
+            self._withdraw("optimizer", True)
 
     def ended(self, state: TrainState) -> None:
         """The search is over."""
         if len(self._seen) >= _AT_THE_END:
             self._one_outcome(state)
         self._passed.update(attempt.task.type for attempt in state.earlier.values() if attempt.solved)
+        for kind in self._passed:
+            self._withdraw(f"type {kind}", True)
+        self._withdraw("none", bool(self._passed))
         self._types(_AT_THE_END)
         if state.gave_up:
             what = f"the search ended early, at step {state.step}: another optimizer may find more"
@@ -110,7 +125,7 @@ class Doubts:
             todo = "check the scorer and the form of the answers on this attempt, or take a stronger target"
             if 2 * self._cut >= len(self._seen):
                 what = f"none {head} scored above 0: the replies of {self._cut} were cut off at the token limit"
-                todo = "raise target.max_output_tokens (with --fork)"
+                todo = "raise target.max_output_tokens (in a fork)"
             self._find("none", what, self._shown(), todo)
         elif not self._failed:
             todo = "take harder tasks, a weaker target, or a scorer that asks for more"
@@ -152,8 +167,12 @@ class Doubts:
     def _find(self, kind: str, what: str, example: str, todo: str) -> None:
         if kind not in self._kinds:
             self._kinds.add(kind)
-            self.found.append(Doubt(what=what, example=example, todo=todo))
-            self._say(self.found[-1])
+            self._found[kind] = Doubt(what=what, example=example, todo=todo)
+            self._say(self._found[kind], False)
+
+    def _withdraw(self, kind: str, contradicted: bool) -> None:
+        if contradicted and kind in self._found:
+            self._say(self._found.pop(kind), True)
 
 
 def _line(text: str) -> str:

@@ -87,7 +87,7 @@ class Optimizer:
         except ModelError as error:
             hint = error.hint or "fix the cause and run the same command again"
             if isinstance(error, RejectedRequest):
-                hint = f"{hint}; for a prompt that is too long lower reflect.max_trajectory_chars (with --fork)"
+                hint = f"{hint}; for a prompt that is too long lower reflect.max_trajectory_chars (in a fork)"
             raise OutageStop(f"optimizer: {error.message}", hint=hint) from error
         except EtudeError:
             raise

@@ -165,7 +165,9 @@ class Log:
             case "decided":
                 self._mark(event)
             case "notice":
-                if event["level"] == "warning":
+                if event.get("withdrawn"):
+                    self.warnings.pop(str(event["text"]), None)
+                elif event["level"] == "warning":
                     self.warnings[str(event["text"])] = str(event.get("hint", ""))
             case "run_started" | "run_finished":
                 self.finished = kind == "run_finished"

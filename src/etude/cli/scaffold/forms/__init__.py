@@ -2,12 +2,13 @@
 
 A form is a file with two functions: `fits` says whether a table is of this form, `tasks` makes its tasks."""
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from etude.cli.scaffold.forms import chat, choices, columns, evals
 from etude.cli.scaffold.forms.made import MadeTasks
-from etude.cli.scaffold.table import Table
+from etude.cli.scaffold.table import NothingAsked, Table
 
 
 class Form(Protocol):
@@ -27,11 +28,40 @@ FORMS: tuple[Form, ...] = (evals, chat, choices, columns)
 """The first that fits is the form of a table; the last fits every one."""
 
 
+FEW_OTHERS = 5
+"""One row in so many may be left out: where more are empty, another column is meant."""
+_SHOWN = 5
+
+
 def make_tasks(table: Table) -> MadeTasks:
     """The tasks of a table, compared by the scorer that the user wished, if any.
     Raises DataError: a row cannot be used; Unclear: one answer of the user settles it."""
-    made = next(form for form in FORMS if form.fits(table)).tasks(table)
+    form = next(form for form in FORMS if form.fits(table))
+    left_out: list[str] = []
+    try:
+        made = form.tasks(table)
+    except NothingAsked as error:
+        table = _filled(table, error.columns, left_out) or _refuse(error)
+        made = form.tasks(table)
+    gold = made.fields.get("gold")
+    if gold in table.names and not made.built and (rest := _filled(table, [gold], left_out)) is not None:
+        made = form.tasks(rest)
     wished = table.wishes.scorer
-    if not wished or wished == made.scorer:
-        return made
-    return replace(made, scorer=wished, why="as you said", options={})
+    if wished and wished != made.scorer:
+        made = replace(made, scorer=wished, why="as you said", options={})
+    return replace(made, notes=[*made.notes, *left_out])
+
+
+def _filled(table: Table, columns: Sequence[str], left_out: list[str]) -> Table | None:
+    """The rows in which these columns hold anything; None where few do, or all."""
+    rest, empty = table.filled(columns)
+    if not empty or len(empty) * FEW_OTHERS > len(table.rows):
+        return None
+    more = f" and {len(empty) - _SHOWN} more" if len(empty) > _SHOWN else ""
+    places = ", ".join(row.place for row in empty[:_SHOWN])
+    left_out.append(f"left out, with nothing in {' and '.join(map(repr, columns))}: {places}{more}")
+    return rest
+
+
+def _refuse(error: NothingAsked) -> NoReturn:
+    raise error

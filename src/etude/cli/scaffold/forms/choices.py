@@ -2,7 +2,7 @@
 
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
@@ -219,73 +219,56 @@ def _with_gold(
     golds = [table.value(row, column) for row, _ in rows]
     if any(isinstance(gold, dict) for gold in golds):
         return [(row, _joined(options, gold, row)) for (row, options), gold in zip(rows, golds, strict=True)], ""
-    labelled = [
-        _at(_text(gold).strip("(). ").upper(), [label.upper() for label in options.labels or LETTERS])
-        for gold, (_, options) in zip(golds, rows, strict=True)
-    ]
-    texts = [
-        _at(fold(_text(gold)), [fold(text) for text in options.texts])
-        for gold, (_, options) in zip(golds, rows, strict=True)
-    ]
-    readings: list[tuple[str, list[int | None]]] = [("label", labelled), ("text", texts)]
-    if table.how not in ("0", "1"):
-        for how, places in readings:
-            if all(
-                place is not None and place < len(options.texts)
-                for place, (_, options) in zip(places, rows, strict=True)
-            ):
-                return _placed(rows, places), f", the right one by {how} in {column}"
-    numbers = [int(text) if re.fullmatch(r"\d{1,2}", text := _text(gold).strip()) else None for gold in golds]
-    known = [number for number in numbers if number is not None]
-    if len(known) == len(numbers):
-        first = _first_number(table, column, rows, known)
-        return _placed(
-            rows, [number - first for number in known]
-        ), f", the right one by number from {first} in {column}"
-    best = max((*(places for _, places in readings), numbers), key=lambda places: len(places) - places.count(None))
-    raise _odd_row(column, rows, golds, best)
-
-
-def _first_number(table: Table, column: str, rows: Sequence[tuple[Row, Options]], numbers: Sequence[int]) -> int:
-    """What the first option is called: 0 or 1."""
-    sizes = [len(options.texts) for _, options in rows]
-    fits = [
-        first
-        for first in (0, 1)
-        if all(0 <= number - first < size for number, size in zip(numbers, sizes, strict=True))
-    ]
-    if table.how in ("0", "1"):
-        fits = [first for first in fits if str(first) == table.how]
-    if not fits:
-        bad = next(at for at, (number, size) in enumerate(zip(numbers, sizes, strict=True)) if number >= size)
-        raise DataError(
-            f"{rows[bad][0].place}: {column} = {numbers[bad]} is beyond the {sizes[bad]} options; in other rows it "
-            f"counts from {table.how or 0}",
-            hint="correct the row",
-        )
-    if len(fits) > 1:
+    readings = {
+        how: [read(_text(gold), options) for gold, (_, options) in zip(golds, rows, strict=True)]
+        for how, read in _READINGS.items()
+        if table.how not in ("0", "1") or how.endswith(table.how)
+    }
+    fits = [how for how, places in readings.items() if None not in places]
+    if fits[:2] == [*_READINGS][2:]:
         raise Unclear(
             f"{column!r} numbers the right option, and nothing tells whether the first one is 0 or 1",
             "--gold",
             [f"{column}[0]", f"{column}[1]"],
         )
-    return fits[0]
+    best = fits[0] if fits else max(readings, key=lambda how: sum(place is not None for place in readings[how]))
+    placed: list[tuple[Row, Options]] = []
+    for (row, options), gold, place in zip(rows, golds, readings[best], strict=True):
+        if place is None:
+            texts = "; ".join(text[:30] for text in options.texts[:3])
+            raise DataError(
+                f"{row.place}: {column} = {canonical(gold)[:80]} is neither label, number nor text of one of the "
+                f"{len(options.texts)} options ({texts})",
+                hint="correct the row, or name the column with the right option: --gold COLUMN",
+            )
+        placed.append((row, replace(options, right=place)))
+    return placed, f", the right one {best} in {column}"
 
 
-def _odd_row(
-    column: str, rows: Sequence[tuple[Row, Options]], golds: Sequence[JsonValue], places: Sequence[int | None]
-) -> DataError:
-    """What is wrong with the first row that is not as most are."""
-    at = next(
-        (at for at, place in enumerate(places) if place is None or place >= len(rows[at][1].texts)), len(places) - 1
-    )
-    row, options = rows[at]
-    texts = "; ".join(text[:30] for text in options.texts[:3])
-    return DataError(
-        f"{row.place}: {column} = {canonical(golds[at])[:80]} is neither a label, nor a number, nor the text of one "
-        f"of the {len(options.texts)} options ({texts})",
-        hint="correct the row, or name the column with the right option: --gold COLUMN",
-    )
+def _by_label(gold: str, options: Options) -> int | None:
+    labels = options.labels or LETTERS[: len(options.texts)]
+    return _at(gold.strip("(). ").upper(), [label.upper() for label in labels])
+
+
+def _by_text(gold: str, options: Options) -> int | None:
+    return _at(fold(gold), [fold(text) for text in options.texts])
+
+
+def _by_number(first: int) -> Callable[[str, Options], int | None]:
+    def read(gold: str, options: Options) -> int | None:
+        number = int(gold) - first if re.fullmatch(r"\d{1,2}", gold) else -1
+        return number if 0 <= number < len(options.texts) else None
+
+    return read
+
+
+_READINGS: Mapping[str, Callable[[str, Options], int | None]] = {
+    "by label": _by_label,
+    "by text": _by_text,
+    "by number from 0": _by_number(0),
+    "by number from 1": _by_number(1),
+}
+"""How data say which option is right, the surest first."""
 
 
 def _joined(options: Options, gold: JsonValue, row: Row) -> Options:
@@ -296,10 +279,6 @@ def _joined(options: Options, gold: JsonValue, row: Row) -> Options:
     if text in options.texts:
         return replace(options, right=options.texts.index(text))
     return Options((), (text, *options.texts), 0)
-
-
-def _placed(rows: Sequence[tuple[Row, Options]], places: Sequence[int | None]) -> list[tuple[Row, Options]]:
-    return [(row, replace(options, right=place)) for (row, options), place in zip(rows, places, strict=True)]
 
 
 def _at(value: str, among: Sequence[str]) -> int | None:

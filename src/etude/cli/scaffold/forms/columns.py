@@ -1,28 +1,21 @@
 """Columns that are parts of tasks as they are: guesses that a person can correct."""
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from statistics import median
 
 from pydantic import JsonValue
 
+from etude.cli.scaffold.forms.labels import decided, extracted, is_label, labels_of, odd_labels, spellings
 from etude.cli.scaffold.forms.made import MadeTasks, built, judged, task
 from etude.cli.scaffold.scorers import ends_in_number, guess_scorer, is_number
-from etude.cli.scaffold.table import CONTEXT, GOLD, Table, Unclear, listed
+from etude.cli.scaffold.table import CONTEXT, GOLD, UNNAMED, Table, Unclear, listed
 from etude.errors import DataError
 from etude.records import canonical
 
-MOST_LABELS = 30
-"""A column with more different values is no column of labels."""
-_LABEL_CHARS = 40
 _FEW_OTHERS = 5
 _SHORT_WORDS = 6
 _OPTIONS = ("choices", "options")
 _REFERENCE = ("reference", "reference_answer", "expected_output", "gold", "answer", "output", "ideal")
-_LABELS = re.compile(
-    r"(.*_)?(label|category|class|intent|sentiment|topic|department|queue|priority|team|tag|stars|rating)(_.*)?"
-)
 
 
 def fits(table: Table) -> bool:
@@ -37,6 +30,8 @@ def tasks(table: Table) -> MadeTasks:
         return _judged(table)
     asked = _asked(table)
     gold, notes = _gold(table, asked)
+    if table.wishes.labels:
+        table = decided(table, gold)
     several = _several(table, gold)
     if several:
         rows = [
@@ -59,12 +54,18 @@ def _judged(table: Table) -> MadeTasks:
 
 
 def _as_they_are(table: Table, asked: Sequence[str], gold: str, notes: Sequence[str]) -> MadeTasks:
+    for row in table.rows:
+        table.asked(row, asked)
     besides = table.besides({gold, *asked, *table.wished_input})
     pictures = table.pictures({gold, *asked, *table.wished_input})
     scorer, why = guess_scorer([value for value in table.values(gold) if value is not None])
-    template, labels = _template(table, asked, set(pictures)), _labels(table, asked, gold, scorer)
+    template, labels = _template(table, asked, set(pictures)), labels_of(table, asked, gold, scorer)
+    odd = odd_labels(table, gold) if labels else []
+    if scorer == "exact" and is_label(table, gold) and extracted(table, asked, gold):
+        why = "answers stand in their own inputs, so they are compared and not chosen from labels"
     if labels:
         scorer, why = "exact", "the answer is one of the labels"
+        notes = [*notes, *spellings(table, gold)]
         whole = template or f"{{{asked[-1]}}}"
         template = f"{whole}\n\nAnswer with one of: {_escaped(', '.join(labels))}"
     place = {} if template else {"input": asked[-1]}
@@ -72,9 +73,9 @@ def _as_they_are(table: Table, asked: Sequence[str], gold: str, notes: Sequence[
     found = {**besides, **place, "gold": gold}
     fields = {name: found[name] for name in order if name in found}
     shown = (*fields.values(), *re.findall(r"{([^{}]+)}", template))
-    table.used = {name for column in shown for name in (column, column.partition(".")[0])}
+    table.used &= {name for column in shown for name in (column, column.partition(".")[0])}
     more = [*notes, *_mixed(table, gold), *_doubtful_pictures(table, pictures)]
-    return MadeTasks(table.rows, fields, scorer, why, template=template, notes=more)
+    return MadeTasks(table.rows, fields, scorer, why, template=template, notes=more, labels=labels, odd=odd)
 
 
 def _asked(table: Table) -> tuple[str, ...]:
@@ -84,11 +85,13 @@ def _asked(table: Table) -> tuple[str, ...]:
         return table.question
     if len(rest) == 1:
         return (rest[0],)
-    labels = [name for name in rest if _is_label(table, name)]
+    labels = [name for name in rest if is_label(table, name)]
     others = [name for name in rest if name not in labels]
     if len(others) == 1 and labels:
         return (others[0],)
-    header = " (does the file begin with a line of column names?)" if any(map(_reads, table.names)) else ""
+    header = ""
+    if any(map(_reads, table.names)) or UNNAMED.format(1) in table.names:
+        header = " (does the file begin with a line of column names?)"
     raise Unclear(
         f"{table.sample[0].place}: no column looks like the input of a task; columns: {table.columns}{header}",
         "--input",
@@ -104,7 +107,7 @@ def _gold(table: Table, asked: Sequence[str]) -> tuple[str, list[str]]:
     rest = [name for name in table.names if name not in asked and name != table.id_column()]
     if len(rest) == 1:
         return rest[0], []
-    labels = [name for name in rest if _is_label(table, name)]
+    labels = [name for name in rest if is_label(table, name)]
     if len(labels) == 1:
         return labels[0], [f"{labels[0]!r} is taken for the right answer; --gold COLUMN names another"]
     if not rest:
@@ -121,7 +124,7 @@ def _gold(table: Table, asked: Sequence[str]) -> tuple[str, list[str]]:
 
 def _reads(name: str) -> bool:
     """A column name that is rather a question."""
-    return "?" in name or len(name.split()) > 5
+    return "?" in name or len(name.split()) > 2
 
 
 def _mixed(table: Table, gold: str) -> list[str]:
@@ -131,32 +134,6 @@ def _mixed(table: Table, gold: str) -> list[str]:
         return []
     odd = str(table.value(others[0], gold))[:60]
     return [f"most gold answers are numbers, not all: {odd!r} at {others[0].place}; they are compared as texts"]
-
-
-def _is_label(table: Table, column: str) -> bool:
-    """Few different short values, each of which occurs often."""
-    values = [value for value in table.values(column) if value not in (None, "")]
-    if not all(isinstance(value, str | int) for value in values) or len(values) < len(table.sample):
-        return False
-    counts = Counter(map(str, values))
-    return 1 < len(counts) <= min(MOST_LABELS, len(values) // 3) and all(
-        len(value) <= _LABEL_CHARS for value in counts
-    )
-
-
-def _labels(table: Table, asked: Sequence[str], gold: str, scorer: str) -> list[str]:
-    """The labels to choose from, in order; empty where the task is none of choosing, or names them already."""
-    if table.wishes.scorer or not _is_label(table, gold):
-        return []
-    called = any(name == gold and _LABELS.fullmatch(folded) for folded, name in table.folded().items())
-    if scorer != "exact" and not called:
-        return []
-    texts = [str(table.value(row, asked[-1])) for row in table.sample]
-    labels = sorted({value if isinstance(value, str) else canonical(value) for value in table.values(gold)})
-    if not called and median(len(text.split()) for text in texts) < 3:
-        return []
-    shown = sum(all(label in text for label in labels) for text in texts)
-    return [] if shown * 2 > len(texts) else labels
 
 
 def _template(table: Table, asked: Sequence[str], pictures: set[str]) -> str:

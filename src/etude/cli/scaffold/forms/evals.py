@@ -14,12 +14,18 @@ from etude.envs.files import Row
 from etude.errors import DataError
 from etude.records import canonical
 
-TRAINABLE, FEW = 5, 20
-"""Fewer tasks leave a split empty, so all are for the test; and with fewer, only a large difference shows."""
-_ASKED = ("prompt", "question", "query", "input", "task", "request")
-_CRITERIA = ("expectations", "expected_behavior", "assertions", "expect", "rubric", "criteria")
-_EXPECTED = ("expected_output", "ground_truth", "expected_workflow", "expected", "answer", "output")
-_SAYS = ("text", "criterion", "description", "assertion", "expectation", "value", "name")
+_ASKED = (
+    *("prompt", "question", "query", "input", "task", "request", "instruction", "instructions", "user_input"),
+    *("user_prompt", "message", "scenario"),
+)
+_SURE = ("expectations", "expected_behavior", "expected_behaviour", "assertions", "success_criteria")
+"""Nothing but evals has columns of these names."""
+_CRITERIA = (*_SURE, "expect", "rubric", "criteria", "checks", "checklist")
+_EXPECTED = (
+    *("expected_output", "ground_truth", "expected_workflow", "expected", "answer", "output", "expected_answer"),
+    *("reference", "reference_answer", "gold", "ideal", "ideal_answer", "response"),
+)
+_SAYS = ("text", "criterion", "description", "assertion", "expectation")
 """Where an object says what an answer has to fulfil, the plainest first."""
 _SHORT = 8
 """Words of an answer that can be compared as it is; a longer one describes what is wanted."""
@@ -34,11 +40,10 @@ def fits(table: Table) -> bool:
     named = all("evals.json" in row.place for row in table.rows)
     if not asked or table.wishes.scorer or table.wishes.rubric:
         return False
-    if not named and not {"expectations", "expected_behavior", "assertions"}.intersection(criteria):
+    if not named and not set(_SURE).intersection(criteria):
         return False
-    prose = [_first(row, table, expected) for row in table.rows]
-    short = all(isinstance(said, str) and 0 < len(said.split()) <= _SHORT for said in prose)
-    return not short or any(_criteria(row, table, criteria) for row in table.rows)
+    compared = all(_is_answer(_first(row, table, expected)) for row in table.rows)
+    return not compared or any(_criteria(row, table, criteria) for row in table.rows)
 
 
 def tasks(table: Table) -> MadeTasks:
@@ -52,8 +57,8 @@ def tasks(table: Table) -> MadeTasks:
         text, texts, said = (_first(row, table, asked), _criteria(row, table, criteria), _first(row, table, expected))
         if not isinstance(text, str) or not text.strip():
             raise DataError(f"{row.place}: {next(iter(asked))!r} is empty", hint="write what the agent is asked")
-        if not texts and isinstance(said, str) and said.strip():
-            texts = [f"What is expected: {said.strip()}"]
+        if not texts:
+            texts = [f"What is expected: {each}" for each in _texts(said)]
         if not texts:
             raise DataError(
                 f"{row.place}: neither expectations nor an expected output say what a good answer is",
@@ -63,13 +68,11 @@ def tasks(table: Table) -> MadeTasks:
         if files and (found := table.value(row, files)):
             more["files"] = _places(found, row)
         rows.append(task(table, row, text, said, **more))
-    few = f"{len(rows)} tasks show only a large difference, and say nothing about rare cases: `etude plan` says more"
     return built(
         "prompts, judged by their expectations",
         rows,
         ("rubric", "a model judges each expectation; solved is an answer that meets them all"),
         {"column": "expectations", "threshold": 1},
-        [few] if TRAINABLE <= len(rows) < FEW else [],
     )
 
 
@@ -109,8 +112,7 @@ def _criteria(row: Row, table: Table, columns: Mapping[str, str]) -> list[str]:
     found: list[str] = []
     for name, column in {**columns, **_found(table, ("must_not",))}.items():
         value = table.value(row, column)
-        entries = value if isinstance(value, list) else [] if value is None else [value]
-        texts = [_said(each) for each in entries]
+        texts = _texts(value)
         if not all(texts):
             raise DataError(
                 f"{row.place}: {column!r} holds something else than texts", hint="write each as a sentence"
@@ -119,9 +121,24 @@ def _criteria(row: Row, table: Table, columns: Mapping[str, str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def _is_answer(value: JsonValue) -> bool:
+    """Whether it can be compared as it is."""
+    if isinstance(value, str):
+        return 0 < len(value.split()) <= _SHORT
+    return value is not None and not isinstance(value, list)
+
+
+def _texts(value: JsonValue) -> list[str]:
+    """What each entry says; an empty text for one that says nothing."""
+    return [_said(each) for each in (value if isinstance(value, list) else [] if value is None else [value])]
+
+
 def _said(value: JsonValue) -> str:
     if isinstance(value, dict):
-        value = next((each for name in _SAYS if isinstance(each := value.get(name), str) and each.strip()), "")
+        texts = {name: each.strip() for name, each in value.items() if isinstance(each, str) and each.strip()}
+        plain = next((texts[name] for name in _SAYS if name in texts), "")
+        # Without a sentence, all that is there: a value alone says little, as in `{type: output_contains, value: x}`.
+        return plain or ": ".join(text for name, text in texts.items() if name != "id")
     return value.strip() if isinstance(value, str) else ""
 
 

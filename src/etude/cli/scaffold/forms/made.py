@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
+from etude.cli.scaffold.forms.labels import OddLabel
 from etude.cli.scaffold.table import Table, listed
 from etude.envs.files import Row
 from etude.errors import DataError
@@ -28,6 +29,10 @@ class MadeTasks:
     built: str = ""
     """What rows were built from, in a few words; empty where they are those of the file."""
     notes: Sequence[str] = ()
+    labels: Sequence[str] = ()
+    """What the answer is one of, where that is so."""
+    odd: Sequence[OddLabel] = ()
+    """Labels that may be slips."""
 
     @property
     def metric(self) -> Metric:

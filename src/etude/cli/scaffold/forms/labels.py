@@ -1,0 +1,128 @@
+"""Columns of labels: few short values, of which each answer is one."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from rapidfuzz import fuzz, process
+
+from etude.cli.scaffold.table import LABELS, Table
+from etude.envs.files import Row
+from etude.envs.splits import fold
+from etude.records import canonical
+
+MOST_LABELS = 30
+"""A column with more different values is no column of labels."""
+_LABEL_CHARS = 40
+_FILLED = 0.8
+_MANY = 10
+"""Rows from which a label that occurs once is odd."""
+_MOST_ODD = 3
+"""Where more labels occur once, most are rare, and none is odd."""
+_ALIKE = 75.0
+"""Percent; a label that is so near another one may be a slip of the pen."""
+_EXTRACTED = 0.8
+"""Of the rows: where so many answers stand in their own input, they are found there and not chosen."""
+
+
+@dataclass(frozen=True)
+class OddLabel:
+    """A label that a single row has, beside labels that many have."""
+
+    label: str
+    place: str
+    near: str
+    """The label that is spelled nearly so; empty where there is none."""
+
+    @property
+    def what(self) -> str:
+        """For people."""
+        return f"label {self.label!r} occurs once, at {self.place}" + (f", beside {self.near!r}" * bool(self.near))
+
+
+def is_label(table: Table, column: str) -> bool:
+    """Few different short values, in nearly all rows."""
+    values = [value for value in table.values(column) if value not in (None, "")]
+    if not all(isinstance(value, str | int) for value in values) or len(values) < _FILLED * len(table.sample):
+        return False
+    found = _spelled(table, column)
+    return 1 < len(found) <= min(MOST_LABELS, len(values) // 3) and all(len(name) <= _LABEL_CHARS for name in found)
+
+
+def labels_of(table: Table, asked: Sequence[str], gold: str, scorer: str) -> list[str]:
+    """The labels to choose from, in order, each in its usual spelling; empty where the task is none of choosing, or
+    names them already."""
+    if table.wishes.scorer or not is_label(table, gold):
+        return []
+    called = any(name == gold and LABELS.fullmatch(folded) for folded, name in table.folded().items())
+    if scorer != "exact" and not called:
+        return []
+    texts = [str(table.value(row, asked[-1])) for row in table.sample]
+    labels = sorted(_spelled(table, gold).values())
+    if not called and median(len(text.split()) for text in texts) < 3:
+        return []
+    shown = sum(all(label in text for label in labels) for text in texts)
+    return [] if shown * 2 > len(texts) or extracted(table, asked, gold) else labels
+
+
+def extracted(table: Table, asked: Sequence[str], gold: str) -> bool:
+    """Whether answers stand in their own inputs, word for word."""
+    inputs = (fold("\n".join(str(table.value(row, column)) for column in asked)) for row in table.sample)
+    golds = (fold(str(value)) for value in table.values(gold))
+    found = sum(_has_words(text, answer) for text, answer in zip(inputs, golds, strict=True))
+    return found >= _EXTRACTED * len(table.sample)
+
+
+def decided(table: Table, column: str) -> Table:
+    """The table as the user said what labels mean that occur once; a row that has none then is left out."""
+    said = {fold(label): meant for label, meant in table.wishes.labels.items()}
+    rows: list[Row] = []
+    for row in table.rows:
+        value = table.value(row, column)
+        meant = said.get(fold(str(value)))
+        if meant is None:
+            rows.append(row)
+        elif meant:
+            rows.append(row if fold(meant) == fold(str(value)) else Row(row.place, {**row.columns, column: meant}))
+    return table.with_rows(rows)
+
+
+def odd_labels(table: Table, column: str) -> list[OddLabel]:
+    """Labels that occur once beside many, and that the user has not spoken of."""
+    counts = Counter(fold(str(value)) for value in table.values(column) if value not in (None, ""))
+    once = [label for label, count in counts.items() if count == 1]
+    if len(table.sample) < _MANY or not 0 < len(once) <= min(_MOST_ODD, len(counts) - len(once)):
+        return []
+    places = {fold(str(table.value(row, column))): row.place for row in table.sample}
+    names = _spelled(table, column)
+    known = [name for name in counts if name not in once]
+    known_to_user = set(map(fold, table.wishes.labels))
+    found: list[OddLabel] = []
+    for label in once:
+        if label not in known_to_user:
+            match = process.extractOne(label, known, scorer=fuzz.ratio, score_cutoff=_ALIKE)
+            found.append(OddLabel(names[label], places[label], names[match[0]] if match else ""))
+    return found
+
+
+def spellings(table: Table, column: str) -> list[str]:
+    """A note on labels that are written in several ways."""
+    usual = _spelled(table, column)
+    ways: dict[str, set[str]] = {}
+    for value in table.values(column):
+        ways.setdefault(fold(str(value)), set()).add(str(value))
+    several = [f"{usual[name]!r}" for name, found in ways.items() if len(found) > 1]
+    return [f"labels that differ in case or blanks are one: {', '.join(several)}"] if several else []
+
+
+def _spelled(table: Table, column: str) -> Mapping[str, str]:
+    """Folded label to its usual spelling: case and blanks make no other label."""
+    values = (value for value in table.values(column) if value not in (None, ""))
+    counts = Counter(" ".join((value if isinstance(value, str) else canonical(value)).split()) for value in values)
+    return {fold(name): name for name, _ in sorted(counts.items(), key=lambda found: (found[1], found[0]))}
+
+
+def _has_words(text: str, words: str) -> bool:
+    return bool(words) and re.search(rf"(?<!\w){re.escape(words)}(?!\w)", text) is not None
