@@ -153,7 +153,7 @@ class LimitsSection(Section):
     The first answer counts and both are billed."""
     attempt_seconds: float = Field(default=600.0, gt=0)
     """Longest an attempt may take, and its scoring after that. A longer one is void, or failed where commands of the
-    agent took most of the time."""
+    agent and answers of the model took most of the time."""
 
 
 class ExecutorSection(Section):
