@@ -22,8 +22,8 @@ _SPENT: ContextVar[list[float] | None] = ContextVar("spent", default=None)
 
 def seconds_used(known: bool = False) -> list[float]:
     """Collects how long this task uses from here on, one number for each use: its programs run without a wait for a
-    model, and a model answers. What waits for a turn, or comes to an error, is no use. With `known`, what is collected
-    already stays."""
+    model, and a model answers. What waits for a turn, or comes to an error, is no use. With `known`, what is already
+    collected stays."""
     spent = _SPENT.get() if known else None
     if spent is None:
         _SPENT.set(spent := [])
