@@ -148,7 +148,8 @@ class _Signals:
         if number == signal.SIGTERM:
             os.kill(os.getpid(), number)
             return
-        place = _place(sys._current_frames().get(threading.main_thread().ident or 0))
+        frames = sys._current_frames()  # pyright: ignore[reportPrivateUsage]
+        place = _place(frames.get(threading.main_thread().ident or 0))
         self._console.say(f"waiting for {place}; press Ctrl-C again to stop it there", "yellow")
 
 
