@@ -125,7 +125,8 @@ def test_what_does_not_let_the_run_go_on_is_named_and_ended(number: signal.Signa
     (here / "own.py").write_text(AGENT)
     rows = "".join(f'{{"input": "{each}", "gold": "{each}"}}\n' for each in range(12))
     (here / "rows.jsonl").write_text(rows)
-    (here / "etude.yaml").write_text(f"env: {{path: rows.jsonl, scorer: exact}}\nagent: {{name: 'own:Own'}}\n{MODELS}")
+    env = "env: {path: rows.jsonl, scorer: exact}\n"
+    (here / "etude.yaml").write_text(f"{env}agent: {{name: 'own:Own'}}\n{MODELS}")
     trust()
     named = f"hang ({here / 'own.py'}:7)"
     with start("train", here) as process:
