@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,15 +37,17 @@ def tasks(first: int, count: int = 24) -> list[Task]:
     ]
 
 
-def trained(folder: Path, answer: Answer, optimizer: Any = lambda request: NO_EDIT) -> tuple[Summary, list[str]]:
-    summary, said = told(folder, answer, optimizer)
+def trained(
+    folder: Path, answer: Answer, optimizer: Any = lambda request: NO_EDIT, test: Sequence[Task] = ()
+) -> tuple[Summary, list[str]]:
+    summary, said = told(folder, answer, optimizer, test)
     return summary, said.texts
 
 
-def told(folder: Path, answer: Answer, optimizer: Any) -> tuple[Summary, Warnings]:
+def told(folder: Path, answer: Answer, optimizer: Any, test: Sequence[Task] = ()) -> tuple[Summary, Warnings]:
     said = Warnings()
-    settings = {"train": {"epochs": 1}, "test": {"enabled": False}, "run": {"folder": str(folder)}}
-    env = ListEnvironment(tasks(100), tasks(200, 8), scorer="exact")
+    settings = {"train": {"epochs": 1}, "test": {"enabled": bool(test)}, "run": {"folder": str(folder)}}
+    env = ListEnvironment(tasks(100), tasks(200, 8), test, scorer="exact")
     given: Any = {"env": env, "target": ScriptedModel(answer), "optimizer": ScriptedModel(optimizer), "sinks": [said]}
     return Trainer(settings, **given).train(), said
 
@@ -142,7 +144,7 @@ def test_replies_that_are_cut_off_are_counted_and_named_as_what_to_change(tmp_pa
         "none of the first 16 training attempts scored above 0: the replies of 16 were cut off at the token limit"
     )
     assert early.todo == end.todo == "raise target.max_output_tokens (in a fork)"
-    assert end.what == "42 of 42 replies in training were cut off"
+    assert end.what == "42 of 42 replies in training and 8 of 8 replies in validation were cut off"
     assert "at target.max_output_tokens = 4096" in end.example
     assert [said.count(doubt.text) for doubt in (early, end)] == [1, 1]
 
@@ -154,9 +156,22 @@ def test_a_few_replies_that_are_cut_off_are_counted_too(tmp_path: Path) -> None:
 
     summary, _ = trained(tmp_path, some)
     (doubt,) = (doubt for doubt in summary.doubts if "cut off" in doubt.what)
-    assert doubt.what == "2 of 24 replies in training were cut off"
+    assert doubt.what == "2 of 24 replies in training and 1 of 8 replies in validation were cut off"
     again, _ = trained(tmp_path, some)
     assert again.doubts == summary.doubts
+
+
+def test_replies_that_are_cut_off_in_the_test_only_are_counted_too(tmp_path: Path) -> None:
+    def late(request: ChatRequest) -> Reply | str:
+        answer = right(request)
+        return Reply(text=f"<answer>{answer}</answer>, be", finish="length") if int(answer) > 305 else answer
+
+    summary, _ = trained(tmp_path, late, test=tasks(300, 8))
+    (doubt,) = (doubt for doubt in summary.doubts if "cut off" in doubt.what)
+    assert doubt.text == (
+        "6 of 16 replies in the test were cut off\nat target.max_output_tokens = 4096\n"
+        "-> raise target.max_output_tokens (in a fork)"
+    )
 
 
 def test_without_a_cut_reply_nothing_is_said_of_them(tmp_path: Path) -> None:

@@ -14,6 +14,9 @@ CUT = "the reply was cut off at the token limit (target.max_output_tokens = 512)
         "<think>It rains.</think>",
         "<think>\n\n</think>\n\n",
         "<think/>",
+        "<think />",
+        "<thinking_process>It rains.</thinking_process>",
+        "<longcat_think>It rains.</longcat_think>",
         "<Think>It rains.</THINK>",
         '<think time="3" model="a">It rains.</think >',
         "<thinking>It rains.</thinking>",
@@ -59,7 +62,9 @@ def test_a_thought_in_any_spelling_is_taken_off(thought: str, answer: str):
     assert without_thoughts(f"{thought}{answer}\n") == answer
 
 
-@pytest.mark.parametrize("tail", ["<|end_of_solution|>", "<|END_RESPONSE|>", "<|return|>", "[END FINAL RESPONSE]"])
+@pytest.mark.parametrize(
+    "tail", ["<|end_of_solution|>", "<|END_RESPONSE|>", "<|return|>", "[END FINAL RESPONSE]", "<|im_end|>", "</s>"]
+)
 def test_marks_around_what_is_said_are_taken_off_too(tail: str):
     heads = {"<|end_of_solution|>": "<|begin_of_solution|>", "<|END_RESPONSE|>": "<|START_RESPONSE|>"}
     assert without_thoughts(f"<think>a</think>{heads.get(tail, '')}Rain{tail}") == "Rain"
@@ -158,6 +163,11 @@ def test_a_reply_that_says_nothing_has_its_reason(reply: Reply, problem: str):
         ("7", "7"),
         ("The <answer> tag is not needed: 7", "The <answer> tag is not needed: 7"),
         ("7</answer>", "7</answer>"),
+        ("<answer>7</ answer>", "7"),
+        (r"<answer>7<\answer>", "7"),
+        ("<answer>7</answer", "7"),
+        ("<answer>7<answer>\n", "7"),
+        ("So it is <|begin_of_box|>7<|end_of_box|>.", "7"),
     ],
 )
 def test_the_last_pair_of_tags_has_the_answer(text: str, answer: str):

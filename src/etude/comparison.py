@@ -132,6 +132,7 @@ async def compare_on(
         tried=tuple(ComparedTask(task=task, a=tuple(each.a), b=tuple(each.b)) for task, each in values.items()),
         targets=targets,
         voids=len(paired.voids),
+        cut_off=sum(score.cut_off for pair in paired.pairs for score in (pair.a, pair.b)),
         test_openings=openings,
         simulated=bench.simulated or paired.simulated,
     )

@@ -70,7 +70,7 @@ class Repeats(Sink):
 
 
 class CutOff(Sink):
-    """Counts training attempts whose last reply was cut off at the token limit; as `Repeats`, nothing is kept."""
+    """Counts attempts whose last reply was cut off at the token limit, in training as `Repeats` does."""
 
     def __init__(self) -> None:
         self._attempts: set[str] = set()
@@ -82,15 +82,26 @@ class CutOff(Sink):
             if event.cut_at is not None:
                 self._cut[event.attempt] = event
 
-    def doubt(self) -> Doubt | None:
-        """How many there were; None where there was none."""
-        if not self._cut:
+    def doubt(self, state: TrainState, tested: Comparison | None, limit: int) -> Doubt | None:
+        """How many there were, with those of the validation of the initial and the best skill, and of the test; None
+        where there was none. `limit` is that of the target."""
+        measured = {each.skill_hash: each.scores.values() for each in (state.initial_val, state.best_val) if each}
+        val = [score.cut_off for tasks in measured.values() for scores in tasks for score in scores]
+        test = (0, 0) if tested is None else (tested.cut_off, sum(len(task.a) + len(task.b) for task in tested.tried))
+        counts = {
+            "training": (len(self._cut), len(self._attempts)),
+            "validation": (sum(val), len(val)),
+            "the test": test,
+        }
+        found = [f"{cut} of {of} replies in {where}" for where, (cut, of) in counts.items() if cut]
+        if not found:
             return None
-        name = min(self._cut)
-        first = self._cut[name]
+        name = min(self._cut, default="")
+        first = self._cut.get(name)
+        one = "" if first is None else f"one of them: task {first.task} (attempt {name}), "
         return Doubt(
-            what=f"{len(self._cut)} of {len(self._attempts)} replies in training were cut off",
-            example=f"one of them: task {first.task} (attempt {name}), at target.max_output_tokens = {first.cut_at}",
+            what=f"{' and '.join(found)} were cut off",
+            example=f"{one}at target.max_output_tokens = {limit if first is None else first.cut_at}",
             todo="raise target.max_output_tokens (in a fork)",
         )
 

@@ -132,7 +132,8 @@ class _Run:
 
     def _report(self, *, stopped: str | None) -> Summary:
         log, none = self._log, self._no_skill
-        cut_off = self._cut_off.doubt()
+        limit = self._bench.config.target.max_output_tokens
+        cut_off = self._cut_off.doubt(self._state, self._comparison, limit)
         if cut_off is not None:
             self._bench.emit(Notice(level="warning", text=cut_off.text))
         doubts = (*self._bench.doubts, *log.doubts.found, *filter(None, (cut_off,)))

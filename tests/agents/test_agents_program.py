@@ -11,7 +11,8 @@ from program_contract import ProgramContract
 
 from etude.agents.program import CodexAgent, CommandAgent, ProgramAgent
 from etude.agents.verdict import AttemptEvidence, ProgramFailed, verdict
-from etude.errors import ConfigError, DataError, OutageStop, StopRun
+from etude.errors import ConfigError, DataError, OutageStop, StopRun, TransientError
+from etude.models import Limited, Retrying
 from etude.programs.account import Account, after_the_prompt, has_read, neutral
 from etude.programs.program import Report
 from etude.prompts import Prompts
@@ -135,13 +136,37 @@ class Hanging(ScriptedModel):
         return await super().complete(request)
 
 
+class Slow(Hanging):
+    """Takes its time for each answer, or to refuse it."""
+
+    def __init__(self, turn: Any, refuse: bool) -> None:
+        super().__init__(turn)
+        self._refuse = refuse
+
+    async def complete(self, request: ChatRequest) -> Reply:
+        await asyncio.sleep(1)
+        if self._refuse and self.requests:
+            raise TransientError("429: slow down", rate_limited=True)
+        return await ScriptedModel.complete(self, request)
+
+
 class TestTime:
+    def test_a_model_that_answered_used_the_time_and_one_that_refused_did_not(self) -> None:
+        def attempt(*, refuse: bool) -> Trajectory:
+            model = Slow(lambda request: TestCommand().shell(request, "true"), refuse)
+            target = Retrying(Limited(model, 4), "target", outage_seconds=300)
+            return bash('exec "$@"', sys.executable, str(FAKE), target=target, limits={"seconds": 6})
+
+        assert attempt(refuse=False).failure == "not done within agent.limits.seconds = 6"
+        with pytest.raises(ProgramFailed, match="it waited for the model, which had failed: 429: slow down"):
+            attempt(refuse=True)
+
     def test_waiting_for_a_model_is_void_where_it_took_most_of_the_time_only(self) -> None:
         def attempt(command: str) -> Trajectory:
             model = Hanging(lambda request: TestCommand().shell(request, command))
             return bash('exec "$@"', sys.executable, str(FAKE), target=model, limits={"seconds": 4})
 
-        with pytest.raises(ProgramFailed, match="a request to the model was under way"):
+        with pytest.raises(ProgramFailed, match="it waited for the model"):
             attempt("true")
         assert attempt("sleep 3").failure == "not done within agent.limits.seconds = 4"
 
@@ -268,7 +293,7 @@ def evidence(**more: Any) -> AttemptEvidence:
     ended = {"code": 0, "signal": None, "stdout": b"", "stderr": b"", "cut": False, "over": ""}
     ended |= {"seconds": 1.0}
     ended |= {name: more.pop(name) for name in [*ended] if name in more}
-    facts: dict[str, Any] = {"agent": "x", "report": Report(answer="red"), "asked": 1, "pending": False}
+    facts: dict[str, Any] = {"agent": "x", "report": Report(answer="red"), "asked": 1, "in_vain": False}
     facts |= {"trouble": "", "last_finish": "stop", "silent": False, "limits": Limits(seconds=9), "limit": 512}
     return AttemptEvidence(**{**facts, "finished": Finished(**ended), **more})
 
@@ -297,10 +322,10 @@ class TestVerdicts:
     @pytest.mark.parametrize(
         ("seen", "words"),
         [
-            ({"over": "time limit", "pending": True}, "a request to the model was under way$"),
+            ({"over": "time limit", "in_vain": True}, "it waited for the model$"),
             (
-                {"over": "time limit", "pending": True, "trouble": "429 rate limit: slow down"},
-                "a request to the model was under way, which had failed before: 429 rate limit: slow down$",
+                {"over": "time limit", "in_vain": True, "trouble": "429 rate limit: slow down"},
+                "it waited for the model, which had failed: 429 rate limit: slow down$",
             ),
             ({"report": Report(answer="red", error="it broke")}, "agent 'x' gave up: it broke"),
             (

@@ -111,6 +111,9 @@ DAMAGES: Mapping[str, Callable[[], object]] = {
     "facts of other types": lambda: run_sql("UPDATE facts SET value = 5, seconds = 'x'"),
     "another answer to each": lambda: run_sql("UPDATE facts SET value = replace(value, 'a', 'b')"),
     "answers exchanged": lambda: run_sql("UPDATE facts SET value = (SELECT value FROM facts LIMIT 1)"),
+    "an answer under another name": lambda: run_sql(
+        "UPDATE facts SET key_hash = 'x' || key_hash WHERE key_hash = (SELECT MIN(key_hash) FROM facts)"
+    ),
     "summary cut": lambda: cut(RUN / "summary.json", 0.7),
     "summary empty": lambda: cut(RUN / "summary.json", 0),
     "no summary is an object": lambda: (RUN / "summary.json").write_text("[]"),

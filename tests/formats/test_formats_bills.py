@@ -97,6 +97,11 @@ def test_what_proxies_wrote_to_the_cache_is_known(bill: Any) -> None:
             {"cache_read_input_tokens": 7, "cache_creation": {"ephemeral_1h_input_tokens": 25}},
             Usage(input_tokens=32, cached_tokens=7, written_tokens=25, hour_tokens=25),
         ),
+        ({"input_tokens": 10, "output_tokens": 3, "total_tokens": 513}, Usage(input_tokens=10, output_tokens=503)),
+        (
+            {"input_tokens": 10, "output_tokens": 3, "output_tokens_details": {"thinking_tokens": 500}},
+            Usage(input_tokens=10, output_tokens=503),
+        ),
         ({"input_tokens": -1, "cache_creation": None, "output_tokens": "3"}, Usage(output_tokens=3)),
         (None, Usage()),
     ],

@@ -13,9 +13,18 @@ from etude.records import Reply, Usage
 
 STOP: list[object] = [None, "", "null", "stop", "STOP", "eos", "eos_token", "eosFound", "stop_sequence", "end_turn"]
 STOP += ["COMPLETE", "FinishReason.STOP", "FINISH_REASON_STOP", "REASON_STOP", "function_call", "tool_use", "normal"]
-STOP += ["TOOL_CALL", "end-of-text", "pause_turn", "MALFORMED_FUNCTION_CALL", {"type": "stop", "matched": 7}]
+STOP += [
+    "end",
+    "EOT",
+    "malformed_model_output",
+    "TOOL_CALL",
+    "end-of-text",
+    "pause_turn",
+    "MALFORMED_FUNCTION_CALL",
+    {"type": "stop", "matched": 7},
+]
 LENGTH: list[object] = ["length", "max_tokens", "MAX_TOKENS", "maxTokens", "model_length", "max_output_tokens"]
-LENGTH += ["model_context_window_exceeded", "ERROR_LIMIT", {"type": "length", "length": 9}]
+LENGTH += ["model_context_window_exceeded", "ERROR_LIMIT", "max_new_tokens", {"type": "length", "length": 9}]
 REFUSAL = ["content_filter", "SAFETY", "refusal", "sensitive", "content_filter: RECITATION", "OTHER"]
 GOOD = {"stop": STOP, "length": LENGTH, "refusal": REFUSAL}
 BROKEN: list[object] = [

@@ -1,11 +1,10 @@
-import asyncio
 import subprocess
 import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from models_doubles import DROP, HANG, Heard, Server, events, http
+from models_doubles import Heard, Server, events, http
 
 from etude.config import ModelSection
 from etude.errors import ConfigError, ModelError, RejectedRequest, RejectedRole, TransientError, install_command
@@ -368,54 +367,9 @@ def refusal(kind: str, text: str) -> dict[str, Any]:
     return {"type": "error", "error": {"type": kind, "message": text}}
 
 
-async def test_too_many_requests_are_transient_and_tell_how_long_to_wait(server: Server):
-    error = await failure(server, http(429, refusal("rate_limit_error", "slow down"), Retry_After="2.5"))
-    assert isinstance(error, TransientError)
-    assert (error.rate_limited, error.retry_after, str(error)) == (True, 2.5, "HTTP 429: slow down")
-
-
-@pytest.mark.parametrize("status", [408, 409, 500, 503, 529])
-async def test_server_errors_are_transient_and_sent_once(server: Server, status: int):
-    error = await failure(server, http(status, refusal("overloaded_error", "too much")))
-    assert isinstance(error, TransientError)
-    assert (str(error), error.rate_limited) == (f"HTTP {status}: too much", False)
-    assert len(server.heard) == 1
-
-
-@pytest.mark.parametrize("status", [400, 413, 422])
-async def test_bad_requests_are_rejected_with_the_words_of_the_server(server: Server, status: int):
-    error = await failure(server, http(status, refusal("invalid_request_error", "too long")))
-    assert isinstance(error, RejectedRequest)
-    assert str(error) == f"HTTP {status}: too long"
-
-
-@pytest.mark.parametrize("status", [401, 402, 403])
-async def test_a_refused_key_rejects_the_role_and_names_the_variable(server: Server, status: int):
-    error = await failure(server, http(status, refusal("authentication_error", "no")))
-    assert isinstance(error, RejectedRole)
-    assert str(error) == f"HTTP {status}: no\nhint: set NO_SUCH_KEY to a key: it is not set"
-
-
 async def test_an_empty_account_rejects_the_role_though_it_comes_as_a_bad_request(server: Server):
     said = "Your credit balance is too low to access the Anthropic API."
     assert isinstance(await failure(server, http(400, refusal("invalid_request_error", said))), RejectedRole)
-
-
-async def test_an_unknown_model_rejects_the_role(server: Server):
-    error = await failure(server, http(404, refusal("not_found_error", "model: m")))
-    address = server.url.removesuffix("/v1")
-    assert isinstance(error, RejectedRole)
-    assert str(error) == f"HTTP 404: model: m\nhint: check the model name 'm' and the address {address}"
-
-
-async def test_silence_dropped_connections_and_closed_ports_are_transient(server: Server):
-    silent = await failure(server, HANG, timeout=0.3)
-    assert (str(silent), silent.unreachable) == ("no answer within 0.3 seconds", True)
-    dropped = await failure(server, DROP)
-    assert dropped.unreachable
-    short = await failure(server, message(text("Hi"))[:-5])
-    assert short.message.startswith("no connection: ")
-    assert (await failure(server, DROP, base_url="http://127.0.0.1:9")).unreachable
 
 
 async def test_the_key_is_sent_and_never_shown(server: Server, monkeypatch: pytest.MonkeyPatch):
@@ -472,18 +426,6 @@ def test_the_fingerprint_has_what_changes_answers_and_nothing_else():
     other += [{"headers": {"anthropic-beta": value}} for value in ("one", "two")]
     assert {fingerprint(**settings) for settings in same} == {fingerprint()}
     assert len({fingerprint(), *(fingerprint(**settings) for settings in other)}) == 1 + len(other)
-
-
-async def test_cancelling_a_request_reaches_the_socket(server: Server):
-    server.script = [HANG]
-    model = a_model(server)
-    task = asyncio.ensure_future(model.complete(HELLO))
-    while not server.heard:
-        await asyncio.sleep(0.01)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    await model.aclose()
 
 
 @pytest.fixture(scope="module")

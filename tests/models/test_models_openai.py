@@ -4,7 +4,7 @@ from email.utils import format_datetime
 from typing import Any
 
 import pytest
-from models_doubles import DROP, HANG, Server, http
+from models_doubles import Server, http
 
 from etude.config import ModelSection
 from etude.errors import ConfigError, RejectedRequest, RejectedRole, TransientError
@@ -196,13 +196,6 @@ async def test_missing_and_odd_token_counts_are_zero(server: Server):
     assert reply.usage == Usage()
 
 
-async def test_too_many_requests_are_transient_and_tell_how_long_to_wait(server: Server):
-    error = await failure(server, http(429, {"error": {"message": "slow down"}}, Retry_After="2.5"))
-    assert isinstance(error, TransientError)
-    assert (error.rate_limited, error.retry_after, error.unreachable) == (True, 2.5, False)
-    assert str(error) == "HTTP 429: slow down"
-
-
 async def test_retry_after_may_be_a_date(server: Server):
     later = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
     error = await failure(server, http(429, {}, Retry_After=later))
@@ -222,61 +215,9 @@ async def test_a_retry_after_that_says_nothing_is_left_out(server: Server, heade
     assert (await failure(server, http(503, {}, Retry_After=header))).retry_after is None
 
 
-@pytest.mark.parametrize("status", [408, 409, 500, 502, 503, 529])
-async def test_server_errors_are_transient(server: Server, status: int):
-    error = await failure(server, http(status, b"upstream is down"))
-    assert isinstance(error, TransientError)
-    assert (str(error), error.rate_limited, error.unreachable) == (f"HTTP {status}: upstream is down", False, False)
-
-
-async def test_the_sdk_does_not_retry_behind_the_budget(server: Server):
-    await failure(server, http(500, {}))
-    assert len(server.heard) == 1
-
-
-@pytest.mark.parametrize("status", [400, 413, 422])
-async def test_bad_requests_are_rejected_with_the_words_of_the_server(server: Server, status: int):
-    error = await failure(server, http(status, {"error": {"message": "context too long", "code": "x"}}))
-    assert isinstance(error, RejectedRequest)
-    assert str(error) == f"HTTP {status}: context too long"
-
-
-@pytest.mark.parametrize("status", [401, 402, 403])
-async def test_a_refused_key_rejects_the_role_and_names_the_variable(server: Server, status: int):
-    error = await failure(server, http(status, {"error": {"message": "no"}}))
-    assert isinstance(error, RejectedRole)
-    assert str(error) == f"HTTP {status}: no\nhint: set NO_SUCH_KEY to a key: it is not set"
-
-
-async def test_an_unknown_model_rejects_the_role(server: Server):
-    error = await failure(server, http(404, {"error": {"message": "no model m"}}))
-    assert isinstance(error, RejectedRole)
-    assert str(error) == f"HTTP 404: no model m\nhint: check the model name 'm' and the address {server.url}"
-
-
 async def test_a_used_up_account_is_no_rate_limit(server: Server):
     error = await failure(server, http(429, {"error": {"message": "pay", "code": "insufficient_quota"}}))
     assert isinstance(error, RejectedRole)
-
-
-async def test_a_silent_server_is_given_up_after_the_timeout(server: Server):
-    error = await failure(server, HANG, timeout=0.2)
-    assert isinstance(error, TransientError)
-    assert (str(error), error.unreachable) == ("no answer within 0.2 seconds", True)
-
-
-@pytest.mark.parametrize("line", [DROP, http(200, {"choices": []})[:-5]])
-async def test_a_dropped_connection_is_transient(server: Server, line: bytes | str):
-    error = await failure(server, line)
-    assert isinstance(error, TransientError)
-    assert error.unreachable
-    assert str(error).startswith("no connection: ")
-
-
-async def test_a_closed_port_is_unreachable(server: Server):
-    error = await failure(server, DROP, base_url="http://127.0.0.1:9/v1")
-    assert isinstance(error, TransientError)
-    assert error.unreachable
 
 
 @pytest.mark.parametrize(
@@ -315,30 +256,6 @@ async def test_the_first_of_several_choices_counts_wherever_it_stands(server: Se
 
 async def test_a_mark_of_byte_order_is_left_out(server: Server):
     assert (await answer(server, http(200, b'\xef\xbb\xbf{"choices": [{"message": {"content": "a"}}]}'))).text == "a"
-
-
-async def test_long_answers_are_cut_in_messages(server: Server):
-    error = await failure(server, http(400, {"error": {"message": "x" * 5000}}))
-    assert len(str(error)) < 600
-
-
-async def test_a_key_that_the_server_repeats_is_not_shown(server: Server, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("TEST_KEY", " secret-12345 ")
-    error = await failure(server, http(401, {"error": {"message": "bad secret-12345"}}), api_key_env="TEST_KEY")
-    assert error.message == "HTTP 401: bad [redacted:TEST_KEY]"
-    assert server.heard[0].headers["authorization"] == "Bearer secret-12345"
-
-
-async def test_cancelling_a_request_reaches_the_socket(server: Server):
-    server.script = [HANG]
-    model = a_model(server)
-    task = asyncio.ensure_future(model.complete(HELLO))
-    while not server.heard:
-        await asyncio.sleep(0.01)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    await model.aclose()
 
 
 def test_one_model_works_in_one_loop_after_the_other():

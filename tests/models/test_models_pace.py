@@ -98,10 +98,13 @@ def test_less_than_the_floor_is_taken_by_longer_rests():
     pace = Pace(64)
     pace.answered(pace.sent(0, 1), 2.0)
     assert pace.rest == 2.0
-    for number in range(2000):
+    for number in range(2000):  # a minute that is used up says nothing of the next
         pace.refused(pace.sent(number, 8))
-    assert pace.limit == FLOOR
-    assert pace.rest == 60.0
+    assert (pace.limit, pace.rest) == (FLOOR, 2.0)
+    for number in range(2000, 4000):
+        mark = pace.sent(number, 8)
+        pace.refused(mark) if number % 8 else pace.answered(mark, 2.0)
+    assert (pace.limit, pace.rest) == (FLOOR, 60.0)
 
 
 def test_a_bound_that_is_set_lower_than_the_floor_holds():

@@ -22,7 +22,8 @@ UNCACHED = Usage(input_tokens=10, output_tokens=4)
 
 @dataclass
 class Server(ChatModel):
-    """Answers after a second, but a request named `slow` as told: each time (seconds, error or none)."""
+    """Answers after a second, or as many as the request says; one named `slow` as told: each time (seconds, error or
+    none)."""
 
     slow: list[tuple[float, ModelError | None]]
     sent: list[str] = field(default_factory=list[str])
@@ -33,7 +34,7 @@ class Server(ChatModel):
 
     async def complete(self, request: ChatRequest) -> Reply:
         text = request.messages[0].text
-        seconds, error = self.slow[self.sent.count(text)] if text == "slow" else (1.0, None)
+        seconds, error = self.slow[self.sent.count(text)] if text == "slow" else (float(text), None)
         self.sent.append(text)
         self.under_way += 1
         self.most = max(self.most, self.under_way)
@@ -69,7 +70,7 @@ def ask(model: Resending, text: str) -> Coroutine[Any, Any, Reply]:
 
 
 async def with_times(model: Resending, requests: int = 20) -> None:
-    await asyncio.gather(*(ask(model, "usual") for _ in range(requests)))
+    await asyncio.gather(*(ask(model, "1") for _ in range(requests)))
 
 
 def slow_one(server: Server, spend: FreeSpend, slots: int = 64) -> tuple[str, float]:
@@ -96,6 +97,21 @@ def test_the_first_request_may_still_be_the_first_to_be_answered():
     server, spend = Server([(3, None), (60, None)]), FreeSpend()
     assert slow_one(server, spend) == ("slow 3", 3.0)
     assert [each.usage for each in spend.settled[20:]] == [USAGE, UNCACHED]
+
+
+@pytest.mark.parametrize(("others", "seconds"), [(0, 5.0), (2, 5.0), (3, 11.0)])
+def test_the_last_few_are_sent_again_sooner(others: int, seconds: float):
+    async def play() -> float:
+        loop, model = asyncio.get_running_loop(), resending(Server([(60, None), (1, None)]), FreeSpend())
+        await asyncio.gather(*(ask(model, text) for text in [*16 * ["1"], *2 * ["4"], *2 * ["10"]]))
+        more = [asyncio.ensure_future(ask(model, "40")) for _ in range(others)]
+        began = loop.time()
+        await ask(model, "slow")
+        found = loop.time() - began
+        await asyncio.gather(*more)
+        return found
+
+    assert in_virtual_time(play())[0] == seconds
 
 
 def test_what_is_answered_in_time_is_sent_once():

@@ -204,14 +204,6 @@ async def test_a_body_that_is_no_whole_response_is_transient(server: Server, ans
         await answer(server, answered)
 
 
-async def test_errors_with_a_status_are_reported_as_in_the_other_interface(server: Server):
-    with pytest.raises(TransientError) as caught:
-        await answer(server, http(429, {"error": {"message": "slow"}}, Retry_After="2"))
-    assert (caught.value.retry_after, caught.value.rate_limited, str(caught.value)) == (2, True, "HTTP 429: slow")
-    with pytest.raises(RejectedRequest, match="too long"):
-        await answer(server, http(400, {"error": {"message": "too long"}}))
-
-
 def test_there_is_no_switch_for_thinking_here():
     with pytest.raises(ConfigError) as caught:
         a_model(Server([], "http://a/v1"), thinking="off")

@@ -180,7 +180,7 @@ class ProgramContract:
 
         ended, _ = self._until_late(hang)
         assert isinstance(ended, ProgramFailed)
-        assert "a request to the model was under way" in ended.message
+        assert "it waited for the model" in ended.message
 
     def test_a_program_that_is_late_before_it_asked_the_model_is_no_fault_of_the_agent(self) -> None:
         limits = {"seconds": 0.01, "grace_seconds": 1}

@@ -59,8 +59,8 @@ class ProgramOptions(AnswerOptions):
     max_steps: int | None = Field(default=None, ge=1)
     """Most model requests in an attempt. One that is not done by then has failed."""
     limits: Limits = Limits(seconds=300)
-    """What one attempt may use. When its time is over it has failed, or is void where the model took most of the
-    time or was not asked yet. Keep `limits.attempt_seconds` larger."""
+    """What one attempt may use. When its time is over it has failed, or is void where the model had not answered
+    yet, or most of the time went by waiting for it in vain. Keep `limits.attempt_seconds` larger."""
     concurrency_mb: int | None = Field(default=None, ge=1)
     """Memory to count with for each attempt under way: no more are started at the same time than there is room for.
     By default what the program commonly needs."""
@@ -293,7 +293,7 @@ class ProgramAgent(Agent):
             finished=ran.finished,
             report=report,
             asked=None if session is None else len(session.log),
-            pending=ran.pending,
+            in_vain=ran.in_vain,
             trouble=self._target.trouble,
             last_finish=_last_finish(session),
             limit=self._target.max_output_tokens,

@@ -19,31 +19,26 @@ class ProgramRun:
 
     finished: Finished | None
     """None when the gateway had it ended."""
-    pending: bool
-    """The program was waiting for the model when its time was over, and had been for most of it, or for its first
-    answer. One that was busy for longer cannot choose to have no score."""
+    in_vain: bool
+    """For most of its time the program waited for a turn of the model, or for what came to an error or to nothing; or
+    the model never answered. One that used more of it cannot choose to have no score."""
 
 
 async def run_program(
     launch: Launch, env: Mapping[str, str], box: Box, limits: Limits, sandbox: Sandbox, session: GatewaySession | None
 ) -> ProgramRun:
     """Run to the end; end it before when the session has failed."""
-    pending, waited = False, 0.0
-
-    def look() -> None:
-        nonlocal pending
-        pending = pending or (session is not None and session.pending > 0)
+    waited, before = 0.0, 0.0 if session is None else sum(session.used)
 
     async def watch() -> None:
         nonlocal waited
-        step = min(0.25, limits.seconds / 40)
+        loop = asyncio.get_running_loop()
+        last = loop.time()
         while session is not None:
-            await asyncio.sleep(step)
-            waited += step if session.pending else 0.0
+            await asyncio.sleep(min(0.25, limits.seconds / 40))
+            now = loop.time()
+            waited, last = waited + (now - last if session.pending else 0.0), now
 
-    # Set before the program's own clock starts, these come first: afterwards nothing is waited for any more.
-    loop = asyncio.get_running_loop()
-    timers = [loop.call_later(max(0.0, limits.seconds - early), look) for early in (0.25, 0.0)]
     watching = asyncio.create_task(watch())
     running = asyncio.create_task(
         run(launch.argv, box=box, limits=limits, sandbox=sandbox, env=env, stdin=launch.stdin)
@@ -53,12 +48,13 @@ async def run_program(
         await asyncio.wait({running, failing}, return_when=asyncio.FIRST_COMPLETED)
         if not running.done() and session is not None and session.exhausted:
             await asyncio.wait({running}, timeout=LAST_WORDS_SECONDS)
-        # Before the first answer nothing that a model wrote has run.
-        mostly = waited >= limits.seconds / 2 or session is None or not session.log
-        return ProgramRun(running.result() if running.done() else None, pending and mostly)
+        in_vain = False
+        if session is not None and (waited or session.log):
+            # Before the first answer nothing that a model wrote has run.
+            answered = any(exchange.status == 200 for exchange in session.log)
+            in_vain = not answered or sum(session.used) - before - waited < limits.seconds / 2
+        return ProgramRun(running.result() if running.done() else None, in_vain)
     finally:
-        for timer in timers:
-            timer.cancel()
         for task in (running, failing, watching):
             task.cancel()  # the first ends the program and all it started
         await asyncio.gather(running, failing, watching, return_exceptions=True)

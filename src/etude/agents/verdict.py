@@ -23,8 +23,8 @@ class AttemptEvidence:
     report: Report
     asked: int | None
     """Requests that reached the gateway, None without one."""
-    pending: bool
-    """The program was waiting for the model when its time was over."""
+    in_vain: bool
+    """As of a `ProgramRun`."""
     trouble: str
     """Why the model's last request came to nothing; empty when it did not."""
     last_finish: str
@@ -40,16 +40,16 @@ def verdict(seen: AttemptEvidence) -> str:
     """Why the attempt failed by the agent's own fault; empty when it was completed.
 
     Raises:
-        ProgramFailed: it is void: the program crashed, or asked no model, or was waiting for one at the limit.
+        ProgramFailed: it is void: the program crashed, or asked no model, or waited for one in vain.
         OutageStop: the program's own login, model or version is refused, and will be in every attempt, or the plan
             of that login is used up.
     """
     finished, report = seen.finished, seen.report
     if finished.timed_out:
         late = f"not done within agent.limits.seconds = {seen.limits.seconds:g}"
-        if seen.pending:
-            failed = f", which had failed before: {seen.trouble}" if seen.trouble else ""
-            raise ProgramFailed(f"{late}: a request to the model was under way{failed}")
+        if seen.in_vain:
+            failed = f", which had failed: {seen.trouble}" if seen.trouble else ""
+            raise ProgramFailed(f"{late}: it waited for the model{failed}")
         if seen.asked == 0 and not seen.silent:  # a busy machine: the skill was never read
             raise ProgramFailed(f"{late}: agent {seen.agent!r} had asked no model yet")
         return late

@@ -73,6 +73,8 @@ def _lines(result: Comparison, a: str, b: str) -> Iterator[str]:
     yield from target_lines(result.targets, skills=("A", "B"))
     if result.voids:
         yield f"errors      {result.voids} attempts errored; their tasks are compared without them"
+    if result.cut_off:
+        yield f"cut off     {result.cut_off} replies: raise target.max_output_tokens"
     if result.gained or result.lost:
         yield ""
         yield from text_lines(

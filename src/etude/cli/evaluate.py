@@ -119,6 +119,8 @@ def _print(label: str, result: SkillEvaluation) -> None:
     output.line(f"{result.split:<8}{score(result.score)}  n={result.score.n}{trials}, mean {result.metric} score")
     if result.voids:
         output.line(f"errors  {result.voids} attempts errored; the mean is over the others")
+    if result.cut_off:
+        output.line(f"cut off {result.cut_off} replies: raise target.max_output_tokens")
     if result.test_openings > 1:
         output.line(f"test    {seen_before(result.test_openings)}")
     output.line(f"file    {result.file}")

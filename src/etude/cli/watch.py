@@ -1,9 +1,14 @@
 """What a command that asks models does while it waits: shows the progress, and stops when it is asked to."""
 
 import asyncio
+import os
 import signal
-from collections.abc import Callable, Coroutine
-from contextlib import suppress
+import sys
+import threading
+import time
+from collections.abc import Callable, Coroutine, Generator, Mapping
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any, TypeVar
 
 from etude.cli.lookup import larger
@@ -16,6 +21,8 @@ from etude.workbench import Given, StopSwitch
 T = TypeVar("T")
 
 Work = Callable[[Given], Coroutine[Any, Any, T]]
+_SOON = 5.0
+"""Seconds in which the loop hears of a signal, unless something does not let it go on."""
 
 
 def watch(work: Work[T], command: str, *, wait: bool = False) -> T:
@@ -23,11 +30,17 @@ def watch(work: Work[T], command: str, *, wait: bool = False) -> T:
     `wait` it goes on when the answers are there, instead of ending.
 
     The first Ctrl-C finishes what is in flight, the second stops now. So does SIGTERM: what sends it, as `timeout`,
-    systemd and docker do, kills soon after. Programs that `work` runs have ended when this returns.
+    systemd and docker do, kills soon after. Code that does not let the loop go on is named, and ended where it is.
+    Programs that `work` runs have ended when this returns.
     Raises StopRun: it was stopped; the hint has `command`, which resumes it. Whatever `work` raises."""
     with open_console() as console:
         try:
-            return asyncio.run(_stoppable(work, console, wait))
+            try:
+                return asyncio.run(_stoppable(work, console, wait))
+            except KeyboardInterrupt as error:
+                if not error.args:
+                    raise
+                raise _stopped(f", in {error}, which did not let the run go on") from None
         except StopRun as stop:
             stop.hint = f"{stop.hint}\n{_go_on(stop, command)}".lstrip()
             raise
@@ -72,15 +85,77 @@ async def _stoppable(work: Work[T], console: Console, wait: bool) -> T:
             switch.stop()
             console.say("finishing what is in flight; press Ctrl-C again to stop now", "yellow")
 
-    with suppress(NotImplementedError, RuntimeError, ValueError):  # no signals here: not the main thread
-        loop.add_signal_handler(signal.SIGINT, pressed)
-        loop.add_signal_handler(signal.SIGTERM, cancel)
+    signals = _Signals(loop, console)
     try:
-        return await task
+        with signals.heard({signal.SIGINT: pressed, signal.SIGTERM: cancel}):
+            return await task
     except asyncio.CancelledError:
-        if not task.cancelling():
+        if signals.broke_in or not task.cancelling():
             raise
-        raise Interrupted(
-            "stopped at once; the calls that were in flight are lost and will be made again",
-            hint="run the same command again to resume",
-        ) from None
+        raise _stopped() from None
+
+
+def _stopped(where: str = "") -> Interrupted:
+    return Interrupted(
+        f"stopped at once{where}; the calls that were in flight are lost and will be made again",
+        hint="run the same command again to resume",
+    )
+
+
+class _Signals:
+    """Signals that a loop hears of. Where it does not, since what runs in it hangs, that is said, and the next signal
+    ends it where it is: the second Ctrl-C, or SIGTERM by itself."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, console: Console) -> None:
+        self._loop, self._console = loop, console
+        self._unheard_since: float | None = None
+        self.broke_in = False
+        """A signal ended what ran."""
+
+    @contextmanager
+    def heard(self, then: Mapping[signal.Signals, Callable[[], None]]) -> Generator[None]:
+        """Have the loop call what belongs to a signal."""
+        if threading.current_thread() is not threading.main_thread():
+            yield  # no signals here
+            return
+
+        def handle(number: int, frame: FrameType | None) -> None:
+            if self._unheard_since is None:
+                self._unheard_since = time.monotonic()
+                self._loop.call_soon_threadsafe(hear, number)
+                timer = threading.Timer(_SOON, self._look, [number])
+                timer.daemon = True
+                timer.start()
+            elif not self.broke_in and time.monotonic() - self._unheard_since >= _SOON:
+                self.broke_in = True
+                raise KeyboardInterrupt(_place(frame))
+
+        def hear(number: int) -> None:
+            if not self.broke_in:
+                self._unheard_since = None
+                then[signal.Signals(number)]()
+
+        before = {number: signal.signal(number, handle) for number in then}
+        try:
+            yield
+        finally:
+            for number, known in before.items():
+                signal.signal(number, known)
+
+    def _look(self, number: int) -> None:
+        if self._unheard_since is None:
+            return
+        if number == signal.SIGTERM:
+            os.kill(os.getpid(), number)
+            return
+        frames = sys._current_frames()  # pyright: ignore[reportPrivateUsage]
+        place = _place(frames.get(threading.main_thread().ident or 0))
+        self._console.say(f"waiting for {place}; press Ctrl-C again to stop it there", "yellow")
+
+
+def _place(frame: FrameType | None) -> str:
+    """Where code is, as in `load (tasks.py:12)`; what it called of Python's own is left out."""
+    own = f"{os.path.dirname(os.__file__)}{os.sep}"
+    while frame is not None and frame.f_back and frame.f_code.co_filename.startswith((own, "<frozen")):
+        frame = frame.f_back
+    return "?" if frame is None else f"{frame.f_code.co_name} ({frame.f_code.co_filename}:{frame.f_lineno})"

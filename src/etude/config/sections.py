@@ -149,11 +149,11 @@ class LimitsSection(Section):
     """Slots: attempts under way at the same time, on this computer or on a cluster, at most 2,000. Evaluations use
     them all, a training some dozens while it learns."""
     resend: bool = False
-    """Send a request once more when it takes longer than 95 of 100 of the last ones, and than two times their median.
-    The first answer counts and both are billed."""
+    """Send a request once more when it takes longer than 95 of 100 of the last ones (80 where hardly another is under
+    way), and than two times their median. The first answer counts and both are billed."""
     attempt_seconds: float = Field(default=600.0, gt=0)
     """Longest an attempt may take, and its scoring after that. A longer one is void, or failed where commands of the
-    agent took most of the time."""
+    agent and answers of the model took most of the time."""
 
 
 class ExecutorSection(Section):

@@ -17,6 +17,7 @@ _DETAILS = ("prompt_tokens_details", "input_tokens_details")
 _THOUGHT = (
     "completion_tokens_details.reasoning_tokens",
     "output_tokens_details.reasoning_tokens",
+    "output_tokens_details.thinking_tokens",
     "reasoning_tokens",
 )
 _READ = (
@@ -42,9 +43,7 @@ def usage_of_openai(bill: object) -> Usage:
         asked = max(asked, read + missed)
     if read + written > asked:
         asked += read + written
-    thought = _count(bill, *_THOUGHT)
-    said = max(said + thought if thought > said else said, total - asked)
-    return Usage(input_tokens=asked, output_tokens=said, cached_tokens=read, written_tokens=written)
+    return Usage(input_tokens=asked, output_tokens=_said(bill, asked), cached_tokens=read, written_tokens=written)
 
 
 def usage_of_anthropic(bill: object) -> Usage:
@@ -53,13 +52,20 @@ def usage_of_anthropic(bill: object) -> Usage:
     read = _count(bill, "cache_read_input_tokens")
     parts = hour + _count(bill, "cache_creation.ephemeral_5m_input_tokens")
     written = max(_count(bill, "cache_creation_input_tokens"), parts)
+    asked = _count(bill, "input_tokens") + read + written
     return Usage(
-        input_tokens=_count(bill, "input_tokens") + read + written,
-        output_tokens=_count(bill, "output_tokens"),
+        input_tokens=asked,
+        output_tokens=_said(bill, asked),
         cached_tokens=read,
         written_tokens=written,
         hour_tokens=hour,
     )
+
+
+def _said(bill: object, asked: int) -> int:
+    """The output, with thoughts that only the details or the total have."""
+    said, thought = _count(bill, *_SAID), _count(bill, *_THOUGHT)
+    return max(said + thought if thought > said else said, _count(bill, "total_tokens") - asked)
 
 
 def as_bill(found: object) -> Bill:

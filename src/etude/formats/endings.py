@@ -19,21 +19,24 @@ _WORDS: Mapping[Ending, str] = {
         stop stopped tool_calls tool_call tool_use function_call
         end_turn stop_sequence pause_turn
         completed
-        malformed_function_call unexpected_tool_call too_many_tool_calls
-        eos eos_token eos_found end_of_text endoftext end_of_turn stop_word
+        malformed_function_call malformed_tool_use malformed_model_output malformed_response
+        unexpected_tool_call too_many_tool_calls
+        eos eos_token eos_token_id eos_found eot eom end end_of_text endoftext end_of_turn end_of_sequence
+        stop_word stop_token
         complete done finish finished normal success
     """,
     # Cut off: by a limit of tokens, by the end of the context, or because the model went round in circles.
     "length": """
-        length max_length max_tokens max_output_tokens max_completion_tokens max_tool_calls token_limit limit
+        length max_length max_tokens max_output_tokens max_completion_tokens max_new_tokens max_tool_calls
+        token_limit limit
         model_length max_len max_context model_context_window_exceeded context_length_exceeded error_limit
         continuation repetition
     """,
     # Refused, by the model or by a filter; `other` is Gemini's word for reasons that it does not tell.
     "refusal": """
         content_filter content_filtered refusal refused sensitive safety recitation language blocklist blocked
-        prohibited_content spii image_safety image_prohibited_content model_armor guardrail_intervened error_toxic
-        other
+        prohibited_content spii image_safety image_prohibited_content image_recitation
+        model_armor guardrail_intervened error_toxic other
     """,
 }
 _NOTHING = frozenset({"", "null", "none", "unspecified"})

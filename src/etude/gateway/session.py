@@ -10,6 +10,7 @@ from etude.errors import BoundaryError, EtudeError, InputError, RejectedRequest
 from etude.gateway.memory import OpaqueMemory
 from etude.protocols import ChatModel
 from etude.records import ChatRequest, Message, Record, Reply, Usage
+from etude.sandbox.process import seconds_used
 
 HUNG_UP = 499
 """Status of a request that its program no longer waited for when the answer came."""
@@ -97,6 +98,8 @@ class GatewaySession:
         """An answer came from the simulated world."""
         self.conversation: tuple[Message, ...] = ()
         """The longest request, the later one of equals, and the reply to it."""
+        self.used = seconds_used(known=True)
+        """What the attempt has used of its time."""
         self._context = copy_context()
         self._memory = OpaqueMemory()
         self._model = model

@@ -31,6 +31,8 @@ class SkillEvaluation(Record):
     tasks: dict[str, float]
     """Mean over trials, by task id."""
     voids: int
+    cut_off: int = 0
+    """Attempts, of those with a score, whose last reply was cut off at the token limit."""
     calls_sent: int
     """Model requests sent this time, retries included: 0 when the journal knew all answers. Not in the file, which is
     the same however often it was asked for."""
@@ -97,6 +99,7 @@ async def aevaluate_skill(
             score=score,
             tasks=values,
             voids=len(result.voids),
+            cut_off=sum(score.cut_off for scores in result.scores.values() for score in scores),
             calls_sent=bench.spend.totals().total_calls - before,
             test_openings=openings,
             simulated=bench.simulated or result.simulated,

@@ -6,20 +6,22 @@ from typing import NamedTuple
 
 from etude.records.messages import Reply
 
-_NAME = r"(?:think(?:ing)?|thought_process|thoughts?|chain_of_thought|reasoning|scratchpad)"
+_NAME = r"(?:think(?:ing(?:_process)?)?|thought_process|thoughts?|chain_of_thought|reasoning|scratchpad)"
 _MARK = re.compile(
-    r"(?=[<\[◁][/|\w])(?:"  # most of a text is passed over by its first letters
-    rf"<\|?(?P<slash>/)?\|?(?:{_NAME}|[\w-]{{1,20}}:{_NAME})(?:\s[^<>]{{0,200}})?\|?(?P<open>(?P<empty>/)?>)"
-    r"|<(?P<answered>/)?(?P<answer>answer)(?:\s[^<>]{0,200})?>"
+    r"(?=[<\[◁][/\\|\w])(?:"  # most of a text is passed over by its first letters
+    r"(?P<begin>\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|START_THINKING\|>|<unused94>|<\|channel>thought)"
+    r"|(?P<end>\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|END_THINKING\|>|<unused95>|<channel\|>)"
+    rf"|<\|?(?P<slash>/)?\|?(?:{_NAME}|[\w-]{{1,20}}[:_]{_NAME})(?:\s[^<>]{{0,200}}?)?\|?(?P<open>(?P<empty>/)?>)"
+    r"|<(?P<answered>[/\\]\s?)?(?P<answer>answer)(?:\s[^<>]{0,200})?(?:>|(?(answered)\Z|(?!)))"
+    r"|<\|(?:begin|(?P<boxed>end))_of_(?P<box>box)\|>"
     r"|(?P<channel><\|channel\|>\s{0,9}analysis[^<]{0,100}<\|message\|>)"
     r"|(?P<final><\|channel\|>\s{0,9}(?:final|commentary)[^<]{0,100}(?:<\|constrain\|>[^<]{0,40})?<\|message\|>"
-    r"|\[BEGIN FINAL RESPONSE\])"
-    r"|(?P<begin>\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|START_THINKING\|>|<unused94>|<\|channel>thought)"
-    r"|(?P<end>\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|END_THINKING\|>|<unused95>|<channel\|>))",
+    r"|\[BEGIN FINAL RESPONSE\]))",
     re.IGNORECASE,
 )
 """Where thoughts begin and end: tags with their many names, Magistral, Kimi, OpenThinker, Command A, MedGemma, Gemma,
-the channels of gpt-oss, Apriel. Every part is bounded, so that a search takes time in proportion to the text."""
+the channels of gpt-oss, Apriel; and answers, also in GLM's box. Every part is bounded, so that a search takes time in
+proportion to the text."""
 _IN_WORDS = (
     ("analysis", "assistantfinal"),  # gpt-oss behind a server that drops special tokens
     ("thinking...", "...done thinking."),  # the command `ollama run`
@@ -27,9 +29,13 @@ _IN_WORDS = (
     ("here's my thought process:", "here's my response:"),
 )
 """How a reply begins that has its thoughts in plain words, and how they end. Without the end it is an answer."""
-_HEADS = ("<|begin_of_solution|>", "<|start_response|>")
-_TAILS = ("<|end_of_solution|>", "<|end_response|>", "[end final response]", "<|return|>", "<|end|>", "<|call|>")
-"""Marks around what stands behind the thoughts, in small letters."""
+_HEAD = re.compile(r"<\|(?:begin_of_solution|start_response)\|>\s*", re.IGNORECASE)
+_TAIL = re.compile(
+    r"\s*(?:<[|｜](?:end[\w▁]{0,20}|return|call|im_end|eot_id|eom_id)[|｜]>|</s>|<end_of_turn>"
+    r"|\[END FINAL RESPONSE\])\Z",
+    re.IGNORECASE,
+)
+"""Marks around what stands behind the thoughts; servers that know a model's marks for the end drop them."""
 _BLANK = re.compile(r"[\s\ufeff\u200b]*")
 _FENCE = re.compile(r"^[ \t]*(```+|~~~+)[ \t]*(.*)$", re.MULTILINE)
 _QUOTES = frozenset("\"'`“”‘’«»„")
@@ -113,29 +119,29 @@ def last_answer(text: str, *, cut: bool) -> str | None:
 
 
 def _answers(text: str, counts: Callable[[_Mark], bool]) -> tuple[list[str], int | None]:
-    """What stands between tags, and where an answer begins that has no end. A thought that follows an answer holds
-    drafts."""
+    """What stands between tags, and where an answer begins that has no end; an opening tag at the very end is
+    meant to close. A thought that follows an answer holds drafts."""
     opened: int | None = None
     found: list[str] = []
-    before = 0
+    before, length = 0, len(text.rstrip())
     for mark in _marks(text):
         if mark.kind == "open" and opened is None:
             before = len(found)
         elif mark.kind == "close" and opened is None and before:
             del found[before:]
-        elif mark.kind == "answer" and counts(mark):
-            opened = mark.end
-        elif mark.kind == "answered" and opened is not None:
+        elif opened is not None and (mark.kind == "answered" or (mark.kind == "answer" and mark.end >= length)):
             found.append(text[opened : mark.start].strip())
             opened = None
+        elif mark.kind == "answer" and counts(mark):
+            opened = mark.end
     return found, opened
 
 
 def _marks(text: str) -> Iterator[_Mark]:
     for found in _MARK.finditer(text):
         kind = found.lastgroup or ""
-        if kind == "answer":
-            kind = "answered" if found["answered"] else "answer"
+        if kind in ("answer", "box"):
+            kind = "answered" if found["answered"] or found["boxed"] else "answer"
         elif kind == "open" and (found["slash"] or found["empty"]):
             kind = "close" if found["slash"] else "empty"
         yield _Mark({"begin": "open", "end": "close"}.get(kind, kind), *found.span())
@@ -253,6 +259,5 @@ class _Thoughts:
 
 def _unwrapped(text: str) -> str:
     text = text.strip()
-    head = next((len(mark) for mark in _HEADS if text[: len(mark)].lower() == mark), 0)
-    tail = next((len(mark) for mark in _TAILS if text[-len(mark) :].lower() == mark), 0)
-    return text[head : len(text) - tail].strip()
+    head, tail = _HEAD.match(text), _TAIL.search(text, max(0, len(text) - 40))
+    return text[head.end() if head else 0 : tail.start() if tail else None].strip()

@@ -148,6 +148,8 @@ class Comparison(Record):
     not to be shipped where one of them is seen to lose by more than `gate.allow_loss`."""
     voids: int
     """Attempts without a score. A trial that is void under one skill counts for neither."""
+    cut_off: int = 0
+    """Attempts, of those with a score, whose last reply was cut off at the token limit."""
     test_openings: int
     """Which opening of the run's test split this is: 1 for the first; 0 on another split, and for no skill."""
     simulated: bool

@@ -111,7 +111,8 @@ class Score(Record):
     """What the optimizer may read about the score."""
     simulated: bool = Field(default=False, exclude_if=lambda simulated: not simulated)
     """A judge of the simulated world was asked for it."""
-
+    cut_off: bool = Field(default=False, exclude_if=lambda cut_off: not cut_off)
+    """The last reply of the attempt was cut off at the token limit."""
     criteria: tuple[Criterion, ...] = Field(default=(), exclude_if=lambda criteria: not criteria)
     """Where a judge decided criterion by criterion."""
 

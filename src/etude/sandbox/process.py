@@ -20,15 +20,18 @@ _LATE_SECONDS = 60.0
 _SPENT: ContextVar[list[float] | None] = ContextVar("spent", default=None)
 
 
-def seconds_in_boxes() -> list[float]:
-    """Collects how long the programs run that this task starts from here on, one number each."""
-    spent: list[float] = []
-    _SPENT.set(spent)
+def seconds_used(known: bool = False) -> list[float]:
+    """Collects how long this task uses from here on, one number for each use: its programs run without a wait for a
+    model, and a model answers. What waits for a turn, or comes to an error, is no use. With `known`, what is already
+    collected stays."""
+    spent = _SPENT.get() if known else None
+    if spent is None:
+        _SPENT.set(spent := [])
     return spent
 
 
 def spend(seconds: float) -> None:
-    """Adds to what `seconds_in_boxes` collects; a negative number for time that a program waited for a model."""
+    """Adds to what `seconds_used` collects; a negative number for time that a program waited for a model."""
     spent = _SPENT.get()
     if spent is not None:
         spent.append(seconds)

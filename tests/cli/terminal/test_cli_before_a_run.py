@@ -109,3 +109,36 @@ def test_the_process_of_a_package_ends_with_the_wait(here: Path) -> None:
         except OSError:
             continue
     assert left == []
+
+
+AGENT = f"""{HANG}
+class Own:
+    attempt = fingerprint = print
+    @classmethod
+    def from_options(cls, options, target, prompts, where):
+        hang()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_what_does_not_let_the_run_go_on_is_named_and_ended(number: signal.Signals, here: Path) -> None:
+    (here / "own.py").write_text(AGENT)
+    rows = "".join(f'{{"input": "{each}", "gold": "{each}"}}\n' for each in range(12))
+    (here / "rows.jsonl").write_text(rows)
+    env = "env: {path: rows.jsonl, scorer: exact}\n"
+    (here / "etude.yaml").write_text(f"{env}agent: {{name: 'own:Own'}}\n{MODELS}")
+    trust()
+    named = f"hang ({here / 'own.py'}:7)"
+    with start("train", here) as process:
+        assert process.stderr is not None
+        process.send_signal(number)
+        if number == signal.SIGINT:
+            assert f"waiting for {named}; press Ctrl-C again to stop it there" in process.stderr.readline()
+            process.send_signal(number)
+        try:
+            _, said = process.communicate(timeout=DEADLINE)
+        finally:
+            process.kill()
+    assert process.returncode == 130
+    assert f"error: stopped at once, in {named}, which did not let the run go on" in said
+    assert "Traceback" not in said

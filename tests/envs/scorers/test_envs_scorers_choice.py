@@ -117,6 +117,14 @@ COLOURS = {"A": "red", "B": "green", "C": "light blue", "D": "blue"}
         "B. Green is not too dark.",
         "Answer: B\nB",
         "Answer: B (green), not C (light blue)",
+        "Ans: B",
+        "Correct: B",
+        "Antwort: B",
+        "Die richtige Antwort ist B.",
+        "La r\u00e9ponse est B",
+        "\u7b54\u6848\uff1aB",
+        "I'm choosing B",
+        "B, because A is too warm",
     ],
 )
 def test_a_label_or_an_option_is_found_in_common_forms(answer: str) -> None:
@@ -172,6 +180,14 @@ def test_a_longer_option_is_not_the_shorter_one_within_it() -> None:
         "B is correct, as is C.",
         "The answer is B. The answer is also C.",
         r"\boxed{A}, \boxed{B}",
+        r"\boxed{A} \boxed{B}",
+        "Answer: B (or C)",
+        "Answer: B [or C]",
+        "Answer: B \u2013 or C",
+        "Answer: B plus C",
+        "Answer: B, alternatively C",
+        "Answer: B ou C",
+        "Answer: B y C",
     ],
 )
 def test_an_answer_that_could_mean_two_chooses_none(answer: str) -> None:

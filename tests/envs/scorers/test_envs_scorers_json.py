@@ -53,6 +53,10 @@ def test_soft_is_the_share_of_fields_that_are_right() -> None:
     )
 
 
+def test_a_key_with_a_point_is_no_field_of_a_field() -> None:
+    assert Json().compare(task({"a.b": 1}), '{"a": {"b": 1}}').hard == 0
+
+
 def test_many_wrong_fields_are_counted_not_listed() -> None:
     score = Json().compare(task({str(n): n for n in range(10)}), "{}")
     assert "and 4 more" not in Json().compare(task({"a": 1}), "{}").feedback
@@ -88,6 +92,7 @@ def test_options_say_what_counts(options: dict, gold: object, answer: object, ha
         ('```python\nprint(1)\n```\n{"a": 1}', {"a": 1}),
         ('see [1]: {"a": {"b": [1]}} and {"c": 1}', {"a": {"b": [1]}}),
         ("{not json} [2]", [2]),
+        ('{"a": 1}, or rather {"a": 2}', {"a": 2}),
         (" 5 ", 5),
     ],
 )

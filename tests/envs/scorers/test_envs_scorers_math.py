@@ -118,6 +118,12 @@ SAME = [
     ("12 hours", r"12\text{ hour}"),
     (r"12\text{ times}", "12"),
     (r"12\text{ million}", "12000000"),
+    (r"(-\infty,2]\cup[3,\infty)", "(-\u221e, 2] \u222a [3, \u221e)"),
+    (r"\begin{pmatrix}1\\2\end{pmatrix}", r"\begin{pmatrix} 1 \\ 2 \end{pmatrix}"),
+    (r"\emptyset", "\u2205"),
+    (r"\emptyset", r"\varnothing"),
+    ("|x|", r"\left|x\right|"),
+    ("|x|", r"\lvert x \rvert"),
     (r"5\pi", r"5\text{ pi}"),
 ]
 

@@ -120,6 +120,8 @@ def test_texts_that_look_different_stay_different(gold: str, answer: str) -> Non
         ("1e-5", "1e5"),
         ("2^3", "23"),
         ("-1,234", "1,234"),
+        ("C++", "C"),
+        ("C#", "c"),
     ],
 )
 def test_a_number_is_not_another_one_without_its_signs(gold: str, answer: str) -> None:
@@ -137,6 +139,7 @@ def test_a_number_is_not_another_one_without_its_signs(gold: str, answer: str) -
         ("U.S.", "us"),
         ("covid-19", "COVID19"),
         ("wait...", "wait"),
+        ("a + b", "a b"),
     ],
 )
 def test_other_punctuation_does_not_count_in_f1(gold: str, answer: str) -> None:

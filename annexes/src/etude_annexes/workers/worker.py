@@ -17,7 +17,7 @@ from pydantic import Field
 from etude.concurrency import Threads
 from etude.protocols import Agent, Environment, Here
 from etude.records import Record, Skill, Task, Trajectory, as_text
-from etude.sandbox.process import seconds_in_boxes
+from etude.sandbox.process import seconds_used
 from etude_annexes.workers.peer import Peer, write_frame
 
 CONNECT_SECONDS = 30.0
@@ -103,7 +103,7 @@ class _Bench:
             score = await here.score(Task.model_validate_json(texts[0]), Trajectory.model_validate_json(texts[1]))
             return [as_text(score)]
         task, skill = Task.model_validate_json(texts[0]), Skill.model_validate_json(texts[1])
-        spent = seconds_in_boxes()
+        spent = seconds_used()
         try:
             return [as_text(await here.attempt(task, skill, int(texts[2])))]
         finally:

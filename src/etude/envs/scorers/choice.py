@@ -10,7 +10,7 @@ from etude.envs.splits import fold, one_form
 from etude.errors import DataError
 from etude.records import Score, Task
 
-_HEAD, _TAIL = 50_000, 100_000
+_HEAD, _TAIL = 20_000, 40_000
 """Characters at the beginning and at the end of a longer answer that are looked at."""
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _OPTION_LINE = re.compile(r"^[ \t]*(?:\(([A-Z])\)|\[([A-Z])\]|([A-Z])[).:])[ \t]*(\S.*)$", re.MULTILINE)
@@ -26,9 +26,10 @@ _BOXES = 20
 _LABEL = r"[(\[]?(?<![\w'\u2019])(?P<label>[A-Za-z])(?![\w'\u2019]|\.\w|-\w)[)\]]?"
 _NOUN = r"(?:(?:the\s)?(?:option|choice|letter|answer)\s{0,2}[:#]?\s{0,2})?"
 _SURELY = r"(?:(?:clearly|indeed|therefore|thus|definitely|most\slikely|probably|then|also)\s)?"
-_IS = r"(?:is|would\sbe|should\sbe|must\sbe|has\sto\sbe|will\sbe)"
+_IS = r"(?:is|ist|est|es|\u00e8|\u00e9|would\sbe|should\sbe|must\sbe|has\sto\sbe|will\sbe)"
 _ANSWER_IS = (
-    r"\b(?:answer|solution|choice|option|letter)(?:\s(?:to|for|of|here)\b[^.\n:]{0,40}?)?"
+    r"\b(?:answer|ans|solution|choice|option|letter|correct|antwort|r[e\u00e9]ponse|respuesta|risposta|resposta"
+    r"|\u7b54\u6848)(?:\s(?:to|for|of|here)\b[^.\n:]{0,40}?)?"
     rf"(?:\s{{0,3}}(?:\b{_IS}\b|:|=>?|->|[\u2192\u21d2\u2013\u2014-])){{1,3}}\s{{0,3}}{_SURELY}{_NOUN}{_LABEL}"
 )
 _IS_CORRECT = (
@@ -39,7 +40,7 @@ _STATED = tuple(
     re.compile(pattern, re.IGNORECASE | re.MULTILINE)
     for pattern in (
         _ANSWER_IS,
-        rf"\b(?:choose|chose|select|pick|go(?:ing)?\swith|opt\sfor|say|guess(?:\sis)?)\s{{1,3}}{_NOUN}{_LABEL}",
+        rf"\b(?:choos(?:e|ing)|chose|select(?:ing)?|pick(?:ing)?|go(?:ing)?\swith|opt\sfor|say|guess(?:\sis)?)\s{{1,3}}{_NOUN}{_LABEL}",
         rf"\b(?:it\sis|it's|that\sis|so|thus|hence|therefore|i\sthink)[,:]?\s{_SURELY}{_NOUN}{_LABEL}(?=\W{{0,5}}$)",
         _IS_CORRECT,
     )
@@ -53,7 +54,7 @@ _NAMED = tuple(
 )
 _ALONE = re.compile(r"\W*(?P<said>(?:\w+ )?answer\W+)?(?P<label>[A-Za-z])\W*", re.IGNORECASE)
 _AT_START = re.compile(
-    r"\W{0,4}?(?:\((?P<round>[A-Za-z])\)|\[(?P<square>[A-Za-z])\]|(?P<bare>[A-Za-z])(?P<mark>[).:]))(?=\s|$)"
+    r"\W{0,4}?(?:\((?P<round>[A-Za-z])\)|\[(?P<square>[A-Za-z])\]|(?P<bare>[A-Za-z])(?P<mark>[).:]|,(?=\s(?:because|since)\b)))(?=\s|$)"
 )
 
 # What the clause around a label or the text of an option makes of it: denied, only supposed, or not the only one.
@@ -115,11 +116,13 @@ _EDGES = (
 )
 """The text of an option by itself: `5` is not in `-5`, `0.5` and `1/5`."""
 _ANOTHER = r"(?:(?i:also|option|choice|answer)\s){0,2}[(\[]?(?P<%s>[A-Z])(?![\w'\u2019])"
-_MARKS = r"[\s.,;:!?)\]]{0,5}"
+_MARKS = r"[\s.,;:!?()\[\]\u2026\u2013\u2014-]{0,5}"
 _OR_BEHIND = re.compile(
     rf"""(?:
         {_MARKS}(?P<or>\b(?i:or|oder|too|as\swell)\b)
-        |{_MARKS}(?:\b(?i:and|und|also|as\swell\sas|vs\.?|versus)\b|[/&|+~-])[\s,(]{{0,4}}{_ANOTHER % "and"}
+        |{_MARKS}(?:
+            \b(?i:and|und|et|y|ou|o|plus|also|alternatively|otherwise|as\swell\sas|vs\.?|versus)\b|[/&|+~-]
+        )[\s,(]{{0,4}}{_ANOTHER % "and"}
         |[,;.|\s)(]{{1,4}}[(\[]?(?P<next>[A-Z])[)\]]?(?=\s*(?:$|[(,;.|/&!?]))
         |[,;|\s)(]{{1,4}}[(\[]?(?P<first>[A-Z])[)\]]?(?=\s*(?:or|and)\b)
         |[^\n]{{0,80}}?\b(?i:(?:could|might|may|can)(?:\salso)?\sbe|maybe|perhaps|possibly|(?:so|as)\sis)\s
@@ -195,7 +198,7 @@ def read_label(answer: str, listed: Mapping[str, str], labels: str) -> str | Non
     for box in [*_BOX.finditer(answer)][-_BOXES:]:
         inside = box[1] or box[2]
         chosen = _Reading(inside, listed, labels).label()
-        parts += answer[end : box.start()], f" answer: {chosen or inside} "
+        parts += answer[end : box.start()], f" answer: ({chosen}) " if chosen else f" answer: {inside} "
         end = box.end()
     return _Reading("".join((*parts, answer[end:])), listed, labels).label()
 

@@ -47,7 +47,8 @@ class JsonOptions(Section):
 class Json(AnswerScorer[JsonOptions]):
     """Compares the JSON in an answer with the gold, field by field.
 
-    The JSON is the last fenced block that parses, else the longest object or list in the text, else the whole text.
+    The JSON is the last fenced block that parses, else the longest object or list in the text (the last of equals),
+    else the whole text.
     A field is a value inside objects, as in `address.city`; a list is one field. Keys and texts are equal whatever
     their Unicode form.
     """
@@ -62,14 +63,14 @@ class Json(AnswerScorer[JsonOptions]):
         if found is None:
             return graded(False, 0.0, expected([canonical(gold)], answer, "no JSON could be read from the answer"))
         want, got = dict(_fields(gold)), dict(_fields(found[0]))
-        wrong = [f"{path or 'value'} is missing" for path in want if path not in got]
+        wrong = [f"{_shown(path)} is missing" for path in want if path not in got]
         wrong += [
-            f"{path or 'value'} should be {canonical(value)[:80]}, is {canonical(got[path])[:80]}"
+            f"{_shown(path)} should be {canonical(value)[:80]}, is {canonical(got[path])[:80]}"
             for path, value in want.items()
             if path in got and not self._equal(value, got[path])
         ]
         if not self.options.allow_extra:
-            wrong += [f"{path or 'value'} is not expected" for path in got if path not in want]
+            wrong += [f"{_shown(path)} is not expected" for path in got if path not in want]
         extra = 0 if self.options.allow_extra else len(got.keys() - want.keys())
         total = len(want) + extra
         more = f"; and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
@@ -152,7 +153,7 @@ def read_json(answer: str) -> tuple[JsonValue] | None:
         except (ValueError, RecursionError):
             position = start + 1
             continue
-        if end - start > longest:
+        if end - start >= longest:
             best, longest = (value,), end - start
         position = end
     return best
@@ -170,10 +171,14 @@ def _one_form(value: JsonValue) -> JsonValue:
     return cast(JsonValue, json.loads(one_form(json.dumps(value, ensure_ascii=False))))
 
 
-def _fields(value: JsonValue, path: str = "") -> Iterator[tuple[str, JsonValue]]:
+def _shown(path: tuple[str, ...]) -> str:
+    return ".".join(path) or "value"
+
+
+def _fields(value: JsonValue, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], JsonValue]]:
     """Path and value of every field; a value that is not an object, or an empty one, is a single field."""
     if isinstance(value, dict) and value:
         for key, item in value.items():
-            yield from _fields(item, f"{path}.{key}" if path else key)
+            yield from _fields(item, (*path, key))
     else:
         yield path, value

@@ -63,6 +63,11 @@ _FORMS = tuple(
         (r"\\gt(?![A-Za-z])", ">"),
         (r"\u03c0|(?<![A-Za-z\\])pi(?![A-Za-z])", r"\\pi "),
         (r"\u221e|(?<![A-Za-z\\])infinity\b", r"\\infty "),
+        (r"\u222a", r"\\cup "),
+        (r"\u2229", r"\\cap "),
+        (r"\u2208", r"\\in "),
+        (r"\u2205|\\varnothing(?![A-Za-z])", r"\\emptyset "),
+        (r"\\(?:[lr]?vert|mid)(?![A-Za-z])", "|"),
         (r"(?:\u221a|\\?sqrt) ?\(([^()]*)\)|\u221a ?(\w+)|\\sqrt ?(\w)", r"\\sqrt{\1\2\3}"),
         (r"([\^_]) ?\((-?\w+)\)", r"\1{\2}"),
         (r"([\^_]) ?(-?(?:\d+|[A-Za-z]))", r"\1{\2}"),  # x^{2}3 stays another than x^23

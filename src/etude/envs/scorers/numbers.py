@@ -35,7 +35,7 @@ _FORMS = tuple(
     for pattern, plain in (
         (r"\\([$%#])", r"\1"),
         (r"\\!|\\(?:left|right|[bB]igg?[lr]?|displaystyle)(?![A-Za-z])", ""),
-        (r"\\[,;: ]|~|\\q?quad(?![A-Za-z])", " "),
+        (r"(?<!\\)\\[,;: ]|~|\\q?quad(?![A-Za-z])", " "),
         (r"\{([, ])\}", r"\1"),
         (r"[^\S\n]{2,}", " "),
         # bold, and what is left of it: a power

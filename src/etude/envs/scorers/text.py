@@ -17,7 +17,8 @@ _PUNCTUATION = re.compile(
     r"""(?<=\d),(?=\d{3}(?!\d))               # between thousands
     |(?!(?<=\d)[-+.,/:^*](?=\d)              # but what makes a number another number stays: inside it,
       |(?<=\de)-(?=\d)                      # in an exponent,
-      |(?<![\w.])[-.]{1,2}(?=[$€£¥₹]?\d))   # or in front
+      |(?<![\w.])[-.]{1,2}(?=[$€£¥₹]?\d)   # or in front
+      |(?<=[A-Za-z+])[+\#](?!\w))          # and what ends a name: C++, C#
     [!-/:-@\[-`{-~]""",
     re.VERBOSE,
 )
@@ -33,7 +34,8 @@ class TextOptions(Section):
     """Ignore white space at the ends, how much and which of it there is between words, and signs that are not seen;
     False compares them as they are."""
     punctuation: bool = False
-    """Ignore ASCII punctuation, except the signs, points and bars of numbers: `-5` is not `5`, nor `1.5` `15`."""
+    """Ignore ASCII punctuation, except the signs, points and bars of numbers, and those that end a name: `-5` is not
+    `5`, nor `1.5` `15`, nor `C++` `C`."""
     articles: bool = False
     """Ignore the English articles a, an and the."""
     answer_after: str = ""

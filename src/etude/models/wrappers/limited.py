@@ -9,6 +9,7 @@ from etude.errors import TransientError
 from etude.models.wrappers.pace import Pace
 from etude.protocols import ChatModel, Wrapper
 from etude.records import ChatRequest, Reply
+from etude.sandbox.process import spend
 
 LONGEST_PAUSE = 60.0
 """Seconds; a server that asks for a longer pause is asked again after this one."""
@@ -58,7 +59,9 @@ class Limited(Wrapper):
                 if error.rate_limited:
                     self._refused(mark, error.retry_after, loop.time() - sent)
                 raise
-            self._pace.answered(mark, loop.time() - sent)
+            seconds = loop.time() - sent
+            spend(seconds)
+            self._pace.answered(mark, seconds)
             return reply
         finally:
             self._under_way -= 1

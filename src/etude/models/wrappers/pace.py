@@ -122,8 +122,8 @@ class Pace:
 
     def _shrink(self, share: float) -> None:
         wide = min(self._width, float(self._peak))
-        # Below the floor only from there: a minute that is used up does not say how many are taken in the next.
-        least = FLOOR if self._width > FLOOR else NARROWEST
+        # Below the floor only from there, and where some are taken: a minute that is used up says nothing of others.
+        least = NARROWEST if self._width <= FLOOR and self._answered else min(float(FLOOR), self._width)
         width = max(least, wide * (1 - share) / (1 - self._chance))
         self._cut, self._settling = _Cut(self._width, share, 1 - (1 - share) * wide / width), True
         self._width, self._growth = width, SLOWEST

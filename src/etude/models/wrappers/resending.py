@@ -1,6 +1,7 @@
 """A request that takes long is sent once more, where the user allows it."""
 
 import asyncio
+import math
 from collections import deque
 
 from etude.errors import TransientError
@@ -9,8 +10,11 @@ from etude.models.wrappers.metered import racing
 from etude.protocols import Wrapper
 from etude.records import ChatRequest, Reply
 
-SLOW = 0.95
-"""Share of requests that are answered sooner than one which is sent again."""
+SLOW, SLOW_AT_LAST = 0.95, 0.8
+"""Shares of requests that are answered sooner than one which is sent again. The second is for the last few under way:
+others wait for them, and they are few, so that it costs little."""
+LAST = 3
+"""Requests of the model under way, of which each is one of the last few."""
 AT_LEAST = 2.0
 """Median times after which a request is sent again at the earliest: the second takes about one, so where all take
 alike it would hardly be the first to be answered."""
@@ -21,13 +25,14 @@ REMEMBERED = 256
 """The last requests, of which the times count: a server is slower at some hours than at others."""
 SHORTEST = 0.001
 """Seconds to wait at least: a sum of floats may be a shade too early."""
-LOOK_AGAIN = 1.0
-"""Seconds after which it is looked whether enough times are known."""
+LOOK_AGAIN = 0.5
+"""Seconds after which it is looked what is known of times, and what else is under way."""
 
 
 class Resending(Wrapper):
-    """Sends a request once more when it takes longer than the 95th percentile of the last ones, and than two times
-    their median. The first answer counts, and the other request is cancelled.
+    """Sends a request once more when it takes longer than the 95th percentile of the last ones (the 80th where hardly
+    another is under way), and than two times their median. The first answer counts, and the other request is
+    cancelled.
 
     The time runs from when a request is sent, and the second one waits for its turn and its budget like any other. A
     failure of the second one changes nothing; the first one, when it fails in a way that can pass, waits for it.
@@ -60,19 +65,19 @@ class Resending(Wrapper):
     async def _takes_long(self, first: asyncio.Task[Reply], sent: asyncio.Future[float]) -> bool:
         """Wait until it is answered, or for longer than most requests take."""
         while not first.done():
-            waited = asyncio.get_running_loop().time() - sent.result()
-            slow = self._slow()
-            if slow is not None and waited >= slow:
+            left = self._slow() - (asyncio.get_running_loop().time() - sent.result())
+            if left <= 0:
                 return True
-            await asyncio.wait([first], timeout=LOOK_AGAIN if slow is None else max(SHORTEST, slow - waited))
+            await asyncio.wait([first], timeout=min(LOOK_AGAIN, max(SHORTEST, left)))
         return False
 
-    def _slow(self) -> float | None:
+    def _slow(self) -> float:
         """Seconds after which a request is sent again."""
         times = sorted(self._times)
         if len(times) < KNOWN:
-            return None
-        return max(times[int(SLOW * len(times))], AT_LEAST * times[len(times) // 2])
+            return math.inf
+        share = SLOW_AT_LAST if self._limited.in_flight <= LAST else SLOW
+        return max(times[int(share * len(times))], AT_LEAST * times[len(times) // 2])
 
 
 async def _first_answer(tasks: list[asyncio.Task[Reply]]) -> Reply:

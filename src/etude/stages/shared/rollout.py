@@ -15,7 +15,7 @@ from etude.errors import BoundaryError, EtudeError, LostWorker, StopRun, VoidSto
 from etude.events import AttemptFinished, Event
 from etude.protocols import Agent, Environment, Executor, Here, Journal, Workplace
 from etude.records import Attempt, Score, Skill, Split, Task, Trajectory, Usage, digest
-from etude.sandbox.process import seconds_in_boxes
+from etude.sandbox.process import seconds_used
 from etude.store.journal import facts_noted
 
 VoidLimit = Literal["max_void", "max_void_eval"]
@@ -208,6 +208,8 @@ class Rollout:
             return attempt.model_copy(update={"reason": self._late})
         except EtudeError as error:
             return attempt.model_copy(update={"reason": "; ".join(filter(None, (error.message, error.hint)))})
+        if trajectory.cut_at is not None:
+            score = score.model_copy(update={"cut_off": True})
         failed = bool(trajectory.failure)
         return attempt.model_copy(
             update={
@@ -229,7 +231,7 @@ class Rollout:
     async def _trajectory(self, task: Task, skill: Skill, trial: int) -> Trajectory:
         async def work() -> Trajectory:
             started, late = time.monotonic(), asyncio.timeout(self.limits.attempt_seconds)
-            spent = seconds_in_boxes()
+            spent = seconds_used()
             try:
                 async with late:
                     trajectory = await self._place.attempt(task, skill, trial)
@@ -240,7 +242,7 @@ class Rollout:
                     raise BoundaryError(f"agent {self.agent.name!r}", error) from error
                 if sum(spent) < self.limits.attempt_seconds / 2:
                     raise EtudeError(self._late) from None
-                # What the agent started took the time, so that it cannot choose to have no score.
+                # The agent used the time, so that it cannot choose to have no score.
                 trajectory = Trajectory(failure=self._late)
             except Exception as error:  # the boundary: whatever an agent raises is its failure
                 raise BoundaryError(f"agent {self.agent.name!r}", error) from error

@@ -179,7 +179,8 @@ def _facts(database: Database, seen: LoggedAttempt) -> tuple[FactRow, ...]:
         rows = database.rows(
             f"SELECT {FACT} FROM facts WHERE kind = ? AND key_hash BETWEEN ? AND ?", (kind, start, f"{start}g")
         )
-        found += [_fact(name, *row[2:-1]) if intact("facts", row) else _changed(name) for row in rows]
+        whole = [row for row in rows if intact("facts", row)]
+        found += [_fact(name, *row[2:-1]) for row in whole] or [_changed(name)]  # its name may be what was changed
     return tuple(sorted(found, key=lambda fact: fact.created))
 
 
