@@ -74,7 +74,7 @@ def test_lines_say_where_the_run_is_and_never_wrap() -> None:
     display.draw()
     told, last = stream.getvalue().rsplit("\n", 1)
     assert told.count("warning: red <U+001B>[31m") == 1
-    assert last.startswith("<b>first</b>  step 1/2 rollout  3/4, 33% solved  training 0.33")
+    assert last.startswith("<b>first</b>  step 1/2 rollout  3/4, 33% solved  0:00 elapsed")
     assert len(last) < 80
     display.close()
     assert stream.getvalue().endswith("\r\x1b[K")

@@ -11,8 +11,9 @@ from importlib import import_module
 from typing import Any, ParamSpec, TextIO, TypeVar
 
 from etude.concurrency import synchronous
-from etude.events import Decided, Event, Notice, RunStarted
-from etude.progress import Progress, duration
+from etude.events import Event
+from etude.figures import duration
+from etude.progress import Progress, told
 from etude.protocols import Sink
 from etude.records.html import plain, progress_html
 
@@ -75,30 +76,23 @@ class Watcher:
     def emit(self, event: Event) -> None:
         """Take one event."""
         self.progress.take(event)
-        match event:
-            case RunStarted():
-                verb = "resuming" if event.resumed else "starting"
-                simulated = ", simulated models" if event.simulated else ""
-                self._tell(f"{verb} run {event.name!r} in {event.folder}{simulated}")
-            case Decided():
-                scores = "" if event.current is None else f"; validation {event.current:.3f}"
-                self._tell(f"{self.progress.step_of(event.step)} {event.action}: {event.reason}{scores}")
-            case Notice(level="warning"):
-                self._tell(f"warning: {event.text}")
-            case _:
-                pass
-
-    def _tell(self, text: str) -> None:
+        text = told(event, self.progress.story)
         line = f"{duration(self.progress.elapsed):>7}  {plain(' '.join(text.split()))}"
-        if not self.told or self.told[-1][9:] != line[9:]:
+        if text and (not self.told or self.told[-1][9:] != line[9:]):
             self.told.append(line)
+
+    @property
+    def place(self) -> str:
+        """In which stage it is and how far; empty between two."""
+        story = self.progress.story
+        count = "" if story.shown is None else story.shown.count
+        return "  ".join(part for part in (story.place, count) if part)
 
     @property
     def numbers(self) -> str:
         """How training goes, what was used, how long it takes."""
         state = self.progress
-        best = "" if state.best is None else f"best {state.best:.3f}"
-        parts = (state.learnt, best, f"{duration(state.elapsed)} elapsed", state.time_left, state.spend)
+        parts = (state.scores, f"{duration(state.elapsed)} elapsed", state.time_left, state.spend)
         return "  ".join(part for part in parts if part)
 
 
@@ -113,9 +107,8 @@ class TerminalLines(Watcher):
 
     def draw(self) -> None:
         """Write what is new, and the last line again."""
-        stage, columns = self.progress.shown, shutil.get_terminal_size().columns - 1
-        count = "" if stage is None else stage.count
-        place = "  ".join(part for part in (plain(self.progress.name), self.progress.place, count) if part)
+        columns = shutil.get_terminal_size().columns - 1
+        place = "  ".join(part for part in (plain(self.progress.story.name), self.place) if part)
         self._write(f"{place or 'checking data and settings ...'}  {self.numbers}"[:columns])
 
     def close(self) -> None:
@@ -149,11 +142,9 @@ class NotebookBox(Watcher):
         self.draw("ended")
 
     def _html(self, otherwise: str) -> str:
-        stage = self.progress.shown
-        share = stage.done / stage.total if stage is not None and stage.total else None
-        count = "" if stage is None else stage.count
-        head = "  ".join(part for part in (self.progress.place, count) if part) or otherwise
-        return progress_html(self.progress.name, head, share, self.numbers, self.told[-KEPT:])
+        story = self.progress.story
+        share = story.shown.done / story.shown.total if story.shown is not None and story.shown.total else None
+        return progress_html(story.name, self.place or otherwise, share, self.numbers, self.told[-KEPT:])
 
 
 def _terminal(stream: TextIO) -> bool:

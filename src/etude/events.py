@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal, get_args
 
 from pydantic import Field
 
@@ -125,13 +125,12 @@ class Decided(Record):
     current: float | None
     best: float | None
     skill_tokens: int
-    failed: int = 0
-    """Training tasks that were seen to fail."""
-    fixed: int = 0
-    """How many of these were solved when they were last attempted."""
-    batch: float | None = None
-    """Mean score of the training attempts of the step, made with the skill before it; without those at tasks that an
-    earlier step of the epoch left to it because they had failed. None where there are no others."""
+    solved: int = 0
+    """Training tasks that were solved when they were last attempted."""
+    tried: int = 0
+    """Training tasks that were attempted so far."""
+    tasks: int = 0
+    """All training tasks."""
 
 
 class Notice(Record):
@@ -163,3 +162,14 @@ Event = (
     | Notice
     | RunFinished
 )
+
+_KINDS: Mapping[str, type[Event]] = MappingProxyType(
+    {kind.model_fields["kind"].default: kind for kind in get_args(Event)}
+)
+
+
+def event_of(data: Mapping[str, Any]) -> Event:
+    """The event of a line of `events.jsonl`, without what stands there besides. Raises LookupError, ValueError: it is
+    none."""
+    kind = _KINDS[data["kind"]]
+    return kind.model_validate({name: data[name] for name in kind.model_fields if name in data})

@@ -51,7 +51,7 @@ async def _answering(work: Work[T], console: Console, switch: StopSwitch, wait: 
         except HandoffStop as stop:
             questions = asked(stop)
             if questions:
-                console.say(told(questions, console.progress.place), "yellow")
+                console.say(told(questions, console.progress.story.place), "yellow")
             if not (wait and stop.folder and await answered(questions, lambda: switch.requested)):
                 raise
 

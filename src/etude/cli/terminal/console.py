@@ -9,19 +9,11 @@ from typing import TextIO
 
 from etude.cli.terminal.live import open_live
 from etude.cli.terminal.output import Printer
-from etude.cli.terminal.tables import shown
 from etude.cli.terminal.visible import visible
-from etude.events import (
-    AttemptFinished,
-    CallFinished,
-    Decided,
-    Event,
-    Notice,
-    RunStarted,
-    StageFinished,
-    StageStarted,
-)
-from etude.progress import Progress, StageProgress, counted, duration
+from etude.events import AttemptFinished, CallFinished, Decided, Event, Notice, StageFinished, StageStarted
+from etude.figures import counted, duration
+from etude.progress import Progress, told
+from etude.story import StageProgress
 
 SHOWN = 5
 """Most attempts that errored, and most different failures of calls, that are shown in a stage."""
@@ -51,11 +43,11 @@ class Console:
     def emit(self, event: Event) -> None:
         """Take one event."""
         # An ended stage is not under way any more once the event is counted in.
-        stage = self.progress.stage_of(event) if isinstance(event, AttemptFinished | StageFinished) else None
+        stage = self.progress.story.stage_of(event) if isinstance(event, StageFinished) else None
         self.progress.take(event)
         match event:
             case AttemptFinished():
-                self._attempt(event, stage)
+                self._attempt(event, self.progress.story.stage_of(event))
             case CallFinished() if event.error and not event.final:
                 self._failed_call(event)
             case StageStarted():
@@ -67,10 +59,11 @@ class Console:
                 self._decided(event)
             case Notice() if event.text not in self._notices:
                 self._notices.add(event.text)
-                word, style = ("warning", "yellow") if event.level == "warning" else ("note", None)
-                self.say(f"{word}: {event.text}", style)
-            case RunStarted():
-                self._run(event)
+                self.say(told(event, self.progress.story), "yellow" if event.level == "warning" else None)
+            case Notice():
+                pass
+            case _ if text := told(event, self.progress.story):
+                self.say(text)
             case _:
                 pass
 
@@ -86,13 +79,6 @@ class Console:
         except (OSError, ValueError):  # the reader of stderr is gone, or the stream is closed
             self._closed = True
 
-    def _run(self, event: RunStarted) -> None:
-        verb = "resuming" if event.resumed else "starting"
-        steps = f", {counted(event.steps, 'step')}" if event.steps else ""
-        models = ", simulated models" if event.simulated else ""
-        epochs = counted(event.epochs, "epoch")
-        self.say(f"{verb} run {event.name!r} in {event.folder}: {epochs}{steps}{models}")
-
     def _attempt(self, event: AttemptFinished, stage: StageProgress | None) -> None:
         if event.outcome == "void":
             if stage is None or stage.voids <= SHOWN:
@@ -104,7 +90,12 @@ class Console:
                 else counted(stage.done, "attempt")
             )
             solved = f"{stage.solved} solved"
-            parts = [f"{self.progress.place_of(stage)}: {of}", solved, self.progress.spend, self.progress.time_left]
+            parts = [
+                f"{self.progress.story.place_of(stage)}: {of}",
+                solved,
+                self.progress.spend,
+                self.progress.time_left,
+            ]
             self.say(", ".join(part for part in parts if part))
 
     def _failed_call(self, event: CallFinished) -> None:
@@ -118,21 +109,15 @@ class Console:
             self.say(f"{stage.voids} attempts errored in this stage", "yellow")
         if stage.failures > 1:
             self.say(f"{stage.failures} calls failed in this stage", "yellow")
-        replayed = self.progress.resumed and not stage.calls
+        replayed = self.progress.story.resumed and not stage.calls
         # The decision that follows a gate or a proof, or a step without edits, says more.
         if self._stages and not replayed and not event.idle and event.stage not in ("gate", "proof"):
-            self.say(f"{self.progress.place_of(stage)}: {event.note or 'done'}")
+            self.say(f"{self.progress.story.place_of(stage)}: {event.note or 'done'}")
 
     def _decided(self, event: Decided) -> None:
-        named = {"slow_update": "slow update", "tidy": "tidy"}
-        what = named.get(event.origin) or self.progress.step_of(event.step)
-        parts = [f"{what} {event.action}: {event.reason}"]
-        # In a terminal, the live lines below say the rest.
-        if self._stages:
-            parts.append(self.progress.learnt)
-            if event.current is not None or event.best is not None:
-                parts.append(f"validation {shown(event.current)}, best {shown(event.best)}")
-            parts += [self.progress.spend, self.progress.time_left]
+        parts = [told(event, self.progress.story)]
+        if self._stages:  # in a terminal, the live lines below say the rest
+            parts += [self.progress.scores, self.progress.spend, self.progress.time_left]
         self.say("; ".join(part for part in parts if part), _STYLES[event.action])
 
 

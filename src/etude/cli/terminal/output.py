@@ -12,9 +12,9 @@ from etude.cli.terminal.streams import results
 from etude.cli.terminal.tables import fitted
 from etude.cli.terminal.visible import visible, visible_json
 from etude.errors import EtudeError
+from etude.figures import SIMULATED
 
 LOUD = "yellow bold"
-SIMULATED = "SIMULATED MODELS: these scores say nothing about a real model."
 _DIFF = {"+": "green", "-": "red", "@": "cyan"}
 
 
