@@ -244,12 +244,14 @@ def _called(story: Story, event: CallFinished) -> Story:
         usd=_sum(used.usd, event.usd),
         seconds=used.seconds + event.seconds,
     )
-    stages = [stage._replace(calls=stage.calls + 1) for stage in story.stages]
-    if stages and failed:
-        stages[-1] = stages[-1]._replace(failures=stages[-1].failures + 1)
+    last = len(story.stages) - 1
+    stages = tuple(
+        stage._replace(calls=stage.calls + 1, failures=stage.failures + (failed and at == last))
+        for at, stage in enumerate(story.stages)
+    )
     return story._replace(
         use={**story.use, key: now},
-        stages=tuple(stages),
+        stages=stages,
         calls=story.calls + 1,
         tokens=story.tokens + event.usage.total,
         usd=_sum(story.usd, event.usd),

@@ -12,7 +12,7 @@ __all__ = ["print_summary", "score", "seen_before", "settle_lines", "summary_lin
 
 _WIDTH = 68
 """Of what stands behind a name, so that nothing wraps at 80 columns."""
-_WHOLE = frozenset({"stopped", "best skill", "the other"})
+_WHOLE = frozenset({"stopped", "best skill", "the other", "to settle"})
 """What is copied, or cut by programs: not broken into lines."""
 
 
@@ -49,8 +49,9 @@ def target_lines(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def _lines(line: Line) -> Iterator[str]:
+    text = line.text.replace("; ", "\n") if line.name == "to settle" else line.text
     whole = line.name in _WHOLE
-    parts = [part for text in line.text.splitlines() for part in ([text] if whole else wrap(text, _WIDTH))]
+    parts = [part for each in text.splitlines() for part in ([each] if whole else wrap(each, _WIDTH))]
     yield from (f"{line.name if number == 0 else '':<12}{part}" for number, part in enumerate(parts))
 
 

@@ -3,11 +3,9 @@
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
-from pydantic_core import from_json
-
-from etude.events import AttemptFinished, CallFinished, RunFinished, RunStarted, StageFinished, event_of
+from etude.events import AttemptFinished, CallFinished, Event, RunFinished, RunStarted, StageFinished, read_event
 from etude.records import Role, Split
 from etude.records.attempts import Outcome
 from etude.store.views import EVENTS
@@ -59,6 +57,8 @@ class Log:
         """When the run was last started, and when something else than an attempt or a call was last told; UTC."""
         self._offset = 0
         self._names: dict[str, str] = {}
+        self._second = ""
+        """In which the last call ended."""
 
     def read(self) -> bool:
         """Take what is new; says whether there was anything. A file that became shorter is read from the start."""
@@ -77,7 +77,7 @@ class Log:
                 if not self._many and (_CALL in line or _ATTEMPT in line):
                     continue
                 with suppress(ValueError, LookupError, TypeError, AttributeError):  # it was changed
-                    self._take(from_json(line))
+                    self._take(*read_event(line))
         return True
 
     @property
@@ -85,8 +85,7 @@ class Log:
         """What each role used in each stage."""
         return dict(self.story.use)
 
-    def _take(self, data: dict[str, Any]) -> None:
-        event, at = event_of(data), str(data.get("at", ""))
+    def _take(self, event: Event, at: str) -> None:
         self.story = after(self.story, event)
         match event:
             case AttemptFinished():
@@ -101,6 +100,7 @@ class Log:
             case RunStarted() | RunFinished():
                 self.started = at if isinstance(event, RunStarted) else self.started
                 self.calling.append([])
+                self._second = ""
             case _:
                 pass
         self.at = max(self.at, at)
@@ -126,8 +126,10 @@ class Log:
         self.known[seen.attempt] = seen
 
     def _call(self, event: CallFinished, at: str) -> None:
-        second = int(datetime.fromisoformat(at).timestamp())
-        if not self.calling:
-            self.calling.append([])
-        self.calling[-1] = [*self.calling[-1][:1], second] if self.calling[-1] else [second, second]
+        whole = at.partition(".")[0]
+        if whole != self._second:  # many calls share one
+            self._second, second = whole, int(datetime.fromisoformat(at).timestamp())
+            if not self.calling:
+                self.calling.append([])
+            self.calling[-1] = [*self.calling[-1][:1], second] if self.calling[-1] else [second, second]
         self.slowed += "429" in event.error
