@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from etude.events import Decided, Notice, RunStarted, Stage, StageFinished, StageStarted
-from etude.figures import counted
+from etude.readable import counted
 from etude.records import Attempt, Candidate, Evaluation, GateResult, Role, TrainState, role_of
 from etude.records.doubts import Doubt
 from etude.skill import token_count

@@ -20,7 +20,7 @@ from etude.events import (
     StageFinished,
     StageStarted,
 )
-from etude.figures import counted
+from etude.readable import counted
 from etude.records import Record, Role, Split, Usage
 
 OUTSIDE = "-"

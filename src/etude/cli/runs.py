@@ -9,7 +9,7 @@ from etude.cli.lookup import larger
 from etude.cli.terminal import output
 from etude.cli.terminal.tables import text_lines
 from etude.errors import DataError
-from etude.figures import counted, money
+from etude.readable import counted, money
 from etude.store import run_names
 from etude.store.projections.runs import RunLine, read_line
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from etude.cli.lookup import larger
 from etude.cli.questions import answered, asked, told
-from etude.cli.terminal.console import Console, open_console
+from etude.display.console import Console, open_console
 from etude.errors import HandoffStop, Interrupted, OutageStop, StopRun
 from etude.records.summary import Summary
 from etude.workbench import Given, StopSwitch

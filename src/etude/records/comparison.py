@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from etude.figures import SIMULATED
+from etude.readable import SIMULATED
 from etude.records import Metric, Record, Split, brief, html
 from etude.records.answer import Interval, ShipVerdict
 

@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable, Sequence
 from html import escape
 
+from etude.readable import visible
+
 DIFF_LINES = 400
 """Most lines of a diff that are shown."""
 _GREEN, _RED, _AMBER, _GREY = (
@@ -15,8 +17,8 @@ _GREEN, _RED, _AMBER, _GREY = (
 )
 _BANDS = {"ship": _GREEN, "do not ship": _RED, "inconclusive": _AMBER}
 _LINE = "1px solid rgba(128,128,128,.35)"
-_ACTS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""What would act on the page or on the reader's eye: controls, turns of direction, halves of characters."""
+_MORE = re.compile(r"[\r\u200e\u200f\ud800-\udfff]")
+"""What is harmless in a terminal only; halves of characters."""
 
 
 def safe(text: str) -> str:
@@ -26,7 +28,7 @@ def safe(text: str) -> str:
 
 def plain(text: str) -> str:
     """Text whose control characters are shown."""
-    return _ACTS.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
+    return _MORE.sub(lambda found: f"<U+{ord(found[0]):04X}>", visible(text))
 
 
 def progress_html(name: str, place: str, share: float | None, numbers: str, told: Sequence[str]) -> str:

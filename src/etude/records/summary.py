@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from etude.figures import SIMULATED, counted, duration, money, short
+from etude.readable import SIMULATED, counted, duration, money, short
 from etude.records import Metric, Record, Role, Usage, brief, html
 from etude.records.answer import Answer, Interval, Line, ScoreRow, ShipVerdict
 from etude.records.comparison import (

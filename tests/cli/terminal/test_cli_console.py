@@ -6,8 +6,9 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console as RichConsole
 
-from etude.cli.terminal.console import HEARTBEAT_SECONDS, SHOWN, Console, open_console
-from etude.cli.terminal.live import status
+from etude.display.console import HEARTBEAT_SECONDS, SHOWN, Console, open_console
+from etude.display.live import status
+from etude.display.progress import Progress
 from etude.events import (
     ATTEMPTING,
     AttemptFinished,
@@ -20,8 +21,7 @@ from etude.events import (
     StageFinished,
     StageStarted,
 )
-from etude.figures import duration, short
-from etude.progress import Progress
+from etude.readable import duration, short
 from etude.records import Split, Usage
 from rows import rows
 

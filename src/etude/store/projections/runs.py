@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from etude.config import TrainConfig, load_config
 from etude.config.sections import AgentSection
 from etude.errors import ConfigError, DataError, EtudeError
-from etude.figures import counted
+from etude.readable import counted
 from etude.records import Record, digest
 from etude.records.answer import Answer, Interval, ShipVerdict
 from etude.records.summary import SkillScores, Summary

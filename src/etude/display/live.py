@@ -10,11 +10,9 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.live import Live
 from rich.text import Text
 
-from etude.cli.terminal.output import Printer
-from etude.cli.terminal.tables import fitted
-from etude.cli.terminal.visible import visible
-from etude.figures import duration
-from etude.progress import Progress
+from etude.display.console import Printer
+from etude.display.progress import Progress
+from etude.readable import duration, fitted, visible
 
 REFRESHES_PER_SECOND = 4
 BAR_WIDTH = 30

@@ -5,10 +5,8 @@ from collections.abc import Callable
 from time import monotonic
 
 from etude.events import Decided, Event, Notice, RunStarted
-from etude.figures import counted, duration, money, short
-from etude.story import StageProgress, Story, after
-
-__all__ = ["Progress", "StageProgress", "counted", "duration", "money", "short"]
+from etude.readable import counted, duration, money, short
+from etude.story import Story, after
 
 
 class Progress:

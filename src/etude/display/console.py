@@ -4,15 +4,13 @@ import os
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from importlib import import_module
 from time import monotonic
-from typing import TextIO
+from typing import Protocol, TextIO
 
-from etude.cli.terminal.live import open_live
-from etude.cli.terminal.output import Printer
-from etude.cli.terminal.visible import visible
+from etude.display.progress import Progress, told
 from etude.events import AttemptFinished, CallFinished, Decided, Event, Notice, StageFinished, StageStarted
-from etude.figures import counted, duration
-from etude.progress import Progress, told
+from etude.readable import counted, duration, visible
 from etude.story import StageProgress
 
 SHOWN = 5
@@ -20,6 +18,19 @@ SHOWN = 5
 HEARTBEAT_SECONDS = 30.0
 """How often a long stage says where it is, in plain lines."""
 _STYLES = {"accepted": "green", "rejected": "dim", "skipped": "yellow"}
+
+
+class Printer(Protocol):
+    """Where lines go."""
+
+    def __call__(self, text: str, style: str | None = None) -> None:
+        """Print one line."""
+        ...
+
+
+def is_live(stream: TextIO) -> bool:
+    """Whether a stream is a terminal on which lines can be drawn again."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 class Console:
@@ -126,8 +137,9 @@ def open_console(stream: TextIO | None = None) -> Generator[Console]:
     """A console on stderr: live when that is a terminal, else plain lines."""
     file = stream or sys.stderr
     progress = Progress()
-    if file.isatty() and os.environ.get("TERM") != "dumb":
-        with open_live(progress, file) as printer:
+    if is_live(file):
+        # Only here: it brings rich.
+        with import_module("etude.display.live").open_live(progress, file) as printer:
             yield Console(progress, printer, stages=False)
         return
 
