@@ -186,12 +186,14 @@ def _proof(driver: Any, run: Run, proof: Any, gate: Any) -> None:
 
 def _skill(driver: Any, run: Run) -> None:
     lines, changes = run.provenance["lines"], run.provenance["changes"]
-    rows = cells(driver, ".blame tbody tr", *range(7))
+    rows = cells(driver, ".blame tbody tr", *range(8))
     assert len(rows) == len(lines)
+    least = ("proved", "trusted", "not tested")
     for number, (row, line) in enumerate(zip(rows, lines, strict=True), 1):
         edits = [changes[line["change"]]["edits"][at] for at in line["edits"]]
         parts = [{name for edit in edits for name in edit[part]} for part in ("failures", "solved", "needed")]
-        evidence = [str(len(part)) if edits else "" for part in parts]
+        standing = max((edit["standing"] for edit in edits), key=least.index, default="")
+        evidence = [standing, *(str(len(part)) if edits else "" for part in parts)]
         assert [row[0], *row[2:]] == [str(number), *evidence, str(line["tokens"] or ""), line["text"]]
         assert (row[1] == "initial") == (line["origin"] == "initial")
     own = sum(line["origin"] == "initial" for line in lines)
@@ -206,10 +208,11 @@ def _line(driver: Any, run: Run, line: Any) -> None:
     assert f"{several(line['tokens'], 'token')} with every attempt" in aside
     for at in line["edits"]:
         proven = run.provenance["changes"][line["change"]]["edits"][at]
-        parts = [" ".join(proven["failures"].values()), ", ".join(proven["solved"]), ", ".join(proven["needed"])]
-        words = ("cites", "solved with it", "failed without it", "attempts behind it")
-        expected = " ".join(f"{word} {part or '–'}" for word, part in zip(words, parts, strict=False))
-        assert f"{expected} {words[3]} {proven['attempts']}" in aside
+        cites = " ".join(proven["failures"].values()) or "no attempt"
+        assert f"cites {cites} standing {proven['standing']}" in aside
+        words = {"solved with all edits of the step": "solved", "solved with it alone": "needed"}
+        told = " ".join(f"{word} {', '.join(proven[part]) or '–'}" for word, part in words.items())
+        assert f"{told} attempts behind it {proven['attempts']}" in aside
 
 
 def _versions(driver: Any, run: Run) -> None:
@@ -271,7 +274,7 @@ def _tasks(driver: Any, run: Run) -> None:
         drawn = driver.execute_script(
             "return [...document.querySelectorAll('.heat tbody tr')].flatMap((row) =>"
             "[...row.querySelectorAll('.cell')].map((cell) =>"
-            "[row.cells[0].firstChild.title.split(':')[0], cell.ariaLabel]))"
+            "[row.cells[0].title.split(':')[0], cell.ariaLabel]))"
         )
         assert sorted(map(tuple, drawn)) == sorted(_in_split(run, split)), split
 

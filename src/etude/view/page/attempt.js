@@ -61,10 +61,13 @@ function total(facts) {
 }
 
 function Answer({ page }) {
-  return html`<section class="answers">
+  return html`<section>
+    <h2>What was asked and answered</h2>
+    <div class="answers">
     ${page.input ? html`<div><h3>task</h3><pre class="text" most=${8000}>${page.input}</pre></div>` : null}
     <${Gold} gold=${page.gold} />
     <div><h3>answer</h3><pre class="text">${page.answer ?? "the run kept only the score"}</pre></div>
+    </div>
   </section>`;
 }
 

@@ -94,7 +94,7 @@ function Rows({ run, rows, columns, chosen, choose }) {
 function Row({ row, columns, index, chosen, choose }) {
   const cells = new Map(row.cells.map((cell) => [cell[0], cell]));
   return html`<tr aria-rowindex=${index} class=${chosen ? "chosen" : ""}>
-    <th scope="row"><button type="button" class="plain" data-row aria-expanded=${chosen} title="${row.task}: ${row.input}" onClick=${() => choose(row.task)} most=${160}>${row.input || row.task}</button></th>
+    <th scope="row" title="${row.task}: ${row.input}"><button type="button" class="plain" data-row aria-expanded=${chosen} onClick=${() => choose(row.task)} most=${160}>${row.input || row.task}</button></th>
     ${columns.map((column) => {
       const cell = cells.get(column.number);
       if (!cell) return html`<td></td>`;
