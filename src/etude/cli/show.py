@@ -25,6 +25,7 @@ from etude.store.projections.steps import step_page
 
 _FILES = {
     "summary.json": "the summary",
+    "tasks.json": "what each task asks, and its gold answer",
     "ship.json": "initial and best skill on the test tasks, task by task",
     "best": "the best skill",
     "skills": "the skill after each step",

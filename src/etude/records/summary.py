@@ -258,7 +258,7 @@ class Summary(Record):
         if self.test_openings > 1:
             yield Line(name="test split", text=seen_before(self.test_openings))
         if self.withheld:
-            yield Line(name="withheld", text=f"{self.withheld_why}: the best skill is the initial one")
+            yield Line(name="withheld", text=self.withheld_why)
             yield Line(name="the other", text=str(Path(self.folder) / self.withheld))
         elif self.same and self.best.val is not None:
             yield Line(name="", text="no candidate scored higher: the best skill is the initial one")

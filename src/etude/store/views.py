@@ -34,7 +34,9 @@ class AskedTask(Lenient):
     """A task of `tasks.json`."""
 
     input: str = ""
+    """What it asks."""
     gold: JsonValue = None
+    """The reference that a scorer compares with."""
 
 
 class GateView(Lenient):

@@ -93,7 +93,7 @@ class Shelf:
             return tuple(seen.attempt for seen in sorted(known, key=lambda seen: seen.hard == 1))
 
     def golds(self, run: str) -> Iterator[JsonValue]:
-        """The gold answers of the training tasks of a run: of others no text of a model can tell."""
+        """The gold answers of the tasks of a run."""
         return golds(self.path(run))
 
     def many(self, run: str, attempts: Sequence[str]) -> Iterator[str]:

@@ -98,10 +98,11 @@ def read_attempts(file: Path) -> tuple[Attempt, ...]:
 
 
 def golds(path: Path) -> Iterator[JsonValue]:
-    """The gold answers of the tasks that the steps of a run attempted. Raises DataError: a file is damaged."""
+    """The gold answers of all tasks of a run, and of those that its steps attempted. Raises DataError: a file is
+    damaged."""
+    yield from (task.gold for task in read_tasks(path).values())
     for file in sorted(path.glob("steps/*/rollout.json")):
-        for attempt in read_attempts(file):
-            yield attempt.task.gold
+        yield from (attempt.task.gold for attempt in read_attempts(file))
 
 
 def attempt_page(log: Log, name: str) -> AttemptPage:

@@ -45,22 +45,26 @@ class RunCost(Record):
 
 
 def read_totals(path: Path) -> SpendTotals:
-    """What the account of a run says. Raises DataError: there is no run, or it has lost its facts."""
+    """What the account of a run says. Raises DataError: there is no run."""
     journal = SqliteJournal(path / JOURNAL, read_only=True)
     try:
-        totals = SqliteSpend(journal, LimitsSection()).totals()
-        if not journal.counts() and holds_work(path):
-            raise lost_journal(path, "lacks what it held")
-        return totals
+        return SqliteSpend(journal, LimitsSection()).totals()
     finally:
         journal.close()
 
 
 def read_cost(run: Log | Path | str) -> RunCost:
-    """What a run used, by role and stage; the sums are those of its account. Raises as `read_totals`."""
+    """What a run used, by role and stage; the sums are those of its account. Raises DataError: there is no run,
+    or it has lost its facts."""
     log = run if isinstance(run, Log) else Log(run)
     log.read()
-    totals = read_totals(log.path)
+    journal = SqliteJournal(log.path / JOURNAL, read_only=True)
+    try:
+        totals, facts = SqliteSpend(journal, LimitsSection()).totals(), journal.counts()
+    finally:
+        journal.close()
+    if not facts and holds_work(log.path):
+        raise lost_journal(log.path, "lacks what it held")
     sums = dict(log.story.use)
     for role, calls in totals.calls.items():
         missing = calls - sum(used.calls for (of, _), used in log.story.use.items() if of == role)
