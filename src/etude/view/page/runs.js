@@ -12,7 +12,8 @@ export function RunsScreen({ runs, query }) {
   const named = query.get("with");
   const chosen = named === null ? together(runs).slice(0, 4).map((run) => run.name) : named.split("/").map(decodeURIComponent);
   const set = (names) => go(to(["runs"], { with: names.map(encodeURIComponent).join("/") || "/", find: words }), true);
-  const groups = Map.groupBy(runs.filter((run) => run.name.includes(words)), (run) => run.group);
+  const groups = new Map();
+  for (const run of runs) if (run.name.includes(words)) groups.set(run.group, [...(groups.get(run.group) ?? []), run]);
   const choose = (run) => (event) => {
     const others = chosen.filter((name) => name !== run.name && runs.some((each) => each.name === name && each.group === run.group));
     set(event.target.checked ? [...others, run.name] : chosen.filter((name) => name !== run.name));
