@@ -244,7 +244,7 @@ class Summary(Record):
         """What has to be known with the scores."""
         if self.initial.val is not None and not self.same:
             yield Line(name="note", text="best was chosen by its validation score, which tends to be too high")
-        if self.settle is not None:
+        if self.settle is not None and not self.same:
             yield Line(name="to settle", text=self.settle.note)
         if self.no_skill is not None:
             without, gain = self.no_skill.score.mean, self.no_skill.gain
@@ -275,10 +275,8 @@ class Summary(Record):
         if self.missed_edits:
             yield Line(name="edits", text=f"{self.missed_edits} could not be located in the skill")
         if self.repaired_cites or self.uncited:
-            counts = f"{self.repaired_cites} repaired; {self.uncited} proposals cited no attempt"
-            yield Line(
-                name="citations", text=f"{counts}, so they count for all failures that their analysis was shown"
-            )
+            without = f"{counted(self.uncited, 'proposal')} without one, counted for all failures that were shown"
+            yield Line(name="citations", text=f"{self.repaired_cites} repaired; {without}")
         if self.voids:
             text = f"{counted(self.voids, 'attempt')} errored; they count neither as solved nor as failed"
             yield Line(name="errors", text=text)
