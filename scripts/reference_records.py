@@ -27,7 +27,7 @@ def about(thing: object) -> str:
 
 FILES: list[tuple[str, str, list[type[BaseModel]]]] = [
     ("`summary.json`", "the result, also of a run that stopped early", [Summary]),
-    ("`tasks.json`", "the tasks, by id", [AskedTask]),
+    ("`tasks.json`", "the tasks of all splits", [AskedTask]),
     ("`steps/NNNN/`: `rollout.json`", "the attempts", [Attempt]),
     ("`steps/NNNN/`: `patches.json`", "what each optimizer call that read attempts proposed", [Reflection]),
     ("`steps/NNNN/`: `merged.json`", "the merged patch; not under `evidence`", [Patch]),

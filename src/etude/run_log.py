@@ -10,7 +10,7 @@ from etude.skill import token_count
 from etude.stages.reflect import Reflection
 from etude.stages.shared.doubts import Doubts
 from etude.store.provenance import Changes
-from etude.store.views import TASKS
+from etude.store.views import TASKS, AskedTask
 from etude.workbench import Workbench
 
 
@@ -45,8 +45,8 @@ class RunLog:
         )
         bench.folder.write_skill(0, bench.skill.text)
         # What people read a score with: of validation and test tasks no step keeps more than that.
-        asked = {task.id: {"input": task.text, "gold": task.gold} for tasks in bench.tasks.values() for task in tasks}
-        self.write(TASKS, asked)
+        tasks = [task for split in bench.tasks.values() for task in split]
+        self.write(TASKS, [AskedTask(id=task.id, input=task.text, gold=task.gold) for task in tasks])
         self.changes.write(bench.folder, bench.skill, simulated=bench.simulated)
 
     def begin(self, stage: Stage, step: int, epoch: int, total: int = 0) -> None:

@@ -33,6 +33,7 @@ _ANY = TypeAdapter(dict[str, JsonValue])
 class AskedTask(Lenient):
     """A task of `tasks.json`."""
 
+    id: str = ""
     input: str = ""
     """What it asks."""
     gold: JsonValue = None
@@ -209,7 +210,7 @@ def read_events(path: Path | str, *kinds: str) -> Iterator[dict[str, JsonValue]]
 def read_tasks(path: Path) -> dict[str, AskedTask]:
     """What the tasks of a run ask, by id; nothing where the run has not written it. Raises DataError: it is
     damaged."""
-    return _read(path / TASKS, TypeAdapter(dict[str, AskedTask])) or {}
+    return {task.id: task for task in _read(path / TASKS, TypeAdapter(tuple[AskedTask, ...])) or ()}
 
 
 def _holds(root: Path, names: tuple[str, ...]) -> bool:

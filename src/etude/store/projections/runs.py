@@ -165,6 +165,8 @@ def read_line(path: Path, program: str = "etude") -> RunLine:
         summary = summary_of(view)
         found = known | _told(view, summary, program)
         found["group"], found["target"] = _setting(path)
+        if summary is not None and not found["group"]:
+            found["why"] = found["why"] or "its journal does not say with what its scores can be compared"
     except EtudeError as error:
         return RunLine.model_validate({**known, "state": "damaged", "why": error.message})
     if summary is not None and not view.outdated:
@@ -325,6 +327,8 @@ def _setting(path: Path) -> tuple[str, str]:
         identity: Any = journal.identity or {}
     finally:
         journal.close()
+    if not identity:
+        return "", ""
     of = {name: identity.get(name) for name in ("env", "agent", "gate", "judge", "test")}
     of |= {"tasks": identity.get("data", {}).get("test"), "target": identity.get("models", {}).get("target")}
     return digest(of)[:8], str(_begun(path).get("models", {}).get("target", ""))
