@@ -166,7 +166,7 @@ def read_line(path: Path, program: str = "etude") -> RunLine:
         found = known | _told(view, summary, program)
         found["group"], found["target"] = _setting(path)
         if summary is not None and not found["group"]:
-            found["why"] = found["why"] or "its journal does not say with what its scores can be compared"
+            found["why"] = found["why"] or "the journal lacks what it held: with what the scores can be compared"
     except EtudeError as error:
         return RunLine.model_validate({**known, "state": "damaged", "why": error.message})
     if summary is not None and not view.outdated:
