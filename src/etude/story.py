@@ -63,7 +63,7 @@ class StageProgress(NamedTuple):
     """Failed calls while it was the one that began last."""
 
     @property
-    def count(self) -> str:
+    def so_far(self) -> str:
         """How far it is and how well it goes, as in `12/20, 42% solved`; calls where it makes no attempts."""
         if not self.done:
             return f"0/{self.total}" if self.total else counted(self.calls, "call") if self.calls else ""

@@ -66,7 +66,7 @@ class _Head:
         name.truncate(width // 3, overflow="ellipsis")
         parts: list[Text | str] = [name, story.place or "..."]
         stage = story.shown
-        count = "" if stage is None else stage.count
+        count = "" if stage is None else stage.so_far
         room = min(BAR_WIDTH, width - sum(cell_len(str(part)) + 2 for part in (*parts, count)))
         if stage is not None and stage.total and room >= _NARROWEST:
             full = room * min(stage.done, stage.total) // stage.total

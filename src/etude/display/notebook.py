@@ -39,7 +39,7 @@ class NotebookBox:
 
     def _html(self, otherwise: str) -> str:
         state, story = self.progress, self.progress.story
-        count = "" if story.shown is None else story.shown.count
+        count = "" if story.shown is None else story.shown.so_far
         place = "  ".join(part for part in (story.place, count) if part)
         parts = (state.scores, f"{duration(state.elapsed)} elapsed", state.time_left, state.spend)
         numbers = "  ".join(part for part in parts if part)

@@ -22,7 +22,7 @@ class LoggedAttempt(NamedTuple):
     attempt: str
     task: str
     split: Split
-    outcome: Outcome
+    outcome: str
     hard: float | None
     soft: float | None
     skill: str

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -139,9 +139,10 @@ def curve(log: Log) -> Curve:
             ("best", summary.best, turns[-1].target_calls),
         )
         for skill, scores, calls in places:
-            for split, score in (("validation", scores.val), ("test", scores.test)):
-                if score is not None:
-                    found.append(Mark(split=split, skill=skill, target_calls=calls, score=score.mean))
+            if scores.val is not None:
+                found.append(Mark(split="validation", skill=skill, target_calls=calls, score=scores.val.mean))
+            if scores.test is not None:
+                found.append(Mark(split="test", skill=skill, target_calls=calls, score=scores.test.mean))
     return Curve(turns=turns, marks=tuple(found))
 
 
@@ -187,7 +188,7 @@ def run_page(log: Log, program: str = "etude") -> RunPage:
     tokens = None if spent is None else spent.total_tokens
     if summary is not None and found["state"] == "finished":
         tokens = sum(usage.total for usage in summary.cost.tokens.values())
-    count = "" if story.shown is None else story.shown.count
+    count = "" if story.shown is None else story.shown.so_far
     found |= {
         "answer": None if summary is None else summary.answer,
         "outdated": view.outdated,
@@ -209,10 +210,12 @@ def _diff(view: RunView, summary: Summary | None) -> str:
     if summary is not None and not view.outdated:
         name, label = summary.best.skill, "best"
     try:
-        texts = [Path(view.path, file).read_bytes().decode(errors="replace") for file in (view.skills[0], name)]
+        initial, now = (
+            Path(view.path, file).read_bytes().decode(errors="replace") for file in (view.skills[0], name)
+        )
     except (OSError, IndexError):
         return ""
-    return unified_diff(*texts, "initial", label)
+    return unified_diff(initial, now, "initial", label)
 
 
 def summary_of(run: RunView) -> Summary | None:
@@ -236,7 +239,7 @@ def planned(run: RunView) -> int | None:
 
 def _begun(path: Path) -> dict[str, Any]:
     """What a run said when it began; empty when it has not."""
-    return next(read_events(path, "run_started"), {})
+    return next((dict(event) for event in read_events(path, "run_started")), dict[str, Any]())
 
 
 def decisions(run: RunView, log: Log | None = None) -> Iterator[Decision]:
@@ -245,7 +248,7 @@ def decisions(run: RunView, log: Log | None = None) -> Iterator[Decision]:
     if updates and log is None:
         log = Log(run.path)
         log.read()
-    after = {} if log is None else log.story.slow_updates
+    after: Mapping[int, int] = {} if log is None else log.story.slow_updates
 
     def slow_update(epoch: int, step: int) -> Decision:
         name, place = f"slow update {epoch}", f"epochs/{epoch:02d}"
