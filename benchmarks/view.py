@@ -71,7 +71,14 @@ def make_run(folder: Path, attempts: int) -> Path:
                 log.write(f"{called}\n{json.dumps(told)}\n")
             (place / "rollout.json").write_text(json.dumps(rollout, indent=2))
             log.write(json.dumps(event("stage_finished", stage="rollout", step=step, attempts=batch)) + "\n")
-            score = {"current": None, "best": None, "skill_tokens": 100, "failed": 100, "fixed": step, "batch": 0.5}
+            score = {
+                "current": None,
+                "best": None,
+                "skill_tokens": 100,
+                "solved": step,
+                "tried": step,
+                "tasks": TASKS,
+            }
             decided = event(
                 "decided", step=step, steps=0, action="accepted", origin="step", reason="made up", **score
             )

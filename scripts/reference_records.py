@@ -15,7 +15,7 @@ from etude.records.provenance import Provenance
 from etude.records.summary import Comparison, Summary
 from etude.stages.reflect import Reflection
 from etude.stages.shared.left_out import LeftOut
-from etude.store.views import GateView, UpdateView
+from etude.store.views import AskedTask, GateView, UpdateView
 
 GENERATED = "<!-- Written by scripts/docs. Change the docstrings in the code instead. -->\n\n"
 
@@ -27,6 +27,7 @@ def about(thing: object) -> str:
 
 FILES: list[tuple[str, str, list[type[BaseModel]]]] = [
     ("`summary.json`", "the result, also of a run that stopped early", [Summary]),
+    ("`tasks.json`", "the tasks of all splits", [AskedTask]),
     ("`steps/NNNN/`: `rollout.json`", "the attempts", [Attempt]),
     ("`steps/NNNN/`: `patches.json`", "what each optimizer call that read attempts proposed", [Reflection]),
     ("`steps/NNNN/`: `merged.json`", "the merged patch; not under `evidence`", [Patch]),

@@ -7,7 +7,7 @@ import pytest
 from etude.events import AttemptFinished
 from etude.records import Split
 from etude.records.summary import Noise
-from etude.report import Repeats
+from etude.report import TrainingAttempts
 
 
 def finished(
@@ -20,11 +20,11 @@ def finished(
 
 def counted(*events: AttemptFinished) -> Noise | None:
     """What is counted, in any order and with each attempt told of twice, as where a run goes on."""
-    repeats, told = Repeats(), [*events, *events]
+    attempts, told = TrainingAttempts(), [*events, *events]
     random.Random(1).shuffle(told)
     for event in told:
-        repeats.emit(event)
-    return repeats.noise()
+        attempts.emit(event)
+    return attempts.noise()
 
 
 def test_attempts_at_the_same_task_with_the_same_skill_are_counted_by_what_the_first_two_came_to() -> None:

@@ -60,9 +60,10 @@ def test_a_skill_for_two_targets_with_contradicting_needs_is_worse_for_neither_t
     assert summary.test_gain is not None
     assert summary.test_gain.n == 30
     assert any(line.split() == ["", *NAMES][1:] for line in summary_lines(summary))
-    assert json.loads(Shelf([Path(summary.folder)], None).document(f"runs/{Path(summary.folder).name}"))[
-        "targets"
-    ] == [each.model_dump(mode="json") for each in summary.targets]
+    page = json.loads(Shelf([Path(summary.folder)], None).document(f"runs/{Path(summary.folder).name}"))
+    rows = {name: cells for name, *cells in page["answer"]["targets"]}
+    assert rows["gain"] == [each.difference.shown_change for each in summary.targets]
+    assert rows["verdict"] == [each.verdict for each in summary.targets]
     assert summary.no_skill is not None
     assert [each.target for each in summary.no_skill.targets] == NAMES
 

@@ -219,7 +219,7 @@ def test_a_silent_optimizer_ends_the_search_and_the_run_measures_what_it_has(tmp
     *_, doubt = summary.doubts
     assert doubt.what.startswith("the search ended early, at step 2")
     assert doubt.example.startswith("the optimizer gave no usable answer in 2 steps in a row: scripted:model")
-    for way in ("--fork", "optimizer.structured: json_schema, tool, prompt", "max_output_tokens"):
+    for way in ("in a fork", "optimizer.structured: json_schema, tool, prompt", "max_output_tokens"):
         assert way in doubt.todo
     assert read(tmp_path, "steps/0001/gate.json")["reason"] == "the optimizer gave no usable answer"
 

@@ -1,10 +1,12 @@
 """Typed events: what happens in a run, as it happens. Console, dashboard and `events.jsonl` read them."""
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal, get_args
 
 from pydantic import Field
+from pydantic_core import from_json
 
 from etude.records import Attempt, Record, Role, Split, Usage
 
@@ -146,13 +148,12 @@ class Decided(Record):
     current: float | None
     best: float | None
     skill_tokens: int
-    failed: int = 0
-    """Training tasks that were seen to fail."""
-    fixed: int = 0
-    """How many of these were solved when they were last attempted."""
-    batch: float | None = None
-    """Mean score of the training attempts of the step, made with the skill before it; without those at tasks that an
-    earlier step of the epoch left to it because they had failed. None where there are no others."""
+    solved: int = 0
+    """Training tasks that were solved when they were last attempted."""
+    tried: int = 0
+    """Training tasks that were attempted so far."""
+    tasks: int = 0
+    """All training tasks."""
 
 
 class Notice(Record):
@@ -186,3 +187,23 @@ Event = (
     | Notice
     | RunFinished
 )
+
+_KINDS: Mapping[str, type[Event]] = MappingProxyType(
+    {kind.model_fields["kind"].default: kind for kind in get_args(Event)}
+)
+_HEAD = re.compile(rb'\{"at": "([^"]*)", "kind": "(\w+)"')
+"""How a run folder begins a line: most need not be read twice to know their kind."""
+
+
+def event_of(data: Mapping[str, Any]) -> Event:
+    """The event that stands in a line of `events.jsonl`, without what stands there besides. Raises LookupError,
+    ValueError: it is none."""
+    return _KINDS[data["kind"]].model_validate(data, extra="ignore")
+
+
+def read_event(line: bytes) -> tuple[Event, str]:
+    """The event of a line of `events.jsonl`, and when it was told. Raises as `event_of`, and TypeError."""
+    if head := _HEAD.match(line):
+        return _KINDS[head[2].decode()].model_validate_json(line, extra="ignore"), head[1].decode()
+    data = from_json(line)
+    return event_of(data), str(data.get("at", ""))

@@ -1,15 +1,14 @@
 """The end of a run: the best skill on disk and the summary next to it."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
 from contextlib import suppress
-from typing import NamedTuple, TypeGuard
+from typing import NamedTuple
 
 from etude.events import AttemptFinished, Event, RunFinished
 from etude.protocols import Sink
 from etude.records import Evaluation, TrainState
 from etude.records.doubts import Doubt
-from etude.records.summary import Comparison, Cost, Interval, Noise, NoSkill, SkillScores, Step, Summary
+from etude.records.summary import Comparison, Cost, Interval, Noise, NoSkill, SkillScores, Summary
 from etude.stages.evaluation import FRESH, score_of
 from etude.store.provenance import Changes
 from etude.store.views import SUMMARY
@@ -24,8 +23,6 @@ class Measured(NamedTuple):
     """Of the initial and the best skill on the test tasks."""
     changes: Changes | None = None
     """What changed the skill."""
-    curve: Sequence[Step] = ()
-    """Step by step."""
     no_skill: NoSkill | None = None
     """The test tasks without any skill."""
     doubts: tuple[Doubt, ...] = ()
@@ -34,74 +31,64 @@ class Measured(NamedTuple):
     """Of the training attempts."""
 
 
-def _of_the_search(event: Event) -> TypeGuard[AttemptFinished]:
-    """Whether this is a training attempt that a run which goes on tells of again: the hand-out only keeps scores."""
-    return isinstance(event, AttemptFinished) and event.split == "train" and event.trial != FRESH
+class _Made(NamedTuple):
+    """All that is kept of an attempt."""
+
+    attempt: str
+    hard: float | None
+    cut_at: int | None
 
 
-class Repeats(Sink):
-    """Counts training attempts that are made again with nothing changed. A run that goes on tells of those before,
-    too, so nothing is kept."""
+class TrainingAttempts(Sink):
+    """Counts training attempts that are made again with nothing changed, and those whose last reply was cut off at
+    the token limit. A run that goes on tells of those before, too, so nothing is kept."""
 
     def __init__(self) -> None:
-        self._solved: dict[tuple[str, str], dict[int, bool]] = defaultdict(dict)
-        """By task and skill: by trial, whether it was solved."""
+        self._made: dict[tuple[str, str], dict[int, _Made]] = defaultdict(dict)
+        """By task and skill: by trial."""
 
     def emit(self, event: Event) -> None:
-        if _of_the_search(event) and event.hard is not None:
-            self._solved[event.task, event.skill][event.trial] = event.hard >= 1
+        # The hand-out only keeps scores.
+        if isinstance(event, AttemptFinished) and event.split == "train" and event.trial != FRESH:
+            self._made[event.task, event.skill][event.trial] = _Made(event.attempt, event.hard, event.cut_at)
 
     def noise(self) -> Noise | None:
-        """What became of them. Only the first two attempts say how often one turns out otherwise: whether there is a
-        third depends on them."""
-        made = [[solved for _, solved in sorted(trials.items())] for trials in self._solved.values()]
-        pairs = Counter((first, second) for first, second, *_ in (each for each in made if len(each) > 1))
+        """What became of repeats. Only the first two attempts say how often one turns out otherwise: whether there
+        is a third depends on them."""
+        scored = [
+            [each.hard >= 1 for _, each in sorted(trials.items()) if each.hard is not None]
+            for trials in self._made.values()
+        ]
+        pairs = Counter((first, second) for first, second, *_ in (each for each in scored if len(each) > 1))
         if not pairs:
             return None
-        attempts = sum(map(len, made))
+        attempts = sum(map(len, scored))
         return Noise(
             failed=pairs[False, False] + pairs[False, True],
             regained=pairs[False, True],
             passed=pairs[True, False] + pairs[True, True],
             lost=pairs[True, False],
-            again=attempts - len(made),
+            again=attempts - sum(map(bool, scored)),
             attempts=attempts,
         )
 
-
-class CutOff(Sink):
-    """Counts attempts whose last reply was cut off at the token limit, in training as `Repeats` does."""
-
-    def __init__(self) -> None:
-        self._attempts: set[str] = set()
-        self._cut: dict[str, AttemptFinished] = {}
-
-    def emit(self, event: Event) -> None:
-        if _of_the_search(event):
-            self._attempts.add(event.attempt)
-            if event.cut_at is not None:
-                self._cut[event.attempt] = event
-
-    def doubt(self, state: TrainState, tested: Comparison | None, limit: int) -> Doubt | None:
-        """How many there were, with those of the validation of the initial and the best skill, and of the test; None
-        where there was none. `limit` is that of the target."""
+    def cut_off(self, state: TrainState, tested: Comparison | None, limit: int) -> Doubt | None:
+        """How many replies were cut off, with those of the validation of the initial and the best skill, and of the
+        test; None where none was. `limit` is that of the target."""
+        made = [(each, task) for (task, _), trials in self._made.items() for each in trials.values()]
+        cut = [(each.attempt, task, each.cut_at) for each, task in made if each.cut_at is not None]
         measured = {each.skill_hash: each.scores.values() for each in (state.initial_val, state.best_val) if each}
         val = [score.cut_off for tasks in measured.values() for scores in tasks for score in scores]
         test = (0, 0) if tested is None else (tested.cut_off, sum(len(task.a) + len(task.b) for task in tested.tried))
-        counts = {
-            "training": (len(self._cut), len(self._attempts)),
-            "validation": (sum(val), len(val)),
-            "the test": test,
-        }
-        found = [f"{cut} of {of} replies in {where}" for where, (cut, of) in counts.items() if cut]
+        counts = {"training": (len(cut), len(made)), "validation": (sum(val), len(val)), "the test": test}
+        found = [f"{some} of {of} replies in {where}" for where, (some, of) in counts.items() if some]
         if not found:
             return None
-        name = min(self._cut, default="")
-        first = self._cut.get(name)
-        one = "" if first is None else f"one of them: task {first.task} (attempt {name}), "
+        attempt, task, at = min(cut, default=("", "", limit))
+        one = f"one of them: task {task} (attempt {attempt}), " if attempt else ""
         return Doubt(
             what=f"{' and '.join(found)} were cut off",
-            example=f"{one}at target.max_output_tokens = {limit if first is None else first.cut_at}",
+            example=f"{one}at target.max_output_tokens = {at}",
             todo="raise target.max_output_tokens (in a fork)",
         )
 
@@ -156,7 +143,6 @@ def report(
         uncited=state.uncited,
         voids=state.voids + sum(each.voids for each in (ship, none) if each is not None),
         noise=measured.noise,
-        curve=tuple(measured.curve),
         doubts=() if bench.dry else measured.doubts,
         stopped=stopped,
         cost=_cost(bench, seconds),

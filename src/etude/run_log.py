@@ -1,23 +1,17 @@
 """What a run reports while it runs: events, and the views of steps in the run folder."""
 
-from collections.abc import Sequence, Set
-from statistics import fmean
+from collections.abc import Sequence
 
 from etude.events import Decided, Notice, RunStarted, Stage, StageFinished, StageStarted
+from etude.readable import counted
 from etude.records import Attempt, Candidate, Evaluation, GateResult, Role, TrainState, role_of
 from etude.records.doubts import Doubt
-from etude.records.summary import Step
 from etude.skill import token_count
 from etude.stages.reflect import Reflection
 from etude.stages.shared.doubts import Doubts
 from etude.store.provenance import Changes
+from etude.store.views import TASKS, AskedTask
 from etude.workbench import Workbench
-
-
-def counted(count: int, what: str) -> str:
-    """As in `1 edit`, `3 edits` or `2 analyses`."""
-    several = what.removesuffix("is") + "es" if what.endswith("sis") else f"{what}s"
-    return f"{count:,} {what if count == 1 else several}"
 
 
 class RunLog:
@@ -26,14 +20,10 @@ class RunLog:
     def __init__(self, bench: Workbench, steps: int) -> None:
         self._bench = bench
         self._steps = steps
-        self._failed: set[str] = set()
         self.doubts = Doubts(self._doubt if not bench.dry else lambda doubt, withdrawn: None)
         """What the attempts say about the setup."""
         self.changes = Changes(bench.skill)
         """What changed the skill, and why."""
-        self.curve: list[Step] = []
-        """Step by step."""
-        self._batch: float | None = None
 
     def started(self) -> None:
         """The run begins or resumes."""
@@ -55,6 +45,9 @@ class RunLog:
             )
         )
         bench.folder.write_skill(0, bench.skill.text)
+        # What people read a score with: of validation and test tasks no step keeps more than that.
+        tasks = [task for split in bench.tasks.values() for task in split]
+        self.write(TASKS, [AskedTask(id=task.id, input=task.text, gold=task.gold) for task in tasks])
         self.changes.write(bench.folder, bench.skill, simulated=bench.simulated)
 
     def begin(self, stage: Stage, step: int, epoch: int, total: int = 0) -> None:
@@ -73,17 +66,12 @@ class RunLog:
         """Write a view, as in `steps/0001/merged.json`."""
         self._bench.folder.write_json(name, value)
 
-    def attempted(
-        self, state: TrainState, attempts: Sequence[Attempt], note: str, failed: Set[str] = frozenset()
-    ) -> None:
-        """The rollout of a step is done. Tasks that were chosen because they had `failed` do not count for the mean
-        of its batch."""
+    def attempted(self, state: TrainState, attempts: Sequence[Attempt], note: str) -> None:
+        """The rollout of a step is done."""
         self.write(f"steps/{state.step:04d}/rollout.json", attempts)
         self.end("rollout", state.step, note, attempts=attempts)
         self._bench.observer.attempted(attempts)
         scored = [attempt for attempt in attempts if attempt.score is not None]
-        self._batch = self._mean([attempt for attempt in scored if attempt.task.id not in failed])
-        self._failed.update(attempt.task.id for attempt in scored if not attempt.solved)
         self.doubts.attempted(state, scored, f"steps/{state.step:04d}/rollout.json")
 
     def reflected(self, step: int, reflections: Sequence[Reflection]) -> None:
@@ -130,9 +118,6 @@ class RunLog:
         self._bench.answers.clear()
         if after.current.hash != before.current.hash:
             self.changes.write(self._bench.folder, after.current, simulated=self._bench.simulated)
-        val = self.mean(after.current_val)
-        if candidate.origin == "step":
-            self.curve.append(Step(step=after.step, action=action, batch=self._batch, val=val))
         self._bench.folder.write_skill(after.step, after.current.text)
         self._bench.emit(
             Decided(
@@ -141,19 +126,14 @@ class RunLog:
                 action=action,
                 origin=candidate.origin,
                 reason=reason,
-                current=val,
+                current=self.mean(after.current_val),
                 best=self.mean(after.best_val),
                 skill_tokens=token_count(after.current.text),
-                batch=self._batch if candidate.origin == "step" else None,
-                failed=len(self._failed),
-                fixed=sum(task in after.earlier and after.earlier[task].solved for task in self._failed),
+                solved=sum(attempt.solved for attempt in after.earlier.values()),
+                tried=len(after.earlier),
+                tasks=len(self._bench.tasks["train"]),
             )
         )
-
-    def _mean(self, attempts: Sequence[Attempt]) -> float | None:
-        gate = self._bench.config.gate
-        values = [each.score.value(gate.metric, gate.mixed_weight) for each in attempts if each.score is not None]
-        return fmean(values) if values else None
 
     def _doubt(self, doubt: Doubt, withdrawn: bool) -> None:
         self._bench.emit(Notice(level="info" if withdrawn else "warning", text=doubt.text, withdrawn=withdrawn))

@@ -20,7 +20,7 @@ from etude.errors import StopRun
 from etude.events import Notice
 from etude.records import TrainState, brief
 from etude.records.summary import Comparison, NoSkill, Summary
-from etude.report import CutOff, Measured, Repeats, report
+from etude.report import Measured, TrainingAttempts, report
 from etude.searches import search_of
 from etude.workbench import Given, Workbench, check_given, takes_given
 
@@ -71,17 +71,17 @@ class Trainer:
             InputError: data, skill or settings cannot be used; nothing was paid for.
             StopRun: a budget is used up or an endpoint is dead; `stop.summary` says what the run has.
         """
-        repeats, cut_off = Repeats(), CutOff()
-        given: Given = {**self._given, "sinks": (*self._given.get("sinks", ()), repeats, cut_off)}
+        attempts = TrainingAttempts()
+        given: Given = {**self._given, "sinks": (*self._given.get("sinks", ()), attempts)}
         async with open_workbench(self.config, given) as bench:
-            return await _Run(bench, repeats, cut_off).train()
+            return await _Run(bench, attempts).train()
 
 
 class _Run:
     """One run over a workbench."""
 
-    def __init__(self, bench: Workbench, repeats: Repeats, cut_off: CutOff) -> None:
-        self._bench, self._repeats, self._cut_off = bench, repeats, cut_off
+    def __init__(self, bench: Workbench, attempts: TrainingAttempts) -> None:
+        self._bench, self._attempts = bench, attempts
         self._search = search_of(bench)
         self._log = self._search.log
         past = bench.past
@@ -133,12 +133,12 @@ class _Run:
     def _report(self, *, stopped: str | None) -> Summary:
         log, none = self._log, self._no_skill
         limit = self._bench.config.target.max_output_tokens
-        cut_off = self._cut_off.doubt(self._state, self._comparison, limit)
+        cut_off = self._attempts.cut_off(self._state, self._comparison, limit)
         if cut_off is not None:
             self._bench.emit(Notice(level="warning", text=cut_off.text))
         doubts = (*self._bench.doubts, *log.doubts.found, *filter(None, (cut_off,)))
         known = self._state.initial_val, self._comparison
-        measured = Measured(*known, log.changes, log.curve, none, doubts, self._repeats.noise())
+        measured = Measured(*known, log.changes, none, doubts, self._attempts.noise())
         worked = self._bench.folder.journal.counts() != self._facts
         seconds = time.monotonic() - self._started if worked else None
         return report(self._bench, self._state, measured, stopped, seconds)

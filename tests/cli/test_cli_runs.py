@@ -55,9 +55,14 @@ def test_runs_are_listed_with_state_scores_spending_and_disk_use(demo_project: P
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split("  ")[0] == "run"
     assert lines[1].split()[:2] == ["two", "stopped"]
-    name, state, steps, *scores = lines[2].split()[:5]
+    name, state, steps, verdict, *scores = lines[2].split()[:8]
     assert (name, state, steps.partition("/")[0]) == ("demo", "finished", str(summary["steps"]))
-    assert scores == ["-" if mean is None else f"{mean:.3f}*" for mean in means]
+    initial, gain = summary["initial"]["test"]["mean"], summary["test_gain"]["mean"]
+    assert (verdict, *scores) == (
+        summary["verdict"],
+        *(f"{score:.2f}*" for score in (means[0], initial, means[1])),
+        f"{gain:+.2f}*",
+    )
     assert lines[3] == "* simulated models: the score says nothing about a real model"
     assert lines[4].startswith("two: limits.calls = 100 is reached")
     assert lines[5] == "resume two (with a larger --limits.calls): etude train demo/runs/two/config.yaml"
@@ -74,7 +79,7 @@ def test_steps_are_shown_of_how_many_where_that_is_known(paper_project: Path, ca
         run.write_json("steps/0001/gate.json", {"action": "skipped"})
     assert listed(capsys)["open"]["planned_steps"] is None
     main(["runs", *IN])
-    assert capsys.readouterr().out.splitlines()[1].split()[:3] == ["open", "unfinished", "1"]
+    assert capsys.readouterr().out.splitlines()[1].split()[:3] == ["open", "died", "1"]
 
 
 def test_the_resume_command_goes_on_with_the_run(fresh_project: Path, capsys: Captured) -> None:
@@ -93,9 +98,9 @@ def test_running_and_unfinished_runs_are_told_apart(demo_project: Path, capsys: 
     with RunFolder.open(RunSection(folder="demo/runs", name="demo")):
         runs = listed(capsys)
     assert (runs["demo"]["state"], runs["demo"]["resume"]) == ("running", None)
-    assert (runs["new"]["state"], runs["new"]["steps"], runs["new"]["planned_steps"]) == ("unfinished", 0, None)
+    assert (runs["new"]["state"], runs["new"]["steps"], runs["new"]["planned_steps"]) == ("died", 0, None)
     main(["runs", *IN])
-    assert "new   unfinished  0 " in capsys.readouterr().out
+    assert "new   died      0 " in capsys.readouterr().out
 
 
 def test_a_run_that_was_killed_after_an_earlier_stop_is_unfinished(fresh_project: Path, capsys: Captured) -> None:
@@ -105,7 +110,11 @@ def test_a_run_that_was_killed_after_an_earlier_stop_is_unfinished(fresh_project
     with Path("demo/runs/demo/events.jsonl").open("a") as log:
         log.write('{"kind": "run_started", "steps": 0}\n{"kind": "notice", "text": "run_finished"}\n')
     demo = listed(capsys)["demo"]
-    assert (demo["state"], demo["why"], demo["raise_limit"]) == ("unfinished", "", None)
+    assert (demo["state"], demo["why"], demo["raise_limit"]) == (
+        "died",
+        "its process ended after 0 steps and did not say why",
+        None,
+    )
     assert demo["resume"] == "etude train demo/runs/demo/config.yaml"
 
 

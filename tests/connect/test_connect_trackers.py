@@ -13,7 +13,6 @@ from tracked_run import train
 from etude.connect import Ending, Point, TrackedRun, Tracker
 from etude.errors import BudgetStop
 from etude.events import CallFinished
-from etude.store.projections.curve import curve
 from etude.store.projections.log import Log
 from etude.testing import TrackerContract
 from etude.testing.tracker import ServiceContent
@@ -143,10 +142,11 @@ def test_what_a_tracker_is_told_is_what_the_page_shows_also_of_a_resumed_run(tmp
     told = [each for each in service.runs[service.last] if isinstance(each, Point) and each.action]
     log = Log(tmp_path / "run")
     log.read()
-    shown = curve(log).points
+    shown = log.story.turns
     assert len(shown) > 1
     assert [(each.target_calls, each.step, each.action) for each in told] == [
-        (each.calls, each.step, each.action) for each in shown
+        (each.target_calls, each.step, each.action) for each in shown
     ]
-    for name, field in {"validation": "val", "training": "batch", "fixed": "solved"}.items():
-        assert [each.values.get(f"score/{name}") for each in told] == [getattr(each, field) for each in shown]
+    for name, field in {"score/validation": "val", "tasks/solved": "solved"}.items():
+        assert [each.values.get(name) for each in told] == [getattr(each, field) for each in shown]
+    assert [each.values["score/training"] for each in told] == [each.solved / each.tasks for each in shown]

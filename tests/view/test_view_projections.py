@@ -13,8 +13,8 @@ from view_runs import train
 from etude.errors import DataError, Interrupted
 from etude.events import AttemptFinished, Event
 from etude.records.summary import Noise
-from etude.store.projections.cost import cost_page, read_cost
-from etude.store.projections.curve import curve
+from etude.simulation import make_tasks
+from etude.store.projections.cost import read_cost
 from etude.store.projections.log import Log
 from etude.store.projections.runs import run_page
 from etude.view.shelf import Shelf
@@ -42,11 +42,18 @@ def run(request: pytest.FixtureRequest) -> Path:
 
 def test_the_band_has_the_numbers_of_the_summary_and_of_the_account(run: Path) -> None:
     page, summary = document(run), json.loads((run / "summary.json").read_text())
-    for name in ("verdict", "initial", "best", "test_gain", "no_skill", "settle"):
-        assert page[name] == summary[name]
+    answer = page["answer"]
+    same = summary["initial"]["hash"] == summary["best"]["hash"]
+    told = (None, None) if same else (summary["verdict"], summary["test_gain"])
+    assert (answer["verdict"], answer["gain"]) == told
+    assert answer["words"] == ("the best skill is the initial one" if same else summary["verdict"])
+    for row, split in zip(answer["scores"], ("val", "test"), strict=True):
+        assert [row["initial"], row["best"]] == [summary[skill][split] for skill in ("initial", "best")]
     calls, tokens = asked(run, "SELECT COUNT(*), SUM(input_tokens) + SUM(output_tokens) FROM spend")[0]
     assert (page["calls"], page["tokens"], page["state"]) == (calls, tokens, "finished")
-    assert [row["action"] for row in page["decisions"]] == [event["action"] for event in events(run, "decided")]
+    assert [row["view"]["action"] for row in page["decisions"]] == [
+        event["action"] for event in events(run, "decided")
+    ]
 
 
 def test_much_noise_is_said(finished: Path, tmp_path: Path) -> None:
@@ -54,22 +61,91 @@ def test_much_noise_is_said(finished: Path, tmp_path: Path) -> None:
     noise = Noise(failed=40, regained=13, passed=0, lost=0, again=70, attempts=300)
     summary = json.loads((run / "summary.json").read_text()) | {"noise": noise.model_dump()}
     (run / "summary.json").write_text(json.dumps(summary))
-    assert document(run)["noise"] == noise.note != ""
+    assert noise.note in [line["text"] for line in document(run)["answer"]["lines"]]
     (run / "summary.json").write_text(json.dumps(summary | {"noise": None}))
-    assert document(run)["noise"] == ""
+    assert "noise" not in [line["name"] for line in document(run)["answer"]["lines"]]
 
 
-def test_the_curve_is_over_the_calls_of_the_target(run: Path) -> None:
-    points, summary = document(run, "/curve")["points"], json.loads((run / "summary.json").read_text())
-    known = {step["step"]: step for step in summary["curve"]}
-    for point in points:
-        if point["origin"] == "step":
-            assert (point["batch"], point["val"]) == (known[point["step"]]["batch"], known[point["step"]]["val"])
-    calls = [point["calls"] for point in points]
+def test_the_curve_is_the_number_of_training_tasks_that_were_solved_when_last_attempted(run: Path) -> None:
+    found, summary = document(run, "/curve"), json.loads((run / "summary.json").read_text())
+    decided = events(run, "decided")
+    assert [turn["solved"] for turn in found["turns"]] == [event["solved"] for event in decided]
+    assert {turn["tasks"] for turn in found["turns"]} == {6}
+    tried: set[str] = set()
+    for turn in found["turns"]:
+        rollout = run / f"steps/{turn['step']:04d}/rollout.json"
+        tried |= {each["task"]["id"] for each in (json.loads(rollout.read_text()) if rollout.exists() else ())}
+        assert turn["tried"] == len(tried)
+    calls = [turn["target_calls"] for turn in found["turns"]]
     ((sent,),) = asked(run, "SELECT COUNT(*) FROM spend WHERE role = 'target'")
     assert calls == sorted(calls)
-    assert calls[0] > 0
-    assert calls[-1] <= sent
+    assert 0 < calls[0] <= calls[-1] <= sent
+    assert {(mark["split"], mark["skill"]): (mark["target_calls"], mark["score"]) for mark in found["marks"]} == {
+        (split, skill): (at, summary[skill][short]["mean"])
+        for split, short in (("validation", "val"), ("test", "test"))
+        for skill, at in (("initial", 0), ("best", calls[-1]))
+    }
+
+
+@pytest.fixture
+def better(finished: Path, tmp_path: Path) -> Path:
+    """A copy of a run whose best skill has one line more than the initial one, and one less."""
+    run = shutil.copytree(finished, tmp_path / finished.name)
+    summary = json.loads((run / "summary.json").read_text())
+    rest = (run / "skills/0000.md").read_text().splitlines()[1:]
+    (run / summary["best"]["skill"]).write_text("\n".join([*rest, "- A new line.", ""]))
+    summary["best"]["hash"], summary["verdict"] = "another", "ship"
+    (run / "summary.json").write_text(json.dumps(summary))
+    return run
+
+
+def test_a_run_shows_its_verdict_and_what_came_into_the_skill_and_what_went(better: Path) -> None:
+    page, first = document(better), (better / "skills/0000.md").read_text().splitlines()[0]
+    assert (page["answer"]["verdict"], page["answer"]["words"]) == ("ship", "ship")
+    assert page["answer"]["gain"] == json.loads((better / "summary.json").read_text())["test_gain"]
+    head, lines = page["diff"].splitlines()[:2], page["diff"].splitlines()[2:]
+    assert head == ["--- initial", "+++ best"]
+    assert [line for line in lines if line[0] in "+-"] == [f"-{first}", "+- A new line."]
+    (line,) = json.loads(Shelf([better], None).document("runs"))
+    assert (line["verdict"], line["words"], line["gain"]) == ("ship", "ship", page["answer"]["gain"])
+    (better / "summary.json").unlink()
+    page, last = document(better), max(better.glob("skills/*.md"))
+    assert (page["state"], page["answer"]) == ("died", None)
+    assert page["why"] == f"its process ended after {len(page['decisions'])} steps and did not say why"
+    shown = {line[1:] for line in page["diff"].splitlines()[2:] if line[0] == "+"}
+    assert shown == {*last.read_text().splitlines()} - {*(better / "skills/0000.md").read_text().splitlines()}
+
+
+def test_a_task_has_its_text_the_expected_and_the_given_answer(run: Path) -> None:
+    tasks = {task.id: task for task in make_tasks("sorting", 18, seed=1)}
+    assert {row["task"]: row["input"] for row in document(run, "/tasks")["rows"]} == {
+        name: " ".join(task.input.split())[:120] for name, task in tasks.items()
+    }
+    for event in events(run, "attempt_finished"):
+        page = document(run, f"/attempts/{event['attempt']}")
+        task = tasks[event["task"]]
+        assert (page["input"], page["gold"]) == (task.input, task.gold)
+        assert (page["answer"] == task.gold) == (event["hard"] == 1)
+
+
+def test_only_runs_that_can_be_compared_stand_together_and_those_by_their_score(tmp_path: Path) -> None:
+    for name, more in {
+        "good": {},
+        "bad": {"search": {"policy": "paper", "gate": False, "batch_size": 2}, "train": {"epochs": 1}},
+        "other": {"target": {"model": "simulated:target-contrary"}},
+    }.items():
+        train(tmp_path, name, **more)
+    died = shutil.copytree(tmp_path / "good", tmp_path / "died")
+    (died / "summary.json").unlink()
+    lines = json.loads(Shelf([], tmp_path).document("runs"))
+    groups = {line["name"]: line["group"] for line in lines}
+    assert groups["good"] == groups["bad"] == groups["died"] != groups["other"]
+    names = [line["name"] for line in lines if line["group"] == groups["good"]]
+    scores = {line["name"]: line["test"] for line in lines}
+    assert names == ["good", "bad", "died"] if scores["good"] > scores["bad"] else ["bad", "good", "died"]
+    told = {line["name"]: (line["state"], line["why"]) for line in lines}
+    assert told["died"][0] == "died"
+    assert "ended" in told["died"][1]
 
 
 def test_the_cost_is_that_of_the_account_by_role(run: Path) -> None:
@@ -80,11 +156,10 @@ def test_the_cost_is_that_of_the_account_by_role(run: Path) -> None:
         sums = [sum(stage["calls"] for stage in stages)]
         sums += [sum(stage["usage"][name] for stage in stages) for name in ("input_tokens", "output_tokens")]
         assert sums == known
-    assert cost["facts"] == dict(asked(run, "SELECT kind, COUNT(*) FROM facts GROUP BY kind"))
     # The target of this world makes one call for each attempt that the journal does not know.
     ((answers,),) = asked(run, "SELECT COUNT(*) FROM spend WHERE role = 'target'")
     assert cost["attempts"] - cost["known"] == answers
-    assert sum(calls for _, calls, _ in cost["rates"]) == cost["calls"]
+    assert cost["seconds"] > 0
 
 
 def test_each_attempt_stands_in_its_place_among_tasks_and_steps(run: Path) -> None:
@@ -177,8 +252,8 @@ def test_a_log_is_read_on_as_it_grows_and_comes_to_the_same(run: Path, tmp_path:
         log.read()
     known = Log(run)
     known.read()
-    assert (log.attempts, log.marks, curve(log).points) == (known.attempts, known.marks, curve(known).points)
-    assert cost_page(log) == cost_page(known)
+    assert (log.attempts, log.story) == (known.attempts, known.story)
+    assert read_cost(log) == read_cost(known)
     assert not log.read()
     file.write_bytes(whole[:-1])
     assert log.read()
@@ -203,8 +278,8 @@ def test_a_run_that_has_just_begun_has_a_page(tmp_path: Path, finished: Path) ->
     (young / "events.jsonl").write_bytes(
         b"".join((finished / "events.jsonl").read_bytes().splitlines(keepends=True)[:20])
     )
-    assert document(young)["verdict"] is None
-    assert document(young, "/curve")["points"] == []
+    assert document(young)["answer"] is None
+    assert document(young, "/curve")["turns"] == []
     assert document(young, "/tasks")["rows"] == []
     with pytest.raises(DataError, match="has no provenance"):
         document(young, "/skill")

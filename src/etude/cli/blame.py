@@ -9,7 +9,7 @@ from etude.cli.lookup import find_run, is_run, last_run
 from etude.cli.terminal import output
 from etude.cli.terminal.tables import text_lines
 from etude.errors import DataError
-from etude.progress import counted
+from etude.readable import counted
 from etude.records.provenance import Provenance
 from etude.store.projections.skills import blamed, edits_of, provenance_of
 

@@ -14,7 +14,7 @@ from etude.comparison import FEWEST
 from etude.config import TrainConfig, load_config
 from etude.errors import DataError
 from etude.measure.compare import acompare_skills, need_untrained
-from etude.records.summary import Comparison, Flip, ShipVerdict
+from etude.records.summary import Comparison, Flip, ShipVerdict, target_rows
 from etude.skill.folder import has_provenance
 from etude.store import RunView
 from etude.store.projections.runs import objects_of
@@ -70,7 +70,7 @@ def _lines(result: Comparison, a: str, b: str) -> Iterator[str]:
     if result.settle is not None:
         yield from settle_lines(result.settle)
     yield f"tasks       {len(result.gained)} better, {len(result.lost)} worse, {result.equal} equal"
-    yield from target_lines(result.targets, skills=("A", "B"))
+    yield from target_lines(target_rows(result.targets, skills=("A", "B")))
     if result.voids:
         yield f"errors      {result.voids} attempts errored; their tasks are compared without them"
     if result.cut_off:

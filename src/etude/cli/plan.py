@@ -10,7 +10,7 @@ from etude.cli.terminal.tables import text_lines
 from etude.cli.watch import watch
 from etude.measure.forecast import Forecast, Share, Span
 from etude.measure.plan import TRIALS, Plan, aplan
-from etude.progress import counted, duration, money, short
+from etude.readable import counted, duration, money, short
 
 _SIMULATED = "SIMULATED MODELS: tokens, money and time say nothing about a real model."
 _UNKNOWN = "unknown"

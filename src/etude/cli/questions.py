@@ -6,7 +6,7 @@ from pathlib import Path
 
 from etude.errors import HandoffStop
 from etude.models.handoff import Waiting, waiting
-from etude.progress import counted
+from etude.readable import counted
 
 SECONDS = 1.0
 """How often a command that waits looks for answers. They count once they have stayed the same for so long: whoever

@@ -9,11 +9,14 @@ from etude.cli.lookup import larger
 from etude.cli.terminal import output
 from etude.cli.terminal.tables import text_lines
 from etude.errors import DataError
-from etude.progress import counted, money
+from etude.readable import counted, money
 from etude.store import run_names
 from etude.store.projections.runs import RunLine, read_line
 
-_COLUMNS = ("run", "state", "steps", "val", "test", "calls", "cost", "disk", "last change")
+_COLUMNS = (
+    *("run", "state", "steps", "verdict", "val", "initial", "test", "gain"),
+    *("calls", "cost", "disk", "last change"),
+)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -34,7 +37,9 @@ def _list(lines: Sequence[RunLine], folder: Path, as_json: bool) -> None:
     if not lines:
         output.line(f"{str(folder)!r} holds no runs")
         return
-    output.lines(text_lines([_COLUMNS, *map(_row, lines)]))
+    rows = [_row(line) for line in lines]
+    known = [at for at in range(len(_COLUMNS)) if any(row[at] != "-" for row in rows)]
+    output.lines(text_lines([[row[at] for at in known] for row in (_COLUMNS, *rows)]))
     if any(line.simulated for line in lines):
         output.line("* simulated models: the score says nothing about a real model")
     for line in lines:
@@ -48,11 +53,14 @@ def _list(lines: Sequence[RunLine], folder: Path, as_json: bool) -> None:
 def _row(line: RunLine) -> tuple[str, ...]:
     steps = str(line.steps) if line.planned_steps is None else f"{line.steps}/{line.planned_steps}"
     star = "*" if line.simulated else ""
-    val, test = ("-" if value is None else f"{value:.3f}{star}" for value in (line.val, line.test))
+    means = line.val, None if line.initial is None else line.initial.mean, line.test
+    val, initial, test = ("-" if value is None else f"{value:.2f}{star}" for value in means)
+    gain = "-" if line.gain is None else f"{line.gain.mean:+.2f}{star}"
     calls = "-" if line.calls is None else f"{line.calls:,}"
-    cost = "-" if line.calls is None else "unknown" if line.usd is None else money(line.usd)
+    cost = "-" if line.calls is None or line.usd == 0 else "unknown" if line.usd is None else money(line.usd)
     when = datetime.fromtimestamp(line.changed).strftime("%Y-%m-%d %H:%M")
-    return line.name, line.state, steps, val, test, calls, cost, size(line.bytes), when
+    scores = line.words or "-", val, initial, test, gain
+    return line.name, line.state, steps, *scores, calls, cost, size(line.bytes), when
 
 
 def _total(sizes: Collection[int]) -> str:

@@ -14,7 +14,7 @@ from etude.cli.terminal.summary_text import print_summary
 from etude.cli.terminal.tables import shown, text_lines
 from etude.config import load_config
 from etude.errors import DataError
-from etude.progress import counted
+from etude.readable import counted
 from etude.records import Attempt, Edit, Split, Tested
 from etude.records.summary import Summary
 from etude.store import RunView, StepView, read_events
@@ -25,6 +25,7 @@ from etude.store.projections.steps import step_page
 
 _FILES = {
     "summary.json": "the summary",
+    "tasks.json": "what each task asks, and its gold answer",
     "ship.json": "initial and best skill on the test tasks, task by task",
     "best": "the best skill",
     "skills": "the skill after each step",

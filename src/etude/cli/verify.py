@@ -9,7 +9,7 @@ from etude.cli.terminal import output
 from etude.config import load_config
 from etude.errors import DataError
 from etude.measure.verify import Verification, verify_skill
-from etude.progress import counted
+from etude.readable import counted
 from etude.records.provenance import Provenance
 from etude.skill.folder import PROVENANCE
 from etude.store.provenance import read_provenance

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from etude.cli.lookup import larger
 from etude.cli.questions import answered, asked, told
-from etude.cli.terminal.console import Console, open_console
+from etude.display.console import Console, open_console
 from etude.errors import HandoffStop, Interrupted, OutageStop, StopRun
 from etude.records.summary import Summary
 from etude.workbench import Given, StopSwitch
@@ -64,7 +64,7 @@ async def _answering(work: Work[T], console: Console, switch: StopSwitch, wait: 
         except HandoffStop as stop:
             questions = asked(stop)
             if questions:
-                console.say(told(questions, console.progress.place), "yellow")
+                console.say(told(questions, console.progress.story.place), "yellow")
             if not (wait and stop.folder and await answered(questions, lambda: switch.requested)):
                 raise
 

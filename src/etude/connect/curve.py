@@ -1,10 +1,11 @@
-"""The curves of a run over its target calls, from its events."""
+"""What trackers are told of the story of a run, as points over its target calls."""
 
 from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from etude.events import CallFinished, Decided, Event, RunStarted, SpendChanged
+from etude.events import Decided, Event, SpendChanged
+from etude.story import Story
 
 
 class Point(NamedTuple):
@@ -28,36 +29,18 @@ class Point(NamedTuple):
         return f"{self.origin} {self.step}" if self.action else f"spend {self.values['spend/calls']:.0f}"
 
 
-class CurveCounter:
-    """Takes the events of one process or more, in their order."""
-
-    def __init__(self) -> None:
-        self.target_calls = 0
-        self._decided: Counter[str] = Counter()
-        self._calls = 0
-
-    def take(self, event: Event) -> Point | None:
-        """Count an event in; the point it makes, if any."""
-        match event:
-            case RunStarted():  # a resumed run decides again what it had decided
-                self._decided.clear()
-            case CallFinished(role="target"):
-                self.target_calls += 1
-            case SpendChanged() if event.calls != self._calls:
-                self._calls = event.calls
-                spent = {"spend/calls": float(event.calls), "spend/tokens": float(event.tokens)}
-                return Point(self.target_calls, spent if event.usd is None else {**spent, "spend/usd": event.usd})
-            case Decided():
-                self._decided[event.action] += 1
-                return Point(self.target_calls, self._values(event), event.step, event.action, event.origin)
-            case _:
-                pass
-        return None
-
-    def _values(self, event: Decided) -> dict[str, float]:
-        values = {f"steps/{action}": float(self._decided[action]) for action in ("accepted", "rejected", "skipped")}
-        values["skill/tokens"] = float(event.skill_tokens)
-        fixed = event.fixed / event.failed if event.failed else None
-        scores = {"score/validation": event.current, "score/best": event.best}
-        scores |= {"score/training": event.batch, "score/fixed": fixed}
-        return values | {name: score for name, score in scores.items() if score is not None}
+def point_of(before: Story, event: Event, now: Story) -> Point | None:
+    """The point that an event makes of the story before and after it, if any."""
+    if isinstance(event, Decided) and len(now.turns) > len(before.turns):
+        turn = now.turns[-1]
+        counts = Counter(each.action for each in now.turns)
+        values = {f"steps/{action}": float(counts[action]) for action in ("accepted", "rejected", "skipped")}
+        values |= {"skill/tokens": float(turn.skill_tokens), "tasks/solved": float(turn.solved)}
+        share = turn.solved / turn.tasks if turn.tasks else None
+        scores = {"score/validation": turn.val, "score/best": turn.best, "score/training": share}
+        values |= {name: score for name, score in scores.items() if score is not None}
+        return Point(turn.target_calls, values, turn.step, turn.action, turn.origin)
+    if isinstance(event, SpendChanged):
+        spent = {"spend/calls": float(event.calls), "spend/tokens": float(event.tokens)}
+        return Point(now.target_calls, spent if event.usd is None else {**spent, "spend/usd": event.usd})
+    return None

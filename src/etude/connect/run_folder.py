@@ -8,13 +8,14 @@ from typing import Literal, NamedTuple, cast
 
 from pydantic import JsonValue
 
-from etude.connect.curve import CurveCounter, Point
-from etude.events import CallFinished, Decided, Event, RunStarted, SpendChanged
+from etude.connect.curve import Point, point_of
+from etude.events import Event, RunStarted, event_of
 from etude.records import Role, digest
 from etude.records.summary import Interval, Summary
 from etude.redaction import Redactor
 from etude.safe_yaml import load_yaml
 from etude.store.views import EVENTS, read_events
+from etude.story import Story, after
 
 
 class TrackedRun(NamedTuple):
@@ -79,12 +80,13 @@ def accepted_skill(folder: Path, point: Point) -> Point:
 def earlier_points(folder: Path) -> tuple[int, list[Point]]:
     """Target calls and points of the processes that worked on the run before this one. Raises OSError: the folder
     cannot be read."""
-    curve, points = CurveCounter(), dict[str, Point]()
+    story, points = Story(), dict[str, Point]()
     for event in _earlier_events(folder):
-        point = curve.take(event)
+        before, story = story, after(story, event)
+        point = point_of(before, event, story)
         if point is not None and point.key not in points:
             points[point.key] = accepted_skill(folder, point)
-    return curve.target_calls, list(points.values())
+    return story.target_calls, list(points.values())
 
 
 def ending_of(path: Path) -> Ending:
@@ -112,10 +114,9 @@ def _bounds(gain: Interval) -> dict[str, float]:
 
 def _earlier_events(folder: Path) -> Iterator[Event]:
     """Those before the last start."""
-    kinds = {kind.model_fields["kind"].default: kind for kind in (RunStarted, CallFinished, Decided, SpendChanged)}
     kept: list[Event] = []
-    for data in read_events(folder, *kinds):
-        event = kinds[data.pop("kind")].model_validate({name: data[name] for name in data if name != "at"})
+    for data in read_events(folder, "run_started", "call_finished", "decided", "spend_changed"):
+        event = event_of(data)
         if isinstance(event, RunStarted):
             yield from kept
             kept.clear()

@@ -10,12 +10,13 @@ from pathlib import Path
 from time import time_ns
 from typing import ClassVar
 
-from etude.connect.curve import CurveCounter, Point
+from etude.connect.curve import Point, point_of
 from etude.connect.run_folder import Ending, TrackedRun, accepted_skill, earlier_points, ending_of, tracked_run
 from etude.connect.worker import Worker
 from etude.errors import ConfigError, install_command, not_installed
 from etude.events import CallFinished, Event, Notice, RunFinished, RunStarted
 from etude.protocols import Sink
+from etude.story import Story, after
 
 
 class Tracker(ABC):
@@ -85,7 +86,8 @@ class Tracker(ABC):
             case _ if not self._ended and self._worker is not None:
                 if self.hears_calls and isinstance(event, CallFinished):
                     self._worker.put(partial(self.call, event, time_ns()))
-                point = self._curve.take(event)
+                before, self._story = self._story, after(self._story, event)
+                point = point_of(before, event, self._story)
                 if point is not None:
                     self._take(point)
             case _:
@@ -106,7 +108,7 @@ class Tracker(ABC):
         if self._worker is not None and self._worker.under_way:
             self._told(f"tracker {self.name!r} is still busy with an earlier run", "the run continues without it")
             return
-        self._curve, self._folder, self._ended = CurveCounter(), Path(event.folder), False
+        self._story, self._folder, self._ended = Story(), Path(event.folder), False
         self._worker = Worker(self.name, partial(self._begin, event), self._told)
 
     def _begin(self, event: RunStarted) -> None:
@@ -126,6 +128,7 @@ class Tracker(ABC):
 
     def _point(self, point: Point) -> None:
         if point.key not in self._known:
+            self._known.add(point.key)
             self.point(point._replace(target_calls=point.target_calls + self._before))
 
     def _finish(self, ending: Callable[[], Ending]) -> None:

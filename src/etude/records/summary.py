@@ -1,167 +1,52 @@
-"""What a run reports at its end: `summary.json` and, for two skills on the same tasks, a `Comparison`."""
+"""What a run reports at its end: `summary.json`."""
 
-from typing import Literal
+from collections.abc import Iterator
+from pathlib import Path
 
 from pydantic import Field
 
-from etude.records import Metric, Record, Role, Split, Usage, brief
+from etude.readable import SIMULATED, counted, duration, money, short
+from etude.records import Metric, Record, Role, Usage, brief, html
+from etude.records.answer import Answer, Interval, Line, ScoreRow, ShipVerdict
+from etude.records.comparison import (
+    Claim,
+    Compared,
+    ComparedTask,
+    Comparison,
+    Flip,
+    Loaded,
+    OfTarget,
+    Settle,
+    TheseTasks,
+    target_rows,
+)
 from etude.records.doubts import Doubt
-from etude.records.html import comparison_html, summary_html
 
-ShipVerdict = Literal["ship", "do not ship", "inconclusive"]
-"""Whether the second skill should take the place of the first."""
-Claim = Literal["tasks like these", "these tasks"]
-"""What a verdict is about: a gain on new tasks of the same kind, or one on just those that were attempted."""
-
-
-class Interval(Record):
-    """A mean with its 95% interval over `n` tasks."""
-
-    mean: float
-    low: float
-    high: float
-    n: int
-
-    def __repr__(self) -> str:
-        return f"<Interval {self.mean:.3g} [{self.low:.3g}, {self.high:.3g}], n={self.n}>"
-
-    @property
-    def shown(self) -> str:
-        """As in `0.86 [0.77, 0.92]`."""
-        return f"{self.mean:.2f} [{self.low:.2f}, {self.high:.2f}]"
-
-    @property
-    def shown_change(self) -> str:
-        """The same of a difference, with signs."""
-        return f"{self.mean:+.2f} [{self.low:+.2f}, {self.high:+.2f}]"
+__all__ = [
+    "Claim",
+    "Compared",
+    "ComparedTask",
+    "Comparison",
+    "Cost",
+    "Flip",
+    "Interval",
+    "Loaded",
+    "NoSkill",
+    "Noise",
+    "OfTarget",
+    "Settle",
+    "ShipVerdict",
+    "SkillScores",
+    "Summary",
+    "TheseTasks",
+    "seen_before",
+    "target_rows",
+]
 
 
-class Settle(Record):
-    """What would settle an inconclusive comparison in 4 of 5 cases, if the difference and its spread are as seen."""
-
-    tasks: int | None
-    """How many tasks, with as many trials. None: no number up to a million."""
-    note: str
-    """The same in a sentence."""
-
-
-class Loaded(Record):
-    """In how many attempts an agent program opened a skill that it had to choose itself."""
-
-    attempts: int
-    of: int
-
-
-class Compared(Record):
-    """One of two skills, over the tasks that both have a score on."""
-
-    skill: str
-    hash: str
-    score: Interval
-    answer_tokens: float | None = None
-    """Mean output tokens of the attempts that were compared, as billed or estimated; None where they were
-    not counted."""
-    loaded: Loaded | None = None
-    """None where the skill is always in context, or it cannot be told."""
-
-
-class Flip(Record):
-    """A task on which two skills differ: means over the trials, in [0, 1]."""
-
-    task: str
-    a: float
-    b: float
-
-
-class ComparedTask(Record):
-    """The attempts at a task that were compared: their values under both skills, trial by trial."""
-
-    task: str
-    a: tuple[float, ...]
-    b: tuple[float, ...]
-
-
-class OfTarget(Record):
-    """How one of several targets did under two skills, over the tasks that both have a score on."""
-
-    target: str
-    a: Interval
-    b: Interval
-    difference: Interval
-    """B minus A, paired by task."""
-    verdict: ShipVerdict
-    """Of this target alone; those of all targets hold together with 95% confidence."""
-
-
-class TheseTasks(Record):
-    """Whether B is better on these very tasks: exact, over the attempts at them."""
-
-    verdict: ShipVerdict
-    """`ship` where luck would hardly do as well, `do not ship` where B scores no more than A."""
-    p: float
-    """How often luck alone would do as well, in [0, 1]: `etude.intervals.permutation`."""
-
-    @property
-    def why(self) -> str:
-        """For people."""
-        if self.verdict == "do not ship":
-            return "B scores no more than A"
-        how_often = "less than 0.1%" if self.p < 0.001 else f"{100 * self.p:.{0 if self.p >= 0.1 else 1}f}%"
-        return f"luck alone would do as well in {how_often} of cases"
-
-
-class Comparison(Record):
-    """How two skills did on the same tasks, and whether B should take the place of A."""
-
-    a: Compared
-    b: Compared
-    split: Split
-    metric: Metric
-    trials: int
-    difference: Interval
-    """B minus A, paired by task."""
-    at_least: float
-    """One-sided 95% bound: the true difference is higher, with 95% confidence."""
-    at_most: float
-    """The same from above."""
-    margin: float
-    """The smallest gain worth having; below 0, the loss that is allowed."""
-    verdict: ShipVerdict
-    """`do not ship` when `at_most` is not above `margin`, else `ship` when `at_least` is above 0, or above a `margin`
-    that is below 0. Where `claim` is `these tasks`, that of `these`."""
-    claim: Claim = "tasks like these"
-    """What `verdict` is about."""
-    these: TheseTasks | None = None
-    """The other claim, on these very tasks; None where `margin` is not 0, and of the test of a run or a night."""
-    settle: Settle | None
-    """None when there is a verdict."""
-    gained: tuple[Flip, ...]
-    """Tasks on which B is better, the largest gain first."""
-    lost: tuple[Flip, ...]
-    """Tasks on which B is worse, the largest loss first."""
-    equal: int
-    """How many tasks are left."""
-    tried: tuple[ComparedTask, ...] = ()
-    """All of them, attempt by attempt, in the order of the tasks."""
-    targets: tuple[OfTarget, ...] = Field(default=(), exclude_if=lambda targets: not targets)
-    """Each of several targets. What stands above is about their mean, with a task's value the mean over them; it is
-    not to be shipped where one of them is seen to lose by more than `gate.allow_loss`."""
-    voids: int
-    """Attempts without a score. A trial that is void under one skill counts for neither."""
-    cut_off: int = 0
-    """Attempts, of those with a score, whose last reply was cut off at the token limit."""
-    test_openings: int
-    """Which opening of the run's test split this is: 1 for the first; 0 on another split, and for no skill."""
-    simulated: bool
-    file: str = ""
-    """Where this record was written; empty in the file itself."""
-
-    def __repr__(self) -> str:
-        skills = f"{brief(self.a.skill, 25)} -> {brief(self.b.skill, 25)}"
-        return f"<Comparison {skills} on {self.split}: {self.difference.shown_change}, {self.verdict}>"
-
-    def _repr_html_(self) -> str:
-        return comparison_html(self)
+def seen_before(openings: int) -> str:
+    """That the test split is not unseen any more."""
+    return f"scored {openings} times in this run: a skill that is chosen by these scores has no unseen test left"
 
 
 class NoSkill(Record):
@@ -206,18 +91,6 @@ class Cost(Record):
     def answered(self) -> bool:
         """A model has answered."""
         return any(usage.total for usage in self.tokens.values())
-
-
-class Step(Record):
-    """How a step went."""
-
-    step: int
-    action: Literal["accepted", "rejected", "skipped"]
-    batch: float | None
-    """Mean score of its training attempts, made with the skill before it; without those at tasks that an earlier step
-    of the epoch left to it because they had failed. None where there are no others."""
-    val: float | None
-    """Mean validation score of the skill after it; None where it was not measured."""
 
 
 _MUCH = 10
@@ -302,8 +175,6 @@ class Summary(Record):
     """Attempts that errored, which the run continued without."""
     noise: Noise | None = None
     """How often training attempts turned out otherwise with nothing changed. None where none was made again."""
-    curve: tuple[Step, ...] = ()
-    """Step by step."""
     doubts: tuple[Doubt, ...] = Field(default=(), exclude_if=lambda doubts: not doubts)
     """About tasks, scorer and models: look at these before the scores."""
     stopped: str | None = None
@@ -319,4 +190,135 @@ class Summary(Record):
         return f"<Summary {brief(self.name, 30)}: {scores}, {end}>"
 
     def _repr_html_(self) -> str:
-        return summary_html(self)
+        """The answer, and what changed in the skill."""
+        answer, rows = self.answer, [("", "initial", "best")]
+        for row in answer.scores:
+            initial, best = ("not measured" if each is None else each.shown_of for each in (row.initial, row.best))
+            rows.append((row.name, initial, best))
+        if answer.gain is not None:
+            rows.append(("test gain", "", f"{answer.gain.shown_change}, n={answer.gain.n}"))
+        facts = "\n".join(f"{line.name}: {line.text}" for line in answer.facts)
+        return html.box(
+            html.band(answer.words, f"run {self.name}", answer.verdict or ""),
+            html.warning(SIMULATED) if self.simulated else "",
+            html.table(rows),
+            *(html.warning(f"{line.name}: {line.text}" if line.name else line.text) for line in answer.lines),
+            html.table(answer.targets) if answer.targets else "",
+            self._changes(),
+            html.folded("what it took", html.small(facts)),
+        )
+
+    def _changes(self) -> str:
+        """What changed in the skill; nothing where its files are gone."""
+        try:
+            names = self.initial.skill, self.best.skill
+            texts = [(Path(self.folder) / name).read_bytes().decode(errors="replace") for name in names]
+        except OSError:
+            return ""
+        plus, minus = html.counted_changes(*texts)
+        title = f"what changed in the skill (+{plus} −{minus} lines)"
+        return "" if self.same else html.folded(title, html.diff_html(*texts))
+
+    @property
+    def same(self) -> bool:
+        """The best skill is the initial one."""
+        return self.initial.hash == self.best.hash
+
+    @property
+    def answer(self) -> Answer:
+        """What the run came to, in words."""
+        if self.dry:
+            return self._plumbing()
+        scores = [ScoreRow(name="validation", initial=self.initial.val, best=self.best.val)]
+        scores.append(ScoreRow(name="test", initial=self.initial.test, best=self.best.test))
+        tested = self.initial.test is not None or self.best.test is not None
+        words = "not tested" if self.verdict is None else self.verdict
+        return Answer(
+            verdict=None if self.same else self.verdict,
+            words="the best skill is the initial one" if self.same and self.best.val is not None else words,
+            scores=tuple(scores if tested else scores[:1]),
+            about=f"mean {self.metric}, 95% interval",
+            gain=None if self.same else self.test_gain,
+            lines=tuple(self._lines()),
+            targets=() if self.same else target_rows(self.targets, self.no_skill.targets if self.no_skill else ()),
+            facts=tuple(self._facts()),
+        )
+
+    def _plumbing(self) -> Answer:
+        """What a dry run shows: nothing about skills or models."""
+        works = "tasks are read, attempted and scored, the optimizer is asked, files are written"
+        line = Line(name="dry run", text=f"the plumbing works: {works}")
+        if self.stopped is not None:
+            line = Line(name="stopped", text=self.stopped)
+        elif self.voids:
+            text = f"{counted(self.voids, 'attempt')} errored: `etude show {self.folder}` shows them"
+            line = Line(name="errors", text=text)
+        facts = [fact for fact in self._facts() if fact.name in ("calls", "time")]
+        facts.append(Line(name="folder", text=self.folder))
+        return Answer(
+            verdict=None,
+            words=line.name,
+            scores=(),
+            about="",
+            gain=None,
+            lines=(line,),
+            targets=(),
+            facts=tuple(facts),
+        )
+
+    def _lines(self) -> Iterator[Line]:
+        """What has to be known with the scores."""
+        if self.initial.val is not None and not self.same:
+            yield Line(name="note", text="best was chosen by its validation score, which tends to be too high")
+        if self.settle is not None and not self.same:
+            yield Line(name="to settle", text=self.settle.note)
+        if self.no_skill is not None:
+            without, gain = self.no_skill.score.mean, self.no_skill.gain
+            both = f"without {without:.2f}, with the best skill {without + gain.mean:.2f}"
+            yield Line(name="no skill", text=f"{both}: {gain.shown_change}")
+            if gain.low <= 0:
+                yield Line(name="", text="the test does not show that the skill helps")
+        if self.best.loaded is not None:
+            count = f"{self.best.loaded.attempts} of {self.best.loaded.of}"
+            yield Line(name="loaded", text=f"the program opened the best skill in {count} test attempts")
+        if self.test_openings > 1:
+            yield Line(name="test split", text=seen_before(self.test_openings))
+        if self.withheld:
+            yield Line(name="withheld", text=self.withheld_why)
+            yield Line(name="the other", text=str(Path(self.folder) / self.withheld))
+        elif self.same and self.best.val is not None:
+            yield Line(name="", text="no candidate scored higher: the best skill is the initial one")
+        for doubt in self.doubts:
+            yield Line(name="doubtful", text=doubt.text)
+        if self.noise is not None and self.noise.note:
+            yield Line(name="noise", text=self.noise.note)
+
+    def _facts(self) -> Iterator[Line]:
+        """What it took."""
+        cost = self.cost
+        decided = f"{self.accepted} accepted, {self.rejected} rejected, {self.skipped} skipped"
+        yield Line(name="steps", text=f"{self.steps}; candidates: {decided}")
+        if self.missed_edits:
+            yield Line(name="edits", text=f"{self.missed_edits} could not be located in the skill")
+        if self.repaired_cites or self.uncited:
+            without = f"{counted(self.uncited, 'proposal')} without one, counted for all failures that were shown"
+            yield Line(name="citations", text=f"{self.repaired_cites} repaired; {without}")
+        if self.voids:
+            text = f"{counted(self.voids, 'attempt')} errored; they count neither as solved nor as failed"
+            yield Line(name="errors", text=text)
+        judged = f", {cost.judge_calls:,} judge" if cost.judge_calls else ""
+        yield Line(name="calls", text=f"{cost.target_calls:,} target, {cost.optimizer_calls:,} optimizer{judged}")
+        tokens = (_tokens(role, usage) for role, usage in cost.tokens.items())
+        yield Line(name="tokens", text=", ".join(tokens) or "none")
+        if cost.usd != 0:  # of simulated models, and where nothing was asked
+            yield Line(name="cost", text=money(cost.usd))
+        yield Line(name="time", text=duration(cost.wall_seconds))
+        if self.stopped is not None:
+            yield Line(name="stopped", text=self.stopped)
+        if self.best.val is not None or not self.same:
+            yield Line(name="best skill", text=str(Path(self.folder) / self.best.skill))
+
+
+def _tokens(role: Role, usage: Usage) -> str:
+    cached = f" ({short(usage.cached_tokens)} cached)" if usage.cached_tokens else ""
+    return f"{role} {short(usage.input_tokens)} in{cached} + {short(usage.output_tokens)} out"

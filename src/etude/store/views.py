@@ -17,6 +17,8 @@ JOURNAL = "journal.db"
 LOCK = "journal.db.lock"
 EVENTS = "events.jsonl"
 SUMMARY = "summary.json"
+TASKS = "tasks.json"
+"""What each task asks, and its gold answer."""
 STOP = "stop"
 """A file of this name asks the run of the folder to stop."""
 
@@ -26,6 +28,16 @@ _BORROWED = ("evaluations", "comparisons")
 
 T = TypeVar("T")
 _ANY = TypeAdapter(dict[str, JsonValue])
+
+
+class AskedTask(Lenient):
+    """A task of `tasks.json`."""
+
+    id: str = ""
+    input: str = ""
+    """What it asks."""
+    gold: JsonValue = None
+    """The reference that a scorer compares with."""
 
 
 class GateView(Lenient):
@@ -193,6 +205,12 @@ def read_events(path: Path | str, *kinds: str) -> Iterator[dict[str, JsonValue]]
                 found = cast(dict[str, JsonValue], event)
                 if not kinds or found.get("kind") in kinds:
                     yield found
+
+
+def read_tasks(path: Path) -> dict[str, AskedTask]:
+    """What the tasks of a run ask, by id; nothing where the run has not written it. Raises DataError: it is
+    damaged."""
+    return {task.id: task for task in _read(path / TASKS, TypeAdapter(tuple[AskedTask, ...])) or ()}
 
 
 def _holds(root: Path, names: tuple[str, ...]) -> bool:

@@ -45,7 +45,7 @@ class TrackerContract:
             return Kept(...)
     """
 
-    curves: Sequence[str] = ("score/validation", "score/best", "score/fixed", "steps/rejected", "skill/tokens")
+    curves: Sequence[str] = ("score/validation", "score/best", "score/training", "steps/rejected", "skill/tokens")
     """Values that it keeps as curves."""
     tells_earlier: bool = True
     """It keeps what happened in a run before it was tracked."""
@@ -127,7 +127,7 @@ def _curves(folder: Path) -> dict[str, list[tuple[int, float]]]:
         found |= {f"steps/{action}": count for action, count in counts.items()} | {
             "skill/tokens": event["skill_tokens"]
         }
-        found |= {"score/fixed": event["fixed"] / event["failed"]} if event["failed"] else {}
+        found["score/training"] = event["solved"] / event["tasks"]
         for name, value in found.items():
             curves.setdefault(name, []).append((calls, value))
     return curves

@@ -119,7 +119,10 @@ def _without(text: str, name: str, exclude: Collection[Excluded], gold: GoldMask
     if part == "attempts":
         for fact in document["facts"]:  # a judge is shown the gold answer, and quotes it
             fact.update(said="", asked=[])
-        if document["attempt"] is not None:
+        document["gold"] = None
+        if document["attempt"] is None:
+            document["answer"] = None  # where it is right, it is the gold answer
+        else:
             document["attempt"]["task"].update(gold=None, data={})
             if document["attempt"]["score"] is not None:
                 document["attempt"]["score"].update(feedback="", criteria=[])

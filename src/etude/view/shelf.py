@@ -11,10 +11,9 @@ from etude.errors import DataError
 from etude.records import Record
 from etude.sleep.review import NightLine, Reviews
 from etude.store.projections.attempts import attempt_page, attempt_pages, golds
-from etude.store.projections.cost import cost_page
-from etude.store.projections.curve import curve
+from etude.store.projections.cost import read_cost
 from etude.store.projections.log import Log
-from etude.store.projections.runs import RunLine, read_line, run_page, summary_of
+from etude.store.projections.runs import RunLine, curve, read_lines, run_page, summary_of
 from etude.store.projections.skills import SkillPage, Version, skill_page, version
 from etude.store.projections.steps import step_page
 from etude.store.projections.tasks import TaskMatrix, task_matrix
@@ -59,8 +58,7 @@ class Shelf:
         `skill`, `skill/3`, `steps/0003`, `epochs/02`, `tasks`, `attempts/ID` or `cost`. Raises DataError: there is
         none of that name, or what it is made from cannot be read."""
         if name == "runs":
-            lines = [read_line(path, self._program) for path in self.runs().values()]
-            return _LINES.dump_json(tuple(sorted(lines, key=lambda line: -line.changed))).decode()
+            return _LINES.dump_json(read_lines(iter(self.runs().values()), self._program)).decode()
         head, _, rest = name.partition("/")
         if head == "nights" and rest and self.reviews is not None:
             return self.reviews.night(_number(rest, "a night")).model_dump_json()
@@ -95,7 +93,7 @@ class Shelf:
             return tuple(seen.attempt for seen in sorted(known, key=lambda seen: seen.hard == 1))
 
     def golds(self, run: str) -> Iterator[JsonValue]:
-        """The gold answers of the training tasks of a run: of others no text of a model can tell."""
+        """The gold answers of the tasks of a run."""
         return golds(self.path(run))
 
     def many(self, run: str, attempts: Sequence[str]) -> Iterator[str]:
@@ -118,7 +116,7 @@ class Shelf:
             "epochs": lambda: step_page(read_run(self.path(run)), f"epochs/{key}"),
             "tasks": lambda: self._tasks(run),
             "attempts": lambda: attempt_page(self._log(run), key),
-            "cost": lambda: cost_page(self._log(run)),
+            "cost": lambda: read_cost(self._log(run)),
         }
 
     def _skill(self, run: str, step: str) -> SkillPage | Version:

@@ -6,8 +6,9 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console as RichConsole
 
-from etude.cli.terminal.console import HEARTBEAT_SECONDS, SHOWN, Console, open_console
-from etude.cli.terminal.live import status
+from etude.display.console import HEARTBEAT_SECONDS, SHOWN, Console, open_console
+from etude.display.live import status
+from etude.display.progress import Progress
 from etude.events import (
     ATTEMPTING,
     AttemptFinished,
@@ -20,15 +21,15 @@ from etude.events import (
     StageFinished,
     StageStarted,
 )
-from etude.progress import Progress, duration, short
+from etude.readable import duration, short
 from etude.records import Split, Usage
 from rows import rows
 
 
 def counts(progress: Progress) -> tuple[int, int]:
     """Attempts of the stage that is shown: done, and in all."""
-    assert progress.shown is not None
-    return progress.shown.done, progress.shown.total
+    assert progress.story.shown is not None
+    return progress.story.shown.done, progress.story.shown.total
 
 
 _CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -130,7 +131,7 @@ def test_attempts_outside_of_a_run_have_the_stage_of_their_split_and_no_step(spl
     progress.take(StageStarted(stage=stage, step=0, epoch=0, total=4))
     for of in ("train", "val", "test"):
         progress.take(attempt().model_copy(update={"split": of}))
-    assert (progress.place, counts(progress)[0]) == (stage, 1)
+    assert (progress.story.place, counts(progress)[0]) == (stage, 1)
 
 
 def test_stages_of_an_epoch_are_named_by_the_epoch() -> None:
@@ -141,22 +142,19 @@ def test_stages_of_an_epoch_are_named_by_the_epoch() -> None:
 def test_a_decision_has_reason_scores_and_spend() -> None:
     call = CallFinished(role="target", usage=Usage(input_tokens=1_000_000, output_tokens=500_000), usd=2.0)
     assert plain(STARTED, ROLLOUT, call, decided(1))[1:] == [
-        "step 1/4 accepted: candidate 0.5 > current 0.4; validation 0.500, best 0.500; 1 call, 1.5M tokens, $2.00"
+        "step 1/4 accepted: candidate 0.5 > current 0.4; validation 0.500; 1 call, 1.5M tokens, $2.00"
     ]
 
 
 def test_a_decision_says_how_training_goes() -> None:
-    clock = Clock()
-    progress = Progress(clock)
-    started = STARTED.model_copy(update={"steps": 0})
-    first, *others = (attempt().model_copy(update={"hard": 0.0, "task": f"t{number}"}) for number in range(4))
-    for event in (started, ROLLOUT, first, *others, first.model_copy(update={"hard": 1.0})):  # the latest one counts
+    progress = Progress()
+    for event in (STARTED, ROLLOUT, attempt()):
         progress.take(event)
-    assert (progress.learnt, progress.time_left) == ("training 0.25", "")
-    clock.now = 20
-    for event in (*[CallFinished(role="target")] * 10, decided(1, steps=0, failed=3, fixed=1)):
-        progress.take(event)
-    assert (progress.learnt, progress.time_left) == ("training 0.25, 1 of 3 failures solved", "")
+    assert progress.scores == ""
+    progress.take(decided(1, tasks=60, tried=20, solved=8, best=0.6))
+    assert progress.scores == "8 of 60 training tasks solved (20 tried), validation 0.500, best 0.600"
+    progress.take(decided(2, tasks=60, tried=60, solved=31, current=None, best=None))
+    assert progress.scores == "31 of 60 training tasks solved"
 
 
 def test_without_a_price_tokens_are_the_cost_and_money_is_never_zero() -> None:
@@ -173,18 +171,18 @@ def test_an_attempt_counts_for_the_stage_of_its_split() -> None:
     of_val = attempt().model_copy(update={"split": "val"})
     for event in (STARTED, BASELINE, ROLLOUT, of_val, of_val, attempt()):
         progress.take(event)
-    assert (progress.place, *counts(progress)) == ("step 1/4 rollout", 1, 10)
+    assert (progress.story.place, *counts(progress)) == ("step 1/4 rollout", 1, 10)
     progress.take(StageFinished(stage="rollout", step=1))
-    assert (progress.place, *counts(progress)) == ("baseline", 2, 20)
+    assert (progress.story.place, *counts(progress)) == ("baseline", 2, 20)
 
 
 def test_the_end_of_another_stage_leaves_the_shown_one() -> None:
     progress = Progress()
     for event in (STARTED, BASELINE, ROLLOUT, attempt(), StageFinished(stage="baseline", step=0)):
         progress.take(event)
-    assert (progress.place, counts(progress)[0]) == ("step 1/4 rollout", 1)
+    assert (progress.story.place, counts(progress)[0]) == ("step 1/4 rollout", 1)
     progress.take(StageFinished(stage="rollout", step=1))
-    assert (progress.shown, progress.place) == (None, "")
+    assert (progress.story.shown, progress.story.place) == (None, "")
 
 
 def test_a_proof_counts_attempts_at_training_tasks_only() -> None:
@@ -192,7 +190,7 @@ def test_a_proof_counts_attempts_at_training_tasks_only() -> None:
     proof = StageStarted(stage="proof", step=1, epoch=1)
     for event in (STARTED, proof, attempt(), attempt().model_copy(update={"split": "val"})):
         progress.take(event)
-    assert (progress.place, counts(progress)[0]) == ("step 1/4 proof", 1)
+    assert (progress.story.place, counts(progress)[0]) == ("step 1/4 proof", 1)
 
 
 def test_the_final_validation_belongs_to_no_step() -> None:
@@ -320,7 +318,7 @@ def test_in_a_terminal_the_state_is_drawn_below_the_decisions(monkeypatch: pytes
     assert "step 1/4 rollout: " not in text
     assert "step 2/4 rollout" in text
     assert "0/10" in text
-    assert "training 1.00  validation 0.500" in text
+    assert "validation 0.500" in text
     assert "1 call, 0 tokens" in text
     assert "last call failed: target: HTTP 500: [oops]" in text
 
@@ -342,7 +340,7 @@ def busy() -> tuple[Event, ...]:
     batch = [attempt(), attempt(), failed, attempt(outcome="void").model_copy(update={"hard": None})]
     long = STARTED.model_copy(update={"name": "a-name-of-a-run-that-somebody-made-much-too-long"})
     error = CallFinished(role="optimizer", error="HTTP 500: " + "no " * 60, usd=0.0)
-    return long, ROLLOUT, *[call] * 20, decided(1, failed=48, fixed=13), spent, *batch, error
+    return long, ROLLOUT, *[call] * 20, decided(1, tasks=48, tried=48, solved=13), spent, *batch, error
 
 
 @pytest.mark.parametrize("width", [80, 60, 20])

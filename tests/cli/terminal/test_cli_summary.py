@@ -6,7 +6,7 @@ import pytest
 
 from etude.cli.main import main
 from etude.cli.terminal.summary_text import summary_lines
-from etude.cli.terminal.tables import fitted
+from etude.readable import fitted
 from etude.records.summary import Noise, Summary
 
 

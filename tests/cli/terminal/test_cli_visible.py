@@ -10,12 +10,12 @@ from rich.console import Console as RichConsole
 
 from etude.cli.main import main
 from etude.cli.terminal import output
-from etude.cli.terminal.console import open_console
-from etude.cli.terminal.live import status
-from etude.cli.terminal.visible import visible
+from etude.display.console import open_console
+from etude.display.live import status
+from etude.display.progress import Progress
 from etude.errors import EtudeError
 from etude.events import AttemptFinished, CallFinished, Notice, RunStarted, StageStarted
-from etude.progress import Progress
+from etude.readable import visible
 
 Captured = pytest.CaptureFixture[str]
 RUN = "demo/runs/demo"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from etude.cli.terminal.tables import text_lines
-from etude.progress import short
+from etude.readable import short
 from etude.records import Usage
 from etude.store.projections.cost import RunCost
 

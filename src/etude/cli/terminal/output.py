@@ -6,24 +6,14 @@ import shutil
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from etude.cli.terminal.streams import results
-from etude.cli.terminal.tables import fitted
-from etude.cli.terminal.visible import visible, visible_json
 from etude.errors import EtudeError
+from etude.readable import SIMULATED, fitted, visible, visible_json
 
 LOUD = "yellow bold"
-SIMULATED = "SIMULATED MODELS: these scores say nothing about a real model."
 _DIFF = {"+": "green", "-": "red", "@": "cyan"}
-
-
-class Printer(Protocol):
-    """Where lines go."""
-
-    def __call__(self, text: str, style: str | None = None) -> None:
-        """Print one line."""
-        ...
 
 
 def line(text: str = "", style: str | None = None) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from etude.cli.terminal import output
 from etude.cli.terminal.tables import shown, text_lines
 from etude.measure.seeds import SeedReport, SeedResult, Spread
-from etude.progress import counted, money
+from etude.readable import counted, money
 
 _COLUMNS = ("seed", "run", "val", "best val", "test", "best test", "gain", "calls", "cost")
 

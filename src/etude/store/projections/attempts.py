@@ -10,13 +10,16 @@ from pydantic_core import from_json
 
 from etude.errors import DataError
 from etude.records import Attempt, Message, Record, Split, Usage
+from etude.records.said import last_answer, without_thoughts
 from etude.store.database import FACT, Database, intact
 from etude.store.projections.log import Log, LoggedAttempt
 from etude.store.projections.skills import skill_names
-from etude.store.views import JOURNAL
+from etude.store.views import JOURNAL, AskedTask, read_tasks
 
 _ATTEMPTS = TypeAdapter(tuple[Attempt, ...])
 _MESSAGES = TypeAdapter(tuple[Message, ...])
+_WHOLE = "trajectory "
+"""Begins the name of a fact that is all of what an agent program did."""
 
 
 class FactRow(Record):
@@ -30,7 +33,8 @@ class FactRow(Record):
     usage: Usage | None
     """Of a reply."""
     said: str
-    """The text of a reply; of a fact that was changed in the journal, that it was."""
+    """The text of a reply, or the answer of an agent program; of a fact that was changed in the journal, that it
+    was."""
     asked: tuple[Message, ...]
     """What the reply answers; none where the journal keeps only its hash."""
 
@@ -58,6 +62,11 @@ class AttemptPage(Record):
     """As `initial` or `after step 3`; of one that was tried only, its hash."""
     usd: float | None
     """What the calls of its agent cost, in US dollars; None when that is unknown."""
+    input: str
+    """What the task asks; empty where the run does not say it."""
+    gold: JsonValue
+    answer: str | None
+    """None where the run kept only the score."""
     attempt: Attempt | None
     """All of it, where a step kept it."""
     facts: tuple[FactRow, ...]
@@ -89,31 +98,31 @@ def read_attempts(file: Path) -> tuple[Attempt, ...]:
 
 
 def golds(path: Path) -> Iterator[JsonValue]:
-    """The gold answers of the tasks that the steps of a run attempted. Raises DataError: a file is damaged."""
+    """The gold answers of all tasks of a run, and of those that its steps attempted. Raises DataError: a file is
+    damaged."""
+    yield from (task.gold for task in read_tasks(path).values())
     for file in sorted(path.glob("steps/*/rollout.json")):
-        for attempt in read_attempts(file):
-            yield attempt.task.gold
+        yield from (attempt.task.gold for attempt in read_attempts(file))
 
 
 def attempt_page(log: Log, name: str) -> AttemptPage:
     """An attempt of a run. Raises DataError: there is none of that id, or a file is damaged."""
-    seen = log.known.get(name)
-    if seen is None:
-        raise DataError(
-            f"run {log.path.name!r} has no attempt {name!r}",
-            hint=f"the edits of a step cite attempts: `etude show {log.path} --step 1`",
-        )
-    same = [each for each in log.known.values() if each.task == seen.task]
-    with _journal(log.path) as database:
-        return _Maker(log, database).page(seen, find_attempt(log.path, name), same)
+    for page in attempt_pages(log, [name]):
+        return page
+    raise DataError(
+        f"run {log.path.name!r} has no attempt {name!r}",
+        hint=f"the edits of a step cite attempts: `etude show {log.path} --step 1`",
+    )
 
 
 def attempt_pages(log: Log, names: Sequence[str]) -> Iterator[AttemptPage]:
     """Many of them, in this order as far as they are there; each file is read once for attempts that follow each
-    other. Raises as `attempt_page`."""
+    other. Raises DataError: a file is damaged."""
+    wanted = {log.known[name].task for name in names if name in log.known}
     tasks: dict[str, list[LoggedAttempt]] = {}
     for each in log.known.values():
-        tasks.setdefault(each.task, []).append(each)
+        if each.task in wanted:
+            tasks.setdefault(each.task, []).append(each)
     steps: dict[str, Path] = {}
     for step, batch in sorted(log.batches.items()):
         file = log.path / f"steps/{step:04d}/rollout.json"
@@ -145,10 +154,12 @@ class _Maker:
 
     def __init__(self, log: Log, database: Database) -> None:
         self._skills = skill_names(log.path)
+        self._asked = read_tasks(log.path)
         self._database = database
 
     def page(self, seen: LoggedAttempt, attempt: Attempt | None, same: Iterable[LoggedAttempt]) -> AttemptPage:
         """That of an attempt; `same` are those at its task."""
+        facts, asked = _facts(self._database, seen), self._asked.get(seen.task, AskedTask())
         return AttemptPage(
             name=seen.attempt,
             task=seen.task,
@@ -159,8 +170,11 @@ class _Maker:
             reason=seen.reason,
             skill=self._skill(seen),
             usd=seen.usd,
+            input=asked.input if attempt is None else attempt.task.text,
+            gold=asked.gold if attempt is None else attempt.task.gold,
+            answer=_answer(facts) if attempt is None else attempt.trajectory.answer,
             attempt=attempt,
-            facts=_facts(self._database, seen),
+            facts=facts,
             others=tuple(
                 AttemptLine(attempt=each.attempt, skill=self._skill(each), hard=each.hard)
                 for each in same
@@ -170,6 +184,15 @@ class _Maker:
 
     def _skill(self, seen: LoggedAttempt) -> str:
         return self._skills.get(seen.skill, f"tried only, {seen.skill}")
+
+
+def _answer(facts: Sequence[FactRow]) -> str | None:
+    """What was answered: that of the whole attempt where it is one fact, else that of the last reply."""
+    for fact in reversed(facts):
+        if fact.name.startswith(_WHOLE):
+            return fact.said
+    said = [fact.said for fact in facts if fact.usage is not None]
+    return last_answer(without_thoughts(said[-1]) or "", cut=False) if said else None
 
 
 def _facts(database: Database, seen: LoggedAttempt) -> tuple[FactRow, ...]:
@@ -190,7 +213,11 @@ def _changed(name: str) -> FactRow:
 
 
 def _fact(name: str, key: bytes | None, value: bytes, seconds: float, created: str) -> FactRow:
-    reply: Any = from_json(value) if name.startswith("reply ") else {}
+    made: Any = from_json(value)
+    if name.startswith(_WHOLE):
+        said = str(made.get("answer", ""))
+        return FactRow(name=name, seconds=seconds, created=created, usage=None, said=said, asked=())
+    reply: Any = made if name.startswith("reply ") else {}
     request: Any = from_json(key) if key and reply else {}
     return FactRow(
         name=name,

@@ -2,29 +2,32 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
 from etude.config import TrainConfig, load_config
 from etude.config.sections import AgentSection
 from etude.errors import ConfigError, DataError, EtudeError
-from etude.records import EditFate, Record
-from etude.records.summary import Interval, NoSkill, OfTarget, Settle, ShipVerdict, SkillScores, Summary
-from etude.records.tasks import Metric
+from etude.readable import counted
+from etude.records import Record, digest
+from etude.records.answer import Answer, Interval, ShipVerdict
+from etude.records.summary import SkillScores, Summary
+from etude.skill.diff import unified_diff
 from etude.store.journal import SqliteJournal
 from etude.store.projections.cost import read_totals
 from etude.store.projections.log import Log
 from etude.store.spend import SpendTotals
 from etude.store.views import EVENTS, JOURNAL, SUMMARY, RunView, StepView, read_events, read_run
+from etude.story import Turn
 
 _LIMIT = re.compile(r"limits\.(calls|tokens|usd) = \S+ is reached")
 
-State = Literal["finished", "stopped", "running", "unfinished", "evaluations", "damaged"]
-"""`stopped`: it ended early and said why; `unfinished`: it was killed; `evaluations`: skills were scored in the
-folder, no run was trained."""
+State = Literal["finished", "stopped", "running", "died", "evaluations", "damaged"]
+"""`stopped`: it ended early and said why; `died`: its process ended and did not say why; `evaluations`: skills
+were scored in the folder, no run was trained."""
 
 
 class RunState(Record):
@@ -39,10 +42,6 @@ class RunState(Record):
     """Steps done."""
     planned_steps: int | None = None
     """None also when that depends on what happens."""
-    val: float | None = None
-    """Mean validation score of the best skill, in [0, 1]."""
-    test: float | None = None
-    """Mean test score of the best skill, in [0, 1]."""
     simulated: bool | None = None
     calls: int | None = None
     """Model requests sent, over all processes; of a finished run those until its end."""
@@ -61,67 +60,102 @@ class RunLine(RunState):
 
     bytes: int
     """Disk use."""
-
-
-class DecisionRow(Record):
-    """A step, slow update or tidying in a list."""
-
-    name: str
-    """As in `3` or `slow update 1`."""
-    place: str
-    """Its folder within that of the run, as in `steps/0003`."""
-    step: int
-    action: Literal["accepted", "rejected", "skipped"] | None
-    """None while it is under way."""
-    best: bool
-    reason: str
-    edits: dict[EditFate, int]
-    """How many edits had which fate."""
-    skill_tokens: int | None
-
-
-class RunPage(RunState):
-    """A run with its verdict and what it used."""
-
     verdict: ShipVerdict | None = None
-    metric: Metric = "hard"
-    initial: SkillScores | None = None
-    """None before the run has written a summary."""
-    best: SkillScores | None = None
-    test_gain: Interval | None = None
-    targets: tuple[OfTarget, ...] = ()
-    """Each of several targets with the initial (A) and the best skill (B)."""
-    no_skill: NoSkill | None = None
-    settle: Settle | None = None
-    withheld: str = ""
-    withheld_why: str = ""
-    noise: str = ""
-    """How noisy attempts are, where that is much."""
-    outdated: bool = False
-    """The scores are those of the time when it last stopped; it was continued since."""
-    tokens: int | None = None
-    stage: str = ""
-    """The stage that it is in, while it is running."""
-    step: int = 0
-    """The step of that stage."""
-    started: str = ""
-    """When it was last started, UTC."""
-    at: str = ""
-    """When something was last told, UTC."""
-    warnings: tuple[str, ...] = ()
-    decisions: tuple[DecisionRow, ...] = ()
+    words: str = ""
+    """The verdict, or `no change` where the best skill is the initial one; empty before there is one."""
+    gain: Interval | None = None
+    """On the test tasks."""
+    initial: Interval | None = None
+    """The score of the initial skill on the test tasks."""
+    val: float | None = None
+    """Mean validation score of the best skill, in [0, 1]."""
+    test: float | None = None
+    """Mean test score of the best skill, in [0, 1]."""
+    group: str = ""
+    """The same for runs whose test scores can be compared: the same tasks, scorer, agent and target."""
+    target: str = ""
+    """The model that attempts the tasks."""
 
 
-class Decision(NamedTuple):
-    """A step or slow update of a run."""
+class Decision(Record):
+    """A step, slow update or tidying."""
 
     name: str
     """As in `3` or `slow update 1`."""
     step: int
     """The step it belongs to: its own number, or that of the last step before it."""
     place: str
-    """Its folder within that of the run."""
+    """Its folder within that of the run, as in `steps/0003`."""
     view: StepView
+
+
+class RunPage(RunState):
+    """A run: what it came to, how it stands, and what it did."""
+
+    answer: Answer | None = None
+    """None before the run has written a summary."""
+    outdated: bool = False
+    """The answer is that of the time when it last stopped; it was continued since."""
+    diff: str = ""
+    """What changed from the initial skill to the best one, or to that of the last step."""
+    tokens: int | None = None
+    learnt: str = ""
+    """As in `18 of 60 training tasks solved`."""
+    place: str = ""
+    """Where it is, or was when its process died."""
+    started: str = ""
+    """When it was last started, UTC."""
+    at: str = ""
+    """When something was last told, UTC."""
+    warnings: tuple[str, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+
+
+class Mark(Record):
+    """The score of a skill on a split."""
+
+    split: Literal["validation", "test"]
+    skill: Literal["initial", "best"]
+    target_calls: int
+    score: float
+
+
+class Curve(Record):
+    """How a run went, over the calls of its target: what a better skill cost."""
+
+    turns: tuple[Turn, ...]
+    marks: tuple[Mark, ...]
+    """Those of the initial skill at the beginning, those of the best one at the last decision."""
+
+
+def curve(log: Log) -> Curve:
+    """The curve of a run so far. Raises DataError: its summary is damaged."""
+    turns, view = log.story.turns, read_run(log.path)
+    summary = None if view.outdated else summary_of(view)
+    found: list[Mark] = []
+    if summary is not None and turns:
+        places: tuple[tuple[Literal["initial", "best"], SkillScores, int], ...] = (
+            ("initial", summary.initial, 0),
+            ("best", summary.best, turns[-1].target_calls),
+        )
+        for skill, scores, calls in places:
+            if scores.val is not None:
+                found.append(Mark(split="validation", skill=skill, target_calls=calls, score=scores.val.mean))
+            if scores.test is not None:
+                found.append(Mark(split="test", skill=skill, target_calls=calls, score=scores.test.mean))
+    return Curve(turns=turns, marks=tuple(found))
+
+
+def read_lines(paths: Iterator[Path], program: str = "etude") -> tuple[RunLine, ...]:
+    """Runs as a list shows them: those that can be compared stand together, the best test score first."""
+    lines = sorted((read_line(path, program) for path in paths), key=lambda line: -line.changed)
+    groups = list(dict.fromkeys(line.group for line in lines))
+
+    def place(line: RunLine) -> tuple[int, float]:
+        score = 1.0 if line.test is None else -line.test
+        return groups.index(line.group), -2.0 if line.state == "running" else score
+
+    return tuple(sorted(lines, key=place))
 
 
 def read_line(path: Path, program: str = "etude") -> RunLine:
@@ -130,40 +164,58 @@ def read_line(path: Path, program: str = "etude") -> RunLine:
     try:
         view = read_run(path)
         summary = summary_of(view)
+        found = known | _told(view, summary, program)
+        found["group"], found["target"] = _setting(path)
+        if summary is not None and not found["group"]:
+            found["why"] = found["why"] or "the journal lacks what it held: with what the scores can be compared"
     except EtudeError as error:
         return RunLine.model_validate({**known, "state": "damaged", "why": error.message})
-    return RunLine.model_validate(known | _told(view, summary, program))
+    if summary is not None and not view.outdated:
+        answer, best = summary.answer, summary.best
+        words = answer.verdict or ("no change" if summary.same and best.val is not None else "")
+        found |= {"verdict": answer.verdict, "words": words, "gain": answer.gain}
+        found |= {"initial": summary.initial.test, "val": _mean(best.val), "test": _mean(best.test)}
+    return RunLine.model_validate(found)
 
 
 def run_page(log: Log, program: str = "etude") -> RunPage:
     """A run as a page shows it. Raises DataError: there is no run, or one of its files is damaged."""
-    view = read_run(log.path)
+    view, story = read_run(log.path), log.story
     summary = summary_of(view)
-    known = {"name": view.name, "path": view.path, "changed": _changed(log.path)}
-    found: dict[str, Any] = known | _told(view, summary, program)
-    if summary is not None:
-        same = ("verdict", "metric", "initial", "best", "test_gain", "no_skill", "settle")
-        found |= {name: getattr(summary, name) for name in (*same, "targets", "withheld", "withheld_why")}
-        found["noise"] = "" if summary.noise is None else summary.noise.note
-    begun = log.last.get("run_started", {})
-    ends = [str(event["at"]) for event in log.last.values() if "at" in event]
-    stage, step = (log.stage if view.running else None) or ("", 0)
     spent, _ = _spent(log.path)
+    found: dict[str, Any] = {"name": view.name, "path": view.path, "changed": _changed(log.path)}
+    found |= _told(view, summary, program)
     tokens = None if spent is None else spent.total_tokens
     if summary is not None and found["state"] == "finished":
         tokens = sum(usage.total for usage in summary.cost.tokens.values())
+    count = "" if story.shown is None else story.shown.so_far
     found |= {
+        "answer": None if summary is None else summary.answer,
         "outdated": view.outdated,
-        "simulated": bool(begun.get("simulated")) if summary is None and begun else found["simulated"],
+        "diff": _diff(view, summary),
         "tokens": tokens,
-        "stage": stage,
-        "step": step,
-        "started": begun.get("at", ""),
-        "at": max(ends, default=""),
-        "warnings": tuple(log.warnings),
-        "decisions": tuple(_row(decision) for decision in decisions(view, log)),
+        "learnt": story.learnt,
+        "place": f"{story.place} {count}".strip(),
+        "started": log.started,
+        "at": log.at,
+        "warnings": tuple(story.warnings),
+        "decisions": tuple(decisions(view, log)),
     }
     return RunPage.model_validate(found)
+
+
+def _diff(view: RunView, summary: Summary | None) -> str:
+    last = "" if not view.skills else view.skills[-1]
+    name, label = (last, f"step {int(Path(last).stem)}") if last else ("", "")
+    if summary is not None and not view.outdated:
+        name, label = summary.best.skill, "best"
+    try:
+        initial, now = (
+            Path(view.path, file).read_bytes().decode(errors="replace") for file in (view.skills[0], name)
+        )
+    except (OSError, IndexError):
+        return ""
+    return unified_diff(initial, now, "initial", label)
 
 
 def summary_of(run: RunView) -> Summary | None:
@@ -181,10 +233,13 @@ def summary_of(run: RunView) -> Summary | None:
 
 def planned(run: RunView) -> int | None:
     """Steps of the whole run; None when that depends on what happens, or was not said yet."""
-    for event in read_events(run.path, "run_started"):
-        steps = event.get("steps")
-        return steps if isinstance(steps, int) and steps > 0 else None
-    return None
+    steps = _begun(Path(run.path)).get("steps")
+    return steps if isinstance(steps, int) and steps > 0 else None
+
+
+def _begun(path: Path) -> dict[str, Any]:
+    """What a run said when it began; empty when it has not."""
+    return next((dict(event) for event in read_events(path, "run_started")), dict[str, Any]())
 
 
 def decisions(run: RunView, log: Log | None = None) -> Iterator[Decision]:
@@ -193,13 +248,14 @@ def decisions(run: RunView, log: Log | None = None) -> Iterator[Decision]:
     if updates and log is None:
         log = Log(run.path)
         log.read()
-    after = {} if log is None else log.slow_updates
+    after: Mapping[int, int] = {} if log is None else log.story.slow_updates
 
     def slow_update(epoch: int, step: int) -> Decision:
-        return Decision(f"slow update {epoch}", step, f"epochs/{epoch:02d}", updates.pop(epoch))
+        name, place = f"slow update {epoch}", f"epochs/{epoch:02d}"
+        return Decision(name=name, step=step, place=place, view=updates.pop(epoch))
 
     for step in run.steps:
-        yield Decision(str(step.number), step.number, f"steps/{step.number:04d}", step)
+        yield Decision(name=str(step.number), step=step.number, place=f"steps/{step.number:04d}", view=step)
         for epoch in [epoch for epoch in updates if after.get(epoch) == step.number]:
             yield slow_update(epoch, step.number)
     for epoch in [*updates]:
@@ -248,19 +304,18 @@ def reached_limit(stopped: str | None) -> str:
 def _told(view: RunView, summary: Summary | None, program: str) -> dict[str, Any]:
     spent, unreadable = _spent(Path(view.path))
     stopped = None if summary is None or view.outdated else summary.stopped
-    best = SkillScores(skill="", hash="") if summary is None else summary.best
-    state = _state(view, stopped)
+    state, done = _state(view, stopped), sum(step.action is not None for step in view.steps)
     # What is sent after the end, as by `evaluate`, is not the run's.
     cost = summary.cost if summary is not None and state == "finished" else None
     calls, usd = (None, None) if spent is None else (spent.total_calls, spent.usd)
+    died = f"its process ended after {counted(done, 'step')} and did not say why" if state == "died" else ""
+    begun = _begun(Path(view.path))
     return {
         "state": state,
-        "why": unreadable or ("" if view.running or stopped is None else stopped),
-        "steps": sum(step.action is not None for step in view.steps),
+        "why": unreadable or died or ("" if view.running or stopped is None else stopped),
+        "steps": done,
         "planned_steps": planned(view),
-        "val": None if best.val is None else best.val.mean,
-        "test": None if best.test is None else best.test.mean,
-        "simulated": None if summary is None else summary.simulated,
+        "simulated": begun.get("simulated") if summary is None else summary.simulated,
         "calls": calls if cost is None else cost.target_calls + cost.optimizer_calls + cost.judge_calls,
         "usd": usd if cost is None else cost.usd,
         "resume": resume_command(view, program),
@@ -268,18 +323,22 @@ def _told(view: RunView, summary: Summary | None, program: str) -> dict[str, Any
     }
 
 
-def _row(decision: Decision) -> DecisionRow:
-    step = decision.view
-    return DecisionRow(
-        name=decision.name,
-        place=decision.place,
-        step=decision.step,
-        action=step.action,
-        best=step.best,
-        reason=step.reason,
-        edits=step.edits,
-        skill_tokens=step.skill_tokens,
-    )
+def _setting(path: Path) -> tuple[str, str]:
+    """What makes the scores of runs comparable, as a digest; and the target, in words."""
+    journal = SqliteJournal(path / JOURNAL, read_only=True)
+    try:
+        identity: Any = journal.identity or {}
+    finally:
+        journal.close()
+    if not identity:
+        return "", ""
+    of = {name: identity.get(name) for name in ("env", "agent", "gate", "judge", "test")}
+    of |= {"tasks": identity.get("data", {}).get("test"), "target": identity.get("models", {}).get("target")}
+    return digest(of)[:8], str(_begun(path).get("models", {}).get("target", ""))
+
+
+def _mean(interval: Interval | None) -> float | None:
+    return None if interval is None else interval.mean
 
 
 def _state(view: RunView, stopped: str | None) -> State:
@@ -288,7 +347,7 @@ def _state(view: RunView, stopped: str | None) -> State:
     if view.evaluations_only:
         return "evaluations"
     if view.resumable:
-        return "unfinished" if stopped is None else "stopped"
+        return "died" if stopped is None else "stopped"
     return "finished"
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from etude.records import Record, Split, Tested
 from etude.store.projections.log import Log
-from etude.store.views import GateView
+from etude.store.views import AskedTask, GateView, read_tasks
 
 _ORDER: tuple[Split, ...] = ("train", "val", "test")
 
@@ -29,6 +29,8 @@ class TaskRow(Record):
     task: str
     split: Split
     type: str
+    input: str
+    """What it asks, as far as a line has room."""
     cells: tuple[Cell, ...]
 
 
@@ -47,6 +49,7 @@ class TaskMatrix(Record):
     rows: tuple[TaskRow, ...]
 
 
+_LONGEST = 120
 _Key = tuple[Split, str]
 """Of a row: a task, and the split that it is part of."""
 _Scores = dict[str, float | None]
@@ -77,6 +80,7 @@ def task_matrix(log: Log, initial: str, best: str) -> TaskMatrix:
     used = {key for cells in found.values() for key in cells}
     columns = [column for column in columns if column.key in used]
     places = {column.key: number for number, column in enumerate(columns)}
+    asked = read_tasks(log.path)
     types = {seen.task: seen.type for seen in log.known.values()}
     rows = sorted(found, key=lambda row: (_ORDER.index(row[0]), types.get(row[1], ""), row[1]))
     return TaskMatrix(
@@ -87,6 +91,7 @@ def task_matrix(log: Log, initial: str, best: str) -> TaskMatrix:
                 task=row[1],
                 split=row[0],
                 type=types.get(row[1], ""),
+                input=" ".join(asked.get(row[1], AskedTask()).input[: 2 * _LONGEST].split())[:_LONGEST],
                 cells=tuple(sorted(_cells(found[row], tested.get(row, {}), places))),
             )
             for row in rows

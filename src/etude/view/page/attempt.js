@@ -4,6 +4,7 @@ import { useDocument } from "./data.js";
 import { count, html, money, score, stateOf } from "./html.js";
 import { Cell, Chip, Loaded } from "./parts.js";
 import { to } from "./place.js";
+import { Gold } from "./tasks.js";
 
 export function AttemptScreen({ run, rest }) {
   const state = useDocument(`runs/${run}/attempts/${rest[0]}`);
@@ -24,11 +25,11 @@ function Shown({ run, page }) {
       ${attempt?.trajectory.cut_at ? html`<dt>cut off</dt><dd>at target.max_output_tokens = ${count(attempt.trajectory.cut_at)}</dd>` : null}
       <dt>skill</dt><dd>${page.skill}</dd>
       ${usage ? html`<dt>tokens</dt><dd class="number">${count(usage.input_tokens)} in${usage.cached_tokens ? ` (${count(usage.cached_tokens)} cached)` : ""}, ${count(usage.output_tokens)} out</dd>` : null}
-      <dt>cost</dt><dd class="number">${money(page.usd)}</dd>
+      ${page.usd === 0 ? null : html`<dt>cost</dt><dd class="number">${money(page.usd)}</dd>`}
       ${facts.length ? html`<dt>time</dt><dd class="number">${seconds.toFixed(2)} s of work</dd>` : null}
       ${attempt?.score?.feedback ? html`<dt>feedback</dt><dd class="pre">${attempt.score.feedback}</dd>` : null}
     </dl>
-    ${attempt ? html`<${Answer} attempt=${attempt} />` : null}
+    <${Answer} page=${page} />
     <section>
       <h2>Conversation</h2>
       ${attempt ? html`<${Conversation} attempt=${attempt} />` : html`<${FromFacts} page=${page} run=${run} />`}
@@ -59,11 +60,14 @@ function total(facts) {
   );
 }
 
-function Answer({ attempt }) {
-  const { gold } = attempt.task;
-  return html`<section class="answers">
-    <div><h2>Answer</h2><pre class="text">${attempt.trajectory.answer || "none"}</pre></div>
-    ${gold === null || gold === undefined ? null : html`<div><h2>Gold</h2><pre class="text">${typeof gold === "string" ? gold : JSON.stringify(gold, null, 2)}</pre></div>`}
+function Answer({ page }) {
+  return html`<section>
+    <h2>What was asked and answered</h2>
+    <div class="answers">
+    ${page.input ? html`<div><h3>task</h3><pre class="text" most=${8000}>${page.input}</pre></div>` : null}
+    <${Gold} gold=${page.gold} />
+    <div><h3>answer</h3><pre class="text">${page.answer ?? "the run kept only the score"}</pre></div>
+    </div>
   </section>`;
 }
 

@@ -1,18 +1,11 @@
-// The band: verdict, scores, what was spent, in what state the run is.
+// The band: in one line on every screen what the run came to, in what state it is, and what it used.
 
 import { useEffect, useState } from "./vendor/hooks.js";
 import { act, still, useDocument } from "./data.js";
-import { count, duration, html, money, short } from "./html.js";
-import { Change, Chip, Interval, Intervals, Loaded } from "./parts.js";
+import { count, duration, html, money, score } from "./html.js";
+import { Change, Chip, Loaded } from "./parts.js";
 
-const STATES = {
-  finished: "finished",
-  stopped: "stopped",
-  running: "running",
-  unfinished: "not finished: its process ended",
-  evaluations: "evaluations only",
-  damaged: "cannot be read",
-};
+const STATES = { finished: "finished", stopped: "stopped", running: "running", died: "died", evaluations: "evaluations only", damaged: "cannot be read" };
 
 export function Band({ run }) {
   const state = useDocument(`runs/${run}`);
@@ -20,62 +13,28 @@ export function Band({ run }) {
 }
 
 function Shown({ page }) {
-  const { initial, best } = page;
-  const same = initial && best && initial.hash === best.hash;
-  const tested = initial?.test && best?.test;
-  const pair = tested ? "test" : "val";
+  const { answer } = page;
+  const scores = answer?.scores.at(-1);
+  const known = scores?.initial && scores.best;
   return html`
-    <div class="verdict">
-      <${Verdict} page=${page} same=${same} />
-      ${page.outdated ? html`<span class="warning">as it was when the run last stopped; it was continued since</span>` : null}
-      ${page.simulated ? html`<span class="warning">simulated models: the scores say nothing about a real model</span>` : null}
-    </div>
-    ${initial && best && initial[pair]
-      ? html`<div class="scores">
-          <p class="label">${page.metric === "hard" ? "" : `${page.metric} `}${tested ? "test score" : "validation score"}</p>
-          <dl>
-            <dt class="initial">initial</dt>
-            <dd><${Interval} value=${initial[pair]} /></dd>
-            ${same
-              ? null
-              : html`<dt class="best">best</dt>
-                  <dd><${Interval} value=${best[pair]} /></dd>`}
-            ${tested && page.test_gain && !same
-              ? html`<dt>gain</dt>
-                  <dd><${Change} value=${page.test_gain} /> <span class="soft">${count(page.test_gain.n)} tasks</span></dd>`
-              : null}
-          </dl>
-          <${Intervals}
-            label="initial and best score with 95% intervals"
-            rows=${[
-              { kind: "initial", interval: initial[pair] },
-              { kind: "best", interval: same ? null : best[pair] },
-            ]}
-          />
-        </div>`
-      : null}
-    <div class="spend">
-      <p class="label">spent</p>
-      ${page.calls === null
-        ? html`<p class="soft">not known</p>`
-        : html`<p class="number"><b>${count(page.calls)}</b> calls, <b>${short(page.tokens)}</b> tokens, ${money(page.usd)}</p>`}
-    </div>
-    <div class="state">
-      <p class="label">state</p>
-      <p><span class="dot ${page.state}"></span> ${STATES[page.state]}${page.stage ? html`, ${page.step ? `step ${page.step}: ` : ""}${page.stage.replace("_", " ")}` : null}</p>
-      <${Clock} page=${page} />
-      ${page.state === "running" && !still ? html`<${Stop} run=${page.name} />` : null}
-      ${page.resume ? html`<p class="soft">go on${page.raise_limit ? ` (with a larger --${page.raise_limit})` : ""}: <code>${page.resume}</code></p>` : null}
-    </div>
+    <${Verdict} page=${page} />
+    ${known ? html`<span class="number"><span class="soft">${scores.name}</span> ${score(scores.initial.mean)} → <b>${score(scores.best.mean)}</b></span>` : null}
+    ${answer?.gain ? html`<span class="number minor"><span class="soft">gain</span> <${Change} value=${answer.gain} /></span>` : null}
+    <span class="state"><i class="dot ${page.state}"></i> ${STATES[page.state]} <${Clock} page=${page} /></span>
+    ${page.place && page.state !== "finished" ? html`<span class="soft" most=${100}>${page.place}</span>` : null}
+    ${page.learnt && !answer ? html`<span class="number">${page.learnt}</span>` : null}
+    ${page.calls === null ? null : html`<span class="soft number minor spend"><b>${count(page.calls)}</b> calls${page.usd === 0 ? "" : `, ${money(page.usd)}`}</span>`}
+    ${page.simulated ? html`<span class="warning">simulated models</span>` : null}
+    ${page.state === "running" && !still ? html`<${Stop} run=${page.name} />` : null}
   `;
 }
 
-function Verdict({ page, same }) {
-  if (same) return html`<${Chip} kind="same">the best skill is the initial one<//>${page.why ? html`<span class="soft" most=${300}>${page.why}</span>` : null}`;
-  if (page.verdict)
-    return html`<${Chip} kind=${page.verdict}>${page.verdict}<//>${page.settle ? html`<span class="soft">${page.settle.note}</span>` : null}`;
-  const words = { running: "no verdict yet", evaluations: "no training run" }[page.state] ?? "no verdict: not tested";
-  return html`<${Chip} kind="none">${words}<//>${page.why ? html`<span class="soft" most=${300}>${page.why}</span>` : null}`;
+/** What the run came to; where it came to nothing yet, in what state that left it. */
+export function Verdict({ page }) {
+  const { answer, state } = page;
+  if (answer && !page.outdated && (answer.verdict || state === "finished")) return html`<${Chip} kind=${answer.verdict ?? "none"}>${answer.words}<//>`;
+  if (state === "died" || state === "stopped") return html`<${Chip} kind=${state}>${state}<//>`;
+  return html`<${Chip} kind="none">${{ evaluations: "no training run" }[state] ?? "no verdict yet"}<//>`;
 }
 
 /** How long it runs. */
@@ -89,7 +48,7 @@ function Clock({ page }) {
   }, [running]);
   if (!page.started) return null;
   const took = ((running ? now : Date.parse(page.at)) - Date.parse(page.started)) / 1_000;
-  return html`<p class="soft number">${running ? `${duration(took)} so far` : `took ${duration(took)}`}</p>`;
+  return html`<span class="soft number">${{ running: "for", died: "after" }[page.state] ?? "in"} ${duration(took)}</span>`;
 }
 
 function Stop({ run }) {
@@ -99,5 +58,5 @@ function Stop({ run }) {
       () => tell("stopping: what is in flight is finished first"),
       (error) => tell(error.message),
     );
-  return html`<p><button type="button" onClick=${ask} disabled=${told !== ""}>stop</button> <span class="soft" role="status">${told}</span></p>`;
+  return html`<span><button type="button" onClick=${ask} disabled=${told !== ""}>stop</button> <span class="soft" role="status">${told}</span></span>`;
 }

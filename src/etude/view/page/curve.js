@@ -1,4 +1,4 @@
-// Curves over the calls of the target, so that runs of different policies compare.
+// Numbers of tasks over the calls of the target, so that runs of different policies compare.
 
 import uPlot from "./vendor/uplot.js";
 import { useEffect, useRef } from "./vendor/hooks.js";
@@ -18,16 +18,16 @@ function rem() {
 /** What the marks stand for. */
 export const MARKS = "● accepted ○ rejected · skipped.";
 
-/** `series`: `{name, kind, colour, points: [[calls, value, mark]]}`; a kind is `line` or `spend`, a mark `accepted`, `rejected` or `skipped`. */
-export function Curves({ series, label, spend }) {
+/** `series`: `{name, kind, colour, points: [[calls, value, action]]}`, with values from 0 to `top`; a kind is `line`, `thin` or `mark`, whose values are scores on the scale at the right. */
+export function Curves({ series, top, label }) {
   const place = useRef(null);
   const chart = useRef(null);
-  const shape = JSON.stringify(series.map((one) => [one.name, one.kind]));
+  const shape = JSON.stringify([top, series.map((one) => [one.name, one.kind])]);
   const data = joined(series);
   useEffect(() => {
     const made = () => {
       chart.current?.destroy();
-      chart.current = new uPlot(options(series, place.current.clientWidth, spend), data, place.current);
+      chart.current = new uPlot(options(series, place.current.clientWidth, top), data, place.current);
     };
     made();
     const resized = new ResizeObserver(() => chart.current.setSize({ width: place.current.clientWidth, height: 16 * rem() }));
@@ -55,35 +55,36 @@ function joined(series) {
   return [calls, ...rows];
 }
 
-function options(series, width, spend) {
+function options(series, width, top) {
   const soft = colour("--soft");
   const line = colour("--line");
   const font = `${0.75 * rem()}px system-ui, sans-serif`;
   const axis = { stroke: soft, font, size: 3 * rem(), labelSize: 1.25 * rem(), labelFont: font, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 } };
-  const most = Math.max(1, ...series.filter((one) => one.kind === "spend").flatMap((one) => one.points.map((point) => point[1])));
+  const scored = series.some((one) => one.kind === "mark");
+  const begin = Math.min(0, ...series.flatMap((one) => one.points.map((point) => point[0])));
   return {
     width,
     height: 16 * rem(),
     legend: { live: false },
     cursor: { drag: { x: false, y: false } },
-    scales: { x: { time: false }, y: { range: [0, 1.02] }, spend: { range: [0, most * 1.1] } },
+    scales: { x: { time: false, range: (_, __, end) => [begin, end * 1.03] }, y: { range: [0, top * 1.03] }, score: { range: [0, 1.03] } },
     axes: [
       { ...axis, size: 2 * rem(), label: "calls of the target", values: (_, ticks) => ticks.map(short) },
-      { ...axis, label: "score" },
-      ...(spend ? [{ ...axis, scale: "spend", side: 1, grid: { show: false }, label: spend, values: (_, ticks) => ticks.map(short) }] : []),
+      { ...axis, label: "tasks" },
+      ...(scored ? [{ ...axis, scale: "score", side: 1, grid: { show: false }, label: "score" }] : []),
     ],
     series: [{ label: "calls" }, ...series.map(one)],
   };
 }
 
 function one(each, number) {
-  if (each.kind === "spend")
-    return { label: each.name, scale: "spend", stroke: colour("--soft"), dash: [3, 3], width: 1, spanGaps: true, points: { show: false } };
+  if (each.kind === "thin") return { label: each.name, stroke: colour("--soft"), dash: [3, 3], width: 1, spanGaps: true, points: { show: false } };
   const stroke = colour(each.colour ?? COLOURS[number % COLOURS.length]);
-  return { label: each.name, stroke, width: 2, spanGaps: true, points: marked(each, stroke) };
+  const drawn = each.kind === "mark" ? { scale: "score", width: 1, dash: [2, 4] } : { width: 2 };
+  return { label: each.name, stroke, spanGaps: true, points: marked(each, stroke), ...drawn };
 }
 
-/** Points by what was decided: full for accepted, hollow for rejected, small for skipped. */
+/** Points by what was decided: full for accepted, hollow for rejected, small for skipped; squares for scores. */
 function marked(each, stroke) {
   const kinds = new Map(each.points.map((point) => [point[0], point[2]]));
   return {
@@ -92,14 +93,17 @@ function marked(each, stroke) {
       ctx.save();
       ctx.strokeStyle = stroke;
       ctx.lineWidth = 2 * devicePixelRatio;
+      ctx.setLineDash([]);
       plot.data[0].forEach((calls, at) => {
         const value = plot.data[index][at];
         if (value === null || value === undefined) return;
         const kind = kinds.get(calls);
         const size = (kind === "skipped" ? 2 : 4) * devicePixelRatio;
-        ctx.fillStyle = kind === "accepted" ? stroke : colour("--panel");
+        ctx.fillStyle = kind === "accepted" || each.kind === "mark" ? stroke : colour("--panel");
         ctx.beginPath();
-        ctx.arc(plot.valToPos(calls, "x", true), plot.valToPos(value, "y", true), size, 0, 2 * Math.PI);
+        const [x, y] = [plot.valToPos(calls, "x", true), plot.valToPos(value, each.kind === "mark" ? "score" : "y", true)];
+        if (each.kind === "mark") ctx.rect(x - size, y - size, 2 * size, 2 * size);
+        else ctx.arc(x, y, size, 0, 2 * Math.PI);
         ctx.fill();
         ctx.stroke();
       });

@@ -1,10 +1,11 @@
-// A run at a glance: its curve, and its steps.
+// A run: what it came to, what changed in the skill, and how it went.
 
+import { Verdict } from "./band.js";
 import { Curves, MARKS } from "./curve.js";
 import { useDocument } from "./data.js";
-import { count, html, money, score, short } from "./html.js";
-import { Change, Chip, Interval, Loaded } from "./parts.js";
-import { StepsTable } from "./steps.js";
+import { count, html, score, several } from "./html.js";
+import { Change, Diff, Interval, Intervals, Loaded } from "./parts.js";
+import { to } from "./place.js";
 
 export function RunScreen({ run }) {
   const state = useDocument(`runs/${run}`);
@@ -12,69 +13,113 @@ export function RunScreen({ run }) {
     <h1 class="unseen">Run ${run}</h1>
     <${Loaded} banded state=${state}>
       ${(page) => html`
+        <${Answer} page=${page} />
+        <${Warnings} texts=${page.warnings} />
+        <${Changed} run=${run} page=${page} />
         <${CurveSection} run=${run} />
-        ${page.warnings.length
-          ? html`<section>
-              <h2>Look at this first</h2>
-              <ul class="warnings">
-                ${page.warnings.map((text) => html`<li most=${2000}>${text}</li>`)}
-              </ul>
-            </section>`
-          : null}
-        <${Worth} page=${page} />
-        ${page.targets.length && page.initial.hash !== page.best.hash ? html`<${Targets} page=${page} />` : null}
-        <section>
-          <h2>Steps</h2>
-          ${page.noise ? html`<p class="soft">Noise: ${page.noise}.</p>` : null}
-          <${StepsTable} run=${run} decisions=${page.decisions} />
-        </section>
+        <${Targets} rows=${page.answer?.targets ?? []} />
+        ${page.answer ? html`<section><h2>What it took</h2><${Lines} lines=${page.answer.facts} /></section>` : null}
       `}
     <//>
   `;
+}
+
+function Answer({ page }) {
+  const { answer } = page;
+  const deciding = answer?.scores.at(-1);
+  const last = page.decisions.filter((decision) => decision.view.action).at(-1);
+  return html`<section class="answer ${page.state}">
+    <p class="headline"><${Verdict} page=${page} /> ${page.why ? html`<span most=${300}>${page.why}</span>` : null} ${answer?.gain ? html`<span class="gain"><${Change} value=${answer.gain} /> <span class="soft">on ${count(answer.gain.n)} test tasks</span></span>` : null}</p>
+    ${page.simulated ? html`<p class="warning">Simulated models: the scores say nothing about a real model.</p>` : null}
+    ${page.resume ? html`<p>Nothing that was paid for is lost. Go on${page.raise_limit ? ` (with a larger --${page.raise_limit})` : ""}: <code>${page.resume}</code></p>` : null}
+    ${page.outdated ? html`<p class="warning">The scores are those of when the run last stopped; it was continued since.</p>` : null}
+    ${!answer && page.learnt ? html`<p>${page.learnt}${page.place ? html`<span class="soft">; ${page.place}</span>` : null}</p>` : null}
+    ${!answer && last ? html`<p class="soft" most=${400}>${last.name.startsWith("slow") ? "" : "step "}${last.name} ${last.view.action}: ${last.view.reason}</p>` : null}
+    ${deciding?.initial || deciding?.best ? html`<${Scores} answer=${answer} />` : null}
+    ${answer ? html`<${Lines} lines=${answer.lines} />` : null}
+  </section>`;
+}
+
+function Scores({ answer }) {
+  const deciding = answer.scores.at(-1);
+  return html`<div class="scores">
+    <div class="scroll" tabindex="0" role="region" aria-label="scores">
+      <table class="figures">
+        <thead><tr><th><span class="unseen">split</span></th><th class="initial">initial</th><th class="best">best</th></tr></thead>
+        <tbody>
+          ${[...answer.scores].reverse().map((row) => html`<tr><th scope="row">${row.name}</th><td><${Interval} value=${row.initial} /></td><td><${Interval} value=${row.best} /></td></tr>`)}
+        </tbody>
+      </table>
+      <p class="soft small">${answer.about}</p>
+    </div>
+    <${Intervals}
+      label="initial and best ${deciding.name} score with 95% intervals"
+      rows=${[
+        { kind: "initial", interval: deciding.initial },
+        { kind: "best", interval: deciding.best },
+      ]}
+    />
+  </div>`;
+}
+
+function Lines({ lines }) {
+  if (!lines.length) return null;
+  return html`<dl class="facts">${lines.map((line) => html`<dt>${line.name}</dt><dd class="pre" most=${2000}>${line.text}</dd>`)}</dl>`;
+}
+
+function Warnings({ texts }) {
+  if (!texts.length) return null;
+  return html`<section>
+    <h2>Look at this first</h2>
+    <ul class="warnings">
+      ${texts.map((text) => html`<li most=${2000}>${text}</li>`)}
+    </ul>
+  </section>`;
+}
+
+function Changed({ run, page }) {
+  const lines = page.diff.split("\n").slice(2);
+  const [plus, minus] = ["+", "-"].map((sign) => lines.filter((line) => line[0] === sign).length);
+  return html`<section>
+    <h2>What changed in the skill${page.diff ? html` <span class="soft">${several(plus, "line")} came, ${count(minus)} went</span>` : null}</h2>
+    <${Diff} text=${page.diff} />
+    <p><a href=${to(["runs", run, "skill"])}>why each line is there</a></p>
+  </section>`;
 }
 
 /** Asked for once the rest stands there: it takes all events. */
 function CurveSection({ run }) {
   const state = useDocument(`runs/${run}/curve`);
   return html`<section>
-    <h2>Scores over calls</h2>
+    <h2>Training tasks solved</h2>
     <${Loaded} state=${state}>${(curve) => html`<${Curve} curve=${curve} />`}<//>
   </section>`;
 }
 
-/** What is drawn of a run: `[series]`. Only what was measured is there. */
-function seriesOf(points) {
-  const found = [];
-  const steps = points.filter((point) => point.batch !== null);
-  if (steps.length) found.push({ name: "training batch", kind: "line", colour: "--blue", points: steps.map((point) => [point.calls, point.batch, point.action]) });
-  const measured = points.filter((point) => point.val !== null);
-  if (measured.length) found.push({ name: "validation", kind: "line", colour: "--green", points: measured.map((point) => [point.calls, point.val, point.action]) });
-  const proven = points.filter((point) => point.solved !== null);
-  if (proven.length) found.push({ name: "failures solved", kind: "line", colour: "--orange", points: proven.map((point) => [point.calls, point.solved, point.action]) });
-  return found;
-}
-
 function Curve({ curve }) {
-  const { points } = curve;
-  if (!points.length) return html`<p class="soft">nothing was decided yet</p>`;
-  const spend = { name: "tokens", kind: "spend", points: points.map((point) => [point.calls, point.tokens]) };
+  const { turns, marks } = curve;
+  const tasks = turns.at(-1)?.tasks;
+  if (!tasks) return html`<p class="soft">nothing was decided yet</p>`;
+  const series = [
+    { name: "solved", kind: "line", colour: "--blue", points: turns.map((turn) => [turn.target_calls, turn.solved, turn.action]) },
+    { name: "attempted so far", kind: "thin", points: turns.map((turn) => [turn.target_calls, turn.tried]) },
+  ];
+  const measured = turns.filter((turn) => turn.val !== null).map((turn) => [turn.target_calls, turn.val]);
+  for (const [split, colour, more] of [["validation", "--green", measured], ["test", "--orange", []]]) {
+    const ends = marks.filter((mark) => mark.split === split).map((mark) => [mark.target_calls, mark.score]);
+    const points = [...more.filter(([calls]) => ends.every(([at]) => at !== calls)), ...ends].sort((a, b) => a[0] - b[0]);
+    if (points.length) series.push({ name: `${split} score`, kind: "mark", colour, points });
+  }
   return html`
-    <${Curves} series=${[...seriesOf(points), spend]} spend="tokens" label="scores over the calls of the target; the same as a table below" />
-    <p class="legend soft">${MARKS} Training batch: mean score of its tasks with the skill before the step. Failures solved: of the training tasks seen to fail so far.</p>
+    <${Curves} series=${series} top=${tasks} label="training tasks solved over the calls of the target; the same as a table below" />
+    <p class="legend soft">Of ${count(tasks)} training tasks those that were solved when last attempted. ${MARKS} Squares: mean scores on the scale at the right.</p>
     <details>
       <summary>the same as a table</summary>
       <div class="scroll" tabindex="0" role="region" aria-label="curve as a table">
         <table class="figures">
-          <thead>
-            <tr><th>step</th><th>decision</th><th>target calls</th><th>tokens</th><th>cost</th><th>training batch</th><th>validation</th><th>failures solved</th></tr>
-          </thead>
+          <thead><tr><th>step</th><th>decision</th><th>target calls</th><th>attempted</th><th>solved</th><th>validation</th></tr></thead>
           <tbody>
-            ${points.map(
-              (point) => html`<tr>
-                <td>${point.step}</td><td>${point.action}</td><td>${count(point.calls)}</td><td>${short(point.tokens)}</td><td>${money(point.usd)}</td>
-                <td>${score(point.batch)}</td><td>${score(point.val)}</td><td>${score(point.solved)}</td>
-              </tr>`,
-            )}
+            ${turns.map((turn) => html`<tr><td>${turn.step}</td><td>${turn.action}</td><td>${count(turn.target_calls)}</td><td>${count(turn.tried)}</td><td>${count(turn.solved)}</td><td>${score(turn.val)}</td></tr>`)}
           </tbody>
         </table>
       </div>
@@ -82,43 +127,17 @@ function Curve({ curve }) {
   `;
 }
 
-function Worth({ page }) {
-  const worth = page.no_skill;
-  if (!worth && !page.withheld) return null;
-  return html`<section>
-    <h2>What the skill is worth</h2>
-    ${worth
-      ? html`<p>
-          Without any skill the test tasks score <b>${score(worth.score.mean)}</b>; with the best skill ${score(worth.score.mean + worth.gain.mean)}.
-          ${worth.gain.low <= 0 ? " The test does not show that the skill helps." : ""}
-        </p>`
-      : null}
-    ${page.withheld ? html`<p>The initial skill is handed out: ${page.withheld_why}. The other: <code>${page.withheld}</code></p>` : null}
-  </section>`;
-}
-
-/** A column for each of several targets, as the report has them. */
-function Targets({ page }) {
-  const without = page.no_skill?.targets ?? [];
-  const rows = [
-    ["no skill", without.map((each) => html`<${Interval} value=${each.a} />`)],
-    ["initial", page.targets.map((each) => html`<${Interval} value=${each.a} />`)],
-    ["best", page.targets.map((each) => html`<${Interval} value=${each.b} />`)],
-    ["gain", page.targets.map((each) => html`<${Change} value=${each.difference} />`)],
-    ["over no skill", without.map((each) => html`<${Change} value=${each.difference} />`)],
-    ["verdict", page.targets.map((each) => html`<${Chip} kind=${each.verdict}>${each.verdict}<//>`)],
-  ];
+/** A column for each of several targets. */
+function Targets({ rows }) {
+  if (!rows.length) return null;
+  const [head, ...rest] = rows;
   return html`<section>
     <h2>Targets</h2>
-    <p class="soft">Test scores of each target with 95% intervals. The verdict above is about their mean.</p>
+    <p class="soft">Test scores of each target with 95% intervals. The verdict is about their mean.</p>
     <div class="scroll" tabindex="0" role="region" aria-label="targets">
       <table class="figures">
-        <thead>
-          <tr><th></th>${page.targets.map((each) => html`<th scope="col" most=${100}>${each.target}</th>`)}</tr>
-        </thead>
-        <tbody>
-          ${rows.filter(([, cells]) => cells.length).map(([name, cells]) => html`<tr><th scope="row">${name}</th>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`)}
-        </tbody>
+        <thead><tr>${head.map((name) => html`<th scope="col" most=${100}>${name}</th>`)}</tr></thead>
+        <tbody>${rest.map(([name, ...cells]) => html`<tr><th scope="row">${name}</th>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody>
       </table>
     </div>
   </section>`;

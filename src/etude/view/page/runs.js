@@ -1,49 +1,69 @@
-// Runs side by side.
+// Runs side by side: those that can be compared stand together, the best test score first.
 
 import { useEffect, useState } from "./vendor/hooks.js";
 import { Curves, MARKS } from "./curve.js";
 import { load } from "./data.js";
-import { count, html, money, score } from "./html.js";
+import { count, html, money, score, several, signed } from "./html.js";
+import { Chip } from "./parts.js";
 import { go, to } from "./place.js";
 
 export function RunsScreen({ runs, query }) {
-  const named = query.get("with");
   const words = query.get("find") ?? "";
-  const chosen = (named === null ? runs.slice(0, 4).map((run) => run.name) : named.split("/").map(decodeURIComponent)).filter((name) =>
-    runs.some((run) => run.name === name),
-  );
+  const named = query.get("with");
+  const chosen = named === null ? together(runs).slice(0, 4).map((run) => run.name) : named.split("/").map(decodeURIComponent);
   const set = (names) => go(to(["runs"], { with: names.map(encodeURIComponent).join("/") || "/", find: words }), true);
-  const shown = runs.filter((run) => run.name.includes(words));
+  const groups = new Map();
+  for (const run of runs) if (run.name.includes(words)) groups.set(run.group, [...(groups.get(run.group) ?? []), run]);
+  const choose = (run) => (event) => {
+    const others = chosen.filter((name) => name !== run.name && runs.some((each) => each.name === name && each.group === run.group));
+    set(event.target.checked ? [...others, run.name] : chosen.filter((name) => name !== run.name));
+  };
   return html`
     <h1>Runs</h1>
-    ${runs.length ? html`<${Overlay} names=${chosen} runs=${runs} />` : html`<p class="soft">no run has begun yet; this page shows it when one does</p>`}
+    ${runs.length ? null : html`<p class="soft">no run has begun yet; this page shows it when one does</p>`}
     <p><label>find <input type="search" value=${words} onInput=${(event) => go(to(["runs"], { with: named ?? "", find: event.target.value }), true)} /></label></p>
-    <div class="scroll" tabindex="0" role="region" aria-label="runs">
+    ${[...groups].map(([group, lines]) => html`<${Group} key=${group} lines=${lines} alone=${groups.size === 1} chosen=${chosen} choose=${choose} />`)}
+    <${Overlay} names=${chosen.filter((name) => runs.some((run) => run.name === name))} runs=${runs} />
+  `;
+}
+
+/** The runs of the first group that has several, else of the first one. */
+function together(runs) {
+  const first = runs.find((run) => runs.some((other) => other !== run && other.group === run.group)) ?? runs[0];
+  return runs.filter((run) => run.group === first.group);
+}
+
+function Group({ lines, alone, chosen, choose }) {
+  const { target, simulated } = lines[0];
+  const tasks = lines.find((run) => run.initial)?.initial.n;
+  const priced = lines.some((run) => run.usd !== 0);
+  const tested = lines.filter((run) => run.test !== null).length;
+  return html`<section>
+    ${alone ? null : html`<h2 most=${200}>${target || "not known"}${tasks ? `, ${several(tasks, "test task")}` : ""}</h2>`}
+    <p class="soft">${tested > 1 ? html`The same tasks and target, the best test score first; <code>etude compare</code> says whether two differ. ` : ""}${simulated ? html`<span class="warning">Simulated models: the scores say nothing about a real model.</span>` : null}</p>
+    <div class="scroll" tabindex="0" role="region" aria-label="runs with ${target}">
       <table>
         <thead>
-          <tr><th>curve</th><th>run</th><th>state</th><th class="figure minor">steps</th><th class="figure minor">validation</th><th class="figure">test</th><th class="figure">calls</th><th class="figure minor">cost</th></tr>
+          <tr><th class="minor">curve</th><th>run</th><th>verdict</th><th class="figure">gain</th><th class="figure">initial</th><th class="figure">best</th><th class="figure minor">steps</th><th class="figure minor">calls</th>${priced ? html`<th class="figure minor">cost</th>` : null}</tr>
         </thead>
         <tbody>
-          ${shown.map(
+          ${lines.map(
             (run) => html`<tr>
-              <td>
-                <input type="checkbox" aria-label="curve of ${run.name}" checked=${chosen.includes(run.name)}
-                  onChange=${(event) => set(event.target.checked ? [...chosen, run.name] : chosen.filter((name) => name !== run.name))} />
-              </td>
-              <td><a data-row href=${to(["runs", run.name])} title=${run.name} most=${80}>${run.name}</a></td>
-              <td><span class="dot ${run.state}"></span> ${run.state}</td>
+              <td class="minor"><input type="checkbox" aria-label="curve of ${run.name}" checked=${chosen.includes(run.name)} onChange=${choose(run)} /></td>
+              <td class="word"><a data-row href=${to(["runs", run.name])} title=${run.name} most=${40}>${run.name}</a></td>
+              <td>${run.state === "finished" && run.words ? html`<${Chip} kind=${run.verdict ?? "none"}>${run.words}<//>` : html`<i class="dot ${run.state}"></i> <span class=${run.state === "died" ? "warning" : ""}>${run.state}</span> <span class="soft minor" most=${120}>${run.why}</span>`}</td>
+              <td class="figure">${run.gain ? html`<b>${signed(run.gain.mean)}</b> <span class="soft minor">[${signed(run.gain.low)}, ${signed(run.gain.high)}]</span>` : "–"}</td>
+              <td class="figure">${score(run.initial?.mean)}</td>
+              <td class="figure">${run.test === null && run.val !== null ? html`${score(run.val)} <span class="soft">validation</span>` : score(run.test)}</td>
               <td class="figure minor">${run.steps}</td>
-              <td class="figure minor">${score(run.val)}</td>
-              <td class="figure">${score(run.test)}</td>
-              <td class="figure">${run.calls === null ? "–" : count(run.calls)}</td>
-              <td class="figure minor">${run.calls === null ? "–" : money(run.usd)}</td>
+              <td class="figure minor">${run.calls === null ? "–" : count(run.calls)}</td>
+              ${priced ? html`<td class="figure minor">${run.calls === null || run.usd === 0 ? "–" : money(run.usd)}</td>` : null}
             </tr>`,
           )}
         </tbody>
       </table>
     </div>
-    ${runs.some((run) => run.simulated) ? html`<p class="soft">Some runs had simulated models: their scores say nothing about a real model.</p>` : null}
-  `;
+  </section>`;
 }
 
 function Overlay({ names, runs }) {
@@ -59,13 +79,9 @@ function Overlay({ names, runs }) {
     };
   }, [names.join("/"), changed]);
   const series = names
-    .filter((name) => curves[name]?.points.length)
-    .map((name) => {
-      const { points } = curves[name];
-      const value = points.some((point) => point.val !== null) ? "val" : "solved";
-      return { name: `${name.slice(0, 40)}: ${value === "val" ? "validation" : "failures solved"}`, kind: "line", points: points.filter((point) => point[value] !== null).map((point) => [point.calls, point[value], point.action]) };
-    })
-    .filter((one) => one.points.length);
+    .filter((name) => curves[name]?.turns.at(-1)?.tasks)
+    .map((name) => ({ name: name.slice(0, 40), kind: "line", points: curves[name].turns.map((turn) => [turn.target_calls, turn.solved, turn.action]) }));
   if (!series.length) return null;
-  return html`<section><h2>Scores over calls</h2><${Curves} series=${series} label="scores of several runs over the calls of the target" /><p class="legend soft">${MARKS} Failures solved: of the training tasks seen to fail so far, where a search measures no validation score on its way.</p></section>`;
+  const tasks = Math.max(...names.map((name) => curves[name]?.turns.at(-1)?.tasks ?? 1));
+  return html`<section><h2>Training tasks solved</h2><${Curves} series=${series} top=${tasks} label="training tasks solved of several runs over the calls of the target" /><p class="legend soft">${MARKS}</p></section>`;
 }

@@ -25,10 +25,10 @@ const PLACES = { insert_after: "after", replace: "in place of", delete: "removes
 
 export function StepsScreen({ run }) {
   const state = useDocument(`runs/${run}`);
-  return html`<h1>Steps</h1><${Loaded} banded state=${state}>${(page) => html`<${StepsTable} run=${run} decisions=${page.decisions} />`}<//>`;
+  return html`<h1>Steps</h1><${Loaded} banded state=${state}>${(page) => html`<${StepsTable} run=${run} decisions=${page.decisions} state=${page.state} />`}<//>`;
 }
 
-export function StepsTable({ run, decisions }) {
+function StepsTable({ run, decisions, state }) {
   if (!decisions.length) return html`<p class="soft">no step has begun yet</p>`;
   return html`<div class="scroll" tabindex="0" role="region" aria-label="steps">
     <table>
@@ -37,10 +37,10 @@ export function StepsTable({ run, decisions }) {
         ${decisions.map(
           (row) => html`<tr>
             <td><a data-row href=${to(["runs", run, ...row.place.split("/")])}>${row.name}</a></td>
-            <td class="word"><${Chip} kind=${row.action ?? "none"}>${row.action ?? "under way"}<//>${row.best ? html` <span role="img" title="became the best skill" aria-label="became the best skill">★</span>` : null}</td>
-            <td class="soft minor">${fates(row.edits)}</td>
-            <td class="figure minor">${row.skill_tokens ?? ""}</td>
-            <td class="wide" most=${400}>${row.reason}</td>
+            <td class="word"><${Chip} kind=${row.view.action ?? "none"}>${row.view.action ?? (state === "running" ? "under way" : "cut short")}<//>${row.view.best ? html` <span role="img" title="became the best skill" aria-label="became the best skill">★</span>` : null}</td>
+            <td class="soft minor">${fates(row.view.edits)}</td>
+            <td class="figure minor">${row.view.skill_tokens ?? ""}</td>
+            <td class="wide" most=${400}>${row.view.reason}</td>
           </tr>`,
         )}
       </tbody>

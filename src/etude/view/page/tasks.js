@@ -34,7 +34,7 @@ function Matrix({ run, matrix, query }) {
         (row) =>
           row.split === chosen.split &&
           (!chosen.type || row.type === chosen.type) &&
-          (!chosen.find || row.task.includes(chosen.find)) &&
+          (!chosen.find || row.task.includes(chosen.find) || row.input.toLowerCase().includes(chosen.find.toLowerCase())) &&
           (!chosen.changed || new Set(row.cells.flatMap(([, value, after]) => [value, after].filter((one) => one !== null))).size > 1),
       ),
     [matrix, chosen.split, chosen.type, chosen.find, chosen.changed],
@@ -58,8 +58,8 @@ function Matrix({ run, matrix, query }) {
     <p class="soft legendline">
       ${KEY.map(([kind, words]) => html`<span class="key"><i class="cell ${kind}"></i> ${words}</span> `)}
     </p>
-    <${Rows} run=${run} rows=${rows} columns=${columns} chosen=${chosen.task} choose=${(task) => set({ task: task === chosen.task ? "" : task })} />
     ${open ? html`<${Attempts} key=${open.task} run=${run} row=${open} columns=${matrix.columns} />` : null}
+    <${Rows} run=${run} rows=${rows} columns=${columns} chosen=${chosen.task} choose=${(task) => set({ task: task === chosen.task ? "" : task })} />
   `;
 }
 
@@ -94,7 +94,7 @@ function Rows({ run, rows, columns, chosen, choose }) {
 function Row({ row, columns, index, chosen, choose }) {
   const cells = new Map(row.cells.map((cell) => [cell[0], cell]));
   return html`<tr aria-rowindex=${index} class=${chosen ? "chosen" : ""}>
-    <th scope="row"><button type="button" class="plain" data-row aria-expanded=${chosen} title=${row.task} onClick=${() => choose(row.task)} most=${60}>${row.task}</button></th>
+    <th scope="row" title="${row.task}: ${row.input}"><button type="button" class="plain" data-row aria-expanded=${chosen} onClick=${() => choose(row.task)} most=${160}>${row.input || row.task}</button></th>
     ${columns.map((column) => {
       const cell = cells.get(column.number);
       if (!cell) return html`<td></td>`;
@@ -106,17 +106,39 @@ function Row({ row, columns, index, chosen, choose }) {
   </tr>`;
 }
 
-/** What was answered with the initial and with the best skill. */
-function Beside({ run, cells, columns }) {
-  const named = cells.filter(([column, , , attempts]) => ["initial", "best"].includes(columns[column].key) && attempts.length);
-  if (named.length < 2) return null;
-  return html`<div class="answers">${named.map(([column, , , attempts]) => html`<${Answer} key=${attempts[0]} run=${run} name=${attempts[0]} title=${columns[column].label} />`)}</div>`;
+/** What was asked and expected, and what was answered with the initial and with the best skill, or in the first and the last step. */
+function Answers({ run, cells, columns }) {
+  const made = cells.filter(([, , , attempts]) => attempts.length);
+  const whole = made.filter(([column]) => ["initial", "best"].includes(columns[column].key));
+  const steps = made.filter(([column]) => columns[column].key.startsWith("steps/"));
+  const chosen = whole.length ? whole : steps.length > 1 ? [steps[0], steps.at(-1)] : made.slice(0, 1);
+  if (!chosen.length) return null;
+  return html`
+    <${Asked} key=${chosen[0][3][0]} run=${run} name=${chosen[0][3][0]} />
+    <div class="answers">${chosen.map(([column, value, , attempts]) => html`<${Answer} key=${attempts[0]} run=${run} name=${attempts[0]} value=${value} title=${titleOf(columns[column])} />`)}</div>`;
 }
 
-function Answer({ run, name, title }) {
+function titleOf(column) {
+  return column.key.startsWith("steps/") ? `step ${column.label}` : column.key === "none" ? "no skill" : `${column.label} skill`;
+}
+
+function Asked({ run, name }) {
   const state = useDocument(`runs/${run}/attempts/${name}`);
-  return html`<div><h3>${title}</h3><${Loaded} state=${state}>
-    ${(page) => html`<pre class="text" most=${4000}>${page.attempt?.trajectory.answer ?? page.facts.filter((fact) => fact.usage).at(-1)?.said ?? "the run kept only the score"}</pre>`}
+  return html`<${Loaded} state=${state}>${(page) => html`<div class="answers">
+    <div><h3>task</h3><pre class="text" most=${8000}>${page.input || "not known"}</pre></div>
+    <${Gold} gold=${page.gold} />
+  </div>`}<//>`;
+}
+
+export function Gold({ gold }) {
+  if (gold === null || gold === undefined) return null;
+  return html`<div><h3>expected</h3><pre class="text" most=${8000}>${typeof gold === "string" ? gold : JSON.stringify(gold, null, 2)}</pre></div>`;
+}
+
+function Answer({ run, name, value, title }) {
+  const state = useDocument(`runs/${run}/attempts/${name}`);
+  return html`<div><h3>answer, ${title} <${Cell} kind=${stateOf(value)} /></h3><${Loaded} state=${state}>
+    ${(page) => html`<pre class="text" most=${4000}>${page.answer ?? "the run kept only the score"}</pre>${page.attempt?.score?.feedback ? html`<p class="soft pre" most=${2000}>${page.attempt.score.feedback}</p>` : null}`}
   <//></div>`;
 }
 
@@ -127,14 +149,15 @@ function Attempts({ run, row, columns }) {
   const box = useInView();
   return html`<aside class="wide" ref=${box} aria-label="attempts at ${row.task}">
     <h2 most=${80}>${row.task}</h2>
+    <${Answers} run=${run} cells=${cells} columns=${columns} />
+    <h3>all attempts</h3>
     <ul class="attempts">
       ${cells.map(
         ([column, value, after, attempts]) => html`<li>
-          <${Cell} kind=${stateOf(value)} /> ${columns[column].key.startsWith("steps/") ? `step ${columns[column].label}` : columns[column].label}: <b>${score(value)}</b>
+          <${Cell} kind=${stateOf(value)} /> ${titleOf(columns[column])}: <b>${score(value)}</b>
           ${after === null ? null : html` → ${score(after)}`} ${attempts.map((name) => html`<a href=${to(["runs", run, "attempts", name])}>${name}</a> `)}
         </li>`,
       )}
     </ul>
-    <${Beside} run=${run} cells=${cells} columns=${columns} />
   </aside>`;
 }

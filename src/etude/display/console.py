@@ -4,30 +4,33 @@ import os
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from importlib import import_module
 from time import monotonic
-from typing import TextIO
+from typing import Protocol, TextIO
 
-from etude.cli.terminal.live import open_live
-from etude.cli.terminal.output import Printer
-from etude.cli.terminal.tables import shown
-from etude.cli.terminal.visible import visible
-from etude.events import (
-    AttemptFinished,
-    CallFinished,
-    Decided,
-    Event,
-    Notice,
-    RunStarted,
-    StageFinished,
-    StageStarted,
-)
-from etude.progress import Progress, StageProgress, counted, duration
+from etude.display.progress import Progress, told
+from etude.events import AttemptFinished, CallFinished, Decided, Event, Notice, StageFinished, StageStarted
+from etude.readable import counted, duration, visible
+from etude.story import StageProgress
 
 SHOWN = 5
 """Most attempts that errored, and most different failures of calls, that are shown in a stage."""
 HEARTBEAT_SECONDS = 30.0
 """How often a long stage says where it is, in plain lines."""
 _STYLES = {"accepted": "green", "rejected": "dim", "skipped": "yellow"}
+
+
+class Printer(Protocol):
+    """Where lines go."""
+
+    def __call__(self, text: str, style: str | None = None) -> None:
+        """Print one line."""
+        ...
+
+
+def is_live(stream: TextIO) -> bool:
+    """Whether a stream is a terminal on which lines can be drawn again."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 class Console:
@@ -47,16 +50,15 @@ class Console:
         self._failures_shown: set[str] = set()
         """In this stage."""
         self._closed = False
-        self._dry = False
 
     def emit(self, event: Event) -> None:
         """Take one event."""
         # An ended stage is not under way any more once the event is counted in.
-        stage = self.progress.stage_of(event) if isinstance(event, AttemptFinished | StageFinished) else None
+        stage = self.progress.story.stage_of(event) if isinstance(event, StageFinished) else None
         self.progress.take(event)
         match event:
             case AttemptFinished():
-                self._attempt(event, stage)
+                self._attempt(event, self.progress.story.stage_of(event))
             case CallFinished() if event.error and not event.final:
                 self._failed_call(event)
             case StageStarted():
@@ -66,14 +68,13 @@ class Console:
                 self._stage(event, stage or StageProgress(event.stage, event.step))
             case Decided():
                 self._decided(event)
-            case Notice() if event.withdrawn:
-                self.say(f"withdrawn, as later attempts show: {event.text.splitlines()[0]}")
-            case Notice() if event.text not in self._notices:
+            case Notice() if event.withdrawn or event.text not in self._notices:
                 self._notices.add(event.text)
-                word, style = ("warning", "yellow") if event.level == "warning" else ("note", None)
-                self.say(f"{word}: {event.text}", style)
-            case RunStarted():
-                self._run(event)
+                self.say(told(event, self.progress.story), "yellow" if event.level == "warning" else None)
+            case Notice():
+                pass
+            case _ if text := told(event, self.progress.story):
+                self.say(text)
             case _:
                 pass
 
@@ -89,15 +90,6 @@ class Console:
         except (OSError, ValueError):  # the reader of stderr is gone, or the stream is closed
             self._closed = True
 
-    def _run(self, event: RunStarted) -> None:
-        self._dry = event.dry
-        verb = "resuming" if event.resumed else "starting"
-        steps = f", {counted(event.steps, 'step')}" if event.steps else ""
-        models = ", a dry run: simulated models know none of the tasks" if event.dry else ""
-        models = models or (", simulated models" if event.simulated else "")
-        epochs = counted(event.epochs, "epoch")
-        self.say(f"{verb} run {event.name!r} in {event.folder}: {epochs}{steps}{models}")
-
     def _attempt(self, event: AttemptFinished, stage: StageProgress | None) -> None:
         if event.outcome == "void":
             if stage is None or stage.voids <= SHOWN:
@@ -109,7 +101,12 @@ class Console:
                 else counted(stage.done, "attempt")
             )
             solved = f"{stage.solved} solved"
-            parts = [f"{self.progress.place_of(stage)}: {of}", solved, self.progress.spend, self.progress.time_left]
+            parts = [
+                f"{self.progress.story.place_of(stage)}: {of}",
+                solved,
+                self.progress.spend,
+                self.progress.time_left,
+            ]
             self.say(", ".join(part for part in parts if part))
 
     def _failed_call(self, event: CallFinished) -> None:
@@ -123,21 +120,16 @@ class Console:
             self.say(f"{stage.voids} attempts errored in this stage", "yellow")
         if stage.failures > 1:
             self.say(f"{stage.failures} calls failed in this stage", "yellow")
-        replayed = self.progress.resumed and not stage.calls
+        replayed = self.progress.story.resumed and not stage.calls
         # The decision that follows a gate or a proof, or a step without edits, says more.
         if self._stages and not replayed and not event.idle and event.stage not in ("gate", "proof"):
-            self.say(f"{self.progress.place_of(stage)}: {'' if self._dry else event.note or 'done'}".rstrip(": "))
+            place, note = self.progress.story.place_of(stage), event.note or "done"
+            self.say(place if self.progress.story.dry else f"{place}: {note}")
 
     def _decided(self, event: Decided) -> None:
-        named = {"slow_update": "slow update", "tidy": "tidy"}
-        what = named.get(event.origin) or self.progress.step_of(event.step)
-        parts = [f"{what} {event.action}: {event.reason}"]
-        # In a terminal, the live lines below say the rest.
-        if self._stages and not self._dry:
-            parts.append(self.progress.learnt)
-            if event.current is not None or event.best is not None:
-                parts.append(f"validation {shown(event.current)}, best {shown(event.best)}")
-            parts += [self.progress.spend, self.progress.time_left]
+        parts = [told(event, self.progress.story)]
+        if self._stages and not self.progress.story.dry:  # in a terminal, the live lines below say the rest
+            parts += [self.progress.scores, self.progress.spend, self.progress.time_left]
         self.say("; ".join(part for part in parts if part), _STYLES[event.action])
 
 
@@ -146,8 +138,9 @@ def open_console(stream: TextIO | None = None) -> Generator[Console]:
     """A console on stderr: live when that is a terminal, else plain lines."""
     file = stream or sys.stderr
     progress = Progress()
-    if file.isatty() and os.environ.get("TERM") != "dumb":
-        with open_live(progress, file) as printer:
+    if is_live(file):
+        # Only here: it brings rich.
+        with import_module("etude.display.live").open_live(progress, file) as printer:
             yield Console(progress, printer, stages=False)
         return
 

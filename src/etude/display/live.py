@@ -10,10 +10,9 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.live import Live
 from rich.text import Text
 
-from etude.cli.terminal.output import Printer
-from etude.cli.terminal.tables import fitted
-from etude.cli.terminal.visible import visible
-from etude.progress import Progress, duration
+from etude.display.console import Printer
+from etude.display.progress import Progress
+from etude.readable import duration, fitted, visible
 
 REFRESHES_PER_SECOND = 4
 BAR_WIDTH = 30
@@ -44,13 +43,13 @@ def open_live(progress: Progress, stream: TextIO) -> Generator[Printer]:
 def status(progress: Progress) -> RenderableType:
     """At most four lines: the stage with its bar; how training goes; time and spend; the last failed call, while it
     lasts. What does not fit the width is cut."""
-    if progress.shown is None and not progress.name:
+    if progress.story.shown is None and not progress.story.name:
         return _line("checking data and settings ...", "dim")
     lines: list[RenderableType] = [_Head(progress)]
-    for numbers in (_scores(progress), _spend(progress)):
+    for numbers in (progress.scores, _spend(progress)):
         lines += [_line(numbers, "dim")] if numbers else []
-    if progress.last_failure:
-        lines.append(_line(f"last call failed: {visible(progress.last_failure)}", "yellow"))
+    if progress.story.last_failure:
+        lines.append(_line(f"last call failed: {visible(progress.story.last_failure)}", "yellow"))
     return Group(*lines)
 
 
@@ -62,11 +61,12 @@ class _Head:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         del console
-        stage, width = self._progress.shown, options.max_width
-        name = Text(visible(self._progress.name), style="bold")
+        story, width = self._progress.story, options.max_width
+        name = Text(visible(story.name), style="bold")
         name.truncate(width // 3, overflow="ellipsis")
-        parts: list[Text | str] = [name, self._progress.place or "..."]
-        count = "" if stage is None else stage.count
+        parts: list[Text | str] = [name, story.place or "..."]
+        stage = story.shown
+        count = "" if stage is None else stage.so_far
         room = min(BAR_WIDTH, width - sum(cell_len(str(part)) + 2 for part in (*parts, count)))
         if stage is not None and stage.total and room >= _NARROWEST:
             full = room * min(stage.done, stage.total) // stage.total
@@ -81,15 +81,6 @@ class _Head:
 
 def _line(text: str, style: str) -> Text:
     return Text(" ".join(text.splitlines()), style=style, no_wrap=True, overflow="ellipsis")
-
-
-def _scores(progress: Progress) -> str:
-    parts = [progress.learnt]
-    if progress.current is not None:
-        parts.append(f"validation {progress.current:.3f}")
-    if progress.best not in (None, progress.current):
-        parts.append(f"best {progress.best:.3f}")
-    return "  ".join(part for part in parts if part)
 
 
 def _spend(progress: Progress) -> str:
