@@ -9,7 +9,7 @@ from typing import Any
 from strict_source import StrictSourceContract, put_lines, readers
 
 from etude.sleep.transcripts.sessions import Turn
-from etude.sleep.transcripts.sources.claude_code import ClaudeCodeTranscripts
+from etude.sleep.transcripts.sources.record_files import ClaudeCodeTranscripts
 from etude.testing.source import ID, PROJECT, dated
 
 FOLDER = Path(".claude") / "projects" / "-home-user-demo"

@@ -9,7 +9,7 @@ import pytest
 from strict_source import StrictSourceContract, put_lines, readers, said
 
 from etude.sleep.transcripts.sessions import Turn
-from etude.sleep.transcripts.sources.codex import CodexTranscripts
+from etude.sleep.transcripts.sources.record_files import CodexTranscripts
 from etude.testing.source import ID, OTHER, PROJECT, dated
 
 META = {

@@ -9,21 +9,18 @@ from typing import Any
 import pytest
 
 from etude.errors import ConfigError
+from etude.programs.transcripts.values import as_json, object_of, text, without_notes
 from etude.registry import names
 from etude.sleep.transcripts.sessions import Found
 from etude.sleep.transcripts.sources import source_of
 from etude.sleep.transcripts.sources.lines import (
     LONG_LINE,
-    as_json,
     files_under,
     found_in,
     head,
     moment,
-    object_of,
     open_regular,
     records,
-    text,
-    without_notes,
 )
 from etude.sleep.transcripts.sources.session_builder import SessionBuilder
 from rows import rows
@@ -146,7 +143,7 @@ def test_an_unknown_source_is_an_error_with_a_hint() -> None:
 
 def test_a_line_that_is_too_long_is_counted_and_the_ones_around_it_are_read(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    long = b'{"text": "' + b"x" * (2 * LONG_LINE) + b'"}'
+    long = b'{"text": "' + b"x y " * (LONG_LINE // 2) + b'"}'
     path.write_bytes(b'{"n": 1}\n' + long + b'\n{"n": 2}\n' + long)
     skipped: Counter[str] = Counter()
     assert list(records(path, skipped)) == [{"n": 1}, {"n": 2}]

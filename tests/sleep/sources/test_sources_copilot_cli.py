@@ -9,7 +9,7 @@ import pytest
 from strict_source import StrictSourceContract
 
 from etude.sleep.transcripts.sessions import Reading, Session, Turn
-from etude.sleep.transcripts.sources.copilot_cli import CopilotCliTranscripts
+from etude.sleep.transcripts.sources.record_files import CopilotCliTranscripts
 from etude.testing.source import ID, PROJECT, START, dated
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from strict_source import StrictSourceContract, put_lines, readers, said
 
 from etude.sleep.transcripts.sessions import Turn
-from etude.sleep.transcripts.sources.pi import PiTranscripts
+from etude.sleep.transcripts.sources.record_files import PiTranscripts
 from etude.testing.source import ID, PROJECT, dated
 
 HEADER = {"type": "session", "version": 3, "id": ID, "timestamp": "2026-05-04T10:00:00.000Z", "cwd": PROJECT}

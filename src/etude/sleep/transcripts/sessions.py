@@ -31,6 +31,8 @@ class Turn(Record):
     tools: tuple[ToolUse, ...] = ()
     interrupted: bool = False
     """The user stopped the agent, or the program failed, before it was done."""
+    scripted: bool = False
+    """Another program asked, not a person at the keyboard: `claude -p`, `codex exec`, `opencode run`."""
 
 
 class Session(Record):
