@@ -169,10 +169,11 @@ def _problem(error: Exception) -> str:
 
 @dataclass
 class _Taken:
-    """A session to work on, with its secrets."""
+    """A session to work on, without its secrets and with them."""
 
     found: Found
     session: Session
+    as_said: Session
     new: int
 
 
@@ -200,27 +201,23 @@ class _Work:
 
     def result(self) -> Harvest:
         if self._asked.newest:  # of copies the oldest counts, and only now all are known
-            for one in reversed(self._taken):
-                one.new = max(one.new, self._copied(one.found, one.session))
-                if one.new == len(one.session.turns):
-                    self.tally(one.found.source).skipped["nothing new"] += 1
-                else:
-                    self._own(one.found, one.session)
-            self._taken = [one for one in self._taken if one.new < len(one.session.turns)]
+            self._taken = [one for one in reversed(self._taken) if self._has_news(one)][::-1]
         return Harvest(
-            sessions=tuple(self._harvested(one) for one in self._taken),
+            sessions=tuple(Harvested(session=one.session, new=one.new) for one in self._taken),
             sources=tuple(self._tallies.values()),
             problems=tuple(self._told(*key, sessions) for key, sessions in self._problems.items()),
             gone=dict(+self._gone),
             entries=tuple(self._entries),
         )
 
-    def _harvested(self, one: "_Taken") -> Harvested:
-        tally = self.tally(one.found.source)
-        session, counts = redacted(one.session, self._redactor)
-        tally.taken += 1
-        tally.redacted.update(counts)
-        return Harvested(session=session, new=one.new)
+    def _has_news(self, one: "_Taken") -> bool:
+        one.new = max(one.new, self._copied(one.found, one.as_said))
+        if one.new == len(one.session.turns):
+            self.tally(one.found.source).taken -= 1
+            self.tally(one.found.source).skipped["nothing new"] += 1
+            return False
+        self._own(one.found, one.as_said)
+        return True
 
     def _told(self, source: str, reason: str, sessions: Sequence[str]) -> str:
         which = f": session {sessions[0]!r}" if sessions[0] else ""
@@ -314,8 +311,11 @@ class _Work:
             tally.beyond += 1
             self._note(found, entry, "queued", session)
         else:
+            without, counts = redacted(clean.session, self._redactor)
             tally.skipped.update(clean.skipped)
-            self._taken.append(_Taken(found, clean.session, clean.new))
+            tally.taken += 1
+            tally.redacted.update(counts)
+            self._taken.append(_Taken(found, without, clean.session, clean.new))
             if not self._asked.newest:
                 self._own(found, session)
             self._note(found, entry, "used", session)
