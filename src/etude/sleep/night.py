@@ -60,7 +60,6 @@ TASKS = "tasks.json"
 PAGE = "report.md"
 
 _WHY_NOTHING = {
-    "unverified": "what was made is unverified: there are no held-out tasks",
     "inconclusive": "the gain of what passed the gate may be luck",
     "rejected": "nothing passed the gate",
 }

@@ -32,6 +32,8 @@ FIRST = "Write r\u00e9sum\u00e9 notes into notes.md, following the skill."
 SECOND = "And now summarise what you did."
 DONE = "Done \u2713 \u2014 r\u00e9sum\u00e9 written to notes.md."
 SHELL = ["shell"] * 4
+GEMINI_SHELL = "run_shell_command"
+WELL = [False, True, False, False]
 OLDER: dict[str, tuple[str, list[str], list[bool], tuple[str, ...]]] = {
     "claude-2.0.37": (
         "claude-code",
@@ -48,7 +50,7 @@ OLDER: dict[str, tuple[str, list[str], list[bool], tuple[str, ...]]] = {
         [True, False, True],
         (),
     ),
-    "opencode-1.1.31": ("opencode", ["skill", "bash", "write", "bash"], [False, True, False, False], ("stub-skill",)),
+    "opencode-1.1.31": ("opencode", ["skill", "bash", "write", "bash"], WELL, ("stub-skill",)),
 }
 """By folder: source; tools of the first turn and whether they failed; skills."""
 

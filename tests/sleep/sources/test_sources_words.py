@@ -1,6 +1,9 @@
 """All that a user said to an agent program is read, wherever the program has written it, and nothing else is."""
 
+import json
+from collections import Counter
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +12,7 @@ from etude.programs.transcripts import claude_code, codex, copilot_cli, gemini, 
 from etude.programs.transcripts.listener import Listener
 from etude.programs.transcripts.opencode import tell_part
 from etude.sleep.transcripts.sessions import Found, Reading
+from etude.sleep.transcripts.sources.lines import LONG_LINE, records
 from etude.sleep.transcripts.sources.session_builder import SessionBuilder
 
 Record = dict[str, Any]
@@ -279,3 +283,15 @@ def test_what_a_script_said_is_told_from_what_a_person_typed(name: str) -> None:
     session = read(tell, records).session
     assert session is not None
     assert session.turns[0].scripted is scripted
+
+
+@pytest.mark.parametrize("pictures", [1, 3])
+@pytest.mark.parametrize("ends", ["\n", ""])
+def test_a_prompt_with_megabytes_of_pictures_keeps_its_words(tmp_path: Path, pictures: int, ends: str) -> None:
+    images = [{"type": "image", "source": {"type": "base64", "data": "Ab+/" * (LONG_LINE // 4)}}] * pictures
+    lines = [user([{"type": "text", "text": USE}, *images]), user([*images, {"type": "text", "text": ASK}])]
+    path = tmp_path / "a.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)) + ends)
+    skipped: Counter[str] = Counter()
+    assert asked(read(claude_code.tell, records(path, skipped))) == [USE, ASK]
+    assert not skipped

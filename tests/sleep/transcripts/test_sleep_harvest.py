@@ -158,6 +158,17 @@ def test_turns_that_another_session_has_from_the_same_moment_count_once(ledger):
     assert found.skipped == {"nothing new": 2, "used before": 4}
 
 
+def test_the_turns_that_a_fork_begins_with_as_its_parent_does_are_context_whenever_they_were_written_down(ledger):
+    source = Memory().add("parent", "one", "two", "three", at=NOON - HOUR, asked=NOON - 9 * HOUR)
+    source.add("fork", "one", "two", "four", parent="parent", asked=NOON)
+    source.add("lost", "one", "five", parent="gone", asked=NOON - 3 * HOUR).add(
+        "own", "one", parent="own", asked=NOON - HOUR
+    )
+    found = {each.session.id: [turn.prompt for turn in new_turns(each)] for each in gather(ledger, source).sessions}
+    assert found.pop("parent") == ["one", "two", "three"]
+    assert found == {"fork": ["four"], "lost": ["one", "five"], "own": ["one"]}
+
+
 def test_a_copy_with_nothing_new_in_it_takes_no_place_of_a_night(ledger):
     then = {"asked": NOON - 9 * HOUR}
     source = Memory().add("a", "one", at=NOON - 3 * HOUR, **then).add("b", "one", at=NOON - 2 * HOUR, **then)

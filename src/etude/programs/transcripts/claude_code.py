@@ -42,6 +42,7 @@ def tell(listener: Listener, records: Iterable[dict[str, Any]]) -> None:
         start = branches.START if prompt and record.get("parentUuid", "") is None else ""
         parent = text(record.get("parentUuid")) or text(record.get("logicalParentUuid")) or start
         branches.add(text(record.get("uuid")), parent, prompt=prompt)
+        listener.forked(table(record.get("forkedFrom")).get("sessionId"))
         _tell(listener, record)
     listener.take_back(branches.left())
 

@@ -38,6 +38,7 @@ def tell(listener: Listener, records: Iterable[dict[str, Any]]) -> None:
             if "subagent" in table(payload.get("source")) or payload.get("thread_source") == "subagent":
                 listener.skipped["subagent"] += 1
                 break
+            listener.forked(payload.get("forked_from_id"))
             scripted = scripted or payload.get("source") == "exec"
         elif kind == "turn_context":
             listener.seen(None, payload.get("cwd"))

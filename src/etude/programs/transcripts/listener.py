@@ -15,6 +15,9 @@ class Listener:
     def seen(self, at: Any, project: Any = "") -> None:
         """A record of this time, written by an agent at work in this folder."""
 
+    def forked(self, parent: Any) -> None:
+        """The session begins with turns of another one, whose id this is."""
+
     def ask(self, prompt: str, at: Any, *, meanwhile: bool = False, id: str = "", scripted: bool = False) -> None:
         """The user says something.
 

@@ -142,6 +142,7 @@ def harvest(
             continue
         tally.found = len(found)
         candidates += [(source, each) for each in _newest(found, tally)]
+    work.found = {(each.source, each.id): each for _, each in candidates}
     for source, each in sorted(candidates, key=lambda candidate: _order(candidate[1]), reverse=asked.newest):
         work.look(source, each)
     return work.result()
@@ -184,6 +185,7 @@ class _Work:
         self._ledger = ledger
         self._asked = asked
         self._redactor = redactor
+        self.found: dict[tuple[str, str], Found] = {}
         self._since = None if asked.hours is None else asked.now.astimezone(UTC) - timedelta(hours=asked.hours)
         self._tallies: dict[str, SourceCounts] = {}
         self._scope = Scope(None if asked.scope is None else (asked.scope, *asked.other_paths))
@@ -229,6 +231,15 @@ class _Work:
         own = (found.source, found.id)
         return same_turns(session, lambda _, turn: self._owners.get(turn, own) != own)
 
+    def _of_parent(self, source: Source, found: Found, parent: str, session: Session) -> int:
+        """How many turns a fork and its parent begin with, whenever they were written down."""
+        other = self.found.get((found.source, parent))
+        begun = source.read(other).session if other is not None and parent != found.id else None
+        asked = [] if begun is None else [turn.prompt for turn in begun.turns]
+        pairs = enumerate(zip(asked, session.turns, strict=False))
+        same = min(len(asked), len(session.turns))
+        return next((at for at, (one, turn) in pairs if one != turn.prompt), same)
+
     def _own(self, found: Found, session: Session) -> None:
         for turn in session.turns:
             if turn.at is not None:
@@ -267,7 +278,8 @@ class _Work:
             tally.skipped["empty"] += 1
             self._note(found, entry, "empty")
         else:
-            self._weigh(reading.session, reading.copied, found, tally, entry)
+            copied = max(reading.copied, self._of_parent(source, found, reading.parent, reading.session))
+            self._weigh(reading.session, copied, found, tally, entry)
 
     def _fail(self, source: Source, found: Found, reason: str) -> None:
         self.tally(source.name).skipped["unreadable"] += 1

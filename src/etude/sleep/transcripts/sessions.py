@@ -80,8 +80,11 @@ class Reading(Record):
 
     session: Session | None = None
     """None when there is nothing in it to read."""
+    parent: str = ""
+    """The program's own id of the session that it was forked from: turns that both begin with are context, and not
+    new. So are those that another session has from the same moment, which needs no id."""
     copied: int = Field(default=0, ge=0)
-    """How many turns from the first are those of another session that it was forked from: context, and not new."""
+    """How many turns from the first are known to be another session's."""
     skipped: dict[str, int] = Field(default_factory=dict[str, int])
     """What was left out, by reason, as in `broken line`, `sidechain`, `meta`, `compaction`, `subagent`."""
     problem: str = ""

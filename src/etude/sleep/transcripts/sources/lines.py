@@ -103,7 +103,7 @@ def records(path: str | Path, skipped: Counter[str]) -> Iterator[dict[str, Any]]
         while line := file.readline(LONG_LINE + 1):
             if len(line) > LONG_LINE and not line.endswith(b"\n"):
                 line = _without_pictures(line, file)
-            if len(line) > LONG_LINE + 1:
+            if len(line) > LONG_LINE and not line.endswith(b"\n"):
                 skipped["long line"] += 1
             elif line.strip():
                 record = object_of(line)

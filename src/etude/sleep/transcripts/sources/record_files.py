@@ -100,7 +100,8 @@ class CodexTranscripts(RecordFiles):
     """`~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<session>.jsonl` and `~/.codex/archived_sessions`; `CODEX_HOME`
     moves `~/.codex`. The program packs old ones (`.jsonl.zst`).
 
-    A fork has the turns of its parent again, or says up to which record of its parent's file they are its own."""
+    A fork has the turns of its parent again, or says up to which record of its parent's file they are its own: then
+    they are read from there."""
 
     name = "codex"
     tell = staticmethod(codex.tell)
@@ -123,20 +124,13 @@ class CodexTranscripts(RecordFiles):
         path = Path(found.path)
         if path.suffix == ".zst":
             return Reading(problem="it is packed: `unzstd --keep` beside it has it read", skipped={"packed": 1})
-        conversation, before = SessionBuilder(found), SessionBuilder(found)
-        meta = _meta(path)
-        inherited = list(self._inherited(meta, _MOST_PARENTS))
-        self.tell(conversation, inherited)
+        conversation = SessionBuilder(found)
+        self.tell(conversation, self._inherited(_meta(path), _MOST_PARENTS))
         copied = conversation.prompts
         conversation.pause()
         conversation.skipped.clear()
         self.tell(conversation, conversation.records())
-        parent = self._paths.get(text(meta.get("forked_from_id")))
-        if not inherited and parent is not None and parent != path:
-            self.tell(before, _records(parent))
-            pairs = zip(conversation.asked, before.asked, strict=False)
-            copied = next((at for at, (one, other) in enumerate(pairs) if one != other), before.prompts)
-        return conversation.reading().model_copy(update={"copied": min(copied, conversation.prompts)})
+        return conversation.reading().model_copy(update={"copied": copied})
 
     def _inherited(self, meta: dict[str, Any], most: int) -> Iterator[dict[str, Any]]:
         """Records of the parent that a fork refers to, and of its parents."""

@@ -56,6 +56,7 @@ class SessionBuilder(Listener):
         self._open: _Turn | None = None
         self._calls: dict[str, tuple[list[ToolUse], int]] = {}
         self._project = ""
+        self._parent = ""
         self._times: list[datetime] = []
         self._skills: dict[str, None] = {}
 
@@ -63,11 +64,6 @@ class SessionBuilder(Listener):
     def prompts(self) -> int:
         """How many turns there are so far."""
         return len(self._turns)
-
-    @property
-    def asked(self) -> list[str]:
-        """What was asked in them."""
-        return [turn.prompt for turn in self._turns]
 
     def records(self) -> Iterator[dict[str, Any]]:
         """The records of the file of the session, as `lines.records`."""
@@ -80,6 +76,9 @@ class SessionBuilder(Listener):
             self._times.append(time)
         folder = text(project)
         self._project = self._project or (folder if len(folder) <= LONGEST_PATH else "")
+
+    def forked(self, parent: Any) -> None:
+        self._parent = self._parent or text(parent)
 
     def ask(self, prompt: str, at: Any, *, meanwhile: bool = False, id: str = "", scripted: bool = False) -> None:
         if self._open is not None and meanwhile:
@@ -171,4 +170,4 @@ class SessionBuilder(Listener):
             ),
             skills=tuple(self._skills),
         )
-        return Reading(session=session, skipped=skipped)
+        return Reading(session=session, parent=self._parent, skipped=skipped)
