@@ -90,26 +90,25 @@ def test_a_run_that_failed(name: str, tmp_path: Path) -> None:
     assert [(turn.answer, turn.interrupted) for turn in found.session.turns] == [("", True)]
 
 
-@pytest.mark.parametrize("name", [*PROGRAMS, "mini-swe-agent"])
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_a_run_that_was_killed(name: str, tmp_path: Path) -> None:
     home = home_of(name, "killed", tmp_path)
     report = attempt(name, "killed", home)
     assert (report.ended, report.answer) == (False, "")
     assert not any(code == 0 for code in report.exit_codes.values())
-    if name in PROGRAMS:
-        (found,) = night(name, home).sessions
-        (turn,) = found.session.turns
-        assert (turn.answer, turn.interrupted, len(turn.tools)) == ("", True, 1)
+    (found,) = night(name, home).sessions
+    (turn,) = found.session.turns
+    assert (turn.answer, turn.interrupted) == ("", True)
+    assert len(turn.tools) == (name != "gemini-cli")  # which writes a call down when it has its result
 
 
 def test_programs_that_keep_no_session_are_read_from_their_logs(tmp_path: Path) -> None:
     for name, last in (("aider", "There is no shell."), ("mini-swe-agent", DONE.format("tea"))):
         report = attempt(name, "ok", home_of(name, "ok", tmp_path))
         assert (report.ended, report.error, report.answer) == (True, "", last)
-        assert report.messages[-1].text.strip() == last
+        assert report.messages[-1].text.strip().startswith(last)
         failed = attempt(name, "error", home_of(name, "error", tmp_path))
-        assert REFUSED in failed.error
-        assert failed.answer == ""
+        assert (failed.answer, failed.error != "") == ("", True)
 
 
 @pytest.mark.parametrize("name", ["codex", "claude-code"])
@@ -129,38 +128,30 @@ def test_output_may_end_anywhere(name: str, tmp_path: Path) -> None:
         assert attempt(name, "ok", home, part).error == ""
 
 
-FORKED = {
-    # The first session was rewound to its first answer.
-    "claude-code": {(TEA, COCOA): 0, (TEA, COFFEE, MILK): 1},
-    "codex": {(TEA, COFFEE): 0, (TEA, COFFEE, MILK): 2},
-    "opencode": {(TEA, COFFEE): 0, (TEA, COFFEE, MILK): 2},
+LATER = {
+    # It was rewound to its first answer, after it was forked.
+    "claude-code": ({(TEA, COCOA), (TEA, COFFEE, MILK)}, (COCOA, COFFEE, MILK)),
+    "codex": ({(TEA, COFFEE), (TEA, COFFEE, MILK)}, (COFFEE, MILK)),
+    "opencode": ({(TEA, COFFEE), (TEA, COFFEE, MILK)}, (COFFEE, MILK)),
 }
-"""Prompts of each session, and the first that no other one has."""
+"""Prompts of each session of a home, and those that were new since the first night."""
 
 
+@pytest.mark.parametrize("nights", [1, 2])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_sessions_that_went_on_count_each_prompt_once(name: str, tmp_path: Path) -> None:
-    found = night(name, home_of(name, "later", tmp_path))
-    sessions = {tuple(turn.prompt.strip() for turn in each.session.turns): each.new for each in found.sessions}
-    assert sessions == FORKED.get(name, {(TEA, COFFEE): 0})
-    answers = [turn.answer for each in found.sessions for turn in each.session.turns[each.new :]]
-    words = ("tea", "cocoa", "coffee", "milk") if name == "claude-code" else ("tea", "coffee", "milk")
-    assert sorted(answers) == sorted(DONE.format(word) for word in words[: len(answers)])
-    assert found.skipped.get("taken back", 0) == (name == "claude-code")
-
-
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_a_night_reads_what_came_after_the_last_one(name: str, tmp_path: Path) -> None:
+def test_sessions_that_went_on_count_each_prompt_once(name: str, nights: int, tmp_path: Path) -> None:
+    sessions, new = LATER.get(name, ({(TEA, COFFEE)}, (COFFEE,)))
     with Ledger(tmp_path / "ledger.json") as ledger:
-        first = night(name, home_of(name, "ok", tmp_path), ledger)
-        ledger.take(first.entries)
-        ledger.commit(1, first.entries)
-        later = night(name, home_of(name, "later", tmp_path), ledger)
-    new = [turn.prompt.strip() for each in later.sessions for turn in each.session.turns[each.new :]]
-    assert TEA not in new
-    assert sorted(new) == sorted(
-        {prompt for session in FORKED.get(name, {(TEA, COFFEE): 0}) for prompt in session[1:]}
-    )
+        if nights == 2:
+            first = night(name, home_of(name, "ok", tmp_path), ledger)
+            ledger.take(first.entries)
+            ledger.commit(1, first.entries)
+        found = night(name, home_of(name, "later", tmp_path), ledger)
+    assert {tuple(turn.prompt.strip() for turn in each.session.turns) for each in found.sessions} <= sessions
+    turns = [turn for each in found.sessions for turn in each.session.turns[each.new :]]
+    assert sorted(turn.prompt.strip() for turn in turns) == sorted([*new, *[TEA] * (nights == 1)])
+    assert all(turn.answer.startswith("Done: the notes are about ") for turn in turns)
+    assert found.skipped.get("taken back", 0) == (name == "claude-code")
 
 
 @pytest.mark.parametrize("name", SCRIPTED)

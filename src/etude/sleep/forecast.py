@@ -68,5 +68,5 @@ def _searched(config: SleepConfig, sides: dict[Split, int]) -> Most:
     """The search for a better document."""
     if not sides["train"]:
         return Most(0)
-    tried = {**sides, "val": sides["val"] or sides["train"]}
+    tried: dict[Split, int] = {**sides, "val": sides["val"] or sides["train"]}
     return policy_of(config).most(Known(config, tried, kinds=sides["train"]))

@@ -169,6 +169,22 @@ def test_the_turns_that_a_fork_begins_with_as_its_parent_does_are_context_whenev
     assert found == {"fork": ["four"], "lost": ["one", "five"], "own": ["one"]}
 
 
+def test_a_fork_that_is_read_before_its_parent_leaves_it_all_that_it_has_from_there(ledger):
+    then = {"asked": NOON - 9 * HOUR}
+    source = Memory().add("fork", "one", "two", "four", parent="parent", at=NOON - HOUR, **then)
+    source.add("parent", "one", "two", "three", at=NOON, **then)
+    for limit in (None, 1, 1):  # in one night, or in two
+        found = gather(ledger, source, limit=limit)
+        new = {each.session.id: [turn.prompt for turn in new_turns(each)] for each in found.sessions}
+        fork, parent = {"fork": ["four"]}, {"parent": ["one", "two", "three"]}
+        one = parent if ledger.counts() == {"queued": 1, "used": 1} else fork
+        assert new == (fork | parent if limit is None else one)
+        if limit is not None:
+            ledger.take(found.entries)
+            ledger.commit(1, found.entries)
+    assert ledger.counts() == {"used": 2}
+
+
 def test_a_copy_with_nothing_new_in_it_takes_no_place_of_a_night(ledger):
     then = {"asked": NOON - 9 * HOUR}
     source = Memory().add("a", "one", at=NOON - 3 * HOUR, **then).add("b", "one", at=NOON - 2 * HOUR, **then)

@@ -142,11 +142,11 @@ def _assistant(listener: Listener, record: dict[str, Any]) -> None:
         return
     content = message.get("content")
     listener.say("\n\n".join(part for part in texts(content) if part.strip()))
-    for block in tables(content):
-        if block.get("type") == "tool_use":
-            arguments = block.get("input")
-            listener.call(block.get("id"), block.get("name"), arguments)
-            if block.get("name") == "Skill":
-                listener.skill(table(arguments).get("skill") or table(arguments).get("command"))
-    if message.get("stop_reason") == "end_turn":
+    calls = [block for block in tables(content) if block.get("type") == "tool_use"]
+    for block in calls:
+        arguments = block.get("input")
+        listener.call(block.get("id"), block.get("name"), arguments)
+        if block.get("name") == "Skill":
+            listener.skill(table(arguments).get("skill") or table(arguments).get("command"))
+    if message.get("stop_reason") == "end_turn" and not calls:
         listener.done()

@@ -14,7 +14,7 @@ from etude.sleep.transcripts.cleaning import SCRIPT, cleaned
 from etude.sleep.transcripts.ledger import Entry, Ledger, Status, mark, same_turns, used_turns
 from etude.sleep.transcripts.redaction import redacted
 from etude.sleep.transcripts.scope import Scope, is_gone
-from etude.sleep.transcripts.sessions import Found, Session
+from etude.sleep.transcripts.sessions import Found, Session, Turn
 from etude.sleep.transcripts.sources.source import Source
 
 _LONGEST_PROBLEM = 300
@@ -218,7 +218,7 @@ class _Work:
             self.tally(one.found.source).taken -= 1
             self.tally(one.found.source).skipped["nothing new"] += 1
             return False
-        self._own(one.found, one.as_said)
+        self._own(one.found, one.as_said.turns[one.new :])
         return True
 
     def _told(self, source: str, reason: str, sessions: Sequence[str]) -> str:
@@ -240,8 +240,8 @@ class _Work:
         same = min(len(asked), len(session.turns))
         return next((at for at, (one, turn) in pairs if one != turn.prompt), same)
 
-    def _own(self, found: Found, session: Session) -> None:
-        for turn in session.turns:
+    def _own(self, found: Found, turns: Sequence[Turn]) -> None:
+        for turn in turns:
             if turn.at is not None:
                 self._owners.setdefault(mark(turn), (found.source, found.id))
 
@@ -299,9 +299,9 @@ class _Work:
 
     def _weigh(self, session: Session, copied: int, found: Found, tally: SourceCounts, entry: Entry | None) -> None:
         """Decide what becomes of a session that was read."""
-        known = max(used_turns(entry, session), copied)
         if not self._asked.newest:
-            known = max(known, self._copied(found, session))
+            copied = max(copied, self._copied(found, session))
+        known = max(used_turns(entry, session), copied)
         clean = cleaned(session, seen=known, scripts=self._asked.scripts)
         waits = entry is not None and entry.status == "queued"
         if clean.session is None and (clean.own or "observer" in clean.skipped):
@@ -318,7 +318,7 @@ class _Work:
             if SCRIPT in clean.skipped:  # not noted: it may be asked for another time
                 return
             tally.skipped["nothing new" if known else "empty"] += 1
-            self._note(found, entry, "used" if known else "empty", session)
+            self._note(found, entry, "used" if known else "empty", session, copied)
         elif self._full:
             tally.beyond += 1
             self._note(found, entry, "queued", session)
@@ -329,12 +329,14 @@ class _Work:
             tally.redacted.update(counts)
             self._taken.append(_Taken(found, without, clean.session, clean.new))
             if not self._asked.newest:
-                self._own(found, session)
-            self._note(found, entry, "used", session)
+                self._own(found, session.turns[known:])
+            self._note(found, entry, "used", session, copied)
 
-    def _note(self, found: Found, entry: Entry | None, status: Status, session: Session | None = None) -> None:
+    def _note(
+        self, found: Found, entry: Entry | None, status: Status, session: Session | None = None, copied: int = 0
+    ) -> None:
         noted = entry or Entry(source=found.source, id=found.id, status=status)
         project = noted.project if session is None else session.project
         update = {"status": status, "revision": found.revision, "project": project}
         noted = Entry.model_validate({**dict(noted), **update})
-        self._entries.append(noted.used(session) if status == "used" and session is not None else noted)
+        self._entries.append(noted.used(session, copied) if status == "used" and session is not None else noted)

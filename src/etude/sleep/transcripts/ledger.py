@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self, cast
 
 from filelock import FileLock
-from pydantic import BeforeValidator, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from etude.errors import LockedError
 from etude.files import is_locked, take_lock
@@ -45,15 +45,19 @@ class Entry(Record):
     project: _Text = ""
     marks: tuple[str, ...] = ()
     """Of the turns that were used (`mark`), from the first."""
+    context: int = Field(default=0, ge=0)
+    """How many turns from the first are another session's."""
     last: str = ""
     """Digest of the last used turn: changes when the agent continued it."""
     tried: int | None = None
     """The night that has left it to the next one, once."""
 
-    def used(self, session: Session) -> "Entry":
-        """The same after a night has used all turns of the session."""
+    def used(self, session: Session, context: int = 0) -> "Entry":
+        """The same after a night has used all turns of the session, the first of them as context only."""
         marks = tuple(map(mark, session.turns))
-        return self.model_copy(update={"status": "used", "marks": marks, "last": _last(session, len(marks))})
+        return self.model_copy(
+            update={"status": "used", "marks": marks, "context": context, "last": _last(session, len(marks))}
+        )
 
     @model_validator(mode="before")
     @classmethod
@@ -130,7 +134,10 @@ class Ledger:
     def owners(self) -> dict[str, tuple[str, str]]:
         """Source and id of a session that has a turn which was used, by its mark."""
         return {
-            found: key for key, entry in self._entries.items() for found in entry.marks if not found.startswith("-")
+            found: key
+            for key, entry in self._entries.items()
+            for found in entry.marks[entry.context :]
+            if not found.startswith("-")
         }
 
     def counts(self) -> dict[str, int]:

@@ -3,7 +3,7 @@
 import re
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import stat_result
 from pathlib import Path
 from typing import Any
@@ -25,10 +25,10 @@ _MOST_PARENTS = 100
 class RecordFiles(Source):
     """A program whose sessions are files of JSON lines."""
 
-    @property
+    @staticmethod
     @abstractmethod
-    def tell(self) -> Callable[[Listener, Iterable[dict[str, Any]]], None]:
-        """The reader of the program's records."""
+    def tell(listener: Listener, records: Iterable[dict[str, Any]]) -> None:
+        """Read the program's records."""
 
     @abstractmethod
     def files(self, home: Path, environ: Mapping[str, str]) -> Iterable[_File]:
@@ -154,5 +154,5 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
 
 def _meta(path: Path) -> dict[str, Any]:
     """What a session says of itself first."""
-    kind, payload = codex.opened(next(_records(path), {}))
+    kind, payload = codex.opened(next(_records(path), dict[str, Any]()))
     return payload if kind == "session_meta" else {}
