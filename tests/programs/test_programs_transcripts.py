@@ -154,6 +154,25 @@ def test_sessions_that_went_on_count_each_prompt_once(name: str, nights: int, tm
     assert found.skipped.get("taken back", 0) == (name == "claude-code")
 
 
+MOVED = {
+    "claude-code": ("CLAUDE_CONFIG_DIR", ".claude"),
+    "codex": ("CODEX_HOME", ".codex"),
+    "copilot-cli": ("COPILOT_HOME", ".copilot"),
+    "gemini-cli": ("GEMINI_CLI_HOME", ""),
+    "opencode": ("XDG_DATA_HOME", ".local/share"),
+    "pi": ("PI_CODING_AGENT_DIR", ".pi/agent"),
+    "qwen-code": ("QWEN_HOME", ".qwen"),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_sessions_are_found_where_the_user_has_moved_them(name: str, tmp_path: Path) -> None:
+    variable, folder = MOVED[name]
+    moved = {variable: str(home_of(name, "ok", tmp_path) / folder)}
+    assert len(source_of(name).find(tmp_path / "elsewhere", moved)) == 1
+    assert len(source_of(name).find(tmp_path / "elsewhere", {variable: folder})) == 0  # a path that is not absolute
+
+
 @pytest.mark.parametrize("name", SCRIPTED)
 def test_what_a_script_said_is_left_out_and_counted(name: str, tmp_path: Path) -> None:
     found = night(name, home_of(name, "ok", tmp_path), scripts=False)

@@ -84,12 +84,6 @@ def result(content: Any, id: str = "t1", **more: Any) -> dict[str, Any]:
     return said([{"type": "tool_result", "tool_use_id": id, "content": content, **more}])
 
 
-def test_the_folder_can_be_moved_by_an_environment_variable(tmp_path: Path) -> None:
-    write(tmp_path, [said("Hello")])
-    moved = {"CLAUDE_CONFIG_DIR": str(tmp_path / ".claude")}
-    assert len(ClaudeCodeTranscripts().find(tmp_path / "elsewhere", moved)) == 1
-
-
 def test_sessions_of_subagents_are_not_found(tmp_path: Path) -> None:
     write(tmp_path, [said("Warmup")], "agent-7d637958.jsonl")
     write(tmp_path, [said("Look for it")], f"{ID}/subagents/agent-1.jsonl")
@@ -206,11 +200,6 @@ def test_results_are_texts_where_they_are_made_of_texts(tmp_path: Path) -> None:
     (turn,) = session(tmp_path, records).turns
     assert [tool.result for tool in turn.tools] == ["a\nb", "[image]", "c"]
     assert [tool.failed for tool in turn.tools] == [False, False, None]
-
-
-def test_a_picture_without_text_is_a_prompt(tmp_path: Path) -> None:
-    (turn,) = session(tmp_path, [said([{"type": "image", "source": {}}]), answer("A cat")]).turns
-    assert turn.prompt == "[a picture or document without text]"
 
 
 def test_the_first_folder_is_the_project(tmp_path: Path) -> None:

@@ -69,12 +69,6 @@ class TestCodex(StrictSourceContract):
 read, session = readers(CodexTranscripts(), lambda home, records: write(home, [META, *records]))
 
 
-def test_the_folder_can_be_moved_by_an_environment_variable(tmp_path: Path) -> None:
-    write(tmp_path, [META])
-    assert len(CodexTranscripts().find(tmp_path / "elsewhere", {"CODEX_HOME": str(tmp_path / ".codex")})) == 1
-    assert len(CodexTranscripts().find(tmp_path, {"CODEX_HOME": "relative"})) == 1
-
-
 def test_archived_sessions_are_found_and_none_twice(tmp_path: Path) -> None:
     write(tmp_path, [META])
     write(tmp_path, [META, message("user", "Hello")], folder="archived_sessions")

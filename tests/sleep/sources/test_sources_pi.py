@@ -60,14 +60,6 @@ def entry(id: str, parent: str | None, role: str, said: Any, **more: Any) -> dic
 read, session = readers(PiTranscripts(), lambda home, records: write(home, [HEADER, *records]))
 
 
-def test_the_folder_can_be_moved_by_an_environment_variable(tmp_path: Path) -> None:
-    write(tmp_path, [HEADER])
-    assert (
-        len(PiTranscripts().find(tmp_path / "elsewhere", {"PI_CODING_AGENT_DIR": str(tmp_path / ".pi" / "agent")}))
-        == 1
-    )
-
-
 def test_the_conversation_is_the_last_entry_with_its_ancestors(tmp_path: Path) -> None:
     records = [
         entry("a", None, "user", "Hello"),
