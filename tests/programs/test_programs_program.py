@@ -18,10 +18,10 @@ from etude.programs.installed import Installed, find_program, installed
 from etude.programs.known import known_programs
 from etude.programs.login import Login, find_login
 from etude.programs.memory import available_mb, room_for
-from etude.programs.message_log import MessageLog, shown
+from etude.programs.message_log import MessageLog
 from etude.programs.program import Order, install_skill, read_files, skill_instructions
 from etude.programs.trouble import trouble
-from etude.records import File, Skill, ToolCall
+from etude.records import File, Skill
 from etude.registry import BUILT_IN, find
 from etude.sandbox import Finished
 from etude.skill import load_skill, validate_skill
@@ -403,10 +403,10 @@ class TestLogins:
 class TestTelling:
     def test_what_is_said_in_one_turn_is_one_message(self) -> None:
         telling = MessageLog()
-        telling.says("I look.")
-        telling.says("", [ToolCall(id="1", name="bash", arguments="{}")])
-        telling.result("1", "found", 0)
-        telling.says("Done.")
+        telling.say("I look.")
+        telling.call("1", "bash", {})
+        telling.result("1", "found", exit_code=0)
+        telling.say("Done.")
         assert [message.role for message in telling.messages] == ["assistant", "tool", "assistant"]
         assert telling.messages[0].text == "I look."
         assert telling.messages[0].tool_calls[0].id == "1"
@@ -414,30 +414,18 @@ class TestTelling:
 
     def test_results_of_nothing_and_second_results_are_passed_over(self) -> None:
         telling = MessageLog()
-        telling.result("0", "of nothing", 1)
-        telling.says("", [ToolCall(id="1", name="bash", arguments="{}")])
-        telling.result("1", "first", 0)
-        telling.result("1", "second", 2)
+        telling.result("0", "of nothing", exit_code=1)
+        telling.call("1", "bash", {})
+        telling.result("1", "first", exit_code=0)
+        telling.result("1", "second", exit_code=2)
         assert [message.text for message in telling.messages] == ["", "first"]
         assert telling.exit_codes == {"1": 0}
 
     def test_a_call_at_the_end_is_no_last_word(self) -> None:
         telling = MessageLog()
-        telling.says("I look.", [ToolCall(id="1", name="bash", arguments="{}")])
+        telling.say("I look.")
+        telling.call("1", "bash", {})
         assert telling.last_text == ""
-
-    @rows(
-        ("content", "text"),
-        [
-            ("plain", "plain"),
-            (None, ""),
-            ([{"type": "text", "text": "a"}, {"type": "image"}], "a\n[image]"),
-            ({"output": "b", "metadata": {}}, "b"),
-            (3, "3"),
-        ],
-    )
-    def test_results_come_in_many_forms(self, content: object, text: str) -> None:
-        assert shown(content) == text
 
 
 class TestTrouble:

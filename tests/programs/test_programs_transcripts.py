@@ -1,58 +1,45 @@
-"""What real programs wrote in real runs is read as what happened."""
+"""What real programs wrote in real runs is read as what happened, for attempts and for nights."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from recorded import FOLDER, home_of
 
-from etude.programs.aider import Aider
-from etude.programs.claude_code import ClaudeCode
-from etude.programs.codex import Codex
-from etude.programs.copilot_cli import CopilotCli
-from etude.programs.gemini_cli import GeminiCli
 from etude.programs.installed import Installed
-from etude.programs.mini_swe_agent import MiniSweAgent
-from etude.programs.opencode import OpenCode
-from etude.programs.pi import Pi
-from etude.programs.program import Order, Program, Report
-from etude.programs.qwen_code import QwenCode
+from etude.programs.known import known_programs
+from etude.programs.program import Order, Report
 from etude.records import Skill, Usage
 from etude.sandbox import Finished
-from rows import rows
+from etude.sleep.transcripts.harvest import Harvest, SessionQuery, harvest
+from etude.sleep.transcripts.ledger import Ledger
+from etude.sleep.transcripts.sources import source_of
 
-TRANSCRIPTS = Path(__file__).resolve().parents[2].parent / "shared" / "transcripts"
-PROGRAMS: dict[str, Program] = {
-    "codex": Codex(),
-    "claude": ClaudeCode(),
-    "copilot": CopilotCli(),
-    "gemini": GeminiCli(),
-    "mini": MiniSweAgent(),
-    "opencode": OpenCode(),
-    "pi": Pi(),
-    "qwen": QwenCode(),
-}
-GEMINI_ERROR = '[API Error: {"error":{"code":400,"message":"stub scripted error 400","status":"INVALID_ARGUMENT"}}]'
-
-pytestmark = pytest.mark.skipif(not TRANSCRIPTS.is_dir(), reason="the transcripts are not beside this checkout")
+PROGRAMS = ("claude-code", "codex", "copilot-cli", "gemini-cli", "opencode", "pi", "qwen-code")
+TEA, COFFEE, MILK, COCOA = (
+    "Write notes.md about tea. Always add a heading.",
+    "And now on coffee.",
+    "Rather on milk.",
+    "No: on cocoa.",
+)
+DONE = "Done: the notes are about {}."
+REFUSED = "there is no salt here"
+SCRIPTED = ("claude-code", "codex")
+"""Programs whose transcripts tell that a script has started them; OpenCode tells it of sessions that are no fork."""
 
 
-def read(name: str, run: str, stdout: bytes | None = None) -> Report:
-    folder = TRANSCRIPTS / name / run
-    finished = Finished(
-        code=0,
-        signal=None,
-        stdout=(folder / "stdout").read_bytes() if stdout is None else stdout,
-        stderr=(folder / "stderr").read_bytes(),
-        cut=False,
-        over="",
-        seconds=1.0,
-    )
+def attempt(name: str, run: str, home: Path, stdout: bytes | None = None) -> Report:
+    folder = FOLDER / name / run
+    said = (folder / "stdout").read_bytes() if stdout is None else stdout
+    error = (folder / "stderr").read_bytes()
+    finished = Finished(code=0, signal=None, stdout=said, stderr=error, cut=False, over="", seconds=1.0)
     order = Order(
         installed=Installed(Path("/bin/x"), ("/bin/x",), ()),
-        prompt="Write notes.",
+        prompt=TEA,
         skill=Skill(text=""),
         instructions="",
         delivery="inline",
-        home=folder / "home",
+        home=home,
         temporary=folder,
         workspace=folder,
         url="",
@@ -60,82 +47,134 @@ def read(name: str, run: str, stdout: bytes | None = None) -> Report:
         model="",
         seconds=1.0,
     )
-    return (PROGRAMS | {"aider": Aider()})[name].read(finished, order)
+    return known_programs()[name].read(finished, order)
 
 
-@rows("name", PROGRAMS)
-def test_a_run_that_went_well_has_answer_calls_results_and_tokens(name: str) -> None:
-    report = read(name, "ok")
-    assert report.ended
-    assert report.error == ""
-    said = "Done \u2713" if name == "mini" else "Done \u2713 \u2014 r\u00e9sum\u00e9 written to notes.md."
-    assert report.answer == report.messages[-1].text.strip() == said
-    # Five requests of 1000 tokens, 200 more from the cache, and 34 tokens of output, however the program counts.
-    assert report.usage == Usage(input_tokens=6000, output_tokens=170, cached_tokens=1000)
-    assert [message.role for message in report.messages] == ["assistant", "tool"] * 4 + ["assistant"]
-    assert "r\\u00e9sum\\u00e9 \\u2713" in report.messages[4].tool_calls[0].arguments
-    assert "# Notes\nr\u00e9sum\u00e9 \u2713" in report.messages[7].text
-    done = [m.tool_call_id for m in report.messages if m.role == "tool"]
-    called = [call.id for message in report.messages for call in message.tool_calls]
-    assert done == (called[:-1] if name == "mini" else called)  # its last call hands the answer in
+def night(name: str, home: Path, ledger: Ledger | None = None, *, scripts: bool = True) -> Harvest:
+    asked = SessionQuery(now=datetime(2030, 1, 1, tzinfo=UTC), scope="/home/user/shop", scripts=scripts)
+    return harvest([source_of(name)], ledger, asked, home=home, environ={})
 
 
-@rows("name", PROGRAMS)
-def test_exit_codes_of_commands_are_found(name: str) -> None:
-    report = read(name, "ok")
-    failing = next(call for m in report.messages for call in m.tool_calls if "exit 3" in call.arguments)
-    reading = next(call for m in report.messages for call in m.tool_calls if "echo none" in call.arguments)
-    assert report.exit_codes[failing.id] == 3
-    assert report.exit_codes[reading.id] == 0
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_run_that_went_well(name: str, tmp_path: Path) -> None:
+    home = home_of(name, "ok", tmp_path)
+    report = attempt(name, "ok", home)
+    assert (report.ended, report.error, report.answer) == (True, "", DONE.format("tea"))
+    # Three requests of 70 tokens, 20 of them from the cache, and 30 tokens of output, however the program counts.
+    assert report.usage == Usage(input_tokens=210, output_tokens=90, cached_tokens=60)
+    assert [message.role for message in report.messages] == ["assistant", "tool"] * 2 + ["assistant"]
+    failing, writing = (call for message in report.messages for call in message.tool_calls)
+    assert ("exit 3" in failing.arguments, "cat notes.md" in writing.arguments) == (True, True)
+    assert report.exit_codes == {failing.id: 3, writing.id: 0}
+    assert [m.tool_call_id for m in report.messages if m.role == "tool"] == [failing.id, writing.id]
+    assert "missing.txt: No such file" in report.messages[1].text
+    assert "# Tea" in report.messages[3].text
+
+    (found,) = night(name, home).sessions
+    (turn,) = found.session.turns
+    assert (turn.prompt.strip(), turn.answer, turn.interrupted) == (TEA, DONE.format("tea"), False)
+    assert [(tool.name, tool.failed) for tool in turn.tools] == [(failing.name, True), (writing.name, False)]
+    assert [tool.result.strip() for tool in turn.tools] == [report.messages[at].text.strip() for at in (1, 3)]
+    assert found.session.project == "/home/user/shop"
+    times = [found.session.started, turn.at, found.session.ended]
+    assert times == sorted(filter(None, times))
 
 
-@rows(
-    ("name", "words"),
-    [
-        ("codex", "stub scripted error 400"),
-        ("claude", "API Error: 400 stub scripted error 400"),
-        ("copilot", "400 stub scripted error 400"),
-        ("opencode", "400 stub scripted error 400"),
-        ("pi", "400 stub scripted error 400"),
-        ("gemini", GEMINI_ERROR),
-        ("qwen", "[API Error: 400 stub scripted error 400]"),
-    ],
-)
-def test_a_run_that_failed_gives_its_words_as_the_error_and_never_as_the_answer(name: str, words: str) -> None:
-    report = read(name, "error")
-    assert report.error == words
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_run_that_failed(name: str, tmp_path: Path) -> None:
+    home = home_of(name, "error", tmp_path)
+    report = attempt(name, "error", home)
+    assert REFUSED in report.error
     assert report.answer == ""
+    (found,) = night(name, home).sessions
+    assert [(turn.answer, turn.interrupted) for turn in found.session.turns] == [("", True)]
 
 
-@rows("name", PROGRAMS)
-def test_a_run_that_was_ended_from_outside_has_not_come_to_its_end(name: str) -> None:
-    report = read(name, "killed")
-    assert not report.ended
-    assert report.answer == ""
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_run_that_was_killed(name: str, tmp_path: Path) -> None:
+    home = home_of(name, "killed", tmp_path)
+    report = attempt(name, "killed", home)
+    assert (report.ended, report.answer) == (False, "")
     assert not any(code == 0 for code in report.exit_codes.values())
+    (found,) = night(name, home).sessions
+    (turn,) = found.session.turns
+    assert (turn.answer, turn.interrupted) == ("", True)
+    assert len(turn.tools) == (name != "gemini-cli")  # which writes a call down when it has its result
 
 
-@rows("name", PROGRAMS)
-def test_output_may_end_anywhere(name: str) -> None:
-    whole = (TRANSCRIPTS / name / "ok" / "stdout").read_bytes()
+def test_programs_that_keep_no_session_are_read_from_their_logs(tmp_path: Path) -> None:
+    for name, last in (("aider", "There is no shell."), ("mini-swe-agent", DONE.format("tea"))):
+        report = attempt(name, "ok", home_of(name, "ok", tmp_path))
+        assert (report.ended, report.error, report.answer) == (True, "", last)
+        assert report.messages[-1].text.strip().startswith(last)
+        failed = attempt(name, "error", home_of(name, "error", tmp_path))
+        assert (failed.answer, failed.error != "") == ("", True)
+
+
+@pytest.mark.parametrize("name", ["codex", "claude-code"])
+def test_what_is_left_out_in_the_middle_does_not_hide_the_end(name: str, tmp_path: Path) -> None:
+    lines = (FOLDER / name / "ok" / "stdout").read_bytes().splitlines()
+    parts = b"\n".join([lines[0], b"... 4000 bytes left out ...", *lines[-2:]])
+    report = attempt(name, "ok", home_of(name, "ok", tmp_path), parts)
+    assert (report.ended, report.answer) == (True, DONE.format("tea"))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_output_may_end_anywhere(name: str, tmp_path: Path) -> None:
+    home = home_of(name, "ok", tmp_path)
+    whole = (FOLDER / name / "ok" / "stdout").read_bytes()
     middle = len(whole) // 2
     for part in (b"", whole[:middle], whole[middle:], b"\xff\n{}\n[1]\n" + whole[: middle + 7]):
-        assert read(name, "ok", part).error == ""
+        assert attempt(name, "ok", home, part).error == ""
 
 
-@pytest.mark.parametrize("name", ["codex", "claude"])
-def test_what_is_left_out_in_the_middle_does_not_hide_the_end(name: str) -> None:
-    lines = (TRANSCRIPTS / name / "ok" / "stdout").read_bytes().splitlines()
-    report = read(name, "ok", b"\n".join([lines[0], b"... 4000 bytes left out ...", *lines[-2:]]))
-    assert report.ended
-    assert report.answer.startswith("Done")
+LATER = {
+    # It was rewound to its first answer, after it was forked.
+    "claude-code": ({(TEA, COCOA), (TEA, COFFEE, MILK)}, (COCOA, COFFEE, MILK)),
+    "codex": ({(TEA, COFFEE), (TEA, COFFEE, MILK)}, (COFFEE, MILK)),
+    "opencode": ({(TEA, COFFEE), (TEA, COFFEE, MILK)}, (COFFEE, MILK)),
+}
+"""Prompts of each session of a home, and those that were new since the first night."""
 
 
-def test_a_program_without_tools_is_read_from_its_log_of_replies() -> None:
-    report = read("aider", "ok")
-    assert report.ended
-    assert report.answer == "Here it is:\n\nnotes.md\n```\n# Notes\nr\u00e9sum\u00e9\n```"
-    assert [message.text for message in report.messages] == [report.answer]
-    failed = read("aider", "error")
-    assert failed.error.endswith("litellm.BadRequestError: OpenAIException - stub scripted error 400")
-    assert failed.answer == ""
+@pytest.mark.parametrize("nights", [1, 2])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_sessions_that_went_on_count_each_prompt_once(name: str, nights: int, tmp_path: Path) -> None:
+    sessions, new = LATER.get(name, ({(TEA, COFFEE)}, (COFFEE,)))
+    with Ledger(tmp_path / "ledger.json") as ledger:
+        if nights == 2:
+            first = night(name, home_of(name, "ok", tmp_path), ledger)
+            ledger.take(first.entries)
+            ledger.commit(1, first.entries)
+        found = night(name, home_of(name, "later", tmp_path), ledger)
+    assert {tuple(turn.prompt.strip() for turn in each.session.turns) for each in found.sessions} <= sessions
+    turns = [turn for each in found.sessions for turn in each.session.turns[each.new :]]
+    assert sorted(turn.prompt.strip() for turn in turns) == sorted([*new, *[TEA] * (nights == 1)])
+    assert all(turn.answer.startswith("Done: the notes are about ") for turn in turns)
+    assert found.skipped.get("taken back", 0) == (name == "claude-code")
+
+
+MOVED = {
+    "claude-code": ("CLAUDE_CONFIG_DIR", ".claude"),
+    "codex": ("CODEX_HOME", ".codex"),
+    "copilot-cli": ("COPILOT_HOME", ".copilot"),
+    "gemini-cli": ("GEMINI_CLI_HOME", ""),
+    "opencode": ("XDG_DATA_HOME", ".local/share"),
+    "pi": ("PI_CODING_AGENT_DIR", ".pi/agent"),
+    "qwen-code": ("QWEN_HOME", ".qwen"),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_sessions_are_found_where_the_user_has_moved_them(name: str, tmp_path: Path) -> None:
+    variable, folder = MOVED[name]
+    moved = {variable: str(home_of(name, "ok", tmp_path) / folder)}
+    assert len(source_of(name).find(tmp_path / "elsewhere", moved)) == 1
+    assert len(source_of(name).find(tmp_path / "elsewhere", {variable: folder})) == 0  # a path that is not absolute
+
+
+@pytest.mark.parametrize("name", SCRIPTED)
+def test_what_a_script_said_is_left_out_and_counted(name: str, tmp_path: Path) -> None:
+    found = night(name, home_of(name, "ok", tmp_path), scripts=False)
+    assert (found.sessions, found.skipped["told by a script"]) == ((), 1)
+    assert found.hints == ("1 prompts of scripts are left out; sleep.scripts: true takes them in",)

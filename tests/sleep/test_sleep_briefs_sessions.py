@@ -16,7 +16,7 @@ from etude.simulation.families.briefs_reading import complaints
 from etude.sleep.tasks.dreams import dream
 from etude.sleep.tasks.mining import mine
 from etude.sleep.transcripts.sessions import Session
-from etude.sleep.transcripts.sources.claude_code import ClaudeCodeTranscripts
+from etude.sleep.transcripts.sources.record_files import ClaudeCodeTranscripts
 from etude.stages.shared.optimizer import Optimizer
 from rows import rows
 

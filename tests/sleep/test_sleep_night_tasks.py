@@ -28,13 +28,13 @@ def asked_of_target(small: Small, intent: str) -> int:
     return sum(intent in text for text in small.target.answered)
 
 
-def a_file(small: Small, splits: list[str]) -> Path:
+def a_file(small: Small, splits: list[str], strict: tuple[str, ...] = ("val", "test")) -> Path:
     """A task file with a task for each split, on topics of their own."""
     tasks = [
         MinedTask(
             id=f"t{number}",
             intent=small.turns[number].prompt,
-            checks=strict_checks("structure") if split != "train" else training_checks("structure"),  # type: ignore[arg-type]
+            checks=strict_checks("structure") if split in strict else training_checks("structure"),  # type: ignore[arg-type]
             split=split,  # type: ignore[arg-type]
         )
         for number, split in enumerate(splits)
@@ -72,15 +72,18 @@ def test_a_file_that_changed_since_an_interrupted_night_begins_a_new_one(small: 
     assert old.reason == "night 1 began with other settings: sleep.tasks"
 
 
-def test_without_held_out_tasks_nothing_is_proposed(small: Small) -> None:
-    report = small.night({"val_fraction": 0.0})
-    assert (report.status, report.proposal) == ("no change", "")
-    assert report.reason == "what was made is unverified: there are no held-out tasks"
-    assert report.tasks == {"train": 5}
-    assert [one.status for one in report.documents] == ["unverified"]
-    line = (small.state.night(1) / "report.md").read_text().splitlines()[3]
-    assert line == f"Night 1 proposes nothing: {report.reason}."
-    assert not (small.state.night(1) / "proposal").exists()
+@pytest.mark.parametrize(
+    "sides", [["train", "train"], ["val", "val"], ["holdout", "holdout"], ["replay", "test"], ["val", "test"]]
+)
+def test_where_nothing_is_held_out_rules_are_tried_on_their_own_tasks_and_proposed_as_not_tested(
+    small: Small, sides: list[str]
+) -> None:
+    divided = {} if sides != ["train", "train"] else {"val_fraction": 0.0}
+    report = small.night({"tasks": str(a_file(small, sides, strict=())), "auto_adopt": True, **divided})
+    assert (report.status, [one.status for one in report.documents]) == ("proposed", ["unverified"])
+    assert report.tasks == {"train": 2} if "test" not in sides else {"train": 1, "test": 1}
+    assert any(note.startswith("nothing was held out") for note in report.notes)
+    assert report.held_back[0].endswith("was not tested on its own")
     assert not small.skill.exists()
 
 
@@ -98,8 +101,8 @@ def test_with_the_gate_off_all_is_proposed_unverified_and_no_validation_is_paid_
     assert [asked_of_target(small, intent) for intent in held] == [0] * len(held)
 
 
-def test_without_training_tasks_nothing_is_attempted(small: Small) -> None:
-    report = small.night({"tasks": str(a_file(small, ["val", "val"]))})
+def test_with_nothing_but_test_tasks_nothing_is_attempted(small: Small) -> None:
+    report = small.night({"tasks": str(a_file(small, ["test", "test"]))})
     assert (report.status, report.reason) == ("no change", "there is nothing to train on")
     assert len(small.target.answered) == 1
 

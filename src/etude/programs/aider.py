@@ -61,7 +61,7 @@ class Aider(Program):
         replies = [re.sub("^ASSISTANT ", "", reply, flags=re.MULTILINE).strip() for reply in _REPLY.findall(record)]
         telling = MessageLog()
         for reply in replies:
-            telling.says(reply)
+            telling.say(reply)
         answer, words = replies[-1] if replies else "", last_words(finished)
         report = replace(telling.report(ended=finished.code == 0), answer=answer if finished.code == 0 else "")
         # It ends well whatever happens: a failure shows as a request without a reply.

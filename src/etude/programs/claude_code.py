@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import ClassVar
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
-from etude.programs.message_log import Block, MessageLog, shown
+from etude.programs.message_log import MessageLog
 from etude.programs.program import (
     Launch,
     Order,
@@ -17,19 +17,11 @@ from etude.programs.program import (
     read_lines,
     skill_file,
 )
+from etude.programs.transcripts import claude_code as transcripts
+from etude.programs.transcripts.values import objects
 from etude.records import Usage
 from etude.records.record import Lenient
 from etude.sandbox import Finished
-
-
-class _Block(Block):
-    tool_use_id: str = ""
-    content: JsonValue = None
-    is_error: bool | None = None
-
-
-class _Message(Lenient):
-    content: str | list[_Block] = ""
 
 
 class _Usage(Lenient):
@@ -42,8 +34,6 @@ class _Usage(Lenient):
 class _Line(Lenient):
     type: str = ""
     subtype: str = ""
-    message: _Message = _Message()
-    parent_tool_use_id: str | None = None
     is_error: bool = False
     result: str | None = None
     errors: list[str] = Field(default_factory=list[str])
@@ -85,12 +75,9 @@ class ClaudeCode(Program):
 
     def read(self, finished: Finished, order: Order) -> Report:
         telling = MessageLog()
-        end: _Line | None = None
-        for line in read_lines(finished.stdout, _Line):
-            if line.type == "result":
-                end = line
-            elif line.type in ("assistant", "user") and line.parent_tool_use_id is None:
-                _tell(telling, line.type, line.message)
+        transcripts.tell(telling, objects(finished.stdout))
+        results = [line for line in read_lines(finished.stdout, _Line) if line.type == "result"]
+        end = results[-1] if results else None
         common = telling.report(ended=end is not None)
         if end is None:
             return common
@@ -124,20 +111,3 @@ def _environment(order: Order) -> dict[str, str]:
     if order.url:
         env |= {"ANTHROPIC_BASE_URL": order.url, "ANTHROPIC_API_KEY": order.key}
     return env
-
-
-def _tell(telling: MessageLog, role: str, message: _Message) -> None:
-    if role == "assistant":
-        telling.says_in(message.content)
-        return
-    for block in message.content if isinstance(message.content, list) else ():
-        if block.type == "tool_result":
-            text = shown(block.content)
-            telling.result(block.tool_use_id, text, _exit_code(telling, block, text))
-
-
-def _exit_code(telling: MessageLog, block: _Block, text: str) -> int | None:
-    if telling.tool(block.tool_use_id) != "Bash":
-        return None
-    first = text.partition("\n")[0].removeprefix("Exit code ")
-    return 0 if not block.is_error else int(first) if first.lstrip("-").isdigit() else None

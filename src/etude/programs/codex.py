@@ -4,9 +4,9 @@ import json
 from dataclasses import replace
 from typing import ClassVar
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
-from etude.programs.message_log import MessageLog, shown
+from etude.programs.message_log import MessageLog
 from etude.programs.program import (
     Launch,
     Order,
@@ -19,7 +19,9 @@ from etude.programs.program import (
     read_lines,
     skill_instructions,
 )
-from etude.records import ToolCall, Usage
+from etude.programs.transcripts import codex as transcripts
+from etude.programs.transcripts.values import objects
+from etude.records import Usage
 from etude.records.record import Lenient
 from etude.sandbox import Finished
 
@@ -34,8 +36,6 @@ _TOOLS = (
     "apps",
     "code_mode_host",
 )
-_CALLS = ("function_call", "custom_tool_call")
-_OUTPUTS = ("function_call_output", "custom_tool_call_output")
 
 
 class _Usage(Lenient):
@@ -59,33 +59,7 @@ class _Event(Lenient):
 
 class _Item(Lenient):
     type: str = ""
-    id: str = ""
     text: str = ""
-    aggregated_output: str = ""
-    exit_code: int | None = None
-
-
-class _Block(Lenient):
-    text: str = ""
-
-
-class _Payload(Lenient):
-    type: str = ""
-    role: str = ""
-    content: list[_Block] = Field(default_factory=list[_Block])
-    name: str = ""
-    arguments: str = ""
-    input: str = ""
-    call_id: str = ""
-    output: JsonValue = None
-    item: _Item = _Item()
-
-
-class _Record(Lenient):
-    """A line of a session's file."""
-
-    type: str = ""
-    payload: _Payload = _Payload()
 
 
 class Codex(Program):
@@ -114,7 +88,8 @@ class Codex(Program):
         return Launch((*argv, *order.arguments, "-"), env, order.prompt.encode())
 
     def read(self, finished: Finished, order: Order) -> Report:
-        telling = _read_session(read_files(order.home, ".codex/sessions/*/*/*/rollout-*.jsonl"))
+        telling = MessageLog()
+        transcripts.tell(telling, objects(read_files(order.home, ".codex/sessions/*/*/*/rollout-*.jsonl")))
         report = telling.report(ended=False)
         for event in read_lines(finished.stdout, _Event):
             if event.type == "item.completed" and event.item.type == "agent_message":
@@ -160,34 +135,6 @@ def _settings(order: Order) -> str:
         ]
     lines += ["[analytics]", "enabled = false", "[skills.bundled]", "enabled = false"]
     return "\n".join(lines) + "\n"
-
-
-def _read_session(session: bytes) -> MessageLog:
-    """What a session's file says. Commands are in it twice: the output that counts is without times and counters."""
-    records = list(read_lines(session, _Record))
-    commands = {
-        record.payload.item.id: record.payload.item
-        for record in records
-        if record.payload.type == "item_completed" and record.payload.item.type == "CommandExecution"
-    }
-    telling = MessageLog()
-    for record in records:
-        payload = record.payload
-        if record.type != "response_item":
-            continue
-        if payload.type == "message" and payload.role == "assistant":
-            telling.says("\n".join(block.text for block in payload.content if block.text))
-        elif payload.type in _CALLS:
-            telling.says(
-                "", [ToolCall(id=payload.call_id, name=payload.name, arguments=payload.arguments or payload.input)]
-            )
-        elif payload.type in _OUTPUTS:
-            command = commands.get(payload.call_id)
-            if command is None:
-                telling.result(payload.call_id, shown(payload.output))
-            else:
-                telling.result(payload.call_id, command.aggregated_output, command.exit_code)
-    return telling
 
 
 def _words(message: str) -> str:

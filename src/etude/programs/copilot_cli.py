@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
 from etude.programs.installed import Installed
 from etude.programs.message_log import MessageLog
@@ -23,7 +23,9 @@ from etude.programs.program import (
     skill_instructions,
 )
 from etude.programs.read_only import close
-from etude.records import ToolCall, Usage
+from etude.programs.transcripts import copilot_cli as transcripts
+from etude.programs.transcripts.values import objects
+from etude.records import Usage
 from etude.records.record import Lenient
 from etude.sandbox import Finished
 
@@ -31,20 +33,6 @@ _BROUGHT = ["customize-cloud-agent", "discover-resources", "github-pr-media"]
 """Skills that it brings itself: they would stand next to the skill in every listing."""
 _CONTEXT = 200_000
 _SILENT = "No response was returned"
-
-
-class _Request(Lenient):
-    id: str = Field(default="", alias="toolCallId")
-    name: str = ""
-    arguments: JsonValue = None
-
-
-class _Shell(Lenient):
-    code: int | None = Field(default=None, alias="exitCode")
-
-
-class _Said(Lenient):
-    content: str = ""
 
 
 class _Usage(Lenient):
@@ -56,12 +44,6 @@ class _Usage(Lenient):
 class _Data(Lenient):
     """What an event brings; which of these depends on its type."""
 
-    content: str = ""
-    requests: list[_Request] = Field(default_factory=list[_Request], alias="toolRequests")
-    id: str = Field(default="", alias="toolCallId")
-    result: _Said = _Said()
-    error: _Said | None = None
-    shell: _Shell = Field(default=_Shell(), alias="shellExecution")
     usage: _Usage = _Usage()
     message: str = ""
 
@@ -117,23 +99,14 @@ class CopilotCli(Program):
 
     def read(self, finished: Finished, order: Order) -> Report:
         # Standard output repeats what commands print piece by piece; its session file has each result once.
-        telling, usage = MessageLog(), Usage()
-        for event in read_lines(read_files(order.home, ".copilot/session-state/*/events.jsonl"), _Event):
-            data = event.data
-            if event.type == "assistant.message":
-                calls = [
-                    ToolCall(id=each.id, name=each.name, arguments=json.dumps(each.arguments))
-                    for each in data.requests
-                ]
-                telling.says(data.content, calls)
-            elif event.type == "tool.execution_complete":
-                said = data.result.content or (data.error.content if data.error else "")
-                telling.result(data.id, said, data.shell.code)
-            elif event.type == "session.usage_record":
-                used = data.usage
-                usage += Usage(
-                    input_tokens=used.input_tokens, output_tokens=used.output_tokens, cached_tokens=used.cached
-                )
+        telling, events = MessageLog(), read_files(order.home, ".copilot/session-state/*/events.jsonl")
+        transcripts.tell(telling, objects(events))
+        used = [event.data.usage for event in read_lines(events, _Event) if event.type == "session.usage_record"]
+        usage = Usage(
+            input_tokens=sum(each.input_tokens for each in used),
+            output_tokens=sum(each.output_tokens for each in used),
+            cached_tokens=sum(each.cached for each in used),
+        )
         lines = list(read_lines(finished.stdout, _Event))
         report = replace(telling.report(ended=any(line.type == "result" for line in lines)), usage=usage)
         if not report.ended:

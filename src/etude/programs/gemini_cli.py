@@ -1,11 +1,8 @@
 """Gemini CLI."""
 
 import json
-import re
 from dataclasses import replace
 from typing import Any, ClassVar
-
-from pydantic import Field, JsonValue
 
 from etude.programs.message_log import MessageLog
 from etude.programs.program import (
@@ -22,45 +19,13 @@ from etude.programs.program import (
     skill_instructions,
 )
 from etude.programs.read_only import close
-from etude.records import ToolCall, Usage
+from etude.programs.transcripts import gemini as transcripts
+from etude.programs.transcripts.values import objects
+from etude.records import Usage
 from etude.records.record import Lenient
 from etude.sandbox import Finished
 
-_SHELL = "run_shell_command"
-_EXITED = re.compile(r"^Exit Code: (-?\d+)$", re.MULTILINE)
-_GROUP = re.compile(r"^Process Group PGID: \d+\n", re.MULTILINE)
-"""A number that differs from run to run, in what a command printed."""
 _SILENT = "an empty response"
-
-
-class _Response(Lenient):
-    output: str = ""
-    error: str = ""
-
-
-class _Answered(Lenient):
-    response: _Response = _Response()
-
-
-class _Part(Lenient):
-    answer: _Answered = Field(default=_Answered(), alias="functionResponse")
-
-
-class _Called(Lenient):
-    id: str = ""
-    name: str = ""
-    args: JsonValue = None
-    result: list[_Part] | None = None
-    status: str = ""
-
-
-class _Record(Lenient):
-    """A line of a session's file: a message, or a later state of one."""
-
-    id: str = ""
-    type: str = ""
-    content: JsonValue = None
-    calls: list[_Called] = Field(default_factory=list[_Called], alias="toolCalls")
 
 
 class _Stats(Lenient):
@@ -114,7 +79,8 @@ class GeminiCli(Program):
         return Launch((*argv, *order.arguments), env, prompt.encode())
 
     def read(self, finished: Finished, order: Order) -> Report:
-        telling = _read_session(read_files(order.home, ".gemini/tmp/*/chats/session-*.jsonl"))
+        telling, session = MessageLog(), read_files(order.home, ".gemini/tmp/*/chats/session-*.jsonl")
+        transcripts.tell(telling, transcripts.GeminiLog(objects(session)))
         lines = list(read_lines(finished.stdout, _Line))
         end = next((line for line in lines if line.type == "result"), None)
         report = telling.report(ended=end is not None)
@@ -127,32 +93,6 @@ class GeminiCli(Program):
         words = end.error.message or next((line.message for line in lines if line.type == "error"), "an error")
         # It takes a model that says nothing for an error.
         return replace(report, usage=usage, error="" if _SILENT in words else words)
-
-
-def _read_session(session: bytes) -> MessageLog:
-    records: dict[str, _Record] = {}
-    for record in read_lines(session, _Record):
-        if record.type == "gemini":
-            records[record.id] = record  # the last state of a message stays at its place
-    telling = MessageLog()
-    for record in records.values():
-        text = record.content if isinstance(record.content, str) else ""
-        telling.says(
-            text, [ToolCall(id=call.id, name=call.name, arguments=json.dumps(call.args)) for call in record.calls]
-        )
-        for call in record.calls:
-            if call.result is not None:
-                said = "\n".join(part.answer.response.output or part.answer.response.error for part in call.result)
-                telling.result(call.id, _GROUP.sub("", said), _exit_code(call, said))
-    return telling
-
-
-def _exit_code(call: _Called, said: str) -> int | None:
-    """A command that ended well has no code."""
-    if call.name != _SHELL:
-        return None
-    ending = _EXITED.search(said)
-    return int(ending[1]) if ending is not None else 0 if call.status == "success" else None
 
 
 def _settings(order: Order) -> dict[str, Any]:

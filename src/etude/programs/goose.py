@@ -1,15 +1,14 @@
 """Goose."""
 
-import json
 from dataclasses import replace
 from typing import ClassVar
 
 from pydantic import Field, JsonValue, ValidationError
 
-from etude.programs.message_log import MessageLog, shown
+from etude.programs.message_log import MessageLog
 from etude.programs.program import Launch, Order, Program, Report, environment, install_skill, put, skill_instructions
 from etude.programs.read_only import close
-from etude.records import ToolCall
+from etude.programs.transcripts.values import shown
 from etude.records.record import Lenient
 from etude.sandbox import Finished
 
@@ -110,10 +109,10 @@ class Goose(Program):
 
 def _tell(telling: MessageLog, role: str, block: _Block) -> None:
     if block.type == "text" and role == "assistant":
-        telling.says(block.text)
+        telling.say(block.text)
     elif block.type == "toolRequest":
         value = block.call.value
-        telling.says("", [ToolCall(id=block.id, name=value.name, arguments=json.dumps(value.arguments))])
+        telling.call(block.id, value.name, value.arguments)
     elif block.type == "toolResponse":
         value = block.result.value
-        telling.result(block.id, shown(value.content) or block.result.error, value.structured.exit_code)
+        telling.result(block.id, shown(value.content) or block.result.error, exit_code=value.structured.exit_code)

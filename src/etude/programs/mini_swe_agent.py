@@ -8,7 +8,7 @@ from pydantic import Field, ValidationError
 
 from etude.programs.message_log import MessageLog
 from etude.programs.program import Launch, Order, Program, Report, environment, put, read_files, skill_instructions
-from etude.records import ToolCall, Usage
+from etude.records import Usage
 from etude.records.record import Lenient
 from etude.sandbox import Finished
 
@@ -114,19 +114,16 @@ class MiniSweAgent(Program):
                 for choice in extra.response.choices[:1]:
                     calls = choice.message.tool_calls or []
                     text = choice.message.content or ""
-                    telling.says(
-                        text,
-                        [
-                            ToolCall(id=each.id, name=each.function.name, arguments=each.function.arguments)
-                            for each in calls
-                        ],
-                    )
+                    telling.say(text)
+                    for each in calls:
+                        telling.call(each.id, each.function.name, each.function.arguments)
                     said = text if text.strip() else said
             elif message.role == "tool" and extra.exception_info != _NOT_DONE:
                 shown = "\n".join(part for part in (extra.raw_output, extra.exception_info) if part)
-                telling.result(message.tool_call_id, shown, None if extra.exception_info else extra.returncode)
+                code = None if extra.exception_info else extra.returncode
+                telling.result(message.tool_call_id, shown, exit_code=code)
         last = messages[-1] if messages else _Message()
-        telling.says(last.extra.submission)
+        telling.say(last.extra.submission)
         report = replace(telling.report(ended=last.role == "exit"), usage=usage)
         match last.extra.exit_status:
             # The last of these: the model talks and calls nothing. The answer is what it said then.

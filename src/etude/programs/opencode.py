@@ -4,11 +4,13 @@ import json
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
 from etude.programs.message_log import MessageLog
 from etude.programs.program import Launch, Order, Program, Report, environment, install_skill, read_lines, skill_file
-from etude.records import ToolCall, Usage
+from etude.programs.transcripts.opencode import tell_part
+from etude.programs.transcripts.values import objects, table
+from etude.records import Usage
 from etude.records.record import Lenient
 from etude.sandbox import Finished
 
@@ -29,22 +31,7 @@ class _Tokens(Lenient):
     cache: _Cache = _Cache()
 
 
-class _Metadata(Lenient):
-    exit: int | None = None
-
-
-class _State(Lenient):
-    input: JsonValue = None
-    output: str = ""
-    error: str = ""
-    metadata: _Metadata = _Metadata()
-
-
 class _Part(Lenient):
-    text: str = ""
-    tool: str = ""
-    call: str = Field(default="", alias="callID")
-    state: _State = _State()
     reason: str = ""
     tokens: _Tokens = _Tokens()
 
@@ -101,14 +88,11 @@ class OpenCode(Program):
 
     def read(self, finished: Finished, order: Order) -> Report:
         telling, usage, ended, error = MessageLog(), Usage(), False, ""
+        for record in objects(finished.stdout):
+            tell_part(telling, table(record.get("part")))
         for line in read_lines(finished.stdout, _Line):
             part = line.part
-            if line.type == "text":
-                telling.says(part.text)
-            elif line.type == "tool_use":
-                telling.says("", [ToolCall(id=part.call, name=part.tool, arguments=json.dumps(part.state.input))])
-                telling.result(part.call, part.state.output or part.state.error, part.state.metadata.exit)
-            elif line.type == "step_finish":
+            if line.type == "step_finish":
                 usage, ended = usage + _usage(part.tokens), part.reason != "tool-calls"
             elif line.type == "error":
                 error = _words(line.error)

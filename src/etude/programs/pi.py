@@ -1,13 +1,12 @@
 """Pi."""
 
 import json
-import re
 from dataclasses import replace
 from typing import ClassVar
 
 from pydantic import Field
 
-from etude.programs.message_log import Block, MessageLog, shown
+from etude.programs.message_log import MessageLog
 from etude.programs.program import (
     Launch,
     Order,
@@ -20,13 +19,14 @@ from etude.programs.program import (
     read_lines,
     skill_file,
 )
+from etude.programs.transcripts import pi as transcripts
+from etude.programs.transcripts.values import objects
 from etude.records import Usage
 from etude.records.record import Lenient
 from etude.sandbox import Finished
 
 _PROVIDER = "etude"
 _CONTEXT = 200_000
-_EXITED = re.compile(r"\n*Command exited with code (\d+)\s*\Z")
 
 
 class _Usage(Lenient):
@@ -38,9 +38,6 @@ class _Usage(Lenient):
 
 class _Message(Lenient):
     role: str = ""
-    content: str | list[Block] = ""
-    call: str = Field(default="", alias="toolCallId")
-    is_error: bool = Field(default=False, alias="isError")
     stop_reason: str = Field(default="", alias="stopReason")
     error: str = Field(default="", alias="errorMessage")
     usage: _Usage = _Usage()
@@ -84,28 +81,15 @@ class Pi(Program):
 
     def read(self, finished: Finished, order: Order) -> Report:
         telling, usage, ended, error = MessageLog(), Usage(), False, ""
-        for record in read_lines(read_files(order.home, ".pi/agent/sessions/*/*.jsonl"), _Record):
+        session = read_files(order.home, ".pi/agent/sessions/*/*.jsonl")
+        transcripts.tell(telling, objects(session))
+        for record in read_lines(session, _Record):
             message = record.message
-            if record.type != "message":
-                continue
-            if message.role == "assistant":
-                telling.says_in(message.content)
+            if record.type == "message" and message.role == "assistant":
                 error = message.error or "an error" if message.stop_reason in ("error", "aborted") else ""
                 ended = bool(error) or message.stop_reason in ("stop", "length")
                 usage += _usage(message.usage)
-            elif message.role == "toolResult":
-                _tell_result(telling, message)
         return replace(telling.report(ended=ended), answer=telling.last_text, usage=usage, error=error)
-
-
-def _tell_result(telling: MessageLog, message: _Message) -> None:
-    content = message.content
-    text = content if isinstance(content, str) else shown([block.text for block in content])
-    code = None
-    if telling.tool(message.call) == "bash":
-        ending = _EXITED.search(text)
-        code = int(ending[1]) if ending is not None else None if message.is_error else 0
-    telling.result(message.call, text, code)
 
 
 def _usage(used: _Usage) -> Usage:

@@ -1,11 +1,8 @@
 """Qwen Code."""
 
 import json
-import re
 from dataclasses import replace
 from typing import Any, ClassVar
-
-from pydantic import Field, JsonValue
 
 from etude.programs.message_log import MessageLog
 from etude.programs.program import (
@@ -21,47 +18,13 @@ from etude.programs.program import (
     skill_instructions,
 )
 from etude.programs.read_only import close
-from etude.records import ToolCall, Usage
+from etude.programs.transcripts import qwen as transcripts
+from etude.programs.transcripts.values import objects
+from etude.records import Usage
 from etude.records.record import Lenient
 from etude.sandbox import Finished
 
-_SHELL = "run_shell_command"
 _SILENT = "empty response text"
-_EXITED = re.compile(r"^Exit Code: (-?\d+)$", re.MULTILINE)
-
-
-class _Called(Lenient):
-    id: str = ""
-    name: str = ""
-    args: JsonValue = None
-
-
-class _Response(Lenient):
-    output: str = ""
-    error: str = ""
-
-
-class _Answered(Lenient):
-    id: str = ""
-    response: _Response = _Response()
-
-
-class _Part(Lenient):
-    text: str = ""
-    thought: bool = False
-    call: _Called | None = Field(default=None, alias="functionCall")
-    answer: _Answered | None = Field(default=None, alias="functionResponse")
-
-
-class _Message(Lenient):
-    parts: list[_Part] = Field(default_factory=list[_Part])
-
-
-class _Record(Lenient):
-    """A line of a session's file."""
-
-    type: str = ""
-    message: _Message = _Message()
 
 
 class _Usage(Lenient):
@@ -113,7 +76,8 @@ class QwenCode(Program):
 
     def read(self, finished: Finished, order: Order) -> Report:
         # On standard output are summaries of what tools did; its session file has what the model saw.
-        telling = _read_session(read_files(order.home, ".qwen/projects/*/chats/*.jsonl"))
+        telling = MessageLog()
+        transcripts.tell(telling, objects(read_files(order.home, ".qwen/projects/*/chats/*.jsonl")))
         end = next((line for line in read_lines(finished.stdout, _Line) if line.type == "result"), None)
         report = telling.report(ended=end is not None)
         if end is None:
@@ -133,23 +97,6 @@ class QwenCode(Program):
 def _literal(prompt: str) -> str:
     """At the very start a slash is a command to the program, not a task."""
     return f" {prompt}" if prompt.startswith("/") else prompt
-
-
-def _read_session(session: bytes) -> MessageLog:
-    telling = MessageLog()
-    for record in read_lines(session, _Record):
-        parts = record.message.parts
-        if record.type == "assistant":
-            text = "\n".join(part.text for part in parts if part.text and not part.thought)
-            calls = [part.call for part in parts if part.call is not None]
-            telling.says(
-                text, [ToolCall(id=call.id, name=call.name, arguments=json.dumps(call.args)) for call in calls]
-            )
-        for answer in (part.answer for part in parts if part.answer is not None):
-            text = answer.response.output or answer.response.error
-            ending = _EXITED.search(text) if telling.tool(answer.id) == _SHELL else None
-            telling.result(answer.id, text, None if ending is None else int(ending[1]))
-    return telling
 
 
 def _settings(order: Order) -> dict[str, Any]:

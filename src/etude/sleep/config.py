@@ -36,13 +36,20 @@ MOST_HOURS = 876_000
 class SleepSection(Section):
     """What a night reads, improves and leaves."""
 
-    free: ClassVar[frozenset[str]] = frozenset({"state", "sources", "project", "lookback_hours", "auto_adopt"})
+    free: ClassVar[frozenset[str]] = frozenset(
+        {"state", "sources", "project", "other_paths", "scripts", "lookback_hours", "auto_adopt"}
+    )
     paths: ClassVar[frozenset[str]] = frozenset({"state", "project", "tasks"})
     names_or_paths: ClassVar[frozenset[str]] = frozenset({"skill", "memory", "sources"})
 
     project: str = "."
     """The project whose documents are improved: sessions in its folder or below it are read. By default the current
     folder, wherever the settings lie, so that several projects can share them."""
+    other_paths: tuple[str, ...] = ()
+    """Where the project was before, or is on another system: `/home/me/oldname`, `C:\\Users\\me\\shop`. Worktrees of
+    its repository are found without."""
+    scripts: bool = False
+    """Learn from what scripts told agents (`claude -p`, `codex exec`, `opencode run`) as if a person had typed it."""
     agent: str = "claude-code"
     """Whose documents are improved, by the name of a source: decides where skills and the memory file are."""
     skill: bool | str = True

@@ -68,6 +68,5 @@ def _searched(config: SleepConfig, sides: dict[Split, int]) -> Most:
     """The search for a better document."""
     if not sides["train"]:
         return Most(0)
-    if not sides["val"]:  # one rewrite shows what it would be
-        config = config.model_copy(update={"train": config.train.model_copy(update={"epochs": 1})})
-    return policy_of(config).most(Known(config, sides, kinds=sides["train"]))
+    tried: dict[Split, int] = {**sides, "val": sides["val"] or sides["train"]}
+    return policy_of(config).most(Known(config, tried, kinds=sides["train"]))

@@ -59,11 +59,7 @@ from etude.workbench import Given, StopSwitch, Workbench
 TASKS = "tasks.json"
 PAGE = "report.md"
 
-_WHY_NOTHING = {
-    "unverified": "what was made is unverified: there are no held-out tasks",
-    "inconclusive": "the gain of what passed the gate may be luck",
-    "rejected": "nothing passed the gate",
-}
+_WHY_NOTHING = {"inconclusive": "the gain of what passed the gate may be luck", "rejected": "nothing passed the gate"}
 """By the status of a document, the first that one has."""
 
 

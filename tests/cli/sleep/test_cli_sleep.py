@@ -164,8 +164,11 @@ def test_a_proposal_is_found_behind_nights_without_one(one: Small, capsys: Captu
 
 
 def test_a_night_without_a_change_points_to_the_explanation(sleeper: Small, capsys: Captured) -> None:
-    lines = said(capsys, "run", "--sleep.val_fraction", "0")
-    assert lines[1] == ("night 1  no change: what was made is unverified: there are no held-out tasks")
+    tasks = sleeper.root / "tasks.json"
+    task = {"id": "t", "intent": "Write about apples.", "rubric": "Good.", "split": "test"}
+    tasks.write_text(json.dumps({"reviewed": True, "tasks": [task]}))
+    lines = said(capsys, "run", "--sleep.tasks", str(tasks))
+    assert "night 1  no change: there is nothing to train on" in lines
     assert lines[-2:] == ["next:", "  etude sleep show 1"]
     assert "next:" not in said(capsys, "show")
     assert data(capsys, "show")["rules"] == []

@@ -98,20 +98,17 @@ def test_the_memory_is_improved_under_the_new_skill_and_keeps_every_byte_of_its_
     assert "etude:begin" not in said
 
 
-def test_without_held_out_tasks_there_is_one_rewrite_for_each_document(tmp_path: Path) -> None:
-    _, target = night(tmp_path, lambda text: False, Optimizer("Say yes."), val=[], config={"train": {"epochs": 5}})
-    assert len(target.requests) == 2 * len(TRAIN)
-
-
-def test_without_held_out_tasks_a_change_is_unverified_and_taken_nowhere(tmp_path: Path) -> None:
+def test_without_held_out_tasks_a_change_is_tried_on_its_own_tasks_and_proposed_as_not_tested(tmp_path: Path) -> None:
     found, _ = night(tmp_path, lambda text: "Say yes." in text, Optimizer("Say yes."), val=[])
     skill = found.change("skill")
     assert skill is not None
-    assert (skill.status, skill.proposed) == ("unverified", False)
-    assert skill.reason == "there are no held-out tasks to try it on"
+    assert (skill.status, skill.proposed) == ("unverified", True)
+    assert skill.reason == "nothing was held out: it was tried on the tasks that it comes from, and is not tested"
     assert "Say yes." in skill.after.text
-    assert found.documents.skill == SKILL
-    assert (skill.baseline, skill.candidate, skill.confirmed) == (None, None, None)
+    assert found.documents.skill == skill.after
+    assert (skill.baseline, skill.candidate, skill.confirmed) == (0, 1, None)
+    useless, _ = night(tmp_path / "useless", lambda text: False, Optimizer("Say yes."), val=[])
+    assert [(change.status, change.proposed) for change in useless.changes] == [("rejected", False)] * 2
 
 
 def test_with_the_gate_off_no_validation_is_paid_for_and_the_candidate_is_proposed_unverified(tmp_path: Path) -> None:

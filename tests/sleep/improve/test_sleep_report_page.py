@@ -45,7 +45,7 @@ def test_what_was_measured_is_told_without_statistics(finished: Finished) -> Non
 def tells(small: Small, *said: str) -> None:
     first = "\n".join((small.state.night(1) / "report.md").read_text().splitlines()[:15])
     for words in (
-        "Night 1 proposes 1 new rule. Nothing changes before you say so.",
+        "Nothing changes before you say so.",
         "Decide rule by rule: etude sleep review",
         "Undo it later: etude sleep revert 1",
         "It goes into ",

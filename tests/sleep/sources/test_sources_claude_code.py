@@ -1,7 +1,6 @@
 """Transcripts of Claude Code."""
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 from strict_source import StrictSourceContract, put_lines, readers
 
 from etude.sleep.transcripts.sessions import Turn
-from etude.sleep.transcripts.sources.claude_code import ClaudeCodeTranscripts
+from etude.sleep.transcripts.sources.record_files import ClaudeCodeTranscripts
 from etude.testing.source import ID, PROJECT, dated
 
 FOLDER = Path(".claude") / "projects" / "-home-user-demo"
@@ -85,12 +84,6 @@ def result(content: Any, id: str = "t1", **more: Any) -> dict[str, Any]:
     return said([{"type": "tool_result", "tool_use_id": id, "content": content, **more}])
 
 
-def test_the_folder_can_be_moved_by_an_environment_variable(tmp_path: Path) -> None:
-    write(tmp_path, [said("Hello")])
-    moved = {"CLAUDE_CONFIG_DIR": str(tmp_path / ".claude")}
-    assert len(ClaudeCodeTranscripts().find(tmp_path / "elsewhere", moved)) == 1
-
-
 def test_sessions_of_subagents_are_not_found(tmp_path: Path) -> None:
     write(tmp_path, [said("Warmup")], "agent-7d637958.jsonl")
     write(tmp_path, [said("Look for it")], f"{ID}/subagents/agent-1.jsonl")
@@ -154,7 +147,7 @@ def test_an_error_of_the_provider_is_no_answer(tmp_path: Path) -> None:
 
 
 def test_what_follows_a_command_of_the_program_does_not_answer_the_last_prompt(tmp_path: Path) -> None:
-    command = said("<command-name>/review</command-name>\n<command-args>all</command-args>")
+    command = said("<command-name>/review</command-name>\n<command-args> </command-args>")
     skill = said("<command-message>running</command-message>\n<command-name>stub</command-name>")
     records = [said("Hello"), skill, answer("Hi"), command, answer("Reviewed", use("Read", file_path="a.txt"))]
     (turn,) = session(tmp_path, records).turns
@@ -166,53 +159,6 @@ def test_records_repeated_by_a_resumed_session_count_once(tmp_path: Path) -> Non
     records = [said("Hello", uuid="1"), answer("Hi", uuid="2")]
     shown = session(tmp_path, [*records, *records, said("More", uuid="3"), answer("Yes", uuid="4")])
     assert [turn.prompt for turn in shown.turns] == ["Hello", "More"]
-
-
-def copied(home: Path) -> dict[str, tuple[int, int]]:
-    """Of each session: how many turns it has, and how many of them are copied."""
-    source = ClaudeCodeTranscripts()
-    readings = {found.id: source.read(found) for found in source.find(home, {})}
-    return {id: (len(one.session.turns), one.copied) for id, one in readings.items() if one.session is not None}
-
-
-def test_the_turns_that_a_forked_session_has_from_an_earlier_one_are_copied(tmp_path: Path) -> None:
-    turns = [said("One", uuid="1"), answer("1", uuid="2"), said("Two", uuid="3"), answer("2", uuid="4")]
-    os.utime(write(tmp_path, turns, "parent.jsonl"), (1_000, 1_000))
-    os.utime(write(tmp_path, [*turns, said("Three", uuid="5")], "fork.jsonl"), (2_000, 2_000))
-    os.utime(write(tmp_path, [*turns[:2], said("Four", uuid="6")], "back.jsonl"), (3_000, 3_000))
-    os.utime(write(tmp_path, [said("One", uuid="7"), answer("1", uuid="8")], "other.jsonl"), (4_000, 4_000))
-    assert copied(tmp_path) == {"parent": (2, 0), "fork": (3, 2), "back": (2, 1), "other": (1, 0)}
-
-
-def test_the_turns_that_a_fork_says_it_has_from_a_session_that_is_there_are_copied(tmp_path: Path) -> None:
-    def fork(name: str, parent: object) -> list[dict[str, Any]]:
-        begun = said("One", uuid=f"{name}-1", forkedFrom={"sessionId": parent, "messageUuid": "1"})
-        return [begun, said("Two", uuid=f"{name}-2")]
-
-    write(tmp_path, [said("One", uuid="1"), answer("1", uuid="2")], "parent.jsonl")
-    for name, parent in {
-        "fork": "parent",
-        "lost": "gone",
-        "odd": ["x"],
-        "far": "../parent",
-        "long": "x" * 999,
-    }.items():
-        write(tmp_path, fork(name, parent), f"{name}.jsonl")
-    write(tmp_path, [said("One", uuid=["x"]), said("Two", uuid={"x": 1})], "junk.jsonl")
-    found = copied(tmp_path)
-    assert (found.pop("parent"), found.pop("fork")) == ((1, 0), (2, 1))
-    assert set(found.values()) == {(2, 0)}
-
-
-def test_a_prompt_typed_while_the_agent_works_is_a_turn(tmp_path: Path) -> None:
-    queued = {"type": "attachment", "attachment": {"type": "queued_command", "prompt": "And b.txt"}}
-    other = {"type": "attachment", "attachment": {"type": "date", "date": "2026-05-04"}}
-    records = [said("Read a.txt"), answer(use("Read", file_path="a.txt")), result("a"), queued, other, answer("Both")]
-    shown = session(tmp_path, records)
-    assert [(turn.prompt, turn.answer, turn.interrupted) for turn in shown.turns] == [
-        ("Read a.txt", "", False),
-        ("And b.txt", "Both", False),
-    ]
 
 
 def test_a_turn_that_ends_in_a_tool_call_is_interrupted_and_keeps_its_last_words(tmp_path: Path) -> None:
@@ -252,13 +198,8 @@ def test_results_are_texts_where_they_are_made_of_texts(tmp_path: Path) -> None:
         result("of nothing", "unknown"),
     ]
     (turn,) = session(tmp_path, records).turns
-    assert [tool.result for tool in turn.tools] == ["a\nb", '[{"type": "image", "source": {}}]', "c"]
+    assert [tool.result for tool in turn.tools] == ["a\nb", "[image]", "c"]
     assert [tool.failed for tool in turn.tools] == [False, False, None]
-
-
-def test_a_picture_without_text_is_a_prompt(tmp_path: Path) -> None:
-    (turn,) = session(tmp_path, [said([{"type": "image", "source": {}}]), answer("A cat")]).turns
-    assert turn.prompt == "[a picture or document without text]"
 
 
 def test_the_first_folder_is_the_project(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from strict_source import StrictSourceContract, put_lines, readers, said
 
 from etude.sleep.transcripts.sessions import Turn
-from etude.sleep.transcripts.sources.codex import CodexTranscripts
+from etude.sleep.transcripts.sources.record_files import CodexTranscripts
 from etude.testing.source import ID, OTHER, PROJECT, dated
 
 META = {
@@ -67,12 +67,6 @@ class TestCodex(StrictSourceContract):
 
 
 read, session = readers(CodexTranscripts(), lambda home, records: write(home, [META, *records]))
-
-
-def test_the_folder_can_be_moved_by_an_environment_variable(tmp_path: Path) -> None:
-    write(tmp_path, [META])
-    assert len(CodexTranscripts().find(tmp_path / "elsewhere", {"CODEX_HOME": str(tmp_path / ".codex")})) == 1
-    assert len(CodexTranscripts().find(tmp_path, {"CODEX_HOME": "relative"})) == 1
 
 
 def test_archived_sessions_are_found_and_none_twice(tmp_path: Path) -> None:

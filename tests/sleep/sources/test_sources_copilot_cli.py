@@ -1,5 +1,4 @@
 import json
-import os
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -9,7 +8,7 @@ import pytest
 from strict_source import StrictSourceContract
 
 from etude.sleep.transcripts.sessions import Reading, Session, Turn
-from etude.sleep.transcripts.sources.copilot_cli import CopilotCliTranscripts
+from etude.sleep.transcripts.sources.record_files import CopilotCliTranscripts
 from etude.testing.source import ID, PROJECT, START, dated
 
 
@@ -125,11 +124,3 @@ def test_a_prompt_given_while_the_agent_works_interrupts_nothing(tmp_path):
         tmp_path, asked(), asked(content="And that.", delivery="queued"), event("assistant.message", content="Both.")
     )
     assert [turn.interrupted for turn in session_of(tmp_path).turns] == [False, False]
-
-
-def test_the_folder_is_found_where_the_user_moved_it(tmp_path):
-    write(tmp_path, asked())
-    os.rename(tmp_path / ".copilot", tmp_path / "moved")
-    assert list(CopilotCliTranscripts().find(tmp_path, {})) == []
-    (found,) = CopilotCliTranscripts().find(tmp_path, {"COPILOT_HOME": str(tmp_path / "moved")})
-    assert found.id == ID

@@ -106,11 +106,6 @@ def call(tool: str, status: str = "success", output: Any = None, **arguments: An
     return {"id": f"call_{tool}", "name": tool, "args": arguments, "status": status, "result": result}
 
 
-def test_the_home_folder_can_be_moved_by_an_environment_variable(tmp_path: Path) -> None:
-    write(tmp_path, [HEADER])
-    assert len(GeminiCliTranscripts().find(tmp_path / "elsewhere", {"GEMINI_CLI_HOME": str(tmp_path)})) == 1
-
-
 def test_a_file_that_names_no_session_goes_by_its_own_name(tmp_path: Path) -> None:
     path = write(tmp_path, [user("a", "Hello")])
     (found,) = GeminiCliTranscripts().find(tmp_path, {})

@@ -8,7 +8,7 @@ from typing import Any
 from strict_source import StrictSourceContract, put_lines, readers, said
 
 from etude.sleep.transcripts.sessions import Turn
-from etude.sleep.transcripts.sources.pi import PiTranscripts
+from etude.sleep.transcripts.sources.record_files import PiTranscripts
 from etude.testing.source import ID, PROJECT, dated
 
 HEADER = {"type": "session", "version": 3, "id": ID, "timestamp": "2026-05-04T10:00:00.000Z", "cwd": PROJECT}
@@ -58,14 +58,6 @@ def entry(id: str, parent: str | None, role: str, said: Any, **more: Any) -> dic
 
 
 read, session = readers(PiTranscripts(), lambda home, records: write(home, [HEADER, *records]))
-
-
-def test_the_folder_can_be_moved_by_an_environment_variable(tmp_path: Path) -> None:
-    write(tmp_path, [HEADER])
-    assert (
-        len(PiTranscripts().find(tmp_path / "elsewhere", {"PI_CODING_AGENT_DIR": str(tmp_path / ".pi" / "agent")}))
-        == 1
-    )
 
 
 def test_the_conversation_is_the_last_entry_with_its_ancestors(tmp_path: Path) -> None:

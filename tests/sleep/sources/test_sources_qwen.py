@@ -8,7 +8,7 @@ from typing import Any
 from strict_source import StrictSourceContract, put_lines, readers, said
 
 from etude.sleep.transcripts.sessions import Turn
-from etude.sleep.transcripts.sources.qwen import QwenCodeTranscripts
+from etude.sleep.transcripts.sources.record_files import QwenCodeTranscripts
 from etude.testing.source import ID, PROJECT, dated
 
 FOLDER = Path(".qwen") / "projects" / "-home-user-demo" / "chats"

@@ -97,10 +97,3 @@ def test_no_more_is_foretold_than_the_limits_allow_and_an_attempt_of_a_program_i
     agent: str, limits: dict[str, int], most: int | None
 ) -> None:
     assert forecast_night(config(agent={"name": agent}, limits=limits), SESSIONS, None).calls == most
-
-
-def test_without_held_out_tasks_there_is_one_epoch() -> None:
-    many, one = (
-        forecast_night(config({"val_fraction": 0.0}, train={"epochs": epochs}), SESSIONS, None) for epochs in (8, 1)
-    )
-    assert many == one

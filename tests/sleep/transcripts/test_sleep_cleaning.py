@@ -16,7 +16,7 @@ def session(*prompts: str) -> Session:
         ("", "empty prompt"),
         (" \n\t", "empty prompt"),
         ("/clear", "command"),
-        ("/model gpt high", "command"),
+        ("/model gpt", "command"),
         ("<command-name>/init</command-name> and more", "command"),
         ("<local-command-stdout></local-command-stdout>", "command"),
         ("[Pasted text #1 +20 lines]", "pasted"),
@@ -37,6 +37,7 @@ def test_what_no_user_said_is_left_out(prompt, reason):
     [
         "hi",
         "/review the parser, it loses the last line",
+        "/commit in German",
         "/etc/hosts is broken",
         "[Pasted text #1 +20 lines] why does this fail?",
         "<b>make this bold</b> please",

@@ -11,11 +11,13 @@ from strict_source import in_zone
 from etude.records import digest
 from etude.redaction.redactor import Redactor
 from etude.sleep.transcripts.cleaning import OBSERVERS, OWN
-from etude.sleep.transcripts.harvest import Harvest, Harvested, SessionQuery, harvest, in_scope
+from etude.sleep.transcripts.harvest import Harvest, Harvested, SessionQuery, harvest
 from etude.sleep.transcripts.ledger import Ledger
+from etude.sleep.transcripts.scope import Scope
 from etude.sleep.transcripts.sessions import Found, Reading, Session, Turn
 from etude.sleep.transcripts.sources import source_of
 from etude.sleep.transcripts.sources.source import Source
+from rows import rows
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -35,7 +37,13 @@ class Memory(Source):
         self.reads: list[str] = []
 
     def add(self, id, *prompts, project="/code/app", at: datetime | None = NOON, **more) -> "Memory":
-        turns = tuple(Turn(prompt=each, answer="done") for each in prompts)
+        asked = more.pop("asked", None)
+        times = [None] * len(prompts) if asked is None else [asked + number * HOUR for number in range(len(prompts))]
+        scripted = more.pop("scripted", False)
+        turns = tuple(
+            Turn(prompt=each, at=moment, answer="done", scripted=scripted)
+            for each, moment in zip(prompts, times, strict=True)
+        )
         session = Session(source=self.name, id=id, project=project, turns=turns, ended=more.pop("ended", at))
         self.readings[id] = Reading(session=session, **more)
         self.changed[id] = at
@@ -132,6 +140,75 @@ def test_the_turns_that_a_fork_has_from_another_session_are_context(ledger):
     assert [turn.prompt for turn in new_turns(gather(ledger, source).sessions[0])] == ["four"]
 
 
+def test_turns_that_another_session_has_from_the_same_moment_count_once(ledger):
+    then = {"asked": NOON - 9 * HOUR}
+    source = Memory().add("fork", "one", "two", "three", **then).add("back", "one", "four", **then)
+    source.add("first", "one", "two", at=NOON - HOUR, **then).add("same words", "one", asked=NOON - HOUR)
+    for asked in ({}, {"newest": True}):
+        found = {
+            each.session.id: [turn.prompt for turn in new_turns(each)]
+            for each in gather(ledger, source, **asked).sessions
+        }
+        assert found == {"first": ["one", "two"], "fork": ["three"], "back": ["four"], "same words": ["one"]}
+    assert sorted(night(ledger, 1, source)) == ["back", "first", "fork", "same words"]
+    other = Memory("other").add("fork", "one", "two", **then)  # another program may have taken the session over
+    source.add("late", "one", "two", "five", at=NOON + HOUR, **then).add("whole", "one", "two", at=NOON, **then)
+    found = gather(ledger, source, other)
+    assert [[turn.prompt for turn in new_turns(each)] for each in found.sessions] == [["five"]]
+    assert found.skipped == {"nothing new": 2, "used before": 4}
+
+
+def test_the_turns_that_a_fork_begins_with_as_its_parent_does_are_context_whenever_they_were_written_down(ledger):
+    source = Memory().add("parent", "one", "two", "three", at=NOON - HOUR, asked=NOON - 9 * HOUR)
+    source.add("fork", "one", "two", "four", parent="parent", asked=NOON)
+    source.add("lost", "one", "five", parent="gone", asked=NOON - 3 * HOUR).add(
+        "own", "one", parent="own", asked=NOON - HOUR
+    )
+    found = {each.session.id: [turn.prompt for turn in new_turns(each)] for each in gather(ledger, source).sessions}
+    assert found.pop("parent") == ["one", "two", "three"]
+    assert found == {"fork": ["four"], "lost": ["one", "five"], "own": ["one"]}
+
+
+def test_a_fork_that_is_read_before_its_parent_leaves_it_all_that_it_has_from_there(ledger):
+    then = {"asked": NOON - 9 * HOUR}
+    source = Memory().add("fork", "one", "two", "four", parent="parent", at=NOON - HOUR, **then)
+    source.add("parent", "one", "two", "three", at=NOON, **then)
+    for limit in (None, 1, 1):  # in one night, or in two
+        found = gather(ledger, source, limit=limit)
+        new = {each.session.id: [turn.prompt for turn in new_turns(each)] for each in found.sessions}
+        fork, parent = {"fork": ["four"]}, {"parent": ["one", "two", "three"]}
+        one = parent if ledger.counts() == {"queued": 1, "used": 1} else fork
+        assert new == (fork | parent if limit is None else one)
+        if limit is not None:
+            ledger.take(found.entries)
+            ledger.commit(1, found.entries)
+    assert ledger.counts() == {"used": 2}
+
+
+def test_a_copy_with_nothing_new_in_it_takes_no_place_of_a_night(ledger):
+    then = {"asked": NOON - 9 * HOUR}
+    source = Memory().add("a", "one", at=NOON - 3 * HOUR, **then).add("b", "one", at=NOON - 2 * HOUR, **then)
+    found = gather(ledger, source.add("c", "two", at=NOON - HOUR), limit=2)
+    assert (ids(found), found.beyond) == (["a", "c"], 0)
+
+
+def test_what_scripts_said_is_left_out_until_it_is_asked_for(ledger):
+    source = Memory().add("a", "one", "two", scripted=True).add("b", "hello")
+    assert night(ledger, 1, source) == ["b"]
+    found = gather(ledger, source)
+    assert found.skipped == {"told by a script": 2, "used before": 1}
+    assert found.hints == ("2 prompts of scripts are left out; sleep.scripts: true takes them in",)
+    found = gather(ledger, source, scripts=True)
+    assert (ids(found), found.hints) == (["a"], ())
+
+
+def test_sessions_with_the_same_problem_are_named_together(ledger):
+    source = Memory()
+    for id in "abc":
+        source.put(id, Reading(problem="packed"))
+    assert gather(ledger, source).problems == ("memory: session 'a' and 2 more: packed",)
+
+
 def test_a_night_that_failed_consumes_nothing(ledger):
     source = Memory().add("a", "one")
     ledger.take(gather(ledger, source).entries)
@@ -142,11 +219,13 @@ def test_a_night_that_failed_consumes_nothing(ledger):
     assert [turn.prompt for turn in new_turns(gather(ledger, source).sessions[0])] == ["two"]
 
 
-def test_a_rewritten_past_starts_again(ledger):
-    source = Memory().add("a", "one", "two")
+def test_where_the_past_was_rewritten_what_follows_is_new(ledger):
+    source = Memory().add("a", "one", "two", "three")
     night(ledger, 1, source)
-    found = gather(ledger, source.add("a", "other"))
-    assert [turn.prompt for turn in new_turns(found.sessions[0])] == ["other"]
+    for prompts, new in ((("one", "other", "three"), ["other", "three"]), (("other",), ["other"])):
+        found = gather(ledger, source.add("a", *prompts))
+        assert [turn.prompt for turn in new_turns(found.sessions[0])] == new
+    assert gather(ledger, source.add("a", "one")).skipped == {"nothing new": 1}
 
 
 def test_new_turns_without_worth_are_used_up(ledger):
@@ -294,7 +373,17 @@ def test_only_sessions_of_the_project_and_below_it_are_asked_for(ledger):
     found = gather(ledger, source, scope="/code/app/")
     assert sorted(ids(found)) == ["</code/app/sub>", "</code/app>"]
     assert found.skipped == {"other project": 7}
+    assert found.gone == {"/code": 1, "/code/app2": 1, "/code/other/app": 1, "app": 1, "C:\\app": 1}
+    assert found.hints[0].startswith("folders that are gone: '/code' (1), '/code/app2' (1), ")
     assert len(gather(ledger, source).sessions) == 9
+    ledger.take(found.entries)
+    assert gather(ledger, source, scope="/code/app").gone == found.gone
+
+
+def test_other_paths_of_a_project_are_in_scope_too(ledger):
+    source = Memory().add("a", "one", project="/code/old/sub").add("b", "two", project="C:\\code\\App")
+    asked = {"scope": "/code/app", "other_paths": ("/code/old", "c:\\code\\App")}
+    assert sorted(ids(gather(ledger, source, **asked))) == ["a", "b"]
 
 
 def test_sessions_of_other_projects_are_not_read_again_until_they_are_asked_for(ledger):
@@ -309,14 +398,52 @@ def test_sessions_of_other_projects_are_not_read_again_until_they_are_asked_for(
     assert source.reads == ["b", "b"]
 
 
-def test_scope_follows_links_and_needs_no_folder_to_exist(tmp_path):
-    (tmp_path / "real" / "sub").mkdir(parents=True)
-    (tmp_path / "link").symlink_to("real")
-    assert in_scope(str(tmp_path / "link" / "sub"), str(tmp_path / "real"))
-    assert in_scope(str(tmp_path / "real"), str(tmp_path / "link"))
-    assert in_scope("/no/such/folder/x", "/no/such/folder")
-    assert not in_scope("/no/such/folder/../x", "/no/such/folder")
-    assert in_scope("", None)
+@rows(
+    ("folder", "project", "inside"),
+    [
+        ("real", "link/sub", True),
+        ("link", "real", True),
+        ("none", "none/x", True),
+        ("none", "none/../x", False),
+        ("real", "repo", False),
+        ("repo", "tree", True),
+        ("repo/sub", "tree/sub/deep", True),
+        ("repo/sub", "tree", False),
+        ("tree/sub", "repo/sub", True),
+        ("tree", "gone tree", True),
+        ("tree", "real", False),
+    ],
+)
+def test_scope_follows_links_and_worktrees_and_needs_no_folder_to_exist(tmp_path, folder, project, inside):
+    (tmp_path / "real" / "sub").mkdir(parents=True, exist_ok=True)
+    if not (tmp_path / "link").exists():
+        (tmp_path / "link").symlink_to("real")
+        for tree in ("tree", "gone tree"):
+            about = tmp_path / "repo" / ".git" / "worktrees" / tree
+            about.mkdir(parents=True)
+            (about / "gitdir").write_text(f"{tmp_path / tree}/.git\n")
+            (about / "commondir").write_text("../..\n")
+        (tmp_path / "tree").mkdir()
+        (tmp_path / "tree" / ".git").write_text(f"gitdir: {tmp_path / 'repo' / '.git' / 'worktrees' / 'tree'}\n")
+    assert Scope([str(tmp_path / folder)]).has(str(tmp_path / project)) is inside
+
+
+@rows(
+    ("folder", "project", "inside"),
+    [
+        ("/mnt/c/Users/me/shop", "C:\\Users\\me\\shop", True),
+        ("/mnt/c/Users/me/shop", "c:/Users/me/shop/sub", True),
+        ("/mnt/c/Users/me/shop", "D:\\Users\\me\\shop", False),
+        ("/home/me/shop", "\\\\wsl.localhost\\Ubuntu\\home\\me\\shop", True),
+        ("/home/me/shop", "\\\\wsl$\\Ubuntu\\home\\me\\shop\\sub", True),
+        ("/home/me/shop", "", False),
+        ("/home/me/shop", "home/me/shop", False),
+        ("/home/me/shop", "/home/me/shop\0", False),
+    ],
+)
+def test_windows_and_its_linux_name_the_same_folders_differently(folder, project, inside):
+    assert Scope([folder]).has(project) is inside
+    assert Scope(None).has(project)
 
 
 def test_looking_back_compares_moments_and_not_their_texts(ledger):

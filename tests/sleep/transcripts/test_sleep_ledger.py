@@ -42,7 +42,7 @@ def test_what_a_night_that_failed_took_is_seen_again_and_keeps_how_far_it_was_us
     with Ledger(path) as ledger:
         waiting = ledger.entry("plain", "s1")
         assert waiting is not None
-        assert (waiting.status, waiting.turns, waiting.past) == ("queued", 1, first.past)
+        assert (waiting.status, waiting.marks) == ("queued", first.marks)
         assert used_turns(waiting, session("one", "two")) == 1
         assert ledger.counts() == {"queued": 1}
 
@@ -73,10 +73,21 @@ def test_a_session_that_went_on_has_only_its_new_turns_new():
     assert used_turns(known, session("one", "two", "three")) == 2
 
 
-def test_a_shorter_or_rewritten_past_starts_again():
+def test_what_follows_a_rewritten_past_is_new():
     known = entry().used(session("one", "two"))
-    assert used_turns(known, session("one")) == 0
-    assert used_turns(known, session("one", "other", "three")) == 0
+    assert used_turns(known, session("one")) == 1
+    assert used_turns(known, session("one", "other", "three")) == 1
+    assert used_turns(known, session("other", "two")) == 0
+
+
+def test_the_ledger_of_an_earlier_version_is_read(path):
+    path.write_text(
+        '{"version":1,"entries":[{"source":"plain","id":"s1","status":"used","revision":"r1","past":"x","turns":2}]}'
+    )
+    with Ledger(path, read_only=True) as reader:
+        known = reader.entry("plain", "s1")
+        assert known is not None
+        assert (known.status, known.revision, known.marks) == ("used", "r1", ())
 
 
 def test_a_turn_that_the_agent_went_on_with_is_new_again():

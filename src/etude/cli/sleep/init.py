@@ -73,6 +73,8 @@ def run(args: argparse.Namespace) -> int:
         print_rows(
             ("project    ", os.path.realpath(os.curdir)),
             *harvest_rows(used, 0, found),
+            ("older      ", _older(len(found.sessions) - len(sessions), hours)),
+            *(("hint       ", hint) for hint in found.hints),
             ("documents  ", ", ".join(_documents(config))),
             ("models     ", ", ".join(dict.fromkeys((target, optimizer)))),
             ("\nthe first night", None),
@@ -88,7 +90,8 @@ def run(args: argparse.Namespace) -> int:
     trusted(config, args, ("target.model", "optimizer.model"))
     following = f"{output.program()} sleep run"
     if args.json:
-        told = {"sessions": used, "forecast": forecast.model_dump(mode="json"), "next": [following]}
+        older = len(found.sessions) - len(sessions)
+        told = {"sessions": used, "older": older, "forecast": forecast.model_dump(mode="json"), "next": [following]}
         output.json_result({"config": str(path), "settings": yaml.safe_load(text), **told})
         return 0
     print_rows((f"\nwrote      {path}\n\nnext:\n  {following}", None))
@@ -120,6 +123,11 @@ def _sessions(around: Surroundings) -> tuple[Harvest, list[Session], int | None]
         f"no agent has worked in {scope!r} or below it; the newest sessions are of {shown or 'no folder'}",
         hint="run this in the folder of a project that an agent has worked in",
     )
+
+
+def _older(count: int, hours: int | None) -> str:
+    """What the look-back leaves out."""
+    return f"{count} sessions, which lookback_hours: {hours} leaves out; null takes them in" if count else ""
 
 
 def _ended(session: Session, since: datetime) -> bool:

@@ -31,7 +31,10 @@ def show_sessions(args: argparse.Namespace) -> int:
     hours = args.hours if args.hours is not None or sleep is None else sleep.lookback_hours
     scope = None if project is None else os.path.realpath(project)
     limit = _MOST if args.limit is None else args.limit
-    asked = SessionQuery(now=around.now(), scope=scope, hours=hours, limit=limit, newest=True)
+    others, scripts = (sleep.other_paths, sleep.scripts) if sleep is not None else ((), False)
+    asked = SessionQuery(
+        now=around.now(), scope=scope, other_paths=others, scripts=scripts, hours=hours, limit=limit, newest=True
+    )
     found = harvest(sources_named(names), None, asked, home=around.home, environ=around.environ)
     table = [("source", "session", "started (UTC)", "turns", "project", "first request")]
     for each in found.sessions:
@@ -50,7 +53,8 @@ def show_sessions(args: argparse.Namespace) -> int:
         f"redacted: {counts(found.redacted)}" if found.redacted else "",
         f"{found.beyond:,} older ones are not read: --limit {limit}" if found.beyond else "",
         *(f"problem: {plain(problem, 300)}" for problem in found.problems),
+        *(f"hint: {plain(hint, 500)}" for hint in found.hints),
     ]
     data = found.model_dump(mode="json", exclude={"entries"})
-    data["sessions"] = [each["session"] for each in data["sessions"]]
+    data["sessions"] = [{**each["session"], "new": each["new"]} for each in data["sessions"]]
     return result(args, data, filter(None, lines))

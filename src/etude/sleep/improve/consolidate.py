@@ -23,14 +23,14 @@ from etude.sleep.improve.held_out import HeldOutObserver
 from etude.sleep.limits import spent_in, within
 from etude.sleep.report import Spent, Status
 from etude.sleep.tasks.environment import NightEnvironment
-from etude.sleep.tasks.mined import MinedTask
+from etude.sleep.tasks.mined import MinedTask, learnable
 from etude.trainer import Trainer
 from etude.workbench import Given, Past, takes_given
 
 BLOCK_TOKENS = 1_500
 """Room in the block, estimated as characters / 4: what is learned is read in every conversation."""
 GATE_OFF = "the gate is off: it was not tried on held-out tasks"
-NO_HELD_OUT = "there are no held-out tasks to try it on"
+NO_HELD_OUT = "nothing was held out: it was tried on the tasks that it comes from, and is not tested"
 
 Tasks = Environment | Sequence[MinedTask]
 
@@ -67,8 +67,8 @@ async def aconsolidate(
     call continues where it was: all that is paid for or decided is in the run folders under `folder`.
 
     Args:
-        tasks: mined tasks, or an environment: training tasks to learn from, and held-out ones (`val`) for the gate,
-            without which nothing is accepted.
+        tasks: mined tasks, or an environment: training tasks to learn from, and held-out ones (`val`) for the gate.
+            What was tried on no held-out task is proposed as not tested.
         documents: a missing document is not improved, nor is one that the settings switch off.
         config: settings of a night, `limits` for both documents together.
         folder: where the run folders `skill` and `memory` are.
@@ -81,6 +81,7 @@ async def aconsolidate(
         EtudeError: no attempt has an answer: the target says nothing, or its program never ends.
     """
     config = config if isinstance(config, SleepConfig) else make_sleep_config(config)
+    tasks = tasks if isinstance(tasks, Environment) else learnable(tasks)
     if not tasks_on(tasks, "train"):
         raise DataError("there are no training tasks", hint="mine more sessions, or lower sleep.val_fraction")
     changes: list[DocumentOutcome] = []
@@ -176,8 +177,6 @@ async def _improve(
 ) -> DocumentOutcome:
     before = parts.get("skill")
     assert isinstance(before, Skill)
-    if not held_out_tasks:  # nothing can be proposed: one rewrite shows what it would be
-        plain = plain.model_copy(update={"train": plain.train.model_copy(update={"epochs": 1})})
     config, observer = in_room(plain, before), HeldOutObserver()
     summary = await Trainer(config, **{**parts, "past": past, "observer": observer}).atrain()
     run, held_out = Path(summary.folder), observer.found
@@ -198,7 +197,7 @@ async def _improve(
         whole = Document.parse(before.text).learned is None
         after = before.with_text(best if whole else with_block(before.text, block_of(best)))
         status = "accepted"
-        if summary.best.val is None:
+        if summary.best.val is None or not held_out_tasks:
             status, reason = "unverified", GATE_OFF if held_out_tasks else NO_HELD_OUT
         elif trials:
             status, why, comparison, fresh = await confirmed(config, before, after, trials, parts)
@@ -210,7 +209,7 @@ async def _improve(
         reason=reason,
         before=before,
         after=before if status == "rejected" else after,
-        proposed=status == "accepted" or (status == "unverified" and not options_of(plain).gate),
+        proposed=status == "accepted" or (status == "unverified" and not (held_out_tasks and options_of(plain).gate)),
         confirmed=comparison,
         fresh=fresh,
         held_out=held_out,

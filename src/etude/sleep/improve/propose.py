@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from etude.envs.splits import fold
 from etude.sleep.adoption.adopt import kept_rules
 from etude.sleep.adoption.proposal import DocumentChange, Proposal, stage
 from etude.sleep.adoption.rules import (
@@ -80,7 +81,8 @@ def _marked(offer: DocumentChange, overheard: Sequence[Quote]) -> DocumentChange
     def one(rule: Rule) -> Rule:
         behind = rule.evidence
         pieces = [*overheard, *filter(None, [behind.overheard])] if rule.id in mine else []
-        own = [quote.text for quote in behind.quotes]
+        heard = [fold(piece.text) for piece in pieces]  # what stands in a mail vouches for nothing
+        own = [quote.text for quote in behind.quotes if not any(fold(quote.text) in each for each in heard)]
         found = next((piece for piece in pieces if says_the_same(said(rule.text), piece.text, own)), None)
         if found == behind.overheard:
             return rule

@@ -72,10 +72,10 @@ class NightEnvironment(Environment):
         self._tasks: dict[Split, tuple[Task, ...]] = {
             split: tuple(task.task for task in tasks if task.split == split) for split in SPLITS
         }
+        check_splits(*(self._tasks[split] for split in SPLITS), need=())
         self._commands = _commands(tasks, unsafe=unsafe_no_sandbox)
         self._mined = frozenset(task.id for task in tasks if task.night is not None)
         self._training = frozenset(task.id for task in self._tasks["train"])
-        check_splits(*(self._tasks[split] for split in SPLITS), need=())
 
     def tasks(self, split: Split) -> tuple[Task, ...]:
         """The tasks of a side, in the order given."""

@@ -18,7 +18,7 @@ from etude.sleep.state import SleepState, Surroundings, why_unreadable
 from etude.sleep.tasks.clusters import alike, by_recurrence, divide, near
 from etude.sleep.tasks.dreams import dream, recall, recalled
 from etude.sleep.tasks.files import replay
-from etude.sleep.tasks.mined import MinedTask, Quote, SessionRef, Wish
+from etude.sleep.tasks.mined import MinedTask, Quote, SessionRef, Wish, learnable, untested
 from etude.sleep.tasks.mining import mine
 from etude.sleep.tasks.probe import GAMEABLE, HOLLOW, WeakCriteria, probe
 from etude.sleep.transcripts.harvest import Harvest, SessionQuery, harvest
@@ -94,7 +94,14 @@ def settings_of(config: SleepConfig) -> dict[str, str]:
 def gleaned(config: SleepConfig, around: Surroundings, ledger: Ledger, sources: Sequence[Source]) -> Harvest:
     """The harvest of the settings. Writes nothing."""
     sleep, scope = config.sleep, os.path.realpath(config.sleep.project)
-    asked = SessionQuery(now=around.now(), scope=scope, hours=sleep.lookback_hours, limit=sleep.max_tasks)
+    asked = SessionQuery(
+        now=around.now(),
+        scope=scope,
+        other_paths=sleep.other_paths,
+        scripts=sleep.scripts,
+        hours=sleep.lookback_hours,
+        limit=sleep.max_tasks,
+    )
     return harvest(sources, ledger, asked, home=around.home, environ=around.environ)
 
 
@@ -104,7 +111,8 @@ def from_file(config: SleepConfig, *, tools: bool = True) -> GatheredTasks:
     file = replay(Path(str(config.sleep.tasks)))
     tasks, dropped = _doable(file.tasks, tools=tools)
     if any(task.split != "train" for task in tasks):
-        return GatheredTasks(tasks=tasks, dropped=dropped, redacted=file.redacted)
+        tasks = learnable(tasks)
+        return GatheredTasks(tasks=tasks, dropped=dropped, redacted=file.redacted, notes=untested(tasks))
     gathered = divided(config, tasks, ())
     return gathered.model_copy(update={"dropped": {**gathered.dropped, **dropped}, "redacted": file.redacted})
 
@@ -180,10 +188,19 @@ async def from_transcripts(
             "unmined": again,
             "entries": found.entries,
             "doubts": doubts,
-            "notes": (*gathered.notes, *_marked(tasks)),
+            "notes": (*gathered.notes, *_marked(tasks), *found.hints, *_older(config, found, night)),
             "dropped": dict(sorted(dropped.items())),
         }
     )
+
+
+def _older(config: SleepConfig, found: Harvest, night: int) -> list[str]:
+    """What the first night may take in besides."""
+    older, hours = found.skipped.get("too old", 0), config.sleep.lookback_hours
+    if night != 1 or not older or hours is None:
+        return []
+    how = f"older than sleep.lookback_hours = {hours:g}; `--sleep.lookback_hours null` takes in those of this project"
+    return [f"{older} sessions of all projects are {how}"]
 
 
 def _marked(tasks: Sequence[MinedTask]) -> list[str]:
@@ -205,12 +222,14 @@ def divided(config: SleepConfig, tasks: Sequence[MinedTask], known: Sequence[Min
             continue
         found = _earlier(side, kept, known)
         kept += found
-        notes.append(f"{len(found)} tasks of earlier nights stand in for {side!r}, which has none tonight")
+        if found:
+            notes.append(f"{len(found)} tasks of earlier nights stand in for {side!r}, which has none tonight")
+    kept = learnable(kept)
     return GatheredTasks(
         tasks=kept,
         dropped={f"more than sleep.max_tasks = {sleep.max_tasks}": len(later)} if later else {},
         later=later,
-        notes=tuple(notes),
+        notes=(*notes, *untested(kept)),
     )
 
 

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import BeforeValidator, Field, JsonValue, model_validator
 
 from etude.envs.scorers.checks import Check
 from etude.envs.scorers.checks_operators import impossible
@@ -14,6 +14,9 @@ from etude.stages.shared.render import fence
 
 Origin = Literal["real", "dream", "recall"]
 Feedback = Literal["satisfied", "unsatisfied", "unknown"]
+
+_PUBLISHED: Mapping[object, Split] = {"replay": "train", "holdout": "val"}
+"""Names of sides in the published consolidation."""
 
 SHORTEST_INTENT = 8
 LONGEST_INTENT = 4_000
@@ -78,8 +81,9 @@ class MinedTask(Record):
     tags: tuple[str, ...] = ()
     cluster: str = ""
     """Tasks of one cluster ask for the same in other words, and are on the same side; empty until it is found."""
-    split: Split = "train"
-    """`test` tasks are scored once at the end and never used for the gate."""
+    split: Annotated[Split, BeforeValidator(lambda name: _PUBLISHED.get(name, name))] = "train"
+    """`replay` and `holdout` are read as `train` and `val`. `test` tasks are scored once at the end, and decide
+    nothing."""
     origin: Origin = "real"
     """`dream`: a rewording of another task; `recall`: a task of an earlier night. Both are for training only."""
     derived_from: str = ""
@@ -142,6 +146,21 @@ class MinedTask(Record):
             text = f"{text}\n\n{fence('context', self.context.strip())}"
         data: dict[str, JsonValue] = {"tools": list(self.tools)} if self.tools else {}
         return Task(id=self.id, input=text, gold=dict(self.criteria), type=self.type, group=self.cluster, data=data)
+
+
+def learnable(tasks: Sequence[MinedTask]) -> tuple[MinedTask, ...]:
+    """The tasks with something to learn from: where that are none but held-out ones, those. Tasks of the test are
+    never learned from."""
+    if any(task.split == "train" for task in tasks):
+        return tuple(tasks)
+    return tuple(task.model_copy(update={"split": "train"}) if task.split == "val" else task for task in tasks)
+
+
+def untested(tasks: Iterable[MinedTask]) -> tuple[str, ...]:
+    """What to say of tasks of which none is held out, though there are some to learn from."""
+    splits = {task.split for task in tasks}
+    said = "nothing was held out: rules are tried on the tasks they come from, and are proposed as not tested"
+    return (said,) if "train" in splits and "val" not in splits else ()
 
 
 def task_id(project: str, intent: str, context: str = "") -> str:

@@ -197,7 +197,7 @@ async def _read(session: Session, optimizer: Optimizer, night: int | None, seen:
         if reason:
             dropped.append(reason)
         else:
-            tasks.append(task.model_copy(update={"quotes": _quotes(row.said, session)}))
+            tasks.append(task.model_copy(update={"quotes": _quotes(row.said, session, seen)}))
     wishes = tuple(filter(None, (_wish(wish, session, seen) for wish in reply.wishes[:MOST_WISHES])))
     texts = [text for task in tasks for text in _texts(task)] + [wish.rule for wish in wishes]
     heard = await asyncio.to_thread(overheard, session, texts, shown, _TOOL_CHARS)
@@ -210,9 +210,9 @@ def _texts(task: MinedTask) -> Iterator[str]:
     yield from (text for check in task.checks for text in (str(check.arg), check.requirement))
 
 
-def _quotes(said: Sequence[str], session: Session) -> tuple[Quote, ...]:
-    """Those that the user really said."""
-    own = (text for text in map(str.strip, said) if in_own_words(text, session.turns))
+def _quotes(said: Sequence[str], session: Session, seen: int) -> tuple[Quote, ...]:
+    """Those that the user really said, and that no other session or night has."""
+    own = (text for text in map(str.strip, said) if in_own_words(text, session.turns[seen:]))
     return tuple(Quote(session=_ref(session), text=text[:LONGEST_QUOTE]) for text in list(own)[:MOST_QUOTES])
 
 

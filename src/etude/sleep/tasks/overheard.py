@@ -1,5 +1,5 @@
-"""What a session holds that its user did not say: results of tools, names of files, pasted pages. A rule with words
-from there may be what a stranger asks for, whatever a model says of it."""
+"""What a session holds that its user did not say: results of tools, names of files, pasted pages, mails. A rule with
+words from there may be what a stranger asks for, whatever a model says of it."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,9 +9,10 @@ from unicodedata import east_asian_width
 from etude.envs.splits import fold
 from etude.prompts.cuts import cut_middle
 from etude.sleep.tasks.clusters import likeness
+from etude.sleep.tasks.mails import mails
 from etude.sleep.tasks.mined import LONGEST_QUOTE, Quote, SessionRef
 from etude.sleep.tasks.quoted import own_words, pasted
-from etude.sleep.transcripts.sessions import Session
+from etude.sleep.transcripts.sessions import Session, Turn
 
 _RUN = 24
 """Columns of a terminal: texts that share as long a run of signs have it from one another."""
@@ -29,7 +30,7 @@ def overheard(session: Session, texts: Iterable[str], shown: str, most: int) -> 
         shown: the session as it was shown to whoever made them.
         most: characters that were shown at most of what a tool was called with or gave back.
     """
-    typed = [own_words(turn) for turn in session.turns]
+    typed = [_typed(turn) for turn in session.turns]
     own = _Said([*typed, *(sentence for text in typed for sentence in _split(text))])
     parts = {part: _runs(part) for text in texts for part in _split(text)}
     pieces = dict.fromkeys(piece for piece in _pieces(session, most) if piece.lstrip("[") in shown)
@@ -63,8 +64,16 @@ def _pieces(session: Session, most: int) -> Iterator[str]:
         for tool in turn.tools:
             for text in (tool.name, tool.arguments, tool.result):
                 yield from _split(cut_middle(text, most))
-        for text in pasted(turn):
+        for text in (*pasted(turn), *mails(own_words(turn))):
             yield from _split(text)
+
+
+def _typed(turn: Turn) -> str:
+    """What the user typed beyond doubt."""
+    text = own_words(turn)
+    for mail in mails(text):
+        text = text.replace(mail, "\n")
+    return text
 
 
 def _split(text: str) -> list[str]:

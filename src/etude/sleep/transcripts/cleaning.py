@@ -33,8 +33,10 @@ _NOTICES = (
     "This session is being continued from a previous conversation",
 )
 _TAG = re.compile(r"<([A-Za-z][\w:.-]{0,80})(?:\s[^<>]{0,2000})?(/?)>")
-_MOST_COMMAND_WORDS = 3
+_MOST_COMMAND_WORDS = 2
 _OWN_PROMPT = "own prompt"
+SCRIPT = "told by a script"
+"""Why a turn is left out that another program asked for in place of a person."""
 
 
 class CleaningResult(Record):
@@ -53,12 +55,17 @@ class CleaningResult(Record):
         return self.session is None and "own" in self.skipped
 
 
-def cleaned(session: Session, *, seen: int = 0) -> CleaningResult:
+def cleaned(session: Session, *, seen: int = 0, scripts: bool = False) -> CleaningResult:
     """Leave out what no user said: empty prompts, commands of a few words, pasted wrappers, blocks of tags, notices
-    of the program, and whole sessions of etude's own or of observers. Earlier nights have used `seen` turns.
+    of the program, what scripts said unless they are wanted (`scripts`), and whole sessions of etude's own or of
+    observers. Earlier nights have used `seen` turns.
     """
-    reasons = [left_out(turn) for turn in session.turns]
-    asked = (turn.prompt for turn, reason in zip(session.turns, reasons, strict=True) if reason in ("", _OWN_PROMPT))
+    reasons = [left_out(turn) or (SCRIPT if turn.scripted and not scripts else "") for turn in session.turns]
+    asked = (
+        turn.prompt
+        for turn, reason in zip(session.turns, reasons, strict=True)
+        if reason in ("", _OWN_PROMPT, SCRIPT)
+    )
     first = next(asked, "")
     if _is_own(first):
         return CleaningResult(skipped={"own": 1})

@@ -1,6 +1,5 @@
 """The harvest of a night: from the transcripts of agents to clean sessions of which the new turns are marked."""
 
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,13 +10,15 @@ from pydantic import AwareDatetime, Field
 
 from etude.records import Record
 from etude.redaction.redactor import Redactor
-from etude.sleep.transcripts.cleaning import cleaned
-from etude.sleep.transcripts.ledger import Entry, Ledger, Status, used_turns
+from etude.sleep.transcripts.cleaning import SCRIPT, cleaned
+from etude.sleep.transcripts.ledger import Entry, Ledger, Status, mark, same_turns, used_turns
 from etude.sleep.transcripts.redaction import redacted
-from etude.sleep.transcripts.sessions import Found, Session
+from etude.sleep.transcripts.scope import Scope, is_gone
+from etude.sleep.transcripts.sessions import Found, Session, Turn
 from etude.sleep.transcripts.sources.source import Source
 
 _LONGEST_PROBLEM = 300
+_SHOWN = 5
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
@@ -28,6 +29,10 @@ class SessionQuery(Record):
     """When the night begins."""
     scope: str | None = None
     """A folder: sessions of agents that worked in it or below; None for all projects."""
+    other_paths: tuple[str, ...] = ()
+    """Other paths of the same project: earlier names, names that it has on other systems."""
+    scripts: bool = False
+    """To take what scripts told agents, too."""
     hours: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     """How far to look back. Sessions that are queued since an earlier night count whatever their age. None for
     everything there is."""
@@ -72,6 +77,9 @@ class Harvest(Record):
     sources: tuple[SourceCounts, ...] = ()
     problems: tuple[str, ...] = ()
     """Sources and sessions that could not be read, each with the reason."""
+    gone: dict[str, int] = Field(default_factory=dict[str, int])
+    """Sessions of folders that are not on this machine, by folder: an earlier name of the project may be among
+    them."""
     entries: tuple[Entry, ...] = ()
     """What the ledger is to know: `Ledger.take`."""
 
@@ -86,23 +94,20 @@ class Harvest(Record):
         return dict(sorted(sum((each.redacted for each in self.sources), Counter[str]()).items()))
 
     @property
+    def hints(self) -> tuple[str, ...]:
+        """What could be taken in as well, and how."""
+        often = sorted(self.gone.items(), key=lambda each: (-each[1], each[0]))[:_SHOWN]
+        folders = ", ".join(f"{folder!r} ({count})" for folder, count in often)
+        told = self.skipped.get(SCRIPT, 0)
+        return (
+            *((f"folders that are gone: {folders}; sleep.other_paths takes in those of this project",) * bool(often)),
+            *((f"{told} prompts of scripts are left out; sleep.scripts: true takes them in",) * bool(told)),
+        )
+
+    @property
     def beyond(self) -> int:
         """Sessions that wait because the limit was reached."""
         return sum(counts.beyond for counts in self.sources)
-
-
-def in_scope(project: str, scope: str | None) -> bool:
-    """Whether a project is the folder `scope` or below it; its parents are not. Symbolic links are followed, and
-    neither needs to exist. A session without a project is in scope of all projects (None) only."""
-    if scope is None:
-        return True
-    if not os.path.isabs(project):
-        return False
-    try:
-        inner, outer = Path(os.path.realpath(project)), Path(os.path.realpath(scope))
-    except ValueError:  # a transcript may hold what no path can
-        return False
-    return inner.is_relative_to(outer)
 
 
 def harvest(
@@ -133,10 +138,11 @@ def harvest(
         try:
             found = list(source.find(home, environ))
         except Exception as error:  # noqa: BLE001 - the boundary: a source can meet any kind of file
-            work.problem(f"{source.name}: {_problem(error)}")
+            work.problem(source.name, "", _problem(error))
             continue
         tally.found = len(found)
         candidates += [(source, each) for each in _newest(found, tally)]
+    work.found = {(each.source, each.id): each for _, each in candidates}
     for source, each in sorted(candidates, key=lambda candidate: _order(candidate[1]), reverse=asked.newest):
         work.look(source, each)
     return work.result()
@@ -162,6 +168,16 @@ def _problem(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
+@dataclass
+class _Taken:
+    """A session to work on, without its secrets and with them."""
+
+    found: Found
+    session: Session
+    as_said: Session
+    new: int
+
+
 class _Work:
     """A harvest under way."""
 
@@ -169,29 +185,69 @@ class _Work:
         self._ledger = ledger
         self._asked = asked
         self._redactor = redactor
+        self.found: dict[tuple[str, str], Found] = {}
         self._since = None if asked.hours is None else asked.now.astimezone(UTC) - timedelta(hours=asked.hours)
         self._tallies: dict[str, SourceCounts] = {}
-        self._sessions: list[Harvested] = []
-        self._problems: list[str] = []
+        self._scope = Scope(None if asked.scope is None else (asked.scope, *asked.other_paths))
+        self._taken: list[_Taken] = []
+        self._problems: dict[tuple[str, str], list[str]] = {}
+        self._gone: Counter[str] = Counter()
         self._entries: list[Entry] = []
+        self._owners = {} if ledger is None else ledger.owners()
 
     def tally(self, source: str) -> SourceCounts:
         return self._tallies.setdefault(source, SourceCounts(source))
 
-    def problem(self, text: str) -> None:
-        self._problems.append(self._redactor.redact(text)[:_LONGEST_PROBLEM])
+    def problem(self, source: str, session: str, reason: str) -> None:
+        self._problems.setdefault((source, reason), []).append(session)
 
     def result(self) -> Harvest:
+        if self._asked.newest:  # of copies the oldest counts, and only now all are known
+            self._taken = [one for one in reversed(self._taken) if self._has_news(one)][::-1]
         return Harvest(
-            sessions=tuple(self._sessions),
+            sessions=tuple(Harvested(session=one.session, new=one.new) for one in self._taken),
             sources=tuple(self._tallies.values()),
-            problems=tuple(self._problems),
+            problems=tuple(self._told(*key, sessions) for key, sessions in self._problems.items()),
+            gone=dict(+self._gone),
             entries=tuple(self._entries),
         )
 
+    def _has_news(self, one: "_Taken") -> bool:
+        one.new = max(one.new, self._copied(one.found, one.as_said))
+        if one.new == len(one.session.turns):
+            self.tally(one.found.source).taken -= 1
+            self.tally(one.found.source).skipped["nothing new"] += 1
+            return False
+        self._own(one.found, one.as_said.turns[one.new :])
+        return True
+
+    def _told(self, source: str, reason: str, sessions: Sequence[str]) -> str:
+        which = f": session {sessions[0]!r}" if sessions[0] else ""
+        which += f" and {len(sessions) - 1} more" if len(sessions) > 1 else ""
+        return self._redactor.redact(f"{source}{which}: {reason}")[:_LONGEST_PROBLEM]
+
+    def _copied(self, found: Found, session: Session) -> int:
+        """How many turns from the first another session has as well, asked in the same words at the same time."""
+        own = (found.source, found.id)
+        return same_turns(session, lambda _, turn: self._owners.get(turn, own) != own)
+
+    def _of_parent(self, source: Source, found: Found, parent: str, session: Session) -> int:
+        """How many turns a fork and its parent begin with, whenever they were written down."""
+        other = self.found.get((found.source, parent))
+        begun = source.read(other).session if other is not None and parent != found.id else None
+        asked = [] if begun is None else [turn.prompt for turn in begun.turns]
+        pairs = enumerate(zip(asked, session.turns, strict=False))
+        same = min(len(asked), len(session.turns))
+        return next((at for at, (one, turn) in pairs if one != turn.prompt), same)
+
+    def _own(self, found: Found, turns: Sequence[Turn]) -> None:
+        for turn in turns:
+            if turn.at is not None:
+                self._owners.setdefault(mark(turn), (found.source, found.id))
+
     @property
     def _full(self) -> bool:
-        return self._asked.limit is not None and len(self._sessions) >= self._asked.limit
+        return self._asked.limit is not None and len(self._taken) >= self._asked.limit
 
     def look(self, source: Source, found: Found) -> None:
         """Read a session, unless the ledger says that nothing in it is wanted."""
@@ -204,7 +260,7 @@ class _Work:
         elif self._full and self._asked.newest:
             tally.beyond += 1
         elif self._full and entry is not None and waits and entry.revision == found.revision:
-            tally.beyond += in_scope(entry.project, self._asked.scope)
+            tally.beyond += self._scope.has(entry.project)
         else:
             try:
                 self._read(source, found, entry)
@@ -222,17 +278,19 @@ class _Work:
             tally.skipped["empty"] += 1
             self._note(found, entry, "empty")
         else:
-            self._weigh(reading.session, reading.copied, found, tally, entry)
+            copied = max(reading.copied, self._of_parent(source, found, reading.parent, reading.session))
+            self._weigh(reading.session, copied, found, tally, entry)
 
     def _fail(self, source: Source, found: Found, reason: str) -> None:
         self.tally(source.name).skipped["unreadable"] += 1
-        self.problem(f"{source.name}: session {found.id!r}: {reason}")
+        self.problem(source.name, found.id, reason)
 
     def _known(self, entry: Entry | None, found: Found) -> str:
         """Why a session need not be read, from what the ledger knows of it."""
         if entry is None or (entry.status != "own" and entry.revision != found.revision):
             return ""
-        if entry.status in ("queued", "outside") and not in_scope(entry.project, self._asked.scope):
+        if entry.status in ("queued", "outside") and not self._scope.has(entry.project):
+            self._gone[entry.project] += is_gone(entry.project)
             return "other project"
         return {"own": "own", "used": "used before", "empty": "empty"}.get(entry.status, "")
 
@@ -241,21 +299,26 @@ class _Work:
 
     def _weigh(self, session: Session, copied: int, found: Found, tally: SourceCounts, entry: Entry | None) -> None:
         """Decide what becomes of a session that was read."""
+        if not self._asked.newest:
+            copied = max(copied, self._copied(found, session))
         known = max(used_turns(entry, session), copied)
-        clean = cleaned(session, seen=known)
+        clean = cleaned(session, seen=known, scripts=self._asked.scripts)
         waits = entry is not None and entry.status == "queued"
         if clean.session is None and (clean.own or "observer" in clean.skipped):
             tally.skipped.update(clean.skipped)
             self._note(found, entry, "own" if clean.own else "empty", session)
-        elif not in_scope(session.project, self._asked.scope):
+        elif not self._scope.has(session.project):
             tally.skipped["other project"] += 1
+            self._gone[session.project] += is_gone(session.project)
             self._note(found, entry, "outside", session)
         elif not waits and self._too_old(session.ended):
             tally.skipped["too old"] += 1
         elif clean.session is None:
             tally.skipped.update(clean.skipped)
+            if SCRIPT in clean.skipped:  # not noted: it may be asked for another time
+                return
             tally.skipped["nothing new" if known else "empty"] += 1
-            self._note(found, entry, "used" if known else "empty", session)
+            self._note(found, entry, "used" if known else "empty", session, copied)
         elif self._full:
             tally.beyond += 1
             self._note(found, entry, "queued", session)
@@ -264,12 +327,16 @@ class _Work:
             tally.skipped.update(clean.skipped)
             tally.taken += 1
             tally.redacted.update(counts)
-            self._sessions.append(Harvested(session=without, new=clean.new))
-            self._note(found, entry, "used", session)
+            self._taken.append(_Taken(found, without, clean.session, clean.new))
+            if not self._asked.newest:
+                self._own(found, session.turns[known:])
+            self._note(found, entry, "used", session, copied)
 
-    def _note(self, found: Found, entry: Entry | None, status: Status, session: Session | None = None) -> None:
+    def _note(
+        self, found: Found, entry: Entry | None, status: Status, session: Session | None = None, copied: int = 0
+    ) -> None:
         noted = entry or Entry(source=found.source, id=found.id, status=status)
         project = noted.project if session is None else session.project
         update = {"status": status, "revision": found.revision, "project": project}
         noted = Entry.model_validate({**dict(noted), **update})
-        self._entries.append(noted.used(session) if status == "used" and session is not None else noted)
+        self._entries.append(noted.used(session, copied) if status == "used" and session is not None else noted)

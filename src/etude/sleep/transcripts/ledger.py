@@ -5,18 +5,18 @@ killed, the next night sees again. What was past the limit of a night stays queu
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self, cast
 
 from filelock import FileLock
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from etude.errors import LockedError
 from etude.files import is_locked, take_lock
 from etude.records import Record, digest
 from etude.sleep.state import read_kept, write_private
-from etude.sleep.transcripts.sessions import Session
+from etude.sleep.transcripts.sessions import Session, Turn
 
 Status = Literal["queued", "used", "own", "empty", "outside"]
 """`queued`: waits for a night. `used`: a night has learnt from it. `own`: etude's own. `empty`: nothing in it is
@@ -43,20 +43,28 @@ class Entry(Record):
     revision: _Text = ""
     """Of the session when it was seen last, as in `Found.revision`."""
     project: _Text = ""
-    past: str = ""
-    """Digest of the prompts of the used turns: changes when the past is rewritten."""
+    marks: tuple[str, ...] = ()
+    """Of the turns that were used (`mark`), from the first."""
+    context: int = Field(default=0, ge=0)
+    """How many turns from the first are another session's."""
     last: str = ""
     """Digest of the last used turn: changes when the agent continued it."""
-    turns: int = Field(default=0, ge=0)
-    """How many turns from the first have been used."""
     tried: int | None = None
     """The night that has left it to the next one, once."""
 
-    def used(self, session: Session) -> "Entry":
-        """The same after a night has used all turns of the session."""
-        turns = len(session.turns)
-        past, last = _past(session, turns), _last(session, turns)
-        return self.model_copy(update={"status": "used", "past": past, "last": last, "turns": turns})
+    def used(self, session: Session, context: int = 0) -> "Entry":
+        """The same after a night has used all turns of the session, the first of them as context only."""
+        marks = tuple(map(mark, session.turns))
+        return self.model_copy(
+            update={"status": "used", "marks": marks, "context": context, "last": _last(session, len(marks))}
+        )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_what_earlier_versions_kept(cls, data: object) -> object:
+        if isinstance(data, dict):
+            return {key: value for key, value in cast(dict[str, Any], data).items() if key not in ("past", "turns")}
+        return data
 
 
 class _Kept(Record):
@@ -68,15 +76,23 @@ class _Kept(Record):
 
 def used_turns(entry: Entry | None, session: Session) -> int:
     """How many turns from the first were used; the others are new. A used turn that the agent continued afterwards
-    counts as new, and so does all of a session whose past is shorter or another one than was used."""
-    if entry is None or len(session.turns) < entry.turns or _past(session, entry.turns) != entry.past:
+    counts as new, and so does all that follows where the user has changed the past."""
+    if entry is None:
         return 0
-    continued = _last(session, entry.turns) != entry.last
-    return max(0, entry.turns - continued)
+    used = same_turns(session, lambda at, found: at < len(entry.marks) and entry.marks[at] == found)
+    return used - (used == len(entry.marks) > 0 and _last(session, used) != entry.last)
 
 
-def _past(session: Session, turns: int) -> str:
-    return digest([turn.prompt for turn in session.turns[:turns]])[:16]
+def same_turns(session: Session, known: Callable[[int, str], bool]) -> int:
+    """How many turns from the first are known, by place and mark."""
+    marks = enumerate(map(mark, session.turns))
+    return next((at for at, found in marks if not known(at, found)), len(session.turns))
+
+
+def mark(turn: Turn) -> str:
+    """What tells a turn from others, wherever it is written down: when and what was asked. Of one without a time only
+    the words are known, which others may have as well (`-`)."""
+    return f"{'-' if turn.at is None else ''}{digest([turn.at and turn.at.isoformat(), turn.prompt])[:12]}"
 
 
 def _last(session: Session, turns: int) -> str:
@@ -114,6 +130,15 @@ class Ledger:
     def entries(self) -> list[Entry]:
         """All sessions, ordered by source and id."""
         return [self._entries[key] for key in sorted(self._entries)]
+
+    def owners(self) -> dict[str, tuple[str, str]]:
+        """Source and id of a session that has a turn which was used, by its mark."""
+        return {
+            found: key
+            for key, entry in self._entries.items()
+            for found in entry.marks[entry.context :]
+            if not found.startswith("-")
+        }
 
     def counts(self) -> dict[str, int]:
         """How many sessions there are of each status."""

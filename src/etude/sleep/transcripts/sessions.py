@@ -31,6 +31,8 @@ class Turn(Record):
     tools: tuple[ToolUse, ...] = ()
     interrupted: bool = False
     """The user stopped the agent, or the program failed, before it was done."""
+    scripted: bool = False
+    """Another program asked, not a person at the keyboard: `claude -p`, `codex exec`, `opencode run`."""
 
 
 class Session(Record):
@@ -78,8 +80,11 @@ class Reading(Record):
 
     session: Session | None = None
     """None when there is nothing in it to read."""
+    parent: str = ""
+    """The program's own id of the session that it was forked from: turns that both begin with are context, and not
+    new. So are those that another session has from the same moment, which needs no id."""
     copied: int = Field(default=0, ge=0)
-    """How many turns from the first are those of another session that it was forked from: context, and not new."""
+    """How many turns from the first are known to be another session's."""
     skipped: dict[str, int] = Field(default_factory=dict[str, int])
     """What was left out, by reason, as in `broken line`, `sidechain`, `meta`, `compaction`, `subagent`."""
     problem: str = ""

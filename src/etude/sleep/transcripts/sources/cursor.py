@@ -7,8 +7,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
+from etude.programs.transcripts.values import items, table, text, texts
 from etude.sleep.transcripts.sessions import Found, Reading
-from etude.sleep.transcripts.sources.lines import files_under, found_in, items, read_object, table, text, texts
+from etude.sleep.transcripts.sources.lines import files_under, found_in, read_object
 from etude.sleep.transcripts.sources.session_builder import SessionBuilder
 from etude.sleep.transcripts.sources.source import Source
 

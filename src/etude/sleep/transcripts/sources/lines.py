@@ -4,23 +4,24 @@ Nothing here raises for what a file holds. Only regular files are opened; links,
 transcript is a file that the program wrote itself.
 """
 
-import json
 import os
+import re
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
+from etude.programs.transcripts.values import object_of
 from etude.sleep.transcripts.sessions import Found
 
 LONG_LINE = 8 * 2**20
-"""Bytes. Longer lines are left out unread: they hold pictures and dumps, and would fill the memory."""
+"""Bytes. Lines that are longer without their pictures are left out: they hold dumps, and would fill the memory."""
 
 _HEAD = 16 * 2**10
-_MOST_NOTES = 100
+_PICTURE = re.compile(rb"[A-Za-z0-9+/=_-]{1000,}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -101,15 +102,26 @@ def records(path: str | Path, skipped: Counter[str]) -> Iterator[dict[str, Any]]
     with open_regular(path) as file:
         while line := file.readline(LONG_LINE + 1):
             if len(line) > LONG_LINE and not line.endswith(b"\n"):
+                line = _without_pictures(line, file)
+            if len(line) > LONG_LINE and not line.endswith(b"\n"):
                 skipped["long line"] += 1
-                while line and not line.endswith(b"\n"):
-                    line = file.readline(LONG_LINE)
             elif line.strip():
                 record = object_of(line)
                 if record is None:
                     skipped["broken line"] += 1
                 else:
                     yield record
+
+
+def _without_pictures(piece: bytes, file: BinaryIO) -> bytes:
+    """All of a line without what is written in base64. Of one that is too long all the same, the beginning."""
+    kept = b""
+    while piece:
+        kept += _PICTURE.sub(b"", piece) if len(kept) <= LONG_LINE else b""
+        if piece.endswith(b"\n"):
+            break
+        piece = file.readline(LONG_LINE)
+    return kept
 
 
 def read_object(path: Path, most: int = LONG_LINE) -> dict[str, Any] | None:
@@ -120,60 +132,6 @@ def read_object(path: Path, most: int = LONG_LINE) -> dict[str, Any] | None:
     with open_regular(path) as file:
         data = file.read(most + 1)
     return object_of(data) if len(data) <= most else None
-
-
-def once(found: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The records without those whose `uuid` was there before: programs that resume a session write it again."""
-    known: set[str] = set()
-    for record in found:
-        uuid = record.get("uuid")
-        if not isinstance(uuid, str):
-            yield record
-        elif uuid not in known:
-            known.add(uuid)
-            yield record
-
-
-def object_of(data: bytes) -> dict[str, Any] | None:
-    """The JSON object that the bytes are; None for anything else. Bytes that are not UTF-8 become U+FFFD, and zeros
-    before it, which a crash of the machine leaves, are passed over."""
-    try:
-        value = json.loads(data.decode("utf-8", "replace").lstrip("\ufeff\0"))
-    except (ValueError, RecursionError):
-        return None
-    return cast(dict[str, Any], value) if isinstance(value, dict) else None
-
-
-def table(value: Any) -> dict[str, Any]:
-    """The value if it is a JSON object, else an empty one."""
-    return cast(dict[str, Any], value) if isinstance(value, dict) else {}
-
-
-def items(value: Any) -> list[Any]:
-    """The value if it is a JSON array, else an empty one."""
-    return cast(list[Any], value) if isinstance(value, list) else []
-
-
-def texts(content: Any) -> list[str]:
-    """The texts of a message: of its blocks of type `text`, or itself if it is one text."""
-    if isinstance(content, str):
-        return [text(content)]
-    return [text(block.get("text")) for block in map(table, items(content)) if block.get("type") == "text"]
-
-
-def text(value: Any) -> str:
-    """The value if it is a text, else an empty one. Halves of surrogate pairs, which cannot be stored, become `?`."""
-    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""
-
-
-def as_json(value: Any) -> str:
-    """A value as text: texts as they are, everything else as JSON."""
-    if value is None or isinstance(value, str):
-        return text(value)
-    try:
-        return text(json.dumps(value, ensure_ascii=False))
-    except (ValueError, RecursionError):
-        return ""
 
 
 def moment(value: Any) -> datetime | None:
@@ -191,32 +149,4 @@ def moment(value: Any) -> datetime | None:
             return _EPOCH + timedelta(milliseconds=value)
     except (ValueError, OverflowError):
         return None
-    return None
-
-
-def without_notes(said: str, tags: frozenset[str]) -> str:
-    """A user's message without the notes `<tag ...>...</tag>` that programs put before and behind it.
-
-    Without any it comes back as it is. A note that is not closed reaches to the end.
-    """
-    rest = said
-    for _ in range(_MOST_NOTES):
-        shorter = _without_one(rest.strip(), tags)
-        if shorter is None:
-            break
-        rest = shorter.strip()
-    return rest
-
-
-def _without_one(said: str, tags: frozenset[str]) -> str | None:
-    """The message without its first or last note; None when there is none."""
-    if said.startswith("<"):
-        tag = said[1:80].split(">")[0].split()
-        if tag and tag[0] in tags:
-            _, _, behind = said.partition(f"</{tag[0]}>")
-            return behind
-    if said.endswith(">"):
-        closing = said[said.rfind("</") + 2 : -1]
-        if closing in tags and (begin := said.rfind(f"<{closing}")) >= 0:
-            return said[:begin]
     return None

@@ -1,7 +1,6 @@
 """OpenCode: a database since version 1.2, a file for each message and part before."""
 
 import os
-import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,26 +9,18 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
+from etude.programs.transcripts.opencode import tell_asked, tell_part
+from etude.programs.transcripts.values import object_of, table, tables, text
 from etude.sleep.transcripts.sessions import Found, Reading
-from etude.sleep.transcripts.sources.lines import (
-    LONG_LINE,
-    files_under,
-    moment,
-    object_of,
-    program_folder,
-    read_object,
-    table,
-    text,
-)
+from etude.sleep.transcripts.sources.lines import LONG_LINE, files_under, moment, program_folder, read_object
 from etude.sleep.transcripts.sources.session_builder import SessionBuilder
 from etude.sleep.transcripts.sources.source import Source
 from etude.sleep.transcripts.sources.sqlite import Databases, rows
 
 _DATA = f"CASE WHEN length(data) <= {LONG_LINE} THEN data END AS data"
-_SESSION = ("id", "parent_id", "directory", "revert", "time_created", "time_updated")
-
-_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL)
-"""Quotes around a whole text; those in it are escaped."""
+_SESSION = ("id", "parent_id", "directory", "revert", "permission", "time_created", "time_updated")
+_QUESTIONS = {"permission": "question", "action": "deny"}
+"""Nobody is there to answer: `opencode run` forbids questions."""
 
 
 class _Message(NamedTuple):
@@ -103,7 +94,8 @@ def _from_database(database: sqlite3.Connection, found: Found, conversation: Ses
         message = _counted(data, conversation.skipped)
         if message is not None:
             messages.append(_Message(text(id), message, parts.get(text(id), [])))
-    _tell(messages, text(_json(session["revert"]).get("messageID")), conversation)
+    scripted = _alone(_json_list(session["permission"]))
+    _tell(messages, text(_json(session["revert"]).get("messageID")), conversation, scripted)
     return conversation.reading()
 
 
@@ -122,11 +114,12 @@ def _from_files(found: Found, conversation: SessionBuilder) -> Reading:
         for id, data in _loaded(storage / "message" / found.id, conversation.skipped)
     ]
     messages.sort(key=lambda each: (_stamp(moment(table(each.data.get("time")).get("created"))), each.id))
-    _tell(messages, text(table(session.get("revert")).get("messageID")), conversation)
+    scripted = _alone(session.get("permission"))
+    _tell(messages, text(table(session.get("revert")).get("messageID")), conversation, scripted)
     return conversation.reading()
 
 
-def _tell(messages: Sequence[_Message], revert: str, conversation: SessionBuilder) -> None:
+def _tell(messages: Sequence[_Message], revert: str, conversation: SessionBuilder, scripted: bool) -> None:
     """The messages in their order; those from `revert` on were taken back by the user."""
     busy: datetime | None = None
     for number, message in enumerate(messages):
@@ -137,60 +130,23 @@ def _tell(messages: Sequence[_Message], revert: str, conversation: SessionBuilde
         times = table(message.data.get("time"))
         created, completed = moment(times.get("created")), moment(times.get("completed"))
         if message.data.get("role") == "user":
-            _asked(
-                message,
-                created,
-                conversation,
-                meanwhile=None not in (busy, created) and _stamp(created) < _stamp(busy),
-            )
+            meanwhile = None not in (busy, created) and _stamp(created) < _stamp(busy)
+            tell_asked(conversation, message.parts, created, meanwhile=meanwhile, scripted=scripted)
         elif message.data.get("summary") is True:
             conversation.skipped["compaction"] += 1
         else:
             busy = completed
-            _worked(message, conversation, completed is not None)
+            _worked(message, created, conversation, completed is not None)
         conversation.seen(created)
 
 
-def _asked(message: _Message, at: datetime | None, conversation: SessionBuilder, *, meanwhile: bool) -> None:
-    texts = [part for part in message.parts if part.get("type") == "text" and text(part.get("text"))]
-    own = [text(part["text"]) for part in texts if not (part.get("synthetic") or part.get("ignored"))]
-    if own:
-        conversation.ask(_unquoted("\n\n".join(own)), at, meanwhile=meanwhile)
-    elif any(part.get("type") == "compaction" for part in message.parts):
-        conversation.skipped["compaction"] += 1
-    elif texts:
-        conversation.skipped["meta"] += 1
-
-
-def _unquoted(prompt: str) -> str:
-    """The prompt without the quotes that `opencode run` puts around an argument with a space in it."""
-    quoted = _QUOTED.fullmatch(prompt.strip())
-    return prompt if quoted is None else quoted[1].replace('\\"', '"')
-
-
-def _worked(message: _Message, conversation: SessionBuilder, completed: bool) -> None:
+def _worked(message: _Message, at: datetime | None, conversation: SessionBuilder, completed: bool) -> None:
     for part in message.parts:
-        if part.get("type") == "text" and not part.get("synthetic"):
-            conversation.say(part.get("text"))
-        elif part.get("type") == "tool":
-            _used(part, conversation)
+        tell_part(conversation, part, at)
     if message.data.get("error") is not None or not completed:
         conversation.stop()
     elif message.data.get("finish") == "stop":
         conversation.done()
-
-
-def _used(part: dict[str, Any], conversation: SessionBuilder) -> None:
-    state = table(part.get("state"))
-    conversation.call(part.get("callID"), part.get("tool"), state.get("input"))
-    status = state.get("status")
-    if status == "error":
-        conversation.result(part.get("callID"), state.get("error"), True)
-    elif status == "completed":
-        code = table(state.get("metadata")).get("exit")
-        conversation.result(part.get("callID"), state.get("output"), isinstance(code, int) and code != 0)
-        if part.get("tool") == "skill":
-            conversation.skill(table(state.get("input")).get("name"))
 
 
 def _counted(data: object, skipped: Counter[str]) -> dict[str, Any] | None:
@@ -213,6 +169,15 @@ def _loaded(folder: Path, skipped: Counter[str]) -> Iterator[tuple[str, dict[str
 
 def _json(value: object) -> dict[str, Any]:
     return object_of(text(value).encode()) or {}
+
+
+def _json_list(value: object) -> object:
+    return (object_of(b'{"list": ' + text(value).encode() + b"}") or {}).get("list")
+
+
+def _alone(permissions: Any) -> bool:
+    """Whether no person was there, by what a session may do."""
+    return any(_QUESTIONS.items() <= each.items() for each in tables(permissions))
 
 
 def _absolute(value: object) -> str:

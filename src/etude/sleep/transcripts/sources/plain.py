@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from etude.errors import ConfigError
+from etude.programs.transcripts.values import items, table, text
 from etude.sleep.transcripts.sessions import Found, Reading
-from etude.sleep.transcripts.sources.lines import files_under, found_in, items, records, table, text
+from etude.sleep.transcripts.sources.lines import files_under, found_in, records
 from etude.sleep.transcripts.sources.session_builder import SessionBuilder
 from etude.sleep.transcripts.sources.source import Source
 

@@ -1,15 +1,16 @@
 """A session as it comes to light, record by record."""
 
 import re
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from etude.programs.transcripts.listener import Listener
+from etude.programs.transcripts.values import as_json, text
 from etude.prompts.cuts import cut_middle
 from etude.sleep.transcripts.sessions import Found, Reading, Session, ToolUse, Turn
-from etude.sleep.transcripts.sources.lines import as_json, moment, records, text
+from etude.sleep.transcripts.sources.lines import moment, records
 
 _MOST_READ = 40_000
 """Characters. What goes into a tool or comes out of it is cut to about as many; JSON that is cut is redacted as text,
@@ -33,27 +34,29 @@ _WRITERS = frozenset(
 class _Turn:
     prompt: str
     at: datetime | None
+    id: str
+    scripted: bool
     answer: str = ""
     calls: list[ToolUse] = field(default_factory=list[ToolUse])
     stopped: bool = False
     done: bool = False
 
 
-class SessionBuilder:
-    """Collects what readers find, in the order of the transcript. Takes values of any type.
+class SessionBuilder(Listener):
+    """Collects the turns of a session.
 
     A turn counts as done when the agent's last words in it come after its last tool call, or when the program says
     so (`done`). What the agent does while no turn is open (after `pause`) belongs to no prompt and is left out.
     """
 
     def __init__(self, found: Found) -> None:
-        self.skipped: Counter[str] = Counter()
-        """What was left out, by reason."""
+        super().__init__()
         self._found = found
         self._turns: list[_Turn] = []
         self._open: _Turn | None = None
         self._calls: dict[str, tuple[list[ToolUse], int]] = {}
         self._project = ""
+        self._parent = ""
         self._times: list[datetime] = []
         self._skills: dict[str, None] = {}
 
@@ -67,29 +70,29 @@ class SessionBuilder:
         return records(self._found.path, self.skipped)
 
     def seen(self, at: Any, project: Any = "") -> None:
-        """A record of this time. The first folder that any names is the session's; one with a path of more than 4,096
-        characters does not count."""
+        """The first folder that any record names is the session's; one with a path of more than 4,096 characters
+        does not count."""
         if (time := moment(at)) is not None:
             self._times.append(time)
         folder = text(project)
         self._project = self._project or (folder if len(folder) <= LONGEST_PATH else "")
 
-    def ask(self, prompt: str, at: Any, *, meanwhile: bool = False) -> None:
-        """The user says something; `meanwhile` when the agent is still at work and continues."""
+    def forked(self, parent: Any) -> None:
+        self._parent = self._parent or text(parent)
+
+    def ask(self, prompt: str, at: Any, *, meanwhile: bool = False, id: str = "", scripted: bool = False) -> None:
         if self._open is not None and meanwhile:
             self._open.done = True
-        self._open = _Turn(text(prompt), moment(at))
+        self._open = _Turn(text(prompt), moment(at), id, scripted)
         self._turns.append(self._open)
 
     def say(self, answer: Any) -> None:
-        """The agent says something that is not empty."""
         said = text(answer)
         if self._open is not None and said.strip():
             self._open.answer = said
             self._open.done = True
 
     def call(self, id: Any, name: Any, arguments: Any) -> None:
-        """The agent calls a tool."""
         if self._open is None:
             return
         written = as_json(arguments)
@@ -102,38 +105,44 @@ class SessionBuilder:
         if isinstance(id, str):
             self._calls[id] = self._open.calls, len(self._open.calls) - 1
 
-    def result(self, id: Any, result: Any = None, failed: Any = None) -> None:
-        """A tool gives something back; None leaves what is known. Results of unknown calls are left out."""
+    def result(self, id: Any, result: Any = None, failed: Any = None, exit_code: Any = None) -> None:
+        """A command that ended with an error has failed, whatever its tool reports. Results of unknown calls are left
+        out."""
         if not isinstance(id, str) or id not in self._calls:
             return
         calls, place = self._calls[id]
         known = {} if result is None else {"result": cut_middle(as_json(result), _MOST_READ)}
+        failed = exit_code != 0 if isinstance(exit_code, int) else failed
         known |= {"failed": failed} if isinstance(failed, bool) else {}
         calls[place] = calls[place].model_copy(update=known)
 
+    def tool(self, id: Any) -> str:
+        calls, place = self._calls.get(id, ([], 0)) if isinstance(id, str) else ([], 0)
+        return calls[place].name if calls else ""
+
     def stop(self) -> None:
-        """The user stops the agent, or the program fails."""
         if self._open is not None:
             self._open.stopped = True
 
     def done(self) -> None:
-        """The program says that the turn is over and went well."""
         if self._open is not None:
             self._open.done = True
 
     def pause(self) -> None:
-        """The turn is over; what comes before the next prompt is about something else."""
         self._open = None
 
     def drop(self, turns: int) -> None:
-        """The user took the last turns back."""
         if turns > 0:
             self.skipped["taken back"] += len(self._turns[-turns:])
             del self._turns[-turns:]
         self._open = None
 
+    def take_back(self, ids: Collection[str]) -> None:
+        stay = [turn for turn in self._turns if turn.id not in ids]
+        self.skipped["taken back"] += len(self._turns) - len(stay)
+        self._turns = stay
+
     def skill(self, name: Any) -> None:
-        """The agent loads a skill."""
         if known := text(name).strip():
             self._skills.setdefault(known)
 
@@ -152,6 +161,7 @@ class SessionBuilder:
                 Turn(
                     prompt=turn.prompt,
                     at=turn.at,
+                    scripted=turn.scripted,
                     answer=turn.answer,
                     tools=tuple(turn.calls),
                     interrupted=turn.stopped or not turn.done,
@@ -160,4 +170,4 @@ class SessionBuilder:
             ),
             skills=tuple(self._skills),
         )
-        return Reading(session=session, skipped=skipped)
+        return Reading(session=session, parent=self._parent, skipped=skipped)

@@ -1,0 +1,49 @@
+"""Mails that a user has put into a prompt as they are. Nothing says where they begin and end, so this is a guess:
+what it finds casts a doubt, and no more."""
+
+import re
+
+_HEADER = re.compile(
+    r"\s*(?:from|to|cc|subject|date|sent|von|an|betreff|datum|gesendet|de|para|objet|asunto|da|oggetto)\s*:\s*\S.*",
+    re.IGNORECASE,
+)
+_BEGINS = re.compile(
+    r"\s*(?:-{2,}\s*(?:original message|forwarded message|weitergeleitete nachricht|message transféré).*"
+    r"|(?:on|am|le|el|il)\b.{4,90}\b(?:wrote|schrieb|écrit|escribió|ha scritto)\b.{0,60}:)\s*",
+    re.IGNORECASE,
+)
+_GREETING = re.compile(
+    r"\s*(?:dear|hi|hello|hey|good (?:morning|afternoon|evening)|liebe[rs]?|sehr geehrte[rs]?|hallo"
+    r"|guten (?:tag|morgen)|bonjour|ch(?:er|ère)s?|madame|monsieur|hola|estimad[oa]s?|querid[oa]s?|buongiorno"
+    r"|gentil[ei]|car[oai])\b[^\n.?:;]{0,50}[,!]?\s*",
+    re.IGNORECASE,
+)
+_CLOSING = re.compile(
+    r"\s*(?:(?:kind|best|warm) (?:regards|wishes)|regards|best|cheers|(?:yours )?(?:sincerely|faithfully|truly)"
+    r"|sincerely yours|(?:many )?thanks(?: a lot| in advance)?|thank you|danke|mit freundlichen grüßen"
+    r"|(?:viele|liebe|beste|herzliche|schöne) grüße|cordialement|bien à vous|merci|(?:un )?saludos?|gracias"
+    r"|cordiali saluti|grazie)\b[^\n]{0,20}",
+    re.IGNORECASE,
+)
+
+
+def mails(prompt: str) -> tuple[str, ...]:
+    """The mails in a prompt: from their head, or a greeting that stands below other text, to the signature, or the
+    end of the prompt where there is none."""
+    lines, found, at = prompt.splitlines(), list[str](), 0
+    while at < len(lines):
+        if not _begins(lines, at):
+            at += 1
+            continue
+        end = next((place for place in range(at + 1, len(lines)) if _CLOSING.fullmatch(lines[place])), len(lines))
+        while end < len(lines) and lines[end].strip():
+            end += 1
+        found.append("\n".join(lines[at:end]))
+        at = end
+    return tuple(found)
+
+
+def _begins(lines: list[str], at: int) -> bool:
+    headed = all(_HEADER.fullmatch(line) for line in (*lines[at : at + 2], "")[:2])
+    greets = _GREETING.fullmatch(lines[at]) and any(line.strip() for line in lines[:at])
+    return headed or bool(_BEGINS.fullmatch(lines[at]) or greets)

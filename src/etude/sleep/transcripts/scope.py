@@ -1,0 +1,84 @@
+"""Which folders are those of a project: the folder itself, other paths that it has, worktrees of its repository."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path, PureWindowsPath
+
+_WSL = re.compile(r"\\\\wsl(?:\$|\.localhost)\\[^\\]+", re.IGNORECASE)
+
+
+class Scope:
+    """The folders of a project; without any, all projects there are. Symbolic links are followed, and no folder needs
+    to exist."""
+
+    def __init__(self, folders: Iterable[str] | None) -> None:
+        self._folders = None if folders is None else list(_folders(folders))
+        self._known: dict[str, bool] = {}
+
+    def has(self, project: str) -> bool:
+        """Whether a session of that folder belongs to the project: it is one of its folders or below it. A session
+        without a folder is in scope of all projects only."""
+        if self._folders is None:
+            return True
+        if project not in self._known:
+            inner = _real(project)
+            self._known[project] = inner is not None and any(map(inner.is_relative_to, self._folders))
+        return self._known[project]
+
+
+@lru_cache(maxsize=4096)
+def is_gone(project: str) -> bool:
+    """Whether a folder that a session names is not on this machine: it has another name now, or it is another
+    machine's."""
+    found = _real(project)
+    return bool(project) and (found is None or not found.is_dir())
+
+
+def _real(project: str) -> Path | None:
+    """The folder on this machine; None for what is no path. Windows and its Linux (WSL) name the same folders
+    differently."""
+    if _WSL.match(project):
+        project = _WSL.sub("", project).replace("\\", "/")
+    elif re.match(r"[A-Za-z]:[\\/]", project):
+        parts = PureWindowsPath(project)
+        project = "/".join(("/mnt", parts.drive[0].lower(), *parts.parts[1:]))
+    if not os.path.isabs(project):
+        return None
+    try:
+        return Path(os.path.realpath(project))
+    except ValueError:  # a transcript may hold what no path can
+        return None
+
+
+def _folders(named: Iterable[str]) -> Iterator[Path]:
+    for place in filter(None, map(_real, named)):
+        yield place
+        yield from worktrees(place)
+
+
+def worktrees(folder: Path) -> Iterator[Path]:
+    """The same folder in the other worktrees of its repository."""
+    root = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
+    if root is None:
+        return
+    git = root / ".git"
+    if linked := _line(git).removeprefix("gitdir: "):
+        git = root / linked
+        git /= _line(git / "commondir") or "."
+    git = Path(os.path.realpath(git))
+    inner = folder.relative_to(root)
+    trees = [git.parent] if git.name == ".git" else []
+    with suppress(OSError):
+        trees += [Path(line).parent for each in (git / "worktrees").iterdir() if (line := _line(each / "gitdir"))]
+    yield from (Path(os.path.realpath(tree / inner)) for tree in trees if tree != root)
+
+
+def _line(path: Path) -> str:
+    """What a small file says; empty where there is none."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""
