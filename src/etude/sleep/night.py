@@ -15,15 +15,16 @@ from etude.sleep.adoption.adopt import doubtful, kept_rules
 from etude.sleep.adoption.proposal import Proposal
 from etude.sleep.adoption.proposals import ProjectProposals, items_of
 from etude.sleep.adoption.rules import said
+from etude.sleep.adoption.wording import KnownWords
 from etude.sleep.config import SleepConfig
 from etude.sleep.improve.consolidate import with_judge
 from etude.sleep.improve.documents import TrainingOutcome, improve
-from etude.sleep.improve.groups import check_documents, check_tasks
+from etude.sleep.improve.groups import check_documents, check_tasks, groups_of
 from etude.sleep.improve.known import remembered
 from etude.sleep.improve.propose import propose
 from etude.sleep.improve.wishes import UserWishes, asked, what_was_said
 from etude.sleep.limits import Deadline, of_the_night, spent_in, spent_so_far, within
-from etude.sleep.live_documents import documents_of, without_secrets
+from etude.sleep.live_documents import documents_of, shared_instructions, without_secrets
 from etude.sleep.page import as_file, night_page
 from etude.sleep.report import (
     DIAGNOSTICS,
@@ -94,7 +95,7 @@ async def arun_night(
     state.check()
     recovery = _proposals(config, state).recover()
     remembered(state)  # what is damaged is reported before anything is paid for
-    _check_inputs(config, given)
+    _check_inputs(config, around, given)
     state.make()
     with Ledger(state.ledger) as ledger:
         switch = Deadline(given.get("switch") or StopSwitch(), config.limits.minutes)
@@ -106,11 +107,11 @@ async def arun_night(
         return await night.run(state.next_night, notes)
 
 
-def _check_inputs(config: SleepConfig, given: Given) -> None:
+def _check_inputs(config: SleepConfig, around: Surroundings, given: Given) -> None:
     """Documents, tasks and models that cannot be used are reported before anything is paid for or written."""
-    check_documents(config)
+    check_documents(config, around)
     if config.sleep.tasks is not None:
-        check_tasks(config, from_file(config).tasks)
+        check_tasks(config, from_file(config).tasks, around)
     for role, section in (("target", config.target), ("optimizer", config.optimizer), ("judge", config.judge)):
         if section is not None and role not in given:
             build_model(section)
@@ -225,25 +226,31 @@ class _Night:
 
     async def _improve(self, gathered: GatheredTasks) -> tuple[TrainingOutcome, Proposal | None]:
         """Train on the tasks, look at what users asked for outright, and stage what is to be proposed."""
-        config, trained = self._config, TrainingOutcome(spent=self._spent())
+        config, around, trained = self._config, self._around, TrainingOutcome(spent=self._spent())
         waiting = self._proposals.waiting(self._number)
         if gathered.tasks:
-            trained = await improve(config, gathered.tasks, self._state, self._number, waiting, self._given)
-        wanted, heard = UserWishes(), what_was_said(gathered.wishes, gathered.tasks)
+            check_tasks(config, gathered.tasks, around)  # before anything is paid for
+            groups, notes = groups_of(config, gathered.tasks, around, self._folder / "runs", waiting)
+            trained = await improve(config, groups, self._state, self._number, self._given)
+            trained = trained._replace(notes=(*notes, *trained.notes))
+        skill, memory = documents_of(config.sleep, around)
+        texts = [without_secrets(live.text) for live in (skill, memory) if getattr(config.sleep, live.kind)]
+        texts += shared_instructions(config.sleep, around).values()
+        wanted, heard = UserWishes(known=KnownWords(texts)), what_was_said(gathered.wishes, gathered.tasks)
         waits = [rule for one in waiting.values() for rule in one.added]
         if heard or trained.rules:  # a rule that waits may have other words now: do its quotes still ask for it?
             heard += [(said(rule.text), quote) for rule in waits for quote in rule.evidence.quotes]
         rules = (*trained.rules, *waits)
         if heard and (rules or gathered.wishes):
-            documents = documents_of(config.sleep)
-            texts = [without_secrets(live.text)[0] for live in documents if getattr(config.sleep, live.kind)]
             rejected = kept_rules(self._state.folder).turned_down
             async with self._bench("wishes", trained.spent) as bench:
                 wanted = await asked(bench.optimizer(), rules, texts, heard, rejected)
-            spent = trained.spent + spent_in(self._folder / "runs" / "wishes")
-            trained = trained._replace(spent=spent, notes=(*trained.notes, *wanted.notes))
-        wanted = wanted._replace(overheard=gathered.overheard)
-        return trained, propose(config, self._state, self._number, waiting, trained, wanted)
+            trained = trained._replace(spent=trained.spent + spent_in(self._folder / "runs" / "wishes"))
+        place = memory if config.sleep.memory else skill  # the memory file is read in every session
+        wanted = wanted._replace(overheard=gathered.overheard, document=place)
+        found = propose(config.sleep, self._state, self._number, waiting, trained, wanted)
+        notes = (*trained.notes, *wanted.notes, *found.notes)
+        return trained._replace(notes=notes), found.proposal
 
     def _without(self, gathered: GatheredTasks, slow: str) -> GatheredTasks:
         """The tasks without one of which a pattern takes too long. A run folder belongs to the tasks it began with,

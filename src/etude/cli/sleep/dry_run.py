@@ -36,11 +36,11 @@ def look_ahead(args: argparse.Namespace) -> int:
     else:
         file, divided = replay(Path(config.sleep.tasks)), from_file(config).tasks
         found, tasks, redacted = Harvest(), file.tasks, file.redacted
-        check_tasks(config, divided)
+        check_tasks(config, divided, around)
         notes = task_notes(divided)
     sessions = [each.session for each in found.sessions]
     waits = None if under_way(state.ledger) else unfinished(state)
-    check_documents(config)
+    check_documents(config, around)
     forecast = forecast_night(config, sessions, tasks)
     if args.json:
         data = {

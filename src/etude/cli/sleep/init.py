@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     target, optimizer = _models(agent, args)
     values = {"target": target, "optimizer": optimizer, "agent": agent, "hours": hours}
     config = make_sleep_config(yaml.safe_load(_text(values)))
-    check_documents(config)
+    check_documents(config, Surroundings())
     forecast = forecast_night(config, sessions, None)
     # Of the largest night there can be: a limit that nights reach would stop each of them.
     most = (forecast.calls or 0) / len(sessions) * config.sleep.max_tasks
@@ -163,5 +163,5 @@ def _documents(config: SleepConfig) -> list[str]:
     """What a night would improve."""
     return [
         f"{os.path.relpath(live.path)} ({'not there yet' if live.data is None else f'{len(live.text):,} characters'})"
-        for live in documents_of(config.sleep)
+        for live in documents_of(config.sleep, Surroundings())
     ]

@@ -25,6 +25,8 @@ class Documents(Record):
     skill: Skill | None = None
     memory: Skill | None = None
     """The memory file, as a document."""
+    others: tuple[str, ...] = ()
+    """Other instructions that it reads in every session; nothing of them is changed."""
 
     def at(self, name: str) -> Skill | None:
         """The `skill` or the `memory`."""
@@ -36,10 +38,12 @@ class Documents(Record):
 
     @property
     def shown(self) -> str:
-        """Everything an agent reads: the skill with its front matter, then the memory."""
+        """Everything an agent reads: the skill with its front matter, then the memory and other instructions."""
         parts = [_plain(self.skill.text)] if self.skill is not None else []
         if self.memory is not None and (memory := _plain(Document.parse(self.memory.text).body).strip()):
             parts.append(f"# Memory\n\n{memory}\n")
+        if others := [text for text in (_plain(other).strip() for other in self.others) if text]:
+            parts.append("\n\n".join(["# Other instructions", *others]) + "\n")
         return "\n\n".join(part.rstrip("\n") for part in parts if part.strip()) + "\n"
 
 

@@ -213,7 +213,13 @@ def _texts(task: MinedTask) -> Iterator[str]:
 def _quotes(said: Sequence[str], session: Session) -> tuple[Quote, ...]:
     """Those that the user really said."""
     own = (text for text in map(str.strip, said) if in_own_words(text, session.turns))
-    return tuple(Quote(session=_ref(session), text=text[:LONGEST_QUOTE]) for text in list(own)[:MOST_QUOTES])
+    return tuple(_quote(text, session) for text in list(own)[:MOST_QUOTES])
+
+
+def _quote(text: str, session: Session) -> Quote:
+    """With the time of the last turn that has it."""
+    said = [turn.at for turn in session.turns if turn.at is not None and in_own_words(text, (turn,))]
+    return Quote(session=_ref(session), text=text[:LONGEST_QUOTE], at=max(said, default=session.started))
 
 
 def _wish(reply: _WishReply, session: Session, seen: int) -> Wish | None:
@@ -221,7 +227,7 @@ def _wish(reply: _WishReply, session: Session, seen: int) -> Wish | None:
     rule, quote = " ".join(reply.rule.split()), reply.quote.strip()
     if not rule or len(rule) > LONGEST_WISH or not in_own_words(quote, session.turns[seen:]):
         return None
-    return Wish(rule=rule, quote=Quote(session=_ref(session), text=quote[:LONGEST_QUOTE]))
+    return Wish(rule=rule, quote=_quote(quote, session))
 
 
 def _useless(row: _TaskReply, task: MinedTask) -> str:
