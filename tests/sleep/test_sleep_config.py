@@ -9,6 +9,7 @@ from etude.errors import ConfigError, SkillError
 from etude.published.options import options_of
 from etude.sleep.config import load_sleep_config, load_sleep_section, make_sleep_config
 from etude.sleep.improve.groups import check_documents
+from etude.sleep.state import Surroundings
 from rows import rows
 
 MODELS: dict[str, Any] = {"target": {"model": "simulated:target"}, "optimizer": {"model": "simulated:optimizer"}}
@@ -186,6 +187,8 @@ def test_a_document_without_room_for_a_rule_is_reported_before_anything_is_paid_
     models = {role: {"model": "simulated:target"} for role in ("target", "optimizer")}
     project = {"project": str(tmp_path)}
     with pytest.raises(SkillError, match="leaves no room for a rule"):
-        check_documents(make_sleep_config({**models, "sleep": project}))
-    check_documents(make_sleep_config({**models, "sleep": {**project, "memory": False}}))
-    check_documents(make_sleep_config({**models, "sleep": project, "skill": {"max_tokens": 9000}}))
+        check_documents(make_sleep_config({**models, "sleep": project}), Surroundings(home=tmp_path))
+    check_documents(make_sleep_config({**models, "sleep": {**project, "memory": False}}), Surroundings(home=tmp_path))
+    check_documents(
+        make_sleep_config({**models, "sleep": project, "skill": {"max_tokens": 9000}}), Surroundings(home=tmp_path)
+    )

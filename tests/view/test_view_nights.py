@@ -70,7 +70,7 @@ def test_the_screen_of_a_night_agrees_with_the_file_of_its_report(tmp_path: Path
         new = [rule for rule in shown.rules if rule.since is None]
         if shown.rules:
             assert f"proposes {len(new)} new rule" in first
-            assert (f"{len(shown.rules) - len(new)} of earlier nights wait" in first) == (len(new) < len(shown.rules))
+            assert ("of earlier nights." in first) == (len(new) < len(shown.rules))
         else:
             assert first == f"Night {last} proposes nothing: {shown.reason}."
         assert [

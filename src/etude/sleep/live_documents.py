@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Literal
 
 from etude.errors import EtudeError, SkillError
-from etude.programs.claude_code import ClaudeCode
 from etude.programs.project_paths import place_of
 from etude.records import Record
 from etude.redaction import Redactor
@@ -76,19 +75,22 @@ def skill_paths(project: Path, agent: str) -> dict[str, Path]:
 
 def places_of(sleep: SleepSection, around: Surroundings) -> InForce:
     """The instructions that the agent of the settings reads, with the memory file that they name, where they do."""
-    asked = sleep.agent, Path(sleep.project), around.home, around.environ
-    found = in_force(*asked)
-    if sleep.agent == CLAUDE and any(path.name == "AGENTS.md" for path in (found.memory, *found.files)):
-        found = in_force(*asked, _version_of_claude())  # what is read depends on it
+    found = places_in(sleep.agent, Path(sleep.project), around)
     return found if sleep.memory_path is None else found._replace(memory=Path(sleep.memory_path).absolute())
 
 
-def _version_of_claude() -> str | None:
+def places_in(agent: str, project: Path, around: Surroundings) -> InForce:
+    """The instructions that the version of an agent reads which is installed here."""
+    asked = agent, project, around.home, around.environ
+    found = in_force(*asked)
+    if agent != CLAUDE or all(path.name != "AGENTS.md" for path in (found.memory, *found.files)):
+        return found
+    from etude.programs.claude_code import ClaudeCode  # only here: what asks no model is to be quick
+
     try:
-        program = ClaudeCode()
-        return program.version(program.find())
+        return in_force(*asked, ClaudeCode().version(ClaudeCode().find()))
     except EtudeError:
-        return None
+        return found
 
 
 def shared_instructions(sleep: SleepSection, around: Surroundings) -> dict[str, str]:

@@ -26,18 +26,7 @@ from etude.sleep.improve.wishes import UserWishes, asked, what_was_said
 from etude.sleep.limits import Deadline, of_the_night, spent_in, spent_so_far, within
 from etude.sleep.live_documents import documents_of, shared_instructions, without_secrets
 from etude.sleep.page import as_file, night_page
-from etude.sleep.report import (
-    DIAGNOSTICS,
-    Diagnosed,
-    Diagnostics,
-    DocumentReport,
-    NightIntake,
-    NightReport,
-    NightStatus,
-    Spent,
-    read_report,
-    unfinished,
-)
+from etude.sleep.report import DocumentReport, NightIntake, NightReport, Spent, read_report, unfinished
 from etude.sleep.state import REPORT, SleepState, Surroundings, read_kept, state_of
 from etude.sleep.tasks.environment import NightEnvironment, SlowPattern
 from etude.sleep.tasks.gather import (
@@ -301,10 +290,8 @@ class _Night:
 
     def _end(self, gathered: GatheredTasks, trained: TrainingOutcome, proposal: Proposal | None) -> None:
         """Everything went well: what the night knows is kept, and its sessions are used."""
-        documents = trained.diagnosed
-        reports = [one.report for one in documents]
         self._tell(
-            documents=(*reports, *trained.idle),
+            documents=(*trained.reports, *trained.idle),
             proposal="" if proposal is None else str(self._proposals.folder(self._number)),
             test=trained.test,
             spent=trained.spent,
@@ -322,8 +309,7 @@ class _Night:
             elif not gathered.sessions:
                 reason = "there is no session that no night has used"
         else:
-            status, reason = "no change", _why_nothing(gathered, reports)
-        self._diagnose(status, documents)
+            status, reason = "no change", _why_nothing(gathered, trained.reports)
         ended = self._report.model_copy(update={"status": status, "reason": reason})
         items = () if proposal is None else items_of(proposal)
         found = night_page(self._number, ended, items, self._proposals.project)
@@ -371,14 +357,9 @@ class _Night:
                 resumes=isinstance(error, StopRun),
                 ended=self._around.now(),
             )
-            self._diagnose("error", (), error.message)
             self._tell(spent=spent_so_far(self._folder))
         if isinstance(error, StopRun):
             error.summary = self._report
-
-    def _diagnose(self, status: NightStatus, documents: tuple[Diagnosed, ...], error: str = "") -> None:
-        found = Diagnostics(night=self._number, status=status, call_error=error, documents=documents)
-        self._state.keep(self._folder / DIAGNOSTICS, found)
 
     def _tell(self, **changes: object) -> None:
         """Keep the report up to date on disk. The money is unknown where a model without a price was called."""

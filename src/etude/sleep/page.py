@@ -47,6 +47,8 @@ class ReviewedRule(Record):
     since: int | None
     """The earlier night that proposed it first."""
     tokens: int
+    each_session: bool
+    """Every session reads it; else only those in which the agent opens its skill."""
 
 
 class NightPage(Record):
@@ -130,6 +132,7 @@ def _reviewed(item: Item, night: int, sessions: int, project: Path) -> ReviewedR
         with_it=None if trial is None else trial.with_it,
         since=made if made != night and not item.leaving else None,
         tokens=token_count(rule.text),
+        each_session=item.document.live.kind == "memory",
     )
 
 

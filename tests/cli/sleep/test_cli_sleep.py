@@ -124,10 +124,10 @@ def test_what_is_explained_is_every_answer_and_why(one: Small, capsys: Captured)
     assert lines[held + 1] == f"  {task}  0.00 -> 1.00  correct"
     assert lines[held + 2].startswith("    replied: # Brief: ")
     assert lines[held + 5].startswith('  the optimizer said: {"reasoning"')
-    assert lines[-1] == f"all of it: {one.state.night(1) / 'diagnostics.json'}"
+    assert lines[-1] == f"all of it: {one.state.night(1) / 'night.json'}"
     found = data(capsys, "show")
     assert found["stands"] == "proposed"
-    assert [one["status"] for one in found["diagnostics"]["documents"]] == ["accepted"]
+    assert [one["status"] for one in found["documents"]] == ["accepted"]
 
 
 def stands(capsys: Captured) -> list[str]:

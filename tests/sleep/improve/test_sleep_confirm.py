@@ -145,7 +145,7 @@ def test_a_night_says_that_it_may_be_luck_and_what_would_settle_it(
     assert "\nlearned: inconclusive  (" in out
     assert "\n  by luck alone: p = 0.17, above the significance level 0.05; noise floor: 0 of 1 " in out
     assert "\n  more held-out tasks, or a higher sleep.confirm_trials, would settle it\n" in out
-    (said,) = json.loads((small.state.night(1) / "diagnostics.json").read_text())["documents"]
+    (said,) = json.loads((small.state.night(1) / "night.json").read_text())["documents"]
     assert (said["status"], round(said["fresh"]["p"], 3)) == ("inconclusive", 0.167)
     assert set(small.ledger().values()) == {"queued"}  # its sessions and tasks stay available
     assert any("wait for the next night" in note for note in report.notes)

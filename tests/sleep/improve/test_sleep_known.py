@@ -13,6 +13,7 @@ from test_sleep_consolidate import night as a_night
 
 from etude.records import Edit, LedgerEntry, Split
 from etude.sleep.improve.documents import TrainingOutcome, improve
+from etude.sleep.improve.groups import groups_of
 from etude.sleep.improve.known import KNOWN, NightMemory, remember, remembered
 from etude.sleep.tasks.gather import archive
 from etude.sleep.tasks.mined import MinedTask
@@ -28,7 +29,9 @@ def a_task(small: Small, number: int, split: Split = "train", **more: Any) -> Mi
 def improved(small: Small, tasks: Sequence[MinedTask], number: int, **sleep: Any) -> TrainingOutcome:
     """What a night makes of these tasks."""
     given = Given(target=small.target, optimizer=small.optimizer)
-    return asyncio.run(improve(small.config(sleep), tasks, small.state, number, {}, given))
+    config, folder = small.config(sleep), small.state.night(number) / "runs"
+    groups, _ = groups_of(config, tasks, small.around, folder)
+    return asyncio.run(improve(config, groups, small.state, number, given))
 
 
 # --- what no optimizer is told --------------------

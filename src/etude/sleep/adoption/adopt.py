@@ -27,9 +27,8 @@ from etude.sleep.adoption.transaction import (
     settle,
 )
 from etude.sleep.adoption.wording import unasked
-from etude.sleep.in_force import in_force
-from etude.sleep.live_documents import LiveDocument, located, read_document
-from etude.sleep.state import as_json, read_kept
+from etude.sleep.live_documents import LiveDocument, located, places_in, read_document
+from etude.sleep.state import Surroundings, as_json, read_kept
 
 RULES = "rules.json"
 _REDACTED = "[redacted:"
@@ -253,7 +252,7 @@ def _live(offered: Proposal, was: LiveDocument, project: Path, allow: Collection
         and was.kind == "memory"
         and Path(was.path) not in {Path(os.path.abspath(one)) for one in allow}
     ):
-        found = in_force(offered.agent, project, Path.home(), os.environ).memory
+        found = places_in(offered.agent, project, Surroundings()).memory
         if offered.agent and str(found) != was.path:
             what = f"{was.path!r} would put {str(found)!r} out of force, which was made since night {offered.number}"
             raise InputError(what, hint=again(offered.number))

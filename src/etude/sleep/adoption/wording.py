@@ -81,11 +81,13 @@ class KnownWords:
 
 
 def unasked(rule: str, quotes: Iterable[str]) -> tuple[str, ...]:
-    """The parts of a rule that have hardly a word of the quotes which ask for it."""
+    """The parts of a rule that have hardly a word of the quotes which ask for it; none where no part has: then they
+    ask for it in other words."""
     said = {word[:_STEM] for quote in quotes for word in _LONG.findall(fold(quote))}
-    found: list[str] = []
+    asked, others = list[str](), list[str]()
     for part in (part.strip() for line in rule.splitlines() for part in _CLAUSE.split(bare(line))):
         words = [word[:_STEM] for word in _LONG.findall(fold(part)) if word not in _IDLE]
-        if len(words) > 1 and 2 * sum(word in said for word in words) < len(words):
-            found.append(part)
-    return tuple(found)
+        known = sum(word in said for word in words)
+        if len(words) > 1 or known:
+            (asked if 2 * known >= len(words) else others).append(part)
+    return tuple(others) if asked else ()

@@ -10,7 +10,7 @@ from etude.records.summary import Comparison, ShipVerdict
 from etude.skill import token_count
 from etude.sleep.adoption.rules import Trial
 from etude.sleep.improve.held_out import HeldOut
-from etude.sleep.report import Diagnosed, Fresh, HeldOutAttempt, ReadingCost, Spent, Status
+from etude.sleep.report import DocumentReport, Fresh, HeldOutAttempt, ReadingCost, Spent, Status
 from etude.sleep.tasks.mined import MinedTask
 
 Place = Literal["skill", "memory"]
@@ -89,14 +89,14 @@ def _mean(attempts: Sequence[HeldOutAttempt]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def diagnosed(name: str, path: str, change: DocumentOutcome, tasks: Sequence[MinedTask]) -> Diagnosed:
+def reported(name: str, path: str, change: DocumentOutcome, tasks: Sequence[MinedTask]) -> DocumentReport:
     """The report on the change of a document that has these tasks, and why it came to that."""
     confirmed, fresh = change.confirmed, change.fresh
     settle = "" if confirmed is None or confirmed.settle is None else confirmed.settle.note
     if fresh is not None and not fresh.settled:
         settle = "more held-out tasks, or a higher sleep.confirm_trials, would settle it"
     same = ("status", "baseline", "candidate", "verdict", "fresh", "cost")
-    return Diagnosed(
+    return DocumentReport(
         **{field: getattr(change, field) for field in same},
         name=name,
         path=path,

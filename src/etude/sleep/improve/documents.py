@@ -15,7 +15,7 @@ from etude.sleep.adoption.structure import plain
 from etude.sleep.adoption.wording import KnownWords, bare
 from etude.sleep.config import SleepConfig
 from etude.sleep.improve.alone import each_alone, new_rules
-from etude.sleep.improve.changes import PLACES, DocumentOutcome, Place, diagnosed
+from etude.sleep.improve.changes import PLACES, DocumentOutcome, Place, reported
 from etude.sleep.improve.consolidate import aconsolidate, parts_of, tasks_on
 from etude.sleep.improve.context import Documents
 from etude.sleep.improve.groups import DocumentGroup
@@ -23,14 +23,14 @@ from etude.sleep.improve.known import NightMemory, remember, remembered
 from etude.sleep.improve.retire import Standing, pruned
 from etude.sleep.limits import spent_in, spent_so_far, within
 from etude.sleep.live_documents import LiveDocument
-from etude.sleep.report import Diagnosed, DocumentReport, Spent
+from etude.sleep.report import DocumentReport, Spent
 from etude.sleep.state import SleepState
 from etude.sleep.tasks.gather import archived
 from etude.sleep.tasks.mined import MinedTask
 from etude.workbench import Given, Past
 
 _LONGEST, _MOST_REJECTED, _MOST_KNOWN = 300, 50, 100
-"""Characters of a rule that the optimizer is told; how many that were rejected, and that the agent reads elsewhere."""
+"""Characters of a rule that the optimizer is told; how many rejected ones, and how many that stand elsewhere."""
 
 
 class TrainingOutcome(NamedTuple):
@@ -45,10 +45,10 @@ class TrainingOutcome(NamedTuple):
     notes: tuple[str, ...] = ()
 
     @property
-    def diagnosed(self) -> tuple[Diagnosed, ...]:
+    def reports(self) -> tuple[DocumentReport, ...]:
         """The reports on the changes."""
         return tuple(
-            diagnosed(group.title(change.place), group.live(change.place).path, change, group.tasks)
+            reported(group.title(change.place), group.live(change.place).path, change, group.tasks)
             for group, change in self.changes
         )
 
