@@ -17,7 +17,9 @@ _IDLE = frozenset(("please", "always", "a", "an", "the"))
 """Words that may be there or not."""
 _NEGATIONS = frozenset(("not", "never", "no", "don't", "don’t", "do"))
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？])\s*")
-_CLAUSE = re.compile(r"[.,;:!?()\u2013\u2014]+(?:\s+|$)|\s+(?:and|but|then|or|und|oder|aber|et|mais|y|pero)\s+")
+_CLAUSE = re.compile(
+    r"(?:[.,;:!?()\u2013\u2014]+(?:\s+|$)|\s+(?=and|but|then|or))(?:(?:and|but|then|or)\s+)?", re.IGNORECASE
+)
 _LONG = re.compile(r"[^\W\d_]{4,}|\d+")
 _STEM = 5
 """Letters of a word that tell what it is, whatever its ending."""

@@ -19,7 +19,7 @@ from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from etude.stages.shared.render import fence
 
 MOST_QUOTES = 60
-MOST_WISHES = 5
+MOST_WISHES = 20
 """Rules that are proposed in one night because somebody asked for them."""
 LONGEST_RULE = 300
 _NEVER = datetime.min.replace(tzinfo=UTC)
