@@ -9,6 +9,7 @@ from etude.build import open_workbench
 from etude.errors import BudgetStop, EtudeError, IdentityError, ModelError, OutageStop, StopRun
 from etude.files import private_folder
 from etude.models import build_model, price_of
+from etude.programs.trouble import AFTER_RESET
 from etude.records import SPLITS, ChatRequest, Skill, user
 from etude.records.said import SERVER
 from etude.sleep.adoption.adopt import doubtful, kept_rules
@@ -23,7 +24,7 @@ from etude.sleep.improve.groups import check_documents, check_tasks, groups_of
 from etude.sleep.improve.known import remembered
 from etude.sleep.improve.propose import propose
 from etude.sleep.improve.wishes import UserWishes, asked, what_was_said
-from etude.sleep.limits import Deadline, of_the_night, spent_in, spent_so_far, within
+from etude.sleep.limits import Deadline, allowed_again, of_the_night, spent_in, spent_so_far, within
 from etude.sleep.live_documents import documents_of, shared_instructions, without_secrets
 from etude.sleep.page import as_file, night_page
 from etude.sleep.report import DocumentReport, NightIntake, NightReport, Spent, read_report, unfinished
@@ -179,6 +180,11 @@ class _Night:
             self._fail(stop)
             raise stop from error
         except EtudeError as error:
+            again = allowed_again(error.message, self._around.now()) if error.hint == AFTER_RESET else None
+            if again is not None:
+                error.hint = (
+                    f"it goes on from {again:%Y-%m-%d %H:%M} (UTC), when your plan allows more: run it again then"
+                )
             self._fail(error)
             raise
         return self._report

@@ -122,11 +122,8 @@ async def asked(
     wishes: dict[str, tuple[Quote, ...]] = {}
     for one in reply.wishes:
         text, found = " ".join(bare(one.rule).split()), quotes(one.quotes)
-        if (
-            found
-            and 0 < len(text) <= LONGEST_RULE
-            and not any(same(text, rule) for rule in (*by_id.values(), *wishes))
-        ):
+        there = any(same(text, one) for one in (*by_id.values(), *turned_down, *wishes)) or known.says(text)
+        if found and 0 < len(text) <= LONGEST_RULE and not there:
             wishes[text] = found
     wishes = dict(list(wishes.items())[:MOST_WISHES])
     against = {by_id.get(one.rule, said(one.rule)): known.line(one.line) for one in reply.against}
