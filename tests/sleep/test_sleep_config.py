@@ -131,11 +131,11 @@ def test_paths_of_a_file_count_from_the_file_and_flags_win(tmp_path: Path) -> No
         "target: {model: 'simulated:target'}\noptimizer: {model: 'simulated:optimizer'}\n"
         "sleep: {project: ../project, memory: CLAUDE.md, dream: 2, sources: [codex, more.jsonl]}\n"
     )
-    config = load_sleep_config(path, flags=[("sleep.dream", "3")], environ={"ETUDE_SLEEP__RETIRE": "1"})
+    config = load_sleep_config(path, flags=[("sleep.dream", "3")], environ={"ETUDE_SLEEP__MAX_TASKS": "9"})
     assert config.sleep.project == str(tmp_path / "project")
     assert config.sleep.named_paths == (str(tmp_path / "night" / "CLAUDE.md"),)
     assert config.sleep.sources == ("codex", str(tmp_path / "night" / "more.jsonl"))
-    assert (config.sleep.dream, config.sleep.retire) == (3, 1)
+    assert (config.sleep.dream, config.sleep.max_tasks) == (3, 9)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

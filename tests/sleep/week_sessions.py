@@ -130,8 +130,8 @@ def _five_places(home: Path, shop: Path) -> None:
     asked = {"question": "Which library?", "header": "Library", "options": [], "multiSelect": False}
     answers = {"Which library?": "Always take the smaller of two libraries."}
     said = 'User has answered your questions: "Which library?"="Always take the smaller of two libraries."'
-    more = {"toolUseResult": {"questions": [asked], "answers": answers}}
-    question.tool("AskUserQuestion", {"questions": [asked]}, said, **more)
+    found = {"questions": [asked], "answers": answers}
+    question.tool("AskUserQuestion", {"questions": [asked]}, said, toolUseResult=found)
     question.add("assistant", [{"type": "text", "text": "Done."}])
     slash = _Writer(home, shop, "slash", 3)
     name, given = "<command-message>tidy</command-message>\n<command-name>/tidy</command-name>", "command-args"

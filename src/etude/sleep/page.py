@@ -23,6 +23,7 @@ _BEFORE = 30
 _MOST_QUOTES = 2
 ONCE = "It may have been meant for one occasion only."
 OPENED = "It was tested with the skill open; whether your agent opens it by itself was not."
+DELIVERED = "It was tested as it will be read: your agent had to open the skill by itself."
 UNTESTED = "Not tested: no task shows yet whether it helps."
 OVERHEARD = "No words of yours ask for all of it, but a tool, a page or a file name does. Read it with care"
 NO_WORDS = "No words of yours ask for this rule: it may come from a page or a tool. Read it with care."
@@ -118,7 +119,6 @@ def _reviewed(item: Item, night: int, sessions: int, project: Path) -> ReviewedR
     made = int(rule.night) if rule.night.isdigit() else night
     name = item.document.live.path.removeprefix(f"{project.absolute()}/")
     often = sessions if made == night else 0
-    why = rule.ablation or "The night wrote the document without it"
     lines = rule_lines(rule, item.document, name, often, item.document.instead(rule))
     return ReviewedRule(
         id=rule.id,
@@ -126,7 +126,7 @@ def _reviewed(item: Item, night: int, sessions: int, project: Path) -> ReviewedR
         document=name,
         state=item.state,
         leaving=item.leaving,
-        lines=(f"{why}. It stands in {name}.",) if item.leaving else tuple(lines),
+        lines=(f"The night wrote the document without it. It stands in {name}.",) if item.leaving else tuple(lines),
         tasks=None if trial is None else trial.tasks,
         without=None if trial is None else trial.without,
         with_it=None if trial is None else trial.with_it,
@@ -169,7 +169,7 @@ def rule_lines(
         if trial.example is not None:
             yield from _example(trial.example)
         if document.live.kind == "skill":
-            yield OPENED
+            yield DELIVERED if trial.delivered else OPENED
     yield _cost(rule, document, name)
     yield from (f"Look at this: it {doubt.rstrip('.')}." for doubt in doubts(rule.text))
 

@@ -155,7 +155,6 @@ def report(**more: Any) -> NightReport:
     ("words", "error"),
     [
         (("--sleep.skill=false", "--sleep.memory=false"), "with skill and memory off there is nothing to improve"),
-        (("--sleep.retire=1", "--sleep.confirm_trials=0"), "retire needs fresh attempts, and confirm_trials is 0"),
     ],
 )
 def test_settings_that_do_not_fit_together_are_named_without_all_others(

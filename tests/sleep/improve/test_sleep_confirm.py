@@ -15,7 +15,7 @@ from test_sleep_consolidate import SKILL, VAL, Optimizer, night
 from etude import Task
 from etude.cli.main import main
 from etude.records import ChatRequest
-from etude.sleep.improve.changes import diagnosed
+from etude.sleep.improve.changes import reported
 from etude.stages.evaluation import FRESH
 from trials_sent import trial_sent
 
@@ -73,7 +73,7 @@ def test_what_may_be_luck_is_inconclusive_and_taken_nowhere(tmp_path: Path, tria
     if status == "inconclusive":
         assert change.reason.endswith("the gain in fresh attempts may be luck")
         assert change.fresh.varied is None  # one attempt does not tell
-        assert "sleep.confirm_trials" in diagnosed("learned", "SKILL.md", change, ()).settle
+        assert "sleep.confirm_trials" in reported("learned", "SKILL.md", change, ()).settle
 
 
 @pytest.mark.parametrize(("no_regression", "status"), [(True, "rejected"), (False, "accepted")])

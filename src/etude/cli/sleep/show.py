@@ -116,8 +116,8 @@ def _print_rules(rules: list[dict[str, Any]]) -> None:
             output.line(f"    from {counts({what: len(rule['evidence'][what]) for what in ('tasks', 'sessions')})}")
             looked = (f"to look at: {doubt}" for doubt in doubts(rule["text"]))
             print_rows(("    why: ", rule["evidence"]["note"]), *(("    ", one) for one in looked))
-        elif rule["ablation"]:
-            output.line(f"  {rule['id']}  retired: {text}\n    {rule['ablation']}")
+        else:
+            output.line(f"  {rule['id']}  out: {text}")
 
 
 def _print_document(document: DocumentReport) -> None:

@@ -7,7 +7,7 @@ a paragraph, a heading or a piece of fenced code that stands alone.
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 from rapidfuzz import fuzz
 
 from etude.records import Record, digest
@@ -48,6 +48,8 @@ class Trial(Record):
     """To a held-out task of these, under the old document and under the new one."""
     verdict: ShipVerdict | None = None
     """Whether fresh attempts settle that the document is better with all new rules of the night."""
+    delivered: bool = False
+    """The agent's own program had the documents where it will have them, a skill to open by itself."""
 
 
 class Evidence(Record):
@@ -88,6 +90,8 @@ class Evidence(Record):
 class Rule(Record):
     """One rule of a document."""
 
+    model_config = ConfigDict(extra="ignore")  # earlier versions kept more
+
     id: str
     """8 hex digits over the text and the night."""
     text: str
@@ -98,8 +102,6 @@ class Rule(Record):
     status: Literal["active", "retired"] = "active"
     retired: str = ""
     """The night that took it out; empty for a rule that was taken out by hand or is active."""
-    ablation: str = ""
-    """What was measured without it, where nothing missed it: it was taken out, and a person may have put it back."""
     replaces: str = ""
     """Id of the rule whose text this one has in other words, in its place; empty for a rule that is new."""
     after: str = Field(default="\n", pattern=r"^\s*$")

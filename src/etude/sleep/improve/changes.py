@@ -45,12 +45,8 @@ class DocumentOutcome(Record):
     spent: Spent
     simulated: bool
     """Answers came from the simulated world."""
-    retired: Mapping[str, str] = Field(default_factory=dict[str, str])
-    """Rules that are taken out because nothing misses them: by id, what was measured."""
     alone: Mapping[str, Trial] = Field(default_factory=dict[str, Trial])
     """What was measured of each new rule on its own, by what it says."""
-    left_out: tuple[str, ...] = ()
-    """Ids of all rules that were left out on trial, in the order of their trials."""
 
     @property
     def baseline(self) -> float | None:

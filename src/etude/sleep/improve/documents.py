@@ -14,13 +14,12 @@ from etude.sleep.adoption.rules import Rule, Rules
 from etude.sleep.adoption.structure import plain
 from etude.sleep.adoption.wording import KnownWords, bare
 from etude.sleep.config import SleepConfig
-from etude.sleep.improve.alone import each_alone, new_rules
 from etude.sleep.improve.changes import PLACES, DocumentOutcome, Place, reported
 from etude.sleep.improve.consolidate import aconsolidate, parts_of, tasks_on
 from etude.sleep.improve.context import Documents
 from etude.sleep.improve.groups import DocumentGroup
 from etude.sleep.improve.known import NightMemory, remember, remembered
-from etude.sleep.improve.retire import Standing, pruned
+from etude.sleep.improve.leave_out import new_rules, without_idle_rules
 from etude.sleep.limits import spent_in, spent_so_far, within
 from etude.sleep.live_documents import LiveDocument
 from etude.sleep.report import DocumentReport, Spent
@@ -95,20 +94,13 @@ async def improve(
             place: _past(config, state, memory, held, group.live(place), group.title(place)) for place in PLACES
         }
         result = await aconsolidate(group.tasks, group.documents, settings, group.run, past, **given)
-        result = await each_alone(within(config, spent + result.spent), group, result, given)
-        if config.sleep.retire:
-            rules, known = kept_rules(state.folder), dict[Place, Standing]()
-            kept, wanted = rules.documents, frozenset(rule.id for rule in rules.rejected)
-            for place in PLACES:
-                real = group.live(place).real
-                known[place] = Standing(kept.get(real, ()), memory.trials.get(real, {}), earlier, wanted)
-            result = await pruned(within(config, spent + result.spent), group, result, known, given)
+        result = await without_idle_rules(within(config, spent + result.spent), group, result, given)
         changes += [(group, change) for change in result.changes]
         spent += result.spent
         if tasks_on(group.tasks, "test"):
             scores |= await _tested(within(config, spent), group, result.documents, given)
             spent += spent_in(group.run / "test")
-    remember(state, memory, number, [(group.live(change.place).real, change) for group, change in changes])
+    remember(state, memory, [(group.live(change.place).real, change) for group, change in changes])
     return TrainingOutcome(changes, tuple(idle), scores, spent)
 
 

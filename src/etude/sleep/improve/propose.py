@@ -133,9 +133,7 @@ def _changed(
     there = {rule.id for rule in active(base.rules)}
 
     def one(rule: Rule) -> Rule:
-        if rule.id in there:
-            return rule.model_copy(update={"ablation": change.retired.get(rule.id, rule.ablation)})
-        if rule.id in known:
+        if rule.id in there or rule.id in known:
             return rule
         rule = _measured(rule, tasks, change, wanted.by_rule.get(said(rule.text), ()))
         instead = known.get(rule.replaces)
