@@ -9,10 +9,16 @@ import pytest
 from reading_programs import installed, read_by
 from sleep_proposals import Project, proposed
 
+from etude.config.sections import AgentSection
 from etude.errors import InputError
+from etude.prompts import Prompts
+from etude.records import Skill, Task
 from etude.sleep.adoption.adopt import adopt
 from etude.sleep.adoption.proposal import Proposal, stage
+from etude.sleep.improve.context import Documents, InContext
 from etude.sleep.in_force import InForce, in_force
+from etude.sleep.tasks.environment import NightEnvironment
+from etude.testing import ScriptedModel
 
 P, H = "top/project/", "home/"
 
@@ -217,3 +223,21 @@ async def test_real_programs_read_what_is_said_here_also_after_an_adoption(
         after = await read_by(agent, project, root / "home", path)
         assert read <= {name for name in there if f"The word of {name} is 77." in after}, there
         assert "Learn the word 88." in after, there
+
+
+@pytest.mark.programs
+async def test_a_night_tries_rules_where_the_agent_will_have_them() -> None:
+    path = installed("claude-code")
+    if path is None:
+        pytest.skip("no claude-code here: scripts/programs installs it")
+    model = ScriptedModel(lambda request: "Done.", name="x:target")
+    skill = Skill(name="s", text="---\nname: s\ndescription: Rules of 7713.\n---\n\nThe body is 7714.\n")
+    documents = Documents(skill=skill, memory=Skill(text="# House\n\nThe memory is 7715.\n"), others=("More: 7716.",))
+    section = AgentSection.model_validate({"name": "claude-code", "path": path, "delivery": "install"})
+    env = InContext(NightEnvironment(()), documents, "skill", section)
+    agent = env.agent(model, Prompts())
+    await agent.attempt(Task(id="t", input="Do it."), skill, 0)
+    await agent.aclose()
+    sent = "\n".join(message.text for message in model.requests[0].messages)
+    assert all(word in sent for word in ("7713", "7715", "7716"))
+    assert "7714" not in sent

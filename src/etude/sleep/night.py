@@ -229,7 +229,7 @@ class _Night:
             trained = await improve(config, groups, self._state, self._number, self._given)
             trained = trained._replace(notes=(*notes, *trained.notes))
         skill, memory = documents_of(config.sleep, around)
-        texts = [without_secrets(live.text) for live in (skill, memory) if getattr(config.sleep, live.kind)]
+        texts = [without_secrets(live.text) for live in (skill, memory)]
         texts += shared_instructions(config.sleep, around).values()
         wanted, heard = UserWishes(known=KnownWords(texts)), what_was_said(gathered.wishes, gathered.tasks)
         waits = [rule for one in waiting.values() for rule in one.added]

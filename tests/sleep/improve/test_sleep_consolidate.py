@@ -103,33 +103,6 @@ def test_without_held_out_tasks_there_is_one_rewrite_for_each_document(tmp_path:
     assert len(target.requests) == 2 * len(TRAIN)
 
 
-def test_without_held_out_tasks_a_change_is_unverified_and_taken_nowhere(tmp_path: Path) -> None:
-    found, _ = night(tmp_path, lambda text: "Say yes." in text, Optimizer("Say yes."), val=[])
-    skill = found.change("skill")
-    assert skill is not None
-    assert (skill.status, skill.proposed) == ("unverified", False)
-    assert skill.reason == "there are no held-out tasks to try it on"
-    assert "Say yes." in skill.after.text
-    assert found.documents.skill == SKILL
-    assert (skill.baseline, skill.candidate, skill.confirmed) == (None, None, None)
-
-
-def test_with_the_gate_off_no_validation_is_paid_for_and_the_candidate_is_proposed_unverified(tmp_path: Path) -> None:
-    found, target = night(
-        tmp_path,
-        lambda text: "Say yes." in text,
-        Optimizer("Say yes."),
-        config={"train": {"epochs": 1}, "search": {"gate": False}},
-        sleep={"memory": False},
-    )
-    change = found.changes[0]
-    assert (change.status, change.proposed, change.fresh) == ("unverified", True, None)
-    assert change.reason == "the gate is off: it was not tried on held-out tasks"
-    assert found.documents.skill == change.after
-    asked = [request.messages[1].text for request in target.requests]
-    assert not any("Task 5." in text or "Task 6." in text for text in asked)
-
-
 def test_each_document_can_be_switched_off(tmp_path: Path) -> None:
     found, _ = night(tmp_path, lambda text: False, Optimizer("Say yes."), sleep={"skill": False})
     assert [change.place for change in found.changes] == ["memory"]
