@@ -4,7 +4,7 @@ them out of force nor says again what stands there. Seen with real programs; the
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -70,14 +70,10 @@ def in_force(
     if not reader.outside:
         root = next((folder for folder in folders if (folder / ".git").exists()), project)
         folders = folders[: folders.index(root) + 1]
-    chosen = [_there(reader, [folder]) for folder in folders]
-    if reader.of_all:
-        kind = _there(reader, folders)
-        chosen = [kind if _any(reader, kind, folder) else () for folder in folders]
     found = [
         folder / name
-        for folder, kind in zip(reversed(folders), reversed(chosen), strict=True)
-        for name in kind
+        for folder in reversed(folders)
+        for name in _there(reader, folders if reader.of_all else [folder])
         if _counts(folder / name, blank=reader.blank)
     ]
     if agent == CLAUDE:
@@ -101,21 +97,20 @@ def _memory(reader: Reader, project: Path, folders: list[Path]) -> Path:
     kind = _there(reader, folders if reader.of_all else [project])
     if not kind and reader.of_all:  # in a folder below, a new file of an earlier kind would hide those of a later one
         below = [path for pattern in _BELOW for path in project.glob(pattern) if path.is_dir()]
-        kind = next((each for each in reversed(reader.kinds) if any(_any(reader, each, one) for one in below)), ())
+        kind = _there(reader, below, last=True)
     shared = [name for name in kind if not name.endswith(".local.md")]
     there = (name for name in shared if _counts(project / name, blank=reader.blank))
     new = shared[0] if reader.of_all and shared else reader.new
     return project / next(there, new)
 
 
-def _there(reader: Reader, folders: Iterable[Path]) -> tuple[str, ...]:
-    """The first kind of which there is a file in one of the folders."""
-    places = list(folders)
-    return next((kind for kind in reader.kinds if any(_any(reader, kind, folder) for folder in places)), ())
-
-
-def _any(reader: Reader, kind: Iterable[str], folder: Path) -> bool:
-    return any(_counts(folder / name, blank=reader.blank) for name in kind)
+def _there(reader: Reader, folders: Sequence[Path], *, last: bool = False) -> tuple[str, ...]:
+    """The first kind of which there is a file in one of the folders, or the last one."""
+    kinds = reader.kinds[::-1] if last else reader.kinds
+    found = (
+        kind for kind in kinds for name in kind for folder in folders if _counts(folder / name, blank=reader.blank)
+    )
+    return next(found, ())
 
 
 def _counts(path: Path, *, blank: bool) -> bool:

@@ -101,8 +101,10 @@ def shared_instructions(sleep: SleepSection, around: Surroundings) -> dict[str, 
 
 def document_paths(sleep: SleepSection, around: Surroundings) -> Mapping[Kind, Path]:
     """Where the skill and the memory file of a night are, whether or not they exist."""
-    skill = Path(sleep.project) / place_of(sleep.agent).skills / sleep.skill_name / DOCUMENT
-    return {"skill": Path(sleep.skill_path or skill), "memory": places_of(sleep, around).memory}
+    project = Path(sleep.project)
+    skill = project / place_of(sleep.agent).skills / sleep.skill_name / DOCUMENT
+    memory = project / os.path.relpath(places_of(sleep, around).memory, project)
+    return {"skill": Path(sleep.skill_path or skill), "memory": Path(sleep.memory_path or memory)}
 
 
 def documents_of(sleep: SleepSection, around: Surroundings) -> tuple[LiveDocument, LiveDocument]:

@@ -15,6 +15,10 @@ as 2026-11-28.
 * **Never** use `any`.
 1. Add tests
    for each change.
+
+<!-- etude:begin learned -->
+- Name the customer first.
+<!-- etude:end learned -->
 """
 
 
@@ -49,6 +53,7 @@ def test_a_mark_is_taken_off_as_a_mark(text: str, left: str) -> None:
         ("Never commit to main. Be kind.", True),
         ("All dates are written as 2026-11-28.", True),
         ("Add tests for each change", True),
+        ("Please always name the customer first!", True),
         ("Use npm.", False),
         ("Never use pnpm.", False),
         ("Use pnpm in every project.", False),

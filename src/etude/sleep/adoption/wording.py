@@ -18,7 +18,7 @@ _IDLE = frozenset(("please", "always", "a", "an", "the"))
 _NEGATIONS = frozenset(("not", "never", "no", "don't", "don’t", "do"))
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？])\s*")
 _CLAUSE = re.compile(
-    r"(?:[.,;:!?()\u2013\u2014]+(?:\s+|$)|\s+(?=and|but|then|or))(?:(?:and|but|then|or)\s+)?", re.IGNORECASE
+    r"(?:[.,;!?()\u2013\u2014]+(?:\s+|$)|\s+(?=and|but|then|or))(?:(?:and|but|then|or)\s+)?", re.IGNORECASE
 )
 _LONG = re.compile(r"[^\W\d_]{4,}|\d+")
 _STEM = 5
@@ -83,7 +83,7 @@ class KnownWords:
 
 
 def unasked(rule: str, quotes: Iterable[str]) -> tuple[str, ...]:
-    """The parts of a rule that have hardly a word of the quotes which ask for it; none where no part has: then they
+    """The parts of a rule that have no longer word of the quotes which ask for it; none where no part has: then they
     ask for it in other words."""
     said = {word[:_STEM] for quote in quotes for word in _LONG.findall(fold(quote))}
     asked, others = list[str](), list[str]()
@@ -91,5 +91,5 @@ def unasked(rule: str, quotes: Iterable[str]) -> tuple[str, ...]:
         words = [word[:_STEM] for word in _LONG.findall(fold(part)) if word not in _IDLE]
         known = sum(word in said for word in words)
         if len(words) > 1 or known:
-            (asked if 2 * known >= len(words) else others).append(part)
+            (asked if known else others).append(part)
     return tuple(others) if asked else ()

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from etude.envs.scorers.answer_scorer import Judge
 from etude.errors import SkillError
+from etude.prompts.cuts import cut_middle
 from etude.records import Skill
 from etude.skill import token_count
 from etude.sleep.adoption.proposal import DocumentChange, opened
@@ -29,6 +30,8 @@ from etude.sleep.state import Surroundings
 from etude.sleep.tasks.environment import NightEnvironment
 from etude.sleep.tasks.mined import MinedTask
 
+_SHOWN = 8_000
+"""Characters of a file of instructions that attempts are shown: they pay for them each time."""
 _A_RULE = 50
 """Tokens that a rule has at least, its block with it."""
 
@@ -79,7 +82,7 @@ def groups_of(
         return live if offer is None else live.model_copy(update={"data": offer.text.encode()})
 
     learned, memory = map(drafted, documents_of(sleep, around))
-    others = tuple(shared_instructions(sleep, around).values())
+    others = tuple(cut_middle(text, _SHOWN) for text in shared_instructions(sleep, around).values())
     found: list[DocumentGroup] = []
     notes = [
         f"{live.path} holds what looks like a secret ({count}): no model is sent it; take it out of the file"

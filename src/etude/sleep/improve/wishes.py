@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from etude.envs.splits import fold
 from etude.errors import UnusableReply
+from etude.prompts.cuts import cut_middle
 from etude.sleep.adoption.rules import Rule, said
 from etude.sleep.adoption.wording import KnownWords, bare, same
 from etude.sleep.live_documents import LiveDocument
@@ -22,6 +23,7 @@ MOST_QUOTES = 60
 MOST_WISHES = 20
 """Rules that are proposed in one night because somebody asked for them."""
 LONGEST_RULE = 300
+LONGEST_DOCUMENT = 12_000
 _NEVER = datetime.min.replace(tzinfo=UTC)
 _ONCE = re.compile(
     r"\b(?:today|tonight|tomorrow|this (?:time|once|one|morning|afternoon|evening|week)|(?:just|only) (?:this )?once"
@@ -98,7 +100,9 @@ async def asked(
     turned_down = [said(rule.text) for rule in rejected]
     sections = [
         _section("New rules", "rules", [f"{name}: {text}" for name, text in by_id.items()] or ["none"]),
-        _section("Documents that the agent reads", "documents", read),
+        _section(
+            "Documents that the agent reads", "documents", [cut_middle(text, LONGEST_DOCUMENT) for text in read]
+        ),
         *([_section("Rules that were turned down", "rejected", turned_down)] if turned_down else []),
         _section(
             "What users said, in order of time", "quotes", [f"{name}: {one.text}" for name, one in numbered.items()]
