@@ -18,7 +18,7 @@ _IDLE = frozenset(("please", "always", "a", "an", "the"))
 _NEGATIONS = frozenset(("not", "never", "no", "don't", "don’t", "do"))
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？])\s*")
 _CLAUSE = re.compile(
-    r"(?:[.,;!?()\u2013\u2014]+(?:\s+|$)|\s+(?=and|but|then|or))(?:(?:and|but|then|or)\s+)?", re.IGNORECASE
+    r"(?:[.,;!?()\u2013\u2014]+(?:\s+|$)|\s+(?=(?:and|but|then|or)\b))(?:(?:and|but|then|or)\s+)?", re.IGNORECASE
 )
 _LONG = re.compile(r"[^\W\d_]{4,}|\d+")
 _STEM = 5
