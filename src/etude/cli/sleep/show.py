@@ -104,7 +104,8 @@ def _diff(args: argparse.Namespace) -> int:
 
 def _print_rules(rules: list[dict[str, Any]]) -> None:
     """The rules that a night brought, with what they rest on and what a person should look at, and those that it
-    retired, with why."""
+    takes out."""
+    replaced = {rule["replaces"] for rule in rules}
     output.line("\nrules (`sleep revert --rule ID` takes out one that is adopted)")
     for rule in rules:
         text = plain(rule["text"], _LINE)
@@ -116,7 +117,7 @@ def _print_rules(rules: list[dict[str, Any]]) -> None:
             output.line(f"    from {counts({what: len(rule['evidence'][what]) for what in ('tasks', 'sessions')})}")
             looked = (f"to look at: {doubt}" for doubt in doubts(rule["text"]))
             print_rows(("    why: ", rule["evidence"]["note"]), *(("    ", one) for one in looked))
-        else:
+        elif rule["id"] not in replaced:
             output.line(f"  {rule['id']}  out: {text}")
 
 
