@@ -201,28 +201,26 @@ def test_a_file_that_was_made_since_the_night_is_not_put_out_of_force(tmp_path: 
 
 
 @pytest.mark.programs
-@pytest.mark.parametrize("agent", ["claude-code", "codex", "opencode", "gemini-cli"])
+@pytest.mark.parametrize(("agent", "there", "read", "goes"), [row for row in PLACES if row[1]])
 async def test_real_programs_read_what_is_said_here_also_after_an_adoption(
-    tmp_path: Path, agent: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, agent: str, there: list[str], read: str, goes: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    del read
     path = installed(agent)
     if path is None:
         pytest.skip(f"no {agent} here: scripts/programs --all installs it")
     monkeypatch.setenv("PATH", f"{Path(path).parent}{os.pathsep}{os.environ['PATH']}")
-    for number, (_, there, _, goes) in enumerate(row for row in PLACES if row[0] == agent and row[1]):
-        root = tmp_path / str(number)
-        root.mkdir()
-        project = made(root, marked(there))
-        before = await read_by(agent, project, root / "home", path)
-        read = {name for name in there if f"The word of {name} is 77." in before}
-        assert read == set(found(root, agent, project)[1]), there
-        place = Project(project, root / "state")
-        change = proposed(place, project / goes, "- Learn the word 88.\n")
-        offer = Proposal(night="n1", project=str(project), agent=agent, documents=(change,))
-        adopt(stage(root / "state" / "nights" / "n1", offer), project, root / "state")
-        after = await read_by(agent, project, root / "home", path)
-        assert read <= {name for name in there if f"The word of {name} is 77." in after}, there
-        assert "Learn the word 88." in after, there
+    project = made(tmp_path, marked(there))
+    before = await read_by(agent, project, tmp_path / "home", path)
+    told = {name for name in there if f"The word of {name} is 77." in before}
+    assert told == set(found(tmp_path, agent, project)[1])
+    place = Project(project, tmp_path / "state")
+    change = proposed(place, project / goes, "- Learn the word 88.\n")
+    offer = Proposal(night="n1", project=str(project), agent=agent, documents=(change,))
+    adopt(stage(tmp_path / "state" / "nights" / "n1", offer), project, tmp_path / "state")
+    after = await read_by(agent, project, tmp_path / "home", path)
+    assert told <= {name for name in there if f"The word of {name} is 77." in after}
+    assert "Learn the word 88." in after
 
 
 @pytest.mark.programs
