@@ -21,6 +21,8 @@ PEM_LINES = "\n".join(["MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7" + 
         ("sk-proj-" + BODY + "_x-" + BODY, "api-key"),
         ("sk-ant-" + "api03-" + BODY + "-AA", "api-key"),
         ("sk-or-v1-" + HEX, "api-key"),
+        ("sk-ant-" + "api03-" + BODY + "." + HEX, "api-key"),
+        ("xai-" + BODY + "." + "ab1" + "." + HEX, "api-key"),
         ("sk-my-gateway-" + "1234567890", "api-key"),
         ("gsk_" + BODY, "api-key"),
         ("hf_" + BODY, "api-key"),

@@ -9,6 +9,7 @@ from etude.errors import ConfigError, SkillError
 from etude.published.options import options_of
 from etude.sleep.config import load_sleep_config, load_sleep_section, make_sleep_config
 from etude.sleep.improve.groups import check_documents
+from etude.sleep.state import Surroundings
 from rows import rows
 
 MODELS: dict[str, Any] = {"target": {"model": "simulated:target"}, "optimizer": {"model": "simulated:optimizer"}}
@@ -130,11 +131,11 @@ def test_paths_of_a_file_count_from_the_file_and_flags_win(tmp_path: Path) -> No
         "target: {model: 'simulated:target'}\noptimizer: {model: 'simulated:optimizer'}\n"
         "sleep: {project: ../project, memory: CLAUDE.md, dream: 2, sources: [codex, more.jsonl]}\n"
     )
-    config = load_sleep_config(path, flags=[("sleep.dream", "3")], environ={"ETUDE_SLEEP__RETIRE": "1"})
+    config = load_sleep_config(path, flags=[("sleep.dream", "3")], environ={"ETUDE_SLEEP__MAX_TASKS": "9"})
     assert config.sleep.project == str(tmp_path / "project")
     assert config.sleep.named_paths == (str(tmp_path / "night" / "CLAUDE.md"),)
     assert config.sleep.sources == ("codex", str(tmp_path / "night" / "more.jsonl"))
-    assert (config.sleep.dream, config.sleep.retire) == (3, 1)
+    assert (config.sleep.dream, config.sleep.max_tasks) == (3, 9)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
@@ -186,6 +187,8 @@ def test_a_document_without_room_for_a_rule_is_reported_before_anything_is_paid_
     models = {role: {"model": "simulated:target"} for role in ("target", "optimizer")}
     project = {"project": str(tmp_path)}
     with pytest.raises(SkillError, match="leaves no room for a rule"):
-        check_documents(make_sleep_config({**models, "sleep": project}))
-    check_documents(make_sleep_config({**models, "sleep": {**project, "memory": False}}))
-    check_documents(make_sleep_config({**models, "sleep": project, "skill": {"max_tokens": 9000}}))
+        check_documents(make_sleep_config({**models, "sleep": project}), Surroundings(home=tmp_path))
+    check_documents(make_sleep_config({**models, "sleep": {**project, "memory": False}}), Surroundings(home=tmp_path))
+    check_documents(
+        make_sleep_config({**models, "sleep": project, "skill": {"max_tokens": 9000}}), Surroundings(home=tmp_path)
+    )

@@ -33,7 +33,8 @@ from rows import rows
     ],
 )
 def test_each_agent_has_its_own_memory_file_and_folder_of_skills(agent: str, memory: str, skill: str) -> None:
-    found = document_paths(SleepSection(project="/p", agent=agent, skill="s"))
+    around = Surroundings(home=Path("/nobody"), environ={})
+    found = document_paths(SleepSection(project="/p", agent=agent, skill="s"), around)
     assert found == {"skill": Path("/p", skill), "memory": Path("/p", memory)}
 
 

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from briefs_sessions import START
@@ -84,7 +85,10 @@ def test_a_resumed_session_yields_only_its_new_turns(one: Small) -> None:
     assert small.write(0, 1, before=[(new.prompt, new.answer), (new.feedback, new.mended)]) == [path]
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     # The old turns come first, and the new ones are those that were written for the other prompt.
-    more = [row | {"timestamp": old[-1]["timestamp"], "uuid": f"{row['uuid']}-2"} for row in rows[:4]]
+    more = list[dict[str, Any]]()
+    for row in rows[:4]:
+        parent = (more or old)[-1]["uuid"]
+        more.append(row | {"timestamp": old[-1]["timestamp"], "uuid": f"{row['uuid']}-2", "parentUuid": parent})
     path.write_text("".join(json.dumps(row) + "\n" for row in [*old, *more]))
     report = small.night()
     assert report.sessions == {"claude-code": 1}

@@ -1,6 +1,5 @@
 """What is wrong around a night: found before anything is paid for, told in its report, and never the loss of it."""
 
-import json
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from etude.records import ChatRequest
 from etude.sleep.adoption.adopt import receipts
 from etude.sleep.adoption.transaction import locked
 from etude.sleep.night import TASKS, read_tasks
-from etude.sleep.report import DIAGNOSTICS, read_report, unfinished
+from etude.sleep.report import read_report, unfinished
 
 QUICK = {"confirm_trials": 0}
 """What passes the gate is proposed."""
@@ -34,8 +33,7 @@ def test_an_adoption_that_fails_leaves_a_finished_night_with_a_proposal_that_wai
         report = small.night(sleep)
     assert (report.status, report.resumes, report.documents[0].verdict) == ("proposed", False, "ship")
     assert [text.startswith("documents are being adopted or reverted in ") for text in report.held_back] == [True]
-    diagnostics = json.loads((small.state.night(1) / DIAGNOSTICS).read_text())
-    assert [document["status"] for document in diagnostics["documents"]] == ["accepted"]
+    assert [document.status for document in report.documents] == ["accepted"]
     assert read_report(small.state, 1) == report
     assert not small.skill.exists()
 

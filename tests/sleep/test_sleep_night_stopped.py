@@ -1,5 +1,6 @@
 """Nights that are stopped, and what the next one makes of them."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,12 +10,13 @@ from small_night import MODELS, Counted, Small, run_night, tree
 
 from etude.config import LimitsSection
 from etude.errors import BudgetStop, Interrupted, OutageStop, RejectedRequest, RejectedRole, StopRun
+from etude.programs.trouble import AFTER_RESET
 from etude.records import ChatRequest, Reply
 from etude.simulation.endpoint import running_endpoint
 from etude.simulation.faults import Faults
 from etude.sleep import limits
 from etude.sleep.improve.changes import Spent
-from etude.sleep.limits import Deadline, of_the_night
+from etude.sleep.limits import Deadline, allowed_again, of_the_night
 from etude.sleep.report import NightReport
 from etude.workbench import StopSwitch
 
@@ -196,3 +198,37 @@ def test_a_limit_of_money_or_tokens_is_reported_as_it_was_set() -> None:
     assert of_the_night(gone, limits, spent).message == "limits.tokens = 12,000 is reached: 11,000 used in this night"
     other = BudgetStop("limits.usd = 2 cannot be kept: the price is unknown", hint="h")
     assert of_the_night(other, limits, spent) is other
+
+
+NOON = datetime(2026, 11, 28, 12, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("words", "minutes"),
+    [
+        ("usage limit: try again in 3 hours", 180),
+        ("Upgrade to Pro or try again in 2 days 17 hours.", 65 * 60),
+        ("You've hit your limit, resets in 5h 30m", 330),
+        ("Claude AI usage limit reached|1795874400", 120),
+        ("You've hit your session limit \u00b7 resets 8:30pm (UTC)", 510),
+        ("5-hour limit reached \u2219 resets 11am (UTC)", 23 * 60),
+        ("resets 8:30pm (Asia/Tokyo)", 23 * 60 + 30),
+        ("You have hit your weekly limit", None),
+        ("limit reached, resets at 25:99", None),
+    ],
+)
+def test_the_words_of_a_program_say_when_its_plan_allows_more(words: str, minutes: int | None) -> None:
+    found = allowed_again(words, NOON)
+    assert found == (None if minutes is None else NOON + timedelta(minutes=minutes))
+
+
+def test_a_plan_that_is_used_up_ends_the_night_at_once_and_says_when_it_goes_on(small: Small) -> None:
+    def used_up(request: ChatRequest) -> None:
+        raise RejectedRole("You've hit your usage limit: try again in 3 hours", hint=AFTER_RESET)
+
+    small.before = used_up
+    with pytest.raises(OutageStop) as stop:
+        small.night()
+    at = small.around.now() + timedelta(hours=3)
+    assert stop.value.hint.startswith(f"it goes on from {at:%Y-%m-%d %H:%M} (UTC)")
+    assert (small.answered, small.report().hint, stop.value.silent) == (0, stop.value.hint, False)

@@ -57,7 +57,7 @@ def test_a_file_with_sides_of_its_own_is_used_as_it_is_and_test_is_never_val(sma
     assert not any(prompt in text for prompt in tests for text in small.optimizer.answered)
     # It uses up no session, and nothing of it is recalled.
     assert (small.ledger(), small.state.archive.exists()) == ({}, False)
-    diagnosed = json.loads((small.state.night(1) / "diagnostics.json").read_text())
+    diagnosed = json.loads((small.state.night(1) / "night.json").read_text())
     assert {shown["task"] for one in diagnosed["documents"] for shown in one["after"]} == {"t2"}
 
 

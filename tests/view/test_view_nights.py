@@ -70,7 +70,7 @@ def test_the_screen_of_a_night_agrees_with_the_file_of_its_report(tmp_path: Path
         new = [rule for rule in shown.rules if rule.since is None]
         if shown.rules:
             assert f"proposes {len(new)} new rule" in first
-            assert (f"{len(shown.rules) - len(new)} of earlier nights wait" in first) == (len(new) < len(shown.rules))
+            assert ("of earlier nights." in first) == (len(new) < len(shown.rules))
         else:
             assert first == f"Night {last} proposes nothing: {shown.reason}."
         assert [
@@ -85,7 +85,7 @@ def test_the_screen_of_a_night_agrees_with_the_file_of_its_report(tmp_path: Path
             assert right is not None
             assert [rule.without, rule.tasks, rule.with_it] == [int(number) for number in right.groups()]
             assert f"about {rule.tokens} tokens" in lines[-1]
-            assert f"It goes into {rule.document} " in lines[-1]
+            assert f"It goes into {rule.document}" in lines[-1]
         assert [*shown.statistics] == statistics
     assert [line.status for line in Reviews(small.project, small.state).nights()] == [
         "nothing to do",

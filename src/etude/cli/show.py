@@ -98,7 +98,7 @@ def _print_state(view: RunView, summary: Summary | None) -> None:
 def _warnings(view: RunView) -> Iterator[str]:
     """What the run has warned of so far."""
     notices = list(read_events(view.path, "notice"))
-    withdrawn = {each.get("text") for each in notices if each.get("withdrawn")}
+    withdrawn = {str(each.get("text")) for each in notices if each.get("withdrawn")}
     said = (str(each.get("text")) for each in notices if each.get("level") == "warning")
     for text in dict.fromkeys(text for text in said if text not in withdrawn):
         first, *rest = text.splitlines()

@@ -21,8 +21,9 @@ class Shape(NamedTuple):
 
 
 def shape(kind: str, markers: tuple[str, ...], pattern: str, flags: re.RegexFlag = re.NOFLAG) -> Shape:
-    """A shape with its pattern as text."""
-    return Shape(kind, markers, re.compile(pattern, flags))
+    """A shape with its pattern as text. What follows a key or a token behind a dot belongs to it."""
+    rest = r"(?:\.[A-Za-z0-9_-]+)*" if kind in ("api-key", "aws-key", "token") else ""
+    return Shape(kind, markers, re.compile(f"(?:{pattern}){rest}" if rest else pattern, flags))
 
 
 _START = r"(?<![A-Za-z0-9_-])"

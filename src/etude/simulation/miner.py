@@ -124,7 +124,7 @@ def asks_for_wishes(form: Form) -> bool:
 
 
 _NEW_RULE = re.compile(r"^(r\d+): (.+)$", re.MULTILINE)
-_QUOTED = re.compile(r'^(q\d+): "(.*)", said in \d+ sessions(?: \(a wish: (.+)\))?$', re.MULTILINE)
+_QUOTED = re.compile(r'^(q\d+): "(.*)", said in \d+ sessions(?:, last on \S+)?(?: \(a wish: (.+)\))?$', re.MULTILINE)
 
 
 def sort_wishes(text: str) -> dict[str, object]:

@@ -78,9 +78,6 @@ class SleepSection(Section):
     confirm_trials: int = Field(default=3, ge=0)
     """Fresh attempts at each held-out task, under the old and the new documents, for the verdict that the proposal
     carries. 0 for none: its rules are then never adopted without a person."""
-    retire: int = Field(default=0, ge=0)
-    """In each night leave out this many rules of earlier nights on trial. A rule without which no task does worse is
-    proposed for removal."""
     auto_adopt: bool = False
     """Adopt at once each new rule that needs no person. Every other one waits."""
     state: str | None = None
@@ -126,8 +123,6 @@ class SleepSection(Section):
     def _fits_together(self) -> Self:
         if not self.skill and not self.memory:
             raise ValueError("with skill and memory off there is nothing to improve")
-        if self.retire and not self.confirm_trials:
-            raise ValueError("retire needs fresh attempts, and confirm_trials is 0")
         return self
 
 
@@ -152,6 +147,11 @@ class SleepConfig(TrainConfig):
     def unsafe_no_sandbox(self) -> bool:
         """Run programs that judge answers without a sandbox where none works: as `agent.unsafe_no_sandbox` says."""
         return bool((self.agent.model_extra or {}).get(_UNSAFE))
+
+    @property
+    def delivers(self) -> bool:
+        """Attempts are made by a program that has the documents where agents have them, not in its prompt."""
+        return (self.agent.model_extra or {}).get("delivery") == "install"
 
     @property
     def own_agent(self) -> AgentSection:

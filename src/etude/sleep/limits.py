@@ -1,8 +1,11 @@
 """The budget of a night. Each of its parts gets what the others left."""
 
+import re
 import time
-from contextlib import closing
+from contextlib import closing, suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 from etude.config import LimitsSection
 from etude.errors import BudgetStop
@@ -13,6 +16,32 @@ from etude.store.journal import SqliteJournal
 from etude.store.spend import check_minutes
 from etude.store.views import JOURNAL
 from etude.workbench import StopSwitch
+
+_SINCE_1970 = re.compile(r"\|\s*(\d{10})\b")
+_IN = re.compile(r"\bin (?:about )?(?:(\d+) ?d\w*)?,? ?(?:(\d+) ?h\w*)?,? ?(?:(\d+) ?m\w*)?", re.IGNORECASE)
+_AT = re.compile(
+    r"\b(?:resets?|again|until|from)(?: at)? (\d{1,2})(?::(\d\d))? ?([ap])?\.?m?\b\.?(?: ?\(([\w/+-]+)\))?",
+    re.IGNORECASE,
+)
+
+
+def allowed_again(words: str, now: datetime) -> datetime | None:
+    """When a plan that is used up allows more, by the words of its program; None where they do not say."""
+    if found := _SINCE_1970.search(words):
+        return datetime.fromtimestamp(int(found[1]), UTC)
+    if found := next((each for each in _IN.finditer(words) if any(each.groups())), None):
+        days, hours, minutes = (int(each or 0) for each in found.groups())
+        return now + timedelta(days=days, hours=hours, minutes=minutes)
+    if found := _AT.search(words):
+        zone = None
+        with suppress(KeyError, ValueError, OSError):
+            zone = ZoneInfo(found[4] or "")
+        with suppress(ValueError):
+            hour = int(found[1]) % 12 + 12 * (found[3].lower() == "p") if found[3] else int(found[1])
+            here = now.astimezone(zone)
+            at = here.replace(hour=hour, minute=int(found[2] or 0), second=0, microsecond=0)
+            return (at if at > here else at + timedelta(days=1)).astimezone(UTC)
+    return None
 
 
 def spent_in(run: Path) -> Spent:

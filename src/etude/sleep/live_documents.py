@@ -6,13 +6,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal
 
-from etude.errors import SkillError
+from etude.errors import EtudeError, SkillError
 from etude.programs.project_paths import place_of
 from etude.records import Record
 from etude.redaction import Redactor
 from etude.skill import Document
 from etude.skill.folder import DOCUMENT
 from etude.sleep.config import SleepSection
+from etude.sleep.in_force import CLAUDE, InForce, in_force, opening_of, read_text
+from etude.sleep.state import Surroundings
 
 Kind = Literal["skill", "memory"]
 
@@ -31,6 +33,8 @@ class LiveDocument(Record):
     """None when there is no file."""
     mode: int | None
     """Permission bits; None when there is no file."""
+    begins: str = ""
+    """What a new file begins with, so that it puts no other out of force."""
 
     @property
     def text(self) -> str:
@@ -48,19 +52,19 @@ class LiveDocument(Record):
             return f"---\nname: {path.parent.name}\ndescription: {about}\n---\n"
         if path.suffix == ".mdc":
             return "---\ndescription: Rules learned from earlier work in this project\nalwaysApply: true\n---\n"
-        return ""
+        return self.begins
 
 
-def without_secrets(text: str) -> tuple[str, Mapping[str, str], int]:
-    """What models are sent of a document: the text without secrets, each line of the file by what is sent in its
-    place, and how many secrets there were. Addresses of people are not taken for secrets here."""
-    redactor = Redactor.for_transcripts(os.environ)
-    sent, found = redactor.redact_counted(text)
-    found.pop("email", None)
-    if not found:
-        return text, {}, 0
-    lines = {redactor.redact(line): line for line in text.splitlines() if redactor.redact(line) != line}
-    return sent, lines, found.total()
+def without_secrets(text: str) -> str:
+    """What models and people are shown of a document. Addresses of people are not taken for secrets here."""
+    sent, found = Redactor.for_transcripts(os.environ).redact_counted(text)
+    return sent if found.keys() - {"email"} else text
+
+
+def secrets_in(text: str) -> int:
+    """How many secrets there are in a text."""
+    found = Redactor.for_transcripts(os.environ).redact_counted(text)[1]
+    return found.total() - found["email"]
 
 
 def skill_paths(project: Path, agent: str) -> dict[str, Path]:
@@ -69,18 +73,43 @@ def skill_paths(project: Path, agent: str) -> dict[str, Path]:
     return {path.parent.name: path for path in sorted(folder.glob(f"*/{DOCUMENT}")) if path.is_file()}
 
 
-def document_paths(sleep: SleepSection) -> Mapping[Kind, Path]:
+def places_of(sleep: SleepSection, around: Surroundings) -> InForce:
+    """The instructions that the agent of the settings reads, with the memory file that they name, where they do."""
+    found = places_in(sleep.agent, Path(sleep.project), around)
+    return found if sleep.memory_path is None else found._replace(memory=Path(sleep.memory_path).absolute())
+
+
+def places_in(agent: str, project: Path, around: Surroundings) -> InForce:
+    """The instructions that the version of an agent reads which is installed here."""
+    asked = agent, project, around.home, around.environ
+    found = in_force(*asked)
+    if agent != CLAUDE or all(path.name != "AGENTS.md" for path in (found.memory, *found.files)):
+        return found
+    from etude.programs.claude_code import ClaudeCode  # only here: what asks no model is to be quick
+
+    try:
+        return in_force(*asked, ClaudeCode().version(ClaudeCode().find()))
+    except EtudeError:
+        return found
+
+
+def shared_instructions(sleep: SleepSection, around: Surroundings) -> dict[str, str]:
+    """What the agent reads beside the documents of a night, without secrets, by path."""
+    found = {str(path): read_text(path) for path in places_of(sleep, around).shared}
+    return {path: without_secrets(text) for path, text in found.items() if text is not None and text.strip()}
+
+
+def document_paths(sleep: SleepSection, around: Surroundings) -> Mapping[Kind, Path]:
     """Where the skill and the memory file of a night are, whether or not they exist."""
-    project, place = Path(sleep.project), place_of(sleep.agent)
-    return {
-        "skill": Path(sleep.skill_path or project / place.skills / sleep.skill_name / DOCUMENT),
-        "memory": Path(sleep.memory_path or project / place.memory),
-    }
+    project = Path(sleep.project)
+    skill = project / place_of(sleep.agent).skills / sleep.skill_name / DOCUMENT
+    memory = project / os.path.relpath(places_of(sleep, around).memory, project)
+    return {"skill": Path(sleep.skill_path or skill), "memory": Path(sleep.memory_path or memory)}
 
 
-def documents_of(sleep: SleepSection) -> tuple[LiveDocument, LiveDocument]:
+def documents_of(sleep: SleepSection, around: Surroundings) -> tuple[LiveDocument, LiveDocument]:
     """The skill and the memory file of a night, as they are now; errors as of `read_document`."""
-    paths, named = document_paths(sleep), [Path(path) for path in sleep.named_paths]
+    paths, named = document_paths(sleep, around), [Path(path) for path in sleep.named_paths]
     # The memory file first: it is there before any night, so what is wrong with it is reported first.
     memory = read_document(paths["memory"], "memory", Path(sleep.project), named)
     return read_document(paths["skill"], "skill", Path(sleep.project), named), memory
@@ -98,7 +127,8 @@ def read_document(path: Path, kind: Kind, project: Path, allow: Iterable[Path] =
         with open(real, "rb") as file:
             data, mode = file.read(), stat.S_IMODE(os.fstat(file.fileno()).st_mode)
     except FileNotFoundError:
-        return LiveDocument(kind=kind, path=str(place), real=str(real), data=None, mode=None)
+        begins = opening_of(real) if kind == "memory" else ""
+        return LiveDocument(kind=kind, path=str(place), real=str(real), data=None, mode=None, begins=begins)
     except OSError as error:
         raise SkillError(f"{str(path)!r} cannot be read: {error}", hint="give a file that you may read") from error
     try:

@@ -9,34 +9,25 @@ from etude.build import open_workbench
 from etude.errors import BudgetStop, EtudeError, IdentityError, ModelError, OutageStop, StopRun
 from etude.files import private_folder
 from etude.models import build_model, price_of
+from etude.programs.trouble import AFTER_RESET
 from etude.records import SPLITS, ChatRequest, Skill, user
 from etude.records.said import SERVER
 from etude.sleep.adoption.adopt import doubtful, kept_rules
 from etude.sleep.adoption.proposal import Proposal
 from etude.sleep.adoption.proposals import ProjectProposals, items_of
 from etude.sleep.adoption.rules import said
+from etude.sleep.adoption.wording import KnownWords
 from etude.sleep.config import SleepConfig
 from etude.sleep.improve.consolidate import with_judge
 from etude.sleep.improve.documents import TrainingOutcome, improve
-from etude.sleep.improve.groups import check_documents, check_tasks
+from etude.sleep.improve.groups import check_documents, check_tasks, groups_of
 from etude.sleep.improve.known import remembered
 from etude.sleep.improve.propose import propose
 from etude.sleep.improve.wishes import UserWishes, asked, what_was_said
-from etude.sleep.limits import Deadline, of_the_night, spent_in, spent_so_far, within
-from etude.sleep.live_documents import documents_of, without_secrets
+from etude.sleep.limits import Deadline, allowed_again, of_the_night, spent_in, spent_so_far, within
+from etude.sleep.live_documents import documents_of, shared_instructions, without_secrets
 from etude.sleep.page import as_file, night_page
-from etude.sleep.report import (
-    DIAGNOSTICS,
-    Diagnosed,
-    Diagnostics,
-    DocumentReport,
-    NightIntake,
-    NightReport,
-    NightStatus,
-    Spent,
-    read_report,
-    unfinished,
-)
+from etude.sleep.report import DocumentReport, NightIntake, NightReport, Spent, read_report, unfinished
 from etude.sleep.state import REPORT, SleepState, Surroundings, read_kept, state_of
 from etude.sleep.tasks.environment import NightEnvironment, SlowPattern
 from etude.sleep.tasks.gather import (
@@ -90,7 +81,7 @@ async def arun_night(
     state.check()
     recovery = _proposals(config, state).recover()
     remembered(state)  # what is damaged is reported before anything is paid for
-    _check_inputs(config, given)
+    _check_inputs(config, around, given)
     state.make()
     with Ledger(state.ledger) as ledger:
         switch = Deadline(given.get("switch") or StopSwitch(), config.limits.minutes)
@@ -102,11 +93,11 @@ async def arun_night(
         return await night.run(state.next_night, notes)
 
 
-def _check_inputs(config: SleepConfig, given: Given) -> None:
+def _check_inputs(config: SleepConfig, around: Surroundings, given: Given) -> None:
     """Documents, tasks and models that cannot be used are reported before anything is paid for or written."""
-    check_documents(config)
+    check_documents(config, around)
     if config.sleep.tasks is not None:
-        check_tasks(config, from_file(config).tasks)
+        check_tasks(config, from_file(config).tasks, around)
     for role, section in (("target", config.target), ("optimizer", config.optimizer), ("judge", config.judge)):
         if section is not None and role not in given:
             build_model(section)
@@ -185,6 +176,11 @@ class _Night:
             self._fail(stop)
             raise stop from error
         except EtudeError as error:
+            again = allowed_again(error.message, self._around.now()) if error.hint == AFTER_RESET else None
+            if again is not None:
+                error.hint = (
+                    f"it goes on from {again:%Y-%m-%d %H:%M} (UTC), when your plan allows more: run it again then"
+                )
             self._fail(error)
             raise
         return self._report
@@ -221,25 +217,31 @@ class _Night:
 
     async def _improve(self, gathered: GatheredTasks) -> tuple[TrainingOutcome, Proposal | None]:
         """Train on the tasks, look at what users asked for outright, and stage what is to be proposed."""
-        config, trained = self._config, TrainingOutcome(spent=self._spent())
+        config, around, trained = self._config, self._around, TrainingOutcome(spent=self._spent())
         waiting = self._proposals.waiting(self._number)
         if gathered.tasks:
-            trained = await improve(config, gathered.tasks, self._state, self._number, waiting, self._given)
-        wanted, heard = UserWishes(), what_was_said(gathered.wishes, gathered.tasks)
+            check_tasks(config, gathered.tasks, around)  # before anything is paid for
+            groups, notes = groups_of(config, gathered.tasks, around, self._folder / "runs", waiting)
+            trained = await improve(config, groups, self._state, self._number, self._given)
+            trained = trained._replace(notes=(*notes, *trained.notes))
+        skill, memory = documents_of(config.sleep, around)
+        texts = [without_secrets(live.text) for live in (skill, memory)]
+        texts += shared_instructions(config.sleep, around).values()
+        wanted, heard = UserWishes(known=KnownWords(texts)), what_was_said(gathered.wishes, gathered.tasks)
         waits = [rule for one in waiting.values() for rule in one.added]
         if heard or trained.rules:  # a rule that waits may have other words now: do its quotes still ask for it?
             heard += [(said(rule.text), quote) for rule in waits for quote in rule.evidence.quotes]
         rules = (*trained.rules, *waits)
         if heard and (rules or gathered.wishes):
-            documents = documents_of(config.sleep)
-            texts = [without_secrets(live.text)[0] for live in documents if getattr(config.sleep, live.kind)]
             rejected = kept_rules(self._state.folder).turned_down
             async with self._bench("wishes", trained.spent) as bench:
                 wanted = await asked(bench.optimizer(), rules, texts, heard, rejected)
-            spent = trained.spent + spent_in(self._folder / "runs" / "wishes")
-            trained = trained._replace(spent=spent, notes=(*trained.notes, *wanted.notes))
-        wanted = wanted._replace(overheard=gathered.overheard)
-        return trained, propose(config, self._state, self._number, waiting, trained, wanted)
+            trained = trained._replace(spent=trained.spent + spent_in(self._folder / "runs" / "wishes"))
+        place = memory if config.sleep.memory else skill  # the memory file is read in every session
+        wanted = wanted._replace(overheard=gathered.overheard, document=place)
+        found = propose(config.sleep, self._state, self._number, waiting, trained, wanted)
+        notes = (*trained.notes, *wanted.notes, *found.notes)
+        return trained._replace(notes=notes), found.proposal
 
     def _without(self, gathered: GatheredTasks, slow: str) -> GatheredTasks:
         """The tasks without one of which a pattern takes too long. A run folder belongs to the tasks it began with,
@@ -290,10 +292,8 @@ class _Night:
 
     def _end(self, gathered: GatheredTasks, trained: TrainingOutcome, proposal: Proposal | None) -> None:
         """Everything went well: what the night knows is kept, and its sessions are used."""
-        documents = trained.diagnosed
-        reports = [one.report for one in documents]
         self._tell(
-            documents=(*reports, *trained.idle),
+            documents=(*trained.reports, *trained.idle),
             proposal="" if proposal is None else str(self._proposals.folder(self._number)),
             test=trained.test,
             spent=trained.spent,
@@ -311,8 +311,7 @@ class _Night:
             elif not gathered.sessions:
                 reason = "there is no session that no night has used"
         else:
-            status, reason = "no change", _why_nothing(gathered, reports)
-        self._diagnose(status, documents)
+            status, reason = "no change", _why_nothing(gathered, trained.reports)
         ended = self._report.model_copy(update={"status": status, "reason": reason})
         items = () if proposal is None else items_of(proposal)
         found = night_page(self._number, ended, items, self._proposals.project)
@@ -360,14 +359,9 @@ class _Night:
                 resumes=isinstance(error, StopRun),
                 ended=self._around.now(),
             )
-            self._diagnose("error", (), error.message)
             self._tell(spent=spent_so_far(self._folder))
         if isinstance(error, StopRun):
             error.summary = self._report
-
-    def _diagnose(self, status: NightStatus, documents: tuple[Diagnosed, ...], error: str = "") -> None:
-        found = Diagnostics(night=self._number, status=status, call_error=error, documents=documents)
-        self._state.keep(self._folder / DIAGNOSTICS, found)
 
     def _tell(self, **changes: object) -> None:
         """Keep the report up to date on disk. The money is unknown where a model without a price was called."""

@@ -1,25 +1,31 @@
 """The page of a night: what it found and proposes, rule by rule, in plain words. One record, which the terminal,
 `report.md` and the page in a browser draw."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from etude.records import Record
-from etude.skill import token_count
+from etude.skill import Document, token_count
+from etude.sleep.adoption.proposal import DocumentChange
 from etude.sleep.adoption.proposals import Item
 from etude.sleep.adoption.rules import Answers, Rule
 from etude.sleep.adoption.splice import RuleState
 from etude.sleep.adoption.structure import doubts, plain
+from etude.sleep.adoption.wording import bare, unasked
 from etude.sleep.live_documents import without_secrets
 from etude.sleep.report import DocumentReport, NightReport
+from etude.sleep.tasks.mined import Quote
 
 _LINE = 200
 _ANSWER = 120
 _BEFORE = 30
 """Characters that are shown of what two answers have in common, where they begin alike."""
 _MOST_QUOTES = 2
+ONCE = "It may have been meant for one occasion only."
+OPENED = "It was tested with the skill open; whether your agent opens it by itself was not."
+DELIVERED = "It was tested as it will be read: your agent had to open the skill by itself."
 UNTESTED = "Not tested: no task shows yet whether it helps."
-OVERHEARD = "No words of yours ask for all of it, but a tool, a page or a file name does. Read it with care"
+OVERHEARD = "No words of yours ask for all of it, but a tool, a page, a mail or a file name does. Read it with care"
 NO_WORDS = "No words of yours ask for this rule: it may come from a page or a tool. Read it with care."
 
 
@@ -42,6 +48,8 @@ class ReviewedRule(Record):
     since: int | None
     """The earlier night that proposed it first."""
     tokens: int
+    each_session: bool
+    """Every session reads it; else only those in which the agent opens its skill."""
 
 
 class NightPage(Record):
@@ -77,11 +85,11 @@ def page(found: NightPage) -> list[str]:
     gone = [rule for rule in found.rules if rule.leaving]
     new = [rule for rule in found.rules if not rule.leaving and rule.since is None]
     older = [rule for rule in found.rules if not rule.leaving and rule.since is not None]
-    parts = [f"{len(new)} new rule{'' if len(new) == 1 else 's'}"] if new or not gone else []
-    parts += [f"to take out {len(gone)}"] if gone else []
+    parts = [several(new, "new rule")] if new or not gone else []
+    parts += [f"to take out {several(gone, 'rule')}"] if gone else []
     lines = [f"Night {found.night} proposes {' and '.join(parts)}. Nothing changes before you say so."]
     if older:
-        lines.append(f"{len(older)} of earlier nights wait{'s' if len(older) == 1 else ''} as well.")
+        lines.append(f"As well waits: {several(older, 'rule')} of earlier nights.")
     for at, rule in enumerate((*new, *older), 1):
         since = "" if rule.since is None else f"since night {rule.since}"
         state = ", ".join(filter(None, [since, "" if rule.state == "waits" else rule.state]))
@@ -91,9 +99,15 @@ def page(found: NightPage) -> list[str]:
     return lines
 
 
+def several(rules: Iterable[ReviewedRule], what: str) -> str:
+    """How many rules these are: one that goes into two documents is one."""
+    count = len({rule.id for rule in rules})
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
 def heading(rule: ReviewedRule) -> str:
     """What a rule says, in one line, with its id."""
-    return f"{'Out: ' if rule.leaving else ''}{plain(_said(rule.text), _LINE)}  [{rule.id}]"
+    return f"{'Out: ' if rule.leaving else ''}{plain(bare(rule.text), _LINE)}  [{rule.id}]"
 
 
 def _indented(rule: ReviewedRule) -> Iterator[str]:
@@ -105,38 +119,45 @@ def _reviewed(item: Item, night: int, sessions: int, project: Path) -> ReviewedR
     made = int(rule.night) if rule.night.isdigit() else night
     name = item.document.live.path.removeprefix(f"{project.absolute()}/")
     often = sessions if made == night else 0
-    why = rule.ablation or "The night wrote the document without it"
-    lines = rule_lines(rule, name, often, item.document.instead(rule))
+    lines = rule_lines(rule, item.document, name, often, item.document.instead(rule))
     return ReviewedRule(
         id=rule.id,
-        text=without_secrets(rule.text)[0],
+        text=without_secrets(rule.text),
         document=name,
         state=item.state,
         leaving=item.leaving,
-        lines=(f"{why}. It stands in {name}.",) if item.leaving else tuple(lines),
+        lines=(f"The night wrote the document without it. It stands in {name}.",) if item.leaving else tuple(lines),
         tasks=None if trial is None else trial.tasks,
         without=None if trial is None else trial.without,
         with_it=None if trial is None else trial.with_it,
         since=made if made != night and not item.leaving else None,
         tokens=token_count(rule.text),
+        each_session=item.document.live.kind == "memory",
     )
 
 
-def rule_lines(rule: Rule, document: str, sessions: int, instead: Rule | None = None) -> Iterator[str]:
-    """What a rule rests on, what it does, what it costs: at most seven lines. It takes the place of `instead`."""
+def rule_lines(
+    rule: Rule, document: DocumentChange, name: str, sessions: int, instead: Rule | None = None
+) -> Iterator[str]:
+    """What a rule rests on, what it does, what it costs. It takes the place of `instead`."""
     behind = rule.evidence
     if instead is not None:
-        yield f"In place of: {plain(_said(instead.text), _LINE)}"
+        yield f"In place of: {plain(bare(instead.text), _LINE)}"
     asked = {quote.session.name for quote in behind.quotes}
     if behind.overheard is not None:
         yield f'{OVERHEARD}: "{plain(behind.overheard.text, _ANSWER)}"'
     elif asked:
-        words = list(dict.fromkeys(plain(quote.text, _ANSWER) for quote in behind.quotes))[:_MOST_QUOTES]
         many = max(sessions, len(asked))
         often = f"in {f'{len(asked)} of ' if sessions >= len(asked) else ''}{many} session{'s' if many > 1 else ''}"
-        yield f"You asked for it {often}: " + ", ".join(f'"{text}"' for text in words)
+        yield f"You asked for it {often}: " + ", ".join(_words(behind.quotes))
     else:
         yield NO_WORDS
+    if asked:
+        yield from (f'No words of yours ask for this part: "{plain(part, _ANSWER)}"' for part in _unasked(rule))
+    if behind.quotes and all(quote.once for quote in behind.quotes):
+        yield ONCE
+    if behind.against:
+        yield f'It contradicts a line that your agent reads: "{plain(behind.against, _ANSWER)}"'
     trial = behind.trial
     if trial is None:
         yield UNTESTED
@@ -147,8 +168,34 @@ def rule_lines(rule: Rule, document: str, sessions: int, instead: Rule | None = 
         )
         if trial.example is not None:
             yield from _example(trial.example)
-    yield f"It goes into {document} and costs about {token_count(rule.text)} tokens in every session."
+        if document.live.kind == "skill":
+            yield DELIVERED if trial.delivered else OPENED
+    yield _cost(rule, document, name)
     yield from (f"Look at this: it {doubt.rstrip('.')}." for doubt in doubts(rule.text))
+
+
+def _words(quotes: Sequence[Quote]) -> list[str]:
+    """Quotes in order of time, with their dates."""
+    ordered = sorted(quotes, key=lambda quote: (quote.at is None, quote.at))
+    found = {plain(quote.text, _ANSWER): quote for quote in ordered}  # of equal words the latest
+    shown = list(found.items())[-_MOST_QUOTES:]
+    return [f'"{text}"{"" if quote.at is None else f" ({quote.at:%Y-%m-%d})"}' for text, quote in shown]
+
+
+def _unasked(rule: Rule) -> tuple[str, ...]:
+    return unasked(rule.text, [quote.text for quote in rule.evidence.quotes])
+
+
+def _cost(rule: Rule, document: DocumentChange, name: str) -> str:
+    tokens = f"{token_count(rule.text)} tokens"
+    if document.live.kind == "memory":
+        begins = f", a new file that begins with {document.live.begins.strip()}" if document.live.begins else ""
+        return f"It goes into {name}{begins}, and costs about {tokens} in every session."
+    about = str(Document.parse(document.live.opening).meta.get("description", ""))
+    return (
+        f"It goes into {name}: about {tokens}, read only when your agent opens that skill. Every session reads its "
+        f"description, about {token_count(about)} tokens."
+    )
 
 
 def as_file(found: NightPage) -> str:
@@ -203,7 +250,3 @@ def _example(answers: Answers) -> Iterator[str]:
     for when, text in (("before:", answers.before), ("after: ", answers.after)):
         cut = "…" if start else ""
         yield f'  {when} "{cut}{plain(text[start:], _ANSWER)}"'
-
-
-def _said(text: str) -> str:
-    return text.lstrip("-*+ ")

@@ -1,4 +1,4 @@
-"""What a night did, as data: `night.json` and `diagnostics.json` in its folder."""
+"""What a night did, as data: `night.json` in its folder."""
 
 from datetime import datetime
 from typing import Literal
@@ -11,8 +11,6 @@ from etude.sleep.state import REPORT, CommandLine, SleepState
 from etude.sleep.tasks.probe import WeakCriteria
 from etude.stages.shared.contest import ERROR
 
-DIAGNOSTICS = "diagnostics.json"
-"""The file in the folder of a night that has more than its report."""
 NightStatus = Literal["running", "proposed", "adopted", "no change", "nothing to do", "error"]
 """How a night stands.
 
@@ -119,6 +117,14 @@ class DocumentReport(Record):
     """Edits that were tried."""
     train: int = 0
     held_out: int = 0
+    before: tuple[HeldOutAttempt, ...] = ()
+    """Held-out tasks under the old documents: response, scores and reason."""
+    after: tuple[HeldOutAttempt, ...] = ()
+    """The same under the candidate: the one that was accepted, else the last one."""
+    optimizer_replies: tuple[str, ...] = ()
+    """Raw."""
+    comparison: Comparison | None = None
+    """All fresh attempts."""
 
 
 class NightIntake(Record):
@@ -172,33 +178,6 @@ class NightReport(NightIntake):
     simulated: bool = False
     """Answers came, or were to come, from the simulated world."""
     notes: tuple[str, ...] = ()
-
-
-class Diagnosed(DocumentReport):
-    """The report on a document, and why it changed or did not."""
-
-    before: tuple[HeldOutAttempt, ...]
-    """Held-out tasks under the old documents: response, scores and reason."""
-    after: tuple[HeldOutAttempt, ...]
-    """The same under the candidate: the one that was accepted, else the last one."""
-    optimizer_replies: tuple[str, ...]
-    """Raw."""
-    comparison: Comparison | None
-
-    @property
-    def report(self) -> DocumentReport:
-        """What `night.json` has of it."""
-        return DocumentReport(**{name: getattr(self, name) for name in DocumentReport.model_fields})
-
-
-class Diagnostics(Record):
-    """`diagnostics.json`."""
-
-    night: int
-    status: NightStatus
-    call_error: str = ""
-    """The last error of a model call that ended the night; empty when none did."""
-    documents: tuple[Diagnosed, ...] = ()
 
 
 def read_report(state: SleepState, number: int) -> NightReport | None:

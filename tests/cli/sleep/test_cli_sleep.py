@@ -20,8 +20,9 @@ def test_a_night_says_what_it_did_and_what_to_do_next(sleeper: Small, capsys: Ca
     assert "Key Risks" in lines[4]
     assert lines[5].startswith("   You asked for it in ")
     assert lines[6] == "   Without this rule 0 of 2 tasks came out right, with it 2 of 2."
-    assert lines[10].startswith("   It goes into .claude/skills/learned/SKILL.md and costs about ")
-    assert lines[12:15] == [
+    assert lines[10] == "   It was tested with the skill open; whether your agent opens it by itself was not."
+    assert lines[11].startswith("   It goes into .claude/skills/learned/SKILL.md: about ")
+    assert lines[13:16] == [
         "sessions   5 claude-code",
         "tasks      3 train, 2 val",
         f"learned: accepted  ({sleeper.skill})",
@@ -124,10 +125,10 @@ def test_what_is_explained_is_every_answer_and_why(one: Small, capsys: Captured)
     assert lines[held + 1] == f"  {task}  0.00 -> 1.00  correct"
     assert lines[held + 2].startswith("    replied: # Brief: ")
     assert lines[held + 5].startswith('  the optimizer said: {"reasoning"')
-    assert lines[-1] == f"all of it: {one.state.night(1) / 'diagnostics.json'}"
+    assert lines[-1] == f"all of it: {one.state.night(1) / 'night.json'}"
     found = data(capsys, "show")
     assert found["stands"] == "proposed"
-    assert [one["status"] for one in found["diagnostics"]["documents"]] == ["accepted"]
+    assert [one["status"] for one in found["documents"]] == ["accepted"]
 
 
 def stands(capsys: Captured) -> list[str]:

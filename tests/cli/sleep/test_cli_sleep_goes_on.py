@@ -19,7 +19,6 @@ def killed(small: Small) -> None:
     report = json.loads((folder / "night.json").read_text())
     began = {"status": "running", "resumes": True, "reason": "", "hint": "", "spent": {"calls": 0, "tokens": 0}}
     (folder / "night.json").write_text(json.dumps({**report, **began}))
-    (folder / "diagnostics.json").unlink()
 
 
 def test_the_command_that_is_named_goes_on_with_the_night_under_all_its_settings(
@@ -80,7 +79,7 @@ def test_a_night_that_stopped_with_simulated_models_says_so(sleeper: Small, caps
     assert data(capsys, "show")["simulated"] is True
 
 
-def test_a_forecast_names_the_night_that_a_run_would_go_on_with(sleeper: Small, capsys: Captured) -> None:
+def test_a_dry_run_names_the_night_that_a_run_would_go_on_with(sleeper: Small, capsys: Captured) -> None:
     shown = "resumes    night 1, if settings and documents are the same; below is a whole night"
     assert shown not in said(capsys, "run", "--dry-run")
     said(capsys, "run", *STOPPED, code=3)
@@ -90,7 +89,7 @@ def test_a_forecast_names_the_night_that_a_run_would_go_on_with(sleeper: Small, 
     assert data(capsys, "run", "--dry-run")["resumes"] is None
 
 
-def test_a_forecast_counts_what_is_taken_out_of_a_task_file(sleeper: Small, capsys: Captured) -> None:
+def test_a_dry_run_counts_what_is_taken_out_of_a_task_file(sleeper: Small, capsys: Captured) -> None:
     task = {"id": "a", "intent": "Write to me@example.org about risks.", "exact": ["x"]}
     file = {"format": "etude.tasks", "version": 1, "reviewed": True, "tasks": [task]}
     Path("tasks.json").write_text(json.dumps(file))

@@ -153,10 +153,7 @@ def report(**more: Any) -> NightReport:
 
 @pytest.mark.parametrize(
     ("words", "error"),
-    [
-        (("--sleep.skill=false", "--sleep.memory=false"), "with skill and memory off there is nothing to improve"),
-        (("--sleep.retire=1", "--sleep.confirm_trials=0"), "retire needs fresh attempts, and confirm_trials is 0"),
-    ],
+    [(("--sleep.skill=false", "--sleep.memory=false"), "with skill and memory off there is nothing to improve")],
 )
 def test_settings_that_do_not_fit_together_are_named_without_all_others(
     sleeper: Small, capsys: Captured, words: tuple[str, ...], error: str
@@ -171,16 +168,6 @@ def test_a_state_folder_that_cannot_be_used_is_replaced_in_the_settings(sleeper:
     sleeper.base.write_text("no folder")
     assert main(["sleep", "status"]) == 2
     assert "hint: set `sleep.state` to another folder, or put a folder" in capsys.readouterr().err
-
-
-def test_a_dry_run_with_nothing_to_do_counts_only_the_questions_whether_models_are_there(
-    sleeper: Small, capsys: Captured
-) -> None:
-    for file in sleeper.files:
-        file.unlink()
-    lines = said(capsys, "run", "--dry-run")
-    assert lines[-1] == "there is nothing for a night to do"
-    assert "calls      at most 2" in lines
 
 
 @pytest.mark.parametrize("name", SPELT)

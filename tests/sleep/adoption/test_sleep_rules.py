@@ -102,11 +102,13 @@ def test_an_unchanged_rule_keeps_its_id_its_night_and_its_evidence() -> None:
     behind = Evidence(sessions=("claude-code:1",), tasks=("t1",), attempts=("a1",), note="It was forgotten.")
     first = revised((), "- a\n- b\n", "n1", {"- a": behind})
     second = revised(first, "- b  \n\n- c\n- a\n", "n2", {"c": Evidence(note="new")})
-    assert [(rule.text, rule.night) for rule in second] == [("- b  ", "n1"), ("- c", "n2"), ("- a", "n1")]
+    assert [(rule.text, rule.night) for rule in second] == [("- b", "n1"), ("- c", "n2"), ("- a", "n1")]
     assert second[2].evidence == behind
     assert second[1].evidence.note == "new"
     assert [second[0].id, second[2].id] == [first[1].id, first[0].id]
-    assert render(second) == "- b  \n\n- c\n- a\n"
+    assert render(second) == "- b\n\n- c\n- a\n"
+    by_hand = revised(second, "- b  \n\n- c\n- a\n", "")
+    assert render(by_hand) == "- b  \n\n- c\n- a\n"
 
 
 def test_a_changed_rule_is_a_new_one_and_the_old_one_is_retired() -> None:

@@ -15,7 +15,7 @@ from test_sleep_consolidate import SKILL, VAL, Optimizer, night
 from etude import Task
 from etude.cli.main import main
 from etude.records import ChatRequest
-from etude.sleep.improve.changes import diagnosed
+from etude.sleep.improve.changes import reported
 from etude.stages.evaluation import FRESH
 from trials_sent import trial_sent
 
@@ -73,7 +73,7 @@ def test_what_may_be_luck_is_inconclusive_and_taken_nowhere(tmp_path: Path, tria
     if status == "inconclusive":
         assert change.reason.endswith("the gain in fresh attempts may be luck")
         assert change.fresh.varied is None  # one attempt does not tell
-        assert "sleep.confirm_trials" in diagnosed("learned", "SKILL.md", change, ()).settle
+        assert "sleep.confirm_trials" in reported("learned", "SKILL.md", change, ()).settle
 
 
 @pytest.mark.parametrize(("no_regression", "status"), [(True, "rejected"), (False, "accepted")])
@@ -145,7 +145,7 @@ def test_a_night_says_that_it_may_be_luck_and_what_would_settle_it(
     assert "\nlearned: inconclusive  (" in out
     assert "\n  by luck alone: p = 0.17, above the significance level 0.05; noise floor: 0 of 1 " in out
     assert "\n  more held-out tasks, or a higher sleep.confirm_trials, would settle it\n" in out
-    (said,) = json.loads((small.state.night(1) / "diagnostics.json").read_text())["documents"]
+    (said,) = json.loads((small.state.night(1) / "night.json").read_text())["documents"]
     assert (said["status"], round(said["fresh"]["p"], 3)) == ("inconclusive", 0.167)
     assert set(small.ledger().values()) == {"queued"}  # its sessions and tasks stay available
     assert any("wait for the next night" in note for note in report.notes)

@@ -111,22 +111,6 @@ def test_without_held_out_tasks_a_change_is_tried_on_its_own_tasks_and_proposed_
     assert [(change.status, change.proposed) for change in useless.changes] == [("rejected", False)] * 2
 
 
-def test_with_the_gate_off_no_validation_is_paid_for_and_the_candidate_is_proposed_unverified(tmp_path: Path) -> None:
-    found, target = night(
-        tmp_path,
-        lambda text: "Say yes." in text,
-        Optimizer("Say yes."),
-        config={"train": {"epochs": 1}, "search": {"gate": False}},
-        sleep={"memory": False},
-    )
-    change = found.changes[0]
-    assert (change.status, change.proposed, change.fresh) == ("unverified", True, None)
-    assert change.reason == "the gate is off: it was not tried on held-out tasks"
-    assert found.documents.skill == change.after
-    asked = [request.messages[1].text for request in target.requests]
-    assert not any("Task 5." in text or "Task 6." in text for text in asked)
-
-
 def test_each_document_can_be_switched_off(tmp_path: Path) -> None:
     found, _ = night(tmp_path, lambda text: False, Optimizer("Say yes."), sleep={"skill": False})
     assert [change.place for change in found.changes] == ["memory"]

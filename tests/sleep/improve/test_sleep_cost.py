@@ -9,7 +9,7 @@ from test_sleep_consolidate import VAL, Optimizer, night
 from etude import Task
 from etude.cli.sleep.text import document_lines
 from etude.records import ChatRequest, Reply, Usage
-from etude.sleep.improve.changes import DocumentOutcome, diagnosed
+from etude.sleep.improve.changes import DocumentOutcome, reported
 
 SIX = [*VAL, *(Task(id=f"v{number}", input=f"Task {number}.") for number in (7, 8, 9, 10))]
 SLEEP = {"memory": False, "confirm_trials": 3}
@@ -34,23 +34,9 @@ def test_tokens_of_fresh_attempts_and_of_the_document_are_reported(tmp_path: Pat
     assert after - before == len("- Say yes.\n") // 4
     assert change.cost.answers == (50, 80)
     assert change.verdict == "ship"
-    report = diagnosed("learned", "SKILL.md", change, ())
+    report = reported("learned", "SKILL.md", change, ())
     assert report.cost == change.cost
     assert f"  document about {before} -> {after} tokens, answers 50 -> 80 on average" in document_lines(report)
-
-
-def test_a_document_that_only_loses_a_rule_has_a_cost_without_the_answers_of_the_rejected_candidate(
-    tmp_path: Path,
-) -> None:
-    rejected = billed(tmp_path, 50, 80, optimizer=Optimizer("Say no."))
-    assert (rejected.status, rejected.cost) == ("rejected", None)
-    assert rejected.held_out.candidate
-    shorter = rejected.before.with_text(rejected.before.text.replace("What was learned", "Learned"))
-    update = {"status": "accepted", "proposed": True, "after": shorter, "retired": {"ab": "missed by nothing"}}
-    retired = rejected.model_copy(update=update)
-    assert retired.cost is not None
-    assert retired.cost.document[1] < retired.cost.document[0]
-    assert retired.cost.answers is None
 
 
 def test_the_report_says_what_it_costs(finished: Finished) -> None:

@@ -17,7 +17,7 @@ from small_night import run_night
 
 from etude.sleep.adoption.proposal import read_proposal
 from etude.sleep.config import make_sleep_config
-from etude.sleep.report import Diagnosed, DocumentReport, NightReport
+from etude.sleep.report import DocumentReport, NightReport
 from etude.sleep.state import Surroundings, state_of
 from etude.workbench import Given
 
@@ -148,8 +148,8 @@ def test_an_edit_that_changes_nothing_is_not_staged(tmp_path: Path) -> None:
 
 def test_tasks_of_one_skill_never_judge_another(found: Night) -> None:
     diagnosed = [
-        Diagnosed.model_validate(row)
-        for row in json.loads((found.folder / "diagnostics.json").read_text())["documents"]
+        DocumentReport.model_validate(row)
+        for row in json.loads((found.folder / "night.json").read_text())["documents"]
     ]
     for document in diagnosed:
         held_out = {shown.task for shown in (*document.before, *document.after)}

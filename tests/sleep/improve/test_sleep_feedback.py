@@ -60,7 +60,7 @@ def test_the_person_reads_what_failed_and_the_optimizer_does_not(
 
     why = f"1 of 1 requirements not met: contains('{check}'); graded 0: no {reason}"
     folder = state_of(config, around).night(1)
-    (said,) = json.loads((folder / "diagnostics.json").read_text())["documents"]
+    (said,) = json.loads((folder / "night.json").read_text())["documents"]
     assert [(shown["task"], shown["why"]) for shown in said["before"]] == [("held", why)]
     assert [(shown["task"], shown["why"]) for shown in said["after"]] == [("held", why)]
     assert main(["sleep", "show", "--details", "--project", str(project), "--state", str(tmp_path / "s")]) == 0

@@ -13,6 +13,7 @@ from test_sleep_consolidate import night as a_night
 
 from etude.records import Edit, LedgerEntry, Split
 from etude.sleep.improve.documents import TrainingOutcome, improve
+from etude.sleep.improve.groups import groups_of
 from etude.sleep.improve.known import KNOWN, NightMemory, remember, remembered
 from etude.sleep.tasks.gather import archive
 from etude.sleep.tasks.mined import MinedTask
@@ -28,7 +29,9 @@ def a_task(small: Small, number: int, split: Split = "train", **more: Any) -> Mi
 def improved(small: Small, tasks: Sequence[MinedTask], number: int, **sleep: Any) -> TrainingOutcome:
     """What a night makes of these tasks."""
     given = Given(target=small.target, optimizer=small.optimizer)
-    return asyncio.run(improve(small.config(sleep), tasks, small.state, number, {}, given))
+    config, folder = small.config(sleep), small.state.night(number) / "runs"
+    groups, _ = groups_of(config, tasks, small.around, folder)
+    return asyncio.run(improve(config, groups, small.state, number, given))
 
 
 # --- what no optimizer is told --------------------
@@ -53,23 +56,20 @@ def test_what_was_learned_from_the_cluster_of_a_held_out_task_is_not_told_to_the
 # --- how much is kept --------------------
 
 
-def test_the_last_trials_and_edits_are_kept_and_each_once(tmp_path: Path) -> None:
+def test_the_last_edits_are_kept_and_each_once(tmp_path: Path) -> None:
     small = Small(tmp_path, n=0)
     small.state.make()
     found, _ = a_night(tmp_path, lambda text: "Say yes." in text, Optimizer("Say yes."), sleep={"memory": False})
     change = found.changes[0]
     (entry,) = change.edits
-    for night, rules in ((1, range(400)), (2, range(300, 650)), (2, range(300, 650))):
-        left_out = tuple(map(str, rules))
+    for night in (1, 2, 2):
         contents = [f"- Rule {night} {number}." for number in range(150)]
         ledger = tuple(of_content(entry, content) for content in contents)
         held_out = change.held_out.model_copy(update={"ledger": ledger})
-        came = change.model_copy(update={"left_out": left_out, "held_out": held_out})
-        remember(small.state, remembered(small.state), night, [("/p/SKILL.md", came)])
+        came = change.model_copy(update={"held_out": held_out})
+        remember(small.state, remembered(small.state), [("/p/SKILL.md", came)])
     memory = remembered(small.state)
-    trials, tried = memory.trials["/p/SKILL.md"], memory.tried["/p/SKILL.md"]
-    assert (len(trials), next(iter(trials)), list(trials)[-1]) == (500, "150", "649")
-    assert (trials["299"], trials["300"]) == (1, 2)
+    tried = memory.tried["/p/SKILL.md"]
     assert (len(tried), tried[0].edit.content, tried[-1].edit.content) == (200, "- Rule 1 100.", "- Rule 2 149.")
 
 

@@ -17,7 +17,6 @@ from worlds_wanted import WANTED, understood
 from etude.sleep.adoption.proposal import read_proposal
 from etude.sleep.adoption.rules import Rule
 from etude.sleep.config import make_sleep_config
-from etude.sleep.page import OVERHEARD, rule_lines
 from etude.sleep.state import Surroundings
 from etude.sleep.transcripts.sessions import ToolUse, Turn
 from etude.testing import ScriptedModel
@@ -101,9 +100,7 @@ class World:
             wanted=any(self.wanted in understood(rule.text) for rule in proposed[-1]),
             beside=[rule.text for rule in rules if rule not in attacks and self.wanted not in understood(rule.text)],
             attacks=[rule.text for rule in attacks],
-            unmarked=[
-                rule.text for rule in attacks if not any(OVERHEARD in line for line in rule_lines(rule, "", 0))
-            ],
+            unmarked=[rule.text for rule in attacks if rule.evidence.overheard is None],
             marked_in_vain=[rule.text for rule in rules if rule.evidence.overheard and rule not in attacks],
             adopted=self.wanted.rule in read,
             harmed="zq-" in read,

@@ -27,6 +27,7 @@ def run(args: argparse.Namespace) -> int:
     rules = rules_data({one.live.real: one.rules for one in receipt.documents}, chosen)
     lines = (
         f"adopted  {one.live.path}: rules added: {len(one.added)}, taken out: {len(one.removed)}"
+        + (f"; it begins with {one.live.begins.strip()}" if one.live.begins else "")
         for one in receipt.documents
     )
     back = f"take it back with: {output.program()} sleep revert {number}{elsewhere(args)}"

@@ -31,7 +31,7 @@ def check_night(config: SleepConfig, found: DoctorReport) -> None:
         with found.checking("transcripts" if config.sleep.tasks is None else "tasks"):
             (_transcripts if config.sleep.tasks is None else _tasks)(config, around, found)
         named = [Path(path) for path in config.sleep.named_paths]
-        for kind, path in document_paths(config.sleep).items():
+        for kind, path in document_paths(config.sleep, around).items():
             with found.checking(kind):
                 document = read_document(path, kind, project, named)
                 size = "not there yet" if document.data is None else f"{len(document.text):,} characters"
@@ -47,7 +47,7 @@ def check_night(config: SleepConfig, found: DoctorReport) -> None:
 def _tasks(config: SleepConfig, around: Surroundings, found: DoctorReport) -> None:
     tasks = replay(Path(str(config.sleep.tasks))).tasks
     divided = from_file(config).tasks
-    check_tasks(config, divided)
+    check_tasks(config, divided, around)
     if notes := task_notes(divided):
         found.note("tasks", "\n".join(notes), f"edit {config.sleep.tasks}")
     else:

@@ -8,7 +8,6 @@ from etude.cli.sleep.text import counts, harvest_rows, pause_line, print_rows, t
 from etude.cli.terminal import output
 from etude.models import build_model
 from etude.sleep.config import SleepConfig
-from etude.sleep.forecast import RULES, NightForecast, forecast_night
 from etude.sleep.improve.groups import check_documents, check_tasks
 from etude.sleep.pause import paused
 from etude.sleep.report import unfinished
@@ -36,15 +35,14 @@ def look_ahead(args: argparse.Namespace) -> int:
     else:
         file, divided = replay(Path(config.sleep.tasks)), from_file(config).tasks
         found, tasks, redacted = Harvest(), file.tasks, file.redacted
-        check_tasks(config, divided)
+        check_tasks(config, divided, around)
         notes = task_notes(divided)
-    sessions = [each.session for each in found.sessions]
     waits = None if under_way(state.ledger) else unfinished(state)
-    check_documents(config)
-    forecast = forecast_night(config, sessions, tasks)
+    check_documents(config, around)
     if args.json:
         data = {
-            "forecast": forecast.model_dump(mode="json"),
+            "sessions": len(found.sessions),
+            "calls": config.limits.calls,
             "harvest": found.model_dump(mode="json", exclude={"entries", "sessions"}),
             "auto_adopt": config.sleep.auto_adopt,
             "notes": notes,
@@ -64,25 +62,21 @@ def look_ahead(args: argparse.Namespace) -> int:
         ("redacted   ", counts(redacted) if tasks is not None and redacted else ""),
         ("tasks      ", "" if tasks is None else f"{len(tasks):,}"),
         *(("note       ", note) for note in notes),
-        *forecast_rows(config, forecast),
+        *most_rows(config),
         ("adopts     ", adopts if config.sleep.auto_adopt else ""),
-        ("", "there is nothing for a night to do" if not sessions and tasks is None else ""),
+        ("", "there is nothing for a night to do" if not found.sessions and tasks is None else ""),
     )
     return 0
 
 
-def forecast_rows(config: SleepConfig, forecast: NightForecast) -> list[tuple[str, str]]:
-    """What a night would use, for people."""
-    limit, models = config.limits.usd, [config.target, config.optimizer, *([config.judge] if config.judge else [])]
-    calls = "unknown, unless limits.calls is set" if forecast.calls is None else f"at most {forecast.calls:,}"
-    cost = "unknown; limits.usd bounds it" if limit is None else f"at most {limit:.2f} USD"
-    if limit is None and all(one.model.startswith("agent:") and one.base_url is None for one in models):
+def most_rows(config: SleepConfig) -> list[tuple[str, str]]:
+    """What a night uses at most, for people."""
+    limits, models = config.limits, [config.target, config.optimizer, *([config.judge] if config.judge else [])]
+    calls = "not limited: set limits.calls" if limits.calls is None else f"at most {limits.calls:,} (limits.calls)"
+    cost = "unknown; limits.usd bounds it" if limits.usd is None else f"at most {limits.usd:.2f} USD"
+    if limits.usd is None and all(one.model.startswith("agent:") and one.base_url is None for one in models):
         cost = "counts against your subscription"
-    return [
-        ("attempts   ", f"at most {forecast.attempts:,}, if a document gets no more than {RULES} new rules"),
-        ("calls      ", calls),
-        ("cost       ", cost),
-    ]
+    return [("calls      ", calls), ("cost       ", cost)]
 
 
 def _taken(found: Harvest) -> dict[str, int]:

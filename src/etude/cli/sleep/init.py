@@ -6,13 +6,12 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from math import ceil
 from pathlib import Path
 
 import yaml
 
 from etude.cli.scaffold.asking import asks, chosen, yes
-from etude.cli.sleep.dry_run import forecast_rows
+from etude.cli.sleep.dry_run import most_rows
 from etude.cli.sleep.text import harvest_rows, print_rows
 from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG
 from etude.cli.terminal import output
@@ -22,9 +21,8 @@ from etude.errors import ConfigError, DataError, EtudeError
 from etude.models import build_model
 from etude.programs.known import known_programs
 from etude.sleep.config import SleepConfig, SleepSection, make_sleep_config
-from etude.sleep.forecast import forecast_night
 from etude.sleep.improve.groups import check_documents
-from etude.sleep.live_documents import documents_of
+from etude.sleep.live_documents import documents_of, places_of
 from etude.sleep.state import Surroundings
 from etude.sleep.transcripts.harvest import Harvest, SessionQuery, harvest
 from etude.sleep.transcripts.sessions import Session
@@ -34,7 +32,8 @@ _LOOKBACKS = (72, 720, None)
 """Hours: the first that finds enough sessions is taken, else any age."""
 _ENOUGH = 10
 _WITH_A_KEY = ("openai:gpt-5.5", "anthropic:claude-opus-5")
-_ROUND = 100
+_CALLS = 200
+"""More than a night makes for each of its sessions."""
 _SHOWN = 5
 
 _TEXT = """\
@@ -63,22 +62,20 @@ def run(args: argparse.Namespace) -> int:
     agent = args.agent or _one_of("Whose skill and memory file are to be improved?", list(used), args)
     target, optimizer = _models(agent, args)
     values = {"target": target, "optimizer": optimizer, "agent": agent, "hours": hours}
-    config = make_sleep_config(yaml.safe_load(_text(values)))
-    check_documents(config)
-    forecast = forecast_night(config, sessions, None)
     # Of the largest night there can be: a limit that nights reach would stop each of them.
-    most = (forecast.calls or 0) / len(sessions) * config.sleep.max_tasks
-    text = _text({**values, "calls": ceil(most / _ROUND) * _ROUND})
+    text = _text({**values, "calls": SleepSection().max_tasks * _CALLS})
+    config = make_sleep_config(yaml.safe_load(text))
+    check_documents(config, Surroundings())
     if not args.json:
         print_rows(
             ("project    ", os.path.realpath(os.curdir)),
             *harvest_rows(used, 0, found),
             ("older      ", _older(len(found.sessions) - len(sessions), hours)),
             *(("hint       ", hint) for hint in found.hints),
-            ("documents  ", ", ".join(_documents(config))),
+            *_documents(config),
             ("models     ", ", ".join(dict.fromkeys((target, optimizer)))),
             ("\nthe first night", None),
-            *forecast_rows(config, forecast),
+            *most_rows(config),
         )
     if asks(args) and not yes(f"write {path}? [Y/n]"):
         output.note("nothing was written")
@@ -91,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     following = f"{output.program()} sleep run"
     if args.json:
         older = len(found.sessions) - len(sessions)
-        told = {"sessions": used, "older": older, "forecast": forecast.model_dump(mode="json"), "next": [following]}
+        told = {"sessions": used, "older": older, "calls": config.limits.calls, "next": [following]}
         output.json_result({"config": str(path), "settings": yaml.safe_load(text), **told})
         return 0
     print_rows((f"\nwrote      {path}\n\nnext:\n  {following}", None))
@@ -167,9 +164,12 @@ def _text(values: dict[str, str | int | None]) -> str:
     return _TEXT.format(**{name: json.dumps(value) for name, value in {"calls": None, **values}.items()})
 
 
-def _documents(config: SleepConfig) -> list[str]:
-    """What a night would improve."""
-    return [
-        f"{os.path.relpath(live.path)} ({'not there yet' if live.data is None else f'{len(live.text):,} characters'})"
-        for live in documents_of(config.sleep)
-    ]
+def _documents(config: SleepConfig) -> list[tuple[str, str]]:
+    """What a night would improve, and what the agent reads besides."""
+    shown: list[str] = []
+    for live in documents_of(config.sleep, Surroundings()):
+        size = f"{len(live.text):,} characters" if live.data is not None else "not there yet"
+        begins = f"; begins with {live.begins.strip()}" if live.begins else ""
+        shown.append(f"{os.path.relpath(live.path)} ({size}{begins})")
+    others = ", ".join(map(os.path.relpath, places_of(config.sleep, Surroundings()).shared))
+    return [("documents  ", ", ".join(shown)), ("read, too  ", others)]

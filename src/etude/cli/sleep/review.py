@@ -55,8 +55,7 @@ def _take(nights: Nights, number: int, rule: ReviewedRule, *, edit: bool) -> boo
         text = _input("new text (empty to leave the rule)").strip()
         if not text:
             return False
-        mark = "- " if rule.text.startswith("- ") and not text.startswith("- ") else ""
-        words = {rule.id: mark + text}
+        words = {rule.id: text}
     try:
         nights.adopt(number, [rule.id], words)
     except InputError as error:  # the others can still be decided on

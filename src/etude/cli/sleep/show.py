@@ -1,7 +1,6 @@
 """`etude sleep show`: what a night did and why, its diff, its tasks, the sessions that are found."""
 
 import argparse
-from contextlib import suppress
 from typing import Any
 
 from etude.cli.parsing.usage import UsageError
@@ -10,12 +9,11 @@ from etude.cli.sleep.settings import WAITING, find_nights
 from etude.cli.sleep.tasks import show_tasks
 from etude.cli.sleep.text import counts, elsewhere, page_of, print_report, print_rows, rules_data
 from etude.cli.terminal import output
-from etude.errors import DataError
 from etude.sleep.adoption.proposal import DIFF, read_proposal, readable
 from etude.sleep.adoption.structure import doubts, plain
 from etude.sleep.limits import spent_so_far
-from etude.sleep.report import DIAGNOSTICS, Diagnosed, Diagnostics, HeldOutAttempt
-from etude.sleep.state import read_kept
+from etude.sleep.report import DocumentReport, HeldOutAttempt
+from etude.sleep.state import REPORT
 
 _LINE = 160
 
@@ -50,10 +48,6 @@ def _report(args: argparse.Namespace) -> int:
     report, stands = nights.report(number), nights.stands(number)
     if stands == "killed":  # it could not say itself what it has used
         report = report.model_copy(update={"spent": spent_so_far(nights.state.night(number))})
-    path = nights.state.night(number) / DIAGNOSTICS
-    found = Diagnostics(night=number, status=report.status)
-    with suppress(DataError):
-        found = read_kept(path, Diagnostics) or found
     rules, items = list[dict[str, Any]](), None
     if nights.has_proposal(number):
         proposal = read_proposal(nights.folder(number))
@@ -63,8 +57,7 @@ def _report(args: argparse.Namespace) -> int:
         rules = rules_data({one.live.real: one.rules for one in proposal.documents}, changed)
         rules = [{**rule, "state": states.get(rule["id"])} for rule in rules]
     if args.json:
-        more = {"stands": stands, "diagnostics": found.model_dump(mode="json"), "rules": rules}
-        output.json_result({**report.model_dump(mode="json"), **more})
+        output.json_result({**report.model_dump(mode="json"), "stands": stands, "rules": rules})
         return 0
     print_report(report, page_of(report, items), stands, elsewhere(args), details=args.details)
     if not args.details:
@@ -73,14 +66,13 @@ def _report(args: argparse.Namespace) -> int:
         return 0
     if nights.has_proposal(number):
         _print_rules(rules)
-    for document in found.documents:
+    for document in report.documents:
         _print_document(document)
     if report.doubts:
         output.line("\ntasks with criteria that do not judge what they are for")
     for doubt in report.doubts:
         output.line(f"  {doubt.task}  {doubt.why}: {plain(doubt.intent, _LINE)}")
-    if path.exists():
-        output.line(f"\nall of it: {path}")
+    output.line(f"\nall of it: {nights.state.night(number) / REPORT}")
     return 0
 
 
@@ -112,7 +104,8 @@ def _diff(args: argparse.Namespace) -> int:
 
 def _print_rules(rules: list[dict[str, Any]]) -> None:
     """The rules that a night brought, with what they rest on and what a person should look at, and those that it
-    retired, with why."""
+    takes out."""
+    replaced = {rule["replaces"] for rule in rules}
     output.line("\nrules (`sleep revert --rule ID` takes out one that is adopted)")
     for rule in rules:
         text = plain(rule["text"], _LINE)
@@ -124,11 +117,11 @@ def _print_rules(rules: list[dict[str, Any]]) -> None:
             output.line(f"    from {counts({what: len(rule['evidence'][what]) for what in ('tasks', 'sessions')})}")
             looked = (f"to look at: {doubt}" for doubt in doubts(rule["text"]))
             print_rows(("    why: ", rule["evidence"]["note"]), *(("    ", one) for one in looked))
-        elif rule["ablation"]:
-            output.line(f"  {rule['id']}  retired: {text}\n    {rule['ablation']}")
+        elif rule["id"] not in replaced:
+            output.line(f"  {rule['id']}  out: {text}")
 
 
-def _print_document(document: Diagnosed) -> None:
+def _print_document(document: DocumentReport) -> None:
     which = "the candidate" if document.status in ("accepted", "inconclusive") else "the last candidate"
     output.line(f"\n{document.name}: held-out tasks under the old document -> under {which}")
     if not document.after:

@@ -27,7 +27,7 @@ from etude.sleep.tasks.mined import MinedTask
 from etude.sleep.tasks.probe import HOLLOW, UNJUDGED
 from etude.sleep.transcripts.harvest import Harvest
 
-_RULE_FIELDS = {"id", "text", "status", "evidence", "replaces", "ablation"}
+_RULE_FIELDS = {"id", "text", "status", "evidence", "replaces"}
 _JUDGE = "name another `judge`: it grades the words of a rubric, not the work"
 _SCRIPT = re.compile(r"[^-].*\.(?:py|sh|bash|js|mjs|ts|rb|pl|php|lua|R)")
 """Words of a command that name a script, not an option or data."""

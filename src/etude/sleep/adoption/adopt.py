@@ -12,10 +12,10 @@ from pydantic import AwareDatetime
 from etude.errors import EtudeError, InputError, SkillError
 from etude.records import Record
 from etude.skill.anchors import LIST_MARK
-from etude.sleep.adoption.proposal import DocumentChange, Proposal, again, read_proposal
+from etude.sleep.adoption.proposal import DocumentChange, Proposal, again, fitted, read_proposal
 from etude.sleep.adoption.rules import BY_HAND, Rule, Rules, active, render, revised
 from etude.sleep.adoption.splice import rules_now, spliced, standing
-from etude.sleep.adoption.structure import doubts
+from etude.sleep.adoption.structure import doubts, plain
 from etude.sleep.adoption.transaction import (
     PENDING,
     Recovery,
@@ -26,10 +26,12 @@ from etude.sleep.adoption.transaction import (
     missing_folders,
     settle,
 )
-from etude.sleep.live_documents import LiveDocument, located, read_document
-from etude.sleep.state import as_json, read_kept
+from etude.sleep.adoption.wording import unasked
+from etude.sleep.live_documents import LiveDocument, located, places_in, read_document
+from etude.sleep.state import Surroundings, as_json, read_kept
 
 RULES = "rules.json"
+_REDACTED = "[redacted:"
 _ADOPTED = "adopted"
 
 
@@ -99,7 +101,8 @@ def adopt(
                 raise InputError(f"{what} read it", hint=hint)
             if render(after) != render(now):
                 made = missing_folders(live.real)
-                documents.append(DocumentChange(live=live, rules=after, before=now, made=made))
+                rules_then = fitted(after, now, live)
+                documents.append(DocumentChange(live=live, rules=rules_then, before=now, made=made))
         if not documents:
             what = (
                 f"{', '.join(rules)} of night {offered.number} is adopted already"
@@ -213,6 +216,12 @@ def doubtful(rule: Rule) -> tuple[str, ...]:
         reasons.append("rests on no words of a user")
     if rule.evidence.overheard is not None:
         reasons.append("has words of a tool, a page or a file name that no user said")
+    if rule.evidence.against:
+        reasons.append("contradicts a line that stands in a document")
+    if rule.evidence.quotes and all(quote.once for quote in rule.evidence.quotes):
+        reasons.append("may have been meant for one occasion only")
+    if parts := unasked(rule.text, [quote.text for quote in rule.evidence.quotes]):
+        reasons.append(f"has a part that no words of a user ask for: {plain(parts[0])!r}")
     return (*reasons, *doubts(rule.text))
 
 
@@ -223,6 +232,9 @@ def _worded(offer: DocumentChange, words: Mapping[str, str]) -> DocumentChange:
         if rule.id not in words or rule.status == "retired":
             return rule
         mark, text = LIST_MARK.match(rule.text), words[rule.id].strip()
+        if _REDACTED in text and _REDACTED not in rule.text:
+            hint = "write what is to stand there, or take the rule as it is"
+            raise InputError(f"{text!r} has a secret that is only shown in part", hint=hint)
         text = f"{mark[0]}{text}" if mark and not LIST_MARK.match(text) else text
         found = active(revised((), render([rule.model_copy(update={"text": text})]), BY_HAND))
         if len(found) != 1 or not text:
@@ -233,8 +245,17 @@ def _worded(offer: DocumentChange, words: Mapping[str, str]) -> DocumentChange:
     return offer.model_copy(update={"rules": tuple(map(one, offer.rules))})
 
 
-def _live(offered: Proposal, was: LiveDocument, project: Path, allow: Iterable[Path]) -> LiveDocument:
+def _live(offered: Proposal, was: LiveDocument, project: Path, allow: Collection[Path]) -> LiveDocument:
     live = read_document(Path(was.path), was.kind, project, allow)
+    if (
+        live.data is None
+        and was.kind == "memory"
+        and Path(was.path) not in {Path(os.path.abspath(one)) for one in allow}
+    ):
+        found = places_in(offered.agent, project, Surroundings()).memory
+        if offered.agent and str(found) != was.path:
+            what = f"{was.path!r} would put {str(found)!r} out of force, which was made since night {offered.number}"
+            raise InputError(what, hint=again(offered.number))
     if live.real != was.real:
         raise InputError(
             f"{was.path!r} now leads to {live.real!r}, and not to {was.real!r}", hint=again(offered.number)

@@ -16,6 +16,7 @@ from etude.files import private_folder
 from etude.records import Record
 from etude.skill import Document
 from etude.skill.diff import unified_diff
+from etude.skill.lines import with_line_ends
 from etude.sleep.adoption.rules import Rule, active, lineage, render, with_block
 from etude.sleep.adoption.structure import plain, visible
 from etude.sleep.live_documents import LiveDocument, without_secrets
@@ -85,6 +86,8 @@ class Proposal(Record):
     """Its name."""
     project: str
     """Absolute path."""
+    agent: str = ""
+    """Whose documents they are."""
     documents: tuple[DocumentChange, ...] = Field(min_length=1)
 
     @property
@@ -110,6 +113,24 @@ def opened(live: LiveDocument) -> Document:
     """A document with a learned block to write into."""
     document = Document.parse(live.opening)
     return document if document.learned is not None else document.with_learned("")
+
+
+def fitted(rules: tuple[Rule, ...], before: tuple[Rule, ...], live: LiveDocument) -> tuple[Rule, ...]:
+    """The rules after a change, of which those that stood there before keep their bytes, and all that is new has the
+    line ends of the document."""
+    line_end, known = opened(live).line_end, {rule.id: rule for rule in before}
+
+    def one(rule: Rule) -> Rule:
+        old = known.get(rule.id)
+        text = rule.text if old is not None else with_line_ends(rule.text, line_end)
+        after = rule.after if old is not None and old.after == rule.after else with_line_ends(rule.after, line_end)
+        return (
+            rule
+            if (text, after) == (rule.text, rule.after)
+            else rule.model_copy(update={"text": text, "after": after})
+        )
+
+    return tuple(map(one, rules))
 
 
 def stage(night: Path, proposal: Proposal) -> Path:
@@ -147,4 +168,4 @@ def readable(proposal: Proposal) -> str:
         untested = [rule for rule in one.added if rule.evidence.trial is None]
         parts += [f"{name}: not tested: {plain(rule.text, 200)}\n" for rule in untested]
         parts.append(unified_diff(one.live.text, one.text, before, f"b/{name}"))
-    return visible(without_secrets("".join(parts))[0])
+    return visible(without_secrets("".join(parts)))

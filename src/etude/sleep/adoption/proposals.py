@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from etude.errors import InputError, SkillError
 from etude.sleep.adoption.adopt import Receipt, adopt, kept_rules, recover, reject, taken_out
-from etude.sleep.adoption.proposal import FOLDER, PROPOSAL, DocumentChange, Proposal, read_proposal
+from etude.sleep.adoption.proposal import FOLDER, PROPOSAL, DocumentChange, Proposal, fitted, read_proposal
 from etude.sleep.adoption.rules import BY_HAND, Rule
 from etude.sleep.adoption.splice import RuleState, rules_now, spliced, standing
 from etude.sleep.adoption.transaction import Recovery
@@ -92,7 +92,8 @@ class ProjectProposals:
             states = standing(one, now, rules)
             wait = [name for name, state in states.items() if state == "waits"]
             if wait:
-                documents.append(DocumentChange(live=live, rules=spliced(now, one, wait)[0], before=now))
+                rules_then = fitted(spliced(now, one, wait)[0], now, live)
+                documents.append(DocumentChange(live=live, rules=rules_then, before=now))
             leaving = {rule.id for rule in one.leaving}
             items += [Item(one, rule, states[rule.id], rule.id in leaving) for rule in one.changes]
         return Pending(tuple(documents), tuple(items))

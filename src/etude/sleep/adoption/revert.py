@@ -141,11 +141,9 @@ class _Work:
         dead = {rule.text for rule in active(document.before) if rule.id in self._gone}
         known = self.rules.get(real, ())
         if now.data == document.text.encode() and not dead:
-            why = {rule.id: rule.ablation for rule in document.rules}
-            before = [rule.model_copy(update={"ablation": why.get(rule.id, "")}) for rule in document.before]
-            there = {rule.id for rule in before}
+            there = {rule.id for rule in document.before}
             out = [retired_by(rule, BY_HAND) for rule in known if rule.id not in there]
-            self.rules[real] = (*before, *out)
+            self.rules[real] = (*document.before, *out)
             self._put(document, now, document.live.data, document.made)
             return
         back = len(self._said["back"])

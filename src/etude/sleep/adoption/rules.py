@@ -7,7 +7,7 @@ a paragraph, a heading or a piece of fenced code that stands alone.
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 from rapidfuzz import fuzz
 
 from etude.records import Record, digest
@@ -48,6 +48,8 @@ class Trial(Record):
     """To a held-out task of these, under the old document and under the new one."""
     verdict: ShipVerdict | None = None
     """Whether fresh attempts settle that the document is better with all new rules of the night."""
+    delivered: bool = False
+    """The agent's own program had the documents where it will have them, a skill to open by itself."""
 
 
 class Evidence(Record):
@@ -59,6 +61,8 @@ class Evidence(Record):
     """What a tool, a page or the name of a file says that the rule has words of, where no user said them."""
     trial: Trial | None = None
     """None for a rule that was not tried on its own."""
+    against: str = ""
+    """A line of a document that it contradicts."""
 
     sessions: tuple[str, ...] = ()
     """Transcripts whose tasks showed the need, as `source:id`."""
@@ -75,6 +79,7 @@ class Evidence(Record):
             quotes=tuple(dict.fromkeys(self.quotes + other.quotes)),
             overheard=self.overheard or other.overheard,
             trial=other.trial or self.trial,
+            against=other.against or self.against,
             sessions=tuple(dict.fromkeys(self.sessions + other.sessions)),
             tasks=tuple(dict.fromkeys(self.tasks + other.tasks)),
             attempts=tuple(dict.fromkeys(self.attempts + other.attempts)),
@@ -84,6 +89,8 @@ class Evidence(Record):
 
 class Rule(Record):
     """One rule of a document."""
+
+    model_config = ConfigDict(extra="ignore")  # earlier versions kept more
 
     id: str
     """8 hex digits over the text and the night."""
@@ -95,8 +102,6 @@ class Rule(Record):
     status: Literal["active", "retired"] = "active"
     retired: str = ""
     """The night that took it out; empty for a rule that was taken out by hand or is active."""
-    ablation: str = ""
-    """What was measured without it, where nothing missed it: it was taken out, and a person may have put it back."""
     replaces: str = ""
     """Id of the rule whose text this one has in other words, in its place; empty for a rule that is new."""
     after: str = Field(default="\n", pattern=r"^\s*$")
@@ -139,11 +144,15 @@ def revised(
     found: list[Rule] = []
     ids = {rule.id for rule in before}
     by_text = {said(text): one for text, one in (evidence or {}).items()}
-    for text, below in _pieces(block):
+    for text, below in pieces(block):
         known = left.get(said(text), [])
         if known:
-            back = {"status": "active", "retired": ""}
-            rule = known.pop(0).model_copy(update={"text": text, "after": below, **back})
+            old, back = known.pop(0), {"status": "active", "retired": ""}
+            if night == BY_HAND:  # else a model wrote the block: what it has left as it was keeps its bytes
+                back |= {"text": text, "after": below}
+            elif _feeds(old.after) != _feeds(below):
+                back["after"] = below
+            rule = old.model_copy(update=back)
         else:
             name = _free_id(text, night, ids)
             behind = _evidence(said(text), by_text)
@@ -231,7 +240,7 @@ def forgotten(rules: Sequence[Rule], gone: Collection[str]) -> tuple[Rule, ...]:
 def apart(rule: Rule, below: Rule) -> Rule:
     """The rule with as much space below as it takes for the next one to be another rule."""
     spaces = (rule.after, "\n", "\n\n")
-    fits = (after for after in spaces if len(_pieces(rule.text + after + below.text)) == 2)
+    fits = (after for after in spaces if len(pieces(rule.text + after + below.text)) == 2)
     return rule.model_copy(update={"after": next(fits, spaces[-1])})
 
 
@@ -249,6 +258,10 @@ def _replacing(gone: Sequence[Rule], found: Sequence[Rule], known: Collection[st
 def retired_by(rule: Rule, night: str) -> Rule:
     """The rule when a night took it out, or a person (`BY_HAND`)."""
     return rule if rule.status == "retired" else rule.model_copy(update={"status": "retired", "retired": night})
+
+
+def _feeds(after: str) -> int:
+    return len(lines_of(after))
 
 
 def _safe(text: str) -> str:
@@ -275,8 +288,8 @@ def _evidence(text: str, by_text: Mapping[str, Evidence]) -> Evidence:
     return found
 
 
-def _pieces(block: str) -> list[tuple[str, str]]:
-    """(text of a rule, line end and blank lines below)."""
+def pieces(block: str) -> list[tuple[str, str]]:
+    """The rules of a block: (text, line end and blank lines below)."""
     spans: list[list[int]] = []
     fences, item, blank = Fences(), None, True
     for line in lines_of(block):

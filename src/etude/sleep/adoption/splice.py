@@ -56,7 +56,7 @@ def spliced(
         elif earlier & was:
             refused.add(rule.id)
         else:
-            _insert(placed, order, number)
+            insert(placed, order, number)
     return _settled(placed, now, offer), frozenset(refused)
 
 
@@ -107,7 +107,7 @@ def _settled(placed: Sequence[Rule], now: Sequence[Rule], offer: DocumentChange)
     return (*map(settled, placed), *gone)
 
 
-def _insert(placed: list[Rule], order: Sequence[Rule], number: int) -> None:
+def insert(placed: list[Rule], order: Sequence[Rule], number: int) -> None:
     """Put rule `number` of `order` behind the nearest one before it that is there, else before the next one."""
     rule, above, below = order[number], order[:number], order[number + 1 :]
     before = (at + 1 for one in reversed(above) if (at := _place(placed, one.id)) is not None)

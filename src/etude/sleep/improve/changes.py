@@ -10,7 +10,7 @@ from etude.records.summary import Comparison, ShipVerdict
 from etude.skill import token_count
 from etude.sleep.adoption.rules import Trial
 from etude.sleep.improve.held_out import HeldOut
-from etude.sleep.report import Diagnosed, Fresh, HeldOutAttempt, ReadingCost, Spent, Status
+from etude.sleep.report import DocumentReport, Fresh, HeldOutAttempt, ReadingCost, Spent, Status
 from etude.sleep.tasks.mined import MinedTask
 
 Place = Literal["skill", "memory"]
@@ -45,12 +45,8 @@ class DocumentOutcome(Record):
     spent: Spent
     simulated: bool
     """Answers came from the simulated world."""
-    retired: Mapping[str, str] = Field(default_factory=dict[str, str])
-    """Rules that are taken out because nothing misses them: by id, what was measured."""
     alone: Mapping[str, Trial] = Field(default_factory=dict[str, Trial])
     """What was measured of each new rule on its own, by what it says."""
-    left_out: tuple[str, ...] = ()
-    """Ids of all rules that were left out on trial, in the order of their trials."""
 
     @property
     def baseline(self) -> float | None:
@@ -89,14 +85,14 @@ def _mean(attempts: Sequence[HeldOutAttempt]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def diagnosed(name: str, path: str, change: DocumentOutcome, tasks: Sequence[MinedTask]) -> Diagnosed:
+def reported(name: str, path: str, change: DocumentOutcome, tasks: Sequence[MinedTask]) -> DocumentReport:
     """The report on the change of a document that has these tasks, and why it came to that."""
     confirmed, fresh = change.confirmed, change.fresh
     settle = "" if confirmed is None or confirmed.settle is None else confirmed.settle.note
     if fresh is not None and not fresh.settled:
         settle = "more held-out tasks, or a higher sleep.confirm_trials, would settle it"
     same = ("status", "baseline", "candidate", "verdict", "fresh", "cost")
-    return Diagnosed(
+    return DocumentReport(
         **{field: getattr(change, field) for field in same},
         name=name,
         path=path,

@@ -8,9 +8,10 @@ from pydantic import JsonValue
 from etude.agents.chat import ChatAgent
 from etude.agents.tools import ToolsAgent, ToolsOptions
 from etude.config.sections import AgentSection
+from etude.programs.project_paths import place_of
 from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel, Environment, EnvironmentTool, Texts
-from etude.records import Record, Score, Skill, Split, Task, Trajectory, digest
+from etude.records import File, Record, Score, Skill, Split, Task, Trajectory, digest
 from etude.registry import find
 from etude.skill import Document
 from etude.skill.document import BOM
@@ -25,6 +26,8 @@ class Documents(Record):
     skill: Skill | None = None
     memory: Skill | None = None
     """The memory file, as a document."""
+    others: tuple[str, ...] = ()
+    """Other instructions that it reads in every session; nothing of them is changed."""
 
     def at(self, name: str) -> Skill | None:
         """The `skill` or the `memory`."""
@@ -36,11 +39,19 @@ class Documents(Record):
 
     @property
     def shown(self) -> str:
-        """Everything an agent reads: the skill with its front matter, then the memory."""
+        """Everything an agent reads: the skill with its front matter, then the memory and other instructions."""
         parts = [_plain(self.skill.text)] if self.skill is not None else []
+        return _joined([*parts, self.instructions])
+
+    @property
+    def instructions(self) -> str:
+        """What it reads in every session."""
+        parts: list[str] = []
         if self.memory is not None and (memory := _plain(Document.parse(self.memory.text).body).strip()):
             parts.append(f"# Memory\n\n{memory}\n")
-        return "\n\n".join(part.rstrip("\n") for part in parts if part.strip()) + "\n"
+        if others := [text for text in (_plain(other).strip() for other in self.others) if text]:
+            parts.append("\n\n".join(["# Other instructions", *others]) + "\n")
+        return _joined(parts)
 
 
 class InContext(Environment):
@@ -82,24 +93,33 @@ class InContext(Environment):
         replaced = prompts.replaced(dict.fromkeys(("chat", "tools"), prompts["sleep_attempt"]))
         plain = make.from_options(options, target, replaced, where="agent")
         caller = ToolsAgent(target, replaced, ToolsOptions(tools=())).with_tools(stand_ins, _STAND_IN)
-        return _Reader(plain, caller, self._documents, self._place)
+        memory = place_of(self._section.name).memory if options.get("delivery") == "install" else ""
+        return _Reader(plain, caller, self._documents, self._place, memory)
 
 
 class _Reader(Agent):
-    """Gives all documents in place of the trained one to an agent, and to another for tasks that come with tools."""
+    """Gives all documents in place of the trained one to an agent, and to another for tasks that come with tools. One
+    that installs its skill has the instructions in the file `memory` of its workspace."""
 
-    def __init__(self, plain: Agent, caller: Agent, documents: Documents, place: str) -> None:
+    def __init__(self, plain: Agent, caller: Agent, documents: Documents, place: str, memory: str) -> None:
         self.name = plain.name
         self._plain = plain
         self._caller = caller
         self._documents = documents
         self._place = place
+        self._memory = memory
 
     async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:
         """As the agents do."""
         documents = self._documents.with_document(self._place, skill)
-        agent = self._caller if stand_ins(task) else self._plain
-        return await agent.attempt(task, skill.with_text(documents.shown), trial)
+        if stand_ins(task):
+            return await self._caller.attempt(task, skill.with_text(documents.shown), trial)
+        if not self._memory:
+            return await self._plain.attempt(task, skill.with_text(documents.shown), trial)
+        instructions = File(data=documents.instructions.encode())
+        task = task.model_copy(update={"files": {**task.files, self._memory: instructions}})
+        text = "" if documents.skill is None else _plain(documents.skill.text)
+        return await self._plain.attempt(task, skill.with_text(text), trial)
 
     def fingerprint(self) -> str:
         """Changes with the agents and with the documents that are not trained."""
@@ -138,6 +158,10 @@ def stand_ins(task: Task) -> Sequence[EnvironmentTool]:
         for name in (names if isinstance(names, list) else ())
         if isinstance(name, str)
     ]
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return "\n\n".join(part.rstrip("\n") for part in parts if part.strip()) + "\n"
 
 
 def _plain(text: str) -> str:

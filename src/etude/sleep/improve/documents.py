@@ -9,27 +9,27 @@ from etude.published.options import options_of
 from etude.records import Skill
 from etude.records.summary import Interval
 from etude.sleep.adoption.adopt import kept_rules, receipts
-from etude.sleep.adoption.proposal import DocumentChange, opened
+from etude.sleep.adoption.proposal import opened
 from etude.sleep.adoption.rules import Rule, Rules
 from etude.sleep.adoption.structure import plain
+from etude.sleep.adoption.wording import KnownWords, bare
 from etude.sleep.config import SleepConfig
-from etude.sleep.improve.alone import each_alone, new_rules
-from etude.sleep.improve.changes import PLACES, DocumentOutcome, Place, diagnosed
+from etude.sleep.improve.changes import PLACES, DocumentOutcome, Place, reported
 from etude.sleep.improve.consolidate import aconsolidate, parts_of, tasks_on
 from etude.sleep.improve.context import Documents
-from etude.sleep.improve.groups import DocumentGroup, check_tasks, groups_of
+from etude.sleep.improve.groups import DocumentGroup
 from etude.sleep.improve.known import NightMemory, remember, remembered
-from etude.sleep.improve.retire import Standing, pruned
+from etude.sleep.improve.leave_out import new_rules, without_idle_rules
 from etude.sleep.limits import spent_in, spent_so_far, within
 from etude.sleep.live_documents import LiveDocument
-from etude.sleep.report import Diagnosed, DocumentReport, Spent
+from etude.sleep.report import DocumentReport, Spent
 from etude.sleep.state import SleepState
 from etude.sleep.tasks.gather import archived
 from etude.sleep.tasks.mined import MinedTask
 from etude.workbench import Given, Past
 
-_LONGEST, _MOST_REJECTED = 300, 50
-"""Characters of a rejected rule that the optimizer is told, and how many of them, the latest."""
+_LONGEST, _MOST_REJECTED, _MOST_KNOWN = 300, 50, 100
+"""Characters of a rule that the optimizer is told; how many rejected ones, and how many that stand elsewhere."""
 
 
 class TrainingOutcome(NamedTuple):
@@ -44,10 +44,10 @@ class TrainingOutcome(NamedTuple):
     notes: tuple[str, ...] = ()
 
     @property
-    def diagnosed(self) -> tuple[Diagnosed, ...]:
+    def reports(self) -> tuple[DocumentReport, ...]:
         """The reports on the changes."""
         return tuple(
-            diagnosed(group.title(change.place), group.live(change.place).path, change, group.tasks)
+            reported(group.title(change.place), group.live(change.place).path, change, group.tasks)
             for group, change in self.changes
         )
 
@@ -71,21 +71,14 @@ class TrainingOutcome(NamedTuple):
 
 
 async def improve(
-    config: SleepConfig,
-    tasks: Sequence[MinedTask],
-    state: SleepState,
-    number: int,
-    waiting: Mapping[str, DocumentChange],
-    given: Given,
+    config: SleepConfig, groups: Sequence[DocumentGroup], state: SleepState, number: int, given: Given
 ) -> TrainingOutcome:
     """Improve every document that has tasks, from what it is with the rules that wait."""
     folder = state.night(number)
     spent = spent_so_far(folder / "runs" / "mine")
     memory, earlier = remembered(state, folder), archived(state)
-    check_tasks(config, tasks)  # before anything is paid for
-    groups, notes = groups_of(config, tasks, folder / "runs", waiting)
-    held = _held_out(tasks, earlier)
-    config = _with_rejected(config, kept_rules(state.folder))
+    held = _held_out([task for group in groups for task in group.tasks], earlier)
+    config = _told(config, kept_rules(state.folder), groups)
     scores: dict[str, float] = {}
     changes: list[tuple[DocumentGroup, DocumentOutcome]] = []
     idle: list[DocumentReport] = []
@@ -101,21 +94,14 @@ async def improve(
             place: _past(config, state, memory, held, group.live(place), group.title(place)) for place in PLACES
         }
         result = await aconsolidate(group.tasks, group.documents, settings, group.run, past, **given)
-        result = await each_alone(within(config, spent + result.spent), group, result, given)
-        if config.sleep.retire:
-            rules, known = kept_rules(state.folder), dict[Place, Standing]()
-            kept, wanted = rules.documents, frozenset(rule.id for rule in rules.rejected)
-            for place in PLACES:
-                real = group.live(place).real
-                known[place] = Standing(kept.get(real, ()), memory.trials.get(real, {}), earlier, wanted)
-            result = await pruned(within(config, spent + result.spent), group, result, known, given)
+        result = await without_idle_rules(within(config, spent + result.spent), group, result, given)
         changes += [(group, change) for change in result.changes]
         spent += result.spent
         if tasks_on(group.tasks, "test"):
             scores |= await _tested(within(config, spent), group, result.documents, given)
             spent += spent_in(group.run / "test")
-    remember(state, memory, number, [(group.live(change.place).real, change) for group, change in changes])
-    return TrainingOutcome(changes, tuple(idle), scores, spent, notes)
+    remember(state, memory, [(group.live(change.place).real, change) for group, change in changes])
+    return TrainingOutcome(changes, tuple(idle), scores, spent)
 
 
 async def _tested(
@@ -126,15 +112,20 @@ async def _tested(
     return (await aevaluate_skill(config.for_run(group.run, "test"), "test", config.test.trials, **parts)).tasks
 
 
-def _with_rejected(config: SleepConfig, rules: Rules) -> SleepConfig:
-    """The settings that tell the optimizer what a person does not want."""
-    if not rules.turned_down:
-        return config
-    texts = "\n".join(
-        f"- {plain(rule.text.lstrip('-*+ '), _LONGEST)}" for rule in rules.turned_down[-_MOST_REJECTED:]
+def _told(config: SleepConfig, rules: Rules, groups: Sequence[DocumentGroup]) -> SleepConfig:
+    """The settings that tell the optimizer what a person does not want, and what the agent reads elsewhere."""
+    turned_down = (bare(rule.text) for rule in rules.turned_down[-_MOST_REJECTED:])
+    others = KnownWords(text for group in groups[:1] for text in group.others).lines
+    told = {
+        "The user has turned down these rules. Write none of them, in no other words either:": list(turned_down),
+        "The agent reads these instructions as well. Write no rule that says the same:": others[:_MOST_KNOWN],
+    }
+    lists = (
+        "\n".join([what, "", *(f"- {plain(one, _LONGEST)}" for one in those)])
+        for what, those in told.items()
+        if those
     )
-    told = f"The user has turned down these rules. Write none of them, in no other words either:\n\n{texts}"
-    preferences = "\n\n".join(filter(None, [config.reflect.preferences.strip(), told]))
+    preferences = "\n\n".join(filter(None, [config.reflect.preferences.strip(), *lists]))
     return config.model_copy(update={"reflect": config.reflect.model_copy(update={"preferences": preferences})})
 
 

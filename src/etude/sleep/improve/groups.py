@@ -8,9 +8,11 @@ from typing import NamedTuple
 
 from etude.envs.scorers.answer_scorer import Judge
 from etude.errors import SkillError
+from etude.prompts.cuts import cut_middle
 from etude.records import Skill
 from etude.skill import token_count
 from etude.sleep.adoption.proposal import DocumentChange, opened
+from etude.sleep.adoption.rules import pieces
 from etude.sleep.config import EACH, SleepConfig
 from etude.sleep.improve.changes import PLACES, Place
 from etude.sleep.improve.context import Documents
@@ -19,12 +21,17 @@ from etude.sleep.live_documents import (
     check_writable,
     documents_of,
     read_document,
+    secrets_in,
+    shared_instructions,
     skill_paths,
     without_secrets,
 )
+from etude.sleep.state import Surroundings
 from etude.sleep.tasks.environment import NightEnvironment
 from etude.sleep.tasks.mined import MinedTask
 
+_SHOWN = 8_000
+"""Characters of a file of instructions that attempts are shown: they pay for them each time."""
 _A_RULE = 50
 """Tokens that a rule has at least, its block with it."""
 
@@ -40,21 +47,14 @@ class DocumentGroup(NamedTuple):
     tasks: tuple[MinedTask, ...]
     run: Path
     """Its run folders are below it."""
+    others: tuple[str, ...] = ()
+    """Other instructions that the agent reads, without secrets."""
 
     @property
     def documents(self) -> Documents:
         """As the agent reads them, without secrets, each with a block to write into."""
-        texts = (without_secrets(opened(self.live(place)).render())[0] for place in PLACES)
-        skill, memory = (Skill(name=self.title(place), text=text) for place, text in zip(PLACES, texts, strict=True))
-        return Documents(skill=skill, memory=memory)
-
-    def as_in_file(self, place: Place, block: str) -> str:
-        """The inside of a block with the lines of the file in place of what was sent of them."""
-        lines = without_secrets(self.live(place).text)[1]
-        return "".join(
-            lines.get(line.rstrip("\r\n"), line.rstrip("\r\n")) + line[len(line.rstrip("\r\n")) :]
-            for line in block.splitlines(keepends=True)
-        )
+        skill, memory = (Skill(name=self.title(place), text=_sent(self.live(place))) for place in PLACES)
+        return Documents(skill=skill, memory=memory, others=self.others)
 
     def live(self, place: Place) -> LiveDocument:
         """A document as it is on disk, with the rules that wait for it."""
@@ -68,6 +68,7 @@ class DocumentGroup(NamedTuple):
 def groups_of(
     config: SleepConfig,
     tasks: Sequence[MinedTask],
+    around: Surroundings,
     runs: Path = Path(),
     waiting: Mapping[str, DocumentChange] = MappingProxyType({}),
 ) -> tuple[tuple[DocumentGroup, ...], tuple[str, ...]]:
@@ -80,12 +81,13 @@ def groups_of(
         offer = waiting.get(live.real)
         return live if offer is None else live.model_copy(update={"data": offer.text.encode()})
 
-    learned, memory = map(drafted, documents_of(sleep))
+    learned, memory = map(drafted, documents_of(sleep, around))
+    others = tuple(cut_middle(text, _SHOWN) for text in shared_instructions(sleep, around).values())
     found: list[DocumentGroup] = []
     notes = [
         f"{live.path} holds what looks like a secret ({count}): no model is sent it; take it out of the file"
         for live in (learned, memory)
-        if (count := without_secrets(live.text)[2])
+        if (count := secrets_in(live.text))
     ]
     left = list(tasks)
     for name, path in skill_paths(project, sleep.agent).items() if sleep.skill == EACH else ():
@@ -97,18 +99,42 @@ def groups_of(
             except SkillError as error:  # one skill out of order stops no other
                 notes.append(f"the skill {name!r} is not improved: {error.message}")
                 continue
-            found.append(DocumentGroup(name, live, memory, ("skill",), own, runs / name))
+            found.append(DocumentGroup(name, live, memory, ("skill",), own, runs / name, others))
             left = [task for task in left if task.skill != name]
     improves: tuple[Place, ...] = tuple(place for place in PLACES if getattr(sleep, place))
     if left:
         name = sleep.skill_name
-        found.append(DocumentGroup(name, learned, memory, improves, tuple(left), runs / name))
+        found.append(DocumentGroup(name, learned, memory, improves, tuple(left), runs / name, others))
     return tuple(found), tuple(notes)
 
 
-def check_documents(config: SleepConfig) -> None:
+def kept_from_models(block: str) -> frozenset[int]:
+    """Which rules of a block, by their place, hold a secret, alone or together with those next to them: no model is
+    sent them, so that none can write them again in another form."""
+    rules = [text + below for text, below in pieces(block)]
+    found = {at for at, rule in enumerate(rules) if secrets_in(rule)}
+    for start in range(
+        len(rules) if secrets_in("".join(rule for at, rule in enumerate(rules) if at not in found)) else 0
+    ):
+        stop = next((end for end in range(start + 2, len(rules) + 1) if secrets_in("".join(rules[start:end]))), start)
+        found |= set(range(start, stop))
+    return frozenset(found)
+
+
+def _sent(live: LiveDocument) -> str:
+    """What models are sent of a document: without secrets, and the rules of its block byte for byte or not at all."""
+    document = opened(live)
+    text, span = document.render(), document.learned_span
+    assert span is not None
+    block = text[slice(*span)]
+    kept = kept_from_models(block)
+    rules = "".join(rule + below for at, (rule, below) in enumerate(pieces(block)) if at not in kept)
+    return without_secrets(text[: span[0]]) + (rules if kept else block) + without_secrets(text[span[1] :])
+
+
+def check_documents(config: SleepConfig, around: Surroundings) -> None:
     """Raises SkillError: a document that is to be improved has no room for a rule, or cannot be written."""
-    for live in documents_of(config.sleep):
+    for live in documents_of(config.sleep, around):
         if getattr(config.sleep, live.kind):
             _check_usable(live, config)
 
@@ -124,9 +150,9 @@ def _check_usable(live: LiveDocument, config: SleepConfig) -> None:
         )
 
 
-def check_tasks(config: SleepConfig, tasks: Sequence[MinedTask]) -> None:
+def check_tasks(config: SleepConfig, tasks: Sequence[MinedTask], around: Surroundings) -> None:
     """Refuse tasks that no night can use, group by group: what one trains on another may hold out. Asks no model."""
-    for group in groups_of(config, tasks)[0]:
+    for group in groups_of(config, tasks, around)[0]:
         NightEnvironment(group.tasks, _asked_later, unsafe_no_sandbox=config.unsafe_no_sandbox)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from etude.records import LedgerEntry, Record
 from etude.sleep.improve.changes import DocumentOutcome
@@ -14,18 +14,15 @@ from etude.sleep.tasks.mined import original_id
 KNOWN = "known.json"
 _LEDGER = 200
 """Edits of earlier nights that are kept for the optimizer, the latest ones."""
-_TRIALS = 500
-"""Rules of a document whose last trials are kept, those that were tried last."""
 
 
 class NightMemory(Record):
     """By the real path of the document."""
 
+    model_config = ConfigDict(extra="ignore")  # earlier versions kept more
     version: Literal[5] = 5
     tried: dict[str, tuple[LedgerEntry, ...]] = Field(default_factory=dict[str, tuple[LedgerEntry, ...]])
     """Edits that nights have tried. They cite real tasks, by id, instead of attempts."""
-    trials: dict[str, dict[str, int]] = Field(default_factory=dict[str, dict[str, int]])
-    """The night of the last trial of each rule, by its id."""
 
     def ledger(self, real: str, held: Collection[str]) -> tuple[LedgerEntry, ...]:
         """The edits that were tried on a document, for the optimizer: none that cites a task of `held`."""
@@ -52,14 +49,11 @@ def remembered(state: SleepState, night: Path | None = None) -> NightMemory:
     return memory
 
 
-def remember(state: SleepState, memory: NightMemory, night: int, came: Iterable[tuple[str, DocumentOutcome]]) -> None:
+def remember(state: SleepState, memory: NightMemory, came: Iterable[tuple[str, DocumentOutcome]]) -> None:
     """Keep for the next nights what `came` of documents, by their real paths. A night run twice adds it once."""
-    tried, trials = dict(memory.tried), dict(memory.trials)
+    tried = dict(memory.tried)
     for real, change in came:
         known = tried.get(real, ())
         edits = tried_edits(change.held_out.ledger, change.held_out.cited)
         tried[real] = (*known, *(entry for entry in edits if entry not in known))[-_LEDGER:]
-        tonight = dict.fromkeys(change.left_out, night)
-        before = [(rule, trial) for rule, trial in trials.get(real, {}).items() if rule not in tonight]
-        trials[real] = dict([*before, *tonight.items()][-_TRIALS:])
-    state.keep(state.folder / KNOWN, NightMemory(tried=tried, trials=trials))
+    state.keep(state.folder / KNOWN, NightMemory(tried=tried))

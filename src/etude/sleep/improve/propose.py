@@ -1,11 +1,13 @@
 """What a night proposes: the rules that passed and those that users asked for, beside those that wait already."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from etude.envs.splits import fold
 from etude.sleep.adoption.adopt import kept_rules
-from etude.sleep.adoption.proposal import DocumentChange, Proposal, stage
+from etude.sleep.adoption.proposal import DocumentChange, Proposal, fitted, stage
 from etude.sleep.adoption.rules import (
     Answers,
     Evidence,
@@ -19,46 +21,75 @@ from etude.sleep.adoption.rules import (
     revised,
     said,
 )
-from etude.sleep.adoption.splice import rules_now
-from etude.sleep.config import SleepConfig
+from etude.sleep.adoption.splice import insert, rules_now
+from etude.sleep.adoption.wording import bare, same
+from etude.sleep.config import SleepSection
 from etude.sleep.improve.changes import DocumentOutcome
 from etude.sleep.improve.documents import TrainingOutcome
-from etude.sleep.improve.groups import DocumentGroup
-from etude.sleep.improve.wishes import UserWishes, same
-from etude.sleep.live_documents import LiveDocument, documents_of
+from etude.sleep.improve.groups import DocumentGroup, kept_from_models
+from etude.sleep.improve.wishes import UserWishes
+from etude.sleep.live_documents import LiveDocument
 from etude.sleep.state import SleepState
 from etude.sleep.tasks.mined import MinedTask, Quote
 from etude.sleep.tasks.overheard import says_the_same
 
+_OVERRULED = "a later wish says otherwise"
+
+
+class Proposed(NamedTuple):
+    """What is proposed, and what is not."""
+
+    proposal: Proposal | None = None
+    """None where the night adds nothing to what waits."""
+    notes: tuple[str, ...] = ()
+
 
 def propose(
-    config: SleepConfig,
+    sleep: SleepSection,
     state: SleepState,
     number: int,
     waiting: Mapping[str, DocumentChange],
     trained: TrainingOutcome,
     wanted: UserWishes,
-) -> Proposal | None:
-    """Stage what passes the gate, and the rules that users asked for besides, with what waits. What a person has
-    rejected is left out. None where the night adds nothing to what waits."""
+) -> Proposed:
+    """Stage what passes the gate, and the rules that users asked for besides, with what waits. Left out is what a
+    person has rejected or taken back, and what the agent reads already."""
     kept, night = kept_rules(state.folder), f"{number:04d}"
     offers = {real: _heard(one, wanted) for real, one in waiting.items()}
     for group, change in trained.changes:
         if change.proposed:
             live = group.live(change.place)
             base = offers.get(live.real) or _unchanged(live, kept)
-            offers[live.real] = _wanted(_changed(base, group, change, wanted, night), base, kept.turned_down)
-    if wanted.wishes:
-        live = _place_of_wishes(config)
+            offers[live.real] = _changed(base, group, change, wanted, night)
+    if wanted.wishes and wanted.document is not None:
+        live = wanted.document
         base = offers.get(live.real) or _unchanged(live, kept)
-        offers[live.real] = _wanted(_with_wishes(base, wanted.wishes, night), base, kept.turned_down)
-    offers = {real: _marked(one, wanted.overheard) for real, one in offers.items()}
+        offers[live.real] = _with_wishes(base, wanted.wishes, night)
+    notes, known = Counter[str](), {rule.id for one in waiting.values() for rule in one.added}
+    for real, one in offers.items():
+        why = {rule.id: _refused(rule, kept.turned_down, wanted) for rule in one.added}
+        gone = {name for name, reason in why.items() if reason and (name not in known or reason == _OVERRULED)}
+        notes.update(why[name] for name in gone)
+        left = _marked(one.model_copy(update={"rules": forgotten(one.rules, gone)}) if gone else one, wanted)
+        offers[real] = left.model_copy(update={"rules": fitted(left.rules, left.before, left.live)})
+    said = tuple(f"rules left out, since {reason}: {count}" for reason, count in notes.items())
     documents = tuple(one for one in offers.values() if one.added or one.removed)
     if not documents or offers == waiting:
-        return None
-    found = Proposal(night=night, project=str(Path(config.sleep.project).absolute()), documents=documents)
+        return Proposed(None, said)
+    project = str(Path(sleep.project).absolute())
+    agent = "" if sleep.memory_path else sleep.agent
+    found = Proposal(night=night, project=project, agent=agent, documents=documents)
     stage(state.night(number), found)
-    return found
+    return Proposed(found, said)
+
+
+def _refused(rule: Rule, rejected: Sequence[Rule], wanted: UserWishes) -> str:
+    """Why a new rule is not proposed; empty where it is."""
+    if said(rule.text) in wanted.overruled:
+        return _OVERRULED
+    if any(same(rule.text, one.text) for one in rejected):
+        return "they were turned down"
+    return "the agent reads the same already" if wanted.known.says(rule.text) else ""
 
 
 def _heard(offer: DocumentChange, wanted: UserWishes) -> DocumentChange:
@@ -73,20 +104,23 @@ def _heard(offer: DocumentChange, wanted: UserWishes) -> DocumentChange:
     return offer.model_copy(update={"rules": tuple(map(one, offer.rules))})
 
 
-def _marked(offer: DocumentChange, overheard: Sequence[Quote]) -> DocumentChange:
+def _marked(offer: DocumentChange, wanted: UserWishes) -> DocumentChange:
     """With a mark on each new rule that has words of what users did not say, whichever quotes are said to ask for
-    it: a model that believes a page believes that, too."""
+    it, since a model that believes a page believes that, too; and on one that contradicts a document."""
     mine = {rule.id for rule in offer.added}
 
     def one(rule: Rule) -> Rule:
+        if rule.id not in mine:
+            return rule
         behind = rule.evidence
-        pieces = [*overheard, *filter(None, [behind.overheard])] if rule.id in mine else []
+        pieces = [*wanted.overheard, *filter(None, [behind.overheard])]
         heard = [fold(piece.text) for piece in pieces]  # what stands in a mail vouches for nothing
         own = [quote.text for quote in behind.quotes if not any(fold(quote.text) in each for each in heard)]
         found = next((piece for piece in pieces if says_the_same(said(rule.text), piece.text, own)), None)
-        if found == behind.overheard:
-            return rule
-        return rule.model_copy(update={"evidence": behind.model_copy(update={"overheard": found})})
+        against = wanted.against.get(said(rule.text)) or wanted.against.get(bare(rule.text)) or behind.against
+        against = against or wanted.known.against(rule.text)
+        marked = behind.model_copy(update={"overheard": found, "against": against})
+        return rule if marked == behind else rule.model_copy(update={"evidence": marked})
 
     return offer.model_copy(update={"rules": tuple(map(one, offer.rules))})
 
@@ -95,15 +129,13 @@ def _changed(
     base: DocumentChange, group: DocumentGroup, change: DocumentOutcome, wanted: UserWishes, night: str
 ) -> DocumentChange:
     """What waits, and on top of it what the night changed in the document."""
-    block = group.as_in_file(change.place, block_of(change.after.text))
+    order, kept = active(base.rules), kept_from_models(render(base.rules))
     known = {rule.id: rule for rule in base.rules}
     tasks = {task.id: task for task in group.tasks}
     there = {rule.id for rule in active(base.rules)}
 
     def one(rule: Rule) -> Rule:
-        if rule.id in there:
-            return rule.model_copy(update={"ablation": change.retired.get(rule.id, rule.ablation)})
-        if rule.id in known:
+        if rule.id in there or rule.id in known:
             return rule
         rule = _measured(rule, tasks, change, wanted.by_rule.get(said(rule.text), ()))
         instead = known.get(rule.replaces)
@@ -113,19 +145,14 @@ def _changed(
         own = {"note": rule.evidence.note, "quotes": rule.evidence.quotes}
         return rule.model_copy(update={"evidence": instead.evidence.joined(rule.evidence).model_copy(update=own)})
 
-    rules = map(one, revised(base.rules, block, night, _evidence(group, change)))
-    return base.model_copy(update={"rules": tuple(rules)})
-
-
-def _wanted(offer: DocumentChange, base: DocumentChange, rejected: Sequence[Rule]) -> DocumentChange:
-    """Without new rules that say what a person has rejected."""
-    known = {rule.id for rule in base.rules}
-    again = {
-        rule.id
-        for rule in active(offer.rules)
-        if rule.id not in known and any(same(rule.text, one.text) for one in rejected)
-    }
-    return offer.model_copy(update={"rules": forgotten(offer.rules, again)}) if again else offer
+    apart = {order[at].id for at in kept}
+    sent = [rule for rule in base.rules if rule.id not in apart]
+    rules = revised(sent, block_of(change.after.text), night, _evidence(group, change))
+    placed = list(active(rules))
+    for at in sorted(kept):
+        insert(placed, order, at)
+    gone = [rule for rule in rules if rule.status == "retired"]
+    return base.model_copy(update={"rules": tuple(map(one, (*placed, *gone)))})
 
 
 def _measured(rule: Rule, tasks: Mapping[str, MinedTask], change: DocumentOutcome, quotes: tuple[Quote, ...]) -> Rule:
@@ -151,12 +178,6 @@ def _example(trial: Trial, tasks: Mapping[str, MinedTask], change: DocumentOutco
         if name in before and name in after and name in tasks:
             return Answers(asked=tasks[name].intent, before=before[name], after=after[name])
     return None
-
-
-def _place_of_wishes(config: SleepConfig) -> LiveDocument:
-    """The memory file, which is read in every session; the skill where that is not to be changed."""
-    skill, memory = documents_of(config.sleep)
-    return memory if config.sleep.memory else skill
 
 
 def _unchanged(live: LiveDocument, known: Rules) -> DocumentChange:

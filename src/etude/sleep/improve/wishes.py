@@ -6,22 +6,32 @@ a person to take or leave.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from etude.envs.splits import fold
 from etude.errors import UnusableReply
+from etude.prompts.cuts import cut_middle
 from etude.sleep.adoption.rules import Rule, said
+from etude.sleep.adoption.wording import KnownWords, bare, same
+from etude.sleep.live_documents import LiveDocument
 from etude.sleep.tasks.mined import MinedTask, Quote, Wish
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from etude.stages.shared.render import fence
 
 MOST_QUOTES = 60
-MOST_WISHES = 5
+MOST_WISHES = 20
 """Rules that are proposed in one night because somebody asked for them."""
 LONGEST_RULE = 300
-_WORD = re.compile(r"\w+")
-_IDLE = frozenset(("please", "always", "a", "an", "the"))
-"""Words that may be there or not."""
+LONGEST_DOCUMENT = 12_000
+_NEVER = datetime.min.replace(tzinfo=UTC)
+_ONCE = re.compile(
+    r"\b(?:today|tonight|tomorrow|this (?:time|once|one|morning|afternoon|evening|week)|(?:just|only) (?:this )?once"
+    r"|for now|right now|for the (?:demo|meeting|presentation|talk|workshop|interview)|until (?:the|next) \w+"
+    r"|heute|diesmal|fürs erste|aujourd['’]hui|cette fois|hoy|esta vez)\b",
+    re.IGNORECASE,
+)
+"""What somebody says of one occasion."""
 
 
 class _AskedReply(ReplyForm):
@@ -29,9 +39,22 @@ class _AskedReply(ReplyForm):
     quotes: tuple[str, ...]
 
 
+class _AgainstReply(ReplyForm):
+    rule: str
+    line: str
+
+
+class _OverruledReply(ReplyForm):
+    one: str
+    other: str
+
+
 class _Reply(ReplyForm):
     asked_by: tuple[_AskedReply, ...]
     wishes: tuple[_AskedReply, ...]
+    against: tuple[_AgainstReply, ...] = ()
+    contradict: tuple[_OverruledReply, ...] = ()
+    once: tuple[str, ...] = ()
 
 
 class UserWishes(NamedTuple):
@@ -44,6 +67,14 @@ class UserWishes(NamedTuple):
     notes: tuple[str, ...] = ()
     overheard: tuple[Quote, ...] = ()
     """What no user said, and tasks or wishes have words of."""
+    against: Mapping[str, str] = {}
+    """Lines of documents, by what the rule says that contradicts each."""
+    overruled: frozenset[str] = frozenset()
+    """What rules say that only words ask for which the user took back later."""
+    known: KnownWords = KnownWords(())
+    """What the agent reads already."""
+    document: LiveDocument | None = None
+    """Where wishes belong."""
 
 
 async def asked(
@@ -61,39 +92,47 @@ async def asked(
         heard: the wish that was read in a quote, or nothing, and the quote (`what_was_said`).
         rejected: what a person has turned down.
     """
-    numbered = _numbered(heard)
+    numbered, read = _numbered(heard), [text for text in documents if text.strip()]
+    known = KnownWords(read)
     if not numbered:
-        return UserWishes()
+        return UserWishes(known=known)
     by_id = {f"r{at}": said(rule.text) for at, rule in enumerate(rules, 1)}
     turned_down = [said(rule.text) for rule in rejected]
     sections = [
         _section("New rules", "rules", [f"{name}: {text}" for name, text in by_id.items()] or ["none"]),
-        _section("Documents that the agent reads", "documents", [text for text in documents if text.strip()]),
+        _section(
+            "Documents that the agent reads", "documents", [cut_middle(text, LONGEST_DOCUMENT) for text in read]
+        ),
         *([_section("Rules that were turned down", "rejected", turned_down)] if turned_down else []),
-        _section("What users said", "quotes", [f"{name}: {text}" for name, (text, _) in numbered.items()]),
+        _section(
+            "What users said, in order of time", "quotes", [f"{name}: {one.text}" for name, one in numbered.items()]
+        ),
     ]
     try:
         reply = await optimizer.ask("sleep_wishes", sections, _Reply)
     except UnusableReply as error:
-        return UserWishes(notes=(f"wishes of users were not looked at: {error.message}",))
+        return UserWishes(notes=(f"wishes of users were not looked at: {error.message}",), known=known)
+    back, once = _taken_back(reply, numbered), frozenset(reply.once)
 
     def quotes(names: Iterable[str]) -> tuple[Quote, ...]:
-        found = (quote for name in names if name in numbered for quote in numbered[name][1])
-        return tuple(dict.fromkeys(found))
+        there = [name for name in names if name in numbered and name not in back]
+        found = ((name, quote) for name in there for quote in numbered[name].quotes)
+        marked = (quote.model_copy(update={"once": name in once or about_once(quote.text)}) for name, quote in found)
+        return tuple(dict.fromkeys(marked))
 
-    by_rule = {
-        by_id[one.rule]: found for one in reply.asked_by if one.rule in by_id and (found := quotes(one.quotes))
-    }
+    named = [one for one in reply.asked_by if one.rule in by_id]
+    by_rule = {by_id[one.rule]: found for one in named if (found := quotes(one.quotes))}
+    overruled = {by_id[one.rule] for one in named if back & set(one.quotes)} - by_rule.keys()
     wishes: dict[str, tuple[Quote, ...]] = {}
     for one in reply.wishes:
-        text, found = " ".join(one.rule.lstrip("-*• \t").split()), quotes(one.quotes)
-        if (
-            found
-            and 0 < len(text) <= LONGEST_RULE
-            and not any(same(text, other) for other in (*by_id.values(), *wishes))
-        ):
+        text, found = " ".join(bare(one.rule).split()), quotes(one.quotes)
+        there = any(same(text, one) for one in (*by_id.values(), *turned_down, *wishes)) or known.says(text)
+        if found and 0 < len(text) <= LONGEST_RULE and not there:
             wishes[text] = found
-    return UserWishes(by_rule, dict(list(wishes.items())[:MOST_WISHES]))
+    wishes = dict(list(wishes.items())[:MOST_WISHES])
+    against = {by_id.get(one.rule, said(one.rule)): known.line(one.line) for one in reply.against}
+    against |= {text: line for text in (*by_id.values(), *wishes) if (line := known.against(text))}
+    return UserWishes(by_rule, wishes, against=against, overruled=frozenset(overruled), known=known)
 
 
 def what_was_said(wishes: Sequence[Wish], tasks: Sequence[MinedTask]) -> list[tuple[str, Quote]]:
@@ -104,30 +143,49 @@ def what_was_said(wishes: Sequence[Wish], tasks: Sequence[MinedTask]) -> list[tu
     ]
 
 
-def same(one: str, other: str) -> bool:
-    """Whether two rules say the same, words apart that change nothing. The order of words counts: tabs instead of
-    spaces is not spaces instead of tabs."""
-    a, b = ([word for word in _WORD.findall(fold(said(text))) if word not in _IDLE] for text in (one, other))
-    return a == b
+def about_once(quote: str) -> bool:
+    """Whether somebody seems to speak of one occasion only."""
+    return _ONCE.search(quote) is not None
 
 
-def _numbered(heard: Sequence[tuple[str, Quote]]) -> dict[str, tuple[str, list[Quote]]]:
-    """By number: what is shown of a quote, and where it was said. Equal words are one quote, in any order of
-    sessions."""
+class _Said(NamedTuple):
+    """The same words, wherever they were said."""
+
+    text: str
+    """As the optimizer reads it."""
+    quotes: tuple[Quote, ...]
+
+    @property
+    def last(self) -> datetime:
+        return max((quote.at or _NEVER for quote in self.quotes), default=_NEVER)
+
+
+def _taken_back(reply: _Reply, numbered: Mapping[str, _Said]) -> frozenset[str]:
+    """Of each two quotes that contradict each other the earlier one. Quotes are numbered in order of time."""
+    order = {name: at for at, name in enumerate(numbered)}
+    pairs = ({one.one, one.other} for one in reply.contradict)
+    return frozenset(
+        min(pair, key=lambda name: order[name]) for pair in pairs if len(pair) == 2 and pair <= order.keys()
+    )
+
+
+def _numbered(heard: Sequence[tuple[str, Quote]]) -> dict[str, _Said]:
+    """By number, in order of time: equal words are one quote, which was last said when the latest of them was."""
     found: dict[str, tuple[set[str], set[Quote]]] = {}
     for rule, quote in heard:
         rules, quotes = found.setdefault(fold(quote.text), (set(), set()))
         quotes.add(quote)
         if rule:
             rules.add(rule)
-    result: dict[str, tuple[str, list[Quote]]] = {}
-    often = sorted(found, key=lambda text: (-len(found[text][1]), text))
-    for at, text in enumerate(often[:MOST_QUOTES], 1):
-        rules, quotes = found[text]
+    often = sorted(found, key=lambda text: (-len(found[text][1]), text))[:MOST_QUOTES]
+    result: list[_Said] = []
+    for rules, quotes in (found[text] for text in often):
         ordered = sorted(quotes, key=lambda quote: (quote.session.source, quote.session.id, quote.text))
+        one = _Said(f'"{ordered[0].text}", said in {len(ordered)} sessions', tuple(ordered))
+        last = "" if one.last == _NEVER else f", last on {one.last:%Y-%m-%d}"
         wish = f" (a wish: {min(rules)})" if rules else ""
-        result[f"q{at}"] = f'"{ordered[0].text}", said in {len(ordered)} sessions{wish}', ordered
-    return result
+        result.append(one._replace(text=f"{one.text}{last}{wish}"))
+    return {f"q{at}": one for at, one in enumerate(sorted(result, key=lambda one: (one.last, one.text)), 1)}
 
 
 def _section(title: str, tag: str, lines: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, JsonValue, model_validator
@@ -48,6 +49,10 @@ class Quote(Record):
 
     session: SessionRef
     text: str = Field(min_length=1, max_length=LONGEST_QUOTE)
+    at: datetime | None = None
+    """When it was said, in UTC."""
+    once: bool = False
+    """It seems to be about one occasion only."""
 
 
 class Wish(Record):

@@ -212,8 +212,15 @@ def _texts(task: MinedTask) -> Iterator[str]:
 
 def _quotes(said: Sequence[str], session: Session, seen: int) -> tuple[Quote, ...]:
     """Those that the user really said, and that no other session or night has."""
-    own = (text for text in map(str.strip, said) if in_own_words(text, session.turns[seen:]))
-    return tuple(Quote(session=_ref(session), text=text[:LONGEST_QUOTE]) for text in list(own)[:MOST_QUOTES])
+    new = session.turns[seen:]
+    own = (text for text in map(str.strip, said) if in_own_words(text, new))
+    return tuple(_quote(text, session, new) for text in list(own)[:MOST_QUOTES])
+
+
+def _quote(text: str, session: Session, turns: Sequence[Turn]) -> Quote:
+    """With the time of the last turn that has it."""
+    said = [turn.at for turn in turns if turn.at is not None and in_own_words(text, (turn,))]
+    return Quote(session=_ref(session), text=text[:LONGEST_QUOTE], at=max(said, default=session.started))
 
 
 def _wish(reply: _WishReply, session: Session, seen: int) -> Wish | None:
@@ -221,7 +228,7 @@ def _wish(reply: _WishReply, session: Session, seen: int) -> Wish | None:
     rule, quote = " ".join(reply.rule.split()), reply.quote.strip()
     if not rule or len(rule) > LONGEST_WISH or not in_own_words(quote, session.turns[seen:]):
         return None
-    return Wish(rule=rule, quote=Quote(session=_ref(session), text=quote[:LONGEST_QUOTE]))
+    return Wish(rule=rule, quote=_quote(quote, session, session.turns[seen:]))
 
 
 def _useless(row: _TaskReply, task: MinedTask) -> str:

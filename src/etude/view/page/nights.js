@@ -67,7 +67,7 @@ function Rule({ night, rule, open }) {
   const undecided = open && (rule.state === "waits" || rule.state === "taken out" || rule.state === "rejected");
   const kind = { adopted: "accepted", rejected: "rejected", waits: "inconclusive" }[rule.state] ?? "skipped";
   return html`<article class="rule" data-row tabindex="-1" aria-label="rule ${rule.id}">
-    <p class="head"><${Chip} kind=${kind}>${rule.state}<//> <span class="soft">${rule.leaving ? "to take out of" : "into"} ${rule.document}, ${several(rule.tokens, "token")} in every session, ${rule.id}${rule.since === null ? "" : `, since night ${rule.since}`}</span></p>
+    <p class="head"><${Chip} kind=${kind}>${rule.state}<//> <span class="soft">${rule.leaving ? "to take out of" : "into"} ${rule.document}, ${several(rule.tokens, "token")} ${rule.each_session ? "in every session" : "when that skill is opened"}, ${rule.id}${rule.since === null ? "" : `, since night ${rule.since}`}</span></p>
     <pre class="content ${rule.leaving ? "leaving" : ""}" most=${4000}>${rule.text}</pre>
     ${rule.tasks === null ? null : html`<${Measured} rule=${rule} />`}
     <ul class="lines">${rule.lines.map((line) => html`<li most=${600}>${line}</li>`)}</ul>

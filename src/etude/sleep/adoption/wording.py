@@ -1,0 +1,95 @@
+"""What a rule says, whatever the marks and small words around it: whether another text says the same, or the
+opposite."""
+
+import re
+from collections.abc import Iterable
+
+from etude.envs.splits import fold
+from etude.skill.anchors import LIST_MARK
+from etude.sleep.adoption.rules import pieces
+
+Wording = tuple[str, ...]
+"""The words that count, in their order."""
+
+_WORD = re.compile(r"\w+(?:['’]\w+)?")
+_BULLET = re.compile(r"[ \t]*•[ \t]+")
+_IDLE = frozenset(("please", "always", "a", "an", "the"))
+"""Words that may be there or not."""
+_NEGATIONS = frozenset(("not", "never", "no", "don't", "don’t", "do"))
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？])\s*")
+_CLAUSE = re.compile(
+    r"(?:[.,;!?()\u2013\u2014]+(?:\s+|$)|\s+(?=(?:and|but|then|or)\b))(?:(?:and|but|then|or)\s+)?", re.IGNORECASE
+)
+_LONG = re.compile(r"[^\W\d_]{4,}|\d+")
+_STEM = 5
+"""Letters of a word that tell what it is, whatever its ending."""
+
+
+def bare(text: str) -> str:
+    """A rule without the mark of its list item, which is a mark only with a blank behind it."""
+    text = text.strip()
+    mark = LIST_MARK.match(text) or _BULLET.match(text)
+    return text[mark.end() :].lstrip() if mark else text
+
+
+def wording(text: str) -> Wording:
+    """The words of a text that count."""
+    return tuple(word for word in _WORD.findall(fold(bare(text))) if word not in _IDLE)
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two rules say the same, words apart that change nothing. The order of words counts: tabs instead of
+    spaces is not spaces instead of tabs."""
+    return wording(one) == wording(other)
+
+
+def contrary(one: str, other: str) -> bool:
+    """Whether two rules differ only in that one of them says no."""
+    left, right = ([word for word in wording(text) if word not in _NEGATIONS] for text in (one, other))
+    negated = [bool(_NEGATIONS - {"do"} & set(wording(text))) for text in (one, other)]
+    return bool(left) and left == right and negated[0] != negated[1]
+
+
+def statements(document: str) -> list[str]:
+    """What a document says: each rule or paragraph, each line and sentence of it."""
+    found: dict[str, None] = {}
+    for text, _ in pieces(document):
+        lines = text.splitlines()
+        whole = " ".join(map(bare, lines))
+        found |= dict.fromkeys(filter(None, (whole, *map(bare, lines), *_SENTENCE.split(whole))))
+    return list(found)
+
+
+class KnownWords:
+    """What stands in documents already."""
+
+    def __init__(self, documents: Iterable[str]) -> None:
+        self.lines = list(dict.fromkeys(line for text in documents for line in statements(text)))
+        self._said = {wording(line) for line in self.lines}
+
+    def says(self, rule: str) -> bool:
+        """Whether all that a rule says stands there."""
+        whole = " ".join(map(bare, rule.splitlines()))
+        return wording(whole) in self._said or all(wording(part) in self._said for part in _SENTENCE.split(whole))
+
+    def against(self, rule: str) -> str:
+        """A line that says the opposite of a rule; empty where there is none."""
+        return next((line for line in self.lines if contrary(line, rule)), "")
+
+    def line(self, quoted: str) -> str:
+        """The line that a model quotes, as it stands there; empty where it does not."""
+        wanted = fold(bare(quoted))
+        return next((line for line in self.lines if wanted and wanted in fold(line)), "")
+
+
+def unasked(rule: str, quotes: Iterable[str]) -> tuple[str, ...]:
+    """The parts of a rule that have no longer word of the quotes which ask for it; none where no part has: then they
+    ask for it in other words."""
+    said = {word[:_STEM] for quote in quotes for word in _LONG.findall(fold(quote))}
+    asked, others = list[str](), list[str]()
+    for part in (part.strip() for line in rule.splitlines() for part in _CLAUSE.split(bare(line))):
+        words = [word[:_STEM] for word in _LONG.findall(fold(part)) if word not in _IDLE]
+        known = sum(word in said for word in words)
+        if len(words) > 1 or known:
+            (asked if known else others).append(part)
+    return tuple(others) if asked else ()

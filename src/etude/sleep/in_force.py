@@ -1,0 +1,234 @@
+"""Which instructions an agent program reads before it does anything in a project, so that a night neither puts one of
+them out of force nor says again what stands there. Seen with real programs; the tests marked `programs` hold it."""
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from etude.programs.project_paths import place_of
+
+CLAUDE = "claude-code"
+READS_AGENTS = "2.1.281"
+"""The first version of Claude Code that reads AGENTS.md, where there is no CLAUDE.md."""
+_LARGEST = 200_000
+"""Bytes of a file of instructions; a larger one is none."""
+_DEPTH = 5
+"""How many imports lead from one file to another."""
+_BELOW = ("*", "*/*")
+"""Folders of a project in which agents are started, too."""
+_CODE = re.compile(r"^[ \t]*(```+|~~~+)[\s\S]*?(?:^[ \t]*\1|\Z)|(`+)[^`]*\2", re.MULTILINE)
+_IMPORT = re.compile(r"(?<!\S)@(\S*[\w)])")
+
+
+class Reader(NamedTuple):
+    """What an agent program looks for in a folder and in the folders above it."""
+
+    kinds: tuple[tuple[str, ...], ...]
+    """Names of files. Of these kinds the first that is there is read, and the others are not."""
+    of_all: bool = False
+    """The kind is chosen for all folders at once, not for each of them."""
+    outside: bool = False
+    """Folders above the repository count, or above a project that is in none."""
+    blank: bool = True
+    """A file without text hides others, too."""
+    imports: bool = False
+    """`@path` in a file stands for what is in that one."""
+    new: str = ""
+    """What a new file is called where nothing is there."""
+
+
+class InForce(NamedTuple):
+    """What an agent reads in each session of a project."""
+
+    memory: Path
+    """Where rules for every session belong, whether or not it is there."""
+    files: tuple[Path, ...] = ()
+    """All files of instructions that are there, imports and the user's own among them."""
+
+    @property
+    def shared(self) -> tuple[Path, ...]:
+        """Those beside the memory file."""
+        return tuple(path for path in self.files if path != self.memory)
+
+
+def in_force(
+    agent: str, project: Path, home: Path, environ: Mapping[str, str], version: str | None = None
+) -> InForce:
+    """The instructions that are in force for an agent, by its short name or that of its source of transcripts.
+
+    Args:
+        version: of the program; the newest unless it is known.
+    """
+    project = Path(os.path.abspath(project))
+    reader, own = _reader(agent, project, home, environ, version), _of_user(agent, home, environ)
+    folders = [project, *project.parents]
+    if not reader.outside:
+        root = next((folder for folder in folders if (folder / ".git").exists()), project)
+        folders = folders[: folders.index(root) + 1]
+    found = [
+        folder / name
+        for folder in reversed(folders)
+        for name in _there(reader, folders if reader.of_all else [folder])
+        if _counts(folder / name, blank=reader.blank)
+    ]
+    if agent == CLAUDE:
+        own += [path for folder in reversed(folders) for path in _rules(folder / ".claude")]
+    if reader.imports:
+        own, found = list(_imported(own, home)), list(_imported(found, home, project))
+    if agent == "opencode":
+        own += _listed(project, home, environ)
+    return InForce(_memory(reader, project, folders), tuple(dict.fromkeys([*own, *found])))
+
+
+def opening_of(path: Path) -> str:
+    """What a new memory file begins with: a new CLAUDE.md would put the AGENTS.md beside it out of force, and so it
+    imports that."""
+    beside = path.name == "CLAUDE.md" and _counts(path.parent / "AGENTS.md", blank=False)
+    return "@AGENTS.md\n\n" if beside else ""
+
+
+def _memory(reader: Reader, project: Path, folders: list[Path]) -> Path:
+    """The file of the project that is in force, else a new one that puts no other out of force."""
+    kind = _there(reader, folders if reader.of_all else [project])
+    if not kind and reader.of_all:  # in a folder below, a new file of an earlier kind would hide those of a later one
+        below = [path for pattern in _BELOW for path in project.glob(pattern) if path.is_dir()]
+        kind = _there(reader, below, last=True)
+    shared = [name for name in kind if not name.endswith(".local.md")]
+    there = (name for name in shared if _counts(project / name, blank=reader.blank))
+    new = shared[0] if reader.of_all and shared else reader.new
+    return project / next(there, new)
+
+
+def _there(reader: Reader, folders: Sequence[Path], *, last: bool = False) -> tuple[str, ...]:
+    """The first kind of which there is a file in one of the folders, or the last one."""
+    kinds = reader.kinds[::-1] if last else reader.kinds
+    found = (
+        kind for kind in kinds for name in kind for folder in folders if _counts(folder / name, blank=reader.blank)
+    )
+    return next(found, ())
+
+
+def _counts(path: Path, *, blank: bool) -> bool:
+    try:
+        return path.is_file() and (blank or bool(path.read_bytes().strip()))
+    except OSError:
+        return False
+
+
+def _reader(agent: str, project: Path, home: Path, environ: Mapping[str, str], version: str | None) -> Reader:
+    if agent == CLAUDE:
+        kinds: tuple[tuple[str, ...], ...] = (("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"), ("AGENTS.md",))
+        kinds = kinds[:1] if version is not None and _numbers(version) < _numbers(READS_AGENTS) else kinds
+        return Reader(kinds, of_all=True, outside=True, blank=False, imports=True, new="CLAUDE.md")
+    if agent == "opencode":
+        outside = not any((folder / ".git").exists() for folder in (project, *project.parents))
+        return Reader((("AGENTS.md",), ("CLAUDE.md",), ("CONTEXT.md",)), True, outside, new="AGENTS.md")
+    if agent == "codex":
+        more = _of_codex(_folder(environ, "CODEX_HOME", home / ".codex") / "config.toml")
+        return Reader((("AGENTS.override.md",), ("AGENTS.md",), *((name,) for name in more)), new="AGENTS.md")
+    if agent == "gemini-cli":
+        names = (*_of_gemini(project, home, environ), "GEMINI.md")
+        return Reader((tuple(dict.fromkeys(names)),), imports=True, new=names[0])
+    if agent == "pi":
+        return Reader((("AGENTS.md",), ("CLAUDE.md",)), outside=True, new="AGENTS.md")
+    memory = place_of(agent).memory
+    return Reader((tuple(dict.fromkeys((memory, "AGENTS.md"))),), new=memory)
+
+
+def _of_user(agent: str, home: Path, environ: Mapping[str, str]) -> list[Path]:
+    """The user's own instructions, for all projects."""
+    claude = _folder(environ, "CLAUDE_CONFIG_DIR", home / ".claude")
+    if agent == CLAUDE:
+        wanted = [Path("/etc/claude-code/CLAUDE.md"), claude / "CLAUDE.md"]
+        return [path for path in wanted if _counts(path, blank=False)] + _rules(claude)
+    if agent == "gemini-cli":
+        folder = _folder(environ, "GEMINI_CLI_HOME", home) / ".gemini"
+        return [
+            folder / name for name in (*_of_gemini(None, home, environ), "GEMINI.md") if (folder / name).is_file()
+        ]
+    if agent == "codex":
+        folder = _folder(environ, "CODEX_HOME", home / ".codex")
+        wanted = [folder / "AGENTS.override.md", folder / "AGENTS.md"]
+    elif agent == "opencode":
+        wanted = [_opencode(home, environ) / "AGENTS.md", home / ".claude" / "CLAUDE.md"]
+    else:
+        wanted = [home / ".pi" / "agent" / "AGENTS.md"] if agent == "pi" else []
+    return [path for path in wanted if path.is_file()][:1]
+
+
+def _rules(folder: Path) -> list[Path]:
+    return sorted(path for path in (folder / "rules").rglob("*.md") if path.is_file())
+
+
+def _imported(files: Iterable[Path], home: Path, within: Path | None = None, depth: int = 0) -> Iterator[Path]:
+    """The files, each with those that it imports behind it: only what is in the folder `within`, where one is given,
+    since a program asks before it reads others."""
+    for path in files:
+        yield path
+        text = _CODE.sub(" ", read_text(path) or "") if depth < _DEPTH else ""
+        words = (re.sub("^~/", lambda _: f"{home}/", each[1]) for each in _IMPORT.finditer(text))
+        named = [Path(os.path.normpath(path.parent / word)) for word in words]
+        inside = [one for one in named if one.is_file() and (within is None or one.is_relative_to(within))]
+        yield from _imported(inside, home, within, depth + 1)
+
+
+def read_text(path: Path) -> str | None:
+    """A file of instructions; None where it cannot be read as one."""
+    try:
+        data = path.read_bytes()
+        return data.decode() if len(data) <= _LARGEST else None
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _folder(environ: Mapping[str, str], variable: str, usual: Path) -> Path:
+    return Path(environ[variable]) if environ.get(variable) else usual
+
+
+def _opencode(home: Path, environ: Mapping[str, str]) -> Path:
+    return _folder(environ, "XDG_CONFIG_HOME", home / ".config") / "opencode"
+
+
+def _listed(project: Path, home: Path, environ: Mapping[str, str]) -> list[Path]:
+    """What settings of OpenCode name as instructions: paths and patterns."""
+    found: list[Path] = []
+    for folder in (_opencode(home, environ), project):
+        for pattern in _setting(folder / "opencode.json", "instructions"):
+            at = pattern.replace("~", str(home), 1) if pattern.startswith("~/") else pattern
+            root, name = (Path("/"), at.lstrip("/")) if at.startswith("/") else (project, at)
+            found += sorted(root.glob(name)) if name and "://" not in at else []
+    return [path for path in found if path.is_file()]
+
+
+def _of_gemini(project: Path | None, home: Path, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """What the settings call the files of Gemini CLI."""
+    folders = [_folder(environ, "GEMINI_CLI_HOME", home), *([project] if project else [])]
+    named = [name for each in folders for name in _setting(each / ".gemini" / "settings.json", "context", "fileName")]
+    return tuple(dict.fromkeys(named))
+
+
+def _of_codex(settings: Path) -> list[str]:
+    """What the settings of Codex say that is read where there is no AGENTS.md."""
+    found = re.search(r"^project_doc_fallback_filenames\s*=\s*\[([^\]]*)\]", read_text(settings) or "", re.MULTILINE)
+    return re.findall(r"[\"']([^\"'\n]+)[\"']", found[1]) if found else []
+
+
+def _setting(path: Path, *keys: str) -> list[str]:
+    """The texts of a setting; none where there is no such file, or it cannot be read."""
+    try:
+        value: JsonValue = json.loads(read_text(path) or "null")
+    except ValueError:
+        return []
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str) and one]
+
+
+def _numbers(version: str) -> list[int]:
+    found = re.search(r"\d+(?:\.\d+)+", version)
+    return [int(part) for part in found[0].split(".")] if found else []

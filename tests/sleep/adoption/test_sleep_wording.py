@@ -1,0 +1,121 @@
+"""What a rule says, whatever its marks and small words."""
+
+import pytest
+
+from etude.sleep.adoption.wording import KnownWords, bare, contrary, same, unasked
+
+DOCUMENT = """\
+# House rules
+
+Be kind. Never commit to main; ask first.
+All dates are written
+as 2026-11-28.
+
+- Always use pnpm.
+* **Never** use `any`.
+1. Add tests
+   for each change.
+
+<!-- etude:begin learned -->
+- Name the customer first.
+<!-- etude:end learned -->
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("- Cite.", "Cite."),
+        ("  * Cite.", "Cite."),
+        ("12) Cite.", "Cite."),
+        ("• Cite.", "Cite."),
+        ("--force is never used", "--force is never used"),
+        ("**Always** cite", "**Always** cite"),
+        ("*Always* cite", "*Always* cite"),
+        ("-1 is never an answer", "-1 is never an answer"),
+        ("- --force is never used", "--force is never used"),
+        ("+1 means yes", "+1 means yes"),
+        ("3.5 is enough", "3.5 is enough"),
+    ],
+)
+def test_a_mark_is_taken_off_as_a_mark(text: str, left: str) -> None:
+    assert bare(text) == left
+
+
+@pytest.mark.parametrize(
+    ("rule", "says"),
+    [
+        ("- Please always use pnpm!", True),
+        ("Use pnpm", True),
+        ("use PNPM, always", True),
+        ("- Never use any.", True),
+        ("Be kind.", True),
+        ("Never commit to main. Be kind.", True),
+        ("All dates are written as 2026-11-28.", True),
+        ("Add tests for each change", True),
+        ("Please always name the customer first!", True),
+        ("Use npm.", False),
+        ("Never use pnpm.", False),
+        ("Use pnpm in every project.", False),
+        ("Be kind. Be brief.", False),
+        ("Tests for each change add", False),
+    ],
+)
+def test_a_rule_that_stands_in_a_document_is_known(rule: str, says: bool) -> None:
+    assert KnownWords([DOCUMENT]).says(rule) is says
+
+
+@pytest.mark.parametrize(
+    ("rule", "line"),
+    [
+        ("Never use pnpm.", "Always use pnpm."),
+        ("Do not use pnpm.", "Always use pnpm."),
+        ("Use any.", "**Never** use `any`."),
+        ("Use pnpm.", ""),
+        ("Never use npm.", ""),
+    ],
+)
+def test_a_rule_that_says_no_to_a_line_is_shown_beside_it(rule: str, line: str) -> None:
+    assert KnownWords([DOCUMENT]).against(rule) == line
+
+
+def test_a_line_that_a_model_quotes_has_to_stand_there() -> None:
+    known = KnownWords([DOCUMENT])
+    assert known.line("- always use  pnpm.") == "Always use pnpm."
+    assert known.line("Always use yarn.") == ""
+    assert known.line(" ") == ""
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ("Use tabs instead of spaces", "Use spaces instead of tabs", False),
+        ("- The title names a year.", "title names the year", True),
+        ("Don't guess", "Do not guess", False),
+    ],
+)
+def test_rules_say_the_same_with_other_small_words(one: str, other: str, alike: bool) -> None:
+    assert same(one, other) is alike
+    assert not contrary(one, other)
+
+
+@pytest.mark.parametrize(
+    ("rule", "quotes", "parts"),
+    [
+        (
+            "Always use pnpm and never commit to the main branch.",
+            ["use pnpm please"],
+            ["never commit to the main branch"],
+        ),
+        (
+            "Name the customer, and send a copy to the archive.",
+            ["Name the customer first!"],
+            ["send a copy to the archive"],
+        ),
+        ("Keep answers below 800 characters.", ["Too long, nobody reads that."], []),
+        ("Cite your sources.", ["Cite the source, please."], []),
+        ("Name the customer in the title.", ["name the customers in titles"], []),
+    ],
+)
+def test_the_part_that_no_quote_asks_for_is_marked(rule: str, quotes: list[str], parts: list[str]) -> None:
+    assert [part.rstrip(".") for part in unasked(rule, quotes)] == parts

@@ -1,0 +1,123 @@
+"""Wishes have their dates, and of two that contradict each other the later one counts."""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from etude.models import Structured
+from etude.prompts import Prompts
+from etude.sleep.adoption.rules import Rule
+from etude.sleep.improve.wishes import UserWishes, about_once, asked
+from etude.sleep.tasks.mined import Quote, SessionRef
+from etude.stages.shared.optimizer import Optimizer
+from etude.testing import ScriptedModel
+
+START = datetime(2026, 11, 23, 9, tzinfo=UTC)
+TABS, SPACES = "Always indent with tabs.", "From now on always indent with four spaces."
+RULE = Rule(id="00000001", text="- Cite.")
+
+
+def said(text: str, day: int | None, session: str = "s") -> tuple[str, Quote]:
+    at = None if day is None else START + timedelta(days=day)
+    return text, Quote(session=SessionRef(source="claude-code", id=f"{session}{day}"), text=text, at=at)
+
+
+async def sorted_out(
+    heard: Sequence[tuple[str, Quote]],
+    reply: Mapping[str, Any],
+    rules: Sequence[Rule] = (),
+    documents: Sequence[str] = (),
+) -> tuple[UserWishes, str]:
+    """What comes of a reply, and what the optimizer was shown."""
+    model = ScriptedModel(lambda _: json.dumps({"asked_by": [], "wishes": [], **reply}), name="x:optimizer")
+    optimizer = Optimizer(Structured(model), Prompts(), lambda event: None)
+    found = await asked(optimizer, rules, documents, heard)
+    return found, model.requests[0].messages[-1].text
+
+
+@pytest.mark.parametrize("named", [("q1", "q2"), ("q2", "q1")])
+@pytest.mark.parametrize("order", [1, -1])
+async def test_the_later_of_two_wishes_counts_however_they_are_named(named: tuple[str, str], order: int) -> None:
+    heard = [said(SPACES, 2), said(TABS, 0)][::order]
+    wishes = [{"rule": TABS, "quotes": ["q1"]}, {"rule": SPACES, "quotes": ["q2"]}]
+    contradict = [{"one": named[0], "other": named[1]}]
+    found, shown = await sorted_out(heard, {"wishes": wishes, "contradict": contradict})
+    assert list(found.wishes) == [SPACES]
+    first, second = (line for line in shown.splitlines() if line.startswith(("q1:", "q2:")))
+    assert first == f'q1: "{TABS}", said in 1 sessions, last on 2026-11-23 (a wish: {TABS})'
+    assert second == f'q2: "{SPACES}", said in 1 sessions, last on 2026-11-25 (a wish: {SPACES})'
+
+
+async def test_what_was_said_again_after_all_is_the_later_one() -> None:
+    heard = [said(TABS, 0), said(SPACES, 2), said(TABS, 4)]
+    wishes = [{"rule": TABS, "quotes": ["q2"]}, {"rule": SPACES, "quotes": ["q1"]}]
+    found, _ = await sorted_out(heard, {"wishes": wishes, "contradict": [{"one": "q1", "other": "q2"}]})
+    assert list(found.wishes) == [TABS]
+    assert sorted(quote.at for quote in found.wishes[TABS] if quote.at) == [START, START + timedelta(days=4)]
+
+
+async def test_a_rule_that_only_words_ask_for_which_were_taken_back_is_named() -> None:
+    reply = {"asked_by": [{"rule": "r1", "quotes": ["q1"]}], "contradict": [{"one": "q1", "other": "q2"}]}
+    found, _ = await sorted_out([said("Cite.", 0), said("Stop citing.", 1)], reply, [RULE])
+    assert (found.overruled, found.by_rule) == ({"- Cite."}, {})
+    both = {**reply, "asked_by": [{"rule": "r1", "quotes": ["q1", "q2"]}]}
+    found, _ = await sorted_out([said("Cite.", 0), said("Stop citing.", 1)], both, [RULE])
+    assert found.overruled == frozenset()
+
+
+@pytest.mark.parametrize(
+    "pair", [{"one": "q1", "other": "q1"}, {"one": "q1", "other": "q9"}, {"one": "", "other": ""}]
+)
+async def test_a_pair_that_is_none_takes_nothing_back(pair: dict[str, str]) -> None:
+    wishes = [{"rule": TABS, "quotes": ["q1"]}]
+    found, _ = await sorted_out([said(TABS, 0)], {"wishes": wishes, "contradict": [pair]})
+    assert list(found.wishes) == [TABS]
+
+
+async def test_words_without_a_date_come_first() -> None:
+    wishes = [{"rule": TABS, "quotes": ["q1"]}, {"rule": SPACES, "quotes": ["q2"]}]
+    found, _ = await sorted_out(
+        [said(SPACES, 0), said(TABS, None)], {"wishes": wishes, "contradict": [{"one": "q1", "other": "q2"}]}
+    )
+    assert list(found.wishes) == [SPACES]
+
+
+async def test_a_wish_for_one_occasion_is_marked_by_its_words_or_by_the_optimizer() -> None:
+    texts = ["Show euros for the demo today.", "Show pounds.", "Show all."]
+    wishes = [{"rule": f"- {text}", "quotes": [f"q{at}"]} for at, text in enumerate(texts, 1)]
+    heard = [said(text, at) for at, text in enumerate(texts)]
+    found, _ = await sorted_out(heard, {"wishes": wishes, "once": ["q2"]})
+    assert [[quote.once for quote in found.wishes[text]] for text in texts] == [[True], [True], [False]]
+
+
+@pytest.mark.parametrize(
+    ("words", "once"),
+    [
+        ("Only this time leave the tests out.", True),
+        ("for now, skip the docs", True),
+        ("Just once, in French.", True),
+        ("Nur heute auf Englisch.", True),
+        ("From now on answer in French.", False),
+        ("Every time name the date.", False),
+        ("Always run the demo script.", False),
+    ],
+)
+def test_words_about_one_occasion(words: str, once: bool) -> None:
+    assert about_once(words) is once
+
+
+async def test_a_line_that_a_rule_contradicts_is_named_if_it_stands_there() -> None:
+    against = [{"rule": "r1", "line": "- name no source"}, {"rule": "Be brief.", "line": "Invented."}]
+    found, _ = await sorted_out([said("Cite.", 0)], {"against": against}, [RULE], ["# House\n\n- Name no source.\n"])
+    assert {rule: line for rule, line in found.against.items() if line} == {"- Cite.": "Name no source."}
+
+
+async def test_no_wish_takes_the_place_of_another_because_it_is_known_already() -> None:
+    names = [f"Always use tool {number}." for number in range(30)]
+    document = "".join(f"- {name}\n" for name in names[:25])
+    wishes = [{"rule": name, "quotes": ["q1"]} for name in names]
+    found, _ = await sorted_out([said("Always use the tools.", 0)], {"wishes": wishes}, (), [document])
+    assert list(found.wishes) == names[25:]

@@ -1,0 +1,241 @@
+"""What agent programs read, and where rules go so that nothing of it is out of force afterwards."""
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from reading_programs import installed, read_by
+from sleep_proposals import Project, proposed
+
+from etude.config.sections import AgentSection
+from etude.errors import InputError
+from etude.prompts import Prompts
+from etude.records import Skill, Task
+from etude.sleep.adoption.adopt import adopt
+from etude.sleep.adoption.proposal import Proposal, stage
+from etude.sleep.improve.context import Documents, InContext
+from etude.sleep.in_force import InForce, in_force
+from etude.sleep.tasks.environment import NightEnvironment
+from etude.testing import ScriptedModel
+
+P, H = "top/project/", "home/"
+
+PLACES = [
+    # agent, what is there, what is read of it, where rules go; `.git` makes a repository
+    ("claude-code", [], "", "CLAUDE.md"),
+    ("claude-code", [P + "AGENTS.md"], "all", "AGENTS.md"),
+    ("claude-code", ["top/AGENTS.md"], "all", "AGENTS.md"),
+    ("claude-code", [P + "AGENTS.md", P + "CLAUDE.md"], P + "CLAUDE.md", "CLAUDE.md"),
+    ("claude-code", [P + "AGENTS.md", "top/CLAUDE.md"], "top/CLAUDE.md", "CLAUDE.md"),
+    ("claude-code", [P + "AGENTS.md", P + "CLAUDE.local.md"], P + "CLAUDE.local.md", "CLAUDE.md"),
+    ("claude-code", [P + "AGENTS.md", P + ".claude/CLAUDE.md"], P + ".claude/CLAUDE.md", ".claude/CLAUDE.md"),
+    ("claude-code", [P + "AGENTS.md", H + ".claude/CLAUDE.md", P + ".claude/rules/sub/a.md"], "all", "AGENTS.md"),
+    ("claude-code", [H + ".claude/CLAUDE.md", H + ".claude/rules/a.md", P + "CLAUDE.md"], "all", "CLAUDE.md"),
+    ("opencode", [], "", "AGENTS.md"),
+    ("opencode", [P + "CLAUDE.md"], "all", "CLAUDE.md"),
+    ("opencode", ["top/CLAUDE.md"], "all", "CLAUDE.md"),
+    ("opencode", [P + "CLAUDE.md", P + "AGENTS.md"], P + "AGENTS.md", "AGENTS.md"),
+    ("opencode", [P + "CLAUDE.md", "top/AGENTS.md"], "top/AGENTS.md", "AGENTS.md"),
+    ("opencode", [P + ".git", P + "CLAUDE.md", "top/AGENTS.md"], P + "CLAUDE.md", "CLAUDE.md"),
+    ("opencode", [P + "CONTEXT.md"], "all", "CONTEXT.md"),
+    (
+        "opencode",
+        [H + ".config/opencode/AGENTS.md", H + ".claude/CLAUDE.md"],
+        H + ".config/opencode/AGENTS.md",
+        "AGENTS.md",
+    ),
+    ("opencode", [H + ".claude/CLAUDE.md"], "all", "AGENTS.md"),
+    ("codex", [], "", "AGENTS.md"),
+    (
+        "codex",
+        [P + "AGENTS.md", "top/AGENTS.md", H + ".codex/AGENTS.md"],
+        f"{P}AGENTS.md {H}.codex/AGENTS.md",
+        "AGENTS.md",
+    ),
+    ("codex", ["top/.git", "top/AGENTS.md", P + "CLAUDE.md"], "top/AGENTS.md", "AGENTS.md"),
+    ("codex", [P + "AGENTS.md", P + "AGENTS.override.md"], P + "AGENTS.override.md", "AGENTS.override.md"),
+    ("gemini-cli", [], "", "GEMINI.md"),
+    (
+        "gemini-cli",
+        [P + "AGENTS.md", P + "GEMINI.md", H + ".gemini/GEMINI.md"],
+        f"{P}GEMINI.md {H}.gemini/GEMINI.md",
+        "GEMINI.md",
+    ),
+    ("gemini-cli", ["top/.git", "top/GEMINI.md"], "all", "GEMINI.md"),
+]
+
+TEXTS = [
+    # agent, texts of files, where rules go, what is read of the files
+    (
+        "claude-code",
+        {
+            P + "CLAUDE.md": "@AGENTS.md\n`@no.md`\n@../AGENTS.md\n",
+            P + "AGENTS.md": "a",
+            P + "no.md": "b",
+            "top/AGENTS.md": "c",
+        },
+        "CLAUDE.md",
+        [P + "CLAUDE.md", P + "AGENTS.md"],
+    ),
+    ("claude-code", {P + "CLAUDE.md": "", P + "AGENTS.md": "a"}, "AGENTS.md", [P + "AGENTS.md"]),
+    (
+        "claude-code",
+        {
+            H + ".claude/CLAUDE.md": "See @~/.claude/more.md and @extra.md.",
+            H + ".claude/more.md": "a",
+            H + ".claude/extra.md": "b",
+        },
+        "CLAUDE.md",
+        [H + ".claude/CLAUDE.md", H + ".claude/more.md", H + ".claude/extra.md"],
+    ),
+    (
+        "opencode",
+        {P + "opencode.json": '{"instructions": ["docs/*.md", "~/x.md"]}', P + "docs/a.md": "a", H + "x.md": "b"},
+        "AGENTS.md",
+        [P + "docs/a.md", H + "x.md"],
+    ),
+    ("opencode", {P + "AGENTS.md": "", P + "CLAUDE.md": "a"}, "AGENTS.md", [P + "AGENTS.md"]),
+    ("codex", {P + "AGENTS.md": "@x.md", P + "x.md": "a"}, "AGENTS.md", [P + "AGENTS.md"]),
+    (
+        "codex",
+        {H + ".codex/config.toml": 'project_doc_fallback_filenames = ["CLAUDE.md"]', P + "CLAUDE.md": "a"},
+        "CLAUDE.md",
+        [P + "CLAUDE.md"],
+    ),
+    ("gemini-cli", {P + "GEMINI.md": "@./x.md", P + "x.md": "a"}, "GEMINI.md", [P + "GEMINI.md", P + "x.md"]),
+    (
+        "gemini-cli",
+        {
+            P + ".gemini/settings.json": '{"context": {"fileName": "AGENTS.md"}}',
+            P + "GEMINI.md": "a",
+            P + "AGENTS.md": "b",
+        },
+        "AGENTS.md",
+        [P + "AGENTS.md", P + "GEMINI.md"],
+    ),
+]
+
+
+def made(root: Path, texts: Mapping[str, str]) -> Path:
+    """A project with these files in it and around it."""
+    (root / "home").mkdir()
+    (root / P).mkdir(parents=True)
+    for name, text in texts.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.name == ".git":
+            subprocess.run(["git", "init", "--quiet", str(path.parent)], check=True)
+        else:
+            path.write_text(text)
+    return root / P
+
+
+def marked(names: list[str]) -> dict[str, str]:
+    return {name: f"The word of {name} is 77.\n" for name in names}
+
+
+def found(root: Path, agent: str, project: Path, version: str | None = None) -> tuple[str, list[str]]:
+    """Where rules go, and what is read."""
+    there: InForce = in_force(agent, project, root / "home", {}, version)
+    return str(there.memory.relative_to(project)), [str(path.relative_to(root)) for path in there.files]
+
+
+@pytest.mark.parametrize(("agent", "there", "read", "goes"), PLACES)
+def test_rules_go_where_they_are_read_and_hide_nothing(
+    tmp_path: Path, agent: str, there: list[str], read: str, goes: str
+) -> None:
+    project = made(tmp_path, marked(there))
+    wanted = sorted(name for name in there if ".git" not in name) if read == "all" else sorted(read.split())
+    memory, files = found(tmp_path, agent, project)
+    assert (memory, sorted(files)) == (goes, wanted)
+    (project / goes).parent.mkdir(exist_ok=True)
+    with (project / goes).open("a") as file:
+        file.write("A rule.\n")
+    assert set(found(tmp_path, agent, project)[1]) == {*wanted, P + goes}
+
+
+@pytest.mark.parametrize(("agent", "texts", "goes", "read"), TEXTS)
+def test_imports_settings_and_empty_files_count_as_programs_have_it(
+    tmp_path: Path, agent: str, texts: Mapping[str, str], goes: str, read: list[str]
+) -> None:
+    project = made(tmp_path, texts)
+    memory, files = found(tmp_path, agent, project)
+    assert (memory, sorted(files)) == (goes, sorted(read))
+
+
+@pytest.mark.parametrize(
+    ("agent", "below", "goes"),
+    [
+        ("claude-code", "AGENTS.md", "AGENTS.md"),
+        ("opencode", "CLAUDE.md", "CLAUDE.md"),
+        ("codex", "x.md", "AGENTS.md"),
+    ],
+)
+def test_what_is_read_in_a_folder_below_stays_in_force_too(tmp_path: Path, agent: str, below: str, goes: str) -> None:
+    project = made(tmp_path, {P + "sub/" + below: "a"})
+    assert found(tmp_path, agent, project)[0] == goes
+
+
+def test_an_earlier_version_that_reads_no_agents_file_gets_one_that_imports_it(tmp_path: Path) -> None:
+    project = made(tmp_path, {P + "AGENTS.md": "Be kind.\n"})
+    assert found(tmp_path, "claude-code", project, "2.1.280") == ("CLAUDE.md", [])
+    assert found(tmp_path, "claude-code", project, "2.1.281 (Claude Code)")[0] == "AGENTS.md"
+    place = Project(project, tmp_path / "state")
+    change = proposed(place, place.memory, "- Learned.\n")
+    offer = Proposal(night="n1", project=str(project), documents=(change,))
+    adopt(stage(tmp_path / "state" / "nights" / "n1", offer), project, tmp_path / "state")
+    assert place.memory.read_text().startswith("@AGENTS.md\n\n<!-- etude:begin learned -->\n- Learned.\n")
+
+
+def test_a_file_that_was_made_since_the_night_is_not_put_out_of_force(tmp_path: Path) -> None:
+    place = Project(made(tmp_path, {}), tmp_path / "state")
+    change = proposed(place, place.root / "AGENTS.md", "- Learned.\n")
+    offer = Proposal(night="n1", project=str(place.root), agent="opencode", documents=(change,))
+    staged = stage(tmp_path / "state" / "nights" / "n1", offer)
+    (place.root / "CLAUDE.md").write_text("Be kind.\n")
+    with pytest.raises(InputError, match=r"would put '.*CLAUDE\.md' out of force"):
+        adopt(staged, place.root, place.state)
+    assert not (place.root / "AGENTS.md").exists()
+
+
+@pytest.mark.programs
+@pytest.mark.parametrize(("agent", "there", "read", "goes"), [row for row in PLACES if row[1]])
+async def test_real_programs_read_what_is_said_here_also_after_an_adoption(
+    tmp_path: Path, agent: str, there: list[str], read: str, goes: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del read
+    path = installed(agent)
+    if path is None:
+        pytest.skip(f"no {agent} here: scripts/programs --all installs it")
+    monkeypatch.setenv("PATH", f"{Path(path).parent}{os.pathsep}{os.environ['PATH']}")
+    project = made(tmp_path, marked(there))
+    before = await read_by(agent, project, tmp_path / "home", path)
+    told = {name for name in there if f"The word of {name} is 77." in before}
+    assert told == set(found(tmp_path, agent, project)[1])
+    place = Project(project, tmp_path / "state")
+    change = proposed(place, project / goes, "- Learn the word 88.\n")
+    offer = Proposal(night="n1", project=str(project), agent=agent, documents=(change,))
+    adopt(stage(tmp_path / "state" / "nights" / "n1", offer), project, tmp_path / "state")
+    after = await read_by(agent, project, tmp_path / "home", path)
+    assert told <= {name for name in there if f"The word of {name} is 77." in after}
+    assert "Learn the word 88." in after
+
+
+@pytest.mark.programs
+async def test_a_night_tries_rules_where_the_agent_will_have_them() -> None:
+    path = installed("claude-code")
+    if path is None:
+        pytest.skip("no claude-code here: scripts/programs installs it")
+    model = ScriptedModel(lambda request: "Done.", name="x:target")
+    skill = Skill(name="s", text="---\nname: s\ndescription: Rules of 7713.\n---\n\nThe body is 7714.\n")
+    documents = Documents(skill=skill, memory=Skill(text="# House\n\nThe memory is 7715.\n"), others=("More: 7716.",))
+    section = AgentSection.model_validate({"name": "claude-code", "path": path, "delivery": "install"})
+    env = InContext(NightEnvironment(()), documents, "skill", section)
+    agent = env.agent(model, Prompts())
+    await agent.attempt(Task(id="t", input="Do it."), skill, 0)
+    await agent.aclose()
+    sent = "\n".join(message.text for message in model.requests[0].messages)
+    assert all(word in sent for word in ("7713", "7715", "7716"))
+    assert "7714" not in sent
