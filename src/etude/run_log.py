@@ -8,7 +8,7 @@ from etude.records import Attempt, Candidate, Evaluation, GateResult, Role, Trai
 from etude.records.doubts import Doubt
 from etude.skill import token_count
 from etude.stages.reflect import Reflection
-from etude.stages.shared.doubts import Doubts
+from etude.doubts import Doubts
 from etude.store.provenance import Changes
 from etude.store.views import TASKS, AskedTask
 from etude.workbench import Workbench

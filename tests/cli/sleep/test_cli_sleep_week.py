@@ -99,4 +99,5 @@ def test_what_is_typed_elsewhere_is_heard_and_what_no_person_typed_is_not(
     assert proposed.keys() >= ELSEWHERE
     assert "Always output only the message." not in proposed
     pasted = [rule for rule in proposed if "invoice" in rule]
-    assert pasted and all("No words of yours ask for all of it" in proposed[rule]["lines"][0] for rule in pasted)
+    assert pasted
+    assert all("No words of yours ask for all of it" in proposed[rule]["lines"][0] for rule in pasted)

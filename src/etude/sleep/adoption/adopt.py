@@ -215,7 +215,7 @@ def doubtful(rule: Rule) -> tuple[str, ...]:
     if not rule.evidence.quotes:
         reasons.append("rests on no words of a user")
     if rule.evidence.overheard is not None:
-        reasons.append("has words of a tool, a page or a file name that no user said")
+        reasons.append("has words of a tool, a page, a mail or a file name that no user said")
     if rule.evidence.against:
         reasons.append("contradicts a line that stands in a document")
     if rule.evidence.quotes and all(quote.once for quote in rule.evidence.quotes):
