@@ -37,6 +37,8 @@ _TASK = re.compile(r"<task\b[^>]*>\n(.*?)\n</task\b", re.DOTALL)
 _ANSWER = re.compile(r"<(answer|transcript)\b[^>]*>\n(.*?)\n</\1\b", re.DOTALL)
 _SKILL = re.compile(r"<skill\b[^>]*>\n(.*?)\n</skill\b", re.DOTALL)
 _MOST = re.compile(r"at most (\d+) edits")
+_PATCH = re.compile(r"<patch\b[^>]*>\n(.*?)\n</patch\b", re.DOTALL)
+_RANKED = re.compile(r"<edits\b[^>]*>\n(.*?)\n</edits\b", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -81,27 +83,17 @@ class Writer(ChatModel):
         self.name = f"writer {world!r}"
 
     async def complete(self, request: ChatRequest) -> Reply:
-        """Propose edits, or name lines that seem superfluous."""
+        """Propose edits; for the published loop also merge patches and rank edits."""
         prompt = "\n".join(message.text for message in request.messages)
+        if ranked := _RANKED.search(prompt):
+            rows = [json.loads(row) for row in ranked[1].splitlines()]
+            return Reply(text=json.dumps({"order": [row["index"] for row in sorted(rows, key=_worst_last)]}))
+        if patches := _PATCH.findall(prompt):
+            edits = _merged([edit for patch in patches for edit in json.loads(patch)["edits"]])
+            return Reply(text=json.dumps({"reasoning": "Merged.", "edits": edits}))
         shown = _SKILL.search(prompt)
-        skill = shown[1] if shown else ""
-        schema = request.response_schema.model_dump_json() if request.response_schema else ""
-        if "superfluous" in schema:
-            return Reply(text=json.dumps({"superfluous": self._superfluous(skill)}))
-        return Reply(text=json.dumps({"reasoning": "Compared fields.", "edits": self._edits(prompt, skill)}))
-
-    def _superfluous(self, skill: str) -> list[dict[str, str]]:
-        seen: set[str] = set()
-        named: list[str] = []
-        for line in skill.splitlines():
-            found = LINE.search(line)
-            if (found and found[1] in seen) or (
-                "working group" in line and chance(self.world.seed, "tidy", line) < 0.5
-            ):
-                named.append(line)
-            if found:
-                seen.add(found[1])
-        return [{"line": line, "reason": "It seems superfluous."} for line in named]
+        edits = self._edits(prompt, shown[1] if shown else "")
+        return Reply(text=json.dumps({"reasoning": "Compared fields.", "edits": edits}))
 
     def _edits(self, prompt: str, skill: str) -> list[dict[str, Any]]:
         """At most as many as are asked for."""
@@ -205,3 +197,23 @@ class Writer(ChatModel):
 
 def _edit(text: str, cites: list[str]) -> dict[str, Any]:
     return {"op": "append", "target": "", "content": f"- {text}", "reason": "The forms show it.", "cites": cites}
+
+
+def _merged(edits: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One edit for each field and way, or for each text, the best supported ones of a field."""
+    found: dict[str, dict[str, Any]] = {}
+    for edit in edits:
+        rule = LINE.search(edit["content"])
+        key = f"{rule[1]} {rule[2]}" if rule else edit["content"]
+        first = found.setdefault(key, {**edit, "cites": []})
+        first["cites"] = list(dict.fromkeys([*first["cites"], *edit["cites"]]))
+    best: dict[str, dict[str, Any]] = {}
+    for edit in sorted(found.values(), key=lambda one: -len(one["cites"])):
+        rule = LINE.search(edit["content"])
+        best.setdefault(rule[1] if rule else edit["content"], edit)
+    return list(best.values())
+
+
+def _worst_last(row: dict[str, Any]) -> tuple[bool, int]:
+    """What is vague comes last, then what is supported by little."""
+    return LINE.search(row["content"]) is None, -row["support"]

@@ -43,7 +43,7 @@ def unversioned_folder(folder: Path) -> None:
     """Make a private folder of whose content git takes no notice; one that is there stays as it is."""
     if not folder.exists():
         private_folder(folder)
-        (folder / ".gitignore").write_text("*\n")
+        write_atomically(folder / ".gitignore", b"*\n")
 
 
 def private_file(path: str | Path, flags: int = os.O_WRONLY | os.O_APPEND | os.O_CREAT) -> int:

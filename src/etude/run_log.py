@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
+from etude.doubts import Doubts
 from etude.events import Decided, Notice, RunStarted, Stage, StageFinished, StageStarted
 from etude.readable import counted
 from etude.records import Attempt, Candidate, Evaluation, GateResult, Role, TrainState, role_of
 from etude.records.doubts import Doubt
 from etude.skill import token_count
 from etude.stages.reflect import Reflection
-from etude.doubts import Doubts
 from etude.store.provenance import Changes
 from etude.store.views import TASKS, AskedTask
 from etude.workbench import Workbench

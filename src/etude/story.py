@@ -220,7 +220,7 @@ def after(story: Story, event: Event) -> Story:
             now = {"simulated": event.simulated, "dry": event.dry, "stages": (), "last_failure": "", "ended": False}
             return past._replace(**given, **now)
         case RunFinished():
-            return story._replace(stages=(), ended=True)
+            return story._replace(ended=True)  # one that was stopped stands where it stood
         case _:
             return story
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from etude.code_digest import source_digest
+from etude.protocols.code_digest import source_digest
 
 
 def one(x: int) -> int:

@@ -138,7 +138,7 @@ _TASKS = [
     Row(
         "a training task is too long",
         at(1, refusing(400, LONG, "context_length_exceeded")),
-        right("1 attempts errored", best_test=0.75),
+        right("1 attempt errored", best_test=0.75),
     ),
     Row(
         "a test task is too long",

@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, cast
 
-from etude.code_digest import source_digest
 from etude.concurrency import Threads
 from etude.envs.lists import ListedTasks, TaskLists, TaskSource
 from etude.envs.returned_score import returned_score, with_score
@@ -14,6 +13,7 @@ from etude.envs.scorers.function import ScorerLike, as_score, as_scorer
 from etude.envs.target import BlockingTarget, Target
 from etude.errors import BoundaryError, EtudeError
 from etude.protocols import Agent, ChatModel, Texts
+from etude.protocols.code_digest import source_digest
 from etude.records import Score, Skill, Task, Trajectory, canonical
 
 AttemptFunction = Callable[[Task, Skill, Any], Any]

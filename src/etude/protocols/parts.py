@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 from pydantic import JsonValue
 
-from etude.code_digest import class_digest
 from etude.errors import ConfigError
 from etude.events import Event
+from etude.protocols.code_digest import class_digest
 from etude.records import ChatRequest, Reply, Role, Score, Skill, Split, Task, Trajectory, Usage
 from etude.secret_values import Secrets
 

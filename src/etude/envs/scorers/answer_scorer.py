@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, cast
 
 from pydantic import BaseModel, JsonValue
 
-from etude.code_digest import class_digest
 from etude.config import Section, parse
 from etude.errors import ConfigError, DataError
 from etude.protocols import Environment, Scorer
+from etude.protocols.code_digest import class_digest
 from etude.records import Message, Score, Task, Trajectory, canonical
 from etude.registry import find
 

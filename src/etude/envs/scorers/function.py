@@ -6,10 +6,10 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from etude.code_digest import source_digest
 from etude.envs.scorers.answer_scorer import make_scorer
 from etude.errors import BoundaryError
 from etude.protocols import Scorer
+from etude.protocols.code_digest import source_digest
 from etude.records import Score, Task, Trajectory, canonical
 
 ScoreFunction = Callable[[Task, str], Score | float | Awaitable[Score | float]]
