@@ -75,7 +75,7 @@ def test_a_night_on_the_real_transcripts_of_all_programs(tmp_path: Path, endpoin
     for run in sorted(TRANSCRIPTS.glob("*/*/home")):
         shutil.copytree(run, small.home, dirs_exist_ok=True)
     skill, memory = small.project / ".claude" / "skills" / "learned" / "SKILL.md", small.project / "CLAUDE.md"
-    everywhere = {"project": "/", "skill": str(skill), "memory": str(memory), "max_tasks": 200}
+    everywhere = {"project": "/", "skill": str(skill), "memory": str(memory), "max_tasks": 200, "scripts": True}
     settings(small, endpoint.url, seed=SEED, **everywhere)
     shown = json.loads(etude(small, "run", "--dry-run", "--json"))
     read = {one["source"]: one["taken"] for one in shown["harvest"]["sources"] if one["taken"]}
