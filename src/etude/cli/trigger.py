@@ -9,19 +9,24 @@ from etude.cli.parsing.usage import UsageError
 from etude.cli.scaffold.requests import askable, near, of_files, of_skills
 from etude.cli.settings import read_settings, with_options
 from etude.cli.terminal import output
+from etude.cli.terminal.summary_text import print_summary
 from etude.cli.terminal.tables import text_lines
 from etude.cli.watch import watch
 from etude.config import TrainConfig, load_config
 from etude.config.sections import AgentSection
 from etude.errors import SkillError
+from etude.measure.plan import aplan
 from etude.measure.triggers.catalogue import read_catalogue, read_entry
 from etude.measure.triggers.environment import LEXICAL
 from etude.measure.triggers.judge import Shelf
 from etude.measure.triggers.measure import SkillTriggers, Triggers, ameasure_triggers, need_requests
 from etude.measure.triggers.programs import STEPS
 from etude.measure.triggers.requests import Request
-from etude.records.summary import Interval
+from etude.measure.triggers.train import need_enough, split, trained_description, training, write_skill
+from etude.records.summary import Interval, Summary
+from etude.skill import load_skill
 from etude.skill.folder import DOCUMENT
+from etude.trainer import Trainer
 from etude.workbench import Given
 
 _COLUMNS = ("skill", "opened", "95% interval", "n", "quiet", "95% interval", "n", "opened instead")
@@ -40,10 +45,12 @@ class Case(NamedTuple):
 
 def run(args: argparse.Namespace) -> int:
     """Measure how skills are opened, or train a description."""
+    config = _config(args)
     case = _case(args)
     need_requests(case.requests)
-    config = _config(args, case)
     by = LEXICAL if args.lexical else config.agent
+    if args.train:
+        return _train(args, case, config, by)
     output.note(_bound(config, by, len(case.requests) * args.trials))
 
     async def work(given: Given) -> Triggers:
@@ -54,6 +61,42 @@ def run(args: argparse.Namespace) -> int:
         output.json_result(result.model_dump(mode="json"))
     else:
         output.lines(_lines(result), simulated=result.simulated)
+    return 0
+
+
+def _train(args: argparse.Namespace, case: Case, config: TrainConfig, by: AgentSection) -> int:
+    """Train the description of one skill; what is better is written into the folder of the run."""
+    own = case.shelf.own
+    if not own:
+        raise UsageError(
+            "--train takes one skill", hint=f"as in `etude trigger {Path(args.skill) / 'SKILL'} --train`"
+        )
+    if args.trials > 1:
+        raise UsageError("--trials is for a measurement, and --train makes a test", hint="set test.trials")
+    skill, parts = load_skill(case.place), split(case.requests)
+    need_enough(parts, own)
+    made = training(config, parts, case.shelf, by, skill)
+
+    async def work(given: Given) -> Summary:
+        planned = await aplan(made.config, **made.given)
+        calls = {role: share.calls for role, share in planned.forecast.roles.items()}
+        shown = ", ".join(f"{count:,} of the {role}" for role, count in calls.items() if count is not None)
+        output.note(f"at most {planned.forecast.attempts:,} attempts" + (f" and calls: {shown}" if shown else ""))
+        return await Trainer(made.config, **{**given, **made.given}).atrain()
+
+    summary = watch(work, args.command)
+    description = trained_description(summary)
+    file = write_skill(skill, description, Path(summary.folder) / "described")
+    if args.json:
+        more = {"published": case.shelf.catalogue[own], "description": description, "described": str(file)}
+        output.json_result({**summary.model_dump(mode="json"), **more})
+        return 0
+    print_summary(summary)
+    output.line()
+    output.line(f"requests     {len(parts['train'])} to train on, {len(parts['test'])} held out")
+    output.line(f"description  {len(description)} characters, published {len(case.shelf.catalogue[own])}")
+    output.line(f"  {description}")
+    output.line(f"file         {file}")
     return 0
 
 
@@ -91,14 +134,22 @@ def _folders(place: Path) -> list[Path]:
     return [path.parent for path in sorted(place.glob(f"*/{DOCUMENT}"))]
 
 
-def _config(args: argparse.Namespace, case: Case) -> TrainConfig:
+def _config(args: argparse.Namespace) -> TrainConfig:
     """The settings; without a model to ask none are needed. The run has a name of its own."""
-    args.name = args.name or f"trigger-{case.shelf.own or case.place.resolve().name}"
+    place = Path(args.skill).resolve()
+    args.name = args.name or f"trigger-{place.parent.name if place.name == DOCUMENT else place.name}"
     if args.lexical and not args.train and args.config is None:
         return with_options(lambda flags: load_config(flags=flags), args)
-    config = read_settings(args)
+    try:
+        config = read_settings(args)
+    except UsageError as error:
+        error.hint += "; --lexical measures without one"
+        raise
     if config.targets:
-        raise UsageError("a trigger is measured with one model, and the settings have several targets")
+        raise UsageError(
+            "a trigger is measured with one model, and the settings have several targets",
+            hint="name one of them as `target` in settings of their own",
+        )
     return config
 
 
@@ -121,6 +172,8 @@ def _lines(result: Triggers) -> Iterator[str]:
     yield f"opened where they should not be: {result.false_openings} times"
     if result.voids:
         yield f"errors   {result.voids} attempts errored; they are not counted"
+    if result.unreadable:
+        yield f"unread   {result.unreadable} replies name no skill of the list: they open none"
     if hidden := [row.skill for row in result.skills if not row.listed]:
         more = f" and {len(hidden) - _SHOWN} more" if len(hidden) > _SHOWN else ""
         yield f"hidden   {', '.join(hidden[:_SHOWN])}{more}: the list has no room for their descriptions"

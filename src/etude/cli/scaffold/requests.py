@@ -27,13 +27,21 @@ def of_skills(folders: Iterable[Path]) -> list[Request]:
         file = folder / EVALS
         if file.exists() and file.read_bytes().strip() not in (b"", b"[]"):  # some are published empty
             name, _ = read_entry(folder / DOCUMENT)
-            found += requests(Table(read_file(file).rows), name)
+            found += _numbered(requests(Table(read_file(file).rows), name), name)
     return found
 
 
 def of_files(files: Iterable[str]) -> list[Request]:
     """What rows of data files ask. Raises DataError: a file cannot be used."""
-    return [one for file in files for one in requests(Table(read_file(Path(file)).rows), "")]
+    found: list[Request] = []
+    for file in files:
+        found += _numbered(requests(Table(read_file(Path(file)).rows), ""), Path(file).stem)
+    return found
+
+
+def _numbered(found: Sequence[Request], name: str) -> list[Request]:
+    """With ids that are the same wherever the files lie."""
+    return [each.model_copy(update={"id": f"{name}-{number}"}) for number, each in enumerate(found, 1)]
 
 
 def askable(found: Sequence[Request], catalogue: Catalogue) -> Asked:

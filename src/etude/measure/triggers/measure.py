@@ -53,6 +53,10 @@ class Triggers(Record):
     """Skills whose description is shown."""
     of: int
     """Skills in the list."""
+    right: dict[str, float]
+    """By request, the share of trials in which the right skill was opened, or rightly none."""
+    unreadable: int
+    """Replies that name neither a skill of the list nor none; they open none."""
     voids: int
     calls_sent: int
     """This time: 0 when the journal knew all answers."""
@@ -105,6 +109,8 @@ async def ameasure_triggers(
         trials=trials,
         listed=sum(map(bool, visible.values())),
         of=len(shelf.catalogue),
+        right={name: fmean(each) for name, each in right.items()},
+        unreadable=sum(bool(attempt.trajectory.failure) for attempt in attempts),
         voids=result.voids,
         calls_sent=result.calls_sent,
         simulated=result.simulated and by.name != "lexical",
