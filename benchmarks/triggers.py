@@ -3,9 +3,9 @@
     benchmarks/triggers.py FOLDER_OF_SKILLS [--judge lexical|listing] [--salt TEXT]
 
 Each skill that fails a request is trained among all others, one after the other: first those that are opened for
-requests of others, which get shorter, then those that are missed, which may grow by what the others left. The judge is
-BM25, or a simulated chat model that is shown the list and compares letters. The optimizer is a program: it composes a
-description of parts of the present one and of the skill's own text, and no model is asked.
+requests of others, which get shorter, then those that are missed, which may grow by what the others left. The judge
+is BM25, or a simulated chat model that is shown the list and compares letters. The optimizer is a program: it
+composes a description of parts of the present one and of the skill's own text, and no model is asked.
 """
 
 import argparse
@@ -33,7 +33,7 @@ from etude.measure.triggers.measure import Triggers, ameasure_triggers
 from etude.measure.triggers.requests import Request
 from etude.measure.triggers.train import trained_description, training
 from etude.protocols import ChatModel
-from etude.records import ChatRequest, Reply, Skill, digest
+from etude.records import ChatRequest, Reply, Skill, Split, digest
 from etude.skill import Document
 from etude.trainer import Trainer
 from etude.workbench import Given
@@ -55,7 +55,14 @@ _NEAR, _FEWEST = 2, 12
 """Requests of other skills that are trained on, for each of its own, and at least."""
 _SHRINKS, _GROWS = 0.7, 3.0
 SETTINGS = {
-    "search": {"policy": "paper", "minibatch_size": 40, "batch_size": 40, "edit_budget": 1, "min_edit_budget": 1},
+    "search": {
+        "policy": "paper",
+        "no_regression": True,  # a skill that is opened for nothing any more takes nothing from others either
+        "minibatch_size": 40,
+        "batch_size": 40,
+        "edit_budget": 1,
+        "min_edit_budget": 1,
+    },
     "train": {"epochs": 4},
     "test": {"enabled": False},
     "limits": {"concurrency": 1},
@@ -238,22 +245,24 @@ class Bench:
                     continue
                 before = len(self.trained[name])
                 most = min(LONGEST, before + saved, int(_GROWS * before)) if grows else int(_SHRINKS * before)
-                await self._train(name, most)
+                others = {each for each, other in rows.items() if name in other.instead}
+                await self._train(name, most, [one for one in self.seen if others.intersection(one.needs)])
                 saved += before - len(self.trained[name])
 
-    async def _train(self, name: str, most: int) -> None:
+    async def _train(self, name: str, most: int, taken: Sequence[Request]) -> None:
+        """Train one description on its own requests, on those of skills from which it took one, and on near ones."""
         own = [one for one in self.seen if one.expects(name) or (not one.needs and one.quiet == name)]
         description = self.trained[name]
-        asked = [*own, *near(self.seen, name, description, max(_FEWEST, _NEAR * len(own)))]
+        beside = near(self.seen, name, description, max(_FEWEST, _NEAR * len(own)))
+        asked = list({one.id: one for one in (*own, *taken, *beside)}.values())
         shelf = Shelf(self.trained, "whole", name)
         skill = Skill(name=name, text=self.corpus.bodies[name])
         # The published one is longer than what is asked for here: the rule is for what takes its place.
-        made = training(
-            self._config(), {"train": asked, "val": asked}, shelf, self._by, skill, max(most, len(description))
-        )
+        parts: dict[Split, list[Request]] = {"train": asked, "val": asked}
+        config, made = training(self._config(), parts, shelf, self._by, skill, max(most, len(description)))
         rule = Rule.beside(self.corpus.published[name], most)
-        given: Given = {**made.given, **self._given, "optimizer": DescribingOptimizer(name, self.corpus, rule)}
-        self.trained[name] = trained_description(await Trainer(made.config, **given).atrain())
+        given: Given = {**made, **self._given, "optimizer": DescribingOptimizer(name, self.corpus, rule)}
+        self.trained[name] = trained_description(await Trainer(config, **given).atrain())
 
 
 async def run(folder: Path, judge: str, salt: str) -> dict[str, Any]:

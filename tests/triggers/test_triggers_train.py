@@ -12,7 +12,7 @@ from etude.errors import DataError, SkillError
 from etude.measure.triggers.environment import LEXICAL
 from etude.measure.triggers.judge import Shelf
 from etude.measure.triggers.requests import Request
-from etude.measure.triggers.train import need_enough, split, trained_description, training, write_skill
+from etude.measure.triggers.train import split, trained_description, training, write_skill
 from etude.records import ChatRequest, Skill
 from etude.skill import load_skill
 from etude.testing import ScriptedModel
@@ -60,9 +60,9 @@ def optimizer(content: str) -> ScriptedModel:
 
 def trained(folder: Path, content: str, requests: Sequence[Request] = REQUESTS, longest: int = 1024):
     config = make_config({"run": {"folder": str(folder), "name": "t"}, "train": {"epochs": 2}})
-    made = training(config, split(requests), SHELF, LEXICAL, SKILL, longest)
+    config, given = training(config, split(requests, "bake"), SHELF, LEXICAL, SKILL, longest)
     model = optimizer(content)
-    return Trainer(made.config, **{**made.given, "optimizer": model}).train(), model
+    return Trainer(config, **{**given, "optimizer": model}).train(), model
 
 
 def test_a_description_that_helps_is_found_and_shipped_and_the_rest_of_the_skill_stays(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_a_list_of_key_words_and_a_description_that_is_too_long_are_refused(
 
 
 def test_sixty_of_a_hundred_requests_are_trained_on_and_none_of_them_decides() -> None:
-    parts = split(REQUESTS)
+    parts = split(REQUESTS, "bake")
     assert (len(parts["train"]), len(parts["test"])) == (22, 14)
     assert parts["val"] == parts["train"]
     assert not {one.text for one in parts["train"]} & {one.text for one in parts["test"]}
@@ -106,9 +106,9 @@ def test_sixty_of_a_hundred_requests_are_trained_on_and_none_of_them_decides() -
 
 def test_too_few_requests_and_a_description_against_its_own_rule_are_said_at_once() -> None:
     with pytest.raises(DataError, match="are too few"):
-        need_enough(split(REQUESTS[:3]), "bake")
+        split(REQUESTS[:3], "bake")
     with pytest.raises(SkillError, match="at most 20 are allowed"):
-        training(make_config({}), split(REQUESTS), SHELF, LEXICAL, SKILL, longest=20)
+        training(make_config({}), split(REQUESTS, "bake"), SHELF, LEXICAL, SKILL, longest=20)
 
 
 def test_the_command_says_what_it_may_take_and_where_the_description_is(

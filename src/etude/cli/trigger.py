@@ -22,7 +22,7 @@ from etude.measure.triggers.judge import Shelf
 from etude.measure.triggers.measure import SkillTriggers, Triggers, ameasure_triggers, need_requests
 from etude.measure.triggers.programs import STEPS
 from etude.measure.triggers.requests import Request
-from etude.measure.triggers.train import need_enough, split, trained_description, training, write_skill
+from etude.measure.triggers.train import split, trained_description, training, write_skill
 from etude.records.summary import Interval, Summary
 from etude.skill import load_skill
 from etude.skill.folder import DOCUMENT
@@ -68,28 +68,25 @@ def _train(args: argparse.Namespace, case: Case, config: TrainConfig, by: AgentS
     """Train the description of one skill; what is better is written into the folder of the run."""
     own = case.shelf.own
     if not own:
-        raise UsageError(
-            "--train takes one skill", hint=f"as in `etude trigger {Path(args.skill) / 'SKILL'} --train`"
-        )
+        raise UsageError("--train takes one skill", hint="as in `etude trigger skills/mine --train`")
     if args.trials > 1:
         raise UsageError("--trials is for a measurement, and --train makes a test", hint="set test.trials")
-    skill, parts = load_skill(case.place), split(case.requests)
-    need_enough(parts, own)
-    made = training(config, parts, case.shelf, by, skill)
+    skill, parts = load_skill(case.place), split(case.requests, own)
+    config, more = training(config, parts, case.shelf, by, skill)
 
     async def work(given: Given) -> Summary:
-        planned = await aplan(made.config, **made.given)
+        planned = await aplan(config, **more)
         calls = {role: share.calls for role, share in planned.forecast.roles.items()}
         shown = ", ".join(f"{count:,} of the {role}" for role, count in calls.items() if count is not None)
         output.note(f"at most {planned.forecast.attempts:,} attempts" + (f" and calls: {shown}" if shown else ""))
-        return await Trainer(made.config, **{**given, **made.given}).atrain()
+        return await Trainer(config, **{**given, **more}).atrain()
 
     summary = watch(work, args.command)
     description = trained_description(summary)
     file = write_skill(skill, description, Path(summary.folder) / "described")
     if args.json:
-        more = {"published": case.shelf.catalogue[own], "description": description, "described": str(file)}
-        output.json_result({**summary.model_dump(mode="json"), **more})
+        made = {"published": case.shelf.catalogue[own], "description": description, "described": str(file)}
+        output.json_result({**summary.model_dump(mode="json"), **made})
         return 0
     print_summary(summary)
     output.line()

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 from etude.config import TrainConfig
 from etude.config.sections import AgentSection
@@ -37,32 +36,18 @@ characters, in whole sentences: a list of key words is refused. What the skill i
 {body}"""
 
 
-def need_enough(parts: Mapping[Split, Sequence[Request]], own: str) -> None:
-    """Raises DataError: there are too few requests, or none of those to train on needs the skill."""
-    count = len(parts["train"]) + len(parts["test"])
-    needing = [one for one in parts["train"] if one.expects(own)]
-    if count < FEWEST or not needing:
-        raise DataError(
-            f"{count} requests, {len(needing)} to train on that need {own!r}, are too few",
-            hint=f"bring {FEWEST} or more, in evals/evals.json or with --requests FILE",
-        )
-
-
-class Training(NamedTuple):
-    """What a `Trainer` is given."""
-
-    config: TrainConfig
-    given: Given
-    held_out: int
-    """Requests that decide."""
-
-
-def split(requests: Sequence[Request]) -> dict[Split, list[Request]]:
-    """60 of 100 requests to train on, which also validate, and the others to decide by; requests that need the skill
-    and those that do not are divided alike."""
+def split(requests: Sequence[Request], own: str) -> dict[Split, list[Request]]:
+    """60 of 100 requests to train on, which also validate, and the others to decide by; those that need a skill and
+    those that do not are divided alike. Raises DataError: they are too few, or none to train on needs `own`."""
     known = {request.id: request for request in requests}
     parts = split_by_ratio([request.task for request in requests], _RATIO)
     seen = [known[task.id] for name in ("train", "val") for task in parts[name]]
+    needing = [request for request in seen if request.expects(own)]
+    if len(requests) < FEWEST or not needing:
+        raise DataError(
+            f"{len(requests)} requests, {len(needing)} to train on that need {own!r}, are too few",
+            hint=f"bring {FEWEST} or more, in evals/evals.json or with --requests FILE",
+        )
     return {"train": seen, "val": seen, "test": [known[task.id] for task in parts["test"]]}
 
 
@@ -73,17 +58,10 @@ def training(
     by: AgentSection,
     skill: Skill,
     longest: int = LONGEST,
-) -> Training:
-    """How the description of `skill`, the own one of the shelf, is trained: by the search of `config`, which edits
-    nothing else.
-
-    Args:
-        parts: as `split` makes them.
-        longest: characters that it may have.
-
-    Raises:
-        SkillError: the published description does not keep to the rule itself.
-    """
+) -> tuple[TrainConfig, Given]:
+    """What a `Trainer` takes to train the description of `skill`, the own one of the shelf, in at most `longest`
+    characters, by the search of `config`. `parts` are as `split` makes them, or without a test.
+    Raises SkillError: the published description does not keep to the rule itself."""
     published = shelf.catalogue[shelf.own]
     rule = Rule.beside(published, longest)
     if fault := rule.fault(published):
@@ -96,7 +74,7 @@ def training(
     }
     env = TriggerEnvironment(parts, replace(shelf, rule=rule, told=told), by)
     document = Skill(name=shelf.own, text=as_lines(published))
-    return Training(config.model_copy(update=update), Given(env=env, skill=document), len(parts["test"]))
+    return config.model_copy(update=update), Given(env=env, skill=document)
 
 
 def trained_description(summary: Summary) -> str:
@@ -105,9 +83,8 @@ def trained_description(summary: Summary) -> str:
 
 
 def write_skill(skill: Skill, description: str, folder: Path) -> Path:
-    """The skill with another description, below `folder`; its text and files stay as they are. Returns its document.
+    """Write the skill with another description below `folder`, and all else as it is; returns its document.
     Raises SkillError: the skill is not valid in its format."""
-    if one_line(str(Document.parse(skill.text).meta.get("description"))) == description:
-        return save_skill(skill, folder)
-    exported = export_skill(skill, description=description, keep_markers=True, own_keys=True)
-    return save_skill(exported.skill, folder)
+    if one_line(str(Document.parse(skill.text).meta["description"])) != description:
+        skill = export_skill(skill, description=description, keep_markers=True, own_keys=True).skill
+    return save_skill(skill, folder)
