@@ -65,8 +65,3 @@ class Rule(NamedTuple):
 def as_lines(description: str) -> str:
     """A document with a line for each sentence, so that edits can add, replace and delete them."""
     return "\n".join(_SENTENCE.split(one_line(description))) + "\n"
-
-
-def as_description(document: str) -> str:
-    """The description that a document stands for."""
-    return one_line(document)

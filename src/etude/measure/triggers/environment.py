@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from etude.agents.program import ProgramAgent
 from etude.config.sections import AgentSection
 from etude.errors import ConfigError
 from etude.measure.triggers.judge import LexicalJudge, ListingJudge, Shelf, TriggerJudge
@@ -30,8 +29,10 @@ class TriggerEnvironment(Environment):
         self._requests = requests
         self._shelf = shelf
         self._agent = agent
-        kind = None if agent.name in (LEXICAL.name, "chat") else find("agents", agent.name)
-        if kind is not None and not (issubclass(kind, ProgramAgent) and getattr(kind, "program", None) is not None):
+        program = (
+            None if agent.name in (LEXICAL.name, "chat") else getattr(find("agents", agent.name), "program", self)
+        )
+        if program is not None and not getattr(program, "reads_skills", False):
             raise ConfigError(
                 f"agent {agent.name!r} opens no skills",
                 hint="set agent.name to chat, which is shown the list, or to an agent program, as claude-code",
@@ -63,9 +64,9 @@ class TriggerEnvironment(Environment):
             return LexicalJudge(self._shelf)
         if self._agent.name == "chat":
             return ListingJudge(self._shelf, target)
-        options = {"max_steps": STEPS, **(self._agent.model_extra or {}), "delivery": "inline"}
-        if options.get("login") == "direct":
-            options["max_steps"] = (self._agent.model_extra or {}).get("max_steps")
+        chosen = self._agent.model_extra or {}
+        steps = {} if chosen.get("login") == "direct" else {"max_steps": STEPS}  # nobody counts them there
+        options = {**steps, **chosen, "delivery": "inline"}
         assert isinstance(prompts, Prompts)
         agent = find("agents", self._agent.name).from_options(options, target, prompts, where="agent")
         return ProgramTriggerJudge(self._shelf, agent)

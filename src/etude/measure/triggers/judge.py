@@ -35,10 +35,6 @@ class Shelf:
     rule: Rule | None = None
     """What its description has to keep to. One that does not fails every request."""
 
-    def with_description(self, text: str) -> Catalogue:
-        """The skills with this document as the description of the own one."""
-        return {**self.catalogue, self.own: one_line(text)} if self.own else self.catalogue
-
     def fingerprint(self) -> str:
         """Changes with whatever decides what is shown."""
         return digest([dict(self.catalogue), self.listing, self.own, self.rule])
@@ -61,9 +57,10 @@ class TriggerJudge(Agent):
         """Which of these skills is opened for the request. Whatever is raised is void."""
 
     async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:
-        catalogue = self.shelf.with_description(skill.text)
-        if self.shelf.rule is not None and (fault := self.shelf.rule.fault(catalogue[self.shelf.own])):
+        shelf, description = self.shelf, one_line(skill.text)
+        if shelf.rule is not None and (fault := shelf.rule.fault(description)):
             return Trajectory(failure=fault)
+        catalogue = {**shelf.catalogue, shelf.own: description} if shelf.own else shelf.catalogue
         return await self.opened(task, catalogue, trial)
 
     def fingerprint(self) -> str:

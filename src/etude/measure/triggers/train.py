@@ -9,7 +9,7 @@ from etude.config.sections import AgentSection
 from etude.envs.splits import split_by_ratio
 from etude.errors import DataError, SkillError
 from etude.measure.triggers.catalogue import one_line
-from etude.measure.triggers.description import LONGEST, Rule, as_description, as_lines
+from etude.measure.triggers.description import LONGEST, Rule, as_lines
 from etude.measure.triggers.environment import TriggerEnvironment
 from etude.measure.triggers.judge import Shelf
 from etude.measure.triggers.requests import Request
@@ -79,7 +79,7 @@ def training(
 
 def trained_description(summary: Summary) -> str:
     """The best description of a run."""
-    return as_description(load_skill(next(Path(summary.folder).glob(f"best/*/{DOCUMENT}"))).text)
+    return one_line(load_skill(next(Path(summary.folder).glob(f"best/*/{DOCUMENT}"))).text)
 
 
 def write_skill(skill: Skill, description: str, folder: Path) -> Path:

@@ -12,8 +12,8 @@ from etude.cli.scaffold.requests import askable, of_skills
 from etude.config import make_config
 from etude.config.sections import AgentSection
 from etude.errors import ConfigError, StopRun, TransientError
-from etude.measure.triggers.catalogue import entries, read_catalogue, shown
-from etude.measure.triggers.description import Rule, as_description, as_lines
+from etude.measure.triggers.catalogue import entries, one_line, read_catalogue, shown
+from etude.measure.triggers.description import Rule, as_lines
 from etude.measure.triggers.environment import LEXICAL, TriggerEnvironment
 from etude.measure.triggers.judge import Shelf
 from etude.measure.triggers.lexical import Ranking
@@ -140,8 +140,9 @@ def test_a_call_that_failed_is_no_score(tmp_path: Path) -> None:
 
 
 def test_only_chat_and_programs_can_open_a_skill() -> None:
-    with pytest.raises(ConfigError, match="opens no skills"):
-        TriggerEnvironment({}, Shelf(DESCRIPTIONS), AgentSection(name="tools"))
+    for name in ("tools", "aider", "command"):
+        with pytest.raises(ConfigError, match=f"{name}' opens no skills"):
+            TriggerEnvironment({}, Shelf(DESCRIPTIONS), AgentSection(name=name))
 
 
 def test_claude_code_lists_all_names_and_then_whole_descriptions_that_fit() -> None:
@@ -181,7 +182,7 @@ def test_a_ranking_without_a_shared_word_names_nothing() -> None:
     ],
 )
 def test_a_description_stays_prose_of_a_limited_length(text: str, fault: str) -> None:
-    found = Rule.beside(DESCRIPTIONS["sew"]).fault(as_description(text))
+    found = Rule.beside(DESCRIPTIONS["sew"]).fault(one_line(text))
     assert fault in found if fault else not found
 
 
@@ -193,7 +194,7 @@ def test_a_published_description_keeps_to_its_own_rule_in_any_language() -> None
 def test_a_description_is_a_document_with_a_sentence_a_line() -> None:
     text = "Bake bread, e.g. rye.  Use when\nthere is dough! Not for cakes."
     assert as_lines(text).splitlines() == ["Bake bread, e.g. rye.", "Use when there is dough!", "Not for cakes."]
-    assert as_description(as_lines(text)) == " ".join(text.split())
+    assert one_line(as_lines(text)) == " ".join(text.split())
 
 
 @real_skills
