@@ -48,7 +48,7 @@ def askable(found: Sequence[Request], catalogue: Catalogue) -> Asked:
     """Each request once, without those that need a skill which is not there."""
     unique = list({(each.text, each.needs, each.quiet): each for each in found}.values())
     kept = [each for each in unique if not each.needs or any(name in catalogue for name in each.needs)]
-    gone = [each for each in unique if each not in kept]
+    gone = [each for each in unique if each.needs and not any(name in catalogue for name in each.needs)]
     some = f"{len(gone)} requests need skills that are" if len(gone) > 1 else "1 request needs a skill that is"
     return Asked(kept, [f"{some} not there, as {gone[0].needs[0]!r}: left out"] if gone else [])
 
