@@ -127,9 +127,9 @@ class ScriptedOptimizer(ChatModel):
     async def complete(self, request: ChatRequest) -> Reply:
         text = "\n".join(message.text for message in request.messages if message.role == "user")
         schema = request.response_schema.body if request.response_schema else {}
-        nothing = _nothing(schema, schema) if schema else {"reasoning": "", "edits": []}
+        empty = nothing(schema, schema) if schema else {"reasoning": "", "edits": []}
         prompt = Prompt(text)
-        values = cast("dict[str, Any]", nothing)
+        values = cast("dict[str, Any]", empty)
         if "edits" in values and prompt.failures:
             values |= {"reasoning": _reasoning(prompt), "edits": list(edits(prompt))[: prompt.limit]}
         return Reply(text=json.dumps(values, ensure_ascii=False))
@@ -236,15 +236,15 @@ def _reasoning(prompt: Prompt) -> str:
     return f"{len(prompt.failures)} of {len(prompt.attempts)} attempts failed: {pairs}"
 
 
-def _nothing(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
+def nothing(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
     """The emptiest value that follows a schema."""
     if "$ref" in schema:
         name = str(schema["$ref"]).rpartition("/")[2]
-        return _nothing(root["$defs"][name], root)
+        return nothing(root["$defs"][name], root)
     if "anyOf" in schema:
-        return _nothing(schema["anyOf"][0], root)
+        return nothing(schema["anyOf"][0], root)
     if "enum" in schema:
         return schema["enum"][0]
     if schema.get("type") == "object":
-        return {name: _nothing(one, root) for name, one in schema.get("properties", {}).items()}
+        return {name: nothing(one, root) for name, one in schema.get("properties", {}).items()}
     return {"array": [], "integer": 0, "number": 0, "boolean": False, "null": None}.get(schema.get("type", ""), "")

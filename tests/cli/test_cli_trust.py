@@ -161,7 +161,7 @@ def test_nothing_is_touched_before_it_is_trusted(
     assert canary in stranger.canaries
 
 
-READING = ["demo", "doctor", "plan", "train", "evaluate", "compare", "recheck", "verify"]
+READING = ["demo", "doctor", "plan", "train", "evaluate", "compare", "recheck", "verify", "trigger"]
 NIGHTS = ["sleep run", "sleep schedule", "sleep run --dry-run", "sleep show --sessions"]
 
 
@@ -181,6 +181,7 @@ WORDS = {
     "evaluate": ["--skill", "demo:best", "--target", "openai:m"],
     "compare": ["demo:initial", "demo:best"],
     "recheck": ["demo:best", "--target", "openai:m"],
+    "trigger": ["demo"],
     "show": ["demo"],
     "diff": ["demo"],
     "blame": ["demo"],

@@ -184,6 +184,24 @@ def recheck(parser: Arguments) -> None:
     _value(parser, "--margin", "X", about, type=_SHARE, default=0.0)
 
 
+def trigger(parser: Arguments) -> None:
+    _value(parser, "skill", "SKILL", "a skill folder, or a folder of skill folders for a table of all")
+    _config(parser)
+    _value(parser, "--among", "DIR", "the skills that stand beside it (default: those in the folder it lies in)")
+    about = (
+        "requests with expected_skill or should_trigger, beside those in evals/evals.json of the skills; repeatable"
+    )
+    _value(parser, "--requests", "FILE", about, action="append", default=[])
+    about = "ask no model: open the skill whose description shares most words with the request (BM25), a floor"
+    _flag(parser, "--lexical", about)
+    about = "whose list a chat model is shown: claude-code (default), codex, or whole, where nothing is cut"
+    _value(parser, "--list-as", "PROGRAM", about, choices=("claude-code", "codex", "whole"), default="claude-code")
+    _value(parser, "--trials", "N", "attempts at each request (default: 1)", type=_COUNT, default=1)
+    about = "train the description on 60 of 100 requests and decide on the others; the skill itself stays as it is"
+    _flag(parser, "--train", about)
+    _value(parser, "--name", "RUN", "name of the run, the same as --run.name (default: trigger-SKILL)")
+
+
 def diff(parser: Arguments) -> None:
     _value(parser, "run", "RUN", _RUN)
     _value(parser, "a", "A", f"{_WHICH} (default: initial)", nargs="?", default="initial")

@@ -64,6 +64,16 @@ VERBS: tuple[Verb, ...] = (
         arguments.recheck,
     ),
     Verb(
+        "trigger",
+        "say how often an agent opens a skill when it should, and leaves it when it should not",
+        (
+            "etude trigger .claude/skills/my-skill --lexical",
+            "etude trigger .claude/skills etude.yaml --agent.name claude-code",
+            "etude trigger .claude/skills/my-skill etude.yaml --train",
+        ),
+        arguments.trigger,
+    ),
+    Verb(
         "show",
         "show a run: scores, steps, edits, attempts, costs",
         ("etude show first --step 3", "etude show --attempt a-9ce2a9c5", "etude show --cost"),

@@ -12,6 +12,7 @@ from etude.cli.scaffold.forms.made import MadeTasks, built, task
 from etude.cli.scaffold.table import Table
 from etude.envs.files import Row
 from etude.errors import DataError
+from etude.measure.triggers.requests import Request
 from etude.records import canonical
 
 _ASKED = (
@@ -95,6 +96,23 @@ def needing_the_skill(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
 def _quiet(columns: Mapping[str, JsonValue]) -> bool:
     off = str(columns.get("should_trigger")).casefold() in ("false", "no", "0")  # in a table it is text
     return off or ("expected_skill" in columns and not columns["expected_skill"])
+
+
+def requests(table: Table, skill: str) -> list[Request]:
+    """What each row asks, and the skill that it needs: the one it names, else `skill`, which the rows came with and
+    may be empty. Raises DataError: a row asks nothing, or nothing says which skill it needs."""
+    asked = _found(table, _ASKED)
+    found: list[Request] = []
+    for row in table.rows:
+        text, columns = _first(row, table, asked), row.columns
+        if not isinstance(text, str) or not text.strip():
+            raise DataError(f"{row.place}: nothing is asked", hint=f"name the column {' or '.join(_ASKED[:3])}")
+        named = [columns.get("expected_skill") or skill, *_texts(columns.get("acceptable_skills"))]
+        needs = () if _quiet(columns) else tuple(dict.fromkeys(str(name) for name in named if name))
+        if not needs and not _quiet(columns):
+            raise DataError(f"{row.place}: it does not say which skill it needs", hint='add "expected_skill"')
+        found.append(Request(id=row.place, text=text, needs=needs, quiet="" if needs else skill))
+    return found
 
 
 def _found(table: Table, names: Sequence[str]) -> dict[str, str]:

@@ -1,0 +1,197 @@
+"""`etude trigger`."""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from etude.cli.parsing.usage import UsageError
+from etude.cli.scaffold.requests import askable, near, of_files, of_skills
+from etude.cli.settings import read_settings, with_options
+from etude.cli.terminal import output
+from etude.cli.terminal.summary_text import print_summary
+from etude.cli.terminal.tables import text_lines
+from etude.cli.watch import watch
+from etude.config import TrainConfig, load_config
+from etude.config.sections import AgentSection
+from etude.errors import SkillError
+from etude.measure.plan import aplan
+from etude.measure.triggers.catalogue import read_catalogue, read_entry
+from etude.measure.triggers.environment import LEXICAL
+from etude.measure.triggers.judge import Shelf
+from etude.measure.triggers.measure import SkillTriggers, Triggers, ameasure_triggers, need_requests
+from etude.measure.triggers.programs import STEPS
+from etude.measure.triggers.requests import Request
+from etude.measure.triggers.train import split, trained_description, training, write_skill
+from etude.records.summary import Interval, Summary
+from etude.skill import load_skill
+from etude.skill.folder import DOCUMENT
+from etude.trainer import Trainer
+from etude.workbench import Given
+
+_COLUMNS = ("skill", "opened", "95% interval", "n", "quiet", "95% interval", "n", "opened instead")
+_SHOWN = 2
+"""Most other skills that a row names."""
+
+
+class Case(NamedTuple):
+    """What is measured: skills side by side, and what is asked."""
+
+    shelf: Shelf
+    requests: Sequence[Request]
+    place: Path
+    """The folder of the skill, or of the skills."""
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure how skills are opened, or train a description."""
+    config = _config(args)
+    case = _case(args)
+    need_requests(case.requests)
+    by = LEXICAL if args.lexical else config.agent
+    if args.train:
+        return _train(args, case, config, by)
+    output.note(_bound(config, by, len(case.requests) * args.trials))
+
+    async def work(given: Given) -> Triggers:
+        return await ameasure_triggers(config, case.requests, case.shelf, by, args.trials, **given)
+
+    result = watch(work, args.command)
+    if args.json:
+        output.json_result(result.model_dump(mode="json"))
+    else:
+        output.lines(_lines(result), simulated=result.simulated)
+    return 0
+
+
+def _train(args: argparse.Namespace, case: Case, config: TrainConfig, by: AgentSection) -> int:
+    """Train the description of one skill; what is better is written into the folder of the run."""
+    own = case.shelf.own
+    if not own:
+        raise UsageError("--train takes one skill", hint="as in `etude trigger skills/mine --train`")
+    if args.trials > 1:
+        raise UsageError("--trials is for a measurement, and --train makes a test", hint="set test.trials")
+    skill, parts = load_skill(case.place), split(case.requests, own)
+    config, more = training(config, parts, case.shelf, by, skill)
+
+    async def work(given: Given) -> Summary:
+        planned = await aplan(config, **more)
+        calls = {role: share.calls for role, share in planned.forecast.roles.items()}
+        shown = ", ".join(f"{count:,} of the {role}" for role, count in calls.items() if count is not None)
+        output.note(f"at most {planned.forecast.attempts:,} attempts" + (f" and calls: {shown}" if shown else ""))
+        return await Trainer(config, **{**given, **more}).atrain()
+
+    summary = watch(work, args.command)
+    description = trained_description(summary)
+    file = write_skill(skill, description, Path(summary.folder) / "described")
+    if args.json:
+        made = {"published": case.shelf.catalogue[own], "description": description, "described": str(file)}
+        output.json_result({**summary.model_dump(mode="json"), **made})
+        return 0
+    print_summary(summary)
+    output.line()
+    output.line(f"requests     {len(parts['train'])} to train on, {len(parts['test'])} held out")
+    output.line(f"description  {len(description)} characters, published {len(case.shelf.catalogue[own])}")
+    output.line(f"  {description}")
+    output.line(f"file         {file}")
+    return 0
+
+
+def _case(args: argparse.Namespace) -> Case:
+    """Raises InputError: a skill or a file of requests cannot be used."""
+    place = Path(args.skill)
+    place = place.parent if place.name == DOCUMENT else place
+    if not place.is_dir():
+        raise SkillError(f"skill {args.skill!r} does not exist", hint="give a skill folder, or a folder of them")
+    alone = (place / DOCUMENT).exists()
+    beside = Path(args.among) if args.among else place.resolve().parent if alone else place
+    catalogue = read_catalogue(beside)
+    if args.among and not catalogue:
+        raise SkillError(f"--among {args.among!r} holds no skill folders", hint=f"each has a {DOCUMENT}")
+    if not alone and not read_catalogue(place):
+        raise SkillError(
+            f"{args.skill!r} is no skill and holds none", hint=f"each skill is a folder with a {DOCUMENT}"
+        )
+    own, description = read_entry(place / DOCUMENT) if alone else ("", "")
+    found = [*of_skills([place] if alone else _folders(place)), *of_files(args.requests)]
+    if alone:
+        catalogue |= {own: description}
+        if not description:
+            raise SkillError(f"skill {own!r} has no description", hint="programs list a skill by it: write one")
+        found += near(of_skills(_folders(beside)), own, description, len(found))
+    else:
+        catalogue |= read_catalogue(place)
+    asked = askable(found, catalogue)
+    for note in asked.notes:
+        output.note(note)
+    return Case(Shelf(catalogue, args.list_as, own), asked.requests, place)
+
+
+def _folders(place: Path) -> list[Path]:
+    return [path.parent for path in sorted(place.glob(f"*/{DOCUMENT}"))]
+
+
+def _config(args: argparse.Namespace) -> TrainConfig:
+    """The settings; without a model to ask none are needed. The run has a name of its own."""
+    place = Path(args.skill).resolve()
+    args.name = args.name or f"trigger-{place.parent.name if place.name == DOCUMENT else place.name}"
+    if args.lexical and not args.train and args.config is None:
+        return with_options(lambda flags: load_config(flags=flags), args)
+    try:
+        config = read_settings(args)
+    except UsageError as error:
+        error.hint += "; --lexical measures without one"
+        raise
+    if config.targets:
+        raise UsageError(
+            "a trigger is measured with one model, and the settings have several targets",
+            hint="name one of them as `target` in settings of their own",
+        )
+    return config
+
+
+def _bound(config: TrainConfig, by: AgentSection, attempts: int) -> str:
+    """The most calls, said before the first."""
+    if by.name == LEXICAL.name:
+        return f"asking {attempts:,} times, by words alone: no model is called"
+    steps = 1 if by.name == "chat" else (by.model_extra or {}).get("max_steps", STEPS)
+    each = "" if steps == 1 else f" in {attempts:,} attempts of {by.name}"
+    return f"at most {attempts * steps:,} calls of {config.target.model}{each}, without those that are known already"
+
+
+def _lines(result: Triggers) -> Iterator[str]:
+    asked = f"{result.requests} requests" + (f", {result.trials} trials each" if result.trials > 1 else "")
+    yield f"judge    {result.judge}; {asked}"
+    yield f"list     as {result.listing}: {result.listed} of {result.of} skills with a description"
+    yield ""
+    yield from text_lines([_COLUMNS, *map(_row, result.skills), *_total(result)])
+    yield ""
+    yield f"opened where they should not be: {result.false_openings} times"
+    if result.voids:
+        yield f"errors   {result.voids} attempts errored; they are not counted"
+    if result.unreadable:
+        yield f"unread   {result.unreadable} replies name no skill of the list: they open none"
+    if hidden := [row.skill for row in result.skills if not row.listed]:
+        more = f" and {len(hidden) - _SHOWN} more" if len(hidden) > _SHOWN else ""
+        yield f"hidden   {', '.join(hidden[:_SHOWN])}{more}: the list has no room for their descriptions"
+    yield f"calls    {result.calls_sent} sent"
+    yield f"file     {result.file}"
+
+
+def _row(row: SkillTriggers) -> tuple[str, ...]:
+    others = [f"{name or 'none'} {count}" for name, count in list(row.instead.items())[:_SHOWN]]
+    return row.skill, *_cells(row.opened), *_cells(row.quiet), ", ".join(others)
+
+
+def _total(result: Triggers) -> list[tuple[str, ...]]:
+    if len(result.skills) < 2:
+        return []
+    return [("all", *_cells(result.opened), *_cells(result.quiet), "")]
+
+
+def _cells(share: Interval | None) -> tuple[str, ...]:
+    return (
+        ("-", "", "0")
+        if share is None
+        else (f"{share.mean:.2f}", f"[{share.low:.2f}, {share.high:.2f}]", str(share.n))
+    )

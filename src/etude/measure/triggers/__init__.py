@@ -1,0 +1,1 @@
+"""Triggers: does an agent open a skill when it should, and leave it when it should not."""

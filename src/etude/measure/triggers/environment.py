@@ -1,0 +1,79 @@
+"""Requests as tasks: what is scored is which skill was opened."""
+
+from collections.abc import Mapping, Sequence
+
+from etude.config.sections import AgentSection
+from etude.errors import ConfigError
+from etude.measure.triggers.judge import LexicalJudge, ListingJudge, Shelf, TriggerJudge
+from etude.measure.triggers.programs import STEPS, ProgramTriggerJudge
+from etude.measure.triggers.requests import Request, request_of
+from etude.prompts import Prompts
+from etude.protocols import ChatModel, Environment, Texts
+from etude.records import Score, Split, Task, Trajectory
+from etude.registry import find
+
+LEXICAL = AgentSection(name="lexical")
+"""In place of the agent of the settings: the judge that asks no model."""
+
+
+class TriggerEnvironment(Environment):
+    """Requests by split, the skills that are there, and who is asked: a chat model, an agent program, or `LEXICAL`.
+
+    Raises:
+        ConfigError: the agent is neither.
+    """
+
+    name = "triggers"
+
+    def __init__(self, requests: Mapping[Split, Sequence[Request]], shelf: Shelf, agent: AgentSection) -> None:
+        self._requests = requests
+        self._shelf = shelf
+        self._agent = agent
+        program = (
+            None if agent.name in (LEXICAL.name, "chat") else getattr(find("agents", agent.name), "program", self)
+        )
+        if program is not None and not getattr(program, "reads_skills", False):
+            raise ConfigError(
+                f"agent {agent.name!r} opens no skills",
+                hint="set agent.name to chat, which is shown the list, or to an agent program, as claude-code",
+            )
+
+    def tasks(self, split: Split) -> Sequence[Task]:
+        return [request.task for request in self._requests.get(split, ())]
+
+    def score(self, task: Task, trajectory: Trajectory) -> Score:
+        """1 where the right skill was opened, or none where none is needed. With a skill under test it is only asked
+        whether that one was."""
+        request, own, opened = request_of(task), self._shelf.own, trajectory.answer
+        right = request.is_right(opened)
+        if own and (expected := request.expects(own)) is not None:
+            right = (opened == own) == expected
+        value = float(right and not trajectory.failure)
+        return Score(hard=value, soft=value, feedback="" if value else _feedback(request, own, opened))
+
+    def fingerprint(self) -> str:
+        return f"{super().fingerprint()} {self._shelf.own}"
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        return ()
+
+    def agent(self, target: ChatModel, prompts: Texts) -> TriggerJudge:
+        """The judge."""
+        if self._agent.name == LEXICAL.name:
+            return LexicalJudge(self._shelf)
+        if self._agent.name == "chat":
+            return ListingJudge(self._shelf, target)
+        chosen = self._agent.model_extra or {}
+        steps = {} if chosen.get("login") == "direct" else {"max_steps": STEPS}  # nobody counts them there
+        options = {**steps, **chosen, "delivery": "inline"}
+        assert isinstance(prompts, Prompts)
+        agent = find("agents", self._agent.name).from_options(options, target, prompts, where="agent")
+        return ProgramTriggerJudge(self._shelf, agent)
+
+
+def _feedback(request: Request, own: str, opened: str) -> str:
+    done = f"{opened!r} was opened" if opened else "no skill was opened"
+    if own and not request.expects(own):
+        return f"{done}, and this request is not for {own!r}"
+    return f"{done}, and the request needs {' or '.join(map(repr, request.needs)) or 'none'}"

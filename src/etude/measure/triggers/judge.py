@@ -1,0 +1,120 @@
+"""Who decides which skill a request opens: the seam for judges of triggers, and the two that need no program."""
+
+import re
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from etude.measure.triggers.catalogue import Catalogue, Listing, entries, one_line, shown
+from etude.measure.triggers.description import Rule
+from etude.measure.triggers.lexical import Ranking
+from etude.protocols import Agent, ChatModel
+from etude.protocols.code_digest import class_digest
+from etude.records import ChatRequest, Skill, Task, Trajectory, assistant, digest, system, user
+
+_NONE = "none"
+_INSTRUCTIONS = """\
+You are an agent that has skills: instructions for certain kinds of work, listed below by name and description. A user
+sends you a request. Before you begin, decide which one skill you would open for it, if any.
+
+Answer with the name of that skill as it is listed, or with the word none. Answer with nothing else."""
+_SIGNS = re.compile(r"^[\s`*\"'.:-]+|[\s`*\"'.:]+$")
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """The skills that are there when a request comes."""
+
+    catalogue: Catalogue
+    listing: Listing = "claude-code"
+    own: str = ""
+    """The skill whose description is the document under test; empty where none is."""
+    told: str = ""
+    """What an optimizer reads about that skill besides its description."""
+    rule: Rule | None = None
+    """What its description has to keep to. One that does not fails every request."""
+
+    def fingerprint(self) -> str:
+        """Changes with whatever decides what is shown."""
+        return digest([dict(self.catalogue), self.listing, self.own, self.rule])
+
+
+class TriggerJudge(Agent):
+    """An agent of whose attempts only one thing counts: which skill it opened, its `answer`; empty for none.
+
+    Subclasses implement `opened`.
+    """
+
+    name = "trigger"
+
+    def __init__(self, shelf: Shelf) -> None:
+        self.shelf = shelf
+        self.told = shelf.told
+
+    @abstractmethod
+    async def opened(self, task: Task, catalogue: Catalogue, trial: int) -> Trajectory:
+        """Which of these skills is opened for the request. Whatever is raised is void."""
+
+    async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:
+        shelf, description = self.shelf, one_line(skill.text)
+        if shelf.rule is not None and (fault := shelf.rule.fault(description)):
+            return Trajectory(failure=fault)
+        catalogue = {**shelf.catalogue, shelf.own: description} if shelf.own else shelf.catalogue
+        return await self.opened(task, catalogue, trial)
+
+    def fingerprint(self) -> str:
+        return digest([class_digest(type(self)), self.shelf.fingerprint()])
+
+
+class LexicalJudge(TriggerJudge):
+    """Opens the skill whose description has most to do with the request by its words: a floor, and free."""
+
+    name = "lexical"
+    journals_calls: ClassVar[bool] = True
+
+    def __init__(self, shelf: Shelf) -> None:
+        super().__init__(shelf)
+        self._known: tuple[Catalogue, Ranking] = ({}, Ranking({}))
+
+    async def opened(self, task: Task, catalogue: Catalogue, trial: int) -> Trajectory:
+        if self._known[0] != catalogue:  # one candidate meets many requests
+            self._known = (catalogue, Ranking(shown(catalogue, self.shelf.listing)))
+        return Trajectory(answer=self._known[1].first(task.input))
+
+
+class ListingJudge(TriggerJudge):
+    """Shows a chat model the list of skills as an agent program writes it, and asks which one it would open."""
+
+    name = "listing"
+    journals_calls: ClassVar[bool] = True
+
+    def __init__(self, shelf: Shelf, target: ChatModel) -> None:
+        super().__init__(shelf)
+        self._target = target
+
+    async def opened(self, task: Task, catalogue: Catalogue, trial: int) -> Trajectory:
+        visible = shown(catalogue, self.shelf.listing)
+        listed = "\n".join(entries(visible, self.shelf.listing))
+        messages = (system(f"{_INSTRUCTIONS}\n\n# Skills\n\n{listed}"), user(task.input))
+        reply = await self._target.complete(ChatRequest(messages=messages, seed=task.seed(trial)))
+        opened = _named(reply.text, visible)
+        return Trajectory(
+            answer=opened or "",
+            messages=(messages[1], assistant(reply.text)),
+            failure="" if opened is not None else f"it names no skill of the list: {reply.text[:80]!r}",
+            usage=reply.usage,
+            simulated=reply.simulated,
+        )
+
+    def fingerprint(self) -> str:
+        return digest([super().fingerprint(), self._target.fingerprint(), _INSTRUCTIONS])
+
+
+def _named(reply: str, visible: Mapping[str, str]) -> str | None:
+    """The skill that a reply names, empty for none; None where it is neither."""
+    lines = [line for line in reply.strip().splitlines() if line.strip()]
+    said = _SIGNS.sub("", lines[-1]) if lines else ""
+    if said in visible:
+        return said
+    return "" if said.casefold() == _NONE else None

@@ -1,0 +1,252 @@
+"""Which skill is opened: requests, lists as programs cut them, judges, and the table."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from etude.cli.main import main
+from etude.cli.scaffold.requests import askable, of_skills
+from etude.config import make_config
+from etude.config.sections import AgentSection
+from etude.errors import ConfigError, StopRun, TransientError
+from etude.measure.triggers.catalogue import entries, one_line, read_catalogue, shown
+from etude.measure.triggers.description import Rule, as_lines
+from etude.measure.triggers.environment import LEXICAL, TriggerEnvironment
+from etude.measure.triggers.judge import Shelf
+from etude.measure.triggers.lexical import Ranking
+from etude.measure.triggers.measure import Triggers, ameasure_triggers
+from etude.measure.triggers.requests import Request
+from etude.records import ChatRequest
+from etude.skill import Document
+from etude.testing import ScriptedModel
+
+SKILLS = Path(__file__).parents[3] / "shared" / "data" / "skills"
+real_skills = pytest.mark.skipif(not SKILLS.is_dir(), reason="the real skills are no part of this project")
+
+DESCRIPTIONS = {
+    "bake": "Use when the user wants to bake bread or a cake in an oven.",
+    "sew": "Use when the user wants to sew or mend clothes with a needle.",
+    "swim": "Use when the user wants to learn how to swim in open water.",
+}
+ASKED = [
+    Request(id="r1", text="Bake me a cake", needs=("bake",)),
+    Request(id="r2", text="Which needle for mending clothes?", needs=("sew",)),
+    Request(id="r3", text="How warm is the water?", quiet="swim"),
+    Request(id="r4", text="My bread is grey", needs=("bake", "sew")),
+]
+
+
+def folder_of_skills(place: Path) -> Path:
+    """A folder with three skills, one of which has evals."""
+    for name, description in DESCRIPTIONS.items():
+        (place / name / "evals").mkdir(parents=True)
+        (place / name / "SKILL.md").write_text(f"---\nname: {name}\ndescription: {description}\n---\n\n# {name}\n")
+    rows = [
+        {"id": 1, "prompt": "Bake me a cake", "expectations": ["there is a cake"]},
+        {"id": 2, "prompt": "Sell my oven", "should_trigger": False},
+        {"id": 3, "prompt": "Mend the needle case", "expected_skill": "sew"},
+        {"id": 4, "prompt": "Knit a hat", "expected_skill": "knit"},
+    ]
+    (place / "bake" / "evals" / "evals.json").write_text(json.dumps({"skill_name": "bake", "evals": rows}))
+    (place / "sew" / "evals" / "evals.json").write_text("[]")
+    return place
+
+
+def measured(
+    folder: Path, target: ScriptedModel | None = None, own: str = "", by: AgentSection | None = None, trials: int = 1
+) -> Triggers:
+    config = make_config({"run": {"folder": str(folder), "name": "t"}, "limits": {"outage_seconds": 0.01}})
+    shelf = Shelf(DESCRIPTIONS, own=own)
+    chosen = by or (LEXICAL if target is None else AgentSection())
+    given = {} if target is None else {"target": target}
+    return asyncio.run(ameasure_triggers(config, ASKED, shelf, chosen, trials, **given))  # pyright: ignore
+
+
+def test_rows_of_evals_say_which_skill_they_need_and_which_must_stay_quiet(tmp_path: Path) -> None:
+    found = of_skills(sorted(folder_of_skills(tmp_path).iterdir()))
+    kept = [(one.text, one.needs, one.quiet) for one in found]
+    assert kept == [
+        ("Bake me a cake", ("bake",), ""),
+        ("Sell my oven", (), "bake"),
+        ("Mend the needle case", ("sew",), ""),
+        ("Knit a hat", ("knit",), ""),
+    ]
+    asked = askable([*found, *found], DESCRIPTIONS)
+    assert len(asked.requests) == 3
+    assert asked.notes == ["1 request needs a skill that is not there, as 'knit': left out"]
+
+
+@pytest.mark.parametrize(
+    ("request_", "opened", "right", "false"),
+    [
+        (ASKED[0], "bake", True, False),
+        (ASKED[0], "", False, False),
+        (ASKED[0], "sew", False, True),
+        (ASKED[3], "sew", True, False),
+        (ASKED[2], "swim", False, True),
+        (ASKED[2], "bake", True, False),  # nobody said that this one must stay closed
+        (Request(id="r", text="x"), "bake", False, True),
+        (Request(id="r", text="x"), "", True, False),
+    ],
+)
+def test_an_opened_skill_is_right_or_a_false_opening(
+    request_: Request, opened: str, right: bool, false: bool
+) -> None:
+    assert (request_.is_right(opened), request_.is_false_opening(opened)) == (right, false)
+
+
+def test_a_table_has_a_row_for_each_skill_and_totals(tmp_path: Path) -> None:
+    found = measured(tmp_path)
+    rows = {row.skill: row for row in found.skills}
+    assert found.judge == "lexical"
+    assert (found.opened and found.opened.mean, found.quiet and found.quiet.mean) == (1.0, 0.0)
+    assert found.false_openings == 1
+    assert (rows["sew"].opened and rows["sew"].opened.n, rows["bake"].instead) == (2, {})
+    assert (rows["swim"].opened, rows["swim"].false_openings) == (None, 1)
+    assert not found.simulated
+
+
+def test_with_a_skill_under_test_only_that_one_counts(tmp_path: Path) -> None:
+    (row,) = measured(tmp_path, own="bake").skills
+    assert (row.opened and row.opened.n, row.quiet and row.quiet.n) == (2, 1)
+
+
+def test_a_chat_model_sees_the_list_and_is_not_asked_twice(tmp_path: Path) -> None:
+    def choose(request: ChatRequest) -> str:
+        asked = request.messages[-1].text
+        return "`bake`" if "cake" in asked else "none" if "water" in asked else "I would look at `sew`.\n\nsew"
+
+    model = ScriptedModel(choose)
+    found = measured(tmp_path, model)
+    assert (found.calls_sent, found.opened and found.opened.mean, found.false_openings) == (4, 1.0, 0)
+    assert f"- bake: {DESCRIPTIONS['bake']}\n- sew: " in model.requests[0].messages[0].text
+    assert all("r1" not in message.text for message in model.requests[0].messages)
+    again = ScriptedModel([])
+    again_found = measured(tmp_path, again)
+    assert (again_found.calls_sent, again.requests, again_found.skills) == (0, [], found.skills)
+
+
+def test_a_reply_that_names_no_skill_opens_none_and_is_counted(tmp_path: Path) -> None:
+    found = measured(tmp_path, ScriptedModel(lambda request: "the oven skill"))
+    assert (found.unreadable, found.false_openings, found.opened and found.opened.mean) == (4, 0, 0.0)
+
+
+def test_a_call_that_failed_is_no_score(tmp_path: Path) -> None:
+    with pytest.raises(StopRun, match="the server is away"):
+        measured(tmp_path, ScriptedModel(lambda request: TransientError("the server is away")))
+
+
+def test_only_chat_and_programs_can_open_a_skill() -> None:
+    for name in ("tools", "aider", "command"):
+        with pytest.raises(ConfigError, match=f"{name}' opens no skills"):
+            TriggerEnvironment({}, Shelf(DESCRIPTIONS), AgentSection(name=name))
+
+
+def test_claude_code_lists_all_names_and_then_whole_descriptions_that_fit() -> None:
+    skills = {f"s{number:02}": "x" * 1000 for number in range(12)} | {"s99": "short", "s00": "y" * 1600}
+    visible = shown(skills, "claude-code")
+    assert [len(text) for text in visible.values()] == [1536, *[1000] * 6, *[0] * 5, 5]
+    assert entries(visible, "claude-code")[-2:] == ["- s11", "- s99: short"]
+
+
+def test_codex_cuts_all_descriptions_alike_and_leaves_out_what_does_not_fit() -> None:
+    few = shown({f"s{number:02}": "x" * 2000 for number in range(3)}, "codex")
+    assert [len(text) for text in few.values()] == [1024] * 3
+    many = shown({f"s{number:03}": "x" * 1000 for number in range(100)} | {"z": "short"}, "codex")
+    lengths = {len(text) for text in many.values()} - {5}
+    assert max(lengths) - min(lengths) <= 8
+    assert entries(many, "codex")[-1] == "- z: short (file: r0/z/SKILL.md)"
+    hidden = shown({f"s{number:03}": "x" for number in range(1000)}, "codex")
+    assert 300 < len(hidden) < 1000
+
+
+def test_a_whole_list_is_as_it_is() -> None:
+    assert shown(DESCRIPTIONS, "whole") == DESCRIPTIONS
+
+
+def test_a_ranking_without_a_shared_word_names_nothing() -> None:
+    assert Ranking(DESCRIPTIONS).first("Großmutter") == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (DESCRIPTIONS["bake"], ""),
+        ("", "is empty"),
+        ("Use it for cakes. " * 60, "at most 1,024"),
+        ("bake, bread, cake, oven, dough, yeast, flour, sugar", "list of key words"),
+        (f"{'Use it when you want to bake. ' * 9}{'dough yeast ' * 14}", "key words in a row"),
+    ],
+)
+def test_a_description_stays_prose_of_a_limited_length(text: str, fault: str) -> None:
+    found = Rule.beside(DESCRIPTIONS["sew"]).fault(one_line(text))
+    assert fault in found if fault else not found
+
+
+def test_a_published_description_keeps_to_its_own_rule_in_any_language() -> None:
+    german = "Brot und Kuchen backen, Teig kneten, Hefe ansetzen: für alle Fragen rund um den Ofen."
+    assert Rule.beside(german).fault(german) == ""
+
+
+def test_a_description_is_a_document_with_a_sentence_a_line() -> None:
+    text = "Bake bread, e.g. rye.  Use when\nthere is dough! Not for cakes."
+    assert as_lines(text).splitlines() == ["Bake bread, e.g. rye.", "Use when there is dough!", "Not for cakes."]
+    assert one_line(as_lines(text)) == " ".join(text.split())
+
+
+@real_skills
+def test_the_floor_on_real_skills_is_where_it_is_known_to_be() -> None:
+    skills = read_catalogue(SKILLS)
+    asked = askable(of_skills(path.parent for path in sorted(SKILLS.glob("*/SKILL.md"))), skills).requests
+    needing = [one for one in asked if one.needs]
+    bodies = {name: Document.parse((SKILLS / name / "SKILL.md").read_text()).body for name in skills}
+
+    def share(texts: Callable[[str], str]) -> float:
+        ranking = Ranking({name: texts(name) for name in skills})
+        return sum(one.is_right(ranking.first(one.text)) for one in needing) / len(needing)
+
+    assert (len(skills), len(needing), len(asked) - len(needing)) == (343, 626, 154)
+    assert share(skills.__getitem__) == pytest.approx(0.61, abs=0.03)
+    assert share(bodies.__getitem__) == pytest.approx(0.76, abs=0.03)
+    assert share(lambda name: skills[name][:23]) == pytest.approx(0.14, abs=0.03)
+    # Claude Code with 200,000 tokens: the names alone fill the list.
+    assert not any(shown(skills, "claude-code").values())
+
+
+def test_the_command_prints_a_table_and_the_same_as_json(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder_of_skills(tmp_path / "skills").parent)
+    assert main(["trigger", "skills", "--lexical"]) == 0
+    out, err = capsys.readouterr()
+    assert "no model is called" in err
+    assert [line.split()[0] for line in out.splitlines()[3:7]] == ["skill", "bake", "sew", "all"]
+    assert main(["trigger", "skills/bake", "--lexical", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [row["skill"] for row in found["skills"]] == ["bake"]
+    assert found["of"] == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("nowhere --lexical", "skill 'nowhere' does not exist"),
+        (". --lexical", "is no skill and holds none"),
+        ("skills/swim --lexical --among skills/swim", "holds no skill folders"),
+        ("skills/swim --lexical --requests none.jsonl", "none.jsonl"),
+        ("skills/swim --lexical --requests bad.jsonl", "it does not say which skill it needs"),
+        ("skills/swim --lexical --trials 0", "is not a whole number from 1 on"),
+        ("skills/bake", "no CONFIG was given"),
+    ],
+)
+def test_what_cannot_be_measured_is_said_before_anything_is_asked(
+    words: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder_of_skills(tmp_path / "skills")
+    (tmp_path / "bad.jsonl").write_text('{"prompt": "Swim"}\n')
+    monkeypatch.chdir(tmp_path)
+    assert main(["trigger", *words.split()]) == 2
+    assert said in capsys.readouterr().err

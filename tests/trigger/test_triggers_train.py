@@ -1,0 +1,132 @@
+"""Descriptions are trained by the search that trains skills, and by nothing else."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from etude.cli.main import main
+from etude.config import make_config
+from etude.errors import DataError, SkillError
+from etude.measure.triggers.environment import LEXICAL
+from etude.measure.triggers.judge import Shelf
+from etude.measure.triggers.requests import Request
+from etude.measure.triggers.train import split, trained_description, training, write_skill
+from etude.records import ChatRequest, Skill
+from etude.skill import load_skill
+from etude.testing import ScriptedModel
+from etude.trainer import Trainer
+
+PUBLISHED = "Use it when the user wants to bake. It is about the kitchen."
+SHELF = Shelf(
+    {
+        "bake": PUBLISHED,
+        "sew": "Use it when the user wants to mend trousers with a needle.",
+        "sail": "Use it when the user asks about the wind and the boat.",
+    },
+    "whole",
+    "bake",
+)
+SKILL = Skill(
+    name="bake",
+    text=f"---\nname: bake\ndescription: {PUBLISHED}\nlicense: MIT\n---\n\n# Bread\n\nThe dough has to rest.\n",
+)
+DOUGH = [f"My dough number {number} does not rise" for number in range(24)]
+REQUESTS = [
+    *(Request(id=f"d{number}", text=text, needs=("bake",)) for number, text in enumerate(DOUGH)),
+    *(Request(id=f"s{number}", text=f"Mend my trousers, pair {number}", needs=("sew",)) for number in range(12)),
+]
+BETTER = "Use it when the dough does not rise or rest."
+
+
+def optimizer(content: str) -> ScriptedModel:
+    """One that puts this in the place of the second sentence, for all failures that it is shown."""
+
+    def answer(request: ChatRequest) -> str:
+        text = "\n".join(message.text for message in request.messages)
+        cites = [part.partition('"')[0] for part in text.split('<attempt id="')[1:] if 'hard="0"' in part[:200]]
+        edit = {
+            "op": "replace",
+            "target": "It is about the kitchen.",
+            "content": content,
+            "reason": "r",
+            "cites": cites,
+        }
+        return json.dumps({"reasoning": "r", "edits": [edit] if cites else []})
+
+    return ScriptedModel(answer)
+
+
+def trained(folder: Path, content: str, requests: Sequence[Request] = REQUESTS, longest: int = 1024):
+    config = make_config({"run": {"folder": str(folder), "name": "t"}, "train": {"epochs": 2}})
+    config, given = training(config, split(requests, "bake"), SHELF, LEXICAL, SKILL, longest)
+    model = optimizer(content)
+    return Trainer(config, **{**given, "optimizer": model}).train(), model
+
+
+def test_a_description_that_helps_is_found_and_shipped_and_the_rest_of_the_skill_stays(tmp_path: Path) -> None:
+    summary, model = trained(tmp_path, BETTER)
+    found = trained_description(summary)
+    assert found == f"Use it when the user wants to bake. {BETTER}"
+    assert (summary.verdict, summary.no_skill) == ("ship", None)
+    assert summary.test_gain is not None
+    assert summary.test_gain.mean > 0.5
+    # The optimizer is told what the document is, and what the skill itself says.
+    asked = "\n".join(message.text for message in model.requests[0].messages)
+    assert "is the description of the skill 'bake'" in asked
+    assert "The dough has to rest." in asked
+    written = load_skill(write_skill(SKILL, found, tmp_path / "out"))
+    assert written.text == SKILL.text.replace("It is about the kitchen.", BETTER)
+    assert load_skill(write_skill(SKILL, PUBLISHED, tmp_path / "same")).text == SKILL.text
+
+
+@pytest.mark.parametrize(
+    ("content", "longest"),
+    [
+        ("dough, rise, yeast, bread, loaf, crust, crumb, oven, flour, knead, proof, rest, starter, sourdough", 1024),
+        (BETTER, len(PUBLISHED)),
+    ],
+    ids=["key words", "too long"],
+)
+def test_a_list_of_key_words_and_a_description_that_is_too_long_are_refused(
+    tmp_path: Path, content: str, longest: int
+) -> None:
+    summary, _ = trained(tmp_path, content, longest=longest)
+    assert trained_description(summary) == PUBLISHED
+    assert summary.accepted == 0
+
+
+def test_sixty_of_a_hundred_requests_are_trained_on_and_none_of_them_decides() -> None:
+    parts = split(REQUESTS, "bake")
+    assert (len(parts["train"]), len(parts["test"])) == (22, 14)
+    assert parts["val"] == parts["train"]
+    assert not {one.text for one in parts["train"]} & {one.text for one in parts["test"]}
+
+
+def test_too_few_requests_and_a_description_against_its_own_rule_are_said_at_once() -> None:
+    with pytest.raises(DataError, match="are too few"):
+        split(REQUESTS[:3], "bake")
+    with pytest.raises(SkillError, match="at most 20 are allowed"):
+        training(make_config({}), split(REQUESTS, "bake"), SHELF, LEXICAL, SKILL, longest=20)
+
+
+def test_the_command_says_what_it_may_take_and_where_the_description_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, description in SHELF.catalogue.items():
+        (tmp_path / "skills" / name / "evals").mkdir(parents=True)
+        text = SKILL.text.replace("name: bake", f"name: {name}").replace(PUBLISHED, description)
+        (tmp_path / "skills" / name / "SKILL.md").write_text(text)
+        rows = [{"prompt": one.text, "expectations": ["x"]} for one in REQUESTS if name in one.needs]
+        (tmp_path / "skills" / name / "evals" / "evals.json").write_text(json.dumps(rows))
+    (tmp_path / "etude.yaml").write_text("train: {epochs: 1}\n")
+    monkeypatch.chdir(tmp_path)
+    assert main(["trigger", "skills/bake", "--lexical", "--list-as", "whole", "--train", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert "at most " in err
+    found = json.loads(out)
+    assert (found["published"], found["name"]) == (PUBLISHED, "trigger-bake")
+    assert Path(found["described"]).read_text() == (tmp_path / "skills" / "bake" / "SKILL.md").read_text()
+    assert main(["trigger", "skills", "--lexical", "--train"]) == 2
+    assert "--train takes one skill" in capsys.readouterr().err
