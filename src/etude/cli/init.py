@@ -117,7 +117,8 @@ def _drafted_from(args: argparse.Namespace) -> Path:
     if given:
         raise UsageError(f"--make-tasks makes the data, and {given[0]} was given", hint="leave one of them out")
     if not delivers(load_skill(args.skill)):
-        raise SkillError(f"skill {args.skill!r} is empty: no task can be drafted from it", hint="write what it teaches")
+        text = f"skill {args.skill!r} is empty: no task can be drafted from it"
+        raise SkillError(text, hint="write what it is for, and how it is done")
     return Path(args.skill)
 
 

@@ -22,8 +22,8 @@ from etude.sleep.tasks.clusters import NEAR, likeness
 from etude.sleep.tasks.environment import NightEnvironment
 from etude.sleep.tasks.mined import MinedTask, task_id
 from etude.sleep.tasks.probe import HOLLOW, UNJUDGED, hollow_answer, probe
-from etude.stages.shared.own_words import OwnWords
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
+from etude.stages.shared.own_words import OwnWords
 from etude.stages.shared.render import fence
 from etude.workbench import Given, Workbench
 
@@ -125,7 +125,8 @@ async def draft_tasks(config: TrainConfig, skill: Skill, wanted: int, given: Giv
             why = ", ".join(f"{count}: {reason}" for reason, count in found.left_out.most_common()) or "it gave none"
             hint = advice(bench.models["optimizer"]) if bench.models["optimizer"].answered_by_hand else ""
             other = "say in the skill what it is for and how it is done, or name another --optimizer"
-            raise EtudeError(f"none of the drafts of {config.optimizer.model!r} can be used ({why})", hint=hint or other)
+            text = f"none of the drafts of {config.optimizer.model!r} can be used ({why})"
+            raise EtudeError(text, hint=hint or other)
     return found._replace(tasks=kept)
 
 

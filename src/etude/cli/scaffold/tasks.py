@@ -107,7 +107,8 @@ def read_data(files: Mapping[str, Path], wishes: Wishes, *, delimiter: str = "",
 
 def drafted_data(rows: Sequence[Row], file: Path, author: str, notes: Sequence[str]) -> Data:
     """Tasks of which each says what its answer must have, for `file`."""
-    made = built(f"requests and criteria, drafted by {author}", rows, ("checks", "each task says what its answer must have"))
+    scorer = "checks", "each task says what its answer must have"
+    made = built(f"requests and criteria, drafted by {author}", rows, scorer)
     shares = _usual_shares(len(rows))
     env = _Trial({file: rows}, ["path"], shares).environment(made)
     return Data(
