@@ -17,6 +17,7 @@ from rows import rows
 NAMES = (
     "chat",
     "consolidate_appendix",
+    "draft_tasks",
     "edit_budget",
     "merge_failures",
     "merge_final",

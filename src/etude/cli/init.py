@@ -9,6 +9,7 @@ from etude.cli.parsing.arguments import DEFAULT_CONFIG
 from etude.cli.parsing.usage import UsageError
 from etude.cli.scaffold.asking import asks, chosen, yes
 from etude.cli.scaffold.data_files import find_files
+from etude.cli.scaffold.drafts import DRAFTS, Drafted, draft_tasks, most_calls, settings_of, write_drafts
 from etude.cli.scaffold.forms.labels import OddLabel
 from etude.cli.scaffold.project_files import (
     check_free,
@@ -24,15 +25,18 @@ from etude.cli.scaffold.project_files import (
 from etude.cli.scaffold.promptfoo_files import SKILLOPT
 from etude.cli.scaffold.report import Found, first_tasks, tell_found, tell_written
 from etude.cli.scaffold.table import Unclear, Wishes
-from etude.cli.scaffold.tasks import Data, read_data
+from etude.cli.scaffold.tasks import Data, drafted_data, read_data
 from etude.cli.terminal import output
 from etude.cli.trust import trusted
+from etude.cli.watch import watch
+from etude.comparison import delivers
 from etude.config import load_config
-from etude.errors import DataError
+from etude.errors import DataError, SkillError
 from etude.programs.project_paths import agent_of
 from etude.registry import BUILT_IN
 from etude.skill import load_skill
 from etude.skill.folder import DOCUMENT, EVALS, folders_of, place_of
+from etude.workbench import Given
 
 
 def run(args: argparse.Namespace) -> int:
@@ -42,10 +46,17 @@ def run(args: argparse.Namespace) -> int:
     source, folder = _source(args), Path(args.folder)
     config_path = folder / DEFAULT_CONFIG
     check_free(config_path, args.force)
-    files = find_files(source)
-    data = _settled(args, files)
-    names = task_files(list(data.rows)) if data.written else {}
-    check_sources(folder, names, list(files.values()), args.force)
+    if args.make_tasks is None:
+        files = find_files(source)
+        data = _settled(args, files)
+        names = task_files(list(data.rows)) if data.written else {}
+        check_sources(folder, names, list(files.values()), args.force)
+    else:
+        files, names = dict[str, Path](), {"path": DRAFTS}
+        check_sources(folder, names, [], args.force)
+        data = _drafted(args, folder)
+        if data is None:
+            return 0
     skill_path, skill = _skill(args, folder, source, data)
     agent, folders = _agent(args.skill)
     opens = [f"the skill has {folders}: agent {agent!r} can open that, `chat` shows only the text"] if folders else []
@@ -58,7 +69,10 @@ def run(args: argparse.Namespace) -> int:
         return 0
     with writing(folder):
         for key, name in names.items():
-            write_tasks(data.rows[key], data.folder, folder / name, data.made.fields)
+            if args.make_tasks is None:
+                write_tasks(data.rows[key], data.folder, folder / name, data.made.fields)
+            else:
+                write_drafts(folder / name, data.rows[key])
         if skill:
             skill_path.parent.mkdir(parents=True, exist_ok=True)
             skill_path.write_text(skill, encoding="utf-8")
@@ -73,7 +87,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _source(args: argparse.Namespace) -> Path:
-    """The data: named, or the tasks that come with the skill."""
+    """The data: named, or the tasks that come with the skill, or the skill from which they are drafted."""
+    if args.make_tasks is not None:
+        return _drafted_from(args)
     if args.data is not None:
         return Path(args.data)
     if args.skill is None:
@@ -86,9 +102,43 @@ def _source(args: argparse.Namespace) -> Path:
     if not found.is_file():
         raise DataError(
             f"skill {args.skill!r} has no {EVALS}, and no data were given",
-            hint=f"write its tasks there, or give some, as in `etude init data.jsonl --skill {args.skill}`",
+            hint="write its tasks there, give some, as in "
+            f"`etude init data.jsonl --skill {args.skill}`, or have the optimizer draft some: --make-tasks 20",
         )
     return found
+
+
+def _drafted_from(args: argparse.Namespace) -> Path:
+    """The skill. Raises UsageError: there is none, or something says how data are read that are not there."""
+    options = ("data", "input", "gold", "scorer", "rubric", "delimiter", "split")
+    given = ["DATA" if name == "data" else f"--{name}" for name in options if getattr(args, name) is not None]
+    if args.skill is None:
+        raise UsageError("--make-tasks drafts tasks from a skill", hint="name it, as in --skill DIR --make-tasks 20")
+    if given:
+        raise UsageError(f"--make-tasks makes the data, and {given[0]} was given", hint="leave one of them out")
+    if not delivers(load_skill(args.skill)):
+        text = f"skill {args.skill!r} is empty: no task can be drafted from it"
+        raise SkillError(text, hint="write what it is for, and how it is done")
+    return Path(args.skill)
+
+
+def _drafted(args: argparse.Namespace, folder: Path) -> Data | None:
+    """The tasks that the optimizer drafts from the skill; None where the user does not want to ask it."""
+    skill, wanted = load_skill(args.skill), args.make_tasks
+    config = trusted(settings_of(args.optimizer, folder), args, ("target.model", "optimizer.model", "judge.model"))
+    drafts, judged = most_calls(wanted)
+    most = f"at most {drafts} questions for drafts and {judged} to try their criteria"
+    output.note(f"asks {args.optimizer} {most}; a reply that cannot be read is asked for again")
+    if asks(args) and not yes("ask? [Y/n]"):
+        return None
+
+    async def work(given: Given) -> Drafted:
+        return await draft_tasks(config, skill, wanted, given)
+
+    with writing(folder):
+        pass  # where nothing can be written nothing is asked
+    found = watch(work, args.command)
+    return drafted_data(found.rows, folder / DRAFTS, args.optimizer, found.notes(wanted))
 
 
 def _settled(args: argparse.Namespace, files: Mapping[str, Path]) -> Data:

@@ -45,8 +45,8 @@ def read_rows(path: Path, form: FileFormat | None = None) -> list[Row]:
     """All rows of a JSONL, JSON, CSV or Parquet file; the suffix says which unless `form` does.
 
     A JSON file is a list of objects, or an object in which exactly one value is such a list.
-    Raises DataError: the file is missing, empty or broken; names file and line; ConfigError: the format is not
-    known, or needs a package that is not installed."""
+    Raises DataError: the file is missing, empty or broken, or says that no person has reviewed it; names file and
+    line; ConfigError: the format is not known, or needs a package that is not installed."""
     form = form or _SUFFIXES.get(path.suffix.lower())
     if form is None:
         raise ConfigError(
@@ -156,6 +156,11 @@ def _json_rows(path: Path, text: str) -> Iterator[Row]:
             f"{path}{line}: not JSON: {problem}", hint="one object in each line is `.jsonl`, not `.json`"
         ) from None
     if isinstance(value, dict):
+        if value.get("reviewed") is False:
+            raise DataError(
+                f"{path}: no person has reviewed these tasks (reviewed: false)",
+                hint="read and correct them, then set 'reviewed' in the file to true",
+            )
         lists = [item for item in value.values() if isinstance(item, list)]
         value = lists[0] if len(lists) == 1 else value
     if not isinstance(value, list):

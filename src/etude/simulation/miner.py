@@ -23,7 +23,7 @@ MOST_TASKS = 3
 MOST_WORDINGS = 3
 """Other wordings that a task has."""
 
-_RUBRICS = {
+RUBRICS = {
     STRUCTURE.id: "It names real risks of what is to be decided.",
     VERBOSE.id: "It is short and says what matters.",
     BRAIN_FIRST.id: "It cites the sources of what it says.",
@@ -48,7 +48,7 @@ def mine(text: str, profile: Profile) -> dict[str, object]:
     for (number, task), end in zip(asked, ends, strict=False):
         said = "\n".join(turns[number + 1 : end])
         broken = complaints(said)
-        if broken & set(_RUBRICS) and number >= seen and len(tasks) < MOST_TASKS:
+        if broken & set(RUBRICS) and number >= seen and len(tasks) < MOST_TASKS:
             tasks.append(_mined(task, said, broken, order))
     tasks += [_summary(*found) for found in _summaries(text, seen)][: MOST_TASKS - len(tasks)]
     outright = [said for turn in turns[seen:] for said in _ALWAYS.findall(turn) if _long_words(said)]
@@ -79,7 +79,7 @@ def _ordered(text: str) -> str:
 
 
 def _mined(task: FoundTask, said: str, broken: frozenset[str], order: str) -> dict[str, object]:
-    rubric = " ".join(text for rule, text in _RUBRICS.items() if rule in broken)
+    rubric = " ".join(text for rule, text in RUBRICS.items() if rule in broken)
     return {
         "intent": task.text + order,
         "context": "",

@@ -108,6 +108,8 @@ def init(parser: Arguments) -> None:
     _value(parser, "--rubric", "TEXT", "a model judges the answers, by this text or by the column of this name")
     about = "a skill to start from (default: a new one); without DATA, its own tasks, evals/evals.json"
     _value(parser, "--skill", "PATH", about)
+    about = "have the optimizer draft so many tasks from the skill, for you to read and correct before they are used"
+    _value(parser, "--make-tasks", "N", about, type=number(int, "a whole number from 1 to 200", 1, 201))
     _value(parser, "--delimiter", "SIGN", "what separates the columns of a table, as in ';'")
     _value(parser, "--split", "SPLIT", "shares of train, val and test, as in 4,3,3, or a column with these words")
     parser.add_argument("--from-skillopt", help=argparse.SUPPRESS)  # told where the script for it is

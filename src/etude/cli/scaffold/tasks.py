@@ -11,7 +11,7 @@ from etude.cli.scaffold.case_files import has_cases, read_cases
 from etude.cli.scaffold.data_files import FileRows, read_file, split_of
 from etude.cli.scaffold.forms import make_tasks
 from etude.cli.scaffold.forms.evals import needing_the_skill
-from etude.cli.scaffold.forms.made import MadeTasks
+from etude.cli.scaffold.forms.made import MadeTasks, built
 from etude.cli.scaffold.promptfoo_files import read_promptfoo, with_assertions
 from etude.cli.scaffold.table import Table, Wishes
 from etude.comparison import FEWEST
@@ -102,6 +102,25 @@ def read_data(files: Mapping[str, Path], wishes: Wishes, *, delimiter: str = "",
         ratio=shares,
         limit=limit,
         notes=[*notes, *made.notes, *_odd(made), *_few(env), *_doubts(env, made), *env.warnings],
+    )
+
+
+def drafted_data(rows: Sequence[Row], file: Path, author: str, notes: Sequence[str]) -> Data:
+    """Tasks of which each says what its answer must have, for `file`."""
+    scorer = "checks", "each task says what its answer must have"
+    made = built(f"requests and criteria, drafted by {author}", rows, scorer)
+    shares = _usual_shares(len(rows))
+    env = _Trial({file: rows}, ["path"], shares).environment(made)
+    return Data(
+        env,
+        made,
+        {"path": rows},
+        file.parent,
+        written=True,
+        unused=(),
+        ratio=shares,
+        limit=None,
+        notes=[*notes, *_few(env), *env.warnings],
     )
 
 

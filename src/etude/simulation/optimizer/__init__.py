@@ -12,6 +12,7 @@ from etude.simulation.miner import (
     user_text,
 )
 from etude.simulation.optimizer import reflection, rewriting, routing
+from etude.simulation.optimizer.drafting import asks_for_drafts, draft
 from etude.simulation.optimizer.patches import shown_edits
 from etude.simulation.optimizer.profiles import Profile
 from etude.simulation.optimizer.reading import Prompt
@@ -21,7 +22,9 @@ NOTHING_TO_DO = "I see no attempts, edits or form to work on."
 
 
 def optimize(profile: Profile, request: ChatRequest, prompt: Prompt, form: Form | None) -> Reply:
-    """Answer a request for edits, or for the tasks of a transcript, in the form it asks for."""
+    """Answer a request for edits, or for the tasks of a transcript or a skill, in the form it asks for."""
+    if form is not None and asks_for_drafts(form):
+        return reply_in_form(request, form, draft(prompt, profile))
     if form is not None and asks_for_tasks(form):
         return reply_in_form(request, form, mine(user_text(request), profile))
     if form is not None and asks_for_wishes(form):
