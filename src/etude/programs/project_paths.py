@@ -33,7 +33,6 @@ PLACES: Mapping[str, ProjectPaths] = MappingProxyType(
 _SOURCES = {
     "claude-code": "claude",
     "copilot-cli": "copilot",
-    "vscode-copilot": "copilot",
     "gemini-cli": "gemini",
     "qwen-code": "qwen",
 }
