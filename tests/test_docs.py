@@ -29,7 +29,6 @@ from etude.simulation import endpoint, names
 from etude.simulation.faults import Faults
 from etude.simulation.service import Service
 from etude.sleep.config import SleepConfig, load_sleep_config, make_sleep_config
-from etude.sleep.transcripts.sources import source_of
 from trusting import trust
 
 SOURCE = Path(etude.__file__).parent
@@ -258,11 +257,8 @@ def test_every_scorer_is_in_its_guide() -> None:
     assert set(BUILT_IN["scorers"]) - named(page("scorers.md")) == set()
 
 
-def test_the_guide_to_sleep_has_every_source_and_says_which_was_tried() -> None:
-    rows = re.findall(r"^\| `([a-z-]+)` \|.*\| ([a-z ]+) \|$", page("nights.md"), re.MULTILINE)
-    tried = {name: "yes" if source_of(name).verified else "no" for name in BUILT_IN["sources"]}
-    tried["jsonl"] = "our own"
-    assert {name: said for name, said in rows if name in tried} == tried
+def test_the_guide_to_sleep_has_every_source() -> None:
+    assert {*BUILT_IN["sources"], "jsonl"} <= set(re.findall(r"^\| `([a-z-]+)` \|", page("nights.md"), re.MULTILINE))
 
 
 def test_the_guide_to_sleep_names_ten_settings_at_most() -> None:

@@ -73,12 +73,10 @@ BUILT_IN: dict[Family, dict[str, str]] = {
         "claude-code": "etude.sleep.transcripts.sources.record_files:ClaudeCodeTranscripts",
         "codex": "etude.sleep.transcripts.sources.record_files:CodexTranscripts",
         "copilot-cli": "etude.sleep.transcripts.sources.record_files:CopilotCliTranscripts",
-        "cursor": "etude.sleep.transcripts.sources.cursor:CursorTranscripts",
         "gemini-cli": "etude.sleep.transcripts.sources.gemini:GeminiCliTranscripts",
         "opencode": "etude.sleep.transcripts.sources.opencode:OpenCodeTranscripts",
         "pi": "etude.sleep.transcripts.sources.record_files:PiTranscripts",
         "qwen-code": "etude.sleep.transcripts.sources.record_files:QwenCodeTranscripts",
-        "vscode-copilot": "etude.sleep.transcripts.sources.vscode_copilot:VSCodeCopilotTranscripts",
     },
     "trackers": {
         "mlflow": "etude_annexes.trackers.mlflow:MLflow",

@@ -94,7 +94,7 @@ def test_an_age_that_no_calendar_knows_is_refused(hours: str) -> None:
 def test_an_agent_that_is_unknown_is_refused(name: str, near: str) -> None:
     text = refused({**MODELS, "sleep": {"agent": name}})
     assert text.startswith(f"config: sleep.agent = {name!r}: no agent has that name; ")
-    assert (f"did you mean {near!r}?" if near else "allowed: claude-code") in text
+    assert (f"did you mean {near!r}?" if near else "allowed: agents, claude") in text
 
 
 def test_the_section_of_a_night_is_read_alone(tmp_path: Path) -> None:

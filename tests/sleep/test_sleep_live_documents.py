@@ -28,7 +28,7 @@ from rows import rows
         ("gemini-cli", "GEMINI.md", ".gemini/skills/s/SKILL.md"),
         ("qwen-code", "QWEN.md", ".qwen/skills/s/SKILL.md"),
         ("copilot-cli", ".github/copilot-instructions.md", ".github/skills/s/SKILL.md"),
-        ("vscode-copilot", ".github/copilot-instructions.md", ".github/skills/s/SKILL.md"),
+        ("copilot", ".github/copilot-instructions.md", ".github/skills/s/SKILL.md"),
         ("cursor", ".cursor/rules/etude.mdc", ".agents/skills/s/SKILL.md"),
     ],
 )

@@ -30,13 +30,7 @@ PLACES: Mapping[str, ProjectPaths] = MappingProxyType(
     }
 )
 """By the short name of the program; `agents` is what most of them share."""
-_SOURCES = {
-    "claude-code": "claude",
-    "copilot-cli": "copilot",
-    "vscode-copilot": "copilot",
-    "gemini-cli": "gemini",
-    "qwen-code": "qwen",
-}
+_SOURCES = {"claude-code": "claude", "copilot-cli": "copilot", "gemini-cli": "gemini", "qwen-code": "qwen"}
 """Short names of programs whose source of transcripts is called otherwise."""
 
 

@@ -11,6 +11,7 @@ from etude.config import Section, TrainConfig, load_settings, merge, parse
 from etude.config.loading import is_path
 from etude.config.sections import AgentSection
 from etude.errors import ConfigError, did_you_mean
+from etude.programs.project_paths import PLACES
 from etude.registry import find, names
 
 NIGHT: dict[str, Any] = {
@@ -51,7 +52,7 @@ class SleepSection(Section):
     scripts: bool = False
     """Learn from what scripts told agents (`claude -p`, `codex exec`, `opencode run`) as if a person had typed it."""
     agent: str = "claude-code"
-    """Whose documents are improved, by the name of a source: decides where skills and the memory file are."""
+    """Whose documents are improved, by its name or that of a source: decides where skills and the memory file are."""
     skill: bool | str = True
     """The skill to improve: `true` for the one called `learned`, a name for that skill of the project, a path for
     that SKILL.md. `each` improves every skill of the project on the tasks whose sessions loaded it, and `learned` on
@@ -108,8 +109,8 @@ class SleepSection(Section):
     @field_validator("agent")
     @classmethod
     def _known(cls, value: str) -> str:
-        if value not in names("sources"):
-            raise ValueError(f"no agent has that name; {did_you_mean(value, names('sources'))}")
+        if value not in (known := sorted({*names("sources"), *PLACES})):
+            raise ValueError(f"no agent has that name; {did_you_mean(value, known)}")
         return value
 
     @field_validator("skill", "memory")

@@ -56,13 +56,11 @@ def writers() -> dict[str, StrictSourceContract]:
         "claude-code": ("claude_code", "TestClaudeCode"),
         "codex": ("codex", "TestCodex"),
         "copilot-cli": ("copilot_cli", "TestEvents"),
-        "cursor": ("cursor", "TestCursor"),
         "gemini-cli": ("gemini", "TestGeminiCli"),
         "jsonl": ("plain", "TestSessionsOnALine"),
         "opencode": ("opencode", "TestDatabase"),
         "pi": ("pi", "TestPi"),
         "qwen-code": ("qwen", "TestQwenCode"),
-        "vscode-copilot": ("vscode_copilot", "TestVSCode"),
     }
     return {
         source: getattr(importlib.import_module(f"test_sources_{module}"), name)()

@@ -63,7 +63,7 @@ class GatheredTasks(NightIntake):
 
 
 def sources_of(config: SleepConfig) -> list[Source]:
-    """The sources to read: those that are named, else all that were tried on real transcripts.
+    """The sources to read: those that are named, else all.
 
     Raises:
         ConfigError: a name is unknown or there twice; a path leads nowhere.

@@ -16,8 +16,6 @@ class Source(ABC):
     """
 
     name: ClassVar[str]
-    verified: ClassVar[bool] = True
-    """The reader was tried on transcripts that the real program wrote."""
 
     @abstractmethod
     def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[Found]:
