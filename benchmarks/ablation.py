@@ -41,16 +41,8 @@ def _none_missed(self: Any, task: Any) -> list[Any]:
     return []
 
 
-async def _nothing(proving: Any, order: Any) -> None:
+async def _no_sets(proving: Any, order: Any) -> None:
     return None
-
-
-def _to_the_end(self: Any, number: int) -> bool:
-    return self.made[number] >= self._bar(number).most or not any(self._tells(number, t) for t in self._open(number))
-
-
-async def _once(bench: Any, state: TrainState, tasks: Sequence[Any]) -> TrainState:
-    return await undo._attempted(bench, state, [t for t in tasks if state.history[t.id].skill != state.current.hash])
 
 
 def _of_this_skill(state: TrainState, gate: Any) -> history.Measure:
@@ -67,13 +59,11 @@ PARTS: Mapping[str, Set] = {
     "additions enter once they are likelier than not": [(proof, "ADDITION", Bar(0.0, ADDITION.lost, ADDITION.most))],
     "replacements as strictly as additions": [(proof, "REPLACEMENT", ADDITION)],
     "no doubt about an optimizer": [(evidence, "_doubt", lambda state: 0.0)],
-    "accounts of an optimizer in doubt go to the end": [(proof._Proving, "_hopeless", _to_the_end)],
-    "tasks are not asked which edits they need": [(proof._Proving, "_attribute", _nothing)],
+    "no sets of edits": [(proof._Proving, "_sets", _no_sets)],
     "no solved tasks attempted with a new skill": [(evidence, "looked_back", _as_it_is)],
     "those tasks drawn by chance": [(undo, "_ABOUT", 0)],
     "tasks that keep failing are asked without lines that were refused": [(jury.Jury, "misses", _none_missed)],
     "no edit taken back by the history": [(evidence, "without_harm", _as_it_is)],
-    "those and solved tasks of an audit are attempted once": [(undo, "_twice", _once)],
     "no lines left out of failing tasks": [(evidence, "without_hidden_harm", _as_it_is)],
     "no audit": [(evidence, "audited", _as_it_is)],
     "no further training tasks at the hand-out": [(hand_out, "_MORE", 0)],

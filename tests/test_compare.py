@@ -1,22 +1,20 @@
 """Two skills on the same tasks."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from etude import aevaluate_skill, make_config
-from etude.config.sections import SkillSection
 from etude.envs import ListEnvironment
 from etude.envs.scorers.rubric import Rubric, RubricOptions
-from etude.errors import BudgetStop, ConfigError, DataError, VoidStop
+from etude.errors import ConfigError, DataError, VoidStop
 from etude.executors.local import LocalExecutor
 from etude.intervals import difference_interval, mean_interval
 from etude.measure.compare import acompare_skills
 from etude.protocols import Agent, Executor
 from etude.records import Reply, Skill, Task, Trajectory
-from etude.records.summary import Comparison, Flip, Loaded
+from etude.records.summary import Flip, Loaded
 from etude.testing import ScriptedModel
 from two_skills import OTHERS, TASKS, A, B, World, asked
 
@@ -35,14 +33,6 @@ def test_a_skill_that_solves_more_is_shipped_and_the_tasks_behind_it_are_named(t
     assert result.lost == (Flip(task="t6", a=1, b=0),)
     assert (result.equal, result.voids, result.trials, result.split) == (1, 0, 1, "test")
     assert not result.simulated
-
-
-async def test_answers_of_a_simulated_endpoint_are_labelled_also_when_all_are_cached(tmp_path: Path) -> None:
-    world = World(tmp_path, {"A0": "nnnnnnyy", "B0": "yyyyyyny"}, simulated=True)
-    for _ in range(2):
-        assert (await aevaluate_skill(world.config(), "test", **world.given(skill=A))).simulated
-        assert (await acompare_skills(world.config(), A, B, "test", 1, **world.given())).simulated
-    assert len(world.target.requests) == 16
 
 
 async def test_scores_of_a_simulated_judge_are_labelled_also_when_all_are_cached(tmp_path: Path) -> None:
@@ -72,14 +62,6 @@ def test_no_skill_is_an_arm_that_is_asked_without_any_text_of_a_skill(tmp_path: 
     assert not any("# Skill" in request.messages[0].text for request in asked_without)
 
 
-async def test_the_skill_of_the_settings_can_be_left_out_of_an_evaluation(tmp_path: Path) -> None:
-    world = World(tmp_path, {"-0": "nnnnnnyy"})
-    (tmp_path / "a.md").write_text("Skill A.\n")
-    config = world.config().model_copy(update={"skill": SkillSection(path=str(tmp_path / "a.md"))})
-    result = await aevaluate_skill(config, "test", **world.given(skill=None))
-    assert (result.score.mean, result.hash) == (0.25, Skill(text="").hash)
-
-
 class Opens(Agent):
     """A program that opens skill B at the first six tasks, and no other."""
 
@@ -102,32 +84,6 @@ async def test_it_says_in_how_many_attempts_a_program_opened_an_installed_skill(
     assert (told.a.loaded, told.b.loaded) == (None, None)
 
 
-def test_the_other_way_round_it_is_not_shipped(tmp_path: Path) -> None:
-    world = World(tmp_path, {"A0": "nnnnnnyy", "B0": "yyyyyyny"})
-    forth, back = world.compare(), world.compare(B, A)
-    assert (back.verdict, back.settle) == ("do not ship", None)
-    assert back.difference.mean == -forth.difference.mean
-    assert [flip.task for flip in back.lost] == [flip.task for flip in forth.gained]
-
-
-def test_attempts_of_both_are_interleaved(tmp_path: Path) -> None:
-    world = World(tmp_path, {"A0": "n" * 8, "B0": "y" * 8, "A1": "n" * 8, "B1": "y" * 8})
-    world.compare(trials=2)
-    order = [asked(request) for request in world.target.requests]
-    assert order == [(skill, task, trial) for trial in range(2) for task in range(8) for skill in "AB"]
-
-
-def test_several_trials_are_averaged_by_task_and_the_largest_change_comes_first(tmp_path: Path) -> None:
-    answers = {"A0": "nnnnnnyy", "A1": "ynnnnnyy", "B0": "yyyynnyy", "B1": "yyynnnyn"}
-    result = World(tmp_path, answers).compare(trials=2)
-    before = [0.5, 0, 0, 0, 0, 0, 1, 1]
-    after = [1, 1, 1, 0.5, 0, 0, 1, 0.5]
-    assert result.difference == difference_interval(before, after)
-    assert result.difference.n == 8
-    assert result.gained[-1] == Flip(task="t3", a=0, b=0.5)
-    assert result.lost == (Flip(task="t7", a=1, b=0.5),)
-
-
 def test_a_trial_without_a_score_under_one_skill_counts_for_neither(tmp_path: Path) -> None:
     answers = {"A0": "!nnnnnnn", "A1": "nnnnnnnn", "B0": "yyyyyyyy", "B1": "n!!!!!!!"}
     result = World(tmp_path, answers).compare(trials=2, max_void_eval=0.5)
@@ -145,58 +101,6 @@ def test_voids_above_the_limit_stop_it(tmp_path: Path) -> None:
 def test_without_one_common_score_there_is_nothing_to_compare(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no task of split 'test' has a score under both skills"):
         World(tmp_path, {"A0": "!!!!!!!!", "B0": "yyyyyyyy"}).compare(max_void_eval=0.5)
-
-
-def test_what_the_run_knows_is_not_asked_again(tmp_path: Path) -> None:
-    world = World(tmp_path, {"A0": "nnnnnnyy", "B0": "yyyyyyny", "A1": "n" * 8, "B1": "n" * 8})
-    first = world.compare()
-    assert world.compare() == first
-    assert len(world.target.requests) == 16
-    world.compare(trials=2)
-    assert len(world.target.requests) == 32
-
-
-async def test_it_shares_its_attempts_with_an_evaluation(tmp_path: Path) -> None:
-    world = World(tmp_path, {"A0": "nnnnnnyy", "B0": "yyyyyyny"})
-    evaluated = await aevaluate_skill(world.config(), "test", 1, **world.given(), skill=B)
-    assert (evaluated.calls_sent, evaluated.target) == (8, "scripted:target")
-    result = await acompare_skills(world.config(), A, B, trials=1, **world.given())
-    assert len(world.target.requests) == 16
-    assert result.b.score == evaluated.score
-    again = await aevaluate_skill(world.config(), "test", 1, **world.given(), skill=B)
-    assert again == evaluated.model_copy(update={"calls_sent": 0})
-
-
-def test_a_comparison_stopped_by_a_budget_goes_on_to_the_same_result(tmp_path: Path) -> None:
-    answers = {"A0": "nnnnnnyy", "B0": "yyyyyyny"}
-    world = World(tmp_path / "stopped", answers)
-    with pytest.raises(BudgetStop):
-        world.compare(calls=5)
-    result = world.compare(calls=16)
-    assert len(world.target.requests) == 16
-    undisturbed = World(tmp_path / "undisturbed", answers).compare()
-    assert result.model_copy(update={"file": ""}) == undisturbed.model_copy(update={"file": ""})
-
-
-def test_the_record_is_written_and_the_run_is_not_claimed(tmp_path: Path) -> None:
-    result = World(tmp_path, {"A0": "nnnnnnyy", "B0": "yyyyyyny"}).compare()
-    written = Comparison.model_validate(json.loads(Path(result.file).read_text()))
-    assert written == result.model_copy(update={"file": ""})
-    assert Path(result.file).parent == tmp_path / "run" / "comparisons"
-    assert not (tmp_path / "run" / "config.yaml").exists()
-
-
-def test_comparisons_in_other_trials_have_records_of_their_own(tmp_path: Path) -> None:
-    world = World(tmp_path, {"A0": "nnnnnnyy", "B0": "yyyyyyny", "A1": "nnnnnnyy", "B1": "nnnnnnyy"})
-    first, second = (world.compare(trials=trials) for trials in (range(1), range(1, 2)))
-    assert first.file != second.file
-    assert json.loads(Path(first.file).read_text())["verdict"] == first.verdict != second.verdict
-
-
-def test_skills_can_be_named_by_path(tmp_path: Path) -> None:
-    (tmp_path / "new.md").write_text(B.text)
-    result = World(tmp_path / "runs", {"A0": "n" * 8, "B0": "y" * 8}).compare(A, str(tmp_path / "new.md"))
-    assert (result.b.skill, result.b.hash) == ("new", B.hash)
 
 
 def test_a_skill_is_no_better_than_itself_and_is_asked_once(tmp_path: Path) -> None:

@@ -16,12 +16,11 @@ from etude.comparison import compare_on
 from etude.config import GateSection
 from etude.errors import BudgetStop
 from etude.events import Event, Notice
-from etude.measure.compare import acompare_skills, compare_skills
+from etude.measure.compare import acompare_skills
 from etude.records import TrainState
 from etude.records.summary import Comparison, Interval
 from etude.report import Measured, report
-from etude.stages.shared.contest import decide
-from two_skills import OTHERS, TASKS, A, B, C, World, asked
+from two_skills import OTHERS, TASKS, A, B, C, World
 
 SOLVED = {f"{skill}{trial}": "yyyyyyyy" for skill in "ABC" for trial in range(3)}
 
@@ -53,50 +52,10 @@ def test_a_gain_that_is_there_is_mostly_found_with_a_hundred_tasks(verdicts: Mod
     assert verdicts.rates(helps, 100, 1, 200).ship < verdicts.rates(helps, 100, 3, 200).ship
 
 
-def test_shipping_needs_a_lower_bound_above_zero_and_refusing_an_upper_one_at_the_margin() -> None:
-    some, none = [1.0] * 10 + [0.0] * 90, [0.0] * 100
-    assert decide(none, some).verdict == "ship"
-    assert decide(some, none).verdict == "do not ship"
-    assert decide(none, none).verdict == "inconclusive"
-    assert decide(none, none, margin=0.05).verdict == "do not ship"
-    assert decide(none, some, margin=0.20).verdict == "do not ship"  # better, but not enough to be worth it
-    assert decide(none, some, margin=0.05).verdict == "ship"
-
-
 def settle(folder: Path, trials: int = 1, margin: float = 0, **answers: str) -> Any:
     result = World(folder, answers).compare(trials=trials, margin=margin)
     assert result.verdict == "inconclusive"
     return result.settle
-
-
-def test_the_number_of_tasks_that_would_settle_it_is_named(tmp_path: Path) -> None:
-    found = settle(tmp_path, A0="nnnnyyyy", B0="yynnyyyy")
-    assert found.tasks == 29
-    assert found.note == "if the difference is the one seen (+0.250), about 29 tasks with 1 trial would say 'ship'"
-
-
-def test_trials_that_agree_do_not_stand_for_tasks(tmp_path: Path) -> None:
-    found = settle(tmp_path, trials=2, A0="nnnnyyyy", A1="nnnnyyyy", B0="yynnyyyy", B1="yynnyyyy")
-    assert found.tasks == 29
-    assert found.note.endswith("2 trials each would say 'ship'")
-
-
-def test_one_task_is_not_enough_to_settle_it(tmp_path: Path) -> None:
-    world = World(tmp_path, {"A0": "n", "B0": "y"})
-    found = compare_skills(world.config(), A, B, "test", 1, **world.given(1)).settle
-    assert found is not None
-    assert found.tasks is not None
-    assert found.tasks > 1
-
-
-def test_equal_means_are_settled_by_a_margin_only(tmp_path: Path) -> None:
-    answers = {"A0": "nnnnyyyy", "B0": "ynnnyyyn"}
-    found = settle(tmp_path, **answers)
-    assert found.tasks is None
-    assert found.note.startswith("the means are equal, so no number of tasks would tell which skill is better")
-    found = settle(tmp_path, margin=0.1, **answers)
-    assert found.tasks > 100
-    assert "would say 'do not ship'" in found.note
 
 
 class Notices:
@@ -125,17 +84,6 @@ async def openings(world: World, skills: Sequence[Any], split: str = "test", tri
     return result.test_openings, [text for text in notices.texts if "test split" in text]
 
 
-async def test_the_first_opening_of_the_test_split_is_not_remarked_on(tmp_path: Path) -> None:
-    assert await openings(World(tmp_path, SOLVED), (A, B)) == (1, [])
-
-
-async def test_another_skill_opens_it_again_and_that_is_said(tmp_path: Path) -> None:
-    world = World(tmp_path, SOLVED)
-    await openings(world, (A, B))
-    assert await openings(world, (B, C)) == (2, [AGAIN.format("once")])
-    assert await openings(World(tmp_path, {"D0": "y" * 8}), (C,)) == (2, [AGAIN.format("once")])
-
-
 async def test_skills_that_were_scored_before_open_nothing_however_they_are_asked_for(tmp_path: Path) -> None:
     world = World(tmp_path, SOLVED)
     assert await openings(world, (A, B)) == (1, [])
@@ -147,33 +95,12 @@ async def test_skills_that_were_scored_before_open_nothing_however_they_are_aske
     assert await openings(world, (A, C)) == (2, [AGAIN.format("once")])
 
 
-async def test_every_further_skill_counts(tmp_path: Path) -> None:
-    world = World(tmp_path, SOLVED)
-    assert [await openings(world, (skill,)) for skill in (A, B, C)] == [
-        (1, []),
-        (2, [AGAIN.format("once")]),
-        (3, [AGAIN.format("2 times")]),
-    ]
-
-
-async def test_other_splits_are_not_counted(tmp_path: Path) -> None:
-    world = World(tmp_path, {**SOLVED, "A100000": "yy", "B100000": "yy"})
-    assert await openings(world, (A, B), split="val") == (0, [])
-    assert await openings(world, (A, B)) == (1, [])
-
-
 async def test_an_opening_counts_even_if_nothing_came_of_it(tmp_path: Path) -> None:
     world = World(tmp_path, SOLVED)
     with pytest.raises(BudgetStop):
         await acompare_skills(world.config(calls=1), A, B, **world.given())
     assert await openings(world, (A, C)) == (2, [AGAIN.format("once")])
     assert await openings(world, (A, B)) == (1, [])
-
-
-def test_trials_on_validation_tasks_are_such_as_no_search_has_chosen_by(tmp_path: Path) -> None:
-    world = World(tmp_path, {"A100000": "yy", "B100000": "yy", "A100001": "yy", "B100001": "yy"})
-    world.compare(split="val", trials=2)
-    assert {asked(request)[2] for request in world.target.requests} == {100_000, 100_001}
 
 
 async def test_a_skill_compared_with_itself_is_attempted_once_and_not_shipped(tmp_path: Path) -> None:

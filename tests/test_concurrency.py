@@ -12,10 +12,6 @@ from etude.concurrency import Threads, in_thread, run_to_end, waited_for
 from etude.errors import DataError, Interrupted
 
 
-async def test_a_function_runs_in_another_thread_and_its_result_comes_back() -> None:
-    assert await Threads(1).run(threading.get_ident) != threading.get_ident()
-
-
 @pytest.mark.parametrize("error", [ValueError("broken"), KeyboardInterrupt("broken")])
 async def test_what_a_function_raises_is_raised(error: BaseException) -> None:
     def fail() -> None:
@@ -28,21 +24,6 @@ async def test_what_a_function_raises_is_raised(error: BaseException) -> None:
 async def test_a_stop_iteration_is_raised_as_a_runtime_error() -> None:
     with pytest.raises(RuntimeError, match="StopIteration"):
         await Threads(1).run(next, iter(()))
-
-
-async def test_no_more_functions_run_than_there_are_places() -> None:
-    running: list[int] = []
-    most: list[int] = []
-
-    def work() -> None:
-        running.append(1)
-        most.append(len(running))
-        threading.Event().wait(0.01)
-        running.pop()
-
-    threads = Threads(2)
-    await asyncio.gather(*(threads.run(work) for _ in range(8)))
-    assert max(most) <= 2
 
 
 async def test_a_function_whose_caller_was_cancelled_keeps_its_place_until_it_ends() -> None:
@@ -72,19 +53,6 @@ def test_a_function_that_hangs_does_not_keep_the_process_from_ending() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout == "ended\n"
-
-
-async def answer() -> int:
-    await asyncio.sleep(0)
-    return 42
-
-
-def test_a_coroutine_runs_to_its_end_from_synchronous_code() -> None:
-    assert run_to_end(answer()) == 42
-
-
-async def test_a_coroutine_runs_to_its_end_inside_a_running_loop() -> None:
-    assert run_to_end(answer()) == 42
 
 
 def test_too_few_open_files_for_the_slots_are_an_error_before_anything_is_sent() -> None:

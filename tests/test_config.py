@@ -52,24 +52,6 @@ def test_what_cannot_be_a_setting_is_refused_with_what_to_do(data: dict[str, Any
     assert told.startswith(hint)
 
 
-def test_the_paper_preset_has_the_published_schedule() -> None:
-    config = make_config({"preset": "paper"})
-    options = options_of(config)
-    assert (config.search.policy, config.train.epochs, options.batch_size) == ("paper", 4, 40)
-    assert (options.minibatch_size, options.merge_batch_size) == (8, 8)
-    assert (options.schedule, options.edit_budget, options.min_edit_budget) == ("cosine", 4, 2)
-    assert (config.gate.metric, options.gate) == ("hard", True)
-    assert (options.slow_update, options.slow_update_samples, options.slow_update_gate) == (True, 20, True)
-    assert (options.meta_skill, config.train.fresh_attempts) == (True, True)
-
-
-def test_its_options_go_with_the_policies_that_have_them() -> None:
-    first = make_config({"preset": "paper", "search": {"policy": "rewrite_first"}})
-    assert options_of(first).batch_size == 40
-    other = make_config({"preset": "paper", "search": {"policy": "evidence"}})
-    assert (other.search.model_extra, other.train.epochs) == ({}, 4)
-
-
 def test_settings_go_on_top_of_the_preset() -> None:
     config = make_config({"preset": "paper", "search": {"edit_budget": 9}})
     assert (options_of(config).edit_budget, options_of(config).batch_size) == (9, 40)
@@ -93,35 +75,6 @@ def test_flags_win_over_the_environment_and_the_environment_over_the_file(tmp_pa
 def test_a_misspelt_environment_variable_is_refused(name: str, problem: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(problem)):
         load_config(environ={name: "1"})
-
-
-HOMES = [
-    ("skill.path", lambda config: config.skill.path),
-    ("run.folder", lambda config: config.run.folder),
-    ("env.path", lambda config: config.env.model_extra["path"]),
-    ("env.train", lambda config: config.env.model_extra["train"]),
-    ("prompts.chat", lambda config: config.prompts["chat"]),
-]
-
-
-@pytest.mark.parametrize(("key", "found"), HOMES)
-def test_a_path_may_begin_with_the_home_folder_wherever_it_is_given(
-    tmp_path, monkeypatch: pytest.MonkeyPatch, key: str, found
-) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    section, name = key.split(".")
-    file = tmp_path / "c.yaml"
-    file.write_text(f"{section}: {{{name}: ~/my}}\n")
-    expected = str(tmp_path / "home" / "my")
-    assert found(load_config(file, environ={})) == expected
-    assert found(load_config(flags=[(key, "~/my")], environ={})) == expected
-    assert found(load_config(environ={f"ETUDE_{section}__{name}".upper(): "~/my"})) == expected
-    assert found(make_config({section: {name: "~/my"}})) == expected
-
-
-def test_a_word_that_is_no_path_keeps_its_sign(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", "/home/me")
-    assert make_config({"reflect": {"preferences": "~/my"}}).reflect.preferences == "~/my"
 
 
 def test_paths_in_a_file_count_from_its_folder(tmp_path) -> None:
@@ -174,36 +127,12 @@ def test_a_name_is_text_whatever_it_looks_like(tmp_path, name: str) -> None:
     assert load_config(environ={"ETUDE_RUN__NAME": name}).run.name == name
 
 
-@pytest.mark.parametrize(
-    ("given", "name"),
-    [
-        ("a #b", "a #b"),
-        ("null", "null"),
-        ("@x", "@x"),
-        ("'007'", "007"),
-        ('"a b"', "a b"),
-        ("[a]", "[a]"),
-        (" a ", "a"),
-    ],
-)
-def test_words_of_a_flag_are_not_read_as_yaml_where_text_is_wanted(given: str, name: str) -> None:
-    assert load_config(flags=[("run.name", given)], environ={}).run.name == name
-
-
 def test_no_value_is_still_no_value(tmp_path) -> None:
     file = tmp_path / "c.yaml"
     for text in ("~", "null", ""):
         file.write_text(f"skill: {{path: {text}}}\n")
         assert load_config(file, environ={}).skill.path is None
         assert load_config(flags=[("skill.path", text)], environ={}).skill.path is None
-
-
-def test_numbers_and_truth_values_stay_what_they_are_elsewhere(tmp_path) -> None:
-    file = tmp_path / "c.yaml"
-    file.write_text("env: {limit: 7, shuffle: on}\ntarget: {model: 'simulated:target', temperature: 1e0}\n")
-    config = load_config(file, flags=[("train.epochs", "2"), ("env.limit", "9")], environ={})
-    assert config.env.model_extra == {"limit": 9, "shuffle": True}
-    assert (config.train.epochs, config.target.temperature) == (2, 1.0)
 
 
 def test_a_flag_that_is_no_yaml_is_refused() -> None:
@@ -223,7 +152,3 @@ def test_limits_and_addresses_are_no_part_of_the_identity() -> None:
     )
     assert one.identity() == other.identity()
     assert one.identity() != make_config({"target": {"model": "openai:n"}}).identity()
-
-
-def test_options_of_an_environment_are_part_of_the_identity() -> None:
-    assert make_config({"env": {"scorer": "f1"}}).identity()["env"] == {"name": "dataset", "scorer": "f1"}

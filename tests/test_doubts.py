@@ -80,27 +80,6 @@ def test_a_target_that_solves_nothing_is_told_at_once_and_stands_in_the_summary(
     assert all(len(line) <= 80 for line in text[text.index("doubtful") : text.index("steps  ")].splitlines())
 
 
-def test_a_target_that_solves_everything_leaves_nothing_to_learn(tmp_path: Path) -> None:
-    summary, said = trained(tmp_path, right)
-    (doubt,) = summary.doubts
-    assert doubt.what == "all of the first 24 training attempts are solved: a skill has nothing to improve here"
-    assert said.count(doubt.text) == 1
-
-
-def test_a_type_of_tasks_that_never_passes_is_named(tmp_path: Path) -> None:
-    def easy_only(request: ChatRequest) -> str:
-        return "?" if int(request.messages[-1].text.split()[1]) % 4 == 0 else right(request)
-
-    summary, _ = trained(tmp_path, easy_only)
-    assert any(doubt.what.startswith("no task of type 'hard' is ever solved") for doubt in summary.doubts)
-
-
-def test_an_optimizer_without_a_usable_edit_is_told_with_its_words(tmp_path: Path) -> None:
-    summary, _ = trained(tmp_path, lambda request: "I cannot")
-    (doubt,) = (doubt for doubt in summary.doubts if "optimizer" in doubt.what)
-    assert doubt.example == "the last one: nothing to say"
-
-
 def test_an_optimizer_whose_only_answer_is_unusable_is_told_too(tmp_path: Path) -> None:
     summary, said = trained(tmp_path, right_but(4), lambda request: "I would rather not.")
     (doubt,) = summary.doubts
@@ -149,18 +128,6 @@ def test_replies_that_are_cut_off_are_counted_and_named_as_what_to_change(tmp_pa
     assert [said.count(doubt.text) for doubt in (early, end)] == [1, 1]
 
 
-def test_a_few_replies_that_are_cut_off_are_counted_too(tmp_path: Path) -> None:
-    def some(request: ChatRequest) -> Reply | str:
-        answer = right(request)
-        return Reply(text=f"<answer>{answer}</answer>, be", finish="length") if answer.endswith("7") else answer
-
-    summary, _ = trained(tmp_path, some)
-    (doubt,) = (doubt for doubt in summary.doubts if "cut off" in doubt.what)
-    assert doubt.what == "2 of 24 replies in training and 1 of 8 replies in validation were cut off"
-    again, _ = trained(tmp_path, some)
-    assert again.doubts == summary.doubts
-
-
 def test_replies_that_are_cut_off_in_the_test_only_are_counted_too(tmp_path: Path) -> None:
     def late(request: ChatRequest) -> Reply | str:
         answer = right(request)
@@ -172,8 +139,3 @@ def test_replies_that_are_cut_off_in_the_test_only_are_counted_too(tmp_path: Pat
         "6 of 16 replies in the test were cut off\nat target.max_output_tokens = 4096\n"
         "-> raise target.max_output_tokens (in a fork)"
     )
-
-
-def test_without_a_cut_reply_nothing_is_said_of_them(tmp_path: Path) -> None:
-    summary, _ = trained(tmp_path, right)
-    assert not any("cut off" in doubt.what for doubt in summary.doubts)

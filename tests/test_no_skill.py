@@ -80,13 +80,6 @@ async def test_a_run_says_what_its_best_skill_is_worth_against_none(runs: Runs, 
     assert (again.score, again.calls_sent, again.test_openings) == (alone.score, 0, 0)
 
 
-def test_it_costs_one_attempt_at_each_test_task_which_the_plan_counts(runs: Runs, tmp_path: Path) -> None:
-    assert (runs.without.no_skill, shown(runs.without)) == (None, [])
-    assert runs.with_it.cost.target_calls == runs.without.cost.target_calls + 20
-    on, less = (plan(settings(tmp_path, **more), **given()).forecast for more in ({}, OFF))
-    assert (on.attempts - less.attempts, on.least - less.least) == (20, 20)
-
-
 def test_where_the_initial_skill_is_empty_it_is_the_one_without_and_costs_nothing(tmp_path: Path) -> None:
     empty = Skill(text="---\nname: a\ndescription: b\n---\n")
     off = train(tmp_path / "off", empty, test={"no_skill": False})
@@ -95,14 +88,6 @@ def test_where_the_initial_skill_is_empty_it_is_the_one_without_and_costs_nothin
     assert summary.no_skill is not None
     assert (summary.no_skill.score, summary.no_skill.gain.mean) == (summary.initial.test, summary.test_gain.mean)
     assert plan(settings(tmp_path / "plan"), **{**given(), "skill": empty}).forecast.least == 20
-
-
-def test_it_may_be_asked_for_after_the_run_and_a_finished_run_calls_nobody(runs: Runs, tmp_path: Path) -> None:
-    shutil.copytree(runs.off, tmp_path / "later")
-    after = train(tmp_path / "later")
-    assert after.cost.target_calls == runs.without.cost.target_calls + 20
-    assert after.no_skill is not None
-    assert train(tmp_path / "later").cost.target_calls == after.cost.target_calls
 
 
 def test_a_run_stopped_before_it_resumes_to_what_an_undisturbed_one_writes(runs: Runs, tmp_path: Path) -> None:

@@ -3,13 +3,7 @@
 import pytest
 
 from etude.errors import ConfigError
-from etude.prompts import Prompts, prompt_names
-
-
-def test_every_prompt_has_a_text() -> None:
-    prompts = Prompts()
-    assert len(prompt_names()) >= 11
-    assert all(prompts[name] for name in prompt_names())
+from etude.prompts import Prompts
 
 
 def test_a_prompt_is_replaced_by_a_text_or_a_file(tmp_path) -> None:

@@ -1,18 +1,15 @@
 """The same training with many seeds."""
 
-import json
-import statistics
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
-from etude import Trainer, atrain_seeds, load_config, make_config, train_seeds
+from etude import make_config, train_seeds
 from etude.config import ModelSection, TrainConfig
 from etude.envs import ListEnvironment
 from etude.errors import BudgetStop, ConfigError, StopRun
-from etude.intervals import t_interval
-from etude.measure.seeds import SeedReport, Spread
+from etude.measure.seeds import SeedReport
 from etude.models.simulated import SimulatedModel
 from etude.records import ChatRequest, Reply, Skill
 from etude.records.summary import Summary
@@ -88,53 +85,6 @@ def gathered(tmp_path_factory: pytest.TempPathFactory) -> Gathered:
     return Gathered(world, report, world.answered)
 
 
-def test_each_seed_has_a_run_of_its_own_and_the_report_gathers_them(gathered: Gathered) -> None:
-    world, report, _ = gathered
-    assert [result.seed for result in report.seeds] == [1, 2, 3]
-    for result in report.seeds:
-        summary = world.summary(result.seed)
-        assert load_config(world.folder / result.run / "config.yaml").train.seed == result.seed
-        assert summary.best.test is not None
-        assert summary.test_gain is not None
-        assert (result.run, result.best_test) == (f"small-seed{result.seed}", summary.best.test.mean)
-        assert result.gain == summary.test_gain.mean
-        assert result.calls == summary.cost.target_calls + summary.cost.optimizer_calls
-        assert Path(result.best).exists()
-    assert len({Path(result.best).read_text() for result in report.seeds}) > 1
-
-
-def test_mean_deviation_and_interval_are_those_over_the_seeds(gathered: Gathered) -> None:
-    report = gathered.report
-    gains = [result.gain for result in report.seeds if result.gain is not None]
-    low, high = t_interval(gains)
-    ends = {"low": max(-1.0, low), "high": min(1.0, high)}
-    assert report.gain == Spread(mean=sum(gains) / 3, sd=statistics.stdev(gains), **ends, n=3)
-    assert report.best_test is not None
-    assert report.best_test.n == 3
-    assert report.simulated
-
-
-def test_an_interval_ends_where_a_score_or_a_gain_does() -> None:
-    score, gain = Spread.of([0.1, 0.9]), Spread.of([-0.4, 0.6], least=-1.0)
-    assert score is not None
-    assert gain is not None
-    assert (score.low, score.high) == (0, 1)
-    assert (gain.low, gain.high) == (-1, 1)
-
-
-def test_a_single_seed_has_a_mean_and_no_spread(gathered: Gathered) -> None:
-    report = gathered.world.train(1)
-    assert report.gain == Spread(mean=report.seeds[0].gain or 0, sd=None, low=None, high=None, n=1)
-
-
-def test_a_seed_gives_what_a_single_run_with_it_gives(gathered: Gathered, tmp_path: Path) -> None:
-    world, result = World(tmp_path), gathered.report.seeds[1]
-    summary = Trainer(world.config(train={"epochs": 1, "seed": result.seed}), **world.given).train()
-    assert summary.best.test is not None
-    assert summary.best.val is not None
-    assert (result.best_test, result.best_val) == (summary.best.test.mean, summary.best.val.mean)
-
-
 def test_attempts_with_the_initial_skill_are_paid_for_once(tmp_path: Path) -> None:
     both, second = World(tmp_path / "both"), World(tmp_path / "second")
     both.train(1, 2, search={"policy": "paper", "batch_size": 5})
@@ -155,19 +105,6 @@ def test_seeds_that_were_stopped_go_on_where_they_were(gathered: Gathered, tmp_p
     report = world.train(1, 2, 3)
     assert scores(report) == scores(gathered.report)
     assert world.answered == gathered.answered
-
-
-def test_finished_seeds_make_no_call_in_whatever_order_they_are_asked_for(gathered: Gathered) -> None:
-    assert gathered.world.train(3, 1, 2) == gathered.report
-    assert [result.seed for result in gathered.world.train(2, 1).seeds] == [1, 2]
-    assert gathered.world.answered == gathered.answered
-
-
-async def test_the_report_is_written_next_to_the_runs(gathered: Gathered) -> None:
-    world = gathered.world
-    report = await atrain_seeds(world.config(), [2], **world.given)
-    assert report.file == str(world.folder / "small-seeds.json")
-    assert SeedReport.model_validate(json.loads(Path(report.file).read_text())) == report
 
 
 def test_without_a_test_there_is_no_gain(tmp_path: Path) -> None:

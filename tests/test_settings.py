@@ -1,6 +1,5 @@
 """Settings reach the part they are about: each is set to something else than its default, and the part is watched."""
 
-import asyncio
 import json
 import re
 from collections.abc import Mapping
@@ -92,41 +91,10 @@ def test_slow_update_and_meta_skill_are_switched_each_on_its_own(tmp_path, slow:
     assert (bool(optimizer.texts("slow_update")), bool(optimizer.texts("meta_skill"))) == (slow, meta)
 
 
-def test_the_seed_orders_the_batches_and_draws_the_tasks_that_epochs_are_compared_on(tmp_path) -> None:
-    def orders(seed: int, name: str) -> tuple[list[str], list[str]]:
-        run(tmp_path / name, train={"seed": seed}, **BOTH)
-        folder = tmp_path / name / "run"
-        batch = json.loads((folder / "steps/0001/rollout.json").read_text())
-        pairs = json.loads((folder / "epochs/02/slow_update.json").read_text())
-        return [row["task"]["id"] for row in batch], [pair["current"]["task"]["id"] for pair in pairs]
-
-    one, again, other = orders(1, "one"), orders(1, "again"), orders(2, "other")
-    assert one == again
-    assert one[0] != other[0]
-    assert one[1] != other[1]
-
-
 def test_the_memory_of_the_optimizer_is_shown_where_it_decides_the_edit_budget(tmp_path) -> None:
     optimizer = run(tmp_path, train={"epochs": 3}, search={"schedule": "autonomous", "meta_skill": True})
     # One step to an epoch; the memory is written at the end of the second.
     assert ["Short rules win." in text for text in optimizer.texts("edit_budget")] == [False, False, True]
-
-
-@pytest.mark.parametrize("most", [2, 5])
-def test_a_model_has_no_more_requests_in_flight_than_its_section_allows(tmp_path, most: int) -> None:
-    in_flight = [0]
-    seen: set[int] = set()
-
-    async def answer(request: ChatRequest) -> str:
-        in_flight[0] += 1
-        seen.add(in_flight[0])
-        await asyncio.sleep(0.01)
-        in_flight[0] -= 1
-        return WRONG
-
-    section = {"model": "simulated:target", "max_concurrency": most}
-    run(tmp_path, ScriptedModel(answer), target=section, limits={"concurrency": 8})
-    assert max(seen) == most
 
 
 def test_a_dead_endpoint_is_probed_no_longer_than_the_settings_say(tmp_path) -> None:

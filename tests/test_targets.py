@@ -15,7 +15,6 @@ from etude.errors import BudgetStop, ConfigError
 from etude.measure.recheck import arecheck_skill
 from etude.records import TrainState
 from etude.records.summary import Summary
-from etude.records.tasks import for_each_target
 from etude.run_log import RunLog
 from etude.searches.hand_out import validated
 from etude.simulation import make_tasks, true_score
@@ -68,14 +67,6 @@ def test_a_skill_for_two_targets_with_contradicting_needs_is_worse_for_neither_t
     assert [each.target for each in summary.no_skill.targets] == NAMES
 
 
-def test_a_search_that_finds_nothing_ends_once_each_target_has_attempted_every_task(tmp_path: Path) -> None:
-    summary = train(tmp_path, train={"epochs": 6}, optimizer={"model": "simulated:optimizer-useless"})
-
-    rollouts = [json.loads(path.read_text()) for path in Path(summary.folder).glob("steps/*/rollout.json")]
-    tried = [attempt["task"]["id"] for rollout in rollouts for attempt in rollout]
-    assert sorted(tried) == sorted(f"{task.id}@{name}" for task in TASKS[:30] for name in NAMES)
-
-
 async def test_a_skill_by_which_one_target_seems_to_lose_is_not_handed_out(tmp_path: Path) -> None:
     made = make_tasks("sorting", 600, seed=3)
     full, name = Skill(text=best_skill(made)), "target-contrary"
@@ -87,17 +78,6 @@ async def test_a_skill_by_which_one_target_seems_to_lose_is_not_handed_out(tmp_p
 
     assert found.withheld_why.startswith(f"{NAMES[1]} seems to do worse with the skill of the search (from 0.")
     assert (found.best.text, found.withheld) == ("", full)
-
-
-async def test_where_there_are_several_targets_each_attempts_all_validation_tasks(tmp_path: Path) -> None:
-    full = Skill(text=best_skill(TASKS))
-    given: Any = {"env": environment(), "skill": Skill(text="")}
-    async with open_workbench(make_config(settings(tmp_path)), given) as bench:
-        found = await validated(bench, RunLog(bench, 0), TrainState(current=full, best=full))
-
-    assert found.initial_val is not None
-    assert found.best_val is not None
-    assert len(found.initial_val.scores) == len(found.best_val.scores) == 2 * 20
 
 
 def test_an_interrupted_run_of_two_targets_ends_as_an_undisturbed_one(whole: Summary, tmp_path: Path) -> None:
@@ -131,21 +111,6 @@ def test_workers_attempt_the_tasks_of_several_targets_as_this_process_does(tmp_p
 
     assert files(Path(runs[0].folder)) == files(Path(runs[1].folder))
     assert runs[0].cost.target_calls == runs[1].cost.target_calls
-
-
-def test_the_contrary_target_loses_by_rules_that_help_the_others() -> None:
-    full = best_skill(TASKS)
-
-    assert true_score(full, TASKS, "target") > true_score("", TASKS, "target") + 0.5
-    assert true_score(full, TASKS, "target-contrary") < true_score(full, TASKS, "target") - 0.3
-
-
-def test_environments_and_agents_see_the_task_as_it_was_made() -> None:
-    one, other = for_each_target(TASKS[:1], ["a", "b"])
-
-    assert (one.id, other.id) == (f"{TASKS[0].id}@a", f"{TASKS[0].id}@b")
-    assert one.plain == other.plain == TASKS[0]
-    assert for_each_target(TASKS[:1], [""]) == tuple(TASKS[:1])
 
 
 @pytest.mark.parametrize(

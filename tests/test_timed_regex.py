@@ -2,7 +2,6 @@
 
 import os
 import signal
-import threading
 
 import pytest
 
@@ -23,15 +22,6 @@ def test_a_match_that_computes_too_long_is_a_timeout_and_the_next_one_works() ->
     with pytest.raises(TimeoutError, match=r"no result after 0\.2 s; simplify"):
         matcher.matches("(a+)+$", "a" * 60 + "!")
     assert matcher.groups("(a)b", "ab ab") == ["a", "a"]
-
-
-def test_time_in_which_the_process_is_not_let_run_does_not_count() -> None:
-    matcher = Matcher(0.2)
-    process = stopped(matcher)
-    go_on = threading.Timer(1.0, os.kill, (process, signal.SIGCONT))
-    go_on.start()
-    assert matcher.matches("b$", "ab")
-    go_on.join()
 
 
 def test_a_process_that_is_never_let_run_is_broken_and_no_timeout(monkeypatch: pytest.MonkeyPatch) -> None:

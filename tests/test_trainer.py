@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from etude import ChatModel, Environment, ListEnvironment, OutageStop, Reply, Score, Skill, Task, Trainer
+from etude import ChatModel, Environment, ListEnvironment, OutageStop, Reply, Skill, Task, Trainer
 from etude.config import merge
 from etude.errors import ConfigError, DataError, Interrupted, UnusableReply
 from etude.events import Event, Notice
@@ -60,26 +60,6 @@ def plain(tmp_path_factory) -> tuple[Path, Any, Notices]:
     return folder, asyncio.run(notebook()), said
 
 
-def test_a_run_reports_initial_and_best_with_intervals(tmp_path) -> None:
-    summary = run(tmp_path, reflect={"mode": "deep"}, gate={"metric": "hard"}, search={"edit_budget": 8})
-    assert summary.simulated
-    assert (summary.initial.test.n, summary.best.test.n) == (30, 30)
-    assert summary.best.val.mean > summary.initial.val.mean
-    assert summary.best.test.low < summary.best.test.mean < summary.best.test.high
-    assert summary.test_gain.mean == pytest.approx(summary.best.test.mean - summary.initial.test.mean)
-    assert summary.steps == 4
-    assert (tmp_path / "run" / summary.best.skill).read_text() != SEED_SKILL
-    assert read(tmp_path, "summary.json") == summary.model_dump(mode="json")
-
-
-def test_a_run_in_a_notebook_keeps_the_front_matter_of_the_seed_and_has_nothing_to_complain_of(plain) -> None:
-    folder, summary, said = plain
-    text = (folder / "run" / summary.best.skill).read_text()
-    assert text.startswith(SEED_SKILL[: SEED_SKILL.index("---", 4)])
-    assert summary.steps == 4
-    assert [text for text in said.texts if "scored above 0" in text] == []
-
-
 def test_racing_changes_calls_but_neither_verdicts_nor_result(tmp_path) -> None:
     one_by_one = {"concurrency": 1}
     fast = run(tmp_path / "a", limits=one_by_one, search={"racing": True})
@@ -89,13 +69,6 @@ def test_racing_changes_calls_but_neither_verdicts_nor_result(tmp_path) -> None:
     for step in range(1, 5):
         one, other = (read(tmp_path / side, f"steps/{step:04d}/gate.json") for side in "ab")
         assert one["action"] == other["action"]
-
-
-def test_with_the_gate_off_every_candidate_is_accepted_and_with_the_test_off_nothing_is_tested(tmp_path) -> None:
-    summary = run(tmp_path, search={"gate": False}, test={"enabled": False})
-    assert summary.rejected == 0
-    assert summary.accepted > 0
-    assert (summary.initial.test, summary.best.test, summary.test_gain) == (None, None, None)
 
 
 def test_an_accepted_skill_can_be_measured_again_for_the_next_bar(tmp_path) -> None:
@@ -125,37 +98,10 @@ def test_slow_update_and_memory_are_there_unless_they_are_switched_off(tmp_path,
     assert not (tmp_path / "off/run/epochs/02/meta_skill.json").exists()
 
 
-def test_fresh_attempts_are_made_in_each_epoch_and_failure_only_reads_no_successes(tmp_path) -> None:
-    run(tmp_path, train={"fresh_attempts": True}, search={"batch_size": 20, "failure_only": True})
-    assert {row["trial"] for row in read(tmp_path, "steps/0002/rollout.json")} == {1}
-    sources = {row["source"] for step in (1, 2) for row in read(tmp_path, f"steps/{step:04d}/patches.json")}
-    assert sources == {"failures"}
-
-
 def test_a_skill_over_its_limit_is_not_evaluated(tmp_path) -> None:
     summary = run(tmp_path, skill={"max_tokens": 90})
     assert (summary.accepted, summary.rejected) == (0, 0)
     assert "more than skill.max_tokens = 90" in read(tmp_path, "steps/0001/update.json")["skipped"]
-
-
-def test_test_trials_are_attempts_with_other_seeds(tmp_path, plain) -> None:
-    thrice = run(tmp_path, test={"trials": 3})
-    assert thrice.cost.target_calls >= plain[1].cost.target_calls + 2 * 30
-    assert thrice.initial.test.n == 30
-
-
-@pytest.mark.parametrize("metric", ["soft", "mixed"])
-def test_other_metrics_decide_on_partial_credit(tmp_path, metric: str) -> None:
-    class Partial(ListEnvironment):
-        async def score(self, task, trajectory):
-            score = await super().score(task, trajectory)
-            return Score(hard=score.hard, soft=0.5 + score.hard / 2)
-
-    partial = Partial(TASKS[:20], TASKS[20:40], TASKS[40:], scorer="exact")
-    summary = run(tmp_path, gate={"metric": metric}, given={"env": partial})
-    assert summary.metric == metric
-    floor = 0.5 if metric == "soft" else 0.25
-    assert summary.initial.val.mean >= floor
 
 
 def test_an_environment_needs_two_methods(tmp_path) -> None:
@@ -251,12 +197,6 @@ def test_an_error_of_a_given_model_that_is_no_model_error_makes_the_attempt_void
         run(tmp_path, given={"target": Silent()})
 
 
-def test_a_task_may_have_no_id_problem_with_slashes(tmp_path) -> None:
-    odd = [Task(id=f"a/../{i} é", input=task.input, gold=task.gold) for i, task in enumerate(TASKS)]
-    environment = ListEnvironment(odd[:10], odd[20:30], odd[40:50], scorer="exact")
-    assert run(tmp_path, given={"env": environment}).best.test.n == 10
-
-
 class Lenient(Environment):
     def tasks(self, split):
         return {"train": TASKS[:10], "val": TASKS[20:30], "test": TASKS[40:50]}[split]
@@ -309,18 +249,3 @@ def test_an_ordinary_word_in_a_secret_variable_changes_no_score(tmp_path, monkey
 def test_an_optimizer_that_breaks_stops_the_run_and_names_itself(tmp_path) -> None:
     with pytest.raises(OutageStop, match="optimizer: KeyError: 'gone'"):
         run(tmp_path, given={"optimizer": ScriptedModel(lambda request: KeyError("gone"))})
-
-
-def test_a_run_whose_first_attempts_all_fail_says_so_once_and_shows_one(tmp_path) -> None:
-    said = Notices()
-    given = {"target": ScriptedModel(lambda request: "I cannot\nsay.\n" + "x" * 5000), "sinks": [said]}
-    run(tmp_path, test={"enabled": False}, given=given, search={"batch_size": 20})
-    (text,) = (text for text in said.texts if "scored above 0" in text)
-    head, example, todo = text.splitlines()
-    attempt = next(one for one in read(tmp_path, "steps/0001/rollout.json") if one["id"] in example)
-    assert head.startswith("none of the first 20 training attempts scored above 0:")
-    assert f"task {attempt['task']['id']}: " in example
-    assert "answer: I cannot say. xxx" in example
-    assert f"gold: {attempt['task']['gold']}" in example
-    assert len(example) < 600
-    assert todo.startswith("-> check the scorer")

@@ -1,6 +1,5 @@
 """Update modes, accumulation, the autonomous schedule and skill-aware reflection, each through whole runs."""
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ import pytest
 from etude import ListEnvironment, Skill, Trainer
 from etude.config import OptimizerSection, merge
 from etude.errors import ConfigError
-from etude.events import Event
 from etude.models.simulated import SimulatedModel
 from etude.prompts import Prompts
 from etude.published.update_modes.appendix import reminders_in
@@ -115,17 +113,6 @@ def test_each_mode_asks_for_its_form_and_makes_its_operations(by_mode) -> None:
     assert len({(folder / "run/steps/0001/candidate.md").read_text() for folder, _ in by_mode.values()}) == 3
 
 
-def test_the_budget_bounds_suggestions_and_a_full_rewrite_has_neither_ranking_nor_budget(by_mode) -> None:
-    folder, _ = by_mode["rewrite_from_suggestions"]
-    assert [len(view["edits"]) for view in steps(folder, "update")] == [1, 1]
-    folder, optimizer = by_mode["full_rewrite"]
-    assert [view["budget"] for view in steps(folder, "selected")] == [None, None]
-    assert optimizer.count("select") == 0
-    assert not any("Propose at most" in said for said in optimizer.asked)
-    new = taught((folder / "run/steps/0001/candidate.md").read_text()) - taught(SEED_SKILL)
-    assert len(new) > 1
-
-
 @pytest.mark.parametrize("mode", MODES)
 def test_each_mode_improves_the_skill_and_keeps_front_matter_and_regions(tmp_path, mode: str) -> None:
     text = f"{SEED_SKILL}\n{REGION}"
@@ -155,26 +142,6 @@ def test_a_step_whose_rewrite_failed_is_skipped_and_says_so(tmp_path) -> None:
         assert "the rewrite gave no usable answer" in (view.get("reason"), view.get("skipped"))
 
 
-class Patient(Watched):
-    """Answers once it has seen as many training attempts come back as a step has in all its batches."""
-
-    def __init__(self, attempts: int) -> None:
-        super().__init__()
-        self.events: list[Event] = []
-        self._attempts = attempts
-        self._all = asyncio.Event()
-
-    def emit(self, event: Event) -> None:
-        self.events.append(event)
-        finished = [each for each in self.events if each.kind == "attempt_finished" and each.split == "train"]
-        if len(finished) >= self._attempts:
-            self._all.set()
-
-    async def complete(self, request: ChatRequest) -> Reply:
-        await asyncio.wait_for(self._all.wait(), 30)
-        return await super().complete(request)
-
-
 @pytest.fixture(scope="module")
 def one_by_one(tmp_path_factory) -> Path:
     """20 tasks in batches of 6, 6, 6 and 2, each of them a step."""
@@ -196,39 +163,7 @@ def test_accumulation_merges_the_patches_of_several_batches_into_one_step_of_the
     assert budgets == [[7, 5, 4, 2], [5, 2]]
 
 
-def test_batches_of_a_step_are_read_apart_do_not_wait_and_are_shuffled_as_ever(tmp_path, one_by_one: Path) -> None:
-    patient = Patient(20)
-    four = {"batch_size": 5, "accumulation": 4, "minibatch_size": 100}
-    assert run(tmp_path, search=four, given={"sinks": [patient], "optimizer": patient}).steps == 1
-    kinds = ("stage_started", "stage_finished")
-    stages = [(e.kind, e.stage) for e in patient.events if e.kind in kinds and e.stage != "baseline"]
-    wanted = [("stage_started", "rollout"), ("stage_finished", "rollout"), ("stage_started", "reflect")]
-    assert stages[stages.index(wanted[0]) :][:3] == wanted
-    (started,) = [e for e in patient.events if e.kind == "stage_started" and e.stage == "rollout"]
-    assert started.total == 20
-    (rollout,), (readings,) = steps(tmp_path, "rollout"), steps(tmp_path, "patches")
-    batch_of = {row["id"]: place // 5 for place, row in enumerate(rollout)}
-    assert [len({batch_of[name] for name in reading["attempts"]}) for reading in readings] == [1] * len(readings)
-    assert len(readings) > 4
-    order = [row["task"]["id"] for view in steps(one_by_one, "rollout") for row in view]
-    assert order == [row["task"]["id"] for row in rollout]
-
-
 AUTONOMOUS = {"schedule": "autonomous", "edit_budget": 3, "min_edit_budget": 1}
-
-
-def test_the_autonomous_schedule_lets_the_optimizer_decide(tmp_path) -> None:
-    optimizer = Watched(edit_budget='{"reasoning": "All are good.", "edit_budget": 50}')
-    run(tmp_path, search=AUTONOMOUS, given={"optimizer": optimizer})
-    merged = [len(view["edits"]) for view in steps(tmp_path, "merged")]
-    selected = steps(tmp_path, "selected")
-    assert [view["budget"] for view in selected] == [len(view["edits"]) for view in selected] == merged
-    assert [view["reason"] for view in selected] == ["All are good."] * 2
-    assert max(merged) > 1
-    assert optimizer.count("edit_budget") == 2
-    said = [text for text in optimizer.asked if Prompts()["return_edits"] in text and "# Attempts" in text]
-    assert all("Propose at most 3 edits." in text for text in said)
-    assert any("attempts, mean hard 0." in text for text in optimizer.asked)
 
 
 def test_an_unusable_decision_leaves_the_budget_of_cosine_and_never_none(tmp_path) -> None:
@@ -258,13 +193,6 @@ def appendix(folder: Path, file: str) -> tuple[str, ...]:
     return reminders_in(Document.parse((folder / "run" / file).read_text()))
 
 
-@pytest.fixture(scope="module")
-def gated(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("gated")
-    aware(folder)
-    return folder
-
-
 SHORT = '{"reasoning": "one rule", "reminders": ["Mind it."]}'
 
 
@@ -275,43 +203,10 @@ def open_gate(folder: Path, limit: int) -> Watched:
     return optimizer
 
 
-def test_lapses_become_reminders_in_the_candidate_and_defects_become_edits(gated: Path) -> None:
-    views = [row for view in steps(gated, "update") for row in view["edits"]]
-    reminders = [row["edit"] for row in views if row["edit"]["op"] == "remind"]
-    lapses = {name for view in steps(gated, "patches") for reading in view for name in reading["lapses"]}
-    assert reminders
-    assert {name for edit in reminders for name in edit["cites"]} <= lapses
-    for place, view in enumerate(steps(gated, "update")):
-        known = taught((gated / f"run/skills/{place:04d}.md").read_text())
-        said = [taught(row["edit"]["content"]) for row in view["edits"] if row["edit"]["op"] == "remind"]
-        assert all(rules and rules <= known for rules in said), "a reminder is of what the step's skill says"
-    body = [row["edit"] for row in views if row["edit"]["op"] != "remind"]
-    assert body
-    assert not lapses & {name for edit in body for name in edit["cites"]}
-    assert appendix(gated, "steps/0001/candidate.md") or appendix(gated, "steps/0002/candidate.md")
-
-
-def test_reminders_pass_the_gate_with_the_candidate_or_are_lost_with_it(gated: Path) -> None:
-    current: tuple[str, ...] = ()
-    for place, gate in enumerate(steps(gated, "gate"), start=1):
-        candidate = appendix(gated, f"steps/{place:04d}/candidate.md")
-        current = candidate if gate["action"] == "accepted" else current
-        assert appendix(gated, f"skills/{place:04d}.md") == current
-
-
 def test_without_skill_aware_reflection_there_are_no_reminders(tmp_path) -> None:
     aware(tmp_path, search={"skill_aware": False, "gate": False})
     assert "remind" not in ops(tmp_path)
     assert appendix(tmp_path, "skills/0002.md") == ()
-
-
-@pytest.mark.parametrize("limit", [0, 20])
-def test_up_to_its_limit_the_appendix_grows_and_later_readers_see_it(tmp_path, limit: int) -> None:
-    optimizer = open_gate(tmp_path, limit)
-    assert appendix(tmp_path, "skills/0001.md")
-    assert any("## Reminders" in said and "# Attempts" in said for said in optimizer.asked)
-    assert optimizer.count("consolidate_appendix") == 0
-    assert "Mind it." not in appendix(tmp_path, "skills/0002.md") != ()
 
 
 def test_above_its_limit_the_appendix_is_consolidated_in_the_same_candidate(tmp_path) -> None:

@@ -10,20 +10,7 @@ from etude.agents.chat import ChatAgent
 from etude.errors import BoundaryError, ConfigError, DataError
 from etude.prompts import Prompts
 from etude.protocols import ChatModel
-from etude.records import (
-    File,
-    ImagePart,
-    Message,
-    Place,
-    Reply,
-    Skill,
-    Task,
-    TextPart,
-    ToolCall,
-    Trajectory,
-    assistant,
-    user,
-)
+from etude.records import File, Place, Reply, Skill, Task, ToolCall, user
 from etude.testing.agent import AgentContract
 from etude.testing.doubles import Line, ScriptedModel
 
@@ -50,28 +37,6 @@ async def attempt(line: Line, skill: str = "", pattern: str | None = None, trial
     agent = ChatAgent(model, Prompts(), AnswerOptions(answer_pattern=pattern))
     trajectory = await agent.attempt(TASK, Skill(text=skill), trial)
     return trajectory, model.requests[0]
-
-
-async def test_the_body_of_the_skill_follows_the_prompt_and_the_task_is_the_question() -> None:
-    _, request = await attempt("7", "---\nname: sums\ndescription: d\n---\n\nAdd up.\n", trial=3)
-    instructions, question = request.messages
-    assert (instructions.role, instructions.text) == ("system", f"{Prompts()['chat']}\n\n# Skill\n\nAdd up.")
-    assert question == user("What is 3 + 4?")
-    assert request.seed == TASK.seed(3)
-    assert (request.response_schema, request.tools) == (None, ())
-
-
-@pytest.mark.parametrize("skill", ["", "\n", "---\nname: sums\ndescription: d\n---\n"])
-async def test_an_empty_skill_leaves_the_prompt_alone(skill: str) -> None:
-    _, request = await attempt("7", skill)
-    assert request.messages[0].text == Prompts()["chat"]
-
-
-async def test_the_conversation_is_kept_without_the_system_prompt() -> None:
-    trajectory, _ = await attempt("It is <answer>7</answer>.", "Add up.")
-    assert trajectory == Trajectory(
-        answer="7", messages=(user("What is 3 + 4?"), assistant("It is <answer>7</answer>."))
-    )
 
 
 @pytest.mark.parametrize(
@@ -140,26 +105,6 @@ async def test_a_reply_that_was_cut_off_counts_as_it_stands_where_the_prompt_ask
     assert (trajectory.answer, trajectory.failure, trajectory.cut_at) == ("It is 7, and", "", 4096)
 
 
-def test_the_fingerprint_changes_with_prompt_and_options() -> None:
-    model = ScriptedModel([])
-    agents = [
-        ChatAgent(model, Prompts()),
-        ChatAgent(model, Prompts({"chat": "Answer."})),
-        ChatAgent(model, Prompts(), AnswerOptions(answer_pattern="(.)")),
-        ChatAgent(ScriptedModel([], name="scripted:other"), Prompts()),
-    ]
-    assert len({agent.fingerprint() for agent in agents}) == 4
-    assert ChatAgent(model, Prompts({"select": "Rank."})).fingerprint() == agents[0].fingerprint()
-
-
-def test_it_is_built_from_the_options_of_its_section() -> None:
-    agent = ChatAgent.from_options({"answer_pattern": "(.)"}, ScriptedModel([]), Prompts(), where="agent")
-    assert (
-        agent.fingerprint()
-        == ChatAgent(ScriptedModel([]), Prompts(), AnswerOptions(answer_pattern="(.)")).fingerprint()
-    )
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -216,16 +161,6 @@ def test_a_run_over_tasks_with_files_is_refused_before_its_folder_belongs_to_it(
     with pytest.raises(DataError, match="task 't': file 'a' is not text"):
         trainer.train()
     assert not (tmp_path / "run" / "config.yaml").exists()
-
-
-async def test_pictures_of_a_task_are_sent_before_its_text_and_kept_in_the_trajectory() -> None:
-    model = ScriptedModel(["<answer>12</answer>"])
-    task = Task(id="t", input="What is the total?", images=("bill.png#sha256=1", "https://example.org/b.png"))
-    trajectory = await ChatAgent(model, Prompts()).attempt(task, Skill(text=""), 0)
-    pictures = tuple(ImagePart(url=url) for url in task.images)
-    question = Message(role="user", content=(*pictures, TextPart(text="What is the total?")))
-    assert model.requests[0].messages[-1] == question
-    assert trajectory.messages == (question, assistant("<answer>12</answer>"))
 
 
 def test_a_task_that_is_to_be_done_in_a_workspace_is_refused() -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -14,7 +13,7 @@ import pytest
 from gateway_clients import QUESTION, WIRES, Heard, chat, every_wire, messages, one_session, plain_or_streamed
 
 from etude.gateway import Gateway
-from etude.records import ChatRequest, Reply, ToolCall, Usage, system, user
+from etude.records import ChatRequest, Reply, ToolCall, Usage
 from etude.testing import ScriptedModel
 
 BLUE = Reply(text="Blue, by day.", usage=Usage(input_tokens=10, output_tokens=4, cached_tokens=3))
@@ -29,22 +28,6 @@ LISTING = Reply(
 )
 ENDS = {"chat": "stop", "responses": "completed", "messages": "end_turn", "gemini": "STOP"}
 CALLS = {"chat": "tool_calls", "responses": "completed", "messages": "tool_use", "gemini": "STOP"}
-CUT = {"chat": "length", "responses": "max_output_tokens", "messages": "max_tokens", "gemini": "MAX_TOKENS"}
-REFUSED = {"chat": "content_filter", "responses": "content_filter", "messages": "refusal", "gemini": "SAFETY"}
-
-
-@every_wire
-@plain_or_streamed
-async def test_a_program_asks_and_is_answered_by_the_model(wire: str, stream: bool) -> None:
-    model = ScriptedModel([BLUE])
-    async with one_session(Gateway(model), seed=7) as session:
-        assert await WIRES[wire](session, stream=stream) == Heard("Blue, by day.", [], ENDS[wire], (10, 3, 4))
-        assert model.requests == [ChatRequest(messages=(system("Be brief."), user(QUESTION)), seed=7)]
-        (exchange,) = session.log
-        assert (exchange.status, exchange.finish, exchange.usage, exchange.error) == (200, "stop", BLUE.usage, "")
-        assert session.usage == BLUE.usage
-        assert [message.text for message in session.conversation] == ["Be brief.", QUESTION, "Blue, by day."]
-        assert (session.pending, session.error, session.failed.is_set(), session.simulated) == (0, None, False, False)
 
 
 @every_wire
@@ -60,15 +43,6 @@ async def test_tools_are_offered_and_their_calls_come_back_beside_the_text(wire:
         assert session.conversation[-1].tool_calls == LISTING.tool_calls
 
 
-@every_wire
-@pytest.mark.parametrize(("finish", "said"), [("length", CUT), ("refusal", REFUSED)])
-async def test_a_reply_that_was_cut_or_refused_says_so(wire: str, finish: Any, said: dict[str, str]) -> None:
-    async with one_session(Gateway(ScriptedModel([Reply(text="No.", finish=finish)]))) as session:
-        heard = await WIRES[wire](session)
-        assert (heard.text, heard.finish) == ("No.", said[wire])
-        assert session.log[0].finish == finish
-
-
 async def test_the_conversation_is_the_longest_one_and_the_later_of_equals() -> None:
     async with one_session(Gateway(ScriptedModel(["one", "two", "three"]))) as session:
         await chat(session)
@@ -77,19 +51,6 @@ async def test_the_conversation_is_the_longest_one_and_the_later_of_equals() -> 
             await client.chat.completions.create(model="any", messages=[{"role": "user", "content": "A title?"}])
         assert [message.text for message in session.conversation] == ["Be brief.", QUESTION, "two"]
         assert len(session.log) == 3
-
-
-async def test_the_same_server_listens_on_a_unix_socket() -> None:
-    async with one_session(Gateway(ScriptedModel(["Blue."]))) as session:
-        body = {"model": "any", "messages": [{"role": "user", "content": QUESTION}]}
-        transport = httpx2.AsyncHTTPTransport(uds=str(session.socket))
-        async with httpx2.AsyncClient(transport=transport, base_url="http://gateway") as client:
-            headers = {"Authorization": f"Bearer {session.key}"}
-            reply = await client.post("/v1/chat/completions", json=body, headers=headers)
-        assert reply.json()["choices"][0]["message"]["content"] == "Blue."
-        assert session.usage == Usage()
-        assert os.stat(session.socket.parent).st_mode & 0o077 == 0
-    assert not session.socket.exists()
 
 
 async def test_sessions_at_the_same_time_are_told_apart_by_their_keys() -> None:
@@ -150,11 +111,6 @@ async def test_what_else_programs_ask_for_is_answered_without_the_model() -> Non
         assert session.log == []
 
 
-async def test_a_model_is_called_by_its_own_name_unless_told_otherwise() -> None:
-    async with one_session(Gateway(ScriptedModel([], name="openai:large"))) as session:
-        assert (await get(session, "/v1/models")).json()["data"][0]["id"] == "openai:large"
-
-
 async def test_a_body_that_cannot_be_read_is_noted_and_the_next_one_may_pass() -> None:
     async with one_session(Gateway(ScriptedModel(["Blue."]))) as session:
         answer = await get(session, "/v1/chat/completions", "POST", content=b'{"model": "m"}')
@@ -190,32 +146,6 @@ async def test_a_streamed_answer_that_takes_long_is_begun_before_it_is_known(wir
         assert session.log[0].status == 200
 
 
-async def test_an_answer_whose_program_has_hung_up_is_still_accounted_for() -> None:
-    asked, go = asyncio.Event(), asyncio.Event()
-
-    async def slow(request: ChatRequest) -> Reply:
-        asked.set()
-        await go.wait()
-        return BLUE
-
-    async with one_session(Gateway(ScriptedModel(slow))) as session:
-        for stream in (False, True):
-            asked.clear()
-            go.clear()
-            asking = asyncio.create_task(chat(session, stream=stream))
-            await asked.wait()
-            assert session.pending == 1
-            asking.cancel()
-            while session.pending:
-                await asyncio.sleep(0.001)
-            go.set()
-            while len(session.log) <= stream:
-                await asyncio.sleep(0.001)
-        assert [exchange.status for exchange in session.log] == [499, 499]
-        assert session.usage == BLUE.usage + BLUE.usage
-        assert session.error is None
-
-
 async def test_an_answer_that_was_begun_is_accounted_for_when_its_program_hangs_up() -> None:
     go = asyncio.Event()
 
@@ -238,29 +168,6 @@ async def test_an_answer_that_was_begun_is_accounted_for_when_its_program_hangs_
         while not session.log:
             await asyncio.sleep(0.001)
         assert session.log[0].status == 499
-
-
-async def test_what_is_under_way_is_cancelled_when_the_session_ends() -> None:
-    asked, ended = asyncio.Event(), asyncio.Event()
-
-    async def never(request: ChatRequest) -> Reply:
-        asked.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            ended.set()
-        raise AssertionError
-
-    gateway = Gateway(ScriptedModel(never))
-    async with gateway.session(seed=0) as session:
-        asking = asyncio.create_task(chat(session))
-        await asked.wait()
-    assert ended.is_set()
-    with pytest.raises(openai.BadRequestError, match="the attempt has ended"):
-        await asking
-    assert (session.pending, session.error, session.failed.is_set()) == (0, None, False)
-    assert [exchange.status for exchange in session.log] == [400]
-    await gateway.aclose()
 
 
 async def test_nothing_is_left_after_many_sessions() -> None:
@@ -301,13 +208,6 @@ def test_a_gateway_starts_afresh_in_another_event_loop() -> None:
     assert asyncio.run(ask(close=False)) == "Blue."
     assert asyncio.run(ask(close=True)) == "Blue."
     assert asyncio.run(ask(close=True)) == "Blue."
-
-
-async def test_signals_of_the_process_are_left_alone() -> None:
-    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
-    async with one_session(Gateway(ScriptedModel(["Blue."]))) as session:
-        await chat(session)
-        assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
 
 
 def test_without_the_server_packages_the_error_says_what_to_install() -> None:

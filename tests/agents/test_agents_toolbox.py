@@ -43,27 +43,6 @@ async def say(toolbox: Toolbox, name: str, arguments: str | None = None, **field
     return (await toolbox.run(call(name, arguments, **fields), cut_off=False)).text
 
 
-def test_every_tool_is_described_with_a_schema_of_its_arguments(tmp_path: Path) -> None:
-    tools = {tool.name: tool for tool in box(tmp_path).tools}
-    assert list(tools) == ["bash", "read", "write", "edit"]
-    assert tools["edit"].description == "Replace a text in a file by another."
-    assert tools["read"].parameters == {
-        "type": "object",
-        "properties": {
-            "path": {"type": "string", "minLength": 1, "description": "Path, relative to the workspace."},
-            "first_line": {
-                "type": "integer",
-                "minimum": 1,
-                "default": 1,
-                "description": "Number of the first line to read.",
-            },
-            "lines": {"type": "integer", "minimum": 1, "default": 2000, "description": "Most lines to read."},
-        },
-        "required": ["path"],
-        "additionalProperties": False,
-    }
-
-
 async def test_calls_are_carried_out_one_after_the_other_on_the_same_files(tmp_path: Path) -> None:
     toolbox = box(tmp_path)
     assert await say(toolbox, "write", path="a.txt", content="one two") == "wrote 7 bytes to a.txt"
@@ -125,30 +104,6 @@ async def test_a_wrong_call_is_answered_with_what_is_wrong(
     assert result.exit_code is None
 
 
-async def test_a_wrong_call_of_a_reply_that_was_cut_off_is_told_the_cause(tmp_path: Path) -> None:
-    toolbox = box(tmp_path)
-    result = await toolbox.run(call("write", '{"path": "a", "content": "x'), cut_off=True)
-    assert result.text.endswith("\n[the reply reached its output limit; write less at a time]")
-    assert (await toolbox.run(call("bash", command="ls"), cut_off=True)).text == "ls"
-
-
-async def test_tools_that_were_not_given_are_unknown(tmp_path: Path) -> None:
-    toolbox = box(tmp_path, own=("read",))
-    assert [tool.name for tool in toolbox.tools] == ["read"]
-    assert await say(toolbox, "bash", command="ls") == "error: there is no tool 'bash'; tools: read"
-
-
-async def test_a_long_result_loses_its_middle_and_keeps_its_remarks(tmp_path: Path) -> None:
-    shell = Echo("a" * 600 + "b" * 600, ("[exit code 3]",), 3)
-    result = await box(tmp_path, shell=shell).run(call("bash", command="x"), cut_off=False)
-    assert result.text == f"{'a' * 500}\n[... 200 characters left out ...]\n{'b' * 500}\n[exit code 3]"
-    assert result.exit_code == 3
-    (tmp_path / "long").write_text("c" * 1001)
-    assert await say(box(tmp_path), "read", path="long") == (
-        f"{'c' * 500}\n[... 1 characters left out ...]\n{'c' * 500}"
-    )
-
-
 class Lamp:
     """A tool with a state."""
 
@@ -162,15 +117,6 @@ class Lamp:
     def tool(self, name: str = "lamp", **schema: JsonValue) -> EnvironmentTool:
         parameters = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]} | schema
         return EnvironmentTool(name=name, description="Switch the lamp.", parameters=parameters, call=self.switch)
-
-
-async def test_tools_of_the_environment_stand_beside_ours(tmp_path: Path) -> None:
-    lamp = Lamp()
-    toolbox = box(tmp_path, lamp.tool())
-    assert [tool.name for tool in toolbox.tools] == [*OWN_TOOLS, "lamp"]
-    assert toolbox.tools[-1].description == "Switch the lamp."
-    assert await say(toolbox, "lamp", to="on") == "the lamp is on"
-    assert lamp.on
 
 
 async def test_a_tool_of_the_environment_takes_the_place_of_ours(tmp_path: Path) -> None:
@@ -192,13 +138,6 @@ async def test_wrong_arguments_do_not_reach_a_tool_of_the_environment(
 ) -> None:
     toolbox = box(tmp_path, Lamp().tool(**schema))
     assert await say(toolbox, "lamp", arguments) == f"error: wrong arguments for 'lamp': {said}"
-
-
-async def test_further_arguments_reach_a_tool_whose_schema_allows_them(tmp_path: Path) -> None:
-    toolbox = box(tmp_path, Lamp().tool(additionalProperties=True))
-    assert await say(toolbox, "lamp", to="on", now=1) == "the lamp is on"
-    toolbox = box(tmp_path, Lamp().tool(properties={}, required=[]))
-    assert await say(toolbox, "lamp", to="on") == "the lamp is on"
 
 
 async def test_a_tool_of_the_environment_that_fails_is_no_fault_of_the_agent(tmp_path: Path) -> None:

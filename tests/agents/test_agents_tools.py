@@ -1,11 +1,9 @@
 """The agent with tools: a loop over tool calls in a workspace of its own."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from pydantic import JsonValue
 
 from etude.agents.tools import ToolsAgent, ToolsOptions
 from etude.errors import BoundaryError, ConfigError, DataError
@@ -15,7 +13,6 @@ from etude.records import (
     ChatRequest,
     File,
     ImagePart,
-    Message,
     Place,
     Reply,
     Skill,
@@ -24,7 +21,6 @@ from etude.records import (
     ToolCall,
     Trajectory,
     Usage,
-    assistant,
     user,
 )
 from etude.sandbox import Limits, find_sandbox
@@ -86,62 +82,6 @@ async def test_the_model_is_told_the_skill_the_task_its_tools_and_the_seed() -> 
     assert request.seed == TASK.seed(3)
 
 
-async def test_calls_are_carried_out_until_a_reply_without_one_which_holds_the_answer() -> None:
-    trajectory, requests = await attempt(
-        bash("cat given.txt", "c1"),
-        calls(call("write", "c2", path="answer.txt", content="7\n"), text="I write it."),
-        "It is in the file: <answer>answer.txt</answer>",
-        trial=2,
-    )
-    assert trajectory == Trajectory(
-        answer="answer.txt",
-        messages=(
-            user("Write 7 to answer.txt."),
-            Message(role="assistant", tool_calls=(call("bash", "c1", command="cat given.txt"),)),
-            Message(role="tool", tool_call_id="c1", content=(TextPart(text="three and four"),)),
-            assistant("I write it.").model_copy(
-                update={"tool_calls": (call("write", "c2", path="answer.txt", content="7\n"),)}
-            ),
-            Message(role="tool", tool_call_id="c2", content=(TextPart(text="wrote 2 bytes to answer.txt"),)),
-            assistant("It is in the file: <answer>answer.txt</answer>"),
-        ),
-        exit_codes={"c1": 0},
-        files={"answer.txt": File(data=b"7\n")},
-    )
-    assert [len(request.messages) for request in requests] == [2, 4, 6]
-    assert requests[2].messages[1:] == trajectory.messages[:-1]
-    assert all((request.seed, request.tools) == (TASK.seed(2), requests[0].tools) for request in requests)
-
-
-async def test_several_calls_of_a_reply_are_answered_in_their_order() -> None:
-    trajectory, requests = await attempt(
-        calls(call("write", "a", path="x", content="1"), call("bash", "b", command="cat x; rm given.txt; exit 3")),
-        "7",
-    )
-    answers = [(message.tool_call_id, message.text) for message in requests[1].messages if message.role == "tool"]
-    assert answers == [("a", "wrote 1 bytes to x"), ("b", "1\n[exit code 3]")]
-    assert trajectory.exit_codes == {"b": 3}
-    assert trajectory.files == {"x": File(data=b"1"), "given.txt": None}
-
-
-async def test_a_command_finds_only_what_it_needs_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    trajectory, _ = await attempt(bash("env | cut -d= -f1 | sort"), "7")
-    names = set(results(trajectory)[0].split())
-    assert {"HOME", "TMPDIR", "PATH", "LANG", "PYTHONDONTWRITEBYTECODE"} <= names
-    assert "OPENAI_API_KEY" not in names
-
-
-async def test_outputs_do_not_tell_where_the_workspace_is() -> None:
-    command = 'pwd; echo "$PWD/a.py: $HOME/b $TMPDIR" >&2; cd "$HOME" && touch kept; ls "$TMPDIR"'
-    trajectory, _ = await attempt(bash(command), "7")
-    assert results(trajectory) == [".\n[standard error]\n./a.py: ~/b $TMPDIR"]
-
-
-async def test_a_command_that_writes_nothing_says_so() -> None:
-    assert results((await attempt(bash("true"), "7"))[0]) == ["(no output)"]
-
-
 async def test_a_command_that_takes_too_long_is_ended_and_the_model_told() -> None:
     limits = Limits(seconds=0.5, grace_seconds=0.1)
     trajectory, _ = await attempt(bash("echo begun; sleep 60"), "I give up.", limits=limits)
@@ -157,52 +97,12 @@ async def test_a_command_that_is_too_long_is_not_run() -> None:
     assert trajectory.exit_codes == {}
 
 
-async def test_a_long_output_loses_its_middle() -> None:
-    trajectory, _ = await attempt(bash("printf 'a%.0s' {1..600}; printf 'b%.0s' {1..600}"), "7", output_chars=1000)
-    assert results(trajectory) == [f"{'a' * 500}\n[... 200 characters left out ...]\n{'b' * 500}"]
-
-
-async def test_wrong_calls_are_answered_and_sent_on_in_a_form_that_servers_take() -> None:
-    wrong = calls(
-        ToolCall(id="a", name="functions.bash", arguments="{}"),
-        ToolCall(id="b", name="bash", arguments='{"command": "ls'),
-        ToolCall(id="c", name="", arguments=""),
-    )
-    trajectory, requests = await attempt(wrong, "7")
-    assert results(trajectory) == [
-        "error: there is no tool 'functions.bash'; tools: bash, read, write, edit",
-        'error: the arguments are not a JSON object: {"command": "ls',
-        "error: there is no tool ''; tools: bash, read, write, edit",
-    ]
-    sent = requests[1].messages[2].tool_calls
-    assert [(each.name, each.arguments) for each in sent] == [
-        ("functions_bash", "{}"),
-        ("bash", "{}"),
-        ("unknown", ""),
-    ]
-    assert trajectory.failure == ""
-
-
-async def test_ids_that_a_server_uses_again_are_made_unique() -> None:
-    trajectory, _ = await attempt(bash("exit 1", "call_0"), bash("exit 2", "call_0"), bash("true", ""), "7")
-    sent = [each.id for message in trajectory.messages for each in message.tool_calls]
-    answered = [message.tool_call_id for message in trajectory.messages if message.role == "tool"]
-    assert len(set(sent)) == 3
-    assert answered == sent
-    assert list(trajectory.exit_codes.items()) == list(zip(sent, [1, 2, 0], strict=True))
-
-
 async def test_an_attempt_without_an_answer_at_the_step_limit_has_failed() -> None:
     trajectory, requests = await attempt(bash("echo 1 > a"), bash("echo 2 > b", "c2"), max_steps=2)
     assert trajectory.failure == "step limit: no answer within agent.max_steps = 2"
     assert len(requests) == 2
     assert trajectory.answer == ""
     assert trajectory.files == {"a": File(data=b"1\n")}
-
-
-async def test_an_answer_in_the_last_step_counts() -> None:
-    trajectory, _ = await attempt(bash("true"), "<answer>7</answer>", max_steps=2)
-    assert (trajectory.answer, trajectory.failure) == ("7", "")
 
 
 async def test_tokens_are_added_up_and_no_call_is_made_beyond_their_limit() -> None:
@@ -254,11 +154,6 @@ async def test_an_attempt_that_leaves_too_much_has_failed_and_says_how_much_is_a
     assert (trajectory.answer, trajectory.files) == ("7", {})
 
 
-async def test_one_simulated_reply_marks_the_attempt() -> None:
-    trajectory, _ = await attempt(bash("true").model_copy(update={"simulated": True}), "7")
-    assert trajectory.simulated
-
-
 async def test_pictures_of_a_task_are_sent_before_its_text() -> None:
     task = TASK.model_copy(update={"images": ("bill.png#sha256=1",)})
     _, (request,) = await attempt("7", task=task)
@@ -300,15 +195,6 @@ async def test_a_task_whose_file_would_stand_where_the_skill_does_is_no_attempt(
     )
 
 
-async def test_nothing_is_left_of_an_attempt_in_the_next_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    model = ScriptedModel([bash("touch left; touch ~/left"), "7", bash("ls -A . ~"), "7"])
-    agent = make(model)
-    await agent.attempt(TASK, NO_SKILL, 0)
-    assert results(await agent.attempt(TASK, NO_SKILL, 1)) == [".:\ngiven.txt\n\n~:"]
-    assert list(tmp_path.iterdir()) == []
-
-
 async def test_in_the_sandbox_commands_reach_neither_the_machine_nor_the_files_of_the_skill(tmp_path: Path) -> None:
     (tmp_path / "gold.txt").write_text("secret gold")
     steps = [
@@ -324,45 +210,6 @@ async def test_in_the_sandbox_commands_reach_neither_the_machine_nor_the_files_o
     assert "Read-only file system" in text or "Permission denied" in text
     assert "refused" in text or "unreachable" in text or "denied" in text
     assert trajectory.files == {"answer.txt": File(data=b"7\n")}
-
-
-class Lamps:
-    """An environment's tools, with a state for each attempt."""
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-
-    def __call__(self, task: Task) -> list[EnvironmentTool]:
-        self.asked.append(task.id)
-        lit: list[JsonValue] = []
-
-        async def light(arguments: Mapping[str, JsonValue]) -> str:
-            lit.append(arguments["room"])
-            return f"lit: {', '.join(map(str, lit))}"
-
-        schema: dict[str, JsonValue] = {"type": "object", "properties": {"room": {"type": "string"}}}
-        return [EnvironmentTool(name="light", description="Light a lamp.", parameters=schema, call=light)]
-
-
-async def test_tools_of_the_environment_are_made_anew_for_each_attempt() -> None:
-    script = [calls(call("light", "a", room="hall")), calls(call("light", "b", room="attic")), "Done."]
-    model, lamps = ScriptedModel(script * 2), Lamps()
-    agent = make(model).with_tools(lamps, "lamps 1")
-    for _ in range(2):
-        assert results(await agent.attempt(TASK, NO_SKILL, 0)) == ["lit: hall", "lit: hall, attic"]
-    assert [tool.name for tool in model.requests[0].tools] == ["bash", "read", "write", "edit", "light"]
-    assert lamps.asked == ["t", "t"]
-
-
-async def test_tools_of_the_environment_leave_the_agent_without_them_as_it_was() -> None:
-    model = ScriptedModel(["7"])
-    agent = make(model)
-    other = agent.with_tools(Lamps(), "lamps 1")
-    await agent.attempt(TASK, NO_SKILL, 0)
-    assert [tool.name for tool in model.requests[0].tools] == ["bash", "read", "write", "edit"]
-    prints = {agent.fingerprint(), other.fingerprint(), agent.with_tools(Lamps(), "lamps 2").fingerprint()}
-    assert len(prints) == 3
-    assert other.fingerprint() == agent.with_tools(Lamps(), "lamps 1").fingerprint()
 
 
 async def test_an_environment_that_cannot_make_its_tools_is_named() -> None:
@@ -395,17 +242,6 @@ def test_a_model_that_takes_no_tools_is_refused_where_there_are_some() -> None:
     make(model, ToolsOptions(tools=()))
 
 
-def test_the_fingerprint_changes_with_prompt_and_options_and_not_with_the_sandbox() -> None:
-    model = ScriptedModel([])
-    prints = {
-        make(model, ToolsOptions.model_validate(options)).fingerprint()
-        for options in ({}, {"max_steps": 3}, {"tools": ["bash"]}, {"limits": {"seconds": 3}}, {"network": True})
-    }
-    assert len(prints) == 5
-    assert ToolsAgent(model, Prompts({"tools": "Do it."}), None, Unsafe()).fingerprint() not in prints
-    assert make(model, ToolsOptions(unsafe_no_sandbox=True)).fingerprint() in prints
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -418,15 +254,6 @@ def test_bad_options_are_refused(options: dict[str, object], message: str) -> No
     with pytest.raises(ConfigError) as caught:
         ToolsAgent.from_options(options, ScriptedModel([]), Prompts(), where="agent")
     assert str(caught.value) == message
-
-
-async def test_programs_in_readable_folders_are_found_by_commands(tmp_path: Path) -> None:
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/seven").write_text("#!/bin/sh\necho seven\n")
-    (tmp_path / "bin/seven").chmod(0o755)
-    model = ScriptedModel([bash("seven"), "7"])
-    agent = ToolsAgent(model, Prompts(), ToolsOptions(readable=(str(tmp_path),)), find_sandbox())
-    assert results(await agent.attempt(TASK, NO_SKILL, 0)) == ["seven"]
 
 
 PLACED = TASK.model_copy(update={"place": Place(path="/app", env={"WHO": "the maker"})})

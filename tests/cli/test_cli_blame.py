@@ -131,16 +131,6 @@ def test_a_changed_fact_names_the_lines_that_rest_on_it(demo_project: Path, caps
     assert f"line {number}: it rests on the fact" in capsys.readouterr().out
 
 
-def test_a_changed_fact_that_no_line_rests_on_is_named_too(demo_project: Path, capsys: Captured) -> None:
-    kept = {name for change in provenance().changes for part in (change, *change.edits) for name in part.facts}
-    with closing(sqlite3.connect(RUN / "journal.db")) as connection:
-        rows = connection.execute("select kind || ' ' || substr(key_hash, 1, 16) from facts where kind = 'reply'")
-        name = next(name for (name,) in rows.fetchall() if name not in kept)
-    change_fact(name)
-    assert verify() == 1
-    assert f"the fact {name!r} was changed in the journal; no line rests on it" in capsys.readouterr().out
-
-
 def test_a_changed_claim_names_its_line(demo_project: Path, capsys: Captured) -> None:
     number, line = learned()
     assert line.change is not None

@@ -5,11 +5,6 @@ from pathlib import Path
 import pytest
 
 from etude.cli.main import main
-from etude.cli.parsing.parser import find_verb
-from etude.measure.compare import TRIALS
-from etude.records import Skill
-from etude.records.summary import Comparison
-from etude.skill import load_skill
 from trusting import trust
 
 Captured = pytest.CaptureFixture[str]
@@ -38,21 +33,6 @@ def test_two_skills_of_a_run_are_compared_from_what_it_paid_for(demo_project: Pa
     assert "call_finished" not in {event["kind"] for event in events[last:]}
 
 
-def test_tasks_gained_and_lost_are_listed_the_lost_ones_first(demo_project: Path, capsys: Captured) -> None:
-    words = ["compare", f"{RUN}:initial", f"{RUN}:best", "--trials", "1"]
-    main([*words, "--json"])
-    result = Comparison.model_validate_json(capsys.readouterr().out)
-    main(words)
-    out = capsys.readouterr().out
-    assert f"\ntasks       {len(result.gained)} better, {len(result.lost)} worse, {result.equal} equal\n" in out
-    rows = [line.split() for line in out.splitlines() if line.endswith((" better", " worse"))]
-    assert [row[0] for row in rows if row[-1] == "worse"] == [flip.task for flip in result.lost]
-    assert rows[len(result.lost)] == [result.gained[0].task, "0.00", "1.00", "+1.00", "better"]
-    assert rows[-1] == ["...", str(len(result.gained) - 20), "more", "better"]
-    written = Comparison.model_validate_json(Path(result.file).read_text())
-    assert written == result.model_copy(update={"file": ""})
-
-
 def test_none_is_an_arm_without_a_skill_and_costs_nothing_where_the_run_knows_it(
     demo_project: Path, capsys: Captured
 ) -> None:
@@ -68,35 +48,6 @@ def test_none_is_an_arm_without_a_skill_and_costs_nothing_where_the_run_knows_it
     assert rows[0]["score"]["mean"] < rows[1]["score"]["mean"]
     assert main(words[:4] + words[-1:]) == 0
     assert "\nskill   no skill (" in capsys.readouterr().out
-
-
-def test_a_folder_called_none_is_named_with_its_path(demo_project: Path, capsys: Captured) -> None:
-    Path("none").mkdir()
-    Path("none/SKILL.md").write_text("Answer with one word.\n")
-    assert main(["compare", "none", "./none", "demo/etude.yaml", "--json", "--env.limit={test: 5}"]) in (0, 4, 5)
-    result = json.loads(capsys.readouterr().out)
-    assert (result["a"]["hash"], result["b"]["hash"]) == (Skill(text="").hash, load_skill("none").hash)
-
-
-def test_trials_and_split_are_reported(demo_project: Path, capsys: Captured) -> None:
-    words = ["compare", f"{RUN}:1", f"{RUN}:best", "--split", "val", "--trials", "2", "--env.limit={val: 10}"]
-    assert main(words) in (0, 4)
-    captured = capsys.readouterr()
-    assert "  paired, val n=10, 2 trials each, mean hard score\n" in captured.out
-    assert "  validation: " in captured.err
-    assert "test: " not in captured.err
-
-
-def test_skills_by_path_use_the_settings_given_or_those_here(
-    demo_project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir("demo")
-    skills = ["skills/everyday-tasks", "runs/demo/best/everyday-tasks/SKILL.md"]
-    few = ["--json", "--env.limit={test: 10}"]
-    main(["compare", *skills, "etude.yaml", *few])
-    given = json.loads(capsys.readouterr().out)
-    main(["compare", *skills, *few])
-    assert json.loads(capsys.readouterr().out) == given
 
 
 def test_without_a_verdict_the_exit_code_is_4_and_it_says_what_would_settle_it(
@@ -133,15 +84,6 @@ def test_a_skill_that_is_not_worse_is_shipped_where_a_loss_is_allowed(demo_proje
     assert "\nverdict     inconclusive: B may be worse by 0.001 or more, or not (-" in capsys.readouterr().out
 
 
-def test_a_larger_loss_than_is_allowed_is_not_shipped_also_as_json(demo_project: Path, capsys: Captured) -> None:
-    words = ["compare", f"{RUN}:best", f"{RUN}:initial", "--trials", "1", "--allow-loss", "0.1"]
-    assert main(words) == 5
-    assert "\nverdict     do not ship: B is worse by 0.1 or more, with 95% confidence (-" in capsys.readouterr().out
-    assert main([*words, "--json"]) == 5
-    result = Comparison.model_validate_json(capsys.readouterr().out)
-    assert (result.verdict, result.margin) == ("do not ship", -0.1)
-
-
 def test_another_skill_on_the_test_split_of_a_run_is_told_that_it_was_opened_before(
     demo_project: Path, capsys: Captured
 ) -> None:
@@ -164,16 +106,6 @@ def test_another_skill_on_the_test_split_of_a_run_is_told_that_it_was_opened_bef
         "\ntest    scored 2 times in this run: a skill that is chosen by these scores has no unseen test left\n"
         in capsys.readouterr().out
     )
-
-
-def test_the_number_of_trials_is_that_of_the_function() -> None:
-    assert find_verb("compare").parse(["a", "b"]).trials == TRIALS
-
-
-def test_settings_of_the_run_can_be_changed_by_flags(demo_project: Path, capsys: Captured) -> None:
-    words = ["compare", f"{RUN}:initial", f"{RUN}:best", "--run.name", "other", "--env.limit={test: 5}", "--json"]
-    main(words)
-    assert json.loads(capsys.readouterr().out)["file"].startswith("demo/runs/other/comparisons/")
 
 
 def test_voids_are_counted(here: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,15 +135,3 @@ def test_a_stop_names_the_command_that_goes_on(fresh_project: Path, capsys: Capt
     words = ["compare", "other.md", "demo/skills/everyday-tasks", "demo/etude.yaml", "--limits.calls", "5"]
     assert main(words) == 3
     assert capsys.readouterr().err.endswith(f"\nresume (with a larger --limits.calls): etude {' '.join(words)}\n")
-
-
-@pytest.mark.parametrize(
-    ("words", "error"),
-    [
-        (["a", "b", "--margin", "0.1", "--allow-loss", "0.1"], "--allow-loss: not allowed with argument --ma"),
-        (["a", "b", "--margin", "1"], "--margin: '1' is not a number from 0 to below 1\n"),
-    ],
-)
-def test_a_bar_out_of_range_is_an_error(words: list[str], error: str, here: Path, capsys: Captured) -> None:
-    assert main(["compare", *words]) == 2
-    assert capsys.readouterr().err.startswith(f"error: {error}")

@@ -1,5 +1,3 @@
-import contextlib
-import io
 import json
 import shutil
 from pathlib import Path
@@ -68,31 +66,11 @@ def test_a_slow_update_between_two_skills_is_named(demo_project: Path, capsys: C
     assert lines[3].startswith("step 2 ")
 
 
-def test_any_two_steps_can_be_compared(demo_project: Path, capsys: Captured) -> None:
-    after = skills()
-    b = next(step for step in range(2, len(after)) if after[step] != after[1])
-    assert main(["diff", RUN, "1", str(b)]) == 0
-    out = capsys.readouterr().out
-    assert out.startswith(f"run demo: step 1 -> step {b}\nstep 2 ")
-    assert f"\n--- step 1\n+++ step {b}\n" in out
-    assert main(["diff", RUN, str(b), "1"]) == 0
-    assert f"\n--- step {b}\n+++ step 1\n" in capsys.readouterr().out
-
-
 def test_one_skill_is_compared_with_the_best(demo_project: Path, capsys: Captured) -> None:
     main(["diff", RUN, "0", "--json"])
     from_zero = json.loads(capsys.readouterr().out)
     main(["diff", RUN, "--json"])
     assert from_zero == json.loads(capsys.readouterr().out)
-
-
-def test_as_json_it_has_both_skills_the_decisions_and_the_diff(demo_project: Path, capsys: Captured) -> None:
-    assert main(["diff", RUN, "1", "3", "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)
-    assert (result["run"], result["a"]["step"], result["b"]["label"]) == ("demo", 1, "step 3")
-    assert [step["name"] for step in result["steps"]][:2] == ["2", "3"]
-    assert patched(result["diff"], text("skills/0001.md")) == text("skills/0003.md")
-    assert result["files"] == []
 
 
 def test_a_path_is_compared_without_verdicts_and_other_files_are_named(demo_project: Path, capsys: Captured) -> None:
@@ -102,23 +80,6 @@ def test_a_path_is_compared_without_verdicts_and_other_files_are_named(demo_proj
     assert capsys.readouterr().out == (
         f"run demo: best (step {best_step()}) -> mine\nfile 'extra.txt' differs\n\nthe texts are equal\n"
     )
-
-
-def test_colours_show_in_a_terminal_only(
-    demo_project: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
-) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    stream = Terminal()
-    with contextlib.redirect_stdout(stream):
-        assert main(["diff", RUN]) == 0
-    assert "\x1b[32m+- " in stream.getvalue()
-    main(["diff", RUN])
-    assert "\x1b" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -148,15 +109,6 @@ def test_colours_show_in_a_terminal_only(
 def test_what_is_not_there_is_an_error(words: list[str], error: str, demo_project: Path, capsys: Captured) -> None:
     assert main(["diff", *words]) == 2
     assert capsys.readouterr().err.startswith(error.format(last=len(skills()) - 1))
-
-
-def test_a_run_that_has_just_begun_has_no_skill_yet(here: Path, capsys: Captured) -> None:
-    with RunFolder.open(RunSection(folder="runs", name="new")):
-        pass
-    assert main(["diff", "new"]) == 2
-    assert capsys.readouterr().err == (
-        "error: run 'new' has no skill of step 0\nhint: no step has begun yet; 0 is the initial skill\n"
-    )
 
 
 def test_a_folder_with_evaluations_only_has_no_skills(demo_project: Path, capsys: Captured) -> None:

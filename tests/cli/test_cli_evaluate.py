@@ -23,13 +23,6 @@ def test_a_skill_is_scored_with_an_interval(demo_project: Path, capsys: Captured
     assert Path(file.split()[1]).exists()
 
 
-def test_what_the_run_knows_is_not_asked_again(demo_project: Path, capsys: Captured) -> None:
-    main(["evaluate", "demo/etude.yaml", "--skill", BEST, "--json"])
-    journal = Path("demo/runs/demo/events.jsonl").read_text().splitlines()
-    start = max(number for number, line in enumerate(journal) if "stage_started" in line)
-    assert not any("call_finished" in line for line in journal[start:])
-
-
 def test_several_trials_and_the_skill_of_the_settings(demo_project: Path, capsys: Captured) -> None:
     words = ["evaluate", "demo/etude.yaml", "--trials", "2", "--env.limit={test: 10}"]
     assert main([*words, "--json"]) == 0
@@ -39,12 +32,6 @@ def test_several_trials_and_the_skill_of_the_settings(demo_project: Path, capsys
     assert result["simulated"] is True
     assert main(words) == 0
     assert "n=10, 2 trials each, mean hard score" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(("split", "stage"), [("train", "rollout"), ("val", "validation"), ("test", "test")])
-def test_the_stage_is_that_of_the_split(demo_project: Path, capsys: Captured, split: str, stage: str) -> None:
-    assert main(["evaluate", "demo/etude.yaml", "--split", split, "--env.limit=5"]) == 0
-    assert re.search(rf"^ +\d+:\d\d  {stage}: mean \d\.\d{{3}}$", capsys.readouterr().err, re.MULTILINE)
 
 
 def test_validation_needs_no_test_tasks(fresh_project: Path, capsys: Captured) -> None:
@@ -69,36 +56,12 @@ ROWS += ["--run.name", "scores", "--limits.calls", "13"]
 """Two skills on ten tasks: the limit ends the second row."""
 
 
-def test_a_stop_in_a_later_row_prints_the_finished_ones_first(demo_project: Path, capsys: Captured) -> None:
-    assert main(ROWS) == 3
-    captured = capsys.readouterr()
-    assert f"{RUN}:initial" in captured.out
-    assert BEST not in captured.out
-    assert "\nfinished: 1 of 2 rows\nerror: limits.calls = 13 " in captured.err
-    assert "\nresume (with a larger --limits.calls): etude evaluate " in captured.err
-
-
 def test_in_json_the_finished_rows_and_the_stop_are_one_object(demo_project: Path, capsys: Captured) -> None:
     assert main([*ROWS, "--json"]) == 3
     result = json.loads(capsys.readouterr().out)
     assert [row["label"] for row in result["evaluations"]] == [f"{RUN}:initial"]
     assert result["error"].startswith("limits.calls = 13 ")
     assert result["exit_code"] == 3
-
-
-def test_the_file_of_an_evaluation_is_the_same_however_often_it_is_asked_for(
-    demo_project: Path, capsys: Captured
-) -> None:
-    words = ["evaluate", "demo/etude.yaml", "--split", "train", "--json"]
-    sent: list[int] = []
-    texts: list[str] = []
-    for _ in range(2):
-        assert main(words) == 0
-        (result,) = json.loads(capsys.readouterr().out)["evaluations"]
-        sent.append(result["calls_sent"])
-        texts.append(Path(result["file"]).read_text())
-    assert sent[0] > sent[1] == 0
-    assert texts[0] == texts[1]
 
 
 def test_several_skills_and_models_make_one_table(demo_project: Path, capsys: Captured) -> None:

@@ -42,17 +42,6 @@ def test_a_key_that_is_a_word_of_the_settings_is_refused_before_it_spoils_them(
     assert {"name": "keys", "status": "wrong", "text": error, "fix": hint} in found
 
 
-def test_a_word_in_the_variable_of_a_model_that_needs_no_key_changes_nothing(
-    fresh_project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "simulated")
-    small = ["--train.epochs", "1", "--env.limit={train: 20, val: 20, test: 20}"]
-    assert main(["train", CONFIG, *small]) == 0
-    written = Path("demo/runs/demo/config.yaml")
-    assert "model: simulated:target\n" in written.read_text()
-    assert main(["train", str(written)]) == 0
-
-
 def test_what_looks_like_a_key_is_taken_out_of_the_settings_it_was_put_into(
     fresh_project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,7 +1,6 @@
 import contextlib
 import io
 import json
-import re
 import shlex
 from pathlib import Path
 
@@ -9,19 +8,10 @@ import pytest
 
 from etude import __version__
 from etude.cli.main import main
-from etude.cli.parsing.parser import GROUPS, VERBS
+from etude.cli.parsing.parser import VERBS
 from trusting import trust
 
 Captured = pytest.CaptureFixture[str]
-
-
-def test_help_has_every_verb_in_a_line_and_an_example(capsys: Captured) -> None:
-    assert main(["--help"]) == 0
-    out = capsys.readouterr().out
-    lines = {verb.name: verb.summary for verb in VERBS if " " not in verb.name} | GROUPS
-    for name, summary in lines.items():
-        assert re.search(rf"^  {name} +{summary}$", out, re.MULTILINE)
-    assert "example:\n  etude demo" in out
 
 
 def test_no_arguments_at_all_show_the_help(capsys: Captured) -> None:
@@ -55,14 +45,6 @@ def test_help_is_a_verb_too(words: list[str], same: list[str], capsys: Captured)
     text = capsys.readouterr().out
     main(same)
     assert text == capsys.readouterr().out != ""
-
-
-def test_the_help_of_train_tells_of_dotted_flags_and_where_the_settings_are(capsys: Captured) -> None:
-    main(["train", "--help"])
-    out = capsys.readouterr().out
-    assert "[--section.key VALUE ...]" in out
-    assert "--train.epochs 2" in out
-    assert "etude help settings" in out
 
 
 @pytest.mark.parametrize(
@@ -142,17 +124,6 @@ def test_wrong_usage_is_said_on_stderr_with_a_hint_and_exit_code_2(
     hint = f"see `etude {words[0]} --help`" if hint is None else hint
     assert captured.err == f"error: {error}\nhint: {hint}\n"
     assert captured.out == ""
-
-
-def test_with_json_an_error_is_an_object_on_stdout_as_well(here: Path, capsys: Captured) -> None:
-    assert main(["train", "nope.yaml", "--json"]) == 2
-    captured = capsys.readouterr()
-    assert json.loads(captured.out) == {
-        "error": "config file 'nope.yaml' does not exist",
-        "hint": "`etude init DATA` writes one",
-        "exit_code": 2,
-    }
-    assert captured.err.startswith("error: config file 'nope.yaml'")
 
 
 def test_an_unknown_setting_is_named_with_the_near_one(fresh_project: Path, capsys: Captured) -> None:

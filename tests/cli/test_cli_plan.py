@@ -37,13 +37,6 @@ def test_limits_are_named_and_cap_the_calls(fresh_project: Path, capsys: Capture
     assert "\nlimits, for all of it together: $2.00, 500 calls\nunknown: the first calls will tell\n" in out
 
 
-def test_an_agent_program_makes_as_many_calls_as_limits_allow(fresh_project: Path, capsys: Captured) -> None:
-    assert main(["plan", CONFIG, "--agent.name", "tools"]) == 0
-    out = capsys.readouterr().out
-    assert "\ntarget calls     unknown " in out
-    assert "\nan attempt is one call of the target or more; limits.calls bounds them\n" in out
-
-
 def test_nothing_is_sent_without_measure(fresh_project: Path, capsys: Captured, monkeypatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
     dead = ["--target.model", "openai:none", "--target.base_url", "http://127.0.0.1:9/v1"]

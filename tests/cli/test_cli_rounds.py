@@ -1,13 +1,10 @@
 """A skill is trained where a program reads it, exported over itself, and trained again."""
 
-import json
 from pathlib import Path
 
 import pytest
 
-from etude import Trainer
 from etude.cli.main import main
-from etude.config import load_config
 from etude.skill import load_skill
 
 Captured = pytest.CaptureFixture[str]
@@ -27,12 +24,6 @@ def exported(demo_project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_skill_that_was_exported_over_itself_is_verified(exported: Path, capsys: Captured) -> None:
     for skill in ("demo:best", str(SKILL)):
         assert main(["verify", skill, "demo"]) == 0, capsys.readouterr().out
-
-
-def test_its_run_is_reported_again_without_a_call(exported: Path) -> None:
-    calls = json.loads((exported / "summary.json").read_text())["cost"]["target_calls"]
-    summary = Trainer(load_config(Path("etude.yaml"))).train()
-    assert (summary.name, summary.stopped, summary.cost.target_calls) == ("demo", None, calls)
 
 
 def test_trained_again_it_is_the_next_round_from_the_skill_as_it_stands(exported: Path, capsys: Captured) -> None:

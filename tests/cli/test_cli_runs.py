@@ -11,7 +11,6 @@ import pytest
 from etude.cli.main import main
 from etude.cli.runs import size
 from etude.config import RunSection
-from etude.events import RunStarted
 from etude.store import RunFolder
 
 Captured = pytest.CaptureFixture[str]
@@ -69,30 +68,6 @@ def test_runs_are_listed_with_state_scores_spending_and_disk_use(demo_project: P
     assert lines[6].startswith("2 runs, ")
 
 
-def test_steps_are_shown_of_how_many_where_that_is_known(paper_project: Path, capsys: Captured) -> None:
-    demo = listed(capsys)["demo"]
-    assert (demo["steps"], demo["planned_steps"]) == (6, 6)
-    main(["runs", *IN])
-    assert capsys.readouterr().out.splitlines()[1].split()[:3] == ["demo", "finished", "6/6"]
-    with RunFolder.open(RunSection(folder="demo/runs", name="open")) as run:
-        run.events.emit(RunStarted(name="open", folder="", epochs=1, steps=0, resumed=False, simulated=True))
-        run.write_json("steps/0001/gate.json", {"action": "skipped"})
-    assert listed(capsys)["open"]["planned_steps"] is None
-    main(["runs", *IN])
-    assert capsys.readouterr().out.splitlines()[1].split()[:3] == ["open", "died", "1"]
-
-
-def test_the_resume_command_goes_on_with_the_run(fresh_project: Path, capsys: Captured) -> None:
-    quick = ["--train.epochs", "1", "--env.limit={train: 20, val: 10, test: 10}"]
-    main(["train", CONFIG, *quick, "--limits.calls", "15"])
-    capsys.readouterr()
-    program, *words = str(listed(capsys)["demo"]["resume"]).split()
-    assert program == "etude"
-    assert main([*words, "--limits.calls", "1000"]) == 0
-    capsys.readouterr()
-    assert listed(capsys)["demo"]["state"] == "finished"
-
-
 def test_running_and_unfinished_runs_are_told_apart(demo_project: Path, capsys: Captured) -> None:
     make_run("new")
     with RunFolder.open(RunSection(folder="demo/runs", name="demo")):
@@ -123,19 +98,6 @@ def test_a_folder_with_evaluations_only_is_no_unfinished_run(demo_project: Path,
     capsys.readouterr()
     scores = listed(capsys)["scores"]
     assert (scores["state"], scores["resume"], scores["test"]) == ("evaluations", None, None)
-
-
-def test_a_damaged_run_does_not_hide_the_others(demo_project: Path, capsys: Captured) -> None:
-    Path(make_run("bad"), "summary.json").write_text("{")
-    Path(make_run("odd"), "journal.db").write_bytes(b"no database at all, but long enough to look like one" * 30)
-    runs = listed(capsys)
-    assert runs["bad"]["state"] == "damaged"
-    assert runs["odd"]["calls"] is None
-    assert runs["demo"]["state"] == "finished"
-    main(["runs", *IN])
-    out = capsys.readouterr().out
-    assert "\nbad: 'demo/runs/bad/summary.json' is damaged: " in out
-    assert "\nodd: journal 'demo/runs/odd/journal.db' cannot be used: " in out
 
 
 def test_an_empty_folder_and_none_at_all(here: Path, capsys: Captured) -> None:

@@ -52,11 +52,6 @@ def test_nothing_runs_without_a_sandbox_unless_the_option_allows_it(
     assert "agent" in out
 
 
-def test_a_run_may_go_on_with_or_without_the_option(project: None, bare: None, capsys: Captured) -> None:
-    assert main(["train", OPTION]) == 0
-    assert main(["train", "--agent.unsafe_no_sandbox", "true", "--env.unsafe_no_sandbox", "true"]) == 0
-
-
 def test_the_option_is_refused_where_nothing_would_read_it(project: None, capsys: Captured) -> None:
     assert main(["plan", OPTION, "--agent.name", "chat", "--env.name", "dataset", "--env.grader", "null"]) == 2
     error = capsys.readouterr().err

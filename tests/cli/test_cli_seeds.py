@@ -1,5 +1,4 @@
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -32,28 +31,12 @@ def test_each_seed_is_a_row_and_mean_deviation_and_interval_follow(fresh_project
     assert captured.err.count("starting run 'demo-seed") == 3
 
 
-def test_as_json_it_is_the_report(fresh_project: Path, capsys: Captured) -> None:
-    assert main(["train", CONFIG, "--seeds", "3", "--name", "mine", "--json", *QUICK]) == 0
-    report = json.loads(capsys.readouterr().out)
-    assert report == json.loads(Path("demo/runs/mine-seeds.json").read_text())
-    assert [seed["run"] for seed in report["seeds"]] == ["mine-seed3"]
-
-
 def test_one_seed_has_no_spread_and_no_test_no_gain(fresh_project: Path, capsys: Captured) -> None:
     assert main(["train", CONFIG, "--seeds", "3", *QUICK]) == 0
     assert "-      needs two seeds\n" in capsys.readouterr().out
     words = ["train", CONFIG, "--seeds", "3,4", "--name", "untested", "--test.enabled", "false", *QUICK]
     assert main(words) == 0
     assert "\ntest      not measured\n" in capsys.readouterr().out
-
-
-def test_calls_and_tokens_are_reported_run_by_run(fresh_project: Path, capsys: Captured) -> None:
-    assert main(["train", CONFIG, "--seeds", "1,2", "--json", *QUICK]) == 0
-    captured = capsys.readouterr()
-    runs = captured.err.split("starting run ")[1:]
-    calls = [int(re.findall(r"; ([\d,]+) calls?, ", run)[-1].replace(",", "")) for run in runs]
-    seeds = json.loads(captured.out)["seeds"]
-    assert all(count <= seed["calls"] for count, seed in zip(calls, seeds, strict=True))
 
 
 def test_a_stop_says_what_the_run_has_and_how_to_go_on(fresh_project: Path, capsys: Captured) -> None:
@@ -76,14 +59,6 @@ def test_a_stop_of_a_later_seed_says_which_ones_are_done(fresh_project: Path, ca
     captured = capsys.readouterr()
     assert captured.out.startswith("run demo-seed1:\n")
     assert captured.err.splitlines()[-2] == "seed 1 stopped; done: 3; still to come: 2"
-
-
-def test_a_fork_is_where_the_first_seed_starts(demo_project: Path, capsys: Captured) -> None:
-    assert main(["train", CONFIG, "--seeds", "42", "--fork", "demo", "--json"]) == 0
-    (again,) = json.loads(capsys.readouterr().out)["seeds"]
-    alone = json.loads(Path("demo/runs/demo/summary.json").read_text())
-    assert again["best_test"] == alone["best"]["test"]["mean"]
-    assert again["calls"] < 0.2 * alone["cost"]["target_calls"]
 
 
 @pytest.mark.parametrize(

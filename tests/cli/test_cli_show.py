@@ -1,7 +1,5 @@
 import json
-import os
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -21,31 +19,6 @@ def steps() -> int:
     return len(list(Path(RUN, "steps").iterdir()))
 
 
-def table(lines: list[str]) -> list[list[str]]:
-    """The lines of the table of steps, in cells."""
-    header = next(number for number, line in enumerate(lines) if line.startswith("step  "))
-    return [re.split("  +", line) for line in lines[header:]]
-
-
-def test_a_run_is_shown_with_summary_steps_and_files(demo_project: Path, capsys: Captured) -> None:
-    assert main(["show", RUN]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "run demo: finished"
-    assert "SIMULATED MODELS: these scores say nothing about a real model." in lines
-    rows = table(lines)
-    assert rows[0][:2] == ["step", "action"]
-    assert rows[0][-1] == "reason"
-    assert rows[1][0] == "1"
-    assert f"{RUN}/events.jsonl  everything that happened, with times" in lines
-
-
-def test_steps_that_were_validated_are_shown_with_both_scores(paper_project: Path, capsys: Captured) -> None:
-    assert main(["show", RUN]) == 0
-    rows = table(capsys.readouterr().out.splitlines())
-    assert rows[0] == ["step", "action", "validation", "tokens", "edits", "reason"]
-    assert re.fullmatch(r"0\.\d{3} -> (0\.\d{3}|-)", rows[1][2])
-
-
 def test_a_slow_update_stands_behind_the_step_it_followed(demo_project: Path, capsys: Captured) -> None:
     with Path(RUN, "events.jsonl").open("a") as log:
         for epoch, step in ((21, 1), (22, 3)):
@@ -62,55 +35,6 @@ def test_a_slow_update_stands_behind_the_step_it_followed(demo_project: Path, ca
     assert names.index("slow update 23") > names.index(str(steps()))
 
 
-def test_a_run_is_found_by_name_in_runs(
-    demo_project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir("demo")
-    assert main(["show", "demo"]) == 0
-    assert capsys.readouterr().out.startswith("run demo: finished")
-
-
-def test_a_run_as_json_has_its_summary_and_steps(demo_project: Path, capsys: Captured) -> None:
-    assert main(["show", RUN, "--json"]) == 0
-    shown = json.loads(capsys.readouterr().out)
-    assert shown["summary"] == json.loads(Path(RUN, "summary.json").read_text())
-    assert [step["number"] for step in shown["steps"]] == list(range(1, steps() + 1))
-    assert (shown["resume"], shown["raise_limit"]) == (None, None)
-
-
-def test_a_step_is_shown_with_the_fate_reason_and_evidence_of_its_edits(demo_project: Path, capsys: Captured) -> None:
-    assert main(["show", RUN, "--step", "1"]) == 0
-    out = capsys.readouterr().out
-    update = json.loads(Path(RUN, "steps/0001/update.json").read_text())
-    for number, applied in enumerate(update["edits"], 1):
-        edit = applied["edit"]
-        assert f"edit {number} ({edit['op']}): {applied['fate']}" in out
-        assert f"  reason  {edit['reason']}" in out
-        assert f"  cites   {', '.join(edit['cites'])}" in out
-    assert Path(RUN, "steps/0001/candidate.diff").read_text() in out
-
-
-def test_a_step_as_json_has_edits_and_diff(demo_project: Path, capsys: Captured) -> None:
-    assert main(["show", RUN, "--step", "1", "--json"]) == 0
-    shown = json.loads(capsys.readouterr().out)
-    assert shown["number"] == 1
-    assert {edit["fate"] for edit in shown["details"]} == set(shown["edits"])
-    assert shown["diff"].startswith("--- current")
-
-
-def test_a_step_says_task_by_task_what_its_edits_did(demo_project: Path, capsys: Captured) -> None:
-    proof = json.loads(Path(RUN, "steps/0001/proof.json").read_text())
-    assert main(["show", RUN, "--step", "1", "--json"]) == 0
-    shown = json.loads(capsys.readouterr().out)
-    assert len(shown["tasks"]) == proof["failed"]
-    assert {one["task"] for one in shown["tasks"] if (one["after"] or 0) > one["before"]} >= set(proof["fixed"])
-    assert all(edit["detail"] for edit in shown["details"])
-    main(["show", RUN, "--step", "1"])
-    lines = capsys.readouterr().out.splitlines()
-    assert f"{proof['failed']} tasks, score before -> with the candidate:" in lines
-    assert {f"  better  {task}  0 -> 1" for task in proof["fixed"]} <= set(lines)
-
-
 def test_a_step_of_the_published_loop_says_which_validation_tasks_decided(
     paper_project: Path, capsys: Captured
 ) -> None:
@@ -124,60 +48,6 @@ def test_a_step_of_the_published_loop_says_which_validation_tasks_decided(
     worse = [task for task in tasks if task["after"] < task["before"]]
     out = capsys.readouterr().out
     assert all(f"  worse   {task['task']}  1 -> 0\n" in out for task in worse)
-
-
-def test_an_edit_that_was_not_tested_is_shown_with_the_reason(demo_project: Path, capsys: Captured) -> None:
-    selected = Path(RUN, "steps/0001/selected.json")
-    edit = {"op": "append", "content": "Say 42.", "cites": ["a-1"]}
-    selected.write_text(json.dumps({"edits": [], "left_out": [{"edit": edit, "why": "repeats an attempt"}]}))
-    main(["show", RUN, "--step", "1"])
-    assert "\nnot tested (append): repeats an attempt\n  text    Say 42.\n" in capsys.readouterr().out
-
-
-def test_a_step_that_is_not_there_is_an_error(demo_project: Path, capsys: Captured) -> None:
-    assert main(["show", RUN, "--step", "99"]) == 2
-    assert capsys.readouterr().err == f"error: run 'demo' has no step 99\nhint: it has {steps()} steps so far\n"
-    for step in range(2, steps() + 1):
-        shutil.rmtree(Path(RUN, f"steps/{step:04d}"))
-    assert main(["show", RUN, "--step", "99"]) == 2
-    assert "hint: it has 1 step so far\n" in capsys.readouterr().err
-
-
-def test_a_run_that_is_not_there_is_an_error_that_names_the_others(
-    demo_project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir("demo")
-    assert main(["show", "dmeo"]) == 2
-    assert capsys.readouterr().err == "error: there is no run in 'runs/dmeo'\nhint: runs in 'runs': demo\n"
-
-
-@pytest.mark.parametrize(
-    ("name", "error"),
-    [
-        ("runs", "there is no run in 'runs'\nhint: runs in 'runs': demo"),
-        (".", "there is no run in '.'\nhint: runs in 'runs': demo"),
-        ("../demo", "there is no run in '../demo'\nhint: runs in '../demo/runs': demo"),
-        (
-            "demo:best",
-            (
-                "'demo:best' is a skill of a run, not a run\n"
-                "hint: give 'demo' alone; `etude diff demo` compares two of its skills"
-            ),
-        ),
-        ("demos:best", "there is no run in 'runs/demos:best'\nhint: runs in 'runs': demo"),
-    ],
-)
-def test_what_is_near_a_run_leads_to_it(
-    name: str, error: str, demo_project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir("demo")
-    assert main(["show", name]) == 2
-    assert capsys.readouterr().err == f"error: {error}\n"
-
-
-def test_where_there_are_no_runs_it_says_so(here: Path, capsys: Captured) -> None:
-    assert main(["show", "demo"]) == 2
-    assert capsys.readouterr().err == "error: there is no run in 'runs/demo'\nhint: 'runs' holds no runs\n"
 
 
 def test_a_stopped_run_says_so_and_the_command_it_shows_goes_on_with_it(
@@ -262,31 +132,6 @@ def test_a_damaged_summary_is_an_error_that_names_the_file(text: str, demo_proje
     assert f"error: '{RUN}/summary.json' is damaged: " in capsys.readouterr().err
 
 
-def test_without_a_run_the_one_that_changed_last_is_shown(
-    demo_project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir("demo")
-    shutil.copytree("runs/demo", "runs/another")
-    os.utime("runs/another/journal.db", (1, 1))
-    assert main(["show"]) == 0
-    assert capsys.readouterr().out.startswith("run demo: finished")
-
-
-def test_an_attempt_is_shown_as_a_conversation_with_its_score(demo_project: Path, capsys: Captured) -> None:
-    attempt = json.loads(Path(RUN, "steps/0001/rollout.json").read_text())[0]
-    assert main(["show", RUN, "--attempt", attempt["id"]]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == f"attempt {attempt['id']} of run demo"
-    said = [message["content"][0]["text"] for message in attempt["trajectory"]["messages"]]
-    assert lines.index("user") < lines.index("assistant") < lines.index("result   completed")
-    assert [f"  {line}" for text in said for line in text.splitlines()] == [
-        line for line in lines if line.startswith("  ")
-    ]
-    assert f"feedback {attempt['score']['feedback']}".splitlines()[0] in lines
-    main(["show", RUN, "--attempt", attempt["id"], "--json"])
-    assert json.loads(capsys.readouterr().out) == attempt
-
-
 def test_tool_calls_their_results_and_a_shortened_skill_are_part_of_it(demo_project: Path, capsys: Captured) -> None:
     path = Path(RUN, "steps/0001/rollout.json")
     attempts = json.loads(path.read_text())
@@ -335,23 +180,6 @@ def test_an_attempt_that_is_not_there_or_not_kept_is_an_error(demo_project: Path
     log.write_text(log.read_text().replace(tested["attempt"], "a-othermodel"))
     assert main(["show", RUN, "--attempt", "a-othermodel"]) == 2
     assert f"it is one at test task '{tested['task']}': completed" in capsys.readouterr().err
-
-
-def test_cost_is_told_by_role_and_stage_and_adds_up_to_the_account(demo_project: Path, capsys: Captured) -> None:
-    assert main(["show", RUN, "--cost", "--json"]) == 0
-    cost = json.loads(capsys.readouterr().out)
-    paid = json.loads(Path(RUN, "summary.json").read_text())["cost"]
-    assert cost["calls"] == sum(each["calls"] for each in cost["stages"])
-    for role in ("target", "optimizer"):
-        rows = [each for each in cost["stages"] if each["role"] == role]
-        assert sum(each["calls"] for each in rows) == paid[f"{role}_calls"]
-        assert sum(each["usage"]["input_tokens"] for each in rows) == paid["tokens"][role]["input_tokens"]
-    assert {each["stage"] for each in cost["stages"] if each["role"] == "optimizer"} <= {"reflect", "tidy"}
-    main(["show", RUN, "--cost"])
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[1].split() == ["role", "stage", "calls", "failed", "tokens", "in", "cached", "out", "cost"]
-    assert lines[-1].split()[:2] == ["total", f"{cost['calls']:,}"]
-    assert max(map(len, lines)) <= 80
 
 
 def test_calls_that_no_event_tells_of_are_shown_apart(demo_project: Path, capsys: Captured) -> None:

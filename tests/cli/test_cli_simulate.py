@@ -11,11 +11,6 @@ from etude.errors import InputError
 Captured = pytest.CaptureFixture[str]
 
 
-def test_faults_are_rates_by_name() -> None:
-    faults = read_faults(["rate_limit=0.1", "drop=1"], 20)
-    assert (faults.rate_limit, faults.drop, faults.hang, faults.outage_after) == (0.1, 1.0, 0.0, 20)
-
-
 @pytest.mark.parametrize(
     ("text", "error", "hint"),
     [

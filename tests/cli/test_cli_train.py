@@ -1,5 +1,4 @@
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -35,20 +34,6 @@ def test_a_step_in_which_nobody_proposes_an_edit_is_told_of_once(fresh_project: 
     assert "skipped: no edit changed anything" in lines[idle + 1]
 
 
-def test_progress_goes_to_stderr_one_line_for_a_stage_and_one_for_a_decision(
-    fresh_project: Path, capsys: Captured
-) -> None:
-    main(["train", CONFIG, *PAPER, *QUICK])
-    lines = [line[9:] for line in capsys.readouterr().err.splitlines()]
-    assert lines[0] == "starting run 'demo' in demo/runs/demo: 1 epoch, 1 step, simulated models"
-    stages = [line.partition(":")[0] for line in lines[1:]]
-    of_a_step = ("rollout", "reflect", "aggregate", "select", "update")
-    assert [stage for stage in stages[:6] if stage != "baseline"] == [f"step 1/1 {name}" for name in of_a_step]
-    assert "baseline" in stages[:6]
-    assert stages[6] in ("step 1/1 accepted", "step 1/1 rejected", "step 1/1 skipped")
-    assert stages[-1] == "test"
-
-
 TRACKER = """from etude.connect import Tracker
 
 
@@ -74,43 +59,9 @@ def test_trackers_can_be_named_on_the_command_line(fresh_project: Path, capsys: 
     assert "warning: tracker 'mine' failed: 'OSError: no disk for finished'" in capsys.readouterr().err
 
 
-def test_json_is_the_summary_and_nothing_else_on_stdout(fresh_project: Path, capsys: Captured) -> None:
-    assert main(["train", CONFIG, "--json", *QUICK]) == 0
-    summary = json.loads(capsys.readouterr().out)
-    assert summary == json.loads(Path("demo/runs/demo/summary.json").read_text())
-    assert summary["simulated"] is True
-    assert summary["stopped"] is None
-    assert summary["initial"]["test"]["n"] == 10
-
-
-def test_name_is_the_name_of_the_run_even_when_it_is_a_number(fresh_project: Path, capsys: Captured) -> None:
-    assert main(["train", CONFIG, "--name", "7", *QUICK]) == 0
-    assert Path("demo/runs/7/summary.json").exists()
-
-
-def test_the_config_of_the_current_folder_is_found(
-    fresh_project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir("demo")
-    assert main(["train", *QUICK]) == 0
-    assert Path("runs/demo/summary.json").exists()
-
-
 def test_a_preset_is_known_by_name(fresh_project: Path, capsys: Captured) -> None:
     assert main(["train", CONFIG, "--preset", "papers"]) == 2
     assert "hint: did you mean 'paper'?" in capsys.readouterr().err
-
-
-def test_a_finished_run_is_reported_again_without_a_call(demo_project: Path, capsys: Captured) -> None:
-    before = json.loads(Path("demo/runs/demo/summary.json").read_text())
-    assert main(["train", CONFIG, "--json"]) == 0
-    captured = capsys.readouterr()
-    after = json.loads(captured.out)
-    assert after["best"] == before["best"]
-    assert after["cost"]["target_calls"] == before["cost"]["target_calls"]
-    assert "resuming run 'demo'" in captured.err
-    assert len(set(re.findall(r"(\d+) calls", captured.err))) == 1
-    assert "rollout:" not in captured.err  # what was known already is not told stage by stage
 
 
 def test_other_settings_for_the_same_run_are_refused_and_a_fork_takes_over_its_facts(

@@ -10,13 +10,11 @@ from pathlib import Path
 import pytest
 
 from etude.cli.main import main
-from etude.cli.questions import answered, told
-from etude.cli.watch import watch
+from etude.cli.questions import answered
 from etude.config import ModelSection
 from etude.errors import HandoffStop
-from etude.models.handoff import HandoffModel, Waiting, waiting
-from etude.records import ChatRequest, Reply, user
-from etude.workbench import Given
+from etude.models.handoff import HandoffModel, waiting
+from etude.records import ChatRequest, user
 from handoff_answers import answer_open
 
 Captured = pytest.CaptureFixture[str]
@@ -74,18 +72,6 @@ def test_with_wait_the_command_goes_on_when_the_answers_are_there(fresh_project:
     assert waiting(Path("asked")) == ()
 
 
-def test_work_is_begun_again_with_the_answers(here: Path) -> None:
-    starts: list[int] = []
-
-    async def work(given: Given) -> Reply:
-        starts.append(1)
-        return await a_model(here / "asked").complete(ChatRequest(messages=(user("Which colour has the sky?"),)))
-
-    with somebody_who_answers(here / "asked"):
-        assert watch(work, "etude train", wait=True).text
-    assert len(starts) == 2
-
-
 def test_a_command_that_is_stopped_while_it_waits_ends_with_its_question(here: Path) -> None:
     a_question(here)
     questions = waiting(here)
@@ -113,17 +99,6 @@ def test_a_question_whose_file_is_gone_is_not_waited_for(here: Path) -> None:
     questions = waiting(here)
     questions[0].question.unlink()
     assert asyncio.run(answered(questions, lambda: False, 0.01))
-
-
-def test_only_the_first_of_many_questions_are_named() -> None:
-    questions = [Waiting(Path(f"q/questions/{n}.md"), Path(f"q/answers/{n}.md"), n) for n in range(8)]
-    lines = told(questions, "step 2 proof").splitlines()
-    assert lines[:3] == [
-        "step 2 proof: 8 questions to answer",
-        "q/questions/0.md, answer in q/answers/0.md",
-        "q/questions/1.md (1 attempt), answer in q/answers/1.md",
-    ]
-    assert lines[-1] == "and 3 more"
 
 
 def test_a_night_for_nobody_does_not_wait_for_somebody(here: Path, capsys: Captured) -> None:

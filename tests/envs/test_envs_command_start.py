@@ -50,15 +50,6 @@ def test_a_file_that_is_not_executable_is_refused_at_once(folder: Path) -> None:
     assert error.value.message == "env: check = './check': there is no program './check', or it is not executable"
 
 
-async def test_an_interpreter_outside_of_the_system_is_brought_along(folder: Path, tmp_path: Path) -> None:
-    venv = tmp_path / "venv"
-    (venv / "bin").mkdir(parents=True)
-    (venv / "pyvenv.cfg").write_text(f"home = {Path(sys.executable).resolve().parent}\n")
-    (venv / "bin" / "python").symlink_to(Path(sys.executable).resolve())
-    checked = env(folder, f"#!{venv}/bin/python")
-    assert (await checked.score(Task(id="t", input="?"), Trajectory(answer="x"))).hard == 1
-
-
 async def test_a_check_that_cannot_be_started_any_more_is_no_score(folder: Path) -> None:
     broken = env(folder, f"#!{sys.executable}")
     (folder / "check").write_text("#!/bin/nope\n")

@@ -20,20 +20,6 @@ def columns(path: Path) -> list[dict]:
     return [row.columns for row in read_rows(path)]
 
 
-def test_json_lines_are_read_and_know_their_line(tmp_path: Path) -> None:
-    path = written(tmp_path, "t.jsonl", '\ufeff{"a": 1}\r\n\r\n{"a": "x\u2028y"}\n')
-    rows = read_rows(path)
-    assert [(row.place, row.columns) for row in rows] == [(f"{path}:1", {"a": 1}), (f"{path}:3", {"a": "x\u2028y"})]
-
-
-@pytest.mark.parametrize("name", ["t.json", "t.JSON"])
-@pytest.mark.parametrize("content", ['[{"a": 1}]', '{"canary": "x", "examples": [{"a": 1}]}'])
-def test_json_is_a_list_or_an_object_with_one_list(tmp_path: Path, name: str, content: str) -> None:
-    rows = read_rows(written(tmp_path, name, content))
-    assert rows[0].columns == {"a": 1}
-    assert rows[0].place.endswith(": item 1")
-
-
 def test_csv_is_read_with_quotes_and_empty_lines(tmp_path: Path) -> None:
     path = written(tmp_path, "t.csv", 'a,b\r\n"x, ""y""\nz",2\r\n\r\n3,4\r\n')
     assert columns(path) == [{"a": 'x, "y"\nz', "b": "2"}, {"a": "3", "b": "4"}]
@@ -110,12 +96,6 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path: Path, monkeypatc
 def test_a_broken_file_is_an_error_that_names_file_and_line(tmp_path, name, content, message) -> None:
     with pytest.raises(DataError, match=message):
         read_rows(written(tmp_path, name, content))
-
-
-def test_json_lines_under_the_wrong_suffix_are_recognised(tmp_path: Path) -> None:
-    with pytest.raises(DataError) as caught:
-        read_rows(written(tmp_path, "t.json", '{"a": 1}\n{"a": 2}\n'))
-    assert caught.value.hint == "one object in each line is `.jsonl`, not `.json`"
 
 
 def test_a_missing_file_and_a_folder_are_errors(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from etude.errors import BoundaryError, ConfigError, DataError, TransientError
 from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel
 from etude.records import SPLITS, ChatRequest, File, Reply, Score, Skill, Task, Trajectory
-from etude.registry import find
 from etude.sandbox import find_sandbox
 from etude.sandbox.sandbox import Unsafe
 from etude.testing import AgentContract, EnvironmentContract, ScriptedModel
@@ -117,11 +116,6 @@ def test_attempts_at_the_same_time_share_a_process_and_do_not_mix() -> None:
             await agent.aclose()
 
     assert [made.answer for made in asyncio.run(all_of_them())] == [f"colour {number}" for number in range(6)]
-
-
-def test_settings_find_both_by_name() -> None:
-    assert find("environments", "inspect") is InspectEnvironment
-    assert find("environments", "verifiers") is VerifiersEnvironment
 
 
 def test_the_score_comes_with_the_attempt(env: Colours) -> None:

@@ -7,7 +7,6 @@ import pytest
 
 from etude.envs.function import FunctionEnvironment, environment
 from etude.envs.gold import check_gold
-from etude.envs.returned_score import returned_score
 from etude.envs.target import BlockingTarget, Target
 from etude.errors import BoundaryError, ConfigError, DataError, TransientError
 from etude.records import ChatRequest, Reply, Score, Skill, Task, ToolCall, Trajectory, Usage, system, user
@@ -54,34 +53,6 @@ async def test_the_function_asks_the_target_with_task_skill_and_seed(function: o
     assert model.requests == [ChatRequest(messages=(system("Add well."), user("2 + 2")), seed=TASK.seed(3))]
     assert [message.text for message in trajectory.messages] == ["Add well.", "2 + 2", "4"]
     assert (trajectory.answer, trajectory.usage.total, trajectory.simulated) == ("4", 6, True)
-
-
-async def test_objects_with_an_async_call_are_awaited() -> None:
-    class Asker:
-        async def __call__(self, task: Task, skill: Skill, target: Target) -> str:
-            return await ask(task, skill, target)
-
-    assert (await attempted(Asker(), scorer="exact"))[1].hard == 1
-
-
-@pytest.mark.parametrize(
-    ("returned", "answer", "score"),
-    [
-        (0.25, "4", Score(hard=0.25, soft=0.25)),
-        (True, "4", Score(hard=1, soft=1)),
-        (Score(hard=0, soft=0.5, feedback="half"), "4", Score(hard=0, soft=0.5, feedback="half")),
-        ("five", "five", Score(hard=0, soft=0, feedback="expected: 4; got: five")),
-        (("five", 1), "five", Score(hard=1, soft=1)),
-        (("five", Score(hard=1, soft=1, feedback="ok")), "five", Score(hard=1, soft=1, feedback="ok")),
-    ],
-)
-async def test_a_score_an_answer_or_both_may_be_returned(returned: object, answer: str, score: Score) -> None:
-    async def function(task: Task, skill: Skill, target: Target) -> object:
-        await target.ask("go")
-        return returned
-
-    trajectory, found = await attempted(function, scorer="exact")
-    assert (trajectory.answer, found) == (answer, score)
 
 
 async def test_a_function_that_asks_nobody_has_an_empty_answer() -> None:
@@ -156,16 +127,6 @@ async def test_a_request_the_function_gave_up_on_makes_the_attempt_void() -> Non
         await attempted(impatient, never)
 
 
-async def test_a_function_may_try_again_after_a_failed_request() -> None:
-    async def again(task: Task, skill: Skill, target: Target) -> str:
-        try:
-            return await target.ask("go")
-        except TransientError:
-            return await target.ask("go on")
-
-    assert (await attempted(again, [TransientError("busy"), "4"], scorer="exact"))[1].hard == 1
-
-
 async def test_what_the_function_raises_is_raised() -> None:
     def broken(task: Task, skill: Skill, target: object) -> float:
         raise KeyError("x")
@@ -189,11 +150,6 @@ async def test_a_conversation_is_recorded_once_and_a_new_one_after_it() -> None:
     assert [message.text for message in trajectory.messages[:-1]] == ["a", "1", "b", "2", "c", "3"]
     assert trajectory.messages[1].tool_calls == (call,)
     assert [request.seed for request in model.requests] == [9, TASK.seed(0), TASK.seed(0)]
-
-
-def test_a_trajectory_of_another_agent_has_no_returned_score() -> None:
-    assert returned_score(Trajectory()) is None
-    assert returned_score(Trajectory(messages=(user('{"hard": 1, "soft": 1}'),))) is None
 
 
 async def test_a_cancelled_attempt_cancels_its_request_and_sends_no_other() -> None:
@@ -281,11 +237,3 @@ async def test_an_answer_that_the_model_did_not_give_is_a_failure(
 ) -> None:
     trajectory, _ = await attempted(function, [reply], scorer="exact")
     assert trajectory.failure.startswith(failure)
-
-
-async def test_a_function_may_do_without_the_answer_that_the_model_did_not_give() -> None:
-    async def fallback(task: Task, skill: Skill, target: Target) -> str:
-        return await target.ask(task.input) or "4"
-
-    trajectory, score = await attempted(fallback, [Reply(text="<think>It is", finish="length")], scorer="exact")
-    assert (trajectory.failure, trajectory.cut_at, score.hard) == ("", 4096, 1)

@@ -7,11 +7,9 @@ from typing import Any
 import pytest
 
 from etude.cli.main import main
-from etude.envs.dataset import DatasetEnvironment
 from etude.envs.gold import check_gold
 from etude.errors import BoundaryError, ConfigError, DataError
 from etude.records import File, Score, Task, Trajectory, canonical
-from etude.registry import find
 from etude.sandbox import find_sandbox
 from etude.sandbox.sandbox import Unsafe
 from etude.testing.environment import EnvironmentContract
@@ -59,25 +57,6 @@ class TestHarbor(EnvironmentContract):
 
     def trajectories(self, task: Task) -> list[Trajectory]:
         return [left(f"it is {task.id[1:]}"), left("no idea"), Trajectory()]
-
-
-def test_settings_find_it_by_name() -> None:
-    assert find("environments", "harbor") is HarborEnvironment
-
-
-async def test_the_same_answers_score_the_same_as_in_a_file_of_tasks(tasks: Tasks, tmp_path: Path) -> None:
-    rows = [
-        {"id": f"t{number}", "input": f"What is number {number}?", "gold": f"it is {number}"} for number in range(4)
-    ]
-    (tmp_path / "tasks.jsonl").write_text("".join(canonical(row) + "\n" for row in rows))
-    own = DatasetEnvironment({"path": str(tmp_path / "tasks.jsonl"), "ratio": [1, 1, 0]})
-    env = tasks.env()
-    for split in ("train", "val"):
-        for mine, theirs in zip(own.tasks(split), env.tasks(split), strict=True):
-            assert mine.id == theirs.id
-            for answer in (str(mine.gold), "it is 1", "no idea", ""):
-                one, other = await own.score(mine, Trajectory(answer=answer)), await env.score(theirs, left(answer))
-                assert (one.hard, one.soft) == (other.hard, other.soft)
 
 
 async def test_the_workspace_starts_with_what_a_plain_dockerfile_copies(tasks: Tasks) -> None:
@@ -158,23 +137,6 @@ async def test_an_attempt_that_breaks_tests_which_work_without_it_scores_zero(ta
     score = await env.score(task, left("it is 0", **{"do.sh": "exit 7"}))
     assert score == Score(hard=0, soft=0, feedback=score.feedback)
     assert "exit code 7" in score.feedback
-
-
-async def test_the_optimizer_reads_what_the_tests_say(tasks: Tasks) -> None:
-    env = tasks.env()
-    task = env.tasks("train")[0]
-    assert (await env.score(task, left("no idea"))).feedback == f"expected: it is {task.id[1:]}; got: no idea"
-
-
-async def test_tests_cannot_change_or_read_what_is_not_theirs(tasks: Tasks, tmp_path: Path) -> None:
-    secret = tmp_path / "secret"
-    secret.write_text("secret")
-    script = (
-        f"#!/bin/bash\ncat {secret} && echo 1 > /logs/verifier/reward.txt || echo 0 > /logs/verifier/reward.txt\n"
-    )
-    env, task = tasks.one({"tests/test.sh": f"{script}rm -rf /tests/* /app/*\n"})
-    assert [(await env.score(task, left("it is 0"))).hard for _ in range(2)] == [0, 0]
-    assert (tasks.folder / "t0" / "tests" / "test.sh").is_file()
 
 
 NEED_DOCKER = {

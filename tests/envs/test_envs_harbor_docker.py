@@ -1,7 +1,6 @@
 """Task folders of harbor that need an image, with a program `docker` that keeps a list; `tests/slow` has the real
 one."""
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from etude.errors import ConfigError, DataError
 from etude.prompts import Prompts
 from etude.records import Reply, Skill, Task, ToolCall, Trajectory, canonical
 from etude.sandbox import find_sandbox
-from etude.sandbox.sandbox import SandboxError, Unsafe
+from etude.sandbox.sandbox import SandboxError
 from etude.testing.doubles import ScriptedModel
 from etude_annexes.foreign.harbor.environment import HarborEnvironment
 from fake_docker import FakeDocker
@@ -47,17 +46,6 @@ def first(found: HarborEnvironment) -> Task:
     return next(task for task in (*found.tasks("train"), *found.tasks("val")) if task.id == "t0")
 
 
-def test_a_task_that_a_sandbox_cannot_run_has_an_image_and_the_others_do_not(docker, tmp_path) -> None:
-    found = env(tasks(tmp_path / "tasks"))
-    places = {task.id: task.place for split in ("train", "val") for task in found.tasks(split)}
-    assert {id: place and place.path for id, place in places.items()} == {"t0": "/app", "t1": "/app"}
-    assert re.fullmatch(r"etude-harbor:[0-9a-f]{32}", places["t0"].image)
-    assert places["t1"].image == ""
-    assert {path: file.data for path, file in first(found).files.items()} == {"given.txt": b"from the image\n"}
-    assert docker.asked("build")[0].endswith(f"{tmp_path}/tasks/t0/environment")
-    assert docker.asked("tag") == [f"tag sha256:built {places['t0'].image}"]
-
-
 def test_an_image_is_made_once_and_called_after_what_it_is_made_of(docker, tmp_path) -> None:
     one = first(env(tasks(tmp_path / "tasks")))
     assert first(env(tasks(tmp_path / "elsewhere"))) == one
@@ -90,23 +78,6 @@ def test_an_image_that_cannot_be_used_is_refused_by_name(docker, tmp_path, says,
     with pytest.raises(DataError, match=f"1 of 2 tasks cannot be used here:\n  task 't0'(?s:.*){reason}"):
         env(tasks(tmp_path / "tasks"))
     assert docker.asked("tag") == [] or "workdir" in says
-
-
-def test_without_an_engine_or_if_it_may_not_be_used_the_reason_is_told(docker, tmp_path) -> None:
-    docker.say(down="")
-    with pytest.raises(DataError) as refused:
-        env(tasks(tmp_path / "tasks"))
-    assert refused.value.hint.endswith(
-        "Docker could run 1 of them, but docker info failed: Cannot connect to the Docker daemon"
-    )
-    with pytest.raises(DataError) as refused:
-        env(tasks(tmp_path / "tasks"), docker=False)
-    assert refused.value.hint.endswith("Docker could run 1 of them, but env.docker is false")
-
-
-def test_where_no_sandbox_can_move_folders_all_tasks_run_in_images(docker, tmp_path) -> None:
-    found = HarborEnvironment({"path": str(tasks(tmp_path / "tasks")), "ratio": [1, 1, 0]}, sandbox=Unsafe())
-    assert all(task.place and task.place.image for split in ("train", "val") for task in found.tasks(split))
 
 
 async def test_commands_of_the_agent_run_in_the_image_and_its_path_stays(docker, tmp_path) -> None:

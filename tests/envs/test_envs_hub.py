@@ -11,7 +11,7 @@ from envs_images import data_url, png, write_png
 
 from etude.envs.dataset import DatasetEnvironment
 from etude.errors import ConfigError, DataError, install_command
-from etude.records import SPLITS, Task, Trajectory
+from etude.records import Task, Trajectory
 from etude.testing.environment import EnvironmentContract
 
 
@@ -103,34 +103,6 @@ class TestHubEnvironment(EnvironmentContract):
         return [Trajectory(answer=f"It is {task.gold}."), Trajectory(answer="It is -1.")]
 
 
-def test_name_configuration_revision_and_splits_are_asked_for_once_each() -> None:
-    fake = library()
-    env = DatasetEnvironment(HUB | {"config": "main", "revision": "v2"}, library=fake)
-    assert [len(env.tasks(split)) for split in SPLITS] == [9, 5, 4]
-    assert fake.asked == [("someone/sums", "main", split, "v2") for split in ("train", "validation", "test")]
-
-
-def test_the_test_split_may_be_left_out_and_parts_of_splits_are_passed_on() -> None:
-    fake = library(**{"train[:80%]": sums(4), "train[80%:]": sums(3, 10)})
-    splits = {"train": "train[:80%]", "val": "train[80%:]"}
-    env = DatasetEnvironment(HUB | {"splits": splits, "limit": 3}, library=fake)
-    assert [len(env.tasks(split)) for split in SPLITS] == [3, 3, 0]
-
-
-def test_the_fingerprint_changes_with_content_and_revision_and_with_nothing_else() -> None:
-    def fingerprint(options: dict[str, Any] | None = None, **changed: FakeDataset) -> str:
-        return DatasetEnvironment(HUB | (options or {}), library=library(**changed)).fingerprint()
-
-    assert fingerprint() == fingerprint()
-    others = {
-        fingerprint(test=sums(4, 40, "other")),
-        fingerprint({"revision": "v2"}),
-        fingerprint({"config": "main"}),
-        fingerprint({"scorer": "exact"}),
-    }
-    assert len(others | {fingerprint()}) == 5
-
-
 def test_fields_map_columns_and_labels_become_their_names() -> None:
     rows = [{"text": f"text {n * 77}", "label": n % 3 - 1, "extra": 1.5} for n in range(6)]
     features = {"text": "string", "label": FakeLabel(["bad", "good"]), "extra": "float"}
@@ -185,29 +157,6 @@ def test_pictures_are_kept_as_stored_and_other_media_left_out(tmp_path: Path) ->
     ]
     assert [env.image(task.images[0]) for task in tasks[:3]] == [data_url(png(n)) for n in (1, 7, 2)]
     assert all(task.data == {} for task in tasks)
-
-
-def test_a_column_of_lists_of_pictures_is_kept_as_well() -> None:
-    pages = [[{"bytes": png(1), "path": "a.png"}, {"bytes": png(2), "path": "b.png"}], []]
-    val = documents(FakeList(FakeImage()), pages[:1])
-    val.rows[0]["question"] = "other"
-    env = DatasetEnvironment(
-        HUB | {"scorer": "exact", "fields": {"images": "page"}, "splits": {"train": "train", "val": "val"}},
-        library=FakeLibrary({"train": documents(FakeList(FakeImage()), pages), "val": val}),
-    )
-    two, none = env.tasks("train")
-    assert [env.image(image) for image in two.images] == [data_url(png(1)), data_url(png(2))]
-    assert none.images == ()
-
-
-def test_a_column_of_addresses_is_no_column_of_pictures() -> None:
-    data = documents("string", ["https://example.org/a.png"])
-    val = documents("string", ["https://example.org/b.png"])
-    env = DatasetEnvironment(
-        HUB | {"scorer": "exact", "fields": {"images": "page"}, "splits": {"train": "t", "val": "v"}},
-        library=FakeLibrary({"t": data, "v": val}),
-    )
-    assert env.tasks("train")[0].images == ("https://example.org/a.png",)
 
 
 def test_a_broken_picture_is_named_by_its_row() -> None:

@@ -8,14 +8,11 @@ from pathlib import Path
 import pytest
 from envs_images import KINDS, data_url, png, write_png
 
-from etude.envs import ListEnvironment, environment
+from etude.envs import ListEnvironment
 from etude.envs.dataset import DatasetEnvironment
-from etude.envs.images import MOST_BYTES, Images, media_type
-from etude.envs.splits import check_splits, split_by_ratio
-from etude.envs.target import Target
+from etude.envs.images import MOST_BYTES, Images
 from etude.errors import DataError
-from etude.records import SPLITS, ChatRequest, ImagePart, Message, Skill, Task, TextPart, Trajectory
-from etude.testing.doubles import ScriptedModel
+from etude.records import Task, Trajectory
 from etude.testing.environment import EnvironmentContract
 
 
@@ -35,24 +32,6 @@ def test_addresses_stay_as_they_are() -> None:
         assert images.url(url) == url
 
 
-def test_a_data_url_becomes_a_short_reference_and_back() -> None:
-    images = Images()
-    reference = images.add(data_url(png(3)), Path(), "place")
-    assert len(reference) < 90
-    assert images.url(reference) == data_url(png(3))
-    assert images.add(reference, Path(), "place") == reference
-    assert images.url(data_url(b"as it is")) == data_url(b"as it is")
-
-
-def test_the_same_bytes_under_two_names_are_two_references_and_a_hash_sign_in_a_name_does_no_harm(tmp_path) -> None:
-    (tmp_path / "a#1.png").write_bytes(png())
-    write_png(tmp_path / "b.png")
-    images = Images()
-    one, two = (images.add(name, tmp_path, "place") for name in ("a#1.png", "b.png"))
-    assert one.partition("#")[0] == "a-1.png"
-    assert one.partition("#")[2] == two.partition("#")[2]
-
-
 def test_a_picture_that_changed_or_went_away_is_an_error_when_it_is_sent(tmp_path: Path) -> None:
     write_png(tmp_path / "a.png", 1)
     images = Images()
@@ -64,15 +43,6 @@ def test_a_picture_that_changed_or_went_away_is_an_error_when_it_is_sent(tmp_pat
     (tmp_path / "a.png").unlink()
     with pytest.raises(DataError, match=r"image 'a.png' cannot be read: No such file"):
         images.url(reference)
-
-
-def test_the_path_holds_when_the_current_folder_changes(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_png(tmp_path / "a.png")
-    images = Images()
-    reference = images.add("a.png", Path(), "place")
-    monkeypatch.chdir("/")
-    assert images.url(reference) == data_url(png())
 
 
 @pytest.mark.parametrize(
@@ -105,10 +75,6 @@ def test_a_picture_in_memory_is_not_larger_than_one_in_a_file_may_be() -> None:
 def test_a_reference_from_elsewhere_is_refused() -> None:
     with pytest.raises(DataError, match="belongs to no task of this environment"):
         Images().url("a.png#sha256=" + "0" * 64)
-
-
-def test_unknown_bytes_have_no_kind() -> None:
-    assert media_type(b"RIFF\x04\x00\x00\x00WAVE") is None
 
 
 def documents(folder: Path, count: int = 12, **more: object) -> str:
@@ -145,35 +111,6 @@ def test_pictures_leave_the_data_and_come_as_small_references(tmp_path: Path) ->
     assert env.warnings == ()
 
 
-def test_a_changed_picture_makes_another_task_and_a_moved_folder_the_same(tmp_path: Path) -> None:
-    def tasks(folder: Path) -> dict[str, Task]:
-        env = DatasetEnvironment({"path": str(folder / "documents.jsonl"), "fields": {"images": "page"}})
-        return {str(task.gold): task for split in SPLITS for task in env.tasks(split)}
-
-    here = tmp_path / "here"
-    here.mkdir()
-    documents(here)
-    before = tasks(here)
-    here.rename(tmp_path / "there")
-    assert tasks(tmp_path / "there") == before
-    write_png(tmp_path / "there" / "pages" / "3.png", 99)
-    after = tasks(tmp_path / "there")
-    assert {gold for gold in before if before[gold] != after[gold]} == {"3"}
-
-
-def test_a_column_may_hold_a_list_or_nothing(tmp_path: Path) -> None:
-    write_png(tmp_path / "a.png", 1)
-    write_png(tmp_path / "b.png", 2)
-    values = [["a.png", "b.png", "https://example.org/c.png"], None, "", [], "a.png", "b.png"]
-    rows = [{"question": f"q{at * 77}", "answer": "x", "pictures": value} for at, value in enumerate(values)]
-    path, val = tmp_path / "a.json", tmp_path / "b.json"
-    path.write_text(json.dumps(rows))
-    val.write_text(json.dumps([{"question": "q", "answer": "x", "pictures": "a.png"}]))
-    env = DatasetEnvironment({"train": str(path), "val": str(val), "fields": {"images": "pictures"}})
-    shown = [[image.partition("#")[0] for image in task.images] for task in env.tasks("train")]
-    assert shown == [["a.png", "b.png", "https://example.org/c.png"], [], [], [], ["a.png"], ["b.png"]]
-
-
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
@@ -202,47 +139,6 @@ def test_lists_take_pictures_in_mappings_and_in_tasks(tmp_path: Path, monkeypatc
     assert env.image(train.images[0]) == data_url(png(1))
     assert [image.partition("#")[0] for image in val.images] == ["image", "https://example.org/x.png"]
     assert env.image(val.images[0]) == data_url(png(2))
-
-
-def test_the_same_question_about_another_picture_is_another_task() -> None:
-    def task(name: str, image: str) -> Task:
-        return Task(id=name, input="What is the total?", images=(f"{name}.png#sha256={image}",))
-
-    assert check_splits([task("a", "1")], [task("b", "2")], [task("c", "3")]) == []
-    with pytest.raises(DataError, match="the same input"):
-        check_splits([task("a", "1")], [task("b", "1")], [])
-
-
-def test_questions_about_one_picture_stay_together_only_when_they_are_the_same() -> None:
-    tasks = [Task(id=str(n), input="What?", images=(f"a.png#sha256={n % 5}",)) for n in range(30)]
-    splits = split_by_ratio(tasks, (1, 1, 1))
-    assert all(splits.values())
-    assert not {t.images for t in splits["train"]} & {t.images for t in splits["val"]}
-
-
-def test_ids_made_from_the_input_count_the_pictures_in(tmp_path: Path) -> None:
-    env = DatasetEnvironment({"path": documents(tmp_path), "fields": {"images": "page"}})
-    names = [task.id for split in SPLITS for task in env.tasks(split)]
-    assert all("-" not in name for name in names)
-
-
-async def test_functions_can_send_the_pictures_of_their_tasks(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_png(tmp_path / "a.png", 1)
-
-    @environment(
-        train=[{"input": "one", "images": "a.png"}], val=[("two", 2)], scorer=lambda task, answer: answer == "seen"
-    )
-    async def look(task: Task, skill: Skill, target: Target) -> str:
-        parts = (ImagePart(url=task.images[0]), TextPart(text=task.input))
-        reply = await target.complete(ChatRequest(messages=(Message(role="user", content=parts),)))
-        return reply.text
-
-    (task,) = look.tasks("train")
-    model = ScriptedModel(["seen"])
-    trajectory = await look.agent(model).attempt(task, Skill(text=""), 0)
-    assert (await look.score(task, trajectory)).hard == 1
-    assert look.image(task.images[0]) == data_url(png(1))
 
 
 @pytest.mark.parametrize("escape", ["../secret.png", "{}/secret.png", "link.png", "up/secret.png"])

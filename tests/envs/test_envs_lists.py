@@ -2,7 +2,7 @@ import pytest
 
 from etude.envs.lists import ListEnvironment
 from etude.errors import ConfigError, DataError
-from etude.records import Score, Task, Trajectory
+from etude.records import Task, Trajectory
 from etude.testing.environment import EnvironmentContract
 
 TRAIN = [Task(id="t1", input="2 + 2", gold="4"), {"question": "30 + 3", "answer": "33", "level": 1}]
@@ -26,32 +26,9 @@ class TestLazyListEnvironment(TestListEnvironment):
         return ListEnvironment(lambda: TRAIN, lambda: iter(VAL), scorer="numeric", name="sums")
 
 
-def test_tasks_pairs_and_mappings_become_tasks() -> None:
-    env = ListEnvironment(TRAIN, VAL)
-    first, second = env.tasks("train")
-    assert first is TRAIN[0]
-    assert (second.input, second.gold, second.data) == ("30 + 3", "33", {"level": 1})
-    assert env.tasks("val")[0].gold == "5"
-    assert env.warnings == ()
-
-
 def test_the_data_of_a_task_like_mapping_stays_data() -> None:
     env = ListEnvironment([{"id": "a", "input": "x", "gold": 1, "data": {"k": 2}}], VAL)
     assert env.tasks("train") == (Task(id="a", input="x", gold=1, data={"k": 2}),)
-
-
-def test_functions_that_return_tasks_are_called_when_tasks_are_needed_and_once() -> None:
-    calls: list[int] = []
-
-    def train() -> list:
-        calls.append(1)
-        return TRAIN
-
-    env = ListEnvironment(train, VAL)
-    assert calls == []
-    env.tasks("train")
-    env.tasks("val")
-    assert calls == [1]
 
 
 @pytest.mark.parametrize(
@@ -78,15 +55,3 @@ def test_overlapping_lists_are_refused() -> None:
 def test_an_unknown_scorer_is_refused() -> None:
     with pytest.raises(ConfigError, match="unknown scorer 'exakt'"):
         ListEnvironment(TRAIN, VAL, scorer="exakt")
-
-
-async def test_the_scorer_scores() -> None:
-    env = ListEnvironment(TRAIN, VAL, scorer=halves)
-    task = env.tasks("train")[0]
-    assert await env.score(task, Trajectory(answer="5")) == Score(hard=0.5, soft=0.5)
-    assert env.fingerprint() != ListEnvironment(TRAIN, VAL).fingerprint()
-
-
-def test_an_environment_is_as_repeatable_as_its_scorer() -> None:
-    assert ListEnvironment(TRAIN, VAL, scorer="exact").repeatable
-    assert not ListEnvironment(TRAIN, VAL, scorer=halves).repeatable

@@ -2,7 +2,6 @@
 
 import asyncio
 import io
-import json
 import os
 import re
 import sys
@@ -17,11 +16,9 @@ from etude.errors import ConfigError, DataError
 from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel
 from etude.records import File, Reply, Score, Skill, Task, Trajectory
-from etude.registry import find
 from etude.testing.agent import AgentContract
 from etude.testing.doubles import Script, ScriptedModel
 from etude.testing.environment import EnvironmentContract
-from etude_annexes.spreadsheet.agent import last_code
 from etude_annexes.spreadsheet.environment import SpreadsheetEnvironment
 
 SKILL = Skill(text="Rule 12: look at the last row.")
@@ -67,33 +64,6 @@ class TestCodeAgent(AgentContract):
         return block(f"open('output.xlsx', 'w').close()\nprint({answer!r})")
 
 
-def test_settings_find_it_by_name() -> None:
-    assert find("environments", "spreadsheet") is SpreadsheetEnvironment
-
-
-def test_a_task_tells_the_instruction_the_cells_and_the_first_rows_and_brings_the_workbook(tmp_path: Path) -> None:
-    data = DataSet(tmp_path)
-    rows = [["name", "amount", None], *([f"n{row}", row, "x" * 300] for row in range(9))]
-    before = {"Input": rows, "Other": []}
-    data.add(before, {"Input": rows, "Other": [["n1"]]}, "A1", answer_sheet="Other", instruction="Copy n1.")
-    data.add({"S": [[1]]}, {"S": [[2]]}, "A1")
-    (task,) = [task for split in ("train", "val") for task in environment(data).tasks(split) if "n1" in task.input]
-    assert task.input == (
-        "Copy n1.\n\n"
-        "The workbook is input.xlsx. Save the finished one as output.xlsx in the same folder.\n"
-        "Cells that count: 'Other'!A1\n\n"
-        "The first rows of each sheet:\n\n"
-        "Sheet 'Input', used cells A1:C10\n"
-        "row,A,B,C\n1,name,amount,\n"
-        + "".join(f"{row + 2},n{row},{row},{'x' * 100}...\n" for row in range(4))
-        + "(5 more rows)\n\n"
-        "Sheet 'Other', used cells A1:A1\nrow,A\n1,\n"
-    )
-    assert task.type == "Sheet-Level Manipulation"
-    assert list(task.files) == ["input.xlsx"]
-    assert task.files["input.xlsx"].data == (tmp_path / "spreadsheet/1-1/1_1-1_init.xlsx").read_bytes()
-
-
 def test_another_gold_workbook_makes_another_task_and_is_not_in_it(data: DataSet) -> None:
     before = {task.id: task for split in ("train", "val") for task in environment(data).tasks(split)}
     gold = data.folder / "spreadsheet/1-1/1_1-1_golden.xlsx"
@@ -115,65 +85,12 @@ async def attempt(
     return trajectory, await env.score(task, trajectory), model
 
 
-async def test_single_the_model_answers_once_and_the_workbook_its_code_saves_is_scored(data: DataSet) -> None:
-    trajectory, score, model = await attempt(environment(data, mode="single"), [block(ADD)])
-    assert score == Score(hard=1, soft=1, feedback="correct")
-    assert list(trajectory.files) == ["output.xlsx"]
-    (request,) = model.requests
-    assert request.messages[0].text == f"{Prompts()['spreadsheet_single']}\n\n# Skill\n\n{SKILL.text}"
-    assert request.messages[1].text.startswith("Do the task number")
-    assert trajectory.messages[-1].text == "The code ended with exit code 0.\n\noutput.xlsx is there."
-
-
-async def test_single_code_that_fails_is_the_fault_of_the_agent(data: DataSet) -> None:
-    trajectory, _, _ = await attempt(environment(data, mode="single"), [block("print('so far')\n1 / 0")])
-    assert trajectory.failure.startswith("there is no output.xlsx. The code ended with exit code 1.")
-    assert "ZeroDivisionError" in trajectory.failure
-    assert trajectory.answer == "so far"
-
-
-async def test_multi_the_model_sees_what_its_code_printed_until_the_workbook_is_there(data: DataSet) -> None:
-    lines = [block("print(open('input.xlsx', 'rb').read(2))"), block("1 / 0"), "Wait.", block(ADD)]
-    trajectory, score, model = await attempt(environment(data), lines)
-    assert score.hard == 1
-    assert trajectory.failure == ""
-    said = [request.messages[-1].text for request in model.requests[1:]]
-    assert said[0] == "The code ended with exit code 0.\n\nOutput:\nb'PK'\n\noutput.xlsx is not there yet."
-    assert said[1].startswith("The code ended with exit code 1.\n\nErrors:\nTraceback (most recent call last):\n")
-    assert 'File "code_2.py", line 1, in <module>' in said[1]
-    assert said[2] == "The reply has no code block in Python.\n\noutput.xlsx is not there yet."
-    assert model.requests[0].messages[0].text.startswith(Prompts()["spreadsheet_multi"])
-    assert [message.role for message in trajectory.messages] == ["user", "assistant"] * 4 + ["user"]
-
-
-async def test_multi_ends_after_its_turns(data: DataSet) -> None:
-    trajectory, _, model = await attempt(environment(data, turns=3), lambda request: block("print(7)"))
-    assert len(model.requests) == 3
-    assert trajectory.failure == (
-        "there is no output.xlsx after 3 turns. The code ended with exit code 0.\n\nOutput:\n7"
-    )
-
-
-async def test_multi_a_workbook_that_was_saved_before_an_error_is_handed_in_at_the_end(data: DataSet) -> None:
-    trajectory, score, model = await attempt(environment(data, turns=2), lambda request: block(ADD + "1 / 0"))
-    assert len(model.requests) == 2
-    assert trajectory.failure == ""
-    assert score.hard == 1
-
-
 async def test_nothing_of_the_gold_workbook_is_reported_while_the_agent_works(data: DataSet) -> None:
     wrong = ADD.replace("+", "-")
     trajectory, score, model = await attempt(environment(data), [block(wrong)])
     assert score.hard == 0
     assert score.feedback.startswith("1 cell of the answer is wrong: Data!B1: expected ")
     assert "expected" not in model.requests[-1].model_dump_json() + trajectory.model_dump_json()
-
-
-async def test_a_reply_that_was_cut_off_is_told_so(data: DataSet) -> None:
-    cut = Reply(text="```python\nimport openpyxl\n", finish="length")
-    _, score, model = await attempt(environment(data), [cut, block(ADD)])
-    assert score.hard == 1
-    assert model.requests[1].messages[-1].text.startswith("The reply was cut off before its end.")
 
 
 async def test_code_that_the_model_only_thought_of_is_not_run(data: DataSet) -> None:
@@ -196,13 +113,6 @@ async def test_code_that_never_ends_is_stopped_and_told(data: DataSet) -> None:
     assert model.requests[1].messages[-1].text.startswith("The code was stopped after 5 seconds.")
 
 
-async def test_long_output_is_cut_in_the_middle(data: DataSet) -> None:
-    _, _, model = await attempt(environment(data), [block("print('a' * 9000 + 'b' * 9000)"), block(ADD)])
-    said = model.requests[1].messages[-1].text
-    assert len(said) < 5000
-    assert "aaa ... bbb" in said
-
-
 async def test_attempts_are_facts_and_know_what_they_depend_on(data: DataSet) -> None:
     model = ScriptedModel([])
     agents = [
@@ -220,52 +130,6 @@ async def test_attempts_are_facts_and_know_what_they_depend_on(data: DataSet) ->
 
 def test_with_tools_the_agent_of_the_settings_works_on_the_file(data: DataSet) -> None:
     assert environment(data, mode="tools").agent(ScriptedModel([]), Prompts()) is None
-
-
-async def test_with_tools_the_workbook_that_is_left_is_scored_also_the_input_changed_in_place(data: DataSet) -> None:
-    env = environment(data, mode="tools")
-    task = next(task for split in ("train", "val") for task in env.tasks(split) if task.id == "2-1")
-    right, wrong = file({"Data": [[1, 12]]}), file({"Data": [[1, 11]]})
-    scores = [
-        (await env.score(task, Trajectory(files=files))).hard
-        for files in (
-            {"output.xlsx": right},
-            {"input.xlsx": right},
-            {"output.xlsx": wrong, "input.xlsx": right},
-            {"output.xlsx": None, "input.xlsx": right},
-        )
-    ]
-    assert scores == [1, 1, 0, 1]
-    assert await env.score(task, Trajectory(files={"other.xlsx": right})) == Score(
-        hard=0, soft=0, feedback="there is no output.xlsx"
-    )
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (b"", "ValueError: it is no .xlsx file"),
-        (b"PK\x03\x04 nothing else", "ValueError: it is no .xlsx file"),
-        (b"<html>", "ValueError: it is no .xlsx file"),
-    ],
-)
-async def test_a_file_that_is_no_workbook_scores_0(data: DataSet, content: bytes, said: str) -> None:
-    env = environment(data)
-    score = await env.score(env.tasks("train")[0], Trajectory(files={"output.xlsx": File(data=content)}))
-    assert score == Score(hard=0, soft=0, feedback=f"the workbook cannot be read: {said}")
-
-
-async def test_a_broken_workbook_scores_0(data: DataSet) -> None:
-    env = environment(data)
-    for name, text in (("xl/workbook.xml", "<broken"), ("[Content_Types].xml", ""), ("x", "y")):
-        broken = io.BytesIO()
-        with zipfile.ZipFile(broken, "w") as archive:
-            archive.writestr(name, text)
-        score = await env.score(
-            env.tasks("train")[0], Trajectory(files={"output.xlsx": File(data=broken.getvalue())})
-        )
-        assert score.hard == 0
-        assert score.feedback.startswith("the workbook cannot be read: ")
 
 
 async def test_a_task_of_another_environment_is_refused(data: DataSet) -> None:
@@ -357,53 +221,6 @@ def test_settings_that_cannot_be_used_are_named(data: DataSet, options: dict, me
     assert hint in error.value.hint
 
 
-@pytest.mark.parametrize(
-    ("before", "after"), [("initial", "golden"), ("2_x_input", "2_x_answer"), ("1_other_init", "1_another_golden")]
-)
-def test_workbooks_are_found_by_how_their_names_end(data: DataSet, before: str, after: str) -> None:
-    expected = environment(data).tasks("train") + environment(data).tasks("val")
-    place = data.folder / "spreadsheet" / "1-1"
-    (place / "1_1-1_init.xlsx").rename(place / f"{before}.xlsx")
-    (place / "1_1-1_golden.xlsx").rename(place / f"{after}.xlsx")
-    (place / "10_1-1_init.xlsx").write_text("a further case")
-    (place / "10_1-1_golden.xlsx").write_text("a further case")
-    (place / "~$1_1-1_init.xlsx").write_text("left by a program that has the workbook open")
-    env = environment(data)
-    assert env.tasks("train") + env.tasks("val") == expected
-
-
-def test_a_file_of_the_data_set_does_as_well_as_its_folder(data: DataSet) -> None:
-    by_file = SpreadsheetEnvironment({**data.options, "path": str(data.folder / "dataset.json")})
-    assert by_file.tasks("train") == environment(data).tasks("train")
-
-
-def test_a_limit_saves_reading_the_other_workbooks(data: DataSet) -> None:
-    for number in range(3, 9):
-        data.add({"S": [[number]]}, {"S": [[0]]}, "A1", id=f"{number}-1")
-    limited = environment(data, limit=1)
-    left_out = {row["id"] for row in data.rows} - {limited.tasks("train")[0].id, limited.tasks("val")[0].id}
-    for name in left_out:
-        (data.folder / "spreadsheet" / name / f"1_{name}_init.xlsx").unlink()
-    assert environment(data, limit=1).tasks("train") == limited.tasks("train")
-
-
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [
-        ("```python\na = 1\n```", "a = 1\n"),
-        ("```py\na\n```\nor\n```Python\nb\n```", "b\n"),
-        ("```\na\n```", "a\n"),
-        ("```bash\nls\n```\nthen\n```python\nb\n```\nthen\n```bash\nls\n```", "b\n"),
-        ("  ```python\n  a\n  ```", "  a\n"),
-        ("```python\r\na\r\n```", "a\n"),
-        ("```python\na", None),
-        ("```bash\nls\n```", None),
-    ],
-)
-def test_the_last_python_block_of_a_reply_counts(text: str, code: str | None) -> None:
-    assert last_code(text) == code
-
-
 HOSTILE = {
     "gold": "import glob; print([p for p in {folder!r} if __import__('os').path.exists(p)])",
     "secret": "import os; print([k for k in os.environ if 'SECRET' in k])",
@@ -468,12 +285,6 @@ async def test_another_interpreter_can_run_the_code(data: DataSet) -> None:
     env = environment(data, mode="single", python=sys.executable)
     _, score, _ = await attempt(env, [block(ADD)])
     assert score.hard == 1
-
-
-async def test_a_stored_attempt_is_the_same_record(data: DataSet) -> None:
-    trajectory, _, _ = await attempt(environment(data), [block(ADD)])
-    assert Trajectory.model_validate_json(trajectory.model_dump_json()) == trajectory
-    assert json.loads(trajectory.model_dump_json())["files"]["output.xlsx"]["data"]
 
 
 def test_code_cannot_have_its_next_piece_written_to_another_place(data: DataSet, tmp_path: Path) -> None:

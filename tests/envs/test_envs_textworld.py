@@ -12,8 +12,7 @@ import pytest
 from etude.agents.tools import ToolsAgent, ToolsOptions
 from etude.errors import BoundaryError, ConfigError, DataError
 from etude.prompts import Prompts
-from etude.records import Message, Reply, Score, Skill, Task, TextPart, ToolCall, Trajectory, assistant, user
-from etude.registry import find
+from etude.records import Message, Reply, Skill, Task, TextPart, ToolCall, Trajectory, assistant, user
 from etude.testing.doubles import ScriptedModel
 from etude.testing.environment import EnvironmentContract
 from etude_annexes.foreign.textworld.environment import TextWorldEnvironment
@@ -78,33 +77,6 @@ class TestTextWorld(EnvironmentContract):
 
     def trajectories(self, task: Task) -> list[Trajectory]:
         return [told("Done.\n\n[won: score 2 of 2]"), told("[under way: score 1 of 2]"), Trajectory()]
-
-
-def test_settings_find_it_by_name() -> None:
-    assert find("environments", "textworld") is TextWorldEnvironment
-
-
-def test_a_task_begins_with_the_goal_and_says_how_to_play(games: Games) -> None:
-    (task,) = (task for task in games.env().tasks("train")[:1])
-    number = task.id.removeprefix("box-")
-    assert task.input.startswith(f"Bring key {number}.\n\n-= Room =-\n\nThis is a text game.")
-    assert task.gold is None
-
-
-async def test_the_score_is_that_of_the_game_at_its_end(games: Games) -> None:
-    env = games.env()
-    task = env.tasks("train")[0]
-    scores = {
-        (): (0, 0),
-        ("dance",): (0, 0),
-        ("open the box", "dance"): (0, 0.5),
-        ("open the box", "take the key"): (1, 1),
-        ("open the box", "take the key", "dance"): (1, 1),
-    }
-    for commands, (hard, soft) in scores.items():
-        score = env.score(task, await play(env, task, *commands))
-        assert isinstance(score, Score)
-        assert (score.hard, score.soft) == (hard, soft), commands
 
 
 async def test_attempts_at_the_same_time_play_games_of_their_own(games: Games) -> None:

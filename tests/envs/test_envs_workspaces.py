@@ -11,7 +11,6 @@ from etude.envs import workspaces
 from etude.envs.dataset import DatasetEnvironment
 from etude.envs.workspaces import TaskFiles
 from etude.errors import ConfigError, DataError
-from etude.records import File
 
 
 @pytest.fixture
@@ -22,25 +21,6 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "one" / "run.sh").chmod(0o755)
     (tmp_path / "notes.txt").write_text("notes")
     return tmp_path
-
-
-def test_a_file_keeps_its_name_and_the_content_of_a_folder_goes_to_the_top(folder: Path) -> None:
-    found = TaskFiles({}).read(["notes.txt", "one"], folder, "tasks.jsonl:1")
-    assert found == {
-        "in/a.csv": File(data=b"a,b\n"),
-        "notes.txt": File(data=b"notes"),
-        "run.sh": File(data=b"#!/bin/sh\n", executable=True),
-    }
-
-
-def test_an_object_says_where_things_go(folder: Path) -> None:
-    found = TaskFiles({}).read({"doc/n.txt": "notes.txt", "all": "one/in"}, folder, "tasks.jsonl:1")
-    assert list(found) == ["all/a.csv", "doc/n.txt"]
-
-
-@pytest.mark.parametrize("value", [None, "", [], {}])
-def test_a_task_may_have_no_files(folder: Path, value: object) -> None:
-    assert TaskFiles({}).read(value, folder, "tasks.jsonl:1") == {}
 
 
 @pytest.mark.parametrize(
@@ -102,21 +82,6 @@ def tasks(folder: Path, *rows: dict) -> dict:
     return {"path": str(folder / "tasks.jsonl"), "ratio": [1, 1, 0], "fields": {"files": "files"}}
 
 
-def test_a_dataset_brings_the_files_of_its_tasks(folder: Path) -> None:
-    options = tasks(folder, {"input": "x", "gold": "1", "files": "one"}, {"input": "y", "gold": "2", "files": None})
-    env = DatasetEnvironment(options)
-    found = {task.input: list(task.files) for split in ("train", "val") for task in env.tasks(split)}
-    assert found == {"x": ["in/a.csv", "run.sh"], "y": []}
-
-
-def test_the_same_words_about_other_files_are_another_task(folder: Path) -> None:
-    rows = [{"input": "Mend it.", "gold": "1", "files": name} for name in ("one", "notes.txt")]
-    env = DatasetEnvironment(tasks(folder, *rows))
-    first, second = env.tasks("train")[0], env.tasks("val")[0]
-    assert first.id != second.id
-    assert env.warnings == ()
-
-
 def test_the_same_words_about_the_same_files_may_not_be_in_two_splits(folder: Path) -> None:
     row = json.dumps({"input": "Mend it.", "gold": "1", "files": "notes.txt"})
     for split in ("train", "val"):
@@ -124,20 +89,6 @@ def test_the_same_words_about_the_same_files_may_not_be_in_two_splits(folder: Pa
     options = {split: str(folder / f"{split}.jsonl") for split in ("train", "val")}
     with pytest.raises(DataError, match="the same input, case and white space apart, is in two splits"):
         DatasetEnvironment({**options, "fields": {"files": "files"}})
-
-
-def test_a_changed_file_makes_another_task(folder: Path) -> None:
-    options = tasks(folder, {"input": "x", "gold": "1", "files": "notes.txt"}, {"input": "y", "gold": "2"})
-    before = DatasetEnvironment(options)
-    (folder / "notes.txt").write_text("other notes")
-    after = DatasetEnvironment(options)
-    ids = [{task.id for split in ("train", "val") for task in env.tasks(split)} for env in (before, after)]
-    assert ids[0] != ids[1]
-
-
-def test_the_file_of_the_tasks_is_never_in_a_workspace(folder: Path) -> None:
-    with pytest.raises(DataError, match=r"tasks\.jsonl' is a file of tasks, which no agent may see"):
-        DatasetEnvironment(tasks(folder, {"input": "x", "gold": "1", "files": "."}, {"input": "y", "gold": "2"}))
 
 
 def test_a_column_of_files_that_is_nowhere_is_an_error(folder: Path) -> None:
@@ -180,14 +131,6 @@ def test_a_file_outside_of_the_data_never_reaches_an_agent(tmp_path: Path, escap
     assert error.value.hint == "put a copy into that folder"
 
 
-def test_a_folder_that_only_begins_like_that_of_the_data_is_outside(tmp_path: Path) -> None:
-    for name in ("data", "data2"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "data2" / "a.txt").write_text("another's")
-    with pytest.raises(DataError, match="is outside of the folder of the data"):
-        TaskFiles({}).read("../data2/a.txt", tmp_path / "data", "tasks.jsonl:1")
-
-
 def test_data_in_a_linked_folder_and_links_inside_of_it_are_in_order(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "linked").symlink_to(folder)
     (folder / "alias.txt").symlink_to("notes.txt")
@@ -223,16 +166,3 @@ def test_rows_name_no_hidden_files(value: Any, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"begins with a dot: rows name no hidden files") as error:
         TaskFiles({}).read(value, tmp_path, "tasks.jsonl:1")
     assert error.value.message.startswith("tasks.jsonl:1: files: ")
-
-
-def test_a_folder_of_a_task_may_hold_hidden_files(tmp_path: Path) -> None:
-    data = tmp_path / ".cache" / "data"
-    for name in ("repo/.gitignore", "repo/.github/ci.yml"):
-        (data / name).parent.mkdir(parents=True, exist_ok=True)
-        (data / name).write_text("*.log")
-    assert list(TaskFiles({}).read({"in": "repo"}, data, "tasks.jsonl:1")) == ["in/.github/ci.yml", "in/.gitignore"]
-    (tmp_path / "linked").symlink_to(data)
-    assert list(TaskFiles({}).read(str(data / "repo"), tmp_path / "linked", "tasks.jsonl:1")) == [
-        ".github/ci.yml",
-        ".gitignore",
-    ]

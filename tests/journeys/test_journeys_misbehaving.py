@@ -52,7 +52,6 @@ def run(folder: Path, row: Row, capsys: Any) -> Ended:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_a_training_is_right_or_stops_and_says_why(row: Row, tmp_path, good_results, capsys) -> None:
-    """Rows that ask nearly the same of a client are in tests/slow."""
     ends_as_expected(row, tmp_path, good_results, capsys)
 
 

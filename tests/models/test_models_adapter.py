@@ -8,21 +8,18 @@ from importlib.util import find_spec
 from typing import Any
 
 import pytest
-from models_doubles import Server, http
 
 from etude.config import ModelSection
 from etude.errors import ConfigError, ModelError, RejectedRequest, RejectedRole, TransientError, install_command
-from etude.models import Structured, build_model
+from etude.models import build_model
 from etude.records import (
     ChatRequest,
     ImagePart,
     Message,
-    Reply,
     ResponseSchema,
     TextPart,
     Tool,
     ToolCall,
-    Usage,
     assistant,
     system,
     user,
@@ -33,11 +30,9 @@ from etude.testing.chat_model import ChatModelContract
 
 pytest.importorskip("pydantic_ai", reason="the extra 'providers' is not installed")
 
-from pydantic import BaseModel
 from pydantic_ai import exceptions
 from pydantic_ai import messages as pai
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
-from pydantic_ai.usage import RequestUsage
 
 from etude.models.adapter import AdapterModel
 
@@ -65,23 +60,6 @@ def a_model(function: Callable[..., Any], profile: dict[str, Any] | None = None,
 
 async def answer(heard: Heard, request: ChatRequest = HELLO, **settings: Any) -> Any:
     return await a_model(heard, **settings).complete(request)
-
-
-async def test_texts_calls_and_usage_come_back():
-    usage = RequestUsage(input_tokens=12, output_tokens=3, cache_read_tokens=8)
-    call = pai.ToolCallPart("f", {"x": 1}, "a")
-    heard = Heard(pai.ThinkingPart("Hm."), pai.TextPart("Hi"), call, usage=usage, finish_reason="tool_call")
-    reply = await answer(heard)
-    assert (reply.text, reply.finish, reply.simulated) == ("Hi", "tool_calls", False)
-    assert reply.tool_calls == (ToolCall(id="a", name="f", arguments='{"x":1}'),)
-    assert (reply.usage.output_tokens, reply.usage.cached_tokens) == (3, 8)
-
-
-@pytest.mark.parametrize(
-    ("reason", "finish"), [("stop", "stop"), (None, "stop"), ("length", "length"), ("content_filter", "refusal")]
-)
-async def test_the_end_of_a_reply_is_reported(reason: Any, finish: str):
-    assert (await answer(Heard(finish_reason=reason))).finish == finish
 
 
 async def test_the_conversation_is_reported_in_turns_and_the_system_gives_the_instructions():
@@ -126,42 +104,6 @@ async def test_a_conversation_of_the_system_alone_is_reported_too():
     assert heard.info.instructions is None
 
 
-async def test_every_setting_reaches_the_model():
-    heard = Heard()
-    await answer(
-        heard,
-        HELLO.model_copy(update={"seed": 7}),
-        temperature=0,
-        top_p=0.5,
-        max_output_tokens=9,
-        headers={"X-Team": "red"},
-        extra_body={"a": 1},
-    )
-    shown = heard.info.model_settings
-    assert (shown["temperature"], shown["top_p"], shown["max_tokens"], shown["seed"]) == (0, 0.5, 9, 7)
-    assert (shown["extra_headers"], shown["extra_body"]) == ({"X-Team": "red"}, {"a": 1})
-    await answer(heard, HELLO.model_copy(update={"seed": 7}), send_seed=False)
-    assert not {"seed", "temperature", "thinking"} & heard.info.model_settings.keys()
-
-
-@pytest.mark.parametrize(
-    ("settings", "thinking"),
-    [
-        ({"thinking": "on"}, True),
-        ({"thinking": "off"}, False),
-        ({"reasoning_effort": "low"}, "low"),
-        ({"thinking": "on", "reasoning_effort": "low"}, "low"),
-        ({"thinking": "off", "reasoning_effort": "low"}, False),
-        ({}, None),
-    ],
-)
-async def test_thinking_and_effort_are_one_setting_there(settings: dict[str, Any], thinking: Any):
-    heard = Heard()
-    model = a_model(heard, {"supports_thinking": True}, **settings)
-    await model.complete(HELLO)
-    assert heard.info.model_request_parameters.thinking == thinking
-
-
 async def test_a_schema_goes_to_models_that_take_one():
     schema = ResponseSchema(name="Answer", body={"type": "object", "properties": {}})
     request = HELLO.model_copy(update={"response_schema": schema})
@@ -171,17 +113,6 @@ async def test_a_schema_goes_to_models_that_take_one():
     assert (form.name, form.json_schema) == ("Answer", schema.body)
     with pytest.raises(RejectedRequest, match="own:m takes no JSON schema"):
         await a_model(heard, NO_SCHEMA).complete(request)
-
-
-class Sum(BaseModel):
-    answer: int
-
-
-async def test_models_without_schemas_are_asked_by_tool():
-    heard = Heard(pai.ToolCallPart("Sum", '{"answer": 5}'))
-    structured = Structured(a_model(heard, NO_SCHEMA))
-    assert await structured.ask([user("2 + 3?")], Sum) == Sum(answer=5)
-    assert structured.rung == "tool"
 
 
 async def test_a_stream_gives_the_same_answer():
@@ -238,17 +169,6 @@ async def test_errors_mean_what_they_mean_for_other_providers(
     assert type(error) is kind
     if isinstance(error, TransientError):
         assert (error.retry_after, error.rate_limited, error.unreachable) == facts
-
-
-async def test_hints_name_what_to_check_and_long_words_are_cut():
-    def fail(messages: list[Any], info: AgentInfo) -> pai.ModelResponse:
-        raise exceptions.ModelHTTPError(404, "m", "x\n" * 900)
-
-    with pytest.raises(RejectedRole) as caught:
-        await a_model(fail).complete(HELLO)
-    assert caught.value.hint == "check the model name 'own:m'"
-    assert len(caught.value.message) < 540
-    assert "\n" not in caught.value.message
 
 
 async def test_a_filtered_answer_is_a_refusal():
@@ -394,26 +314,6 @@ def anthropic_at(url: str, **settings: Any) -> AdapterModel:
     return AdapterModel("anthropic:target-steady", ModelSection(**{**values, "timeout": 30, **settings}))
 
 
-@pytest.mark.parametrize("stream", [False, True])
-def test_a_real_provider_answers_in_one_loop_after_the_other(monkeypatch: pytest.MonkeyPatch, stream: bool):
-    monkeypatch.setenv("MY_KEY", "right")
-    question = ChatRequest(messages=(user("Sort the following words alphabetically: List: pear apple fig"),))
-    with running_endpoint(key="right") as endpoint:
-        model = anthropic_at(endpoint.url, stream=stream)
-        assert model.endpoint.startswith("http://127.0.0.1:")
-
-        async def ask() -> Reply:
-            try:
-                return await model.complete(question)
-            finally:
-                await model.aclose()
-
-        first, second = asyncio.run(ask()), asyncio.run(ask())
-        assert first == second
-        assert (first.simulated, first.finish) == (True, "stop")
-        assert first.usage != Usage()
-
-
 async def test_a_real_provider_is_sent_every_request_once(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("MY_KEY", "right")
     with running_endpoint(faults=Faults(unavailable=1)) as endpoint:
@@ -425,22 +325,6 @@ async def test_a_real_provider_is_sent_every_request_once(monkeypatch: pytest.Mo
     assert "529" in caught.value.message
 
 
-async def test_instructions_are_cached_and_what_is_said_only_once_is_not(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setenv("MY_KEY", "right")
-    said = {"type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn", "id": "1"}
-    usage = {"input_tokens": 1, "output_tokens": 1}
-    server.script = [http(200, {**said, "content": [{"type": "text", "text": "Hi"}], "usage": usage})]
-    model = anthropic_at(server.url)
-    assert (await model.complete(HELLO)).text == "Hi"
-    await model.aclose()
-    body = server.heard[0].body
-    assert "cache_control" in body["system"][-1]
-    assert "cache_control" not in {**body, "system": ""}
-    assert "cache_control" not in str(body["messages"])
-
-
 class TestContract(ChatModelContract):
     """With the model that pydantic-ai has for tests."""
 
@@ -449,35 +333,6 @@ class TestContract(ChatModelContract):
 
     def make_other_model(self) -> AdapterModel:
         return AdapterModel("test", ModelSection(model="adapter:test", temperature=1))
-
-
-async def test_no_seed_is_sent_to_a_model_whose_interface_has_none():
-    heard = Heard()
-    await a_model(heard, {"openai_unsupported_model_settings": ("seed",)}).complete(
-        HELLO.model_copy(update={"seed": 7})
-    )
-    assert "seed" not in heard.info.model_settings
-
-
-@pytest.mark.parametrize("model", ["adapter:openai:target-steady", "adapter:openai-chat:target-steady"])
-@pytest.mark.parametrize("stream", [False, True])
-async def test_both_interfaces_of_openai_answer_plainly_and_in_a_given_form(
-    monkeypatch: pytest.MonkeyPatch, model: str, stream: bool
-):
-    monkeypatch.setenv("MY_KEY", "right")
-    with running_endpoint(key="right") as endpoint:
-        settings = ModelSection(model=model, base_url=endpoint.url, api_key_env="MY_KEY", stream=stream, timeout=30)
-        asked = build_model(settings)
-        try:
-            question = user("Sort the following words alphabetically: List: pear apple fig")
-            assert (await asked.complete(ChatRequest(messages=(question,)))).simulated
-            assert await Structured(asked).ask([question], Words)
-        finally:
-            await asked.aclose()
-
-
-class Words(BaseModel):
-    answer: str
 
 
 SIGNED = [
@@ -499,39 +354,6 @@ async def test_what_a_provider_wants_back_with_a_turn_is_sent_back(before: list[
     response = heard.messages[1]
     assert response.provider_name == "google"
     assert response.parts == [*before, pai.ToolCallPart("f", {"x": 1}, "b", provider_details=call.provider_details)]
-
-
-async def test_a_plain_turn_keeps_nothing():
-    assert (await answer(Heard(pai.TextPart("Hi"), pai.ToolCallPart("f", {}, "a")))).opaque is None
-
-
-@pytest.mark.parametrize(
-    ("usage", "counted"),
-    [
-        (
-            RequestUsage(input_tokens=90, output_tokens=3, cache_write_tokens=40),
-            Usage(input_tokens=90, output_tokens=3, written_tokens=40),
-        ),
-        (
-            RequestUsage(input_tokens=9, output_tokens=3, details={"reasoning_tokens": 50}),
-            Usage(input_tokens=9, output_tokens=53),
-        ),
-        (
-            RequestUsage(input_tokens=9, output_tokens=53, details={"reasoning_tokens": 50}),
-            Usage(input_tokens=9, output_tokens=53),
-        ),
-    ],
-)
-async def test_thoughts_and_what_was_written_to_the_cache_are_counted(usage: RequestUsage, counted: Usage):
-    assert (await answer(Heard(usage=usage))).usage == counted
-
-
-@pytest.mark.parametrize(
-    ("details", "finish"),
-    [({"finish_reason": "MALFORMED_FUNCTION_CALL"}, "stop"), ({"finish_reason": "LANGUAGE"}, "refusal")],
-)
-async def test_an_end_that_is_the_models_own_doing_is_an_answer(details: dict[str, Any], finish: str):
-    assert (await answer(Heard(finish_reason="error", provider_details=details))).finish == finish
 
 
 @pytest.mark.parametrize("details", [None, {"finish_reason": "network_error"}])

@@ -49,42 +49,6 @@ async def test_an_edit_is_read_in_the_spellings_of_weak_models(edits: Any, more:
 
 
 @pytest.mark.parametrize(
-    ("given", "edit"),
-    [
-        (row(op="insertAfter", target="x"), EDIT.model_copy(update={"op": "insert_after", "target": "x"})),
-        (row(op="Insert-After", target="x"), EDIT.model_copy(update={"op": "insert_after", "target": "x"})),
-        (
-            row(op="delete", target="x", content=...),
-            EDIT.model_copy(update={"op": "delete", "target": "x", "content": ""}),
-        ),
-        (
-            row(op="DELETE", target="x", content=None),
-            EDIT.model_copy(update={"op": "delete", "target": "x", "content": ""}),
-        ),
-        (row(reason=None, cites=None), EDIT.model_copy(update={"reason": "", "cites": ()})),
-        (row(reason=..., cites=...), EDIT.model_copy(update={"reason": "", "cites": ()})),
-    ],
-)
-async def test_what_an_operation_does_not_use_may_be_missing(given: dict[str, Any], edit: Edit):
-    assert (await read(json.dumps({"edits": [given]}), PatchReply)).proposed() == (edit,)
-    assert (await read(json.dumps(given), PatchReply)).proposed() == (edit,)
-
-
-@pytest.mark.parametrize(
-    ("given", "problem"),
-    [
-        (row(op="replace", target=None), "target"),
-        (row(op="replace", target=...), "target"),
-        (row(content=...), "content"),
-        (row(op="rename"), "op"),
-    ],
-)
-async def test_an_edit_that_lacks_what_it_needs_is_an_error(given: dict[str, Any], problem: str):
-    with pytest.raises(UnusableReply, match=f"edits.0.{problem}: "):
-        await read(json.dumps({"edits": [given]}), PatchReply)
-
-
-@pytest.mark.parametrize(
     "call",
     [
         {"name": "PatchReply", "arguments": PATCH},

@@ -43,7 +43,6 @@ def completion(**message: Any) -> bytes:
 TOOL_CALL = completion(
     tool_calls=[{"id": "c", "type": "function", "function": {"name": "Sum", "arguments": '{"answer": 5}'}}]
 )
-TEXT = completion(content='{"answer": 5}')
 
 
 def model_at(server: Server, **settings: Any) -> ChatModel:
@@ -77,16 +76,6 @@ async def test_a_failure_that_says_nothing_is_tried_again_before_it_counts_as_an
     model = model_at(server)
     assert await Structured(Retrying(model, "optimizer", 300)).ask(ASKED, Sum) == Sum(answer=5)
     assert forms(server) == ["json_schema", "json_schema", "tool"]
-    await model.aclose()
-
-
-async def test_a_form_that_was_answered_before_is_not_given_up_for_a_failure(server: Server):
-    server.script = [TEXT, UNKNOWN_FORMAT, TEXT]
-    model = model_at(server)
-    structured = Structured(Retrying(model, "optimizer", 300))
-    for _ in range(2):
-        assert await structured.ask(ASKED, Sum) == Sum(answer=5)
-    assert forms(server) == ["json_schema"] * 3
     await model.aclose()
 
 
@@ -125,17 +114,3 @@ async def test_an_address_below_which_nothing_answers_is_only_repeated(server: S
     server.url = server.url.removesuffix("/v1")
     server.script = [http(404, b"no such page")]
     assert (await refused(server)).hint == f"check the model name 'small' and the address {server.url}"
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        {"error": {"message": "Invalid model name passed in model=small. Call `/v1/models`", "code": "400"}},
-        {"error": {"message": "The model `small` does not exist", "code": "model_not_found"}},
-    ],
-)
-async def test_a_model_that_is_not_there_ends_the_run_whatever_the_status(server: Server, answer: Any):
-    server.script = [http(400, answer)]
-    error = await refused(server)
-    assert isinstance(error, RejectedRole)
-    assert error.hint.startswith("check the model name 'small'")

@@ -1,4 +1,3 @@
-import asyncio
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -14,7 +13,6 @@ from etude.records import (
     ImagePart,
     Message,
     Opaque,
-    ResponseSchema,
     TextPart,
     Tool,
     ToolCall,
@@ -57,54 +55,6 @@ async def failure(server: Server, *script: bytes | str, **settings: Any) -> Any:
     return caught.value
 
 
-async def test_a_text_answer_comes_with_its_usage(server: Server):
-    usage = {"prompt_tokens": 12, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 8}}
-    reply = await answer(server, completion({"content": "Hi"}, usage=usage))
-    assert (reply.text, reply.finish, reply.simulated) == ("Hi", "stop", False)
-    assert reply.usage == Usage(input_tokens=12, output_tokens=3, cached_tokens=8)
-
-
-async def test_the_body_has_what_was_set_and_nothing_else(server: Server):
-    await answer(server, completion({"content": "Hi"}))
-    assert server.heard[0].path == "/v1/chat/completions"
-    assert server.heard[0].body == {
-        "model": "m",
-        "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello"}],
-        "max_tokens": 4096,
-    }
-    assert server.heard[0].headers["authorization"] == "Bearer none"
-
-
-async def test_every_setting_reaches_the_server(server: Server):
-    request = HELLO.model_copy(update={"seed": 7})
-    await answer(
-        server,
-        completion({"content": "Hi"}),
-        request=request,
-        temperature=0,
-        top_p=0.5,
-        reasoning_effort="low",
-        max_output_tokens=9,
-        extra_body={"chat_template_kwargs": {"enable_thinking": False}},
-        headers={"X-Team": "red"},
-    )
-    body = server.heard[0].body
-    assert (body["temperature"], body["top_p"], body["reasoning_effort"], body["seed"]) == (0, 0.5, "low", 7)
-    assert (body["max_tokens"], body["chat_template_kwargs"]) == (9, {"enable_thinking": False})
-    assert server.heard[0].headers["x-team"] == "red"
-
-
-async def test_a_limit_in_extra_body_takes_the_place_of_the_usual_field(server: Server):
-    await answer(server, completion({"content": "Hi"}), extra_body={"max_completion_tokens": 50})
-    assert "max_tokens" not in server.heard[0].body
-    assert server.heard[0].body["max_completion_tokens"] == 50
-
-
-async def test_the_seed_stays_here_when_the_settings_say_so(server: Server):
-    await answer(server, completion({"content": "Hi"}), request=HELLO.model_copy(update={"seed": 7}), send_seed=False)
-    assert "seed" not in server.heard[0].body
-
-
 async def test_pictures_tool_calls_and_tool_results_are_sent(server: Server):
     picture = Message(role="user", content=(TextPart(text="What?"), ImagePart(url="data:image/png;base64,AA")))
     call = ToolCall(id="c1", name="look", arguments='{"at": 1}')
@@ -141,61 +91,6 @@ async def test_pictures_tool_calls_and_tool_results_are_sent(server: Server):
     assert body["tool_choice"] == {"type": "function", "function": {"name": "look"}}
 
 
-async def test_a_schema_is_sent_as_a_strict_one(server: Server):
-    schema = ResponseSchema(name="Answer", body={"type": "object"})
-    request = HELLO.model_copy(update={"response_schema": schema})
-    await answer(server, completion({"content": "{}"}), request=request)
-    assert server.heard[0].body["response_format"] == {
-        "type": "json_schema",
-        "json_schema": {"name": "Answer", "schema": {"type": "object"}, "strict": True},
-    }
-
-
-async def test_tool_calls_come_back_with_an_id_and_arguments_as_text(server: Server):
-    calls = [
-        {"id": "a", "type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}},
-        {"function": {"name": "g", "arguments": {"y": 2}}},
-        {"function": {"name": "h"}},
-    ]
-    reply = await answer(server, completion({"content": None, "tool_calls": calls}, finish="tool_calls"))
-    assert reply.finish == "tool_calls"
-    assert [(call.id, call.name, call.arguments) for call in reply.tool_calls] == [
-        ("a", "f", '{"x": 1}'),
-        ("call_1", "g", '{"y": 2}'),
-        ("call_2", "h", "{}"),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("message", "finish", "expected", "text"),
-    [
-        ({"content": "cut"}, "length", "length", "cut"),
-        ({"content": None, "refusal": "I will not."}, "stop", "refusal", "I will not."),
-        ({"content": ""}, "content_filter", "refusal", ""),
-        ({"content": "x"}, None, "stop", "x"),
-        ({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}, "stop", "stop", "ab"),
-        ({"content": "half \ud800"}, "stop", "stop", "half ?"),
-    ],
-)
-async def test_the_end_of_a_reply_is_reported(
-    server: Server, message: dict[str, Any], finish: str | None, expected: str, text: str
-):
-    reply = await answer(server, completion(message, finish=finish))
-    assert (reply.finish, reply.text) == (expected, text)
-
-
-async def test_an_endpoint_of_the_simulated_world_is_recognised(server: Server):
-    reply = await answer(server, completion({"content": "Hi"}, system_fingerprint="simulated-1"))
-    assert reply.simulated
-
-
-async def test_missing_and_odd_token_counts_are_zero(server: Server):
-    reply = await answer(
-        server, completion({"content": "Hi"}, usage={"prompt_tokens": None, "completion_tokens": -1})
-    )
-    assert reply.usage == Usage()
-
-
 async def test_retry_after_may_be_a_date(server: Server):
     later = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
     error = await failure(server, http(429, {}, Retry_After=later))
@@ -204,20 +99,9 @@ async def test_retry_after_may_be_a_date(server: Server):
     assert (await failure(server, http(429, {}, Retry_After=past))).retry_after == 0
 
 
-async def test_retry_after_may_be_in_milliseconds(server: Server):
-    assert (await failure(server, http(429, {}, Retry_After_Ms="1500"))).retry_after == 1.5
-    assert (await failure(server, http(429, {}, Retry_After_Ms="1500", Retry_After="2"))).retry_after == 1.5
-    assert (await failure(server, http(429, {}, Retry_After_Ms="soon", Retry_After="2"))).retry_after == 2
-
-
 @pytest.mark.parametrize("header", ["soon", "inf", "nan"])
 async def test_a_retry_after_that_says_nothing_is_left_out(server: Server, header: str):
     assert (await failure(server, http(503, {}, Retry_After=header))).retry_after is None
-
-
-async def test_a_used_up_account_is_no_rate_limit(server: Server):
-    error = await failure(server, http(429, {"error": {"message": "pay", "code": "insufficient_quota"}}))
-    assert isinstance(error, RejectedRole)
 
 
 @pytest.mark.parametrize(
@@ -243,56 +127,6 @@ async def test_an_error_with_status_200_is_what_it_says(server: Server, error: A
     assert (type(found), str(found).splitlines()[0]) == (kind, said)
 
 
-async def test_an_error_beside_an_answer_is_none(server: Server):
-    assert (await answer(server, completion({"content": "Hi"}, error={"message": "slow"}))).text == "Hi"
-
-
-async def test_the_first_of_several_choices_counts_wherever_it_stands(server: Server):
-    choices = [
-        {"index": at, "message": {"content": text}, "finish_reason": "stop"} for at, text in ((1, "b"), (0, "a"))
-    ]
-    assert (await answer(server, http(200, {"choices": choices}))).text == "a"
-
-
-async def test_a_mark_of_byte_order_is_left_out(server: Server):
-    assert (await answer(server, http(200, b'\xef\xbb\xbf{"choices": [{"message": {"content": "a"}}]}'))).text == "a"
-
-
-def test_one_model_works_in_one_loop_after_the_other():
-    server = Server([completion({"content": "Hi"})])
-
-    async def once(model: OpenAIModel | None, close: bool) -> OpenAIModel:
-        listener = await asyncio.start_server(server.serve, "127.0.0.1", 0)
-        port = listener.sockets[0].getsockname()[1]
-        server.url = server.url or f"http://127.0.0.1:{port}/v1"
-        async with listener:
-            if model is None:
-                model = a_model(server)
-                assert (await model.complete(HELLO)).text == "Hi"
-            else:
-                with pytest.raises(TransientError, match="no connection"):  # the port of the first loop
-                    await model.complete(HELLO)
-            if close:
-                await model.aclose()
-        return model
-
-    model = asyncio.run(once(None, close=False))
-    asyncio.run(model.aclose())  # another loop: nothing of the first one is touched
-    asyncio.run(once(model, close=True))
-    asyncio.run(once(model, close=False))
-    asyncio.run(once(model, close=True))
-
-
-def test_without_an_address_the_key_is_needed(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    with pytest.raises(ConfigError) as caught:
-        OpenAIModel("m", ModelSection(model="openai:m", api_key_env="NO_SUCH_KEY"))
-    assert str(caught.value) == (
-        "environment variable 'NO_SUCH_KEY' is not set\n"
-        "hint: put the key there, name another variable in api_key_env, or set base_url for a server without keys"
-    )
-
-
 def test_a_key_with_odd_characters_is_refused(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TEST_KEY", "“abc”")
     with pytest.raises(ConfigError, match="has characters that no key has"):
@@ -312,54 +146,6 @@ def test_a_key_of_two_lines_is_refused(monkeypatch: pytest.MonkeyPatch):
 def test_an_address_that_is_none_is_refused(url: str):
     with pytest.raises(ConfigError, match="is not an address"):
         OpenAIModel("m", ModelSection(model="openai:m", base_url=url))
-
-
-def test_the_address_is_shown_without_password_and_query():
-    model = OpenAIModel("m", ModelSection(model="openai:m", base_url="https://me:pw@host:81/v1?key=1"))
-    assert model.endpoint == "https://host:81/v1"
-
-
-async def test_the_address_may_come_from_the_environment(server: Server, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-    await answer(server, completion({"content": "Hi"}), base_url=None)
-    assert "max_tokens" in server.heard[0].body
-
-
-def test_at_openai_the_limit_has_its_new_name(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    monkeypatch.setenv("TEST_KEY", "k")
-    model = OpenAIModel("m", ModelSection(model="openai:m", api_key_env="TEST_KEY"))
-    assert model.endpoint == "https://api.openai.com/v1"
-    assert model._sending.settings.extra_body == {"max_completion_tokens": 4096}
-
-
-def test_the_fingerprint_has_what_changes_answers_and_nothing_else():
-    def fingerprint(**settings: Any) -> str:
-        values: dict[str, Any] = {"model": "openai:m", "base_url": "http://a/v1", **settings}
-        return OpenAIModel("m", ModelSection(**values)).fingerprint()
-
-    same: list[dict[str, Any]] = [
-        {"base_url": "http://b/v1"},
-        {"timeout": 1},
-        {"headers": {"Authorization": "a", "X-Api-Key": "b", "cf-access-token": "c", "Cookie": "d"}},
-        {"max_concurrency": 2},
-        {"structured": "tool"},
-        {"price": {"input": 1, "output": 1}},
-    ]
-    other: list[dict[str, Any]] = [
-        {"temperature": 0.1},
-        {"top_p": 0.1},
-        {"max_output_tokens": 5},
-        {"reasoning_effort": "low"},
-        {"extra_body": {"a": 1}},
-        {"send_seed": False},
-        {"headers": {"X-Max-Tokens": "5"}},
-        {"headers": {"X-Max-Tokens": "6"}},
-    ]
-    assert {fingerprint(**settings) for settings in same} == {fingerprint()}
-    assert len({fingerprint(), *(fingerprint(**settings) for settings in other)}) == 1 + len(other)
-    assert fingerprint(headers={"A": "b"}) == fingerprint(headers={"a": "b"})
-    assert a_model(Server([], "http://a/v1"), max_output_tokens=5).max_output_tokens == 5
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,7 @@ def by_chance(share: float) -> Callable[[Server], bool]:
     return lambda server: server.chance.random() < share
 
 
-@pytest.mark.parametrize(
-    ("share", "slots", "refuses_after"),
-    [(0.02, 2000, 0.05), (0.1, 2000, 0.05), (0.3, 2000, 0.05), (0.1, 300, 2.0), (0.3, 300, 2.0)],
-)
+@pytest.mark.parametrize(("share", "slots", "refuses_after"), [(0.3, 2000, 0.05), (0.1, 300, 2.0)])
 def test_refusals_by_chance_hardly_cost_more_than_their_share(share: float, slots: int, refuses_after: float):
     server = Server(by_chance(share), refuses_after=refuses_after)
     found = flood(server, slots, 8 * slots)
@@ -27,14 +24,14 @@ def test_refusals_by_chance_hardly_cost_more_than_their_share(share: float, slot
     assert found.limits[-1] > slots / 2
 
 
-@pytest.mark.parametrize(("slots", "share"), [(64, 0.02), (64, 0.1), (64, 0.3), (16, 0.02), (16, 0.1)])
+@pytest.mark.parametrize(("slots", "share"), [(64, 0.3), (16, 0.1)])
 def test_few_requests_in_flight_do_not_become_fewer_and_fewer_by_chance(slots: int, share: float):
     none = flood(Server(by_chance(0)), slots, 600)
     some = flood(Server(by_chance(share)), slots, 600)
     assert some.seconds < (1 + 3.5 * share) * none.seconds
 
 
-@pytest.mark.parametrize("takes", [2, 10, 50, 200])
+@pytest.mark.parametrize("takes", [2, 50])
 def test_a_server_that_takes_so_many_at_once_is_kept_busy_and_spared(takes: int):
     server = Server(lambda server: server.under_way >= takes)
     found = flood(server, 300, 40 * takes)
@@ -45,7 +42,7 @@ def test_a_server_that_takes_so_many_at_once_is_kept_busy_and_spared(takes: int)
     assert found.limits[-20:] == pytest.approx([max(takes, FLOOR)] * 20, rel=0.3, abs=4)
 
 
-@pytest.mark.parametrize(("number", "period"), [(5, 1), (50, 1), (20, 60), (600, 60)])
+@pytest.mark.parametrize(("number", "period"), [(50, 1), (20, 60)])
 @pytest.mark.parametrize("says_when", [False, True])
 def test_a_limit_on_requests_in_a_time_is_respected(number: int, period: float, says_when: bool):
     def until_free(server: Server) -> float | None:
@@ -74,24 +71,6 @@ def test_the_bound_follows_a_limit_that_changes():
     assert found.limits[50] == pytest.approx(200, rel=0.2)
     assert found.limits[90] == pytest.approx(20, rel=0.3)
     assert found.limits[200] == pytest.approx(200, rel=0.2)
-
-
-def test_a_true_limit_is_seen_among_refusals_by_chance():
-    server = Server(lambda server: server.under_way >= 50 or server.chance.random() < 0.1)
-    found = flood(server, 1000, 3000)
-    assert found.seconds < 1.3 * 3000 / 50 * 2
-    assert max(found.limits[20:]) < 100
-
-
-def test_where_all_slots_are_not_in_use_the_bound_stays():
-    pace = Pace(64)
-    for number in range(200):
-        pace.refused(pace.sent(number, 3)) if number == 50 else pace.sent(number, 3)
-    assert FLOOR <= pace.limit < 64
-    before = pace.limit
-    for number in range(200, 400):
-        pace.sent(number, 3)
-    assert pace.limit == before
 
 
 def test_less_than_the_floor_is_taken_by_longer_rests():

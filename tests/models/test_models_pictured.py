@@ -20,13 +20,6 @@ async def test_every_picture_is_put_in_its_place_and_the_rest_stays() -> None:
     assert model.requests == [looking("data:a", "data:b", "data:a")]
 
 
-async def test_a_request_without_pictures_is_sent_as_it_is() -> None:
-    model = ScriptedModel(["yes"])
-    request = ChatRequest(messages=(user("Hi"),))
-    await Pictured(model, lambda _: pytest.fail("there is no picture")).complete(request)
-    assert model.requests == [request]
-
-
 async def test_a_picture_that_is_gone_is_an_error_and_nothing_is_sent() -> None:
     def gone(_: str) -> str:
         raise DataError("gone")

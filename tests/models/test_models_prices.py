@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from etude import Trainer, load_config
-from etude.config import ModelSection, Price, make_config
+from etude.config import ModelSection, Price
 from etude.errors import ConfigError
 from etude.models import price_of
 from etude.simulation import make_tasks
@@ -15,27 +15,6 @@ TABLE = {"openai:m": CHEAP, "simulated:judge": DEAR}
 def test_the_price_of_the_role_goes_before_that_of_the_table():
     assert price_of(ModelSection(model="openai:m"), TABLE) == CHEAP
     assert price_of(ModelSection(model="openai:m", price=DEAR), TABLE) == DEAR
-
-
-def test_a_model_that_nobody_has_priced_stays_unknown():
-    assert price_of(ModelSection(model="openai:n"), TABLE) is None
-    assert price_of(ModelSection(model="openai:m")) is None
-
-
-def test_the_simulated_world_is_free_unless_the_table_says_otherwise():
-    assert price_of(ModelSection(model="simulated:target"), TABLE) == Price(input=0, output=0)
-    assert price_of(ModelSection(model="simulated:judge"), TABLE) == DEAR
-
-
-def test_a_model_that_is_not_the_one_of_the_settings_goes_by_its_own_name():
-    assert price_of(ModelSection(model="simulated:target"), TABLE, "openai:m") == CHEAP
-    assert price_of(ModelSection(model="openai:m"), TABLE, "scripted:x") is None
-
-
-def test_the_table_comes_from_the_config_and_may_change_when_a_run_is_resumed():
-    config = make_config({"prices": {"openai:gpt-x": {"input": 1.5, "output": 6}}})
-    assert config.prices["openai:gpt-x"] == Price(input=1.5, output=6)
-    assert "prices" not in config.identity()
 
 
 def config_file(folder: Path, extra: str) -> Path:

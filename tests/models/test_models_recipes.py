@@ -3,7 +3,6 @@
 import re
 import sys
 from collections.abc import Iterator
-from itertools import cycle, product
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,9 +13,7 @@ from pydantic import BaseModel
 
 from etude.config import ModelSection
 from etude.models import Structured, build_model
-from etude.models.azure import AzureModel
-from etude.models.keys import Key, key_variable
-from etude.models.openai import OpenAIInterface
+from etude.models.keys import key_variable
 from etude.protocols import ChatModel
 from etude.records import ChatRequest, user
 from etude.simulation import respond
@@ -118,41 +115,6 @@ async def test_a_recipe_reaches_a_model(
     await check(build_model(ModelSection(**{**recipe, **there})))
 
 
-AZURE = {
-    "resource": "",
-    "interface": "/openai/v1",
-    "resource with version": "?api-version=2024-10-21",
-    "deployment with version": f"/openai/deployments/{NAME}?api-version=2024-10-21",
-    "copied address": f"/openai/deployments/{NAME}/chat/completions?api-version=2024-10-21",
-}
-"""What stands behind the host in the forms an address at Azure has."""
-
-
-CREDENTIALS: dict[str, dict[str, Any]] = {"key": {}, "command": {"api_key_command": PRINTS_KEY}}
-
-
-@pytest.mark.parametrize(
-    ("form", "credential", "api"),
-    [
-        (form, credential, api)
-        for (form, api), credential in zip(
-            product(AZURE, ("chat", "responses")), cycle(("key", "command", "command", "key")), strict=False
-        )
-    ],
-)
-async def test_azure_is_reached_in_every_form(
-    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, form: str, credential: str, api: Any
-) -> None:
-    given = CREDENTIALS[credential]
-    monkeypatch.delenv("AZURE_OPENAI_API_KEY", raising=False)
-    if credential == "key":
-        monkeypatch.setenv("AZURE_OPENAI_API_KEY", KEY)
-    settings = ModelSection(
-        model=f"azure:{NAME}", base_url=root(endpoint) + AZURE[form], api=api, timeout=30, **given
-    )
-    await check(AzureModel(NAME, settings))
-
-
 WIRES: dict[str, dict[str, Any]] = {
     "chat": {"model": f"openai:{NAME}"},
     "responses": {"model": f"openai:{NAME}", "api": "responses"},
@@ -174,14 +136,3 @@ async def test_every_rung_of_the_ladder_is_there_on_every_wire(
     address = endpoint.url if not wire.startswith("azure") else root(endpoint) + settings.pop("version", "")
     more: dict[str, Any] = {"base_url": address, "api_key_env": "MY_KEY", "stream": stream, "timeout": 30}
     await check(build_model(ModelSection(**settings, **more)), rung)
-
-
-@pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("api", ["chat", "responses"])
-async def test_what_is_sent_to_openai_itself_is_understood(
-    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, api: Any, stream: bool
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    settings = ModelSection(model=f"openai:{NAME}", api=api, reasoning_effort="low", stream=stream, timeout=30)
-    key = Key(settings, needed=True)
-    await check(OpenAIInterface("openai", NAME, settings, endpoint.url, key, at_openai=True))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from etude.config import ModelSection
-from etude.models.refused import PARAMETERS, RefusedParameters, Sending, advice, read_refusal
+from etude.models.refused import PARAMETERS, RefusedParameters, Sending, read_refusal
 from etude.records import ChatRequest, ResponseSchema, assistant, system, user
 
 SETTINGS = ModelSection(
@@ -176,22 +176,6 @@ def test_a_complaint_about_a_value_or_a_pair_is_named_and_nothing_is_left_out(sa
     assert read(said) == RefusedParameters(tuple(names.split()), curable=False)
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "the prompt is empty",
-        error("Invalid value for 'stop'"),
-        error("The model is overloaded, try again"),
-        {"detail": [{"type": "value_error", "loc": ["body"], "msg": "no", "input": {"seed": "not supported"}}]},
-        error("Provider returned error") | {"user_id": "seed"},
-        "<html>Bad Request</html>",
-        "",
-    ],
-)
-def test_what_names_nothing_that_was_sent_is_about_something_else(said: Any) -> None:
-    assert read(said) == RefusedParameters()
-
-
 @pytest.mark.parametrize(("said", "names"), EACH)
 def test_what_was_not_sent_or_stands_in_the_users_own_fields_is_not_left_out(said: Any, names: str) -> None:
     own = {"seed": 1, "temperature": 1, "top_p": 1, "reasoning_effort": "low", "chat_template_kwargs": {}}
@@ -207,13 +191,6 @@ def test_a_word_about_the_form_of_an_answer_is_left_to_the_form() -> None:
     form = REQUEST.model_copy(update={"response_schema": ResponseSchema(name="a", body={})})
     assert read(said, request=form) == RefusedParameters()
     assert read(said).parameters == ("temperature", "reasoning_effort")
-
-
-def test_streaming_that_is_refused_is_switched_off() -> None:
-    said = error("Your organization must be verified to stream this model.", "stream", "unsupported_value")
-    streamed = SETTINGS.model_copy(update={"stream": True})
-    assert read(said, streamed) == RefusedParameters(("stream",), curable=True)
-    assert read(forbidden("stream_options"), streamed) == RefusedParameters(("stream",), curable=True)
 
 
 def test_nothing_is_left_out_twice() -> None:
@@ -234,13 +211,3 @@ def test_system_messages_move_into_the_first_user_message() -> None:
     ]
     alone = sending.fit(ChatRequest(messages=(system("One."),)))
     assert [(message.role, message.text) for message in alone.messages] == [("user", "One.")]
-
-
-def test_advice_names_settings_where_the_model_stands() -> None:
-    assert advice(["seed"], "target") == "set target.send_seed: false"
-    assert (
-        advice(["temperature", "top_p"], "targets.0")
-        == "leave targets.0.temperature unset, or leave targets.0.top_p unset"
-    )
-    assert advice(["temperature"]) == "leave temperature unset"
-    assert advice(["system"], "judge", refused=True) == ""

@@ -10,14 +10,11 @@ from typing import Any
 import pytest
 
 from etude.config import ModelSection
-from etude.models.anthropic import AnthropicModel
 from etude.models.openai import OpenAIModel
-from etude.models.sdk import Clients, SdkModel
 from etude.records import ChatRequest, user
 
 HELLO = ChatRequest(messages=(user("Hello"),))
 COMPLETION = {"choices": [{"message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}]}
-MESSAGE = {"type": "message", "content": [{"type": "text", "text": "Hi"}], "stop_reason": "end_turn"}
 
 
 @dataclass
@@ -62,25 +59,6 @@ async def counting(answer: dict[str, Any]) -> AsyncIterator[Counting]:
     await listener.wait_closed()
 
 
-@pytest.mark.parametrize(("kind", "answer"), [(OpenAIModel, COMPLETION), (AnthropicModel, MESSAGE)])
-async def test_requests_in_flight_have_a_connection_each_that_later_ones_use_again(
-    kind: type[OpenAIModel] | type[AnthropicModel], answer: dict[str, Any]
-):
-    async with counting(answer) as server:
-        provider = "openai" if kind is OpenAIModel else "anthropic"
-        settings = ModelSection(model=f"{provider}:m", base_url=f"{server.url}/v1", api_key_env="NO_SUCH_KEY")
-        model: SdkModel = kind("m", settings)
-        for _ in range(3):
-            assert (await model.complete(HELLO)).text == "Hi"
-        assert server.connections == 1
-        for _ in range(2):
-            server.waiting, server.together = 0, 40
-            replies = await asyncio.gather(*(model.complete(HELLO) for _ in range(40)))
-            assert [reply.text for reply in replies] == ["Hi"] * 40
-            assert server.connections == 40
-        await model.aclose()
-
-
 async def test_a_request_that_was_cancelled_leaves_nothing_in_the_way_of_the_next():
     async with counting(COMPLETION) as server:
         settings = ModelSection(model="openai:m", base_url=f"{server.url}/v1", api_key_env="NO_SUCH_KEY")
@@ -94,23 +72,3 @@ async def test_a_request_that_was_cancelled_leaves_nothing_in_the_way_of_the_nex
             await cut_off
         assert (await model.complete(HELLO)).text == "Hi"
         await model.aclose()
-
-
-async def test_the_loop_looks_at_connections_between_the_beginnings_of_requests():
-    turns, begun = [0], list[int]()
-
-    def turn() -> None:
-        turns[0] += 1
-        asyncio.get_running_loop().call_soon(turn)
-
-    async def hold(clients: Clients) -> None:
-        async with clients.one():
-            begun.append(turns[0])
-            await asyncio.sleep(0)
-
-    turn()
-    clients = Clients(object)
-    for _ in range(2):  # also where clients are idle: their connections may have been closed
-        begun.clear()
-        await asyncio.gather(*(hold(clients) for _ in range(50)))
-        assert len(set(begun)) == 50

@@ -7,10 +7,8 @@ from models_doubles import Server, events, http
 
 from etude.config import ModelSection, load_config
 from etude.errors import ConfigError, ModelError, RejectedRequest, RejectedRole, TransientError
-from etude.formats.errors import error_within
-from etude.formats.events import read_events
 from etude.models.openai import OpenAIModel
-from etude.records import ChatRequest, Usage, user
+from etude.records import ChatRequest, user
 
 HELLO = ChatRequest(messages=(user("Hello"),))
 DONE = b"[DONE]"
@@ -32,35 +30,6 @@ async def answer(server: Server, *script: bytes, **settings: Any) -> Any:
         return await model.complete(HELLO)
     finally:
         await model.aclose()
-
-
-async def test_a_stream_gives_what_a_plain_answer_gives(server: Server):
-    usage = {"prompt_tokens": 12, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 8}}
-    calls = [
-        {"index": 0, "id": "a", "function": {"name": "f", "arguments": '{"x":'}},
-        {"index": 1, "id": "b", "function": {"name": "g", "arguments": ""}},
-    ]
-    streamed = events(
-        chunk({"role": "assistant", "content": ""}, system_fingerprint="simulated"),
-        chunk({"content": "Hi"}, error=None),
-        chunk({"content": "!"}),
-        chunk({"tool_calls": calls}),
-        chunk({"tool_calls": [{"index": 0, "function": {"arguments": " 1}"}}]}),
-        chunk({}, "tool_calls"),
-        {"choices": [], "usage": usage},
-        DONE,
-    )
-    whole = [
-        {"id": "a", "function": {"name": "f", "arguments": '{"x": 1}'}},
-        {"id": "b", "function": {"name": "g", "arguments": ""}},
-    ]
-    choice = {"message": {"content": "Hi!", "tool_calls": whole}, "finish_reason": "tool_calls"}
-    plain = http(200, {"choices": [choice], "usage": usage, "system_fingerprint": "simulated"})
-    reply = await answer(server, streamed)
-    assert reply == await answer(server, plain, stream=False)
-    assert reply.usage == Usage(input_tokens=12, output_tokens=3, cached_tokens=8)
-    asked = [(heard.body.get("stream"), heard.body.get("stream_options")) for heard in server.heard]
-    assert asked == [(True, {"include_usage": True}), (None, None)]
 
 
 async def test_calls_without_an_index_are_told_apart_by_their_ids(server: Server):
@@ -137,35 +106,6 @@ async def test_an_error_in_the_middle_means_what_it_would_have_meant_before(
     assert getattr(caught.value, "rate_limited", False) == ("429" in message)
 
 
-def test_codes_that_are_no_status_do_not_count():
-    assert error_within({"message": "x", "code": 7, "type": "not_found_error"}).status == 404
-
-
-@pytest.mark.parametrize("line_end", [b"\n", b"\r\n", b"\r"])
-def test_events_end_with_any_line_end(line_end: bytes):
-    lines = (b": hello", b"event: a", b'data: {"a":', b'data:"\xe2\x80\xa8"}', b"", b"id: 3", b'data: {"b": 2}')
-    assert read_events(line_end.join(lines)) == [{"a": "\u2028"}, {"b": 2}]
-
-
-def test_an_event_must_be_an_object():
-    with pytest.raises(ValueError, match="not a JSON object"):
-        read_events(b"data: 3\n\n")
-
-
-async def test_thinking_is_switched_where_the_chat_template_has_the_switch(server: Server):
-    done = events(chunk({"content": "x"}, "stop"))
-    for switch in ("on", "off"):
-        await answer(server, done, thinking=switch)
-    await answer(server, done, thinking="off", extra_body={"chat_template_kwargs": {"add": 1}})
-    await answer(server, done)
-    assert [heard.body.get("chat_template_kwargs") for heard in server.heard] == [
-        {"enable_thinking": True},
-        {"enable_thinking": False},
-        {"enable_thinking": False, "add": 1},
-        None,
-    ]
-
-
 @pytest.mark.parametrize(("written", "meant"), [("on", "on"), ("off", "off"), ("'off'", "off")])
 def test_the_switch_may_be_written_as_yaml_reads_it(written: str, meant: str):
     model = ("target.model", "openai:m")
@@ -173,21 +113,3 @@ def test_the_switch_may_be_written_as_yaml_reads_it(written: str, meant: str):
     assert config.target.thinking == meant
     with pytest.raises(ConfigError, match=r"target\.thinking = 'maybe'"):
         load_config(flags=[model, ("target.thinking", "maybe")], environ={})
-
-
-def test_at_openai_there_is_no_such_switch(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    monkeypatch.setenv("OPENAI_API_KEY", "k")
-    with pytest.raises(ConfigError) as caught:
-        OpenAIModel("m", ModelSection(model="openai:m", thinking="on"))
-    assert str(caught.value) == (
-        "thinking = 'on': OpenAI's own models have no such switch\nhint: set reasoning_effort instead, as in 'low'"
-    )
-
-
-def test_streams_change_no_fingerprint_and_interface_and_thinking_do():
-    def fingerprint(**settings: Any) -> str:
-        return a_model(Server([], "http://a/v1"), **settings).fingerprint()
-
-    assert fingerprint() == fingerprint(stream=False)
-    assert len({fingerprint(), fingerprint(api="responses"), fingerprint(thinking="off")}) == 3

@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,9 +16,9 @@ from etude.programs.command import CommandProgram
 from etude.programs.installed import Installed, find_program, installed
 from etude.programs.known import known_programs
 from etude.programs.login import Login, find_login
-from etude.programs.memory import available_mb, room_for
+from etude.programs.memory import available_mb
 from etude.programs.message_log import MessageLog
-from etude.programs.program import Order, install_skill, read_files, skill_instructions
+from etude.programs.program import Order, install_skill, read_files
 from etude.programs.trouble import trouble
 from etude.records import File, Skill
 from etude.registry import BUILT_IN, find
@@ -65,10 +64,6 @@ def finished(stdout: str = "", stderr: str = "", code: int | None = 0) -> Finish
 
 
 class TestFinding:
-    def test_a_path_is_taken_as_it_is(self, tmp_path) -> None:
-        path = script(tmp_path / "bin" / "codex", "#!/bin/sh\n")
-        assert Codex().find(str(path)).path == path
-
     def test_a_path_may_begin_with_the_home_folder(self, tmp_path, monkeypatch) -> None:
         monkeypatch.setenv("HOME", str(tmp_path))
         path = script(tmp_path / "bin" / "codex", "#!/bin/sh\n")
@@ -77,11 +72,6 @@ class TestFinding:
         assert command.path == path
         assert command.argv[-2:] == (str(path), "~/none")
         assert find_program("~/bin/codex", [tmp_path / "other"]) == path
-
-    def test_without_a_path_it_is_looked_for_on_PATH(self, tmp_path, monkeypatch) -> None:
-        path = script(tmp_path / "bin" / "colours", "#!/bin/sh\n")
-        monkeypatch.setenv("PATH", str(path.parent))
-        assert CommandProgram(["colours"]).find().path == path
 
     def test_a_program_that_is_not_there_is_an_error_with_a_command_that_installs_it(self) -> None:
         with pytest.raises(ConfigError) as caught:
@@ -120,11 +110,6 @@ class TestFinding:
         path = script(tmp_path / "codex", "#!/bin/sh\n")
         assert installed(path).readable == (path,)
 
-    def test_a_virtual_environment_comes_as_a_whole(self, tmp_path) -> None:
-        path = script(tmp_path / "venv" / "bin" / "mini", "#!/bin/sh\n")
-        (tmp_path / "venv" / "pyvenv.cfg").touch()
-        assert installed(path).readable == (tmp_path / "venv",)
-
 
 class TestVersions:
     def test_the_last_line_counts_and_a_changed_program_is_asked_again(self, tmp_path) -> None:
@@ -143,15 +128,6 @@ class TestVersions:
         with pytest.raises(ConfigError) as caught:
             Codex().version(Codex().find(str(path)))
         assert caught.value.message == f"agent program {str(path)!r} does not tell its version: {words}"
-
-    def test_a_command_is_known_by_what_its_scripts_say(self, tmp_path, monkeypatch) -> None:
-        monkeypatch.chdir(tmp_path)
-        script(tmp_path / "agent.py", "print(1)\n")
-        command = CommandProgram([sys.executable, "agent.py"])
-        first = command.version(command.find())
-        assert command.version(command.find()) == first
-        script(tmp_path / "agent.py", "print(2)\n")
-        assert command.version(command.find()) != first
 
 
 def test_the_programs_that_are_known_by_name_are_those_that_can_be_agents() -> None:
@@ -209,14 +185,6 @@ class TestSkills:
     def test_an_empty_skill_is_not_installed(self, tmp_path) -> None:
         assert install_skill(Skill(text="---\nname: a\ndescription: b\n---\n"), tmp_path) is None
 
-    def test_the_body_is_reported_and_not_the_front_matter(self, tmp_path) -> None:
-        text = skill_instructions(order(tmp_path))
-        assert text == f"# Skill\n\nApply every rule.\n\n{BODY}"
-
-    def test_nothing_is_told_of_an_installed_or_empty_skill(self, tmp_path) -> None:
-        assert skill_instructions(order(tmp_path, delivery="install")) == ""
-        assert skill_instructions(order(tmp_path, skill=Skill(text="\n"))) == ""
-
     @pytest.mark.parametrize(
         "odd", ['quote " and \\ back', "delete \x7f and tab \t.", "umlaut ä \U0001f534", "'''\"\"\""]
     )
@@ -229,32 +197,10 @@ class TestSkills:
 
 
 class TestCommands:
-    def test_placeholders_stand_for_files_and_texts(self, tmp_path) -> None:
-        command = CommandProgram(
-            ["cat", "{prompt_file}", "{skill_file}", "--in={workspace}/x", "{model}", '{"a": 1}']
-        )
-        launch = command.launch(order(tmp_path, command.find()))
-        _, prompt, skill, folder, model, other = launch.argv
-        assert Path(prompt).read_text() == "Which colour?"
-        assert BODY in Path(skill).read_text()
-        assert (folder, model, other) == (f"--in={tmp_path / 'work'}/x", "a-model", '{"a": 1}')
-        assert launch.stdin == b""
-
     def test_without_placeholders_skill_and_task_come_on_standard_input(self, tmp_path) -> None:
         command = CommandProgram(["cat"])
         stdin = command.launch(order(tmp_path, command.find())).stdin.decode()
         assert stdin == f"# Skill\n\nApply every rule.\n\n{BODY}\n# Task\n\nWhich colour?"
-
-    def test_without_a_skill_the_task_comes_alone(self, tmp_path) -> None:
-        command = CommandProgram(["cat"])
-        assert command.launch(order(tmp_path, command.find(), skill=Skill(text=""))).stdin == b"Which colour?"
-
-    def test_a_model_is_found_in_the_usual_variables(self, tmp_path) -> None:
-        command = CommandProgram(["cat"])
-        env = command.launch(order(tmp_path, command.find())).env
-        assert env["OPENAI_BASE_URL"] == "http://127.0.0.1:9/v1"
-        assert env["ANTHROPIC_BASE_URL"] == "http://127.0.0.1:9"
-        assert env["OPENAI_API_KEY"] == env["ANTHROPIC_API_KEY"] == "sk-dummy"
 
     def test_a_task_that_is_too_long_for_an_argument_is_an_error(self, tmp_path) -> None:
         command = CommandProgram(["echo", "{prompt}"])
@@ -401,26 +347,6 @@ class TestLogins:
 
 
 class TestTelling:
-    def test_what_is_said_in_one_turn_is_one_message(self) -> None:
-        telling = MessageLog()
-        telling.say("I look.")
-        telling.call("1", "bash", {})
-        telling.result("1", "found", exit_code=0)
-        telling.say("Done.")
-        assert [message.role for message in telling.messages] == ["assistant", "tool", "assistant"]
-        assert telling.messages[0].text == "I look."
-        assert telling.messages[0].tool_calls[0].id == "1"
-        assert telling.last_text == "Done."
-
-    def test_results_of_nothing_and_second_results_are_passed_over(self) -> None:
-        telling = MessageLog()
-        telling.result("0", "of nothing", exit_code=1)
-        telling.call("1", "bash", {})
-        telling.result("1", "first", exit_code=0)
-        telling.result("1", "second", exit_code=2)
-        assert [message.text for message in telling.messages] == ["", "first"]
-        assert telling.exit_codes == {"1": 0}
-
     def test_a_call_at_the_end_is_no_last_word(self) -> None:
         telling = MessageLog()
         telling.say("I look.")
@@ -472,10 +398,6 @@ class TestMemory:
 
     def test_elsewhere_there_is_a_guess(self, tmp_path) -> None:
         assert available_mb(tmp_path, tmp_path) > 0
-
-    def test_a_part_is_left_to_others_and_one_program_always_fits(self) -> None:
-        assert room_for(500, 10_000) == 16
-        assert room_for(500, 100) == 1
 
 
 @pytest.mark.skipif(shutil.which("node") is None or shutil.which("npm") is None, reason="no node here")

@@ -53,12 +53,6 @@ def test_the_tested_versions_stand_in_one_place_and_the_guide_says_them() -> Non
     assert not any(version in script for version in tested.values())
 
 
-def test_the_program_on_PATH_comes_before_the_one_of_the_checkout(tmp_path: Path, monkeypatch) -> None:
-    path = fake(tmp_path / "codex", "echo 1.0")
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    assert Codex().find().path == path
-
-
 def evidence(words: str, asked: int | None = 0) -> AttemptEvidence:
     finished = Finished(3, None, b"", words.encode(), False, "", 1.0)
     report = Report(ended=False)

@@ -17,41 +17,6 @@ def test_a_better_skill_becomes_current_and_best() -> None:
     assert (state.current, state.current_val, state.best, state.best_val) == (NEW, val, NEW, val)
 
 
-@pytest.mark.parametrize(
-    ("bar", "value", "kept"),
-    [
-        ({"x": 0.5}, 0.75, True),
-        ({"x": 0.5}, 0.5, True),
-        ({"x": 0.5}, 0.25, False),
-        ({"x": 0.5}, None, False),
-        ({"x": None}, 0.0, True),
-        (None, 0.0, True),
-    ],
-    ids=["higher", "equal", "lower", "not measured", "no score before", "nothing before"],
-)
-def test_rejected_texts_may_come_back_once_the_bar_has_fallen(
-    bar: dict[str, float | None] | None, value: float | None, kept: bool
-) -> None:
-    rejected = frozenset({Skill(text="tried").hash})
-    before = None if bar is None else evaluation(bar)
-    start = START.model_copy(update={"rejected_texts": rejected, "current_val": before})
-    state = accept(start, NEW, evaluation({"x": value}, "new"), GateSection())
-    assert state.rejected_texts == (rejected if kept else frozenset())
-
-
-def test_the_metric_of_the_gate_decides_whether_the_bar_has_fallen() -> None:
-    start = START.model_copy(update={"rejected_texts": frozenset({"tried"})})
-    val = Evaluation(skill_hash=NEW.hash, split="val", scores={"x": (Score(hard=0, soft=1),)})
-    assert accept(start, NEW, val, GateSection(metric="hard")).rejected_texts == frozenset()
-    assert accept(start, NEW, val, GateSection(metric="soft")).rejected_texts == {"tried"}
-
-
-@pytest.mark.parametrize("value", [0.5, 0.25])
-def test_a_skill_that_is_no_better_becomes_current_only(value: float) -> None:
-    state = accept(START, NEW, evaluation({"x": value}, "new"), GateSection())
-    assert (state.current, state.best) == (NEW, OLD)
-
-
 def test_the_metric_of_the_gate_decides_what_is_best() -> None:
     val = Evaluation(skill_hash=NEW.hash, split="val", scores={"x": (Score(hard=0, soft=1),)})
     assert accept(START, NEW, val, GateSection(metric="hard")).best == OLD

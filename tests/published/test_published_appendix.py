@@ -28,32 +28,9 @@ def test_reminders_stand_in_a_protected_region_below_the_skill() -> None:
     assert reminders_in(document) == ("Mind the last row.",)
 
 
-def test_new_reminders_follow_those_that_are_there() -> None:
-    document, _ = add_reminders(with_reminders("One.", "Two."), [remind("Three.")])
-    assert reminders_in(document) == ("One.", "Two.", "Three.")
-
-
-@pytest.mark.parametrize("again", ["mind the last row", "- Mind  the last ROW!", "Mind the\nlast row."])
-def test_a_reminder_that_differs_in_case_blanks_and_stops_only_is_not_repeated(again: str) -> None:
-    before = with_reminders("Mind the last row.")
-    document, (fate,) = add_reminders(before, [remind(again)])
-    assert (document, fate.fate, fate.detail) == (before, "no_change", "the appendix already says so")
-
-
-def test_reminders_of_one_step_are_not_repeated_either() -> None:
-    document, fates = add_reminders(Document.parse(TEXT), [remind("One."), remind("one"), remind("- ")])
-    assert [fate.fate for fate in fates] == ["applied", "no_change", "no_change"]
-    assert fates[2].detail == "the reminder is empty"
-    assert reminders_in(document) == ("One.",)
-
-
 def test_a_reminder_cannot_close_its_region() -> None:
     document = with_reminders("x <!-- etude:end appendix -->")
     assert reminders_in(document) == ("x <!-- etude end appendix -->",)
-
-
-def test_a_skill_without_an_appendix_has_no_reminders() -> None:
-    assert reminders_in(Document.parse(TEXT)) == ()
 
 
 def answer(*reminders: str) -> dict[str, object]:
@@ -92,19 +69,6 @@ def owned(content: str) -> Document:
     return Document.parse(f"{TEXT}\n<!-- etude:begin appendix -->\n{content}<!-- etude:end appendix -->\n")
 
 
-OWN = "Ask Kim about *ledgers*.\n\n| day | who |\n|---|---|\n\n- Never round.\n  Not even cents.\n\x0c- Formfeed.\n"
-
-
-async def test_what_the_user_wrote_in_the_appendix_stays_when_it_is_consolidated() -> None:
-    document, _ = add_reminders(owned(OWN), [remind("One."), remind("One, I said.")])
-    assert document.region("appendix") == f"{OWN}\n## Reminders\n\n- One.\n- One, I said."
-    desk = Desk(consolidate_appendix=answer("One."))
-    document, _ = await consolidate(desk.optimizer, document)
-    assert document.region("appendix") == f"{OWN}\n## Reminders\n\n- One."
-    assert "Kim" not in desk.shown()
-    assert "Never round" not in desk.shown()
-
-
 @rows(
     "below",
     ["\nSee the handbook.", "\n- An item of a list below.", "- Goes on\n  in a second line.", "- Goes on\nlazily."],
@@ -115,11 +79,6 @@ def test_what_the_user_wrote_below_the_reminders_stays_there(below: str) -> None
     assert reminders_in(document) == ("One.", "Two.", "Three.")
     gap = "\n" if below.startswith("-") else ""
     assert document.region("appendix") == f"Above.\n\n## Reminders\n\n- One.\n- Two.\n- Three.\n{gap}{below}"
-
-
-def test_a_heading_without_a_list_gets_one_above_the_text_that_follows() -> None:
-    document, _ = add_reminders(owned("## Reminders\n\nSee the handbook.\n"), [remind("One.")])
-    assert document.region("appendix") == "## Reminders\n\n- One.\n\nSee the handbook."
 
 
 def test_a_reminder_that_the_user_wrote_already_is_not_repeated() -> None:

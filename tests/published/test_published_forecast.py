@@ -15,7 +15,6 @@ BASE: dict[str, dict[str, Any]] = {
 }
 BOTH = {"search": {"slow_update": True, "meta_skill": True}}
 FIRST = {"search": {"policy": "rewrite_first"}}
-TWICE = {"accumulation": 2}
 
 
 def most(kinds: int = 1, **sections: dict[str, Any]) -> Most:
@@ -41,22 +40,3 @@ def most(kinds: int = 1, **sections: dict[str, Any]) -> Most:
 )
 def test_every_step_and_every_slow_update_may_have_a_candidate(sections: dict[str, Any], attempts: int) -> None:
     assert most(**sections).attempts == attempts
-
-
-@rows(
-    ("kinds", "sections", "calls"),
-    [
-        # Of 20 attempts 2 minibatches of 8, one more of failures and one of successes, each asked twice for
-        # citations; 3 merges, selection, update.
-        (1, {}, 9 * (2 * 4 + 3 + 2)),
-        (3, {}, 9 * (2 * 4 + 3 + 2)),
-        (3, {"reflect": {"mode": "deep"}}, 9 * (3 * 8 + 1)),
-        (1, {"search": TWICE}, 6 * (3 * 8 + 1)),
-        (1, BOTH, 9 * (2 * 4 + 3 + 2) + 2 * 2),
-        (1, {"search": {"slow_update": True}}, 9 * (2 * 4 + 3 + 2) + 2),
-    ],
-)
-def test_each_analysis_may_need_a_merge_and_each_kind_of_task_an_analysis(
-    kinds: int, sections: dict[str, Any], calls: int
-) -> None:
-    assert most(kinds, **sections).calls == calls

@@ -13,7 +13,7 @@ from stages_doubles import AnswersEnv, ToldAgent, evaluation, knows, make_rollou
 
 from etude.config import GateSection
 from etude.errors import VoidStop
-from etude.published.gate import Race, decide, race_order, reason_not_to_evaluate
+from etude.published.gate import Race, decide, reason_not_to_evaluate
 from etude.published.options import PaperOptions
 from etude.records import Evaluation, GateResult, Score, Skill, Task
 from memory_doubles import MemoryJournal
@@ -74,12 +74,6 @@ def test_a_thousand_random_races_agree_with_full_validation() -> None:
         assert race.early_verdict().accepted == full(bar, values)
         early += race.prefix < n
     assert early > 100
-
-
-@pytest.mark.parametrize("bar", [{"a": 1.0, "b": 0.0, "c": 0.5}])
-def test_tasks_the_current_skill_does_not_solve_go_first(bar) -> None:
-    tasks = [Task(id=name, input=name) for name in "abcd"]
-    assert [task.id for task in race_order(tasks, bar)] == ["b", "c", "a", "d"]
 
 
 OLD, NEW = Skill(text="old"), Skill(text="new")
@@ -143,25 +137,6 @@ def test_nothing_to_compare_is_a_rejection_and_a_void_is_named_and_not_compared(
     assert (verdict.accepted, verdict.compared, verdict.voids) == (True, 1, ("a-0",))
 
 
-async def test_requests_already_sent_finish_after_the_race_is_lost() -> None:
-    finished: list[str] = []
-
-    async def slowly(task: Task, skill: Skill, trial: int) -> str:
-        await asyncio.sleep(0 if task.id == "t0" else 0.02)
-        finished.append(task.id)
-        return "wrong"
-
-    journal = MemoryJournal()
-    rollout = make_rollout(ToldAgent(slowly), journal=journal, concurrency=3)
-    await decide(
-        rollout, NEW, evaluation({f"t{i}": float(i > 0) for i in range(30)}), tasks(30), GateSection(), PaperOptions()
-    )
-    await rollout.executor.drain()
-    assert finished[0] == "t0"
-    assert 2 <= len(finished) <= 4
-    assert [kind for kind, _ in journal.keys].count("trajectory") == len(finished)
-
-
 @pytest.mark.parametrize(
     ("gate", "accepted"),
     [
@@ -195,17 +170,6 @@ async def test_the_metric_holds_for_the_skill_to_beat_as_well(gate: GateSection,
     rollout = make_rollout(ToldAgent(knows()), soft_env({"t0": (0.0, 0.5)}))
     verdict = (await decide(rollout, NEW, bar, tasks(1), gate, PaperOptions())).verdict
     assert (verdict.accepted, verdict.current) == (False, pytest.approx(current))
-
-
-async def test_allowed_voids_are_left_out_and_named() -> None:
-    agent = ToldAgent(lambda task, *_: OSError("gone") if task.id == "t2" else "0")
-    result = await decided(agent, {"t0": 0, "t1": 0, "t2": 1}, max_void_eval=0.5)
-    assert (result.verdict.accepted, result.verdict.compared) == (True, 2)
-    assert (result.verdict.current, result.verdict.candidate) == (0, 0.5)
-    assert len(result.verdict.voids) == 1
-    assert result.evaluation is not None
-    assert result.evaluation.voids == result.verdict.voids
-    assert "t2" not in result.evaluation.scores
 
 
 async def test_tasks_without_a_score_under_the_current_skill_are_attempted_but_not_compared() -> None:

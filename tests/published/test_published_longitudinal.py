@@ -1,12 +1,10 @@
 """Comparing two epochs: which tasks, under which skills, in which category."""
 
-import random
-
 import pytest
 from stages_doubles import ToldAgent, attempt, make_rollout, tasks
 
 from etude.errors import VoidStop
-from etude.published.longitudinal import Pair, compare_epochs, pairs_block, skills_block
+from etude.published.longitudinal import Pair, compare_epochs, pairs_block
 from etude.published.options import PaperOptions
 from etude.records import Skill, Task
 from memory_doubles import MemoryJournal
@@ -14,7 +12,6 @@ from memory_doubles import MemoryJournal
 BEFORE, AFTER = Skill(text="before"), Skill(text="after")
 # By task number modulo 4: under which skills it is solved.
 SOLVED = {0: ("before", "after"), 1: ("before",), 2: ("after",), 3: ()}
-CATEGORY = {0: "stable_success", 1: "regressed", 2: "improved", 3: "persistent_fail"}
 
 
 def number(task: Task) -> int:
@@ -28,27 +25,6 @@ def agent() -> ToldAgent:
 async def compare(options: PaperOptions, count: int = 40, said: ToldAgent | None = None, **limits: float):
     rollout = make_rollout(said or agent(), **limits)
     return await compare_epochs(rollout, (BEFORE, AFTER), tasks(count), options, epoch=2, seed=42)
-
-
-async def test_the_same_sample_is_attempted_under_both_skills() -> None:
-    said = agent()
-    pairs = await compare(PaperOptions(slow_update_samples=8), said=said)
-    drawn = [task.id for task in random.Random(42 + 2000 * 2).sample(tasks(40), 40)[:8]]
-    assert [pair.previous.task.id for pair in pairs] == [pair.current.task.id for pair in pairs] == drawn
-    assert sorted(said.attempts) == sorted((name, text, 0) for name in drawn for text in ("before", "after"))
-    assert {pair.previous.skill_hash for pair in pairs} == {BEFORE.hash}
-    assert {pair.current.skill_hash for pair in pairs} == {AFTER.hash}
-
-
-async def test_each_task_is_in_its_category() -> None:
-    pairs = await compare(PaperOptions(slow_update_samples=40))
-    assert len(pairs) == 40
-    for pair in pairs:
-        assert pair.category == CATEGORY[number(pair.current.task) % 4]
-
-
-async def test_a_sample_larger_than_the_data_is_all_of_it() -> None:
-    assert len(await compare(PaperOptions(slow_update_samples=20), count=5)) == 5
 
 
 async def test_unchanged_keeps_what_stayed_as_it_was_and_does_not_top_up() -> None:
@@ -98,24 +74,7 @@ def pair(category: str, name: str) -> Pair:
     )
 
 
-def test_all_categories_are_counted_and_attempts_shown_but_for_stable_successes() -> None:
-    pairs = [pair("improved", "i"), pair("regressed", "r"), pair("stable_success", "s"), pair("regressed", "q")]
-    text = pairs_block(pairs, 500)
-    heads = ["# regressed: 2 tasks", "# persistent_fail: 0 tasks", "# improved: 1 tasks", "# stable_success: 1 tasks"]
-    places = [text.index(head) for head in heads]
-    assert places == sorted(places)
-    assert text.index('id="r-old"') < text.index('id="r-new"') < text.index('id="q-old"')
-    assert 'id="i-new"' in text
-    assert 'id="s-' not in text
-
-
 def test_long_attempts_are_cut() -> None:
     long = pair("regressed", "r").model_copy(update={"current": attempt("x", answer="y" * 900)})
     # An answer has an eighth of the limit: 12 characters on either side of the cut.
     assert f"\n{'y' * 12}\n[... 876 characters left out ...]\n{'y' * 12}\n" in pairs_block([long], 200)
-
-
-def test_both_skills_are_shown_whole() -> None:
-    text = skills_block(Skill(text="---\nname: a\n---\nOld.\n"), Skill(text="New.\n"))
-    assert text.index("# Previous skill") < text.index("name: a") < text.index("Old.")
-    assert text.index("Old.") < text.index("# Current skill") < text.index("New.")

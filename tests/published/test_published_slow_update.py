@@ -27,23 +27,6 @@ async def test_guidance_is_a_candidate_with_a_protected_region() -> None:
     assert candidate.skill.text.startswith(AFTER.text)
 
 
-async def test_new_guidance_replaces_the_old_which_the_optimizer_was_shown() -> None:
-    current = AFTER.with_text(Document.parse(AFTER.text).with_region(REGION, "Old guidance.").render())
-    desk = guided("New guidance.")
-    candidate = await slow_update(desk.optimizer, BEFORE, current, PAIRS, 500)
-    assert candidate is not None
-    assert Document.parse(candidate.skill.text).region(REGION) == "New guidance."
-    assert "Old guidance." not in candidate.skill.text
-    text = desk.shown()
-    assert text.index("# Previous guidance") < text.rindex("Old guidance.") < text.index("# regressed: 1 tasks")
-
-
-async def test_without_earlier_guidance_none_is_shown() -> None:
-    desk = guided("x")
-    await slow_update(desk.optimizer, BEFORE, AFTER, PAIRS, 500)
-    assert "# Previous guidance" not in desk.shown()
-
-
 async def test_edits_cannot_touch_the_guidance() -> None:
     candidate = await slow_update(guided("Keep sorting.").optimizer, BEFORE, AFTER, PAIRS, 500)
     assert candidate is not None

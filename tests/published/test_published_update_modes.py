@@ -1,16 +1,12 @@
 """Update modes beside `patch`: what a candidate is made of, and that what is protected stays."""
 
-import json
-import re
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from stages_doubles import Desk, append
+from stages_doubles import Desk
 
 from etude.config import make_config
 from etude.errors import ConfigError, OutageStop, TransientError
-from etude.prompts import Prompts
 from etude.published.options import options_of
 from etude.published.update_modes import UpdateMode, update_mode
 from etude.published.update_modes.appendix import reminders_in
@@ -62,19 +58,6 @@ def test_skill_aware_reflection_with_a_rewriting_mode_is_refused_and_both_settin
     assert "search.update_mode: patch" in error.value.hint
 
 
-@pytest.mark.parametrize("repair", [True, False])
-@pytest.mark.parametrize("skill_aware", [True, False])
-async def test_edits_that_missed_are_asked_about_only_where_the_settings_say_so(
-    repair: bool, skill_aware: bool
-) -> None:
-    desk = Desk(repair_anchors={"anchors": [{"index": 0, "target": "- Add all rows."}]})
-    mode = configured(repair=repair, skill_aware=skill_aware)
-    missed = Edit(op="insert_after", target="- No such line.", content="- Round.", cites=("a",))
-    candidate = await mode.apply(desk.optimizer, SKILL, [missed])
-    assert desk.prompts == ["repair_anchors"] * repair
-    assert fates(candidate) == ["repaired" if repair else "missed"]
-
-
 def test_an_unknown_mode_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"update_mode = 'rewrite'"):
         configured(update_mode="rewrite")
@@ -90,20 +73,6 @@ def document(text: str, *left_out: int) -> dict[str, object]:
 
 async def rewritten(desk: Desk, *edits: Edit, skill: Skill = SKILL) -> Candidate:
     return await RewriteFromSuggestions().apply(desk.optimizer, skill, edits)
-
-
-async def test_one_call_writes_the_document_from_the_suggestions() -> None:
-    desk = Desk(rewrite=document("# Sums\n\n- Add all rows but the head.\n- Round to cents."))
-    candidate = await rewritten(desk, CLARIFY, ADD)
-    assert candidate.skill.text == TEXT.replace("rows.", "rows but the head.\n- Round to cents.")
-    assert (fates(candidate), candidate.unusable) == (["applied", "applied"], "")
-    assert desk.prompts == ["rewrite"]
-    rows = [json.loads(line) for line in re.findall(r"^\{.*\}$", desk.shown(), re.MULTILINE)]
-    assert [(each["index"], each["op"], each["content"]) for each in rows] == [
-        (0, "clarify", CLARIFY.content),
-        (1, "add", ADD.content),
-    ]
-    assert "# Sums" in desk.shown()
 
 
 async def test_a_suggestion_that_was_left_out_is_not_made() -> None:
@@ -131,13 +100,6 @@ async def test_a_rewrite_that_failed_says_so_and_leaves_the_skill(answer: object
     assert [(each.fate, each.detail) for each in candidate.edits] == [("no_change", why)] * 2
 
 
-async def test_a_rewrite_without_a_usable_answer_is_reported() -> None:
-    desk = Desk(rewrite="Sorry.")
-    await rewritten(desk, CLARIFY)
-    (warning,) = desk.warnings
-    assert warning.startswith("a rewrite from 1 suggestions gave no usable answer: ")
-
-
 async def test_a_document_that_reads_as_before_carried_nothing_out() -> None:
     candidate = await rewritten(Desk(rewrite=document(TEXT)), CLARIFY)
     assert (candidate.skill, fates(candidate), candidate.unusable) == (SKILL, ["no_change"], "")
@@ -147,30 +109,12 @@ MIDDLE = Skill(text=f"# Sums\n\n- Add all rows.\n\n{REGION}\n# Form\n\n- Answer 
 MARKS = REGION.replace("Keep this.\n", "")
 
 
-async def test_a_region_in_the_middle_stays_there_with_its_marker_lines_and_goes_to_the_end_without() -> None:
-    for place in (MARKS, REGION):
-        text = f"# Sums\n\n- Round.\n\n{place}\n# Form\n\n- Answer with a number.\n"
-        candidate = await rewritten(Desk(rewrite=document(text)), CLARIFY, skill=MIDDLE)
-        assert candidate.skill.text == MIDDLE.text.replace("Add all rows", "Round")
-    without = "# Sums\n\n- Round.\n"
-    candidate = await rewritten(Desk(rewrite=document(without)), CLARIFY, skill=MIDDLE)
-    assert candidate.skill.text == f"{without}\n{REGION}"
-
-
 async def test_a_document_that_only_moves_a_region_carried_nothing_out() -> None:
     moved = f"{MARKS}\n# Sums\n- Add all rows.\n\n# Form\n\n- Answer with a number."
     candidate = await rewritten(Desk(rewrite=document(moved)), CLARIFY, skill=MIDDLE)
     assert (candidate.skill, fates(candidate)) == (MIDDLE, ["no_change"])
     candidate = await full(whole(moved, "a"), skill=MIDDLE)
     assert (candidate.skill, fates(candidate)) == (MIDDLE, ["no_change"])
-
-
-async def test_the_optimizer_is_shown_the_marker_lines_and_told_to_keep_them() -> None:
-    desk = Desk(rewrite=document("# New"))
-    await rewritten(desk, CLARIFY, skill=MIDDLE)
-    assert REGION in desk.shown()
-    for prompt in ("rewrite", "return_document"):
-        assert "each pair once, in the order of the current skill" in Prompts()[prompt]
 
 
 async def test_a_failed_rewrite_call_stops_the_run() -> None:
@@ -184,29 +128,6 @@ def whole(content: str, *cites: str) -> Edit:
 
 async def full(*edits: Edit, skill: Skill = SKILL) -> Candidate:
     return await FullRewrite().apply(Desk().optimizer, skill, edits)
-
-
-async def test_the_merged_document_is_the_candidate() -> None:
-    candidate = await full(whole("# New\n\n- Sort.", "a"))
-    assert candidate.skill.text == TEXT.replace("# Sums\n\n- Add all rows.", "# New\n\n- Sort.")
-    assert fates(candidate) == ["applied"]
-
-
-async def test_of_several_documents_the_best_supported_is_taken_and_the_first_of_equals() -> None:
-    candidate = await full(whole("One.", "a"), whole("Two.", "a", "b"), whole("Three.", "c", "d"))
-    assert "Two." in candidate.skill.text
-    assert [(each.fate, each.detail) for each in candidate.edits] == [
-        ("no_change", "another document was taken"),
-        ("applied", ""),
-        ("no_change", "another document was taken"),
-    ]
-
-
-@pytest.mark.parametrize(("text", "why"), [(TEXT, "the document reads as before"), (REGION, "the document is empty")])
-async def test_a_document_that_changes_nothing_or_is_empty_is_not_made(text: str, why: str) -> None:
-    candidate = await full(whole(text, "a"))
-    assert candidate.skill == SKILL
-    assert [(each.fate, each.detail) for each in candidate.edits] == [("no_change", why)]
 
 
 async def test_without_documents_the_skill_stays() -> None:
@@ -234,22 +155,6 @@ def remind(content: str, *cites: str) -> Edit:
 
 async def aware(desk: Desk, *edits: Edit, limit: int = 0, skill: Skill = SKILL) -> Candidate:
     return await SkillAware(repair=True, limit=limit).apply(desk.optimizer, skill, edits)
-
-
-async def test_edits_and_reminders_make_one_candidate() -> None:
-    candidate = await aware(Desk(), append("- Round.", "a"), remind("Add the last row too.", "b"))
-    found = Document.parse(candidate.skill.text)
-    assert "- Round." in found.text[: found.text.index("<!--")]
-    assert reminders_in(found) == ("Add the last row too.",)
-    assert (fates(candidate), candidate.origin) == (["applied", "applied"], "step")
-    assert found.region("slow_update") == "Keep this."
-
-
-async def test_edits_in_place_cannot_touch_the_appendix() -> None:
-    before = (await aware(Desk(), remind("Add the last row too."))).skill
-    delete = Edit(op="delete", target="Add the last row too.", cites=("a",))
-    candidate = await aware(Desk(), delete, skill=before)
-    assert (fates(candidate), candidate.skill) == (["protected"], before)
 
 
 @pytest.mark.parametrize(("limit", "asked"), [(0, 0), (2, 0), (1, 1)])

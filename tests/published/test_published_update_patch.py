@@ -1,8 +1,5 @@
 """Mode `patch`: every edit gets a fate, and what missed is asked about once."""
 
-import json
-import re
-
 import pytest
 from stages_doubles import Desk, append
 
@@ -13,7 +10,6 @@ from etude.records import Candidate, Edit, Skill
 TEXT = "Be exact.\n\n- Sort by date.\n- Round to cents.\n"
 GUARDED = TEXT + "\n<!-- etude:begin slow_update -->\nKeep this.\n<!-- etude:end slow_update -->\n"
 REPLACE = Edit(op="replace", target="- Order by time of birth.", content="- Sort by age.", cites=("a",))
-DELETE = Edit(op="delete", target="- Never mind the currency.", cites=("b",))
 
 
 def fates(candidate: Candidate) -> list[str]:
@@ -53,37 +49,6 @@ async def test_files_beside_the_skill_travel_along() -> None:
     assert candidate.skill.files == skill.files
 
 
-async def test_no_edits_leave_the_skill_as_it_is() -> None:
-    candidate = await made(Desk())
-    assert (candidate.skill.text, candidate.edits) == (TEXT, ())
-
-
-async def test_nobody_is_asked_when_nothing_missed_or_repair_is_off() -> None:
-    await made(Desk(), append("New."), Edit(op="delete", target="Keep this."), text=GUARDED)
-    candidate = await made(Desk(), REPLACE, repair=False)
-    assert fates(candidate) == ["missed"]
-
-
-async def test_one_call_shows_the_text_so_far_and_all_edits_that_missed() -> None:
-    desk = Desk(repair_anchors={"anchors": []})
-    candidate = await made(desk, REPLACE, append("- Trim blanks."), DELETE)
-    assert desk.prompts == ["repair_anchors"]
-    assert fates(candidate) == ["missed", "applied", "missed"]
-    text = desk.shown()
-    assert "- Trim blanks." in text
-    rows = [json.loads(line) for line in re.findall(r"^\{.*\}$", text, re.MULTILINE)]
-    assert [(row["index"], row["target"]) for row in rows] == [(0, REPLACE.target), (2, DELETE.target)]
-
-
-async def test_an_edit_that_finds_its_anchor_is_repaired_and_keeps_its_own_words() -> None:
-    desk = Desk(repair_anchors={"anchors": [{"index": 0, "target": "- Sort by date."}]})
-    candidate = await made(desk, REPLACE, DELETE)
-    assert candidate.skill.text == "Be exact.\n\n- Sort by age.\n- Round to cents.\n"
-    assert fates(candidate) == ["repaired", "missed"]
-    assert candidate.edits[0].edit == REPLACE
-    assert candidate.edits[0].detail == "anchored on '- Sort by date.'"
-
-
 @pytest.mark.parametrize(
     "anchors",
     [
@@ -98,13 +63,6 @@ async def test_what_cannot_be_repaired_stays_missed_without_a_second_call(anchor
     candidate = await made(desk, REPLACE, text=GUARDED)
     assert (fates(candidate), candidate.skill.text) == (["missed"], GUARDED)
     assert desk.prompts == ["repair_anchors"]
-
-
-async def test_an_edit_that_was_made_cannot_be_repaired_again() -> None:
-    anchors = [{"index": 1, "target": "Be exact."}]
-    candidate = await made(Desk(repair_anchors={"anchors": anchors}), REPLACE, append("- Trim blanks."))
-    assert fates(candidate) == ["missed", "applied"]
-    assert candidate.skill.text.count("- Trim blanks.") == 1
 
 
 async def test_an_edit_is_repaired_once_however_often_it_is_answered() -> None:

@@ -80,13 +80,6 @@ def test_a_skill_that_validation_shows_to_be_better_is_handed_out_after_eight_cl
     assert "does not show" not in "\n".join(summary_lines(summary))
 
 
-def test_where_gains_are_rarer_more_validation_tasks_are_attempted(tmp_path) -> None:
-    world = World(general=2)
-    summary = run(tmp_path, world)
-    assert (world.validated("old"), world.validated("new")) == (24, 24)
-    assert "- Rule." in handed_out(summary)
-
-
 @pytest.mark.parametrize("tested", [False, True])
 def test_a_skill_that_is_not_shown_to_be_better_is_withheld(tmp_path, capsys, tested: bool) -> None:
     world = World(general=0)
@@ -108,14 +101,6 @@ def test_a_skill_that_is_not_shown_to_be_better_is_withheld(tmp_path, capsys, te
     assert json.loads((Path(summary.folder) / "summary.json").read_text())["withheld"] == summary.withheld
 
 
-def test_a_search_that_changes_nothing_validates_once_and_withholds_nothing(tmp_path) -> None:
-    world = World(rule="Useless.")
-    summary = run(tmp_path, world)
-    assert (world.validated("old"), world.validated("new")) == (len(VAL), 0)
-    assert (summary.withheld, summary.initial.val) == ("", summary.best.val)
-    assert handed_out(summary) == INITIAL
-
-
 @pytest.mark.parametrize("calls", [9, 14, 20, 30])
 def test_a_run_that_a_budget_stops_continues_to_the_same_end(tmp_path, calls: int) -> None:
     whole = run(tmp_path / "whole", World())
@@ -124,11 +109,3 @@ def test_a_run_that_a_budget_stops_continues_to_the_same_end(tmp_path, calls: in
         run(tmp_path / "cut", world, limits={"calls": calls})
     summary = run(tmp_path / "cut", world, limits={"calls": 500})
     assert (summary.accepted, summary.initial, summary.best) == (whole.accepted, whole.initial, whole.best)
-
-
-def test_a_finished_run_costs_nothing_when_it_is_started_again(tmp_path) -> None:
-    first = run(tmp_path, World())
-    world = World()
-    again = run(tmp_path, world)
-    assert again.cost.target_calls == first.cost.target_calls
-    assert (world.attempted, world.asked) == ([], 0)

@@ -44,24 +44,6 @@ def test_it_finds_a_better_skill_and_measures_it_with_the_initial_one_on_validat
     assert summary.cost.target_calls > attempts
 
 
-def test_a_step_stops_attempting_once_enough_have_failed(tmp_path) -> None:
-    run(tmp_path / "few", search={"failures": 3}, train={"epochs": 1})
-    run(tmp_path / "many", search={"failures": 50}, train={"epochs": 1})
-    *ended, _ = [sum(row["score"]["hard"] < 1 for row in view) for view in steps(tmp_path / "few", "rollout")]
-    assert min(ended) >= 3
-    assert len(ended) >= 4
-    assert [len(view) for view in steps(tmp_path / "many", "rollout")] == [50]
-
-
-def test_the_same_failures_are_read_twice_and_what_both_readings_propose_is_tested_once(tmp_path) -> None:
-    run(tmp_path, train={"epochs": 1})
-    for reflections, selected in zip(steps(tmp_path, "patches"), steps(tmp_path, "selected"), strict=True):
-        one, other = reflections
-        assert sorted(one["attempts"]) == sorted(other["attempts"])
-        edits = [(edit["op"], edit["target"], edit["content"]) for edit in selected["edits"]]
-        assert len(edits) == len(set(edits))
-
-
 def test_failures_are_repeated_with_the_same_skill_except_at_temperature_0(tmp_path) -> None:
     def repeated(folder: Path, temperature: float | None) -> set[str]:
         """Tasks that were attempted more than once with a skill that stays as it is."""
@@ -170,22 +152,6 @@ def test_edits_that_would_make_the_skill_too_long_are_left_out(tmp_path) -> None
     run(tmp_path, given={"optimizer": reader(long)}, skill={"max_tokens": 300}, train={"epochs": 1})
     (row,) = steps(tmp_path, "selected")[0]["left_out"]
     assert row["why"] == "the skill would be longer than skill.max_tokens = 300"
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        "- Input: 3 and 4\n- Add them.\n- Output: 7",
-        "1. Read the day.\n2. Add a week.\n3. Write the new day.",
-        "When you compare words:\n- Ignore case.\n- Ignore blanks.",
-        "- Q: What is 3 + 4?\n- A: 7",
-        "- Ignore case when you compare words.\n- Be careful.",
-    ],
-    ids=["example", "procedure", "list below a sentence", "question and answer", "rules"],
-)
-def test_an_edit_is_tested_as_it_was_proposed(tmp_path, content: str) -> None:
-    run(tmp_path, given={"optimizer": reader({"content": content})}, train={"epochs": 1})
-    assert [edit["content"] for edit in steps(tmp_path, "selected")[0]["edits"]] == [content]
 
 
 def test_fresh_attempts_are_made_anew_in_each_epoch(tmp_path) -> None:

@@ -83,13 +83,6 @@ def run(folder: Path, **search: Any):
     return Trainer(settings(folder, **search), **given).train()
 
 
-def test_a_policy_of_ones_own_is_named_by_its_import_path(tmp_path: Path) -> None:
-    summary = run(tmp_path, repeats=2)
-    assert summary.best.val is not None
-    assert summary.best.val.n == 2
-    assert (tmp_path / "run/best/skill/SKILL.md").read_text() == "Be brief.\nSay yes.\nSay yes.\n"
-
-
 def test_its_options_are_part_of_the_identity_and_a_default_that_is_written_down_is_not_another_one(
     tmp_path: Path,
 ) -> None:

@@ -141,40 +141,6 @@ def files(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_a_step_goes_on_where_the_last_one_ended(tmp_path) -> None:
-    run(tmp_path / "run", lambda number, _: number % 3 > 0, "Useless.", failures=3)
-    steps, everything = visits(tmp_path / "run"), order(tmp_path / "order")
-    first = next(count for count in range(1, len(steps)) if sum(map(len, steps[:count])) >= len(TASKS))
-    assert first > 2
-    assert [number for step in steps[:first] for number in step] == everything
-    assert sorted(everything) == list(range(len(TASKS)))
-
-
-@pytest.mark.parametrize(
-    ("failing", "sizes"),
-    [
-        (range(30), [8, 8, 8, 6]),  # eight tasks at one of two
-        ((), [30]),  # none of eight: as many more as there are
-        ((0, 1, 2), [13]),  # one is missing at 4 of 10: two or three tasks, twice, then the rest
-    ],
-)
-def test_a_wave_is_as_long_as_the_missing_failures_make_likely(tmp_path, failing, sizes: list[int]) -> None:
-    first = order(tmp_path / "order")
-    numbers = {first[place] for place in failing} | ({first[12]} if len(failing) == 3 else set())
-    run(tmp_path / "run", lambda number, _: number not in numbers, "Useless.", failures=4, revisits=0)
-    assert [len(step) for step in visits(tmp_path / "run")][: len(sizes)] == sizes
-
-
-def test_a_step_learns_from_all_that_failed_in_two_readings_of_different_order(tmp_path) -> None:
-    _, optimizer = run(tmp_path, lambda number, _: False, "Useless.", failures=4, revisits=0)
-    first = visits(tmp_path)[0]
-    assert optimizer.shown[0] == set(first)
-    assert len(first) == 8
-    one, other = optimizer.readings[:2]
-    assert sorted(one) == sorted(other)
-    assert one != other
-
-
 def train(folder: Path, slots: int, calls: int | None = None) -> dict[str, bytes]:
     """What a run writes in which rules mend tasks and attempts fail by chance."""
     target = Target(lambda number, skill: number % 3 > 0 or RULES[number % 4] in skill, frozenset({1, 4, 8}))
@@ -197,15 +163,6 @@ def test_a_run_that_was_cut_goes_on_with_other_slots_to_the_same_end(tmp_path, c
     assert train(tmp_path / "cut", 1) == train(tmp_path / "whole", 16)
 
 
-def test_a_failure_that_passes_when_it_is_repeated_is_not_read_and_counts_as_solved(tmp_path) -> None:
-    target = Target(lambda number, _: number >= 10, frozenset({5, 20, 21}))
-    _, optimizer = run(tmp_path, target, "Useless.", revisits=0)
-    assert optimizer.shown[0] == set(range(10))
-    first, second = visits(tmp_path)
-    assert {20, 21} < set(first)
-    assert set(second) == set(range(10))
-
-
 def test_the_summary_says_how_many_failures_pass_with_nothing_changed(tmp_path) -> None:
     target = Target(lambda number, _: number >= 12, frozenset({14, 15, 16, 17}))
     summary, _ = run(tmp_path, target, "Useless.", revisits=0)
@@ -215,39 +172,6 @@ def test_the_summary_says_how_many_failures_pass_with_nothing_changed(tmp_path) 
     assert noise.attempts == sum(target.attempts.values()) - len(VAL)
     assert noise.note.startswith("4 of 16 tasks that had failed passed when tried again ")
     assert run(tmp_path, target, "Useless.", revisits=0)[0].noise == noise
-
-
-def test_a_step_whose_failures_all_pass_when_they_are_repeated_asks_nobody_and_changes_nothing(tmp_path) -> None:
-    summary, optimizer = run(tmp_path, Target(lambda number, _: True, frozenset({20, 21})), "Useless.", revisits=0)
-    assert (optimizer.readings, summary.accepted) == ([], 0)
-    gate = json.loads((tmp_path / "run/steps/0001/gate.json").read_text())
-    assert gate["reason"] == "what failed passed when it was tried again"
-
-
-def test_where_failures_are_known_to_be_steady_a_step_repeats_only_two(tmp_path) -> None:
-    """That is known after sixteen tasks."""
-    target = Target(lambda number, _: False)
-    run(tmp_path, target, "Useless.", epochs=1, failures=4)
-    steps = visits(tmp_path)
-    repeated = {number for (number, skill), count in target.attempts.items() if count > 1 and "Useless" not in skill}
-    assert [len(repeated.intersection(step)) for step in steps] == [8, 8, 2, 2]
-
-
-def test_what_was_attempted_with_the_same_skill_is_not_attempted_again(tmp_path) -> None:
-    target = Target(lambda number, _: number >= 10)
-    run(tmp_path, target, "Useless.", epochs=2)
-    assert [len(step) for step in visits(tmp_path)] == [30, 30]
-    with_skill = {number: count for (number, skill), count in target.attempts.items() if "Useless" not in skill}
-    assert [with_skill[number] for number in range(30)] == [2] * 10 + [1] * 20
-
-
-def test_a_task_that_an_edit_has_broken_is_read_next_to_the_attempt_that_passed(tmp_path) -> None:
-    def solves(number: int, skill: str) -> bool:
-        return number != 20 if "Rule 0." in skill else number > 0
-
-    _, optimizer = run(tmp_path, solves, *RULES[:2])
-    assert optimizer.shown[:2] == [{0}, {20}]
-    assert 20 in optimizer.passed[1]
 
 
 @pytest.mark.parametrize("slots", [1, 30])
@@ -263,51 +187,6 @@ def test_a_task_that_never_has_a_score_stops_no_run_where_all_others_are_known(
     summary, _ = run(tmp_path, model, "Useless.", limits={"concurrency": slots}, failures=failures)
     assert summary.stopped is None
     assert len({number for step in visits(tmp_path) for number in step}) == len(TASKS)
-
-
-@pytest.mark.parametrize("revisits", [0, 4, 40])
-def test_of_the_solved_tasks_only_a_sample_is_visited_again(tmp_path, revisits: int) -> None:
-    run(tmp_path, lambda number, _: number >= 10, "Useless.", revisits=revisits)
-    first, second = visits(tmp_path)
-    assert len(first) == len(set(first)) == 30
-    assert len(second) == len(set(second)) == 10 + min(revisits, 20)
-    assert set(range(10)) <= set(second)
-
-
-def test_the_sample_of_solved_tasks_is_another_one_in_each_epoch(tmp_path) -> None:
-    run(tmp_path, lambda number, skill: number >= 10 or f"Rule {number}." in skill, *RULES, revisits=4)
-    samples = [set(step) - set(range(mended, 10)) for mended, step in enumerate(visits(tmp_path)[1:5], 1)]
-    assert [len(sample) for sample in samples] == [4] * 4
-    assert len(set.union(*samples)) > 8
-
-
-def test_a_mended_task_counts_as_solved(tmp_path) -> None:
-    run(tmp_path, lambda number, skill: number >= 10 or f"Rule {number}." in skill, *RULES, revisits=0)
-    assert [set(step) for step in visits(tmp_path)[1:4]] == [set(range(mended, 10)) for mended in (1, 2, 3)]
-
-
-def test_a_revisited_task_that_fails_again_is_read(tmp_path) -> None:
-    """The rule mends the tasks below ten and breaks task 20."""
-
-    def solves(number: int, skill: str) -> bool:
-        return ("Rule." in skill) is (number < 10) if number < 10 or number == 20 else True
-
-    summary, optimizer = run(tmp_path / "with", solves, "Rule.", "Useless.", revisits=30)
-    assert summary.accepted == 1
-    assert optimizer.shown[:2] == [set(range(10)), {20}]
-    _, optimizer = run(tmp_path / "without", solves, "Rule.", "Useless.", revisits=0)
-    assert optimizer.shown == [set(range(10))]
-
-
-def test_the_search_ends_after_two_epochs_that_bring_nothing(tmp_path) -> None:
-    summary, _ = run(tmp_path, lambda number, _: False, "Useless.")
-    assert (summary.steps, summary.accepted) == (2, 0)
-
-
-def test_an_epoch_that_brings_something_starts_the_count_anew(tmp_path) -> None:
-    rules = ("Useless.", "Rule.", "Useless.", "Useless.", "Never read.")
-    summary, _ = run(tmp_path, lambda number, skill: number < 5 and "Rule." in skill, *rules)
-    assert (summary.steps, summary.accepted) == (4, 1)
 
 
 def test_twelve_steps_in_a_row_that_change_nothing_end_the_search(tmp_path) -> None:
@@ -326,12 +205,6 @@ def test_a_step_that_changes_the_skill_starts_the_count_of_steps_anew(tmp_path) 
     assert summary.steps == 5 + 12
 
 
-def test_an_epoch_without_tasks_to_visit_ends_without_a_step(tmp_path) -> None:
-    summary, optimizer = run(tmp_path, lambda number, skill: "Rule." in skill, "Rule.", revisits=0)
-    assert (summary.steps, summary.accepted, len(optimizer.shown)) == (1, 1, 1)
-    assert (summary.stopped, summary.best.val.mean) == (None, 1.0)
-
-
 def harmful(folder: Path, *, epochs: int, mends: int, breaks: int, rule: str = "Bad.") -> list[tuple[str, str]]:
     """Origin and reason of what changed the skill where the second step proposes a rule that mends some of the tasks
     that it fails and breaks others, those that the first step has solved first of all."""
@@ -345,17 +218,6 @@ def harmful(folder: Path, *, epochs: int, mends: int, breaks: int, rule: str = "
 
     run(folder / "run", solves, "Useless.", rule, "Useless.", epochs=epochs, failures=3)
     return changes(folder / "run")
-
-
-@pytest.mark.parametrize("epochs", [1, 3])
-def test_a_line_that_breaks_tasks_which_passed_before_is_taken_back(tmp_path, epochs: int) -> None:
-    """Later epochs visit solved tasks again; after a single one they are audited."""
-    (_, _), (origin, reason) = harmful(tmp_path, epochs=epochs, mends=3, breaks=20)
-    assert origin == "tidy"
-    assert reason.startswith("an edit breaks tasks: 8 attempts score +8 without; ")
-    skills = sorted((tmp_path / "run/run/skills").iterdir())
-    assert any("Bad." in skill.read_text() for skill in skills)
-    assert skills[-1].read_text() == skills[0].read_text()
 
 
 def test_an_example_of_three_lines_that_breaks_tasks_enters_and_is_taken_back_as_one(tmp_path) -> None:
@@ -416,12 +278,6 @@ def test_solved_tasks_are_attempted_with_each_new_skill_those_first_that_its_lin
     assert looked_back[0] == [f"t{first[4]}", 0]
 
 
-def test_a_run_in_which_no_task_is_broken_or_keeps_failing_looks_at_no_edit(tmp_path) -> None:
-    run(tmp_path, lambda number, skill: number >= 5 or f"Rule {number}." in skill, *RULES[:5])
-    assert len(changes(tmp_path)) == 5
-    assert looked(tmp_path) == []
-
-
 def test_a_line_that_hides_what_later_lines_mend_is_found_by_lines_left_out_and_taken_back(tmp_path) -> None:
     """It entered first, so none of the tasks that it breaks has ever passed."""
 
@@ -451,20 +307,6 @@ def test_tasks_that_fail_by_bad_luck_with_a_new_skill_are_attempted_again_before
     assert all("Rule 0." in skill and "Rule 1." in skill for skill in without)
 
 
-def test_lines_that_cover_for_each_other_are_taken_back(tmp_path) -> None:
-    """Each breaks most tasks, so that to take back one of them mends nothing."""
-
-    def solves(number: int, skill: str) -> bool:
-        if number < 6:
-            return ("One." if number < 3 else "Two.") in skill
-        return "One." not in skill and "Two." not in skill
-
-    run(tmp_path, solves, "One.", "Two.", "Useless.", epochs=2)
-    assert changes(tmp_path)[-1][0] == "tidy"
-    assert "- One.\n\n- Two.\n" not in skills(tmp_path)[-1]
-    assert skills(tmp_path)[-1] == skills(tmp_path)[0]
-
-
 def test_lines_of_which_none_shows_alone_that_it_breaks_tasks_are_taken_back_together_and_the_search_goes_on(
     tmp_path,
 ) -> None:
@@ -492,38 +334,6 @@ def test_lines_of_which_none_shows_alone_that_it_breaks_tasks_are_taken_back_tog
     assert skills(tmp_path)[-1] == f"Answer.\n\n{key}\n"
 
 
-def test_a_search_that_is_stuck_is_audited_and_goes_on_where_something_is_taken_back(tmp_path) -> None:
-    """A line breaks tasks that nobody looks at, and no other line is of use beside it."""
-    first = order(tmp_path / "order")
-    solved, mended, stuck = first[:16], first[16:18], first[18:]
-    broken = set[int]()
-
-    def solves(number: int, skill: str) -> bool:
-        bad, good = "Bad." in skill, "Good." in skill
-        return not (bad and number in broken) if number in solved else bad if number in mended else good and not bad
-
-    async def answer(request: ChatRequest) -> str:
-        data, *_ = request.messages[1].text.partition("# Attempts that passed")
-        shown = [(block.partition('"')[0], numbers(block)[0]) for block in data.split('<attempt id="')[1:]]
-        cites = [
-            (rule, [name for name, n in shown if n in own]) for rule, own in (("Bad.", mended), ("Good.", stuck))
-        ]
-        return proposed(*((rule, names) for rule, names in cites if names))
-
-    def trained(folder: str) -> Target:
-        target, reader = Target(solves), ScriptedModel(answer, name="scripted:optimizer")
-        run(tmp_path / folder, target, reader=reader, failures=1, revisits=0)
-        return target
-
-    looked_at = [
-        number for number, skill in trained("nothing breaks").attempts if "Bad." in skill and number in solved
-    ]
-    broken |= set(solved) - set(looked_at[:4])
-    trained("stuck")
-    assert [origin for origin, _ in changes(tmp_path / "stuck")][:3] == ["step", "tidy", "step"]
-    assert skills(tmp_path / "stuck")[-1] == "Answer.\n\nGood.\n"
-
-
 def test_at_temperature_0_harm_is_taken_back_and_nothing_is_attempted_twice(tmp_path) -> None:
     target = Target(lambda number, skill: ("Bad." in skill) is (number < 4))
     still = {"target": {"model": "scripted:target", "temperature": 0}}
@@ -533,12 +343,6 @@ def test_at_temperature_0_harm_is_taken_back_and_nothing_is_attempted_twice(tmp_
     assert set(target.attempts.values()) == {1}
 
 
-def test_a_line_that_breaks_few_tasks_and_fixes_more_stays(tmp_path) -> None:
-    changes = harmful(tmp_path, epochs=3, mends=6, breaks=3)
-    assert [origin for origin, _ in changes] == ["step"]
-    assert "Bad." in sorted((tmp_path / "run/run/skills").iterdir())[-1].read_text()
-
-
 def test_an_example_that_helps_as_a_whole_only_stays_and_is_blamed_as_one_edit(tmp_path) -> None:
     summary, _ = run(tmp_path, lambda number, skill: EXAMPLE in skill, EXAMPLE)
     provenance = Provenance.model_validate_json((tmp_path / "run/provenance.json").read_text())
@@ -546,25 +350,6 @@ def test_an_example_that_helps_as_a_whole_only_stays_and_is_blamed_as_one_edit(t
     assert "\n".join(line.text for line in lines) == EXAMPLE
     assert {(line.change, line.edits) for line in lines} == {(0, (0,))}
     assert summary.accepted == 1
-
-
-def test_a_line_is_accused_by_tasks_that_passed_in_the_step_in_which_it_entered(tmp_path) -> None:
-    """All tasks are attempted in the first step, which brings the rule: most pass before and fail with it."""
-
-    def solves(number: int, skill: str) -> bool:
-        return ("Bad." in skill) is (number < 4)
-
-    run(tmp_path, solves, "Bad.", "Useless.")
-    assert "Bad." not in sorted((tmp_path / "run/skills").iterdir())[-1].read_text()
-
-
-def test_a_rule_that_mends_the_first_validation_tasks_of_the_file_and_breaks_the_others_is_withheld(tmp_path) -> None:
-    def solves(number: int, skill: str) -> bool:
-        return (number < 4 or 50 <= number < 60) == ("Good." in skill) if number < 4 or number >= 50 else True
-
-    val = [Task(id=f"v{number}", input=f"Task {number}.", gold="yes") for number in range(50, 90)]
-    summary, _ = run(tmp_path, solves, "Good.", val=val)
-    assert summary.withheld
 
 
 def test_a_rule_that_was_taken_back_does_not_come_in_again_on_the_attempts_by_which_it_entered(tmp_path) -> None:

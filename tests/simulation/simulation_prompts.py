@@ -7,8 +7,7 @@ from typing import Any
 from etude.records import ChatRequest, Reply, ResponseSchema, Task, system, user
 from etude.simulation import respond
 from etude.simulation.endpoint import Endpoint
-from etude.simulation.families import FAMILIES, IN_TURN, find_tasks
-from etude.simulation.families.family import Family
+from etude.simulation.families import IN_TURN, find_tasks
 from etude.simulation.rules import TeachableRule
 
 SHALLOW = "Read each attempt on its own terms and propose edits. Reply with JSON."
@@ -23,10 +22,6 @@ def skill_of(*rules: TeachableRule) -> str:
 SMALL_RULES = tuple(rule for family in IN_TURN for rule in family.rules)
 """The many rules that hardly touch each other."""
 FULL_SKILL = skill_of(*SMALL_RULES)
-
-
-def family_named(name: str) -> Family:
-    return next(family for family in FAMILIES if family.name == name)
 
 
 def skill_without(*rules: str) -> str:

@@ -2,15 +2,12 @@
 
 import json
 
-import pytest
-from briefs_sessions import GAPS
 from simulation_prompts import DEEP, attempt_block, form, reflect_request, reported
 
 from etude.records import ChatRequest, ResponseSchema, system, user
 from etude.simulation import seed_skill
-from etude.simulation.families import RULES as EVERY
 from etude.simulation.families.briefs import TOPICS
-from etude.simulation.families.briefs_reading import BRAIN_FIRST, RULES, STRUCTURE, SUBSTANCE, VERBOSE, VERDICT
+from etude.simulation.families.briefs_reading import BRAIN_FIRST, RULES, STRUCTURE, VERBOSE, VERDICT
 from etude.simulation.rules import TeachableRule, Teaching, statements, states
 
 FEEDBACK = {
@@ -54,57 +51,6 @@ def taught(text: str) -> set[TeachableRule]:
     return {rule for rule in RULES if known[rule.id] is Teaching.TAUGHT}
 
 
-@pytest.mark.parametrize("rule", GAPS, ids=lambda rule: rule.id)
-def test_symptoms_lead_to_the_rule_for_the_gap_with_all_failures_cited(rule: TeachableRule) -> None:
-    shown = [*blocks(FEEDBACK[rule]), *blocks("(none)", prefix="passed")]
-    (edit,) = edits("optimizer-perfect", shown)
-    assert (edit["op"], edit["target"]) == ("append", "")
-    assert taught(edit["content"]) == {rule}
-    assert edit["cites"] == ["a-0", "a-1", "a-2"]
-
-
-def test_attempts_that_nobody_complains_of_are_no_failures() -> None:
-    answer = reported("optimizer-perfect", reflect_request(blocks("(none)"), SKILL))
-    assert answer["edits"] == []
-    assert answer["reasoning"] == "All 3 attempts that show an answer are right; nothing to change."
-
-
-def test_a_misleading_rule_in_the_learned_block_is_replaced() -> None:
-    skill = with_learned(STRUCTURE.harmful[0])
-    (edit,) = edits("optimizer-perfect", blocks(FEEDBACK[STRUCTURE]), skill)
-    assert (edit["op"], edit["target"]) == ("replace", STRUCTURE.harmful[0])
-    assert taught(edit["content"]) == {STRUCTURE}
-
-
-def test_text_outside_of_the_learned_block_is_neither_replaced_nor_an_anchor() -> None:
-    skill = f"{STRUCTURE.harmful[0]}\n{VERBOSE.statements[0]}\n\n{SKILL}"
-    for number in range(12):
-        for edit in edits("optimizer-perfect", blocks(FEEDBACK[STRUCTURE], prefix=f"b{number}"), skill):
-            assert (edit["op"], edit["target"]) == ("append", "")
-
-
-def test_a_hollow_rule_is_replaced_once_readers_complain_of_empty_sections() -> None:
-    skill = with_learned(STRUCTURE.gaming[0])
-    (edit,) = edits("optimizer-perfect", blocks("the answer is too short: 37 characters, at least 200"), skill)
-    assert (edit["op"], edit["target"]) == ("replace", STRUCTURE.gaming[0])
-    assert taught(edit["content"]) == {SUBSTANCE}
-
-
-@pytest.mark.parametrize("rule", GAPS, ids=lambda rule: rule.id)
-def test_the_hacker_proposes_what_pleases_the_check_and_says_nothing(rule: TeachableRule) -> None:
-    (edit,) = edits("optimizer-hacker", blocks(FEEDBACK[rule]))
-    assert edit["content"] == f"- {rule.gaming[0]}"
-    assert edit["cites"] == ["a-0", "a-1", "a-2"]
-    known = states(edit["content"], RULES)
-    assert (known[rule.id], known[SUBSTANCE.id]) == (Teaching.TAUGHT, Teaching.HARMED)
-
-
-def test_the_hacker_has_nothing_to_game_where_answers_are_exact() -> None:
-    task = "Sort the following words alphabetically: List: beta alps beta"
-    (edit,) = edits("optimizer-hacker", [attempt_block("a-1", task, "alps beta")], "")
-    assert [(one.rule, one.sign) for one in statements(edit["content"], EVERY)] == [("sorting.repeats", 1)]
-
-
 def test_flawed_optimizers_have_their_flaws_on_briefs_too() -> None:
     shown = {number: blocks(FEEDBACK[VERDICT], prefix=f"c{number}") for number in range(60)}
     useless = [edit for one in shown.values() for edit in edits("optimizer-useless", one)]
@@ -130,26 +76,10 @@ def test_the_gullible_one_proposes_a_command_that_it_reads_and_others_do_not() -
     assert len(edits("optimizer-gullible", blocks(FEEDBACK[VERDICT]))) == 1
 
 
-def test_a_rewritten_document_differs_inside_the_learned_block_only() -> None:
-    skill = with_learned(VERBOSE.statements[0], STRUCTURE.harmful[0]) + "\n## After\n\nLast line.\n"
-    document = rewrite("optimizer-perfect", [*blocks(FEEDBACK[STRUCTURE]), *blocks(FEEDBACK[VERDICT], 2, "d")], skill)
-    before, inside, after = parts(document)
-    assert (before, after.strip("\n")) == (parts(skill)[0], parts(skill)[2].strip("\n"))
-    assert taught(inside) == {VERBOSE, STRUCTURE, VERDICT}
-    assert STRUCTURE.harmful[0] not in inside
-
-
 def parts(document: str) -> tuple[str, str, str]:
     before, _, rest = document.partition(BEGIN)
     inside, _, after = rest.partition(END.strip())
     return before, inside, after
-
-
-def test_where_only_the_text_of_the_block_is_shown_rules_are_added_at_its_end() -> None:
-    block = f"- {VERBOSE.statements[0]}\n"
-    document = rewrite("optimizer-perfect", blocks(FEEDBACK[VERDICT]), block)
-    assert document.startswith(block)
-    assert taught(document) == {VERBOSE, VERDICT}
 
 
 def test_documents_are_combined_inside_the_learned_block() -> None:

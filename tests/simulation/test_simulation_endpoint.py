@@ -5,7 +5,6 @@ How requests and replies are written is tested with the formats; here it is what
 
 import asyncio
 import json
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
@@ -14,12 +13,11 @@ from typing import Any
 import anthropic
 import openai
 import pytest
-from pydantic import ValidationError
-from simulation_prompts import FULL_SKILL, PATCH, answer_of, ask, attempt_block, reported, root
+from simulation_prompts import FULL_SKILL, PATCH, ask, attempt_block, reported, root
 
 from etude.simulation import names, respond
 from etude.simulation.endpoint import Endpoint, make_app, running_endpoint
-from etude.simulation.faults import IN_A_ROW, FaultDice, Faults
+from etude.simulation.faults import IN_A_ROW, Faults
 from etude.simulation.service import Service
 from etude.simulation.wire import SEED_HEADER
 from rows import rows
@@ -142,14 +140,6 @@ def test_the_seed_decides_what_goes_wrong_and_is_another_question(
         how(client, extra_headers={SEED_HEADER: "two"})
 
 
-def test_chat_completions_have_a_field_for_the_seed(client: openai.OpenAI) -> None:
-    skill = "Keep repeated words."
-    messages = [{"role": "system", "content": skill}, {"role": "user", "content": TASK}]
-    for seed in range(3):
-        text = said(client, model="target", messages=messages, seed=seed)
-        assert text.rpartition("Answer: ")[2] == answer_of(respond("target", ask(TASK, skill, seed)))
-
-
 @pytest.mark.parametrize("model", ["simulated:target-steady", "simulated-target-steady"])
 def test_models_are_known_with_a_prefix_and_listed_without(client: openai.OpenAI, model: str) -> None:
     reply = chat(client, model=model)
@@ -235,18 +225,6 @@ def test_a_fault_strikes_at_most_twice_in_a_row_then_the_request_passes(
     assert (stats["received"], stats["answered"], stats["by_fault"]) == (3, 1, {fault: 2})
 
 
-def test_a_refusal_has_the_status_and_the_wait_of_its_interface(endpoint: Endpoint, clients: Clients) -> None:
-    for fault, wait in (("rate_limit", "0.25"), ("rate_limit_bare", None)):
-        endpoint.set_faults(Faults.model_validate({fault: 1, "retry_after": 0.25}))
-        with pytest.raises(openai.RateLimitError) as limited:
-            chat(clients.gpt)
-        assert limited.value.response.headers.get("retry-after") == wait
-    endpoint.set_faults(Faults(unavailable=1))
-    with pytest.raises(anthropic.APIStatusError) as caught:
-        message(clients.claude)
-    assert caught.value.status_code == 529
-
-
 def test_a_hang_ends_when_the_client_leaves(endpoint: Endpoint) -> None:
     endpoint.set_faults(Faults(hang=1, hang_seconds=600))
     with openai.OpenAI(base_url=endpoint.url, api_key="right", max_retries=0, timeout=0.2) as client:
@@ -294,13 +272,6 @@ def test_stats_count_and_start_again(endpoint: Endpoint, client: openai.OpenAI) 
     assert post(f"{root(endpoint)}/stats/reset", b"{}")[1]["received"] == 0
 
 
-def test_answers_take_the_latency_that_was_asked_for() -> None:
-    with running_endpoint(latency=0.1) as endpoint:
-        start = time.monotonic()
-        assert post(f"{endpoint.url}/chat/completions", json.dumps({"model": "judge", "messages": MESSAGES}).encode())
-        assert time.monotonic() - start >= 0.1
-
-
 def test_an_app_on_another_server_says_that_it_cannot_cut_connections() -> None:
     app = make_app(Service(Faults(drop=1)))
     body = json.dumps({"model": "target", "messages": MESSAGES}).encode()
@@ -322,34 +293,3 @@ def test_the_world_and_the_endpoint_agree_for_every_model(client: openai.OpenAI)
     for name in names():
         assert said(client, model=name) == respond(name, ask(TASK, FULL_SKILL)).text
     assert reported("judge", ask(f'{TASK}\nReply with JSON: {{"score": 0.5}}')) == {"score": 0.5}
-
-
-def test_faults_are_drawn_as_often_as_their_rates_say_and_alike_with_a_seed() -> None:
-    draws = []
-    for seed in (1, 1, 2):
-        dice = FaultDice(Faults(rate_limit=0.2, drop=0.1, seed=seed))
-        draws.append([dice.draw(f"body {place}", wants_json=False) for place in range(3000)])
-    for fault, rate in (("rate_limit", 0.2), ("drop", 0.08), (None, 0.72)):
-        assert draws[0].count(fault) / 3000 == pytest.approx(rate, abs=0.03)
-    assert draws[0] == draws[1] != draws[2]
-
-
-def test_rows_of_faults_are_counted_for_each_body() -> None:
-    dice = FaultDice(Faults(drop=1))
-    assert [dice.draw(body, wants_json=False) for body in ("a", "b", "a", "b", "a", "b", "a")] == [
-        *("drop", "drop", "drop", "drop", None, None, "drop")
-    ]
-
-
-def test_a_bad_seed_strikes_every_question_again_and_again() -> None:
-    dice = FaultDice(Faults(bad_seeds=0.5))
-    drawn = [{dice.draw(body, wants_json=False, seed=seed) for body in "ababab"} for seed in range(200)]
-    assert all(len(faults) == 1 for faults in drawn)
-    assert drawn.count({"bad_seeds"}) / 200 == pytest.approx(0.5, abs=0.1)
-    assert all(dice.draw("a", wants_json=True, seed=seed) is None for seed in range(20))
-
-
-@rows("bad", [{"drop": 1.1}, {"drop": -0.1}, {"outage_after": -1}, {"unknown": 1}])
-def test_bad_rates_and_names_are_refused(bad: dict[str, float]) -> None:
-    with pytest.raises(ValidationError):
-        Faults.model_validate(bad)

@@ -5,17 +5,12 @@ import json
 from simulation_prompts import PATCH_FORM, answered_with, attempt_block, fenced, form, reported
 
 from etude.records import ChatRequest, ResponseSchema, system, user
-from etude.simulation import respond
 from etude.simulation.families import RULES
 from etude.simulation.rules import Teaching, statements, states
 from rows import rows
 
 SORT = "Sort the following words alphabetically: List: "
-KEEP, KEEP_TOO, DROP = (
-    "Keep repeated words, all of them.",
-    "Never remove duplicates from the list.",
-    "List each repeated word only once.",
-)
+KEEP, DROP = ("Keep repeated words, all of them.", "List each repeated word only once.")
 CASE = "Ignore case when you compare words."
 VAGUE = "Be careful and check your work."
 
@@ -34,20 +29,6 @@ def merge_request(*patches: list[dict[str, object]], extra: str = "") -> ChatReq
 
 def asking(text: str, schema: ResponseSchema) -> ChatRequest:
     return ChatRequest(messages=(system("Reply with JSON."), user(text)), response_schema=schema)
-
-
-def test_edits_that_say_the_same_are_united_with_all_citations() -> None:
-    reply = reported(
-        "optimizer", merge_request([edit(KEEP, "a-1")], [edit(KEEP_TOO, "a-2", "a-1"), edit(CASE, "a-3")])
-    )
-    assert [(one["content"], one["cites"]) for one in reply["edits"]] == [(KEEP_TOO, ["a-1", "a-2"]), (CASE, ["a-3"])]
-
-
-def test_a_replacement_takes_in_an_addition_that_says_the_same() -> None:
-    reply = reported(
-        "optimizer", merge_request([edit(KEEP, "a-1", "a-2")], [edit(KEEP_TOO, "a-3", op="replace", target=DROP)])
-    )
-    assert [(one["op"], one["target"], len(one["cites"])) for one in reply["edits"]] == [("replace", DROP, 3)]
 
 
 def test_of_contradictory_edits_the_better_supported_stays() -> None:
@@ -79,20 +60,6 @@ def test_edits_tried_earlier_and_broken_json_are_not_merged() -> None:
     ledger = fenced("ledger", json.dumps({"step": 1, **edit(DROP, "a-1"), "outcome": "rejected"}))
     request = merge_request([edit(KEEP, "a-1")], [edit(CASE, "a-2")], extra=f'{ledger}\n{{"op": broken [ \n')
     assert {one["content"] for one in reported("optimizer", request)["edits"]} == {KEEP, CASE}
-
-
-def test_edits_are_ranked_specific_and_well_supported_first() -> None:
-    rows = [
-        {"index": 0, **edit(VAGUE, "a-1", "a-2", "a-3")},
-        {"index": 1, **edit(CASE, "a-1")},
-        {"index": 2, **edit(KEEP, "a-1", "a-2")},
-        {"index": 3, **edit("", "a-4", "a-5", "a-6", op="delete", target="x")},
-    ]
-    text = f"# Edits\n\n{fenced('edits', chr(10).join(map(json.dumps, rows)))}\n\nChoose at most 2 edits."
-    schema = form("ranking", {"order": {"type": "array", "items": {"type": "integer"}}})
-    assert reported("optimizer", asking(text, schema)) == {"order": [3, 2, 1, 0]}
-    shown = ChatRequest(messages=(system('Reply with JSON: {"order": [integer]}'), user(text)))
-    assert reported("optimizer", shown) == {"order": [3, 2, 1, 0]}
 
 
 def test_the_index_may_stand_around_the_edit_or_be_missing() -> None:
@@ -154,14 +121,6 @@ Under the current skill:
 # stable_success: 4 tasks"""
 
 
-def test_guidance_answers_what_got_worse_and_what_never_worked() -> None:
-    reply = reported("optimizer-perfect", asking(pairs(), GUIDANCE))
-    lines = reply["guidance"].splitlines()
-    assert all(line.startswith("- ") for line in lines)
-    taught = {(one.rule, one.sign) for one in statements(reply["guidance"], RULES)}
-    assert taught == {("sorting.repeats", 1), ("sorting.marks", 1)}
-
-
 def test_guidance_keeps_what_earlier_guidance_teaches_and_does_not_repeat_the_skill() -> None:
     earlier = fenced("guidance", f"- {CASE}\n- {VAGUE}")
     skill = f"- Keep punctuation inside a word.\n- {CASE}"
@@ -197,12 +156,3 @@ def test_the_judge_solves_the_task_and_compares(model: str, answer: str, score: 
     reply = reported(model, asking(text, GRADE))
     assert reply["score"] == score
     assert reply["reason"] == ("The answer is right." if score else "The answer should be 'a b'.")
-
-
-def test_the_judge_cannot_tell_for_unknown_tasks() -> None:
-    text = "<task>\nWrite a poem.\n</task>\n<answer>\nRoses.\n</answer>"
-    reply = reported("judge", asking(text, GRADE))
-    assert reply["score"] == 0.5
-    assert "cannot tell" in reply["reason"]
-    plain = respond("judge", ChatRequest(messages=(user(text),)))
-    assert plain.text.startswith("Score: 0.5\n")

@@ -80,23 +80,6 @@ def test_the_patterns_are_met_by_lines_within_a_text() -> None:
     assert not any(re.search(pattern, hollow) for pattern in patterns)
 
 
-def test_only_requests_for_briefs_that_the_user_was_not_content_with_become_tasks() -> None:
-    lines = (
-        *said("Rename the variable.", "Where are the risks?"),
-        *said("Advise on a ban on single-use cups.", "Perfect."),
-        *said(PROMPT, "No sources?"),
-    )
-    assert [task["intent"] for task in mined(*lines)] == [PROMPT]
-    assert mined("[user] Hello", "[agent] Hi") == []
-    assert mined("nobody speaks here") == []
-
-
-def test_what_the_agent_says_is_no_feedback_and_no_request() -> None:
-    answer = "Where are the risks?\nWrite a brief on bees. Too long."
-    lines = [f"[user] {PROMPT}", "[agent calls search] {}", f"[result] {PROMPT}", f"[agent] {answer}"]
-    assert mined(*lines) == []
-
-
 def test_at_most_three_tasks_are_taken_and_none_of_what_was_seen_before() -> None:
     lines = [line for topic in "abcde" for line in said(f"Advise on plan {topic}.", "Too long.")]
     assert [task["intent"] for task in mined(*lines)] == [f"Advise on plan {topic}." for topic in "abc"]
@@ -111,15 +94,6 @@ SUMMARY = "And now summarise what you did."
 def work(answer: str, *, wish: str = SUMMARY, request: str = NOTES) -> list[str]:
     call = ["[agent calls write] {}", "[result] Created."]
     return [f"[user] {request}", *call, f"[agent] {answer}", f"[user] {wish}", "[agent] Second answer."]
-
-
-def test_a_summary_that_was_asked_for_has_to_name_the_file_that_was_written() -> None:
-    (task,) = mined(*work("Done: written to notes.md."))
-    assert task["intent"] == f"Summarise what you did when you were asked: {NOTES}"
-    assert [(check["op"], check["arg"]) for check in task["checks"]] == [("contains", "notes.md")]
-    assert (task["satisfied"], task["self_contained"], task["context"]) == ("unknown", True, "")
-    lines = ["(seen before, for understanding only)", *work("In notes.md."), "(new from here on)", "[user] Thanks!"]
-    assert mined(*lines) == []
 
 
 @rows(

@@ -7,7 +7,7 @@ import pytest
 from simulation_prompts import SHALLOW, answered_with, attempt_block, fenced
 
 from etude.models.wrappers.schema import strict_schema
-from etude.published.update_modes.forms import DocumentReply, RoutedReply, SuggestionsReply
+from etude.published.update_modes.forms import RoutedReply, SuggestionsReply
 from etude.records import ChatRequest, ResponseSchema, system, user
 from etude.simulation import respond
 from etude.simulation.families import RULES
@@ -52,24 +52,11 @@ REPEATS = failed("a-1", REPEATED, "sorting.repeats")
 MARKS = failed("a-2", MARKED, "sorting.marks")
 
 
-def test_a_rule_that_is_missing_is_suggested_as_an_addition() -> None:
-    (row,) = read(SuggestionsReply, REPEATS)["suggestions"]
-    assert (row["op"], row["target"], row["cites"]) == ("add", "", ["a-1"])
-    assert taught(row["content"]) == {"sorting.repeats"}
-
-
 def test_a_rule_that_misleads_is_to_be_clarified_and_one_that_contradicts_another_removed() -> None:
     (row,) = read(SuggestionsReply, REPEATS, skill=f"- {DROP}")["suggestions"]
     assert (row["op"], row["target"], taught(row["content"])) == ("clarify", DROP, {"sorting.repeats"})
     (row,) = read(SuggestionsReply, REPEATS, skill=f"- {DROP}\n- {KEEP}")["suggestions"]
     assert (row["op"], row["target"]) == ("remove", DROP)
-
-
-def test_a_document_keeps_the_skill_and_teaches_what_was_missing() -> None:
-    reply = read(DocumentReply, REPEATS, MARKS, skill="# Words\n\n- Be kind.")
-    assert reply["document"].startswith("# Words\n\n- Be kind.\n")
-    assert taught(reply["document"]) == {"sorting.repeats", "sorting.marks"}
-    assert sorted(reply["cites"]) == ["a-1", "a-2"]
 
 
 def edits(*rows: dict[str, object]) -> str:
@@ -98,49 +85,9 @@ def rewritten(skill: str, *rows: dict[str, object]) -> str:
     return reply["document"]
 
 
-def test_suggestions_are_carried_out_in_the_document() -> None:
-    document = rewritten(
-        f"# Words\n\n- {DROP}\n- Be kind.\n",
-        row("clarify", KEEP, "a-1", target=DROP),
-        row("add", f"- {CASE}", "a-2"),
-        row("remove", "", "a-3", target="Be kind."),
-    )
-    assert document == f"# Words\n\n- {KEEP}\n- {CASE}\n"
-
-
 def test_what_the_document_says_already_is_not_added_and_what_is_not_there_not_removed() -> None:
     skill = f"- {KEEP}\n"
     assert rewritten(skill, row("add", f"- {KEEP}", "a-1"), row("remove", "", "a-2", target="Gone.")) == skill
-
-
-def test_documents_are_combined_line_by_line() -> None:
-    patches = [
-        row("rewrite", f"# Words\n\n- Be kind.\n- {CASE}\n", "a-1"),
-        row(
-            "rewrite",
-            f"# Words\n\n- {DROP}\n- Be kind.\n- A capital letter counts the same as the small one.\n- Hurry.\n",
-            "a-2",
-        ),
-    ]
-    shown = "\n\n".join(fenced("patch", json.dumps({"reasoning": "", "edits": [patch]})) for patch in patches)
-    text = f"# Current skill\n\n{fenced('skill', f'# Words{chr(10) * 2}- {DROP}{chr(10)}- Be kind.')}\n\n{shown}"
-    reply = reported(text, strict_schema(DocumentReply), instructions="Merge the patches. Reply with JSON.")
-    assert reply["document"] == f"# Words\n\n- Be kind.\n- {CASE}\n- Hurry.\n"
-    assert reply["cites"] == ["a-1", "a-2"]
-
-
-def test_suggestions_are_merged_as_edits_are() -> None:
-    rows = [
-        row("add", f"- {KEEP}", "a-1"),
-        row("clarify", KEEP, "a-2", target=DROP),
-        row("remove", "", "a-3", target="x"),
-    ]
-    shown = "\n\n".join(fenced("patch", json.dumps({"reasoning": "", "edits": [each]})) for each in rows)
-    reply = reported(shown, strict_schema(SuggestionsReply), instructions="Merge the patches. Reply with JSON.")
-    assert [(each["op"], each["target"], each["cites"]) for each in reply["suggestions"]] == [
-        ("clarify", DROP, ["a-1", "a-2"]),
-        ("remove", "x", ["a-3"]),
-    ]
 
 
 BUDGET = {
@@ -180,12 +127,6 @@ def test_a_failure_that_breaks_a_taught_and_an_untaught_rule_is_a_defect() -> No
     reply = read(RoutedReply, both, skill=f"- {KEEP}")
     assert reply["routes"] == [{"attempt": "a-1", "cause": "skill_defect"}]
     assert reply["reminders"] == []
-
-
-def test_a_failure_that_no_rule_explains_is_a_lapse_without_a_reminder() -> None:
-    reply = read(RoutedReply, attempt_block("a-1", REPEATED, "no idea"))
-    assert reply["routes"] == [{"attempt": "a-1", "cause": "execution_lapse"}]
-    assert (reply["edits"], reply["reminders"]) == ([], [])
 
 
 SHORTER = {

@@ -17,25 +17,6 @@ def blamed(before: str, edits: list[Edit]) -> dict[str, Origin]:
     return {line: origin for line, origin in zip(texts_of(after), origins, strict=True) if line}
 
 
-def test_a_line_belongs_to_the_edit_that_wrote_it_and_the_others_stay_initial() -> None:
-    found = blamed(
-        TEXT,
-        [
-            Edit(op="append", content="- Round at the end."),
-            Edit(op="insert_after", target="no such line", content="- Lost."),
-            Edit(op="insert_after", target="- Check the units.", content="- Carry the one."),
-            Edit(op="replace", target="Show the steps", content="Show every step"),
-        ],
-    )
-    assert found == {
-        "# Sums": INITIAL,
-        "- Check the units.": INITIAL,
-        "- Carry the one.": Origin(0, 2),
-        "- Show every step.": Origin(0, 3),
-        "- Round at the end.": Origin(0, 0),
-    }
-
-
 def test_what_a_deletion_leaves_of_a_line_is_still_that_line() -> None:
     found = blamed("- Check the units. Show the steps.\n- Stay.\n", [Edit(op="delete", target=" Show the steps.")])
     assert found == {"- Check the units.": INITIAL, "- Stay.": INITIAL}

@@ -9,9 +9,9 @@ from skills_ref.parser import parse_frontmatter
 from skills_ref.validator import validate
 
 from etude.errors import SkillError
-from etude.records import File, Skill
+from etude.records import Skill
 from etude.skill import save_skill, validate_skill
-from etude.skill.export import Exported, export_skill, prompt_text
+from etude.skill.export import Exported, export_skill
 from rows import rows
 
 FRONT = "---\nname: pdf-forms  # ours\ndescription: Fills forms.\n---\n"
@@ -25,19 +25,6 @@ def skill(text: str, name: str = "pdf-forms") -> Skill:
 def problems(exported: Exported, folder: Path) -> list[str]:
     """What the reference validator says about it on disk."""
     return validate(save_skill(exported.skill, folder).parent)
-
-
-def test_front_matter_stays_byte_for_byte_and_files_travel(tmp_path: Path) -> None:
-    files = {"scripts/fill.py": File(data=b"\xff\x00", executable=True)}
-    exported = export_skill(Skill(name="pdf-forms", text=FRONT + "\r\nBody.\r\n", files=files))
-    assert exported == (Skill(name="pdf-forms", text=FRONT + "\r\nBody.\r\n", files=files), ())
-    assert problems(exported, tmp_path) == []
-
-
-def test_markers_go_and_what_they_protect_stays(tmp_path: Path) -> None:
-    exported = export_skill(skill(FRONT + "Rules.\n\n" + REGION + "After.\n"))
-    assert exported.skill.text == FRONT + "Rules.\n\n- Keep this.\nAfter.\n"
-    assert export_skill(skill(FRONT + "Rules.\n\n" + REGION), keep_markers=True).skill.text.endswith(REGION)
 
 
 def test_an_empty_region_leaves_nothing_behind() -> None:
@@ -56,13 +43,6 @@ def test_a_skill_without_front_matter_is_described_by_its_first_heading_and_says
     assert problems(exported, tmp_path) == []
 
 
-def test_without_a_heading_the_first_line_describes_it_at_most_as_long_as_allowed(tmp_path: Path) -> None:
-    exported = export_skill(skill(f"\n  {'x' * 2000}  \nmore\n"))
-    assert f"description: {'x' * 1024}\n" in exported.skill.text
-    assert exported.notes[0].startswith("the skill has no description; its first line stands in: ")
-    assert problems(exported, tmp_path) == []
-
-
 def test_the_skill_keeps_its_line_ends() -> None:
     assert export_skill(skill("# A\r\nb\r\n", "a")).skill.text == (
         "---\r\nname: a\r\ndescription: A\r\n---\r\n\r\n# A\r\nb\r\n"
@@ -76,10 +56,6 @@ def test_a_given_name_and_description_win_and_other_keys_stay(tmp_path: Path) ->
     assert exported.skill.name == "forms"
     assert exported.notes == ("the front matter was rewritten; any comments in it are lost",)
     assert problems(exported, tmp_path) == []
-
-
-def test_the_name_in_the_front_matter_counts_more_than_the_name_of_the_file() -> None:
-    assert export_skill(skill(FRONT + "Body.\n", "rules")).skill.name == "pdf-forms"
 
 
 @pytest.mark.parametrize(
@@ -119,12 +95,6 @@ def test_what_is_no_valid_skill_is_refused_with_every_reason(text: str, problem:
     assert "another name" in caught.value.hint
 
 
-def test_keys_of_a_program_pass_where_it_reads_them_and_are_noted() -> None:
-    exported = export_skill(skill("---\nname: a\ndescription: b\nmodel: x\n---\n", "a"), own_keys=True)
-    assert "model: x" in exported.skill.text
-    assert exported.notes == ("model: is not a key of the format",)
-
-
 def test_a_long_body_is_noted_and_not_refused() -> None:
     exported = export_skill(skill(FRONT + "x\n" * 501))
     assert exported.notes == ("body: has 501 lines; at most 500 are recommended",)
@@ -136,11 +106,6 @@ def test_an_empty_skill_needs_a_description() -> None:
     assert export_skill(skill(""), description="Nothing yet.").skill.text.endswith(
         "description: Nothing yet.\n---\n\n"
     )
-
-
-def test_the_prompt_is_the_body_alone() -> None:
-    assert prompt_text(skill(FRONT + "\n\nRules.\n\n" + REGION)) == "Rules.\n\n- Keep this."
-    assert prompt_text(skill("\ufeffRules.\n")) == "Rules."
 
 
 LINES = st.sampled_from(["# Head", "text: more", "---", "- a", "", "```", "> {x}", "é 日本 'q' \"d\"", "#", "* b #c"])

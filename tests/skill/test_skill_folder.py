@@ -27,31 +27,8 @@ def front(*lines: str) -> str:
     return "\n".join(["---", *lines, "---", ""])
 
 
-def test_a_folder_brings_its_document_and_all_files(folder: Path) -> None:
-    skill = load_skill(folder)
-    assert (skill.name, skill.text) == ("pdf-forms", FRONT + "\r\nBody.\r\n")
-    assert skill.files == {
-        "references/fields.md": File(data=b"fields\n"),
-        "scripts/fill.py": File(data=b"#!/bin/sh\n\xff\x00", executable=True),
-    }
-
-
-def test_the_path_of_the_document_means_its_folder(folder: Path) -> None:
-    assert load_skill(str(folder / "SKILL.md")) == load_skill(folder)
-
-
 def test_no_path_is_an_empty_skill() -> None:
     assert load_skill(None) == Skill(name="skill", text="")
-
-
-@pytest.mark.parametrize(
-    ("file", "name"),
-    [("Table QA.md", "table-qa"), ("x.markdown", "x"), ("日本.md", "skill"), (f"{'a' * 70}.md", "a" * 64)],
-)
-def test_a_plain_file_is_text_named_after_the_file(tmp_path: Path, file: str, name: str) -> None:
-    (tmp_path / file).write_bytes("\ufeffRules.\r\n".encode())
-    (tmp_path / "beside.txt").write_text("not part of it")
-    assert load_skill(tmp_path / file) == Skill(name=name, text="\ufeffRules.\r\n")
 
 
 def test_a_skill_without_front_matter_is_named_after_its_folder(tmp_path: Path) -> None:
@@ -103,18 +80,6 @@ def test_a_broken_document_names_the_file_and_the_line(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SkillError, match="cannot be read"):
         load_skill(tmp_path / ("x" * 300))
-
-
-def test_links_inside_the_folder_are_followed(folder: Path) -> None:
-    (folder / "again.md").symlink_to("references/fields.md")
-    (folder / "more").symlink_to("references")
-    files = load_skill(folder).files
-    assert files["again.md"] == files["more/fields.md"] == files["references/fields.md"]
-
-
-def test_a_link_to_the_skill_folder_itself_is_read_under_its_own_name(folder: Path) -> None:
-    (folder.parent / "linked").symlink_to(folder)
-    assert load_skill(folder.parent / "linked") == load_skill(folder)
 
 
 @pytest.mark.parametrize(
@@ -224,10 +189,6 @@ def test_reading_is_lenient_and_validation_tells_the_rest(tmp_path: Path) -> Non
     ]
 
 
-def test_validation_finds_nothing_wrong_with_a_valid_skill(folder: Path) -> None:
-    assert validate_skill(load_skill(folder), "pdf-forms", strict=True) == []
-
-
 @rows(
     ("text", "problems"),
     [
@@ -249,17 +210,6 @@ def test_a_saved_skill_is_read_back_the_same(folder: Path, tmp_path: Path) -> No
     assert path.read_bytes() == (folder / "SKILL.md").read_bytes()
     assert load_skill(path) == skill
     assert not (path.parent / "references" / "fields.md").stat().st_mode & 0o111
-
-
-def test_saving_again_replaces_files_and_leaves_no_others(folder: Path, tmp_path: Path) -> None:
-    skill = load_skill(folder)
-    out = tmp_path / "out"
-    save_skill(skill, out)
-    (out / "pdf-forms" / "notes.txt").write_text("mine")
-    path = save_skill(skill.with_text(FRONT + "New.\n"), out)
-    assert path.read_text() == FRONT + "New.\n"
-    names = sorted(str(p.relative_to(path.parent)) for p in path.parent.rglob("*") if p.is_file())
-    assert names == ["SKILL.md", "notes.txt", "references/fields.md", "scripts/fill.py"]
 
 
 def test_a_failed_write_leaves_no_temporary_file(tmp_path: Path) -> None:

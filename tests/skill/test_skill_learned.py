@@ -11,9 +11,7 @@ from etude.records import AppliedEdit, Edit, Skill
 from etude.records.edits import EditOp
 from etude.skill import Document, apply_edit, apply_edits
 from etude.skill.diff import unified_diff
-from etude.skill.fences import closed, left_open
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
-from rows import rows
 
 BEGIN, END = "<!-- etude:begin learned -->", "<!-- etude:end learned -->"
 FRONT = "---\nname: sums\ndescription: Adds numbers.\n---\n"
@@ -55,52 +53,9 @@ def around(text: str) -> tuple[str, str]:
 # the document
 
 
-def test_only_the_inside_of_the_block_is_editable() -> None:
-    parsed = Document.parse(TEXT)
-    assert [TEXT[start:stop] for start, stop in parsed.editable_spans] == ["- Show the steps.\n- Round to cents.\n"]
-    assert parsed.learned == "- Show the steps.\n- Round to cents."
-
-
-def test_nothing_is_editable_in_an_empty_block() -> None:
-    parsed = Document.parse(document(""))
-    assert parsed.editable_spans == ()
-    assert parsed.learned == ""
-
-
-def test_a_document_without_the_block_says_so_and_is_editable_as_before() -> None:
-    parsed = Document.parse(f"# A\n\n{REGION}tail\n")
-    assert (parsed.learned, parsed.learned_span) == (None, None)
-    assert [parsed.text[start:stop] for start, stop in parsed.editable_spans] == ["# A\n\n", "tail\n"]
-
-
-@rows(
-    ("text", "expected"),
-    [
-        ("", f"{BEGIN}\n- a\n{END}\n"),
-        ("x", f"x\n\n{BEGIN}\n- a\n{END}\n"),
-        ("x\n\n", f"x\n\n{BEGIN}\n- a\n{END}\n"),
-        ("x\r\n", f"x\r\n\r\n{BEGIN}\r\n- a\r\n{END}\r\n"),
-        (ABOVE, f"{ABOVE}{BEGIN}\n- a\n{END}\n"),
-        (document("- b\n"), document("- a\n")),
-    ],
-)
-def test_a_block_is_added_at_the_end_or_filled_where_it_is(text: str, expected: str) -> None:
-    assert Document.parse(text).with_learned("\n- a\n\n").render() == expected
-
-
 def test_an_empty_block_can_be_added_and_a_block_emptied() -> None:
     assert Document.parse("x\n").with_learned(" \n").render() == f"x\n\n{BEGIN}\n{END}\n"
     assert Document.parse(TEXT).with_learned("").render() == document("")
-
-
-def test_a_block_that_reads_like_this_already_is_left_as_it_is() -> None:
-    parsed = Document.parse(TEXT)
-    assert parsed.with_learned("- Show the steps.\n- Round to cents.") is parsed
-
-
-def test_nothing_put_in_the_block_can_close_it_or_leave_code_open() -> None:
-    text = Document.parse("x\n").with_learned(f"- a\n{END}\n- b\n```sh\nmake").render()
-    assert text == f"x\n\n{BEGIN}\n- a\n<!-- etude end learned -->\n- b\n```sh\nmake\n```\n{END}\n"
 
 
 @given(st.text("ab -`#\n\r", max_size=40), st.text("ab -`\n", max_size=20))
@@ -113,45 +68,6 @@ def test_adding_a_block_keeps_every_byte_before_it(text: str, content: str) -> N
 
 
 # edits
-
-
-def test_append_adds_at_the_end_of_the_block_and_not_of_the_document() -> None:
-    assert done(TEXT, edit("append", content="- Name the sum.")) == document(
-        "- Show the steps.\n- Round to cents.\n- Name the sum.\n"
-    )
-
-
-@pytest.mark.parametrize("inside", ["", "\n", "  \n\n"])
-def test_append_fills_an_empty_block(inside: str) -> None:
-    assert done(document(inside), edit("append", content="\n- a\n")) == document("- a\n")
-
-
-@rows(
-    ("inside", "content", "expected"),
-    [
-        ("- a\n\n\n", "- b", "- a\n- b\n\n\n"),
-        ("Prose.\n", "- b", "Prose.\n\n- b\n"),
-        ("- a\n", "Prose.", "- a\n\nProse.\n"),
-        ("- a\n  more\n", "- b\n  c", "- a\n  more\n- b\n  c\n"),
-    ],
-)
-def test_append_keeps_lists_together_and_other_blocks_apart(inside: str, content: str, expected: str) -> None:
-    assert done(document(inside), edit("append", content=content)) == document(expected)
-
-
-def test_added_lines_end_like_those_of_the_block() -> None:
-    text = f"# A\n\n{BEGIN}\r\n- a\r\n{END}\r\n"
-    assert done(text, edit("append", content="- b\n  c")) == f"# A\n\n{BEGIN}\r\n- a\r\n- b\r\n  c\r\n{END}\r\n"
-
-
-def test_what_stands_outside_of_the_block_already_is_not_added_to_it() -> None:
-    assert refused(TEXT, edit("append", content="Check the units.")).fate == "no_change"
-
-
-def test_a_line_is_added_below_the_last_one_of_the_block() -> None:
-    assert done(TEXT, edit("insert_after", "- Round to cents.", "- Name the sum.")) == document(
-        "- Show the steps.\n- Round to cents.\n- Name the sum.\n"
-    )
 
 
 @pytest.mark.parametrize(
@@ -168,40 +84,6 @@ def test_an_anchor_outside_of_the_block_is_protected(op: EditOp, target: str) ->
     assert "learned block" in applied.detail
 
 
-def test_an_anchor_that_is_nowhere_is_missed() -> None:
-    assert refused(TEXT, edit("delete", "- Multiply all columns.")).fate == "missed"
-
-
-def test_an_anchor_that_stands_inside_and_outside_means_the_one_inside() -> None:
-    text = document("- Check  the units.\n", below="- Check the units.\n")
-    assert done(text, edit("replace", "- Check the units.", "- Skip.")) == document(
-        "- Skip.\n", below="- Check the units.\n"
-    )
-
-
-def test_a_near_match_outside_does_not_make_one_inside_ambiguous() -> None:
-    text = document("- Always show every step of the sum.\n", below="- Always show every step of the sums.\n")
-    changed = done(text, edit("replace", "- Always show every steps of the sum.", "- Show it."))
-    assert changed == document("- Show it.\n", below="- Always show every step of the sums.\n")
-
-
-@rows(
-    ("inside", "target", "expected"),
-    [
-        ("- a rule\n", "- a rule", ""),
-        ("- a rule\n- b\n", "- a rule", "- b\n"),
-        ("- a rule\n\n- b\n", "- a rule", "- b\n"),
-        ("- b\n\n- a rule\n", "- a rule", "- b\n"),
-        ("- b\n\n- a rule\n\n- c\n", "- a rule", "- b\n\n- c\n"),
-        ("- b\n- a rule\n", "a rule", "- b\n"),
-    ],
-)
-def test_a_deleted_rule_leaves_no_blank_lines_at_the_edges_of_the_block(
-    inside: str, target: str, expected: str
-) -> None:
-    assert done(document(inside), edit("delete", target)) == document(expected)
-
-
 @pytest.mark.parametrize(
     ("op", "content"),
     [("append", BEGIN), ("insert_after", f"- a\n{END}\n- b"), ("replace", "<!-- Etude: end learned -->")],
@@ -214,10 +96,6 @@ def test_content_with_a_marker_is_refused(op: EditOp, content: str) -> None:
 def test_code_that_would_swallow_the_text_below_the_block_is_refused(content: str) -> None:
     applied = refused(TEXT, edit("append", content=content))
     assert (applied.fate, "fenced code" in applied.detail) == ("protected", True)
-
-
-def test_code_that_ends_is_a_rule_like_any_other() -> None:
-    assert done(TEXT, edit("append", content="```sh\nmake\n```")).endswith(f"\n\n```sh\nmake\n```\n{END}\n{BELOW}")
 
 
 LINES = st.lists(st.sampled_from(["- a", "- b rule", "  more", "", "Prose.", "```", BEGIN, "x  y"]), max_size=6)
@@ -246,38 +124,6 @@ def test_no_edit_changes_a_byte_outside_of_the_block(inside: list[str], edits: l
 
 def rewrite(text: str, new: str) -> str:
     return Document.parse(text).with_editable(new).render()
-
-
-@rows(
-    "new",
-    [
-        "- New.",
-        f"# Other words\n\n{BEGIN}\n- New.\n{END}\n\nAnd more.",
-        document("- New.\n"),
-        ABOVE + "- New.\n",
-        f"{ABOVE}{BEGIN}\n{END}\n\n- New.",
-        f"# Sums\n- Check the units.\n```sh\nmake\nmake test\n```\n- New.\n{REGION}Last words.",
-        f"\ufeff{FRONT}- New.",
-    ],
-)
-def test_a_whole_new_text_replaces_the_inside_and_nothing_else(new: str) -> None:
-    assert rewrite(TEXT, new) == document("- New.\n")
-
-
-def test_a_second_pair_of_markers_counts_as_text_without_its_insides() -> None:
-    new = f"- New.\n{BEGIN}\n- a\n{END}\n{BEGIN}\n- b\n{END}\n"
-    assert rewrite(TEXT, new) == document("- New.\n")
-
-
-def test_marker_like_text_in_a_rewrite_is_made_harmless_and_open_code_closed() -> None:
-    new = f"{BEGIN}\n- see etude:end learned\n~~~\nmake\n{END}"
-    assert rewrite(TEXT, new) == document("- see etude end learned\n~~~\nmake\n~~~\n")
-
-
-def test_a_rewrite_that_says_the_same_changes_nothing() -> None:
-    parsed = Document.parse(TEXT)
-    assert parsed.with_editable("- Show the steps.  \n\n- Round to cents.") is parsed
-    assert parsed.with_editable(TEXT) is parsed
 
 
 def test_a_rewrite_of_nothing_but_copies_empties_the_block() -> None:
@@ -331,25 +177,3 @@ def test_a_diff_of_two_nights_shows_the_block_only() -> None:
 def test_other_regions_beside_the_block_can_still_be_kept_by_the_program() -> None:
     changed = Document.parse(TEXT).with_region("g", "- Guard that.").render()
     assert changed == TEXT.replace("Guard this", "Guard that")
-
-
-# fences
-
-
-@rows(
-    ("text", "line"),
-    [
-        ("a", ""),
-        ("```\na\n```", ""),
-        ("```\na\n````", ""),
-        ("````\na\n```", "````"),
-        ("~~~ sh\n```\n", "~~~"),
-        ("- ```py\n  a", "  ```"),
-        ("- ```py\n  a\n  ```", ""),
-        ("`` ` ``\n```a`b", ""),
-        ("> ```\n> a\n> ```", ""),
-    ],
-)
-def test_code_that_is_left_open_is_known_by_the_line_that_closes_it(text: str, line: str) -> None:
-    assert left_open(text) == line
-    assert left_open(closed(text)) == ""

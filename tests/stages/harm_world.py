@@ -17,8 +17,8 @@ Passes = Callable[[str, str, int], bool | None]
 STEADY = PassSpread.measured([Outcomes(0, 2)] * 60 + [Outcomes(2, 0)] * 60)
 NOISY = PassSpread.measured([Outcomes(1, 1)] * 60 + [Outcomes(0, 2)] * 20 + [Outcomes(2, 0)] * 20)
 START = "Start."
-TRACE, RACE = 500_000 + 2 * 20, 600_000
-"""The first trials with edits left out, in step 20: where harm is traced, and in the first race."""
+TRACE = 500_000 + 2 * 20
+"""The first trial with edits left out in step 20, where harm is traced."""
 
 
 def known(told: str, now: int = 0, skill: str = "s") -> TaskHistory:

@@ -8,7 +8,7 @@ from stages_doubles import attempt
 
 from etude.envs.scorers.answer_scorer import expected
 from etude.records import Attempt, Tally
-from etude.stages.shared.batch import AnswerPair, answered, batch_block, spread
+from etude.stages.shared.batch import AnswerPair, answered, batch_block
 
 
 def failed(name: str, right: str, given: str, *, kind: str = "") -> Attempt:
@@ -53,12 +53,6 @@ def test_a_gold_that_feedback_does_not_tell_stays_unknown() -> None:
     assert "17" not in batch_block([secret, secret], {})
 
 
-def test_a_spread_begins_with_failures_that_differ_and_keeps_the_order_of_those_that_are_alike() -> None:
-    given = ["x", "x", "y", "x", "z", "y"]
-    attempts = [failed(f"{answer}{n}", "right", answer) for n, answer in enumerate(given)]
-    assert [each.id for each in spread(attempts)] == ["x0", "y2", "z4", "x1", "y5", "x3"]
-
-
 LABELLED = [
     *(failed(f"s{n}", "shipping", "billing") for n in range(3)),
     failed("s3", "shipping", ""),
@@ -92,15 +86,6 @@ def test_where_answers_are_no_labels_those_that_several_failures_gave_are_shown(
     assert block.startswith("# All attempts of this step\n\n4 of 4 attempts failed. Given by several failed attempts")
     assert table(block) == ["7 2: number 0 1, number 2 1"]
     assert batch_block(open_answers("7", "8"), {}) == "# All attempts of this step\n\n2 of 2 attempts failed."
-
-
-def test_the_table_is_bounded() -> None:
-    attempts = [failed(f"f{n}", "yes" * 10, f"{'long ' * 20}{n}") for n in range(40)]
-    (row,) = table(batch_block(attempts, {}))
-    assert row.endswith(" 40")
-    assert len(row) < 120
-    (row,) = table(batch_block([failed(f"f{n}", "yes", f"no {n:02}") for n in range(9)], {}))
-    assert row == "yes 9: no 00 1, no 01 1, no 02 1, no 03 1, no 04 1 and 4 others"
 
 
 def test_kinds_of_tasks_and_earlier_steps_are_counted() -> None:

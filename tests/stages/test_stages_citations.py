@@ -29,42 +29,12 @@ def patch(cites: object) -> PatchReply:
     return PatchReply.model_validate({"reasoning": "", "edits": [edit]})
 
 
-@pytest.mark.parametrize(
-    ("cites", "found"),
-    [
-        (["a-1f2e3d4c"], ["a-1f2e3d4c"]),
-        (["sum-0002"], ["a-9b8a7c6d"]),  # the task
-        (["7c6d", "#a-1f2e3d4c"], ["a-9b8a7c6d", "a-1f2e3d4c"]),  # without what stands before it; with marks
-        (["attempt a-1f2e3d4c"], ["a-1f2e3d4c"]),
-        ("a-1f2e3d4c, a-9b8a7c6d", ["a-1f2e3d4c", "a-9b8a7c6d"]),  # text
-        (["sum-0001", "a-1f2e3d4c"], ["a-1f2e3d4c"]),  # twice the same
-        (["A-1F2E3D4C"], ["a-1f2e3d4c"]),
-    ],
-)
-def test_a_name_that_means_one_attempt_is_taken_for_it(cites, found) -> None:
-    (edit,) = Citations(SHOWN, MEANT).read(patch(cites)).proposed()
-    assert list(edit.cites) == found
-
-
 @pytest.mark.parametrize("cites", [[], ["a-00000000"], ["d4c"], [""], "", ["sum"]])
 def test_what_means_none_or_several_counts_for_all_that_were_meant(cites) -> None:
     citations = Citations(SHOWN, MEANT)
     (edit,) = citations.read(patch(cites)).proposed()
     assert list(edit.cites) == MEANT
     assert (citations.uncited, citations.repaired) == (1, 0)
-
-
-def test_a_name_shared_by_two_attempts_is_not_guessed() -> None:
-    twins = [attempt("a-1f2e3d4c", "sum"), attempt("b-1f2e3d4c", "sum")]
-    assert Citations(twins, []).attempt("1f2e3d4c") is None
-    assert Citations(twins, []).attempt("sum") is None
-
-
-def test_a_reply_without_the_field_is_read() -> None:
-    reply = PatchReply.model_validate(
-        {"reasoning": "", "edits": [{"op": "append", "target": "", "content": "- Add.", "reason": ""}]}
-    )
-    assert reply.edits[0].cites == ()
 
 
 def test_routes_are_repaired_before_they_decide() -> None:

@@ -4,19 +4,15 @@ exchange, on these very tasks. What is said about their errors is simulated here
 import random
 from collections import Counter
 from collections.abc import Sequence
-from math import log
 
 import pytest
 
 from etude.records import Task
 from etude.records.summary import ComparedTask
 from etude.stages.shared.contest import (
-    ADDITION,
     ERROR,
     SUSPECTED,
     Claim,
-    PairedOutcomes,
-    account,
     behind,
     bounds,
     exchanged,
@@ -25,72 +21,6 @@ from etude.stages.shared.contest import (
     raced,
     wealth,
 )
-from etude.stages.shared.noise import Outcomes, PassSpread
-
-STEADY = PassSpread.measured([Outcomes(0, 2)] * 40 + [Outcomes(2, 0)] * 40)
-FLAKY = PassSpread.measured([Outcomes(0, 2)] * 20 + [Outcomes(1, 1)] * 20 + [Outcomes(2, 0)] * 20)
-
-
-def test_an_account_begins_with_nothing() -> None:
-    assert account([], STEADY) == 0
-    assert account([PairedOutcomes(Outcomes(), Outcomes(failed=2))], STEADY) == 0
-
-
-def test_where_attempts_are_steady_a_pass_after_two_failures_says_much() -> None:
-    one = PairedOutcomes(Outcomes(passed=1), Outcomes(failed=2))
-    assert account([one], STEADY) > log(10)
-    assert account([one] * 2, STEADY) >= ADDITION.won
-
-
-def test_where_attempts_are_flaky_it_takes_several() -> None:
-    one = PairedOutcomes(Outcomes(passed=1), Outcomes(failed=2))
-    assert account([one], FLAKY) < ADDITION.won <= account([one] * 4, FLAKY)
-
-
-def test_a_task_that_passes_without_the_change_as_well_says_little_for_it() -> None:
-    said = [account([PairedOutcomes(Outcomes(passed=2), Outcomes(passed, 2))], FLAKY) for passed in (0, 1, 2)]
-    assert said[0] > said[1] > said[2]
-
-
-def test_no_single_task_can_speak_against_a_change_by_much() -> None:
-    assert account([PairedOutcomes(Outcomes(failed=9), Outcomes(failed=2))], STEADY) > log(0.29)
-
-
-@pytest.mark.parametrize("p", [0.05, 0.1, 0.2, 0.4])
-def test_an_edit_that_does_nothing_enters_in_one_of_twenty_cases_at_most(p: float) -> None:
-    """It cites four tasks that failed twice; each is attempted with it in turn, until the account is closed."""
-    rng = random.Random(f"null {p}")
-    noise = PassSpread.measured(
-        [Outcomes(k, 3 - k) for k in (sum(rng.random() < p for _ in range(3)) for _ in range(60))]
-    )
-    runs = 200
-    entered = sum(closes(noise, [p] * 4, rng) for _ in range(runs))
-    assert entered <= 0.05 * runs
-
-
-def test_an_edit_that_takes_its_tasks_to_eight_in_ten_mostly_enters() -> None:
-    rng = random.Random("true")
-    tasks = [0.02] * 40 + [0.9] * 40 + [0.4] * 10
-    noise = PassSpread.measured(
-        [Outcomes(k, 2 - k) for k in (sum(rng.random() < p for _ in range(2)) for p in tasks)]
-    )
-    entered = sum(closes(noise, [0.8] * 4, rng) for _ in range(300))
-    assert entered >= 0.9 * 300
-
-
-def closes(noise: PassSpread, chances: list[float], rng: random.Random) -> bool:
-    """Three tasks are attempted in a round, as a proof does it."""
-    seen, made = [Outcomes() for _ in chances], 0
-    while made < ADDITION.most:
-        for task in [(made + turn) % len(chances) for turn in range(min(3, ADDITION.most - made))]:
-            seen[task] = seen[task].plus(rng.random() < chances[task])
-            made += 1
-        found = account([PairedOutcomes(one, Outcomes(failed=2)) for one in seen], noise)
-        if found >= ADDITION.won:
-            return True
-        if found <= ADDITION.lost:
-            return False
-    return False
 
 
 def test_seven_clear_gains_end_a_race_and_losses_end_it_the_other_way() -> None:
@@ -144,17 +74,6 @@ def night(rng: random.Random, chances: list[tuple[float, float]], trials: int = 
         return tuple(float(rng.random() < chance) for _ in range(trials))
 
     return [ComparedTask(task=str(number), a=made(a), b=made(b)) for number, (a, b) in enumerate(chances)]
-
-
-def test_three_tasks_are_enough_for_an_exchange_where_bets_show_less() -> None:
-    rng, runs = random.Random("night"), 400
-    nights = [night(rng, [(0.2, 0.8)] * 3) for _ in range(runs)]
-    shown = sum(exchanged(each, strict=False).verdict == "ship" for each in nights)
-    by_bets = sum(
-        raced([b - a for one in each for a, b in zip(one.a, one.b, strict=True)])[0] == "ship" for each in nights
-    )
-    assert shown > 0.66 * runs
-    assert by_bets < 0.36 * runs
 
 
 @pytest.mark.parametrize("chances", [[(0.2, 0.2)] * 5, [(0.5, 0.5)] * 5, [(0.1, 0.1), (0.9, 0.9)] * 3])

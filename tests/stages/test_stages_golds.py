@@ -40,11 +40,6 @@ def test_short_answers_and_what_tasks_name_themselves_are_not_taken_for_copies(g
     assert golds(gold, "something else", "and another").copied(text, "") == set()
 
 
-def test_an_answer_of_several_tasks_is_a_label() -> None:
-    assert golds(*["billing issue"] * 3, "other").copied("Billing issue: money.", "") == set()
-    assert golds(*["billing issue"] * 2, "other").copied("Billing issue: money.", "") == {"t0", "t1"}
-
-
 def test_a_part_of_a_word_is_not_an_answer() -> None:
     assert golds("apple", "x", "y").copied("Pineapples are no apples.", "") == set()
 
@@ -53,10 +48,3 @@ def test_an_answer_of_one_task_is_its_own_however_many_targets_attempt_it() -> N
     tasks = [Task(id=f"t{n}", input=f"Task {n}", gold=f"answer number {n}") for n in range(4)]
     found = Golds(for_each_target(tasks, ["a", "b", "c"]))
     assert found.copied("Say: answer number 2.", "") == {"t2@a", "t2@b", "t2@c"}
-
-
-def test_an_answer_that_half_of_the_tasks_name_is_no_copy_whatever_they_do_with_it() -> None:
-    tasks = [
-        Task(id=f"t{n}", input=f"Is it _Well-done_ or rare {n}?", gold="well done" if n else "x") for n in (0, 1)
-    ]
-    assert Golds(tasks).copied("Say well done.", "") == set()

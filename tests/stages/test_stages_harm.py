@@ -5,21 +5,7 @@ from dataclasses import replace
 from math import log
 
 import pytest
-from harm_world import (
-    BROKEN,
-    NOISY,
-    RACE,
-    START,
-    STEADY,
-    World,
-    accused,
-    breaks,
-    known,
-    named,
-    never,
-    removed,
-    tasks_of,
-)
+from harm_world import BROKEN, NOISY, START, STEADY, World, accused, breaks, known, named, never, removed, tasks_of
 from stages_doubles import append
 
 from etude.errors import VoidStop
@@ -45,11 +31,6 @@ def test_suspicion_rises_with_each_task_that_passed_before_an_edit_and_fails_sin
     assert found == sorted(set(found))
 
 
-def test_a_task_that_fails_more_often_speaks_louder() -> None:
-    found = [suspicions({"b1": f"1+{failed}"}, 2)[0] for failed in (" 3-", " 3- 3-", " 3- 3- 5-")]
-    assert 0 < found[0] < found[1] < found[2]
-
-
 def test_suspicion_falls_with_each_task_that_passes_since_by_a_seventh_at_most() -> None:
     accused = named("b", 3, "1+ 3- 3-")
     found = [suspicions({**accused, **named("o", count, "1+ 3+ 3+")}, 2)[0] for count in range(6)]
@@ -62,24 +43,6 @@ def test_where_attempts_are_noisy_failures_say_less() -> None:
     assert 0 < suspicions(told, 2, noise=NOISY)[0] < suspicions(told, 2)[0] / 5
 
 
-@pytest.mark.parametrize("told", ["1- 3- 3-", "3- 3-", "1- 3+ 5-", "1+", "1+ 1-"])
-def test_a_task_that_did_not_pass_before_or_was_not_attempted_since_says_nothing(told: str) -> None:
-    assert suspicions(named("b", 9, told), 2) == [0]
-
-
-def test_an_edit_that_entered_after_the_failures_is_not_accused() -> None:
-    first, second = suspicions(named("b", 3, "1+ 3- 3-"), 2, 4)
-    assert first > 0
-    assert second == 0
-
-
-def test_of_neighbours_tasks_that_passed_between_accuse_the_later_and_those_that_failed_between_the_earlier() -> None:
-    first, second = suspicions(named("b", 3, "1+ 3+ 5- 5-"), 2, 4)
-    assert second > first
-    first, second = suspicions(named("b", 3, "1+ 3- 5-"), 2, 4)
-    assert first > second
-
-
 # --- suspected --------------------
 
 
@@ -90,21 +53,6 @@ def test_the_most_suspected_edit_is_named_with_the_tasks_that_accuse_it() -> Non
     assert removed(found) == "Bad."
     assert tasks_of(found) == ["b1", "b2", "b3", "b4"]
     assert world.attempts == []
-
-
-def test_tasks_that_failed_most_often_accuse_first_and_eight_are_enough() -> None:
-    world = World("Bad.", passes=never)
-    told = {**named("a", 9, BROKEN), "z1": f"{BROKEN} 20-", "z2": f"{BROKEN} 20- 20-"}
-    assert tasks_of(suspected(world.jury(told))) == ["z2", "z1", "a1", "a2", "a3", "a4", "a5", "a6"]
-
-
-def test_below_the_bar_no_edit_is_named() -> None:
-    world, told = World("One.", passes=never), named("b", 3, BROKEN)
-    assert removed(suspected(world.jury(told))) == "One."
-    assert removed(suspected(world.jury(told, others=5))) == "One."
-    assert suspected(world.jury(told, others=20)) is None
-    assert suspected(world.jury(told, noise=NOISY)) is None
-    assert removed(suspected(world.jury(named("b", 20, BROKEN), noise=NOISY))) == "One."
 
 
 def test_two_tasks_accuse_nothing_however_often_they_fail() -> None:
@@ -125,14 +73,6 @@ def test_a_task_that_is_no_training_task_any_more_cannot_accuse() -> None:
     left = {name: task for name, task in jury.tasks.items() if name != "b2"}
     assert tasks_of(suspected(replace(jury, tasks=left))) == ["b1", "b3", "b4"]
     assert suspected(replace(jury, tasks={name: left[name] for name in ("b1", "b4")})) is None
-
-
-def test_a_settled_edit_is_not_named_again() -> None:
-    world, told = World("One.", "Bad.", passes=never), named("b", 3, "3+ 20- 20-")
-    found = suspected(world.jury(told))
-    assert found is not None
-    assert removed(found) == "Bad."
-    assert suspected(world.jury(told, suspected=frozenset({found.edit.id}))) is None
 
 
 def test_lines_that_are_gone_already_or_were_there_from_the_start_are_not_accused() -> None:
@@ -205,13 +145,6 @@ async def test_an_example_of_several_lines_is_taken_back_as_one(line_end: str) -
     assert {text for _, text, _ in world.attempts} == {world.skill.text, text}
 
 
-async def test_an_edit_that_breaks_few_tasks_and_fixes_many_stays() -> None:
-    world = World("Mixed.", passes=lambda task, text, trial: ("Mixed." in text) is not task.startswith("b"))
-    found = await world.judged(named("b", 3, BROKEN), others=12)
-    assert not found.proved
-    assert found.reason == "an edit breaks tasks: 8 attempts score +8 without; 8 attempts score -8 without"
-
-
 async def test_an_edit_that_breaks_more_tasks_than_it_fixes_goes() -> None:
     def passes(task: str, text: str, trial: int) -> bool:
         return ("Mixed." in text) is (task == "o1") if task[0] == "b" or task == "o1" else True
@@ -237,18 +170,6 @@ async def test_an_edit_that_does_nothing_stays_and_no_other_task_is_asked() -> N
     assert not found.proved
     assert {task for task, *_ in world.attempts} == {"b1", "b2", "b3"}
     assert len(found.attempts) == len(world.attempts) <= 2 * REMOVAL.most
-
-
-async def test_a_race_uses_no_attempt_that_the_proof_of_a_refused_line_or_an_earlier_race_made() -> None:
-    world = World("Bad.", passes=never)
-    world.refuse("Missed.", ["b1", "b2", "b3"])
-    jury = world.jury(named("b", 3, "20- 20-"))
-    suspect = Suspect(jury.removals[0].edit, tuple(jury.tasks.values()))
-    await accused(jury, suspect)
-    first = {trial for *_, trial in world.attempts}
-    assert min(first) == RACE
-    await accused(replace(jury, state=jury.state.model_copy(update={"races": 1})), suspect)
-    assert min({trial for *_, trial in world.attempts} - first) == RACE + REMOVAL.most
 
 
 async def test_a_line_that_stands_beside_one_that_is_taken_back_is_there_on_both_sides() -> None:
@@ -280,63 +201,6 @@ async def test_an_edit_that_another_target_needs_for_the_same_tasks_stays(needs:
     suspect = Suspect(jury.removals[0].edit, tuple(jury.tasks[name] for name in told))
     found = await accused(jury, suspect)
     assert found.proved is not needs
-
-
-async def test_edits_that_break_the_same_tasks_are_taken_back_together() -> None:
-    world = World("Bad.", "Good.", "Worse.", passes=breaks("Bad.", "Worse."))
-    jury = world.jury(named("b", 4, BROKEN), others=12)
-    bad, _, worse = jury.removals
-    tasks = [jury.tasks[f"b{number}"] for number in range(1, 5)]
-    suspects = [Suspect(bad.edit, tuple(tasks[:2])), Suspect(worse.edit, tuple(tasks[1:]))]
-    found = await accused(jury, *suspects)
-    assert found.proved
-    assert found.reason.startswith("2 edits break tasks: 8 attempts score +8 without; ")
-    assert [(await accused(jury, one)).proved for one in suspects] == [False, False]
-
-
-async def test_other_tasks_keep_several_edits_by_half_of_what_keeps_one() -> None:
-    """Of each eight other tasks four are lost without the edits, and two pass only then."""
-
-    def passes(task: str, text: str, trial: int) -> bool:
-        kind = int(task[1:]) % 8 if task[0] == "o" else 4
-        return kind > 5 or ("Mixed." in text) is (kind < 4)
-
-    jury = World("Mixed.", "Useless.", passes=passes).jury(named("b", 6, BROKEN), others=40)
-    edits, accusers = [one.edit for one in jury.removals], [jury.tasks[f"b{number}"] for number in range(1, 7)]
-    assert (await judged(jury, edits[:1], accusers)).proved
-    assert not (await judged(jury, edits, accusers)).proved
-
-
-async def test_an_edit_that_is_needed_by_what_accuses_it_stays_after_a_few_attempts() -> None:
-    """They failed by bad luck."""
-    world = World("Good.", passes=lambda task, text, trial: "Good." in text)
-    found = await world.judged(named("b", 3, BROKEN), others=12)
-    assert not found.proved
-    assert len(world.attempts) == 8
-    assert found.reason == "an edit breaks tasks: 4 attempts score -4 without"
-
-
-async def test_without_an_edit_tasks_are_attempted_in_trials_that_no_earlier_skill_used() -> None:
-    world = World("Bad.", passes=breaks("Bad."))
-    await world.judged({**named("b", 2, BROKEN), "b3": f"{BROKEN} 20-"})
-    trials: dict[str, list[int]] = {}
-    for task, trial in world.without_line("Bad."):
-        trials.setdefault(task, []).append(trial)
-    assert trials == {f"b{n}": [RACE + turn for turn in range(3 if n < 3 else 2)] for n in (1, 2, 3)}
-
-
-async def test_with_an_edit_trials_follow_those_that_were_made() -> None:
-    world = World("Bad.", passes=breaks("Bad."))
-    await world.judged({**named("b", 2, BROKEN), "b3": f"{BROKEN} 20-"})
-    made = [trial for task, trial in world.with_line("Bad.") if task == "b1"]
-    assert made == [2, 3, 4]
-    assert [trial for task, trial in world.with_line("Bad.") if task == "b3"] == [3, 4]
-
-
-async def test_with_an_edit_trials_of_a_task_begin_anew_that_was_last_attempted_with_an_earlier_skill() -> None:
-    world = World("Bad.", "Two.", passes=breaks("Bad."))
-    await world.judged({**named("b", 2, BROKEN), "b3": "1+ 3- 3-"})
-    assert [trial for task, trial in world.with_line("Bad.") if task == "b3"] == [0, 1]
 
 
 @pytest.mark.parametrize(("tasks", "proved"), [(3, False), (8, True)])

@@ -91,18 +91,6 @@ async def test_what_no_edit_fixes_is_attempted_once() -> None:
     assert proof.edits[0].why(False) == "no task that it cites does better with all edits"
 
 
-async def test_an_edit_that_rests_on_one_task_is_tried_without_it_once_more() -> None:
-    """The task failed twice by bad luck and passes with anything."""
-
-    def lucky(task: str, taught: set[str], trial: int) -> float:
-        return 1.0
-
-    proof, kept, attempts = await run([append("A", "a-x")], lucky, failed("x"))
-    assert ("x", "", 2) in attempts
-    assert kept == ""
-    assert proof.edits[0].passed_without > 0
-
-
 async def test_edits_that_do_nothing_rarely_stay_where_tasks_are_flaky() -> None:
     stayed = 0
     noise = PassSpread.measured([Outcomes(0, 2)] * 16 + [Outcomes(1, 1)] * 8 + [Outcomes(2, 0)])
@@ -118,20 +106,6 @@ async def test_edits_that_do_nothing_rarely_stay_where_tasks_are_flaky() -> None
     assert stayed <= 3
 
 
-async def test_an_optimizer_in_doubt_has_an_edit_tried_only_as_long_as_it_could_be_shown_to_help() -> None:
-    """The task passes in every other attempt; one that the edit mends is still shown to be mended."""
-    flaky = PassSpread.measured([Outcomes(1, 1)] * 60)
-
-    async def tried(doubt: float) -> int:
-        given = [append("A", "a-x")], lambda task, taught, trial: float(trial % 2 == 0), failed("x")
-        _, kept, attempts = await run(*given, noise=flaky, doubt=doubt)
-        assert kept == ""
-        return len(attempts)
-
-    assert await tried(3) < await tried(0) / 2
-    assert (await run([append("A", "a-x")], needs(x="A"), failed("x"), doubt=3))[1] == "A"
-
-
 async def test_an_edit_that_holds_an_answer_stays_for_tasks_with_another_answer_only() -> None:
     edits = [append("A", "a-x"), append("B", "a-y")]
     proof, kept, _ = await run(edits, needs(x="A", y="B"), failed("x", "y"), copied={0: {"x"}, 1: {"x"}})
@@ -139,54 +113,11 @@ async def test_an_edit_that_holds_an_answer_stays_for_tasks_with_another_answer_
     assert [(one.kept, one.copied) for one in proof.edits] == [(False, ("x",)), (True, ("x",))]
 
 
-async def test_of_two_edits_that_say_the_same_the_better_supported_one_stays() -> None:
-    edits = [append("A", "a-x"), append("B", "a-x", "a-y")]
-    _, kept, _ = await run(edits, needs(x="A,B", y="A,B"), failed("x", "y"))
-    assert kept == "B"
-
-
 async def test_an_edit_that_is_kept_already_explains_what_a_later_one_cites() -> None:
     """Both say the same and cite different tasks: the second is attempted without itself first."""
     edits = [append("A", "a-w", "a-x"), append("B", "a-x", "a-y")]
     _, kept, _ = await run(edits, needs(w="A,B", x="A,B", y="A,B"), failed("w", "x", "y"))
     assert kept == "A"
-
-
-async def test_edits_that_stay_are_applied_in_the_order_in_which_they_were_proposed() -> None:
-    edits = [append("A", "a-x"), append("B", "a-y", "a-z")]
-    _, kept, attempts = await run(edits, needs(x="A", y="B", z="B"), failed("x", "y", "z"))
-    assert kept == "AB"
-    assert not any(letters == "BA" for _, letters, _ in attempts)
-
-
-async def test_edits_that_work_only_together_stay_together_and_are_trusted() -> None:
-    edits = [append("A", "a-x"), append("B", "a-x"), append("C", "a-x")]
-    proof, kept, _ = await run(edits, needs(x="AC"), failed("x"))
-    assert kept == "AC"
-    assert [one.standing for one in proof.edits] == ["trusted", "not tested", "trusted"]
-    assert proof.edits[0].note == "as one of 2 edits that fix x together"
-
-
-async def test_a_set_may_be_of_edits_that_cite_something_else() -> None:
-    edits = [append("A", "a-y"), append("B", "a-y"), append("C", "a-y")]
-    _, kept, _ = await run(edits, needs(x="AB", y="Z"), failed("x", "y"))
-    assert kept == "AB"
-
-
-async def test_edits_with_different_tasks_are_tested_in_the_same_round() -> None:
-    edits = [append("A", "a-x"), append("B", "a-y"), append("C", "a-z")]
-    _, kept, attempts = await run(edits, needs(x="A", y="B", z="C"), failed("x", "y", "z"))
-    assert kept == "ABC"
-    assert [letters for _, letters, _ in attempts[3:9]] == ["A", "A", "B", "B", "C", "C"]
-
-
-async def test_a_replacement_has_to_do_no_worse_only() -> None:
-    """One pass in noise in which an addition would need several."""
-    noise = PassSpread.measured([Outcomes(1, 1)] * 30 + [Outcomes(0, 2)] * 20)
-    edit = Edit(op="replace", target="a line", content="R", cites=("a-x", "a-y"))
-    proof, kept, _ = await run([edit], needs(x="R", y="Z"), failed("x", "y"), noise=noise)
-    assert kept == "R"
-    assert proof.edits[0].standing == "trusted"
 
 
 @pytest.mark.parametrize(("lost", "stays"), [(1, True), (2, True), (3, False)])
@@ -208,90 +139,15 @@ async def test_a_replacement_goes_where_more_solved_tasks_that_need_the_old_line
     assert (await run([edit], solves, failed("x", "y"), witnesses=needing))[1] == "R"
 
 
-async def test_scores_that_waver_by_chance_prove_nothing() -> None:
-    def wavers(task: str, taught: set[str], trial: int) -> float:
-        return 0.55 + 0.05 * trial
-
-    start = [attempt("a-x", 0.5, task="x")]
-    _, kept, _ = await run([append("A", "a-x")], wavers, start, spread=0.1)
-    assert kept == ""
-
-
-async def test_fractions_count_when_they_differ_by_more_than_the_measured_spread() -> None:
-    def partial(task: str, taught: set[str], trial: int) -> float:
-        return 0.5 + 0.2 * ("A" in taught)
-
-    start = [attempt(f"a-{name}", 0.5, task=name) for name in "xy"]
-    edits = [append("A", "a-x", "a-y")]
-    assert (await run(edits, partial, start, spread=0.1))[1] == "A"
-    assert (await run(edits, partial, start, spread=0.24))[1] == ""
-
-
 async def test_where_a_repeat_tells_nothing_new_no_trial_is_repeated() -> None:
     edits = [append("A", "a-x"), append("B", "a-y")]
     _, _, attempts = await run(edits, needs(x="A", y="B"), failed("x", "y"), repeats=False)
     assert len({(task, letters) for task, letters, _ in attempts}) == len(attempts)
 
 
-async def test_where_another_trial_tells_nothing_one_task_lets_an_edit_in_as_trusted() -> None:
-    proof, _, attempts = await run([append("A", "a-x")], needs(x="A"), failed("x"), repeats=False)
-    assert proof.accepted
-    assert [one.standing for one in proof.edits] == ["trusted"]
-    assert len(attempts) == 1
-
-
-async def test_an_attempt_without_a_score_is_no_evidence() -> None:
-    def outage(task: str, taught: set[str], trial: int) -> float | None:
-        return None if task == "y" else float("A" in taught)
-
-    proof, kept, _ = await run([append("A", "a-x"), append("B", "a-y")], outage, failed("x", "y"))
-    assert (kept, proof.voids) == ("A", 1)
-
-
 # --- citations that are wrong or missing --------------------
 
 CROSSED = needs(u="A", v="A", w="A", x="B", y="B", z="B")
-WRONG = [append("A", "a-x", "a-y", "a-z"), append("B", "a-u", "a-v", "a-w")]
-
-
-async def test_edits_that_cite_the_wrong_tasks_are_found_by_those_that_need_them() -> None:
-    proof, kept, _ = await run(WRONG, CROSSED, failed(*"uvwxyz"))
-    assert kept == "AB"
-    assert set(proof.fixed) == set("uvwxyz")
-
-
-async def test_a_few_tasks_are_asked_what_they_need_and_the_others_attempted_with_what_that_is() -> None:
-    edits = [append(letter, "a-t") for letter in "ABCD"]
-    _, kept, tried = await run(edits, needs(t="Z", u="B", v="B", w="B", x="B", y="B", z="B"), failed(*"tuvwxyz"))
-    assert kept == "B"
-    parts = {task for task, letters, _ in tried if letters not in ("ABCD", "", "B")}
-    assert len(parts) == 3
-    assert {task for task, letters, _ in tried if letters == "B"} == set("uvwxyz")
-
-
-@pytest.mark.parametrize(("cites", "asked"), [(["a-t"], 6), (["a-z"], 3)])
-async def test_where_that_leads_to_nothing_the_others_are_asked_unless_an_edit_cites_them(
-    cites: list[str], asked: int
-) -> None:
-    """They pass with all edits in the first attempt, and not again."""
-
-    def once(task: str, taught: set[str], trial: int) -> float:
-        return float(task != "t" and taught == set("AB") and trial == 0)
-
-    edits = [append("A", *cites), append("B", *cites)]
-    _, kept, tried = await run(edits, once, failed(*"tuvwxyz"))
-    assert kept == ""
-    assert len({task for task, letters, trial in tried if (letters, trial) == ("AB", 1)}) == asked
-
-
-@pytest.mark.parametrize(("noisy", "asked"), [(False, True), (True, False)])
-async def test_where_luck_explains_as_many_passes_nobody_asks_what_tasks_need(noisy: bool, asked: bool) -> None:
-    noise = PassSpread.measured([Outcomes(1, 1)] * 60 + [Outcomes(0, 2)] * 20) if noisy else STEADY
-    edits = [append("A", "a-x", "a-y"), append("B", "a-t", "a-u")]
-    solves = needs(t="Z", u="Z", v="Z", w="Z", x="B", y="B")
-    _, kept, tried = await run(edits, solves, failed(*"tuvwxy"), noise=noise)
-    assert any((task, letters) == ("x", "B") for task, letters, _ in tried) is asked
-    assert kept == ("B" if asked else "")
 
 
 @pytest.mark.parametrize("repeats", [True, False])

@@ -20,24 +20,6 @@ SKILL = Skill(text="Be exact.")
 ONE = tasks(1)[0]
 
 
-async def test_an_attempt_that_came_back_is_completed_and_scored() -> None:
-    attempt = await make_rollout(ToldAgent(knows("t0"))).attempt(ONE, SKILL, 0)
-    assert (attempt.outcome, attempt.score, attempt.reason) == ("completed", Score(hard=1, soft=1), "")
-    assert (attempt.task, attempt.skill_hash, attempt.trial) == (ONE, SKILL.hash, 0)
-    assert attempt.trajectory.answer == "0"
-
-
-async def test_a_fault_of_the_agent_itself_is_a_failure_that_scores_zero_and_is_not_scored_by_the_environment() -> (
-    None
-):
-    env = AnswersEnv()
-    agent = ToldAgent(lambda *_: Trajectory(answer="0", failure="the model refused"))
-    attempt = await make_rollout(agent, env).attempt(ONE, SKILL, 0)
-    assert (attempt.outcome, attempt.reason) == ("failed", "the model refused")
-    assert attempt.score == Score(hard=0, soft=0, feedback="the model refused")
-    assert env.scored == []
-
-
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
@@ -97,47 +79,9 @@ async def test_what_is_no_score_is_void_and_not_clipped(number: object) -> None:
     assert attempt.reason.startswith("scoring in environment 'answers': ")
 
 
-async def test_a_synchronous_scorer_does_not_hold_up_the_event_loop() -> None:
-    main = threading.get_ident()
-    seen: list[int] = []
-
-    def score(*_: object) -> float:
-        seen.append(threading.get_ident())
-        return 1.0
-
-    await make_rollout(ToldAgent(knows()), AnswersEnv(score)).attempt(ONE, SKILL, 0)
-    assert seen
-    assert main not in seen
-
-
 @pytest.fixture
 def threads() -> Threads:
     return Threads(2)
-
-
-async def test_synchronous_scorers_run_in_their_own_threads(threads: Threads) -> None:
-    names: list[str] = []
-
-    def score(*_: object) -> float:
-        names.append(threading.current_thread().name)
-        return 1.0
-
-    rollout = make_rollout(ToldAgent(knows()), AnswersEnv(score), threads=threads)
-    await rollout.batch(tasks(8), SKILL, "train")
-    assert len(names) == 8
-    assert all(name == "etude-function" for name in names)
-
-
-async def test_async_scorers_stay_in_the_thread_of_the_loop(threads: Threads) -> None:
-    seen: list[int] = []
-
-    class Here(AnswersEnv):
-        async def score(self, task: Task, trajectory: Trajectory) -> Score:
-            seen.append(threading.get_ident())
-            return Score(hard=1, soft=1)
-
-    await make_rollout(ToldAgent(knows()), Here(), threads=threads).attempt(ONE, SKILL, 0)
-    assert seen == [threading.get_ident()]
 
 
 async def test_a_scorer_that_hangs_keeps_its_thread_and_the_others_go_on(threads: Threads) -> None:
@@ -245,26 +189,6 @@ async def test_the_id_is_the_same_for_the_same_task_skill_and_trial_only() -> No
     assert len({first.id, *(attempt.id for attempt in others)}) == 4
 
 
-class Namesake(ToldAgent):
-    """Another agent: its attempts are other facts."""
-
-    name = "namesake"
-
-
-async def test_the_id_does_not_say_who_attempted_but_the_fact_does() -> None:
-    journal = MemoryJournal()
-    first = await make_rollout(ToldAgent(knows()), journal=journal).attempt(ONE, SKILL, 0)
-    other = await make_rollout(Namesake(knows("t0")), journal=journal).attempt(ONE, SKILL, 0)
-    assert first.id == other.id
-    assert (first.solved, other.solved) == (False, True)
-
-
-async def test_the_trial_reaches_the_agent() -> None:
-    agent = ToldAgent(knows())
-    await make_rollout(agent).batch(tasks(1), SKILL, "train", trial=3)
-    assert agent.attempts == [("t0", "Be exact.", 3)]
-
-
 async def test_an_attempt_and_its_score_are_facts() -> None:
     agent, env, journal = ToldAgent(knows("t0")), AnswersEnv(), MemoryJournal()
     rollout = make_rollout(agent, env, journal=journal)
@@ -282,56 +206,12 @@ async def test_an_agent_whose_calls_are_facts_and_an_environment_that_scores_for
     assert journal.keys == []
 
 
-class OtherEnv(AnswersEnv):
-    """Scores otherwise, and says so."""
-
-    def fingerprint(self) -> str:
-        return "answers, version 2"
-
-
-async def test_another_scoring_does_not_pay_for_the_attempt_again() -> None:
-    agent, journal = ToldAgent(knows("t0")), MemoryJournal()
-    other = OtherEnv(lambda *_: 0.5)
-    await make_rollout(agent, journal=journal).attempt(ONE, SKILL, 0)
-    again = await make_rollout(agent, other, journal=journal).attempt(ONE, SKILL, 0)
-    assert agent.tried == ["t0"]
-    assert again.score == Score(hard=0.5, soft=0.5)
-
-
 async def test_a_void_attempt_leaves_no_fact_and_is_tried_again() -> None:
     journal = MemoryJournal()
     assert (await make_rollout(ToldAgent(lambda *_: OSError()), journal=journal).attempt(ONE, SKILL, 0)).score is None
     assert journal.keys == []
     attempt = await make_rollout(ToldAgent(knows("t0")), journal=journal).attempt(ONE, SKILL, 0)
     assert attempt.solved
-
-
-async def test_a_batch_comes_back_in_the_order_of_its_tasks() -> None:
-    async def slowly(task: Task) -> str:
-        await asyncio.sleep(0.02 if task.id == "t0" else 0)
-        return str(task.gold)
-
-    events: list[Event] = []
-    rollout = make_rollout(ToldAgent(lambda task, *_: slowly(task)), events=events)
-    attempts = await rollout.batch(tasks(4), SKILL, "train")
-    assert [attempt.task.id for attempt in attempts] == ["t0", "t1", "t2", "t3"]
-    finished = [event for event in events if isinstance(event, AttemptFinished)]
-    assert {event.task for event in finished} == {"t0", "t1", "t2", "t3"}
-    assert finished[-1] == AttemptFinished(
-        attempt=attempts[0].id,
-        task="t0",
-        split="train",
-        outcome="completed",
-        hard=1.0,
-        soft=1.0,
-        skill=SKILL.hash,
-        trial=0,
-        facts=finished[-1].facts,
-    )
-
-
-async def test_a_batch_of_no_tasks_is_empty() -> None:
-    assert await make_rollout(ToldAgent(knows())).batch([], SKILL, "train") == ()
 
 
 async def test_a_void_among_the_attempts_disturbs_no_other() -> None:

@@ -14,31 +14,11 @@ CANDIDATE = Candidate(
 )
 
 
-def test_the_latest_scored_attempt_at_each_task_is_remembered() -> None:
-    first = after_rollout(START, [attempt("a", 0.0, task="x"), attempt("b", 1.0, task="y")])
-    second = after_rollout(first, [attempt("c", 1.0, task="x"), attempt("v", None, task="y")])
-    assert {task: each.id for task, each in second.earlier.items()} == {"x": "c", "y": "b"}
-    assert (first.voids, second.voids) == (0, 1)
-
-
 def test_of_several_attempts_at_a_task_one_that_failed_is_remembered_and_only_voids_are_voids() -> None:
     tries = [attempt(name, hard, task="x") for name, hard in (("a", 0.0), ("b", 0.5), ("c", 1.0), ("d", None))]
     state = after_rollout(START, [*tries, attempt("e", 1.0, task="y"), attempt("f", 1.0, task="y")])
     assert {task: each.solved for task, each in state.earlier.items()} == {"x": False, "y": True}
     assert state.voids == 1
-
-
-def test_each_step_leaves_how_many_tasks_were_solved() -> None:
-    first = after_rollout(START, [attempt("a", 0.0), attempt("b", 1.0), attempt("c", 0.5), attempt("v", None)])
-    second = after_rollout(first.model_copy(update={"step": 4}), [attempt("d", 1.0)])
-    assert [(tally.step, tally.solved, tally.attempted) for tally in second.tallies] == [(3, 1, 3), (4, 1, 1)]
-
-
-def test_the_ledger_says_why_an_edit_was_left_out() -> None:
-    fates = ("applied", "repaired", "missed", "protected", "no_change")
-    edits = tuple(AppliedEdit(edit=MADE, fate=fate, detail=f"because of {fate}") for fate in fates)
-    state = after_verdict(START, Candidate(skill=NEW, origin="step", edits=edits), None)
-    assert [entry.why for entry in state.ledger] == ["", "", *(f"because of {fate}" for fate in fates[2:])]
 
 
 def test_the_ledger_says_which_tasks_need_an_edit_and_why_the_others_went() -> None:
@@ -85,21 +65,3 @@ def test_the_ledger_knows_the_types_of_the_tasks_an_edit_answers() -> None:
     )
     state = after_verdict(after_rollout(START, attempts), candidate, None)
     assert [entry.types for entry in state.ledger] == [("sum",), ("date", "sum"), (), ()]
-
-
-@pytest.mark.parametrize(
-    ("verdict", "counts", "rejected"),
-    [
-        (Verdict(accepted=True, reason=""), (1, 0, 0, 0), frozenset()),
-        (Verdict(accepted=False, reason="", voids=("v", "w")), (0, 1, 0, 2), frozenset({NEW.hash})),
-        (None, (0, 0, 1, 0), frozenset()),
-    ],
-)
-def test_verdicts_are_counted(
-    verdict: Verdict | None, counts: tuple[int, int, int, int], rejected: frozenset[str]
-) -> None:
-    state = after_verdict(START, CANDIDATE, verdict)
-    assert (state.accepted, state.rejected, state.skipped, state.voids) == counts
-    assert state.missed_edits == 1
-    assert state.rejected_texts == rejected
-    assert (state.current, state.best) == (OLD, OLD)

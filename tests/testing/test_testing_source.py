@@ -12,7 +12,7 @@ from strict_source import StrictSourceContract, within_seconds
 from etude.sleep.transcripts.sessions import Found, Reading, Session, Turn
 from etude.sleep.transcripts.sources.plain import PlainTranscripts
 from etude.sleep.transcripts.sources.source import Source
-from etude.testing.source import ID, PROJECT, START, dated, turns_of
+from etude.testing.source import ID, PROJECT, START, dated
 
 
 class Careless(Source):
@@ -106,10 +106,3 @@ def test_work_that_hangs_is_an_error() -> None:
     with pytest.raises(AssertionError, match="still at work"):
         within_seconds(release.wait, seconds=0.01)
     release.set()
-
-
-def test_turns_are_a_minute_apart() -> None:
-    first, second = (turn.at for turn in turns_of("One", "Two"))
-    assert first == START
-    assert second is not None
-    assert (second - START).total_seconds() == 60

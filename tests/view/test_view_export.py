@@ -10,14 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hatchling.builders.wheel import WheelBuilder
 
 from etude.view.export import export_page
 from etude.view.gold import HIDDEN, GoldMask
-from etude.view.server import page_files
 from etude.view.shelf import Shelf
-
-HOSTILE = '</script><script>alert(1)</script><!-- <script> ]]> {{7*7}} ${x} \u202e "'
 
 
 class Page(HTMLParser):
@@ -76,48 +72,6 @@ def test_a_file_has_the_documents_that_the_server_gives(finished: Path) -> None:
     for name, document in {**packed, "runs/first": data["documents"]["runs/first"]}.items():
         assert document == json.loads(shelf.document(name))
     assert data["left_out"] == []
-
-
-def test_a_file_asks_for_nothing_and_only_its_own_modules_run(finished: Path) -> None:
-    text = export_page(Shelf([finished], None))
-    page = Page(text)
-    assert all(link.startswith("data:") for link in page.links)
-    assert page.policy.startswith("default-src 'none'; script-src data: 'sha256-")
-    assert "unsafe" not in page.policy
-    modules = next(json.loads(body)["imports"] for known, body in page.scripts if known.get("type") == "importmap")
-    assert modules.keys() == {f"etude/{name}" for name in page_files() if name.endswith(".js")}
-    for address in modules.values():
-        source = base64.b64decode(address.removeprefix("data:text/javascript;base64,")).decode()
-        for name in re.findall(r'\b(?:from|import) ?"([^"]+)"', source):
-            assert name in modules
-
-
-def test_no_text_ends_a_script_or_begins_a_comment(finished: Path, tmp_path: Path) -> None:
-    run = tmp_path / "first"
-    shutil.copytree(finished, run)
-    for file in (*run.glob("steps/*/*.json"), run / "provenance.json"):
-        known = json.loads(file.read_text())
-        file.write_text(json.dumps(spoiled(known)))
-    text = export_page(Shelf([run], None))
-    scripts = Page(text).scripts
-    assert "alert" not in "".join(body for known, body in scripts if known.get("type") in ("module", "importmap"))
-    assert {known.get("type") for known, _ in scripts} == {
-        "module",
-        "importmap",
-        "application/json",
-        "application/octet-stream",
-    }
-    _, packed = contents(text)
-    edits = [edit for name, each in packed.items() if "/steps/" in name for edit in each["edits"]]
-    assert edits
-    assert all(edit["edit"]["reason"] == HOSTILE for edit in edits)
-
-
-def spoiled(value: Any) -> Any:
-    """The same with hostile reasons and feedback."""
-    if isinstance(value, dict):
-        return {name: HOSTILE if name in ("reason", "feedback") else spoiled(each) for name, each in value.items()}
-    return [spoiled(each) for each in value] if isinstance(value, list) else value
 
 
 def test_what_must_not_leave_the_house_stays_out(finished: Path) -> None:
@@ -209,14 +163,3 @@ def test_attempts_that_find_no_room_are_counted_and_solved_ones_go_first(finishe
     ]
     assert solved == sorted(solved)
     assert len(set(solved)) == 2
-
-
-def test_the_shell_is_small() -> None:
-    assert sum(map(len, page_files().values())) <= 300_000
-
-
-def test_a_wheel_holds_the_page_and_the_licences_of_its_libraries() -> None:
-    root = Path(__file__).parents[2]
-    there = {file.distribution_path for file in WheelBuilder(str(root)).recurse_included_files()}
-    assert {f"etude/view/page/{name}" for name in page_files()} <= there
-    assert {f"etude/view/page/vendor/{name}.LICENSE" for name in ("preact", "htm", "uplot")} <= there

@@ -16,7 +16,6 @@ from etude.records.summary import Noise
 from etude.simulation import make_tasks
 from etude.store.projections.cost import read_cost
 from etude.store.projections.log import Log
-from etude.store.projections.runs import run_page
 from etude.view.shelf import Shelf
 
 
@@ -40,22 +39,6 @@ def run(request: pytest.FixtureRequest) -> Path:
     return request.getfixturevalue(request.param)
 
 
-def test_the_band_has_the_numbers_of_the_summary_and_of_the_account(run: Path) -> None:
-    page, summary = document(run), json.loads((run / "summary.json").read_text())
-    answer = page["answer"]
-    same = summary["initial"]["hash"] == summary["best"]["hash"]
-    told = (None, None) if same else (summary["verdict"], summary["test_gain"])
-    assert (answer["verdict"], answer["gain"]) == told
-    assert answer["words"] == ("the best skill is the initial one" if same else summary["verdict"])
-    for row, split in zip(answer["scores"], ("val", "test"), strict=True):
-        assert [row["initial"], row["best"]] == [summary[skill][split] for skill in ("initial", "best")]
-    calls, tokens = asked(run, "SELECT COUNT(*), SUM(input_tokens) + SUM(output_tokens) FROM spend")[0]
-    assert (page["calls"], page["tokens"], page["state"]) == (calls, tokens, "finished")
-    assert [row["view"]["action"] for row in page["decisions"]] == [
-        event["action"] for event in events(run, "decided")
-    ]
-
-
 def test_much_noise_is_said(finished: Path, tmp_path: Path) -> None:
     run = shutil.copytree(finished, tmp_path / finished.name)
     noise = Noise(failed=40, regained=13, passed=0, lost=0, again=70, attempts=300)
@@ -64,27 +47,6 @@ def test_much_noise_is_said(finished: Path, tmp_path: Path) -> None:
     assert noise.note in [line["text"] for line in document(run)["answer"]["lines"]]
     (run / "summary.json").write_text(json.dumps(summary | {"noise": None}))
     assert "noise" not in [line["name"] for line in document(run)["answer"]["lines"]]
-
-
-def test_the_curve_is_the_number_of_training_tasks_that_were_solved_when_last_attempted(run: Path) -> None:
-    found, summary = document(run, "/curve"), json.loads((run / "summary.json").read_text())
-    decided = events(run, "decided")
-    assert [turn["solved"] for turn in found["turns"]] == [event["solved"] for event in decided]
-    assert {turn["tasks"] for turn in found["turns"]} == {6}
-    tried: set[str] = set()
-    for turn in found["turns"]:
-        rollout = run / f"steps/{turn['step']:04d}/rollout.json"
-        tried |= {each["task"]["id"] for each in (json.loads(rollout.read_text()) if rollout.exists() else ())}
-        assert turn["tried"] == len(tried)
-    calls = [turn["target_calls"] for turn in found["turns"]]
-    ((sent,),) = asked(run, "SELECT COUNT(*) FROM spend WHERE role = 'target'")
-    assert calls == sorted(calls)
-    assert 0 < calls[0] <= calls[-1] <= sent
-    assert {(mark["split"], mark["skill"]): (mark["target_calls"], mark["score"]) for mark in found["marks"]} == {
-        (split, skill): (at, summary[skill][short]["mean"])
-        for split, short in (("validation", "val"), ("test", "test"))
-        for skill, at in (("initial", 0), ("best", calls[-1]))
-    }
 
 
 @pytest.fixture
@@ -148,62 +110,6 @@ def test_only_runs_that_can_be_compared_stand_together_and_those_by_their_score(
     assert "ended" in told["died"][1]
 
 
-def test_the_cost_is_that_of_the_account_by_role(run: Path) -> None:
-    cost = document(run, "/cost")
-    counts = asked(run, "SELECT role, COUNT(*), SUM(input_tokens), SUM(output_tokens) FROM spend GROUP BY role")
-    for role, *known in counts:
-        stages = [stage for stage in cost["stages"] if stage["role"] == role]
-        sums = [sum(stage["calls"] for stage in stages)]
-        sums += [sum(stage["usage"][name] for stage in stages) for name in ("input_tokens", "output_tokens")]
-        assert sums == known
-    # The target of this world makes one call for each attempt that the journal does not know.
-    ((answers,),) = asked(run, "SELECT COUNT(*) FROM spend WHERE role = 'target'")
-    assert cost["attempts"] - cost["known"] == answers
-    assert cost["seconds"] > 0
-
-
-def test_each_attempt_stands_in_its_place_among_tasks_and_steps(run: Path) -> None:
-    matrix = document(run, "/tasks")
-    keys = [column["key"] for column in matrix["columns"]]
-    cells = {
-        (row["split"], row["task"], keys[column]): (score, after, attempts)
-        for row in matrix["rows"]
-        for column, score, after, attempts in row["cells"]
-    }
-    for folder in sorted((run / "steps").iterdir()):
-        rollout = folder / "rollout.json"
-        for attempt in json.loads(rollout.read_text()) if rollout.exists() else ():
-            score, _, attempts = cells["train", attempt["task"]["id"], f"steps/{folder.name}"]
-            assert (score, attempts) == (attempt["score"]["hard"], [attempt["id"]])
-    ship = json.loads((run / "ship.json").read_text())
-    for task in ship["tried"]:
-        assert cells["test", task["task"], "initial"][0] == task["a"][0]
-        assert cells["test", task["task"], "best"][0] == task["b"][0]
-    types = {row["task"]: row["type"] for row in matrix["rows"]}
-    for event in events(run, "attempt_finished"):
-        assert types.get(event["task"], event["type"]) == event["type"]
-        if event["split"] == "test":
-            assert any(event["attempt"] in cells.get(("test", event["task"], key), ("", "", ()))[2] for key in keys)
-
-
-def test_an_attempt_rests_on_what_the_journal_holds_of_it(run: Path) -> None:
-    initial = json.loads((run / "summary.json").read_text())["initial"]["hash"]
-    for event in events(run, "attempt_finished")[::7]:
-        page = document(run, f"/attempts/{event['attempt']}")
-        assert (page["task"], page["hard"], page["split"]) == (event["task"], event["hard"], event["split"])
-        assert [fact["name"] for fact in page["facts"]] == event["facts"]
-        assert (page["skill"] == "initial") == (event["skill"] == initial)
-        assert page["usd"] == 0  # of the simulated world
-        for fact in page["facts"]:
-            kind, _, start = fact["name"].partition(" ")
-            ((value, seconds),) = asked(
-                run, f"SELECT value, seconds FROM facts WHERE kind = '{kind}' AND key_hash LIKE '{start}%'"
-            )
-            assert (fact["said"], fact["seconds"]) == (json.loads(value)["text"], seconds)
-        if page["attempt"] is not None:
-            assert page["attempt"]["trajectory"]["usage"] == page["facts"][0]["usage"]
-
-
 def test_what_attempts_cost_is_what_the_target_was_paid(tmp_path: Path) -> None:
     target = {"model": "simulated:target", "price": {"input": 3.0, "output": 15.0}}
     run = train(tmp_path, "priced", target=target)
@@ -212,34 +118,6 @@ def test_what_attempts_cost_is_what_the_target_was_paid(tmp_path: Path) -> None:
     stages = [stage["usd"] for stage in document(run, "/cost")["stages"] if stage["role"] == "target"]
     assert sum(stages) > 0
     assert sum(costs) == pytest.approx(sum(stages))  # what the journal knows already is not paid again
-
-
-def test_a_step_tells_the_fate_of_each_edit_and_its_proof(finished: Path) -> None:
-    for folder in sorted((finished / "steps").iterdir()):
-        step, update = document(finished, f"/steps/{folder.name}"), json.loads((folder / "update.json").read_text())
-        assert [(row["edit"], row["fate"], row["detail"]) for row in step["edits"]] == [
-            (each["edit"], each["fate"], each["detail"]) for each in update["edits"]
-        ]
-        if step["tested"]:
-            proof = json.loads((folder / "proof.json").read_text())["edits"]
-            known = {json.dumps(each["edit"], sort_keys=True): each for each in proof}
-            for row in step["edits"]:
-                each = known[json.dumps(row["edit"], sort_keys=True)]
-                assert (row["fixes"], row["needed"]) == (each["fixes"], each["needed"])
-
-
-def test_a_line_of_the_skill_leads_to_its_step_and_evidence(finished: Path) -> None:
-    page, provenance = document(finished, "/skill"), json.loads((finished / "provenance.json").read_text())
-    assert [each["line"] for each in page["lines"]] == provenance["lines"]
-    for each in page["lines"]:
-        change = each["line"]["change"]
-        assert each["place"] == ("" if change is None else provenance["changes"][change]["place"])
-        if each["evidence"]:
-            edits = [provenance["changes"][change]["edits"][number] for number in each["line"]["edits"]]
-            assert each["evidence"]["cites"] == len({name for edit in edits for name in edit["failures"]})
-    for number in page["versions"]:
-        text = (finished / "skills" / f"{number:04d}.md").read_text()
-        assert document(finished, f"/skill/{number}")["text"] == text
 
 
 def test_a_log_is_read_on_as_it_grows_and_comes_to_the_same(run: Path, tmp_path: Path) -> None:
@@ -257,18 +135,6 @@ def test_a_log_is_read_on_as_it_grows_and_comes_to_the_same(run: Path, tmp_path:
     assert not log.read()
     file.write_bytes(whole[:-1])
     assert log.read()
-
-
-def test_the_cost_of_attempts_that_were_not_metered_is_unknown(finished: Path, tmp_path: Path) -> None:
-    run = shutil.copytree(finished, tmp_path / finished.name)
-    assert read_cost(run).usd is not None
-    lines = (run / "events.jsonl").read_text().splitlines()
-    made = [
-        {**event, "usd": None} if event["kind"] == "attempt_finished" else event for event in map(json.loads, lines)
-    ]
-    (run / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in made))
-    assert read_cost(run).usd is None
-    assert document(run, "/cost")["usd"] is None
 
 
 def test_a_run_that_has_just_begun_has_a_page(tmp_path: Path, finished: Path) -> None:
@@ -302,14 +168,6 @@ def test_a_document_that_is_not_there_is_an_error(finished: Path, name: str) -> 
         Shelf([finished], None).document(name)
 
 
-def test_runs_that_start_later_in_a_folder_are_found(finished: Path, tmp_path: Path) -> None:
-    shelf = Shelf([], tmp_path)
-    assert json.loads(shelf.document("runs")) == []
-    shutil.copytree(finished, tmp_path / "later")
-    assert [line["name"] for line in json.loads(shelf.document("runs"))] == ["later"]
-    assert json.loads(shelf.document("runs/later"))["name"] == "later"
-
-
 def test_a_file_in_its_folder_stops_a_run_which_then_goes_on(tmp_path: Path) -> None:
     class Stopping:
         def emit(self, event: Event) -> None:
@@ -321,10 +179,3 @@ def test_a_file_in_its_folder_stops_a_run_which_then_goes_on(tmp_path: Path) -> 
     page = document(tmp_path / "run")
     assert (page["state"], page["why"]) == ("stopped", "interrupted")
     assert document(train(tmp_path, "run"))["state"] == "finished"
-
-
-def test_the_band_needs_no_attempts_and_calls(run: Path) -> None:
-    logs = Log(run), Log(run, many=False)
-    assert [log.read() for log in logs] == [True, True]
-    assert run_page(logs[0]) == run_page(logs[1])
-    assert logs[1].attempts == []

@@ -53,13 +53,6 @@ def test_a_project_that_is_in_order_is_all_fine(fresh_project: Path, capsys: Cap
     assert "ok run folder demo/runs/demo is free" in shown
 
 
-def test_without_a_config_the_installation_is_checked(here: Path, capsys: Captured) -> None:
-    found = checks(capsys)
-    assert found["extras"][0]["text"].startswith("installed: serve, agents, ")
-    assert found["config"][0]["fix"] == "`etude init DATA` makes one; `etude sleep init` for nights"
-    assert "data" not in found
-
-
 @pytest.mark.parametrize(
     ("flags", "name", "text", "fix"),
     [
@@ -93,22 +86,6 @@ def test_every_problem_is_listed_not_only_the_first(fresh_project: Path, capsys:
     out = capsys.readouterr().out
     assert re.search(r"\n3 of \d+ checks found a problem\n$", out)
     assert "-> give a skill folder" in out
-
-
-def test_a_config_that_is_not_there_is_wrong(here: Path, capsys: Captured) -> None:
-    assert wrong(checks(capsys, "nope.yaml", code=1)) == {
-        "config": ("config file 'nope.yaml' does not exist", "`etude init DATA` writes one")
-    }
-
-
-def test_keys_are_said_to_be_set_and_never_shown(
-    fresh_project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
-    assert main(["doctor", CONFIG, "--target.model", "openai:x"]) == 0
-    out = capsys.readouterr().out
-    assert "openai:x at https://api.openai.com/v1, key OPENAI_API_KEY is set" in out
-    assert "sk-very-secret" not in out
 
 
 def test_a_missing_price_is_a_note_and_with_a_money_cap_an_error(
@@ -225,12 +202,6 @@ def test_an_environment_that_scores_in_its_own_way_is_left_alone(
     found = checks(capsys, "own.yaml")
     assert found["data"][0]["text"] == "1 train, 1 val, 1 test tasks"
     assert found["scorer"][0]["text"] == "environment 'own' scores in its own way; nothing to check beforehand"
-
-
-def test_a_scorer_that_gold_answers_do_not_test_is_a_note(fresh_project: Path, capsys: Captured) -> None:
-    found = checks(capsys, CONFIG, "--env.scorer={name: rubric, rubric: short}", "--judge.model", "simulated:judge")
-    assert found["scorer"][0]["text"] == "rubric: cannot be checked on gold answers"
-    assert found["judge"][0]["status"] == "ok"
 
 
 def test_live_asks_each_model_once_and_reports_latency_and_structure(

@@ -70,12 +70,6 @@ def executable(place: Path, script: str) -> None:
     place.chmod(0o755)
 
 
-def test_a_program_is_reported_with_its_version_and_place(place: Path) -> None:
-    executable(place, "echo 0.10.1")
-    check = looked_at(Fake())
-    assert (check.name, check.status, check.text) == ("program fake", "ok", f"0.10.1, {place}")
-
-
 def test_a_version_newer_than_the_tested_one_is_fine_and_what_that_means_is_said(place: Path) -> None:
     executable(place, "echo 1.2.3")
     check = looked_at(Fake())
@@ -95,14 +89,6 @@ def test_a_program_is_started_once_for_its_version_until_its_file_changes_or_it_
     assert (place.parent / "starts").read_text().startswith("x\nx\n")
 
 
-def test_a_version_older_than_the_tested_one_is_noted(place: Path) -> None:
-    executable(place, "echo fake 0.9.12")
-    check = looked_at(Fake())
-    assert check.status == "note"
-    assert check.text == f"fake 0.9.12, {place}: older than {Fake.tested}, the version it was tested with"
-    assert check.fix == "update it (fetch it), or set agent.path to another one"
-
-
 def test_the_version_of_the_program_that_agent_path_names_is_reported(
     fresh_project: Path, place: Path, capsys: Captured
 ) -> None:
@@ -113,24 +99,12 @@ def test_the_version_of_the_program_that_agent_path_names_is_reported(
     assert found["agent program"]["text"].startswith(f"codex-cli 0.20.0, {place}: older than ")
 
 
-def test_a_program_that_is_not_there_is_reported_with_how_to_get_it(place: Path) -> None:
-    check = looked_at(Fake())
-    assert (check.status, check.fix) == ("note", "fake: fetch it")
-    assert check.text == "not found: fake-agent; only agents of these names need them"
-
-
 def test_a_program_that_does_not_start_is_noted(place: Path) -> None:
     executable(place, "echo no licence >&2; exit 3")
     check = looked_at(Fake())
     assert check.status == "note"
     assert check.text.startswith(f"agent program {str(place)!r} does not tell its version: ")
     assert "no licence" in check.text
-
-
-def test_all_agent_programs_are_looked_for(here: Path, capsys: Captured) -> None:
-    found = checks(capsys)
-    text = " ".join([*found, found.get("programs", {}).get("text", "")])
-    assert all(command in text for command in ("claude", "codex", "opencode", "pi"))
 
 
 @pytest.mark.parametrize(
@@ -150,11 +124,6 @@ def test_wrong_options_of_the_agent_are_found(
     assert found["agent"]["text"].startswith(text)
 
 
-def test_an_agent_that_can_be_made_is_fine(fresh_project: Path, capsys: Captured) -> None:
-    found = checks(capsys, CONFIG, "--agent.name", "tools")
-    assert found["agent"]["text"] == "tools: etude.agents.tools:ToolsAgent"
-
-
 def test_a_task_that_the_agent_refuses_is_wrong_and_leaves_no_run_folder(
     fresh_project: Path, capsys: Captured
 ) -> None:
@@ -170,15 +139,6 @@ def test_a_task_that_the_agent_refuses_is_wrong_and_leaves_no_run_folder(
     assert main(["train", CONFIG, *flags]) == 2
     assert "agent 'chat' has no workspace for it" in capsys.readouterr().err
     assert not Path("demo/runs/demo").exists()
-
-
-def test_what_is_wrong_with_model_and_prompts_is_not_said_of_the_agent_too(
-    fresh_project: Path, capsys: Captured
-) -> None:
-    flags = ["--agent.name", "tools", "--target.model", "simulated:x", "--prompts.chat", "nope.md"]
-    found = checks(capsys, CONFIG, *flags, code=1)
-    assert {name for name, check in found.items() if check["status"] == "wrong"} == {"target", "prompts"}
-    assert "agent" not in found
 
 
 def test_limits_that_would_hold_up_attempts_of_programs_or_end_them_are_noted(

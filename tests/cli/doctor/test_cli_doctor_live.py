@@ -75,23 +75,6 @@ def live(
     return [check for check in checks if check["name"].startswith(f"live {role}")], heard
 
 
-def test_a_target_is_asked_as_a_run_asks_it(fresh_project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (check,), (asked,) = live(
-        capsys, lambda asked: said(), "--target.temperature=0.3", "--target.max_output_tokens=77"
-    )
-    assert check["status"] == "ok"
-    assert [message["role"] for message in asked["messages"]] == ["system", "user"]
-    assert (asked["temperature"], asked["max_tokens"], "seed" in asked) == (0.3, 77, True)
-
-
-def test_an_optimizer_is_asked_for_a_structure_within_its_limit(
-    fresh_project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    _, (asked,) = live(capsys, lambda asked: said(), role="optimizer")
-    assert asked["messages"][0]["role"] == "system"
-    assert (asked["max_tokens"], "response_format" in asked, "seed" in asked) == (16384, True, False)
-
-
 @pytest.mark.parametrize(
     ("answer", "text", "fix"),
     [
@@ -126,11 +109,3 @@ def test_what_would_keep_a_run_from_scores_is_wrong_and_names_the_setting(
     wrong = next(check for check in checks if check["status"] == "wrong")
     assert wrong["text"].startswith(text)
     assert wrong["fix"].startswith(fix)
-
-
-def test_what_the_optimizers_server_leaves_out_says_nothing_about_its_form(
-    fresh_project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    checks, _ = live(capsys, without_system, role="optimizer")
-    texts = {check["name"]: check["text"] for check in checks}
-    assert texts["live optimizer structure"] == "native JSON schema"

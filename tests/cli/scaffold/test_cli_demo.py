@@ -1,14 +1,9 @@
 import json
-import re
-import shutil
 from pathlib import Path
 
 import pytest
 
 from etude.cli.main import main
-from etude.cli.terminal.summary_text import summary_lines
-from etude.records.summary import Summary
-from etude.skill import load_skill, validate_skill
 
 Captured = pytest.CaptureFixture[str]
 
@@ -28,40 +23,11 @@ def test_the_demo_shows_a_clear_rise_on_the_test_split(whole: Path) -> None:
     assert summary["test_gain"]["low"] > 0.2
 
 
-def test_the_front_pages_have_the_figures_of_the_demo(whole: Path) -> None:
-    docs = Path(__file__).parents[3] / "docs"
-    summary = Summary.model_validate_json((whole / "runs/demo/summary.json").read_text())
-    (block,) = re.findall(r"```text\n(.*?)```", (docs / "README.md").read_text(), re.DOTALL)
-    assert set(block.splitlines()) <= set(summary_lines(summary))
-    assert summary.initial.test is not None
-    assert summary.best.test is not None
-    shown = f">test {summary.initial.test.mean:.2f} → {summary.best.test.mean:.2f}<"
-    assert shown in (docs / "assets" / "run.svg").read_text()
-
-
 def test_the_page_about_models_has_the_calls_of_the_demo(whole: Path) -> None:
     cost = json.loads((whole / "runs/demo/summary.json").read_text())["cost"]
     total = cost["optimizer_calls"] + cost["target_calls"]
     page = (Path(__file__).parents[3] / "docs/models-and-agents.md").read_text()
     assert f"({cost['optimizer_calls']} of {total:,} in `etude demo`)" in page
-
-
-def test_the_demo_is_a_project_with_a_valid_skill(demo_done: Path) -> None:
-    skill = load_skill(demo_done / "skills/everyday-tasks")
-    assert validate_skill(skill) == []
-    counts = [len((demo_done / f"data/{split}.jsonl").read_text().splitlines()) for split in ("train", "val", "test")]
-    assert counts == [60, 60, 120]
-
-
-def test_a_second_demo_reports_the_finished_run_and_says_how_to_start_over(
-    demo_project: Path, capsys: Captured
-) -> None:
-    assert main(["demo", "--folder", "demo"]) == 0
-    captured = capsys.readouterr()
-    assert captured.err.startswith("using the project in demo; to start over, remove that folder")
-    assert len(set(re.findall(r"(\d+) calls", captured.err))) == 1
-    assert "best skill  demo/runs/demo/best/everyday-tasks/SKILL.md" in captured.out
-    assert "try next:\n  etude show demo/runs/demo\n" in captured.out
 
 
 def test_the_commands_to_try_next_work(demo_project: Path, capsys: Captured) -> None:
@@ -93,10 +59,3 @@ def test_a_folder_that_cannot_be_made_is_an_error(here: Path, capsys: Captured) 
     Path("file").write_text("")
     assert main(["demo", "--folder", "file/demo"]) == 2
     assert "'file/demo' cannot be written: Not a directory" in capsys.readouterr().err
-
-
-def test_the_same_demo_made_elsewhere_gives_the_same_skill(demo_done: Path, here: Path, capsys: Captured) -> None:
-    shutil.copytree(demo_done, here / "other", ignore=shutil.ignore_patterns("runs"))
-    assert main(["demo", "--folder", "other"]) == 0
-    best = "runs/demo/best/everyday-tasks/SKILL.md"
-    assert (here / "other" / best).read_text() == (demo_done / best).read_text()

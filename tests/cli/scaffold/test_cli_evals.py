@@ -65,15 +65,6 @@ def test_the_tasks_of_a_skill_become_a_project_that_names_the_skill_where_it_is(
     assert {path: path.read_bytes() for path in before} == before
 
 
-def test_without_expectations_the_expected_output_is_the_only_one(here: Path, capsys: Captured) -> None:
-    rows = evals()
-    for row in rows[1:]:
-        del row["expectations"]
-    write(rows)
-    assert init() == 0
-    assert [task.data["expectations"] for task in tasks()[:2]] == [WANTED, ["What is expected: A poem."]]
-
-
 @pytest.mark.parametrize(
     ("first", "message"),
     [
@@ -263,12 +254,6 @@ def test_one_to_four_tasks_can_be_scored_and_compared_and_none_is_trained_on(
         assert "there are no training tasks" in said
         assert "etude evaluate" in said
     assert sorted(Path("runs").rglob("*")) == before
-
-
-def test_five_tasks_are_divided(here: Path, capsys: Captured) -> None:
-    write(evals(5))
-    assert init() == 0
-    assert all(json.loads(capsys.readouterr().out)["tasks"].values())
 
 
 def test_no_prose_of_a_published_suite_is_compared_as_an_answer() -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from etude.cli.main import main
-from etude.programs.project_paths import PLACES
 
 Captured = pytest.CaptureFixture[str]
 RUN = "demo/runs/demo"
@@ -34,34 +33,12 @@ def test_the_best_skill_is_written_as_a_valid_folder_without_markers(demo_projec
     assert any("etude:begin" in line for line in best)
 
 
-@pytest.mark.parametrize("program", ["claude", "copilot"])
-def test_it_is_written_where_a_program_looks_for_skills(program: str, demo_project: Path, capsys: Captured) -> None:
-    assert main(["export", RUN, "--for", program]) == 0
-    assert reference(Path(PLACES[program].skills, NAME))
-
-
 def test_several_programs_at_once_and_the_result_as_json(demo_project: Path, capsys: Captured) -> None:
     words = ["export", RUN, "--for", "claude", "--for", "agents", "--for", "claude", "--json"]
     assert main(words) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["files"] == [f".claude/skills/{NAME}/SKILL.md", f".agents/skills/{NAME}/SKILL.md"]
     assert (result["name"], result["notes"]) == (NAME, [])
-
-
-def test_without_a_place_it_is_written_here(demo_project: Path, capsys: Captured) -> None:
-    assert main(["export", RUN, "--name", "other"]) == 0
-    captured = capsys.readouterr()
-    assert captured.out == "other/SKILL.md\n"
-    verdict, note = captured.err.splitlines()
-    assert verdict.startswith("verdict: ship, test gain +0.")
-    assert verdict.endswith("] over 120 tasks, with simulated models")
-    assert note == "note: the front matter was rewritten; any comments in it are lost"
-    assert Path("other/SKILL.md").read_text().startswith("---\nname: other\n")
-
-
-def test_markers_can_be_kept(demo_project: Path, capsys: Captured) -> None:
-    assert main(["export", RUN, "--keep-markers"]) == 0
-    assert Path(NAME, "SKILL.md").read_text() == Path(RUN, "best", NAME, "SKILL.md").read_text()
 
 
 def test_nothing_is_overwritten_without_force(demo_project: Path, capsys: Captured) -> None:
@@ -113,13 +90,6 @@ def test_the_real_place_of_a_link_can_be_named(demo_project: Path, capsys: Captu
     assert f"hint: if that is what you want, give the real place: --to '{real}'" in capsys.readouterr().err
     assert main(["export", RUN, "--to", real]) == 0
     assert Path("real place", NAME, "SKILL.md").exists()
-
-
-def test_what_is_there_already_is_no_conflict(demo_project: Path, capsys: Captured) -> None:
-    assert main(["export", RUN]) == 0
-    Path(NAME, "notes.txt").write_text("mine")
-    assert main(["export", RUN]) == 0
-    assert Path(NAME, "notes.txt").read_text() == "mine"
 
 
 def test_force_replaces_a_skill_but_never_hides_or_deletes_files_that_the_new_one_does_not_have(
@@ -176,18 +146,6 @@ def test_the_skill_of_a_step_and_any_skill_can_be_exported(demo_project: Path, c
     assert captured.out == "rules/SKILL.md\n"
     assert captured.err == ("note: the skill has no description; its first heading stands in: 'Rules for all'\n")
     assert reference(Path("rules"))
-
-
-def test_files_beside_the_document_travel(demo_project: Path, capsys: Captured) -> None:
-    script = Path(RUN, "best", NAME, "scripts", "run.sh")
-    script.parent.mkdir()
-    script.write_bytes(b"#!/bin/sh\n")
-    script.chmod(0o755)
-    for which in ("best", "1"):
-        assert main(["export", f"{RUN}:{which}", "--to", which]) == 0
-        copy = Path(which, NAME, "scripts", "run.sh")
-        assert copy.read_bytes() == b"#!/bin/sh\n"
-        assert copy.stat().st_mode & 0o100
 
 
 def test_before_a_run_has_a_best_folder_name_and_files_come_from_its_settings(

@@ -86,24 +86,6 @@ def test_options_keep_their_order_unless_the_right_one_is_always_in_the_same_pla
     assert not any("order" in note for note in init("arc.jsonl", "--folder", "arc", capsys=capsys)["notes"])
 
 
-def test_what_a_task_brings_along_is_kept(here: Path, capsys: Captured) -> None:
-    write("mmlu.jsonl", [{"uid": f"u{n}", **row} for n, row in enumerate(CASES["MMLU"].table())])
-    init("mmlu.jsonl", capsys=capsys)
-    first = json.loads(Path("tasks.jsonl").read_text().splitlines()[0])
-    assert (first["id"], first["type"]) == ("u0", "law")
-
-
-def test_prompts_with_a_rubric_are_judged(here: Path, capsys: Captured) -> None:
-    write("letters.csv", [{"prompt": f"Write to {n}.", "rubric": f"It is polite and names {n}."} for n in range(10)])
-    result = init("letters.csv", "--optimizer", "simulated:optimizer", capsys=capsys)
-    assert result["scorer"] == "rubric"
-    assert (result["first"][0]["rubric"], result["first"][0]["scores"]) != ("", {"gold": 1})
-    config = load_config("etude.yaml")
-    assert config.judge is not None
-    assert config.gate.metric == "soft"
-    assert all(task.gold is None for task in tasks_of(made()))
-
-
 @pytest.mark.parametrize(
     ("criteria", "text"),
     [
@@ -133,15 +115,6 @@ def test_one_rubric_can_be_given_for_all_tasks(asked: Any, here: Path, capsys: C
     )
     scorer = {"name": "rubric", "rubric": "It is polite."}
     assert (load_config("etude.yaml").env.model_extra or {})["scorer"] == scorer
-
-
-def test_the_right_answer_to_a_chat_can_stand_beside_it(here: Path, capsys: Captured) -> None:
-    chats = [[{"role": "user", "content": f"Name town {n}."}] for n in range(10)]
-    write("chats.jsonl", [{"messages": chat, "town": f"Bern {n}"} for n, chat in enumerate(chats)])
-    init("chats.jsonl", "--gold", "town", capsys=capsys)
-    assert {(task.input, task.gold) for task in tasks_of(made())} == {
-        (f"Name town {n}.", f"Bern {n}") for n in range(10)
-    }
 
 
 def test_pictures_of_built_tasks_are_copied_into_the_project(here: Path, capsys: Captured) -> None:

@@ -8,7 +8,7 @@ import pytest
 from data_files import init, settings, write
 
 from etude.cli.main import main
-from etude.skill import Document, load_skill, validate_skill
+from etude.skill import Document
 
 Captured = pytest.CaptureFixture[str]
 SIMULATED = ["--target.model", "simulated:target", "--optimizer.model", "simulated:optimizer"]
@@ -50,16 +50,6 @@ def test_a_data_file_becomes_a_project_that_passes_doctor_and_trains(here: Path,
     assert main(["doctor", *SIMULATED]) == 0
     assert main(["train", *SIMULATED, "--train.epochs", "1"]) == 0
     assert Path("runs/first/summary.json").exists()
-
-
-def test_the_skill_it_writes_is_valid(here: Path, capsys: Captured) -> None:
-    for name in ("we: ird, $name.jsonl", "Claude's Köln – 2.jsonl", "数.jsonl", f"{'long ' * 20}.jsonl"):
-        write(name, sums())
-        init(name, "--force", capsys=capsys)
-    folders = sorted(path.name for path in Path("skills").iterdir())
-    assert folders == ["solve", "solve-long-long-long-long-long-long-long", "solve-s-koln-2", "solve-we-ird-name"]
-    for folder in folders:
-        assert validate_skill(load_skill(f"skills/{folder}"), folder_name=folder, strict=True) == []
 
 
 @pytest.mark.parametrize(
@@ -163,24 +153,6 @@ def test_the_settings_have_comments_and_name_models_but_no_key(
     assert settings()["env"]["path"] == "sums.jsonl"
 
 
-def test_a_model_that_does_not_exist_is_reported_of(here: Path, capsys: Captured) -> None:
-    write("sums.jsonl", sums())
-    notes = init("sums.jsonl", "--target", "opnai:x", "--optimizer", "simulated:optimizer", capsys=capsys)["notes"]
-    assert any("did you mean 'openai'?" in note for note in notes)
-
-
-def test_paths_count_from_the_project_and_are_whole_where_the_data_is_far(here: Path, capsys: Captured) -> None:
-    Path("data").mkdir()
-    write("data/sums.jsonl", sums())
-    result = init("data/sums.jsonl", "--folder", "work/sums", capsys=capsys)
-    assert settings("work/sums/etude.yaml")["env"]["path"] == "../../data/sums.jsonl"
-    assert result["next"][0] == "etude doctor work/sums/etude.yaml"
-    assert main(["doctor", "work/sums/etude.yaml", *SIMULATED]) == 0
-    capsys.readouterr()
-    init("data/sums.jsonl", "--folder", "a/b/c/d", capsys=capsys)
-    assert settings("a/b/c/d/etude.yaml")["env"]["path"] == str(here / "data/sums.jsonl")
-
-
 def test_a_folder_with_a_file_for_each_split_is_used_as_it_is(here: Path, capsys: Captured) -> None:
     Path("data").mkdir()
     for number, name in enumerate(("train-00000-of-00001", "validation", "my_test")):
@@ -194,12 +166,6 @@ def test_a_folder_with_a_file_for_each_split_is_used_as_it_is(here: Path, capsys
         "data/my_test.jsonl",
     ]
     assert "ratio" not in env
-
-
-def test_a_folder_with_one_data_file_is_that_file(here: Path, capsys: Captured) -> None:
-    Path("data").mkdir()
-    write("data/sums.jsonl", sums())
-    assert init("data", capsys=capsys)["tasks"]["train"] == 12
 
 
 @pytest.mark.parametrize(
@@ -229,13 +195,6 @@ def test_a_guess_that_later_rows_refute_falls_back_to_exact(here: Path, capsys: 
     write("data.jsonl", [*sums(1200), {"question": "What is truth?", "answer": "unknown"}])
     assert init("data.jsonl", capsys=capsys)["scorer"] == "exact"
     assert "not all gold answers are of one kind" in Path("etude.yaml").read_text()
-
-
-def test_of_a_large_file_a_sample_is_used(here: Path, capsys: Captured) -> None:
-    write("data.jsonl", sums(1500))
-    sizes = {"train": 200, "val": 100, "test": 300}
-    assert init("data.jsonl", capsys=capsys)["tasks"] == sizes
-    assert (settings()["env"]["ratio"], settings()["env"]["limit"]) == ([2, 1, 7], sizes)
 
 
 @pytest.mark.parametrize(
@@ -344,14 +303,3 @@ def test_a_column_of_any_name_is_one_of_pictures_if_they_are_there(
     assert (result["fields"].get("images"), result["template"]) == (images, "")
     told = [said for said in result["notes"] if "picture" in said]
     assert [said.startswith(note) for said in told] == ([True] if note else [])
-
-
-def test_questions_about_pictures_become_a_project(here: Path, capsys: Captured) -> None:
-    Path("pages").mkdir()
-    rows: list[dict[str, Any]] = []
-    for number in range(12):
-        Path(f"pages/{number}.png").write_bytes(PNG + bytes([number]))
-        rows.append({"question": "What is the total?", "answer": number, "bill": f"pages/{number}.png"})
-    write("bills.jsonl", rows)
-    assert init("bills.jsonl", "--folder", "project", capsys=capsys)["fields"]["images"] == "bill"
-    assert main(["doctor", "project/etude.yaml", *SIMULATED]) == 0

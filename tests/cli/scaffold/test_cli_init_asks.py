@@ -35,14 +35,6 @@ def refused(capsys: Captured, *words: str) -> str:
     return capsys.readouterr().err
 
 
-def test_a_question_at_a_terminal_settles_which_column_is_right(here: Path) -> None:
-    write("mails.csv", mails())
-    shown = at_a_terminal(["init", "mails.csv"], ["1", "y"])
-    assert "Which column is the right answer?\n  1  team\n  2  priority\n" in shown
-    assert "write this? [Y/n]" in shown
-    assert "Answer with one of: hr, it" in made().tasks("train")[0].input
-
-
 def test_no_at_a_terminal_writes_nothing(here: Path) -> None:
     write("plain.csv", [{"question": f"q {n}", "answer": f"a {n}"} for n in range(9)])
     assert "nothing was written" in at_a_terminal(["init", "plain.csv"], ["n"])
@@ -57,13 +49,6 @@ def test_without_a_terminal_the_error_says_which_option_answers(here: Path, caps
         "judge\n"
     )
     assert init("mails.csv", "--gold", "team", capsys=capsys)["scorer"] == "exact"
-
-
-def test_several_columns_can_be_what_is_asked(here: Path, capsys: Captured) -> None:
-    write("tickets.csv", [{"subject": f"Printer {n}", "body": f"It burns {n}", "fix": f"Step {n}"} for n in range(9)])
-    first = init("tickets.csv", "--input", "subject,body", "--gold", "fix", capsys=capsys)["first"][0]["input"]
-    assert first.startswith("Printer ")
-    assert "\n\nIt burns " in first
 
 
 def test_whether_options_count_from_0_or_1_is_asked_where_the_data_do_not_tell(here: Path, capsys: Captured) -> None:
@@ -126,21 +111,6 @@ def test_what_may_make_tasks_useless_is_said(answer: Any, note: str, here: Path,
     assert any(note in said for said in init("data.csv", capsys=capsys)["notes"])
 
 
-def test_what_there_is_to_read_is_shown_with_the_question(here: Path, capsys: Captured) -> None:
-    rows = [
-        {"text": f"Ann has {n}.", "question": "How many?", "options": ["a", "b"], "answer": n % 2} for n in range(9)
-    ]
-    write("logic.jsonl", rows)
-    result = init("logic.jsonl", capsys=capsys)
-    assert result["first"][0]["input"].endswith(".\n\nHow many?\n\n(A) a\n(B) b")
-    assert result["unused"] == []
-
-
-def test_columns_that_nobody_sees_are_named(here: Path, capsys: Captured) -> None:
-    write("rag.csv", [{"query": f"q {n}", "pages": f"p {n}", "expected_output": f"a {n}"} for n in range(9)])
-    assert init("rag.csv", capsys=capsys)["unused"] == ["pages"]
-
-
 def test_a_column_divides_the_tasks(here: Path, capsys: Captured) -> None:
     rows = [{"question": f"q {n}", "answer": f"a {n}", "fold": ["train", "dev", "test"][n % 3]} for n in range(12)]
     write("data.csv", rows)
@@ -172,14 +142,6 @@ def test_force_spares_a_skill_written_by_hand(here: Path, capsys: Captured) -> N
     made.write_text(made.read_text().replace("a.csv", "c.csv"))
     init("a.csv", "--force", capsys=capsys)
     assert "c.csv" not in made.read_text()
-
-
-def test_a_project_can_start_from_a_skill_that_is_there(here: Path, capsys: Captured) -> None:
-    write("a.csv", [{"question": f"q {n}", "answer": f"a {n}"} for n in range(9)])
-    Path("mine.md").write_text("# Mine\n")
-    init("a.csv", "--skill", "mine.md", "--folder", "project", capsys=capsys)
-    assert 'path: "../mine.md"' in Path("project/etude.yaml").read_text()
-    assert not Path("project/skill").exists()
 
 
 def test_a_data_file_where_settings_are_expected_is_recognised(here: Path, capsys: Captured) -> None:

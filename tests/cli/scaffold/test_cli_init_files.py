@@ -43,13 +43,6 @@ def test_encodings_of_spreadsheet_programs_are_read(encoding: str, here: Path, c
     check("data.csv", capsys)
 
 
-@pytest.mark.parametrize("end", ["\r", "\r\n", "\n"])
-@pytest.mark.parametrize("delimiter", [",", ";"])
-def test_any_line_ends_will_do(end: str, delimiter: str, here: Path, capsys: Captured) -> None:
-    Path("data.csv").write_bytes(text(delimiter).replace("\n", end).encode())
-    check("data.csv", capsys)
-
-
 @pytest.mark.parametrize("delimiter", [",", ";"])
 def test_a_cell_may_be_longer_than_the_csv_module_likes(delimiter: str, here: Path, capsys: Captured) -> None:
     Path("data.csv").write_text(text(delimiter).replace('"', '"' + "x" * 150_000, 1))
@@ -73,11 +66,6 @@ def test_a_guess_of_an_encoding_is_said(here: Path, capsys: Captured) -> None:
     assert any("read as Windows-1252" in note for note in check("data.csv", capsys))
     with pytest.raises(DataError, match="is not UTF-8"):
         read_rows(Path("data.csv"))
-
-
-def test_packed_files_are_read(here: Path, capsys: Captured) -> None:
-    Path("data.csv.gz").write_bytes(gzip.compress(text(";").encode()))
-    check("data.csv.gz", capsys)
 
 
 def test_a_broken_packed_file_is_an_error(here: Path, capsys: Captured) -> None:

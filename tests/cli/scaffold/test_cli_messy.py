@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 from data_files import init, made, settings, tasks_of
-from messy_tables import MESSY, ROWS, Messy, table
+from messy_tables import MESSY, Messy
 
-from at_terminal import at_a_terminal
 from etude.cli.main import main
 
 Captured = pytest.CaptureFixture[str]
@@ -35,27 +34,3 @@ def test_what_init_says_of_a_messy_table_and_writes(messy: Messy, here: Path, ca
     assert len(tasks_of(made())) == messy.tasks
     assert labels() == [*messy.labels]
     assert settings()["env"]["path"] == (name if messy.kept else "tasks.jsonl")
-
-
-SLIP = ("Bill is far too high", "biling")
-
-
-@pytest.mark.parametrize(
-    ("answer", "found", "team"),
-    [
-        ("1", ["biling", "billing", "delivery", "tech"], "biling"),
-        ("2", ["billing", "delivery", "tech"], None),
-        ("3", ["billing", "delivery", "tech"], "billing"),
-    ],
-    ids=["a label of its own", "left out", "another one"],
-)
-def test_a_label_that_occurs_once_is_asked_about(answer: str, found: list[str], team: str | None, here: Path) -> None:
-    Path("data.csv").write_text(table([*ROWS, SLIP]))
-    shown = at_a_terminal(["init", "data.csv"], [answer, "y"])
-    assert (
-        "label 'biling' occurs once, at data.csv:23, beside 'billing'\n"
-        "What is it?\n  1  'biling' is a label of its own\n  2  leave the row out\n  3  it is 'billing'\n"
-    ) in shown
-    assert "correct the row" not in shown
-    assert labels() == found
-    assert [task.gold for task in tasks_of(made()) if task.input.startswith(SLIP[0])] == ([team] if team else [])

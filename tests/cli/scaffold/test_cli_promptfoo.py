@@ -74,14 +74,6 @@ def test_a_word_before_a_colon_that_names_no_assertion_is_part_of_the_answer(her
     assert (score("note: maison {}"), score("maison {}")) == ([1] * COUNT, [0] * COUNT)
 
 
-def test_an_expected_0_is_an_answer(here: Path, capsys: Captured) -> None:
-    rows = [{"word": f"house {n}", "__expected": 0} for n in range(COUNT)]
-    settings(tests="file://cases.json")
-    Path("cases.json").write_text(json.dumps(rows))
-    init("promptfoo.yaml", capsys=capsys)
-    assert (score("0"), score("1")) == ([1] * COUNT, [0] * COUNT)
-
-
 def test_prompts_and_variables_may_be_files_and_all_tests_may_share_some(here: Path, capsys: Captured) -> None:
     Path("prompt.md").write_text("Translate {{ word }} to {{language}}.\n")
     Path("language.txt").write_text("French\n")

@@ -78,9 +78,13 @@ def start(verb: str, here: Path) -> subprocess.Popen[str]:
     return process
 
 
-@pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize(
-    ("verb", "number"), [("train", signal.SIGINT), ("train", signal.SIGTERM), ("doctor", signal.SIGINT)]
+    ("verb", "number", "place"),
+    [
+        *(("train", signal.SIGINT, place) for place in PLACES),
+        ("train", signal.SIGTERM, "foreign"),
+        ("doctor", signal.SIGINT, "made"),
+    ],
 )
 def test_one_signal_ends_it(verb: str, number: signal.Signals, place: str, here: Path) -> None:
     write(place, here)

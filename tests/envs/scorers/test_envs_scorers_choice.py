@@ -341,11 +341,6 @@ def test_labels_come_from_the_options_else_from_the_settings_else_all_letters() 
         Choice(ChoiceOptions(labels="abcd")).compare(task("F", "no list"), "F")
 
 
-def test_feedback_shows_labels_and_texts() -> None:
-    assert Choice().compare(task("B"), "(A)").feedback == "expected: (B) 12/25/1937; got: (A) 12/11/1937"
-    assert "no choice could be read" in Choice().compare(task("B"), "hm").feedback
-
-
 @settings(max_examples=100, deadline=None)
 @given(st.text(alphabet="ABCab()[]{}.:* \nanswer$\\", max_size=80))
 def test_what_is_read_is_always_a_label(text: str) -> None:

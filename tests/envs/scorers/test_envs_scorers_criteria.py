@@ -51,19 +51,3 @@ async def test_a_threshold_of_1_asks_for_all_of_them() -> None:
 async def test_a_reply_that_leaves_a_criterion_out_is_none(numbers: tuple[int, ...]) -> None:
     with pytest.raises(ValidationError, match="one entry for each criterion, numbered 1 to 3"):
         await judged(Decides(*((number, True) for number in numbers)))
-
-
-async def test_a_list_that_is_not_of_texts_is_one_rubric() -> None:
-    class Grades(Decides):
-        async def ask(self, messages: Sequence[Message], reply_type: type[Any]) -> Any:
-            self.asked.append(messages)
-            return reply_type(score=1, reason="good")
-
-    judge = Grades()
-    score = await judged(judge, Task(id="t", input="i", data={"wanted": [{"criterion": "a", "points": 2}]}))
-    assert (score.soft, score.criteria) == (1, ())
-    assert '>\n[{"criterion":"a","points":2}]\n<' in judge.asked[0][1].text
-
-
-def test_a_score_without_criteria_is_written_as_before() -> None:
-    assert Score(hard=1, soft=1).model_dump(mode="json") == {"hard": 1.0, "soft": 1.0, "feedback": ""}

@@ -21,11 +21,6 @@ class GoodAnswers:
         return reply_type(score={"good": 1, "fair": 0.4}.get(answer, 0), reason=f"it is {answer}" * 200)
 
 
-class Named(GoodAnswers):
-    def fingerprint(self) -> str:
-        return "judge of its own"
-
-
 class Broken:
     async def ask(self, messages: Sequence[Message], reply_type: type[Grade]) -> Grade:
         raise UnusableReply("no grade")
@@ -118,18 +113,6 @@ def test_settings_that_cannot_work_are_refused(options: dict, judge: object, mes
     with pytest.raises(ConfigError) as caught:
         Rubric.from_options(options, "scorer", judge)
     assert caught.value.message.startswith(message)
-
-
-def test_the_fingerprint_depends_on_the_judge_where_it_tells() -> None:
-    options = RubricOptions(rubric="r")
-    assert Rubric(options, GoodAnswers).fingerprint() != Rubric(options, Named).fingerprint()
-
-
-def test_the_judge_is_not_made_before_it_is_needed() -> None:
-    def judge() -> GoodAnswers:
-        raise AssertionError("too early")
-
-    assert not Rubric.from_options({"rubric": "r"}, "scorer", judge).checks_gold
 
 
 async def test_the_judge_sees_the_pictures_of_the_task() -> None:

@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from etude.envs.scorers.text import ANLS, F1, AnlsOptions, Exact, SquadOptions, TextOptions
-from etude.records import Score, Task
+from etude.records import Task
 from etude.testing.scorer import ScorerContract
 
 
@@ -83,13 +83,6 @@ SAME_TEXT = [
 ]
 
 
-@pytest.mark.parametrize(("gold", "answer"), SAME_TEXT)
-@pytest.mark.parametrize("scorer", [Exact(), F1(), ANLS()])
-def test_texts_that_look_the_same_are_the_same(scorer: Exact | F1 | ANLS, gold: str, answer: str) -> None:
-    assert scorer.compare(task(gold), answer).hard == 1
-    assert scorer.compare(task(answer), gold).hard == 1
-
-
 @pytest.mark.parametrize(
     ("gold", "answer", "hard"), [(*pair, hard) for pair, hard in zip(SAME_TEXT, (1, 1, 0, 0, 0), strict=True)]
 )
@@ -153,20 +146,10 @@ def test_the_time_to_compare_grows_with_the_length_only(odd: str) -> None:
     assert Exact(TextOptions(whitespace=False)).compare(task("x"), odd * 200_000).hard == 0
 
 
-def test_exact_feedback_tells_what_was_expected() -> None:
-    assert Exact().compare(task(["a", "b"]), "c").feedback == "expected: a or b; got: c"
-    assert Exact().compare(task("a"), " ").feedback == "expected: a; got: nothing"
-
-
 def test_f1_is_the_overlap_of_words_with_the_best_gold_answer() -> None:
     score = F1().compare(task(["zebra", "red green blue"]), "the red, green car")
     assert (score.hard, score.soft) == (0, pytest.approx(2 * 2 / 6))
     assert score.feedback.endswith("; missing: blue; not expected: car")
-
-
-def test_f1_of_nothing_with_nothing_is_one() -> None:
-    assert F1().compare(task("the"), "A.") == Score(hard=1, soft=1, feedback="correct")
-    assert F1().compare(task("the"), "cat").soft == 0
 
 
 def test_anls_forgives_slips_but_not_other_words() -> None:
