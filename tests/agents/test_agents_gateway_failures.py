@@ -11,7 +11,15 @@ import pytest
 from gateway_clients import QUESTION, REFUSALS, WIRES, chat, every_wire, messages, one_session, plain_or_streamed
 
 from etude.config import LimitsSection
-from etude.errors import BudgetStop, EtudeError, OutageStop, RejectedRequest, RejectedRole, TransientError
+from etude.errors import (
+    BoundaryError,
+    BudgetStop,
+    EtudeError,
+    OutageStop,
+    RejectedRequest,
+    RejectedRole,
+    TransientError,
+)
 from etude.gateway import Gateway, GatewaySession
 from etude.gateway.session import MOST_AT_ONCE, MOST_HELD, MOST_REJECTED
 from etude.models.wrappers.metered import Metered
@@ -53,6 +61,32 @@ async def test_a_failure_ends_the_session_with_the_words_of_the_failure(
             await WIRES[wire](session)
         assert len(model.requests) == 1
         assert [(one.status, one.error) for one in session.log] == [(400, failure.message)]
+
+
+@pytest.mark.parametrize("failure", [TimeoutError("too late"), KeyError("choices"), asyncio.CancelledError()])
+async def test_whatever_else_a_model_raises_names_the_model(failure: BaseException) -> None:
+    async def fail(request: ChatRequest) -> Reply:
+        raise failure
+
+    async with one_session(Gateway(ScriptedModel(fail))) as session:
+        with pytest.raises(openai.BadRequestError):
+            await chat(session)
+        assert isinstance(session.error, BoundaryError)
+        assert str(session.error) == f"model 'scripted:model': {type(failure).__name__}: {failure}"
+        assert session.failed.is_set()
+
+
+@every_wire
+async def test_a_request_the_provider_rejects_is_the_programs_to_deal_with(wire: str) -> None:
+    model = ScriptedModel([RejectedRequest("400: maximum context length exceeded"), "Shorter."])
+    async with one_session(Gateway(model)) as session:
+        with pytest.raises(REFUSALS, match="maximum context length"):
+            await WIRES[wire](session)
+        assert isinstance(session.error, RejectedRequest)
+        assert not session.failed.is_set()
+        assert (await WIRES[wire](session)).text == "Shorter."
+        assert session.error is None
+        assert [exchange.status for exchange in session.log] == [400, 200]
 
 
 async def test_a_program_that_sends_nothing_but_what_is_rejected_is_ended() -> None:
@@ -161,6 +195,20 @@ async def test_what_is_held_is_bounded_all_the_same() -> None:
         assert f"{MOST_HELD} model requests of the attempt are under way already" in one_more.text
 
 
+async def test_the_first_failure_counts() -> None:
+    both = asyncio.Barrier(2)
+
+    async def fail(request: ChatRequest) -> Reply:
+        place = await both.wait()
+        await asyncio.sleep(0.02 * place)
+        raise OutageStop(f"dead {place}")
+
+    async with one_session(Gateway(ScriptedModel(fail))) as session:
+        results = await asyncio.gather(chat(session), messages(session), return_exceptions=True)
+        assert all(isinstance(result, openai.BadRequestError | anthropic.BadRequestError) for result in results)
+        assert str(session.error) == "dead 0"
+
+
 BROKEN = {
     "/v1/chat/completions": b'data: {"error": {"message": "429: slow down", "type": "invalid_request_error"',
     "/v1/responses": b'"error": {"code": "invalid_prompt", "message": "429: slow down"}',
@@ -192,6 +240,18 @@ async def test_the_real_client_of_messages_raises_what_ends_a_stream() -> None:
     async with one_session(Gateway(ScriptedModel(fail), keepalive=0.01)) as session:
         with pytest.raises(anthropic.APIStatusError, match="slow down"):
             await messages(session, stream=True)
+
+
+async def test_one_request_more_than_a_session_may_make_ends_it() -> None:
+    model = ScriptedModel(["one", "two"])
+    async with one_session(Gateway(model), calls=2) as session:
+        await chat(session)
+        await messages(session)
+        assert (session.exhausted, session.failed.is_set()) == (False, False)
+        with pytest.raises(openai.BadRequestError, match="the attempt has used up its 2 model requests"):
+            await chat(session, retries=5)
+        assert (session.exhausted, session.failed.is_set(), session.error) == (True, True, None)
+    assert len(model.requests) == 2
 
 
 async def test_a_budget_of_calls_is_never_exceeded_though_programs_ask_again(tmp_path: Path) -> None:

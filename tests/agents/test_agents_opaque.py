@@ -12,7 +12,7 @@ from etude.agents.tools import ToolsAgent, ToolsOptions
 from etude.gateway import Gateway
 from etude.models import Journaled
 from etude.prompts import Prompts
-from etude.records import Opaque, Reply, Skill, Task, ToolCall
+from etude.records import Opaque, Reply, Skill, Task, ToolCall, assistant
 from etude.sandbox import find_sandbox
 from etude.testing import ScriptedModel
 from memory_doubles import MemoryJournal
@@ -33,6 +33,14 @@ async def test_the_agent_with_tools_sends_them_back(kind: str, stream: bool) -> 
     async with strict_server(kind, stream) as (model, server):
         trajectory = await an_agent(model).attempt(TASK, Skill(text=""), 0)
     assert (trajectory.answer, len(server.heard)) == (SEVEN, STEPS + 1)
+
+
+@EACH_KIND
+async def test_they_are_not_part_of_what_others_see(kind: str) -> None:
+    async with strict_server(kind) as (model, _):
+        trajectory = await an_agent(model).attempt(TASK, Skill(text=""), 0)
+    assert all(message.opaque is None for message in trajectory.messages)
+    assert "sig" not in trajectory.model_dump_json()
 
 
 @EACH_KIND
@@ -151,6 +159,25 @@ async def test_they_come_back_through_the_gateway(kind: str, speaks: str) -> Non
         assert (await converse(model, speaks))[0] == SEVEN
 
 
+def _without_more(turns: list[Data]) -> list[Data]:
+    """Turns as a program sends them that keeps what it knows: texts, calls and results."""
+    if "type" in turns[0]:
+        return [turn for turn in turns if turn["type"] != "reasoning"]
+    said = turns[0]
+    if isinstance(said["content"], list):
+        known = [block for block in said["content"] if block["type"] in ("text", "tool_use")]
+        return [{**said, "content": known}, *turns[1:]]
+    calls = [{name: call[name] for name in ("id", "type", "function")} for call in said.get("tool_calls", ())]
+    return [{"role": "assistant", "content": said["content"], "tool_calls": calls or None}, *turns[1:]]
+
+
+@EACH_KIND
+@pytest.mark.parametrize("speaks", ["chat", "responses", "messages"])
+async def test_a_program_need_not_send_them_back_itself(kind: str, speaks: str) -> None:
+    async with strict_server(kind) as (model, _):
+        assert (await converse(model, speaks, _without_more))[0] == SEVEN
+
+
 @pytest.mark.parametrize(
     ("kind", "speaks", "sign"),
     [
@@ -167,6 +194,15 @@ async def test_a_program_of_the_same_format_gets_them(kind: str, speaks: str, si
     assert sign in json.dumps(got[0])
 
 
+async def test_equal_turns_get_back_what_is_theirs() -> None:
+    """Some servers count the ids of calls again in each reply."""
+    call = ToolCall(id="call_0", name="bash", arguments="{}")
+    marks = [Opaque(format="chat", data={"fields": {"reasoning": str(at)}}) for at in range(STEPS)]
+    model = ScriptedModel([*(Reply(tool_calls=(call,), finish="tool_calls", opaque=mark) for mark in marks), SEVEN])
+    assert (await converse(model, "messages"))[0] == SEVEN
+    assert [turn.opaque for turn in model.requests[-1].messages if turn.role == "assistant"] == marks
+
+
 async def test_a_turn_that_the_program_has_changed_is_known_by_its_call() -> None:
     call = ToolCall(id="c1", name="bash", arguments="{}")
     mark = Opaque(format="messages", data=[{"item": {"type": "thinking"}}, {"call": True}])
@@ -179,3 +215,9 @@ async def test_a_turn_that_the_program_has_changed_is_known_by_its_call() -> Non
 
     await converse(model, "chat", renamed)
     assert [turn.opaque for turn in model.requests[-1].messages] == [None, mark, None, None]
+
+
+def test_a_turn_without_them_is_written_down_as_before() -> None:
+    """Else every answer that is known would be asked for again."""
+    assert "opaque" not in assistant("x").model_dump()
+    assert "opaque" not in Reply(text="x").model_dump_json()

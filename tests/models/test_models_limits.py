@@ -41,6 +41,55 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
+async def test_requests_beyond_the_limit_wait_in_order():
+    desk = Desk()
+    model = Limited(ScriptedModel(desk), 2)
+    tasks = send(model, "a", "b", "c", "d")
+    await settle()
+    assert (list(desk.open), model.limit, model.in_flight) == (["a", "b"], 2, 2)
+    desk.answer("b")
+    await settle()
+    assert list(desk.open) == ["a", "c"]
+    for text in ("a", "c"):
+        desk.answer(text)
+    await settle()
+    desk.answer("d")
+    assert [(await task).text for task in tasks] == ["a", "b", "c", "d"]
+    assert model.in_flight == 0
+
+
+async def test_a_run_begins_with_as_many_requests_as_it_may_have():
+    desk = Desk()
+    model = Limited(ScriptedModel(desk), 100)
+    tasks = send(model, *map(str, range(101)))
+    await settle()
+    assert len(desk.open) == 100
+    for task in tasks:
+        task.cancel()
+
+
+async def test_the_slot_of_a_refused_request_rests_before_it_is_used_again():
+    desk = Desk()
+    model = Limited(ScriptedModel(desk), 2)
+    tasks = send(model, *"abc")
+    await settle()
+    desk.answer("a", BUSY)
+    await settle()
+    assert (list(desk.open), model.in_flight) == (["b"], 2)
+    desk.answer("b")
+    await settle()
+    assert list(desk.open) == ["c"]
+    desk.answer("c")
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_other_failures_leave_the_limit_as_it_is():
+    model = Limited(ScriptedModel(lambda request: TransientError("HTTP 500")), 4)
+    with pytest.raises(TransientError):
+        await send(model, "x")[0]
+    assert (model.limit, model.in_flight) == (4, 0)
+
+
 @pytest.mark.parametrize(("asked", "pause"), [(5.0, 5.0), (9000.0, 60.0)])
 def test_nothing_is_sent_before_the_server_wants_it(asked: float, pause: float):
     wait = TransientError("HTTP 429", rate_limited=True, retry_after=asked)
@@ -52,6 +101,21 @@ def test_nothing_is_sent_before_the_server_wants_it(asked: float, pause: float):
         assert (await send(model, "b")[0]).text == "fine"
 
     assert in_virtual_time(play())[1] == pause
+
+
+async def test_a_cancelled_waiter_leaves_the_queue():
+    desk = Desk()
+    model = Limited(ScriptedModel(desk), 1)
+    first, second, third = send(model, "a", "b", "c")
+    await settle()
+    second.cancel()
+    desk.answer("a")
+    await settle()
+    assert list(desk.open) == ["c"]
+    desk.answer("c")
+    assert (await third).text == "c"
+    assert (await first).text == "a"
+    assert model.in_flight == 0
 
 
 async def test_a_turn_that_comes_together_with_a_cancellation_is_passed_on():
@@ -67,6 +131,17 @@ async def test_a_turn_that_comes_together_with_a_cancellation_is_passed_on():
     desk.answer("c")
     assert (await third).text == "c"
     assert model.in_flight == 0
+
+
+async def test_a_request_that_is_cancelled_in_flight_makes_room():
+    desk = Desk()
+    model = Limited(ScriptedModel(desk), 1)
+    first, second = send(model, "a", "b")
+    await settle()
+    first.cancel()
+    await settle()
+    desk.answer("b")
+    assert (await second).text == "b"
 
 
 @settings(max_examples=60, deadline=None)

@@ -99,6 +99,39 @@ def test_the_first_request_may_still_be_the_first_to_be_answered():
     assert [each.usage for each in spend.settled[20:]] == [USAGE, UNCACHED]
 
 
+@pytest.mark.parametrize(("others", "seconds"), [(0, 5.0), (2, 5.0), (3, 11.0)])
+def test_the_last_few_are_sent_again_sooner(others: int, seconds: float):
+    async def play() -> float:
+        loop, model = asyncio.get_running_loop(), resending(Server([(60, None), (1, None)]), FreeSpend())
+        await asyncio.gather(*(ask(model, text) for text in [*16 * ["1"], *2 * ["4"], *2 * ["10"]]))
+        more = [asyncio.ensure_future(ask(model, "40")) for _ in range(others)]
+        began = loop.time()
+        await ask(model, "slow")
+        found = loop.time() - began
+        await asyncio.gather(*more)
+        return found
+
+    assert in_virtual_time(play())[0] == seconds
+
+
+def test_what_is_answered_in_time_is_sent_once():
+    server = Server([(1, None)])
+    assert slow_one(server, FreeSpend()) == ("slow 1", 1.0)
+    assert server.sent.count("slow") == 1
+
+
+@pytest.mark.parametrize(
+    ("tries", "found"),
+    [
+        ([(5, None), (1, BROKEN)], ("slow 5", 5.0)),
+        ([(3, BROKEN), (4, None)], ("slow 4", 6.0)),
+        ([(5, None), (1, RejectedRequest("HTTP 400"))], ("slow 5", 5.0)),
+    ],
+)
+def test_one_answer_of_two_is_enough(tries: list[tuple[float, ModelError | None]], found: tuple[str, float]):
+    assert slow_one(Server(tries), FreeSpend()) == found
+
+
 @pytest.mark.parametrize(
     "tries",
     [[(3, BROKEN), (4, TransientError("HTTP 503"))], [(4, BROKEN), (1, TransientError("HTTP 503"))], [(0.5, BROKEN)]],
@@ -128,6 +161,38 @@ def test_it_waits_for_its_turn_like_any_other():
     assert server.most == 1
 
 
+def test_the_time_in_the_queue_is_not_counted():
+    server = Server([])
+
+    async def play() -> None:
+        await with_times(resending(server, FreeSpend(), slots=1), 60)
+
+    assert in_virtual_time(play())[1] == 60
+    assert len(server.sent) == 60
+
+
+def test_nothing_is_sent_again_before_it_is_known_what_is_slow():
+    server = Server([(60, None)])
+
+    async def play() -> str:
+        model = resending(server, FreeSpend())
+        await with_times(model, 7)
+        return (await ask(model, "slow")).text
+
+    assert in_virtual_time(play())[0] == "slow 60"
+    assert server.sent.count("slow") == 1
+
+
+def test_a_request_that_waits_already_is_sent_again_once_it_is_known():
+    server = Server([(60, None), (1, None)])
+
+    async def play() -> str:
+        model = resending(server, FreeSpend())
+        return (await asyncio.gather(ask(model, "slow"), with_times(model)))[0].text
+
+    assert in_virtual_time(play()) == ("slow 1", 3.0)
+
+
 def test_who_is_cancelled_cancels_both_and_their_bounds_stay():
     server, spend = Server([(60, None), (60, None)]), FreeSpend()
 
@@ -140,3 +205,17 @@ def test_who_is_cancelled_cancels_both_and_their_bounds_stay():
     in_virtual_time(play())
     assert server.cancelled == 2
     assert len(spend.abandoned) == 2
+
+
+def test_a_tail_of_slow_requests_is_cut_off_for_one_more_in_twenty():
+    server = Server([(60.0, None), (1.0, None)] * 20)
+
+    async def play() -> None:
+        model = resending(server, FreeSpend())
+        for _ in range(20):
+            await with_times(model, 19)
+            await ask(model, "slow")
+
+    _, seconds = in_virtual_time(play())
+    assert seconds < 60 + 20 * 5
+    assert len(server.sent) <= 20 * 21

@@ -1,12 +1,14 @@
 import asyncio
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from models_doubles import FakeTime
 
-from etude.errors import OutageStop, RejectedRole, TransientError
+from etude.errors import BudgetStop, OutageStop, RejectedRequest, RejectedRole, TransientError
 from etude.models import Retrying
 from etude.protocols import Wrapper
-from etude.records import ChatRequest, Reply, user
+from etude.records import ChatRequest, Reply, ToolCall, user
 from etude.testing import ScriptedModel
 
 BUSY = TransientError("HTTP 429: slow down", rate_limited=True)
@@ -20,6 +22,14 @@ def ask(text: str) -> ChatRequest:
 
 def retrying(model: ScriptedModel, time: FakeTime, outage_seconds: float = 300, jitter: float = 1.0) -> Retrying:
     return Retrying(model, "target", outage_seconds, sleep=time.sleep, clock=time.clock, jitter=lambda: jitter)
+
+
+async def test_what_can_pass_is_tried_again_with_growing_pauses(fake_time: FakeTime):
+    model = ScriptedModel(["first", BROKEN, BROKEN, "second"])
+    retry = retrying(model, fake_time)
+    assert (await retry.complete(ask("a"))).text == "first"
+    assert (await retry.complete(ask("b"))).text == "second"
+    assert fake_time.slept == [0.1, 0.2]
 
 
 async def test_while_a_request_is_tried_again_its_last_failure_is_known(fake_time: FakeTime):
@@ -39,6 +49,21 @@ async def test_while_a_request_is_tried_again_its_last_failure_is_known(fake_tim
     assert outer.trouble == ""
 
 
+async def test_chance_shortens_a_pause_by_at_most_half(fake_time: FakeTime):
+    retry = retrying(ScriptedModel(["first", BROKEN, "second"]), fake_time, jitter=0.0)
+    await retry.complete(ask("a"))
+    await retry.complete(ask("b"))
+    assert fake_time.slept == [0.05]
+
+
+async def test_the_server_says_how_long_to_wait(fake_time: FakeTime):
+    wait, too_long = (TransientError("429", rate_limited=True, retry_after=seconds) for seconds in (7.0, 200.0))
+    retry = retrying(ScriptedModel(["first", wait, too_long, "second"]), fake_time)
+    await retry.complete(ask("a"))
+    await retry.complete(ask("b"))
+    assert fake_time.slept == [7.0, 60.0]
+
+
 async def test_a_wait_longer_than_an_outage_may_be_stops_the_run_at_once(fake_time: FakeTime):
     later = TransientError("429: plan used up", rate_limited=True, retry_after=10_800.0)
     model = ScriptedModel(["first", later])
@@ -49,6 +74,20 @@ async def test_a_wait_longer_than_an_outage_may_be_stops_the_run_at_once(fake_ti
             await retry.complete(ask(name))
         assert caught.value.hint == "run the same command again after that"
     assert (fake_time.slept, len(model.requests)) == ([], 2)
+
+
+async def test_a_rejected_request_is_not_tried_again(fake_time: FakeTime):
+    retry = retrying(ScriptedModel([RejectedRequest("HTTP 400: too long"), "fine"]), fake_time)
+    with pytest.raises(RejectedRequest, match="too long"):
+        await retry.complete(ask("a"))
+    assert (await retry.complete(ask("b"))).text == "fine"
+    assert fake_time.slept == []
+
+
+async def test_a_used_up_budget_passes_through(fake_time: FakeTime):
+    retry = retrying(ScriptedModel([BudgetStop("limits.calls = 1 is used up")]), fake_time)
+    with pytest.raises(BudgetStop):
+        await retry.complete(ask("a"))
 
 
 async def test_a_rejected_role_stops_the_run_at_once_with_the_words_of_the_provider(fake_time: FakeTime):
@@ -64,6 +103,21 @@ async def test_a_rejected_role_stops_the_run_at_once_with_the_words_of_the_provi
     assert len(model.requests) == 1
 
 
+@pytest.mark.parametrize("error", [GONE, BROKEN])
+async def test_an_endpoint_that_never_answered_stops_the_run_after_three_seconds(
+    fake_time: FakeTime, error: TransientError
+):
+    start = fake_time.now
+    retry = retrying(ScriptedModel(lambda request: error), fake_time)
+    with pytest.raises(OutageStop) as caught:
+        await retry.complete(ask("a"))
+    assert str(caught.value) == (
+        f"target model 'scripted:model' at the script has not answered for 3 seconds: {error}\n"
+        "hint: run the same command again once it answers"
+    )
+    assert fake_time.now - start == pytest.approx(3)
+
+
 async def test_the_time_until_a_host_is_known_to_be_unreachable_counts(fake_time: FakeTime):
     def slow(request: ChatRequest) -> TransientError:
         fake_time.now += 3
@@ -73,6 +127,31 @@ async def test_the_time_until_a_host_is_known_to_be_unreachable_counts(fake_time
     with pytest.raises(OutageStop, match="has not answered for 3 seconds"):
         await retrying(model, fake_time).complete(ask("a"))
     assert len(model.requests) == 1
+
+
+async def test_an_endpoint_that_comes_up_in_time_is_used(fake_time: FakeTime):
+    retry = retrying(ScriptedModel([GONE, GONE, "up"]), fake_time)
+    assert (await retry.complete(ask("a"))).text == "up"
+
+
+async def test_a_server_that_is_busy_from_the_start_is_given_longer(fake_time: FakeTime):
+    retry = retrying(ScriptedModel([*[BUSY] * 9, "at last"]), fake_time)
+    assert (await retry.complete(ask("a"))).text == "at last"
+    assert sum(fake_time.slept) > 10
+    with pytest.raises(OutageStop, match="has not answered for 50 seconds: HTTP 429"):
+        await retrying(ScriptedModel(lambda request: BUSY), FakeTime(), 50).complete(ask("a"))
+
+
+async def test_at_the_start_all_requests_share_one_probe(fake_time: FakeTime):
+    async def refuse(request: ChatRequest) -> TransientError:
+        await asyncio.sleep(0)
+        return GONE
+
+    model = ScriptedModel(refuse)
+    retry = retrying(model, fake_time)
+    results = await asyncio.gather(*(retry.complete(ask(str(n))) for n in range(10)), return_exceptions=True)
+    assert all(isinstance(result, OutageStop) for result in results)
+    assert len(model.requests) < 10 + 10
 
 
 async def test_a_role_that_is_rejected_during_an_outage_stops_the_probe_too(fake_time: FakeTime):
@@ -183,6 +262,31 @@ async def test_an_answer_to_a_request_sent_before_the_outage_ends_it(fake_time: 
     assert [reply.text for reply in await asyncio.gather(*fast)] == ["ok", "ok"]
 
 
+async def test_a_probe_that_is_cancelled_hands_over(fake_time: FakeTime):
+    switch = Switch()
+    retry = retrying(ScriptedModel(switch), fake_time)
+    await retry.complete(ask("first"))
+    switch.down = BROKEN
+    one, two = (asyncio.ensure_future(retry.complete(ask(text))) for text in ("one", "two"))
+    for _ in range(40):
+        await asyncio.sleep(0)
+    one.cancel()
+    await asyncio.sleep(0)
+    switch.down = None
+    assert (await two).text == "re: two"
+    with pytest.raises(asyncio.CancelledError):
+        await one
+
+
+async def test_a_rejection_shows_that_the_server_works_again(fake_time: FakeTime):
+    model = ScriptedModel(["first", BROKEN, BROKEN, BROKEN, RejectedRequest("HTTP 400: no"), "fine"])
+    retry = retrying(model, fake_time)
+    await retry.complete(ask("a"))
+    with pytest.raises(RejectedRequest):
+        await retry.complete(ask("b"))
+    assert (await retry.complete(ask("c"))).text == "fine"
+
+
 async def test_one_request_that_keeps_failing_is_given_up_while_others_succeed(fake_time: FakeTime):
     model = ScriptedModel(Switch())
     retry = retrying(model, fake_time)
@@ -196,6 +300,17 @@ async def test_one_request_that_keeps_failing_is_given_up_while_others_succeed(f
     assert 8 <= sent <= 20
 
 
+async def test_a_poisonous_request_does_not_keep_others_from_probing(fake_time: FakeTime):
+    model = ScriptedModel(Switch())
+    retry = retrying(model, fake_time, outage_seconds=60)
+    await retry.complete(ask("first"))
+    poison = asyncio.ensure_future(retry.complete(ask("poison")))
+    while len(model.requests) < 5:  # it has begun an outage
+        await asyncio.sleep(0)
+    assert (await retry.complete(ask("fine"))).text == "re: fine"
+    poison.cancel()
+
+
 async def test_an_empty_answer_is_asked_for_again(fake_time: FakeTime):
     retry = retrying(ScriptedModel([Reply(text=" \n"), "full"]), fake_time)
     assert (await retry.complete(ask("a"))).text == "full"
@@ -206,6 +321,30 @@ async def test_the_third_empty_answer_is_returned_as_it_is(fake_time: FakeTime):
     model = ScriptedModel([Reply()] * 3)
     assert await retrying(model, fake_time).complete(ask("a")) == Reply()
     assert len(model.requests) == 3
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(finish="length"),
+        Reply(finish="refusal"),
+        Reply(tool_calls=(ToolCall(id="1", name="f", arguments="{}"),), finish="tool_calls"),
+    ],
+)
+async def test_answers_without_text_that_say_why_are_not_empty(fake_time: FakeTime, reply: Reply):
+    assert await retrying(ScriptedModel([reply]), fake_time).complete(ask("a")) == reply
+
+
+def test_another_event_loop_starts_afresh(fake_time: FakeTime):
+    model = ScriptedModel([RejectedRole("no key"), "fine"])
+    retry = retrying(model, fake_time)
+
+    def run(work: Callable[[], Any]) -> Any:
+        return asyncio.run(work())
+
+    with pytest.raises(OutageStop):
+        run(lambda: retry.complete(ask("a")))
+    assert run(lambda: retry.complete(ask("a"))).text == "fine"
 
 
 async def test_a_busy_server_may_refuse_a_request_more_often_than_fail_it(fake_time: FakeTime):

@@ -1,10 +1,11 @@
-from typing import Literal
+import asyncio
+from typing import Any, Literal
 
 import pytest
 from pydantic import BaseModel, Field
 
 from etude.errors import OutageStop, RejectedRequest, TransientError, UnusableReply
-from etude.models import Structured
+from etude.models import Journaled, Structured
 from etude.records import ChatRequest, Reply, ToolCall, assistant, system, user
 from etude.testing import ScriptedModel
 from memory_doubles import MemoryJournal
@@ -54,6 +55,40 @@ class Picky:
         return Reply(text=GOOD)
 
 
+async def test_a_schema_is_asked_for_first():
+    model = ScriptedModel([GOOD])
+    assert await Structured(model).ask(ASKED, Patch) == PATCH
+    (request,) = model.requests
+    assert request.messages == ASKED
+    assert request.response_schema is not None
+    assert request.response_schema.name == "Patch"
+    assert request.response_schema.body["required"] == ["reasoning", "edits"]
+    assert request.seed is None
+
+
+async def test_the_seed_is_passed_on():
+    model = ScriptedModel([GOOD])
+    await Structured(model).ask(ASKED, Patch, seed=3)
+    assert model.requests[0].seed == 3
+
+
+async def test_a_rejected_rung_is_left_and_not_tried_again():
+    model = ScriptedModel(Picky("tool"))
+    said: list[str] = []
+    structured = Structured(model, notice=said.append)
+    assert await structured.ask(ASKED, Patch) == PATCH
+    assert await structured.ask(ASKED, Patch) == PATCH
+    assert [rung_of(request) for request in model.requests] == ["json_schema", "tool", "tool"]
+    (notice,) = said
+    assert notice == (
+        "scripted:model does not take structured = 'json_schema'; continuing with 'tool' (HTTP 400: "
+        "json_schema is not supported)"
+    )
+    tool = model.requests[-1].tools[0]
+    assert (tool.name, model.requests[-1].forced_tool) == ("Patch", "Patch")
+    assert structured.rung == "tool"
+
+
 async def test_a_rung_that_was_left_is_not_tried_again_over_the_same_journal():
     journal, said = MemoryJournal(), list[str]()
     first, second = ScriptedModel(Picky("prompt")), ScriptedModel(Picky("prompt"))
@@ -63,6 +98,31 @@ async def test_a_rung_that_was_left_is_not_tried_again_over_the_same_journal():
     assert [rung_of(request) for request in first.requests] == ["json_schema", "tool", "prompt"]
     assert [rung_of(request) for request in second.requests] == ["prompt"]
     assert (resumed.rung, said) == ("prompt", [])
+    assert [kind for kind, _ in journal.keys] == ["decision"]
+
+
+async def test_the_journal_knows_nothing_of_a_rung_that_was_taken_or_of_a_request_that_every_rung_rejects():
+    journal = MemoryJournal()
+    await Structured(ScriptedModel([GOOD]), journal=journal).ask(ASKED, Patch)
+    rejecting = Structured(ScriptedModel(Picky()), journal=journal)
+    with pytest.raises(RejectedRequest):
+        await rejecting.ask(ASKED, Patch)
+    assert journal.keys == []
+
+
+@pytest.mark.parametrize(("name", "rung"), [("other:model", "json_schema"), ("scripted:model", "tool")])
+async def test_what_the_journal_knows_holds_for_the_same_model_and_the_same_first_rung(name: str, rung: Any):
+    journal = MemoryJournal()
+    await Structured(ScriptedModel(Picky("prompt")), journal=journal).ask(ASKED, Patch)
+    other = ScriptedModel(Picky("tool"), name=name)
+    assert await Structured(other, rung, journal=journal).ask(ASKED, Patch) == PATCH
+    assert rung_of(other.requests[0]) == rung
+
+
+async def test_many_first_questions_at_once_remember_the_rung_once():
+    journal = MemoryJournal()
+    structured = Structured(ScriptedModel(Picky("tool")), journal=journal)
+    await asyncio.gather(*(structured.ask(ASKED, Patch) for _ in range(5)))
     assert [kind for kind, _ in journal.keys] == ["decision"]
 
 
@@ -88,6 +148,12 @@ async def test_the_last_rung_does_not_show_a_form_again_that_the_instructions_sh
     )
 
 
+async def test_the_ladder_can_be_entered_further_down():
+    model = ScriptedModel([GOOD])
+    await Structured(model, rung="prompt").ask(ASKED, Patch)
+    assert rung_of(model.requests[0]) == "prompt"
+
+
 async def test_a_rejection_after_a_success_is_about_the_request():
     model = ScriptedModel([GOOD, RejectedRequest("HTTP 400: context too long")])
     structured = Structured(model)
@@ -95,6 +161,46 @@ async def test_a_rejection_after_a_success_is_about_the_request():
     with pytest.raises(RejectedRequest, match="context too long"):
         await structured.ask(ASKED, Patch)
     assert structured.rung == "json_schema"
+
+
+async def test_a_request_that_every_rung_rejects_says_nothing_about_the_rungs():
+    model = ScriptedModel(lambda request: RejectedRequest("HTTP 400: context too long"))
+    structured = Structured(model)
+    with pytest.raises(RejectedRequest, match="context too long"):
+        await structured.ask(ASKED, Patch)
+    assert len(model.requests) == 3
+    assert structured.rung == "json_schema"
+
+
+async def test_many_first_questions_at_once_leave_a_rung_with_one_notice():
+    said: list[str] = []
+    structured = Structured(ScriptedModel(Picky("prompt")), notice=said.append)
+    replies = await asyncio.gather(*(structured.ask(ASKED, Patch) for _ in range(5)))
+    assert {reply.reasoning for reply in replies} == {"r"}
+    assert len(said) == 1
+
+
+async def test_an_unusable_answer_is_shown_to_the_model_with_what_is_wrong():
+    model = ScriptedModel(['{"edits": [{"op": "grow"}]}', GOOD])
+    assert await Structured(model).ask(ASKED, Patch) == PATCH
+    *asked, answer, correction = model.requests[1].messages
+    assert tuple(asked) == ASKED
+    assert answer == assistant('{"edits": [{"op": "grow"}]}')
+    assert correction.text == (
+        "That reply cannot be used: edits.0.op: Input should be 'append' or 'delete'.\n"
+        f"Reply again, in whole and with nothing around it, as one JSON object of this form:\n{SKELETON}"
+    )
+
+
+async def test_what_is_unusable_in_the_end_says_why():
+    model = ScriptedModel(["no", "nothing here", "still not"])
+    with pytest.raises(UnusableReply) as caught:
+        await Structured(model, attempts=3).ask(ASKED, Patch)
+    assert str(caught.value) == (
+        "scripted:model: no usable answer in 3 replies; the last problem: the reply has no JSON object\n"
+        "hint: set structured: tool, or take a model that follows the form"
+    )
+    assert [len(request.messages) for request in model.requests] == [2, 4, 6]
 
 
 async def test_a_reply_that_was_cut_off_is_told_so():
@@ -118,6 +224,31 @@ async def test_what_is_sent_back_is_bounded():
     assert len(errors.requests[1].messages[-1].text) < 2_000
 
 
+async def test_an_empty_answer_can_be_sent_back():
+    model = ScriptedModel([Reply(), GOOD])
+    await Structured(model).ask(ASKED, Patch)
+    assert model.requests[1].messages[-2].text == "(nothing)"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(text=f"Here it is:\n```json\n{GOOD}\n```\nDone."),
+        Reply(text=f'{{"Patch": {GOOD}}}'),
+        Reply(text=f'{{"unknown": 1, {GOOD[1:]}'),
+        Reply(text="see the call", tool_calls=(ToolCall(id="1", name="other", arguments=GOOD),)),
+        Reply(
+            tool_calls=(
+                ToolCall(id="1", name="other", arguments="{}"),
+                ToolCall(id="2", name="Patch", arguments=GOOD),
+            )
+        ),
+    ],
+)
+async def test_wrapped_answers_are_understood(reply: Reply):
+    assert await Structured(ScriptedModel([reply])).ask(ASKED, Patch) == PATCH
+
+
 @pytest.mark.parametrize("text", ["{}", '{"result": "fine"}', '{"a": {"b": 1}}', '{"a": 1, "b": 2}'])
 async def test_an_answer_without_any_known_key_is_no_empty_patch(text: str):
     with pytest.raises(UnusableReply, match="the reply has none of the keys reasoning, edits"):
@@ -126,6 +257,18 @@ async def test_an_answer_without_any_known_key_is_no_empty_patch(text: str):
 
 class Rooted(BaseModel):
     count: int = Field(ge=3)
+
+
+async def test_a_problem_with_the_whole_reply_is_named():
+    class Even(BaseModel):
+        count: int
+
+        def model_post_init(self, context: Any) -> None:
+            if self.count % 2:
+                raise ValueError("count must be even")
+
+    with pytest.raises(UnusableReply, match="count must be even"):
+        await Structured(ScriptedModel(['{"count": 3}']), attempts=1).ask(ASKED, Even)
 
 
 async def test_bounds_are_checked_here_even_where_the_server_does_not():
@@ -139,3 +282,16 @@ async def test_other_failures_pass_through(error: Exception):
     with pytest.raises(type(error)):
         await Structured(model).ask(ASKED, Patch)
     assert len(model.requests) == 1
+
+
+async def test_asked_again_over_the_same_journal_nothing_is_sent():
+    model = ScriptedModel(["no", GOOD])
+    journal = MemoryJournal()
+    assert await Structured(Journaled(model, journal)).ask(ASKED, Patch) == PATCH
+    assert await Structured(Journaled(model, journal)).ask(ASKED, Patch) == PATCH
+    assert len(model.requests) == 2
+
+
+async def test_a_plain_request_passes_through():
+    request = ChatRequest(messages=ASKED)
+    assert (await Structured(ScriptedModel(["hi"])).complete(request)).text == "hi"
