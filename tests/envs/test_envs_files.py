@@ -123,3 +123,13 @@ def test_a_file_without_permission_is_an_error(tmp_path: Path) -> None:
             read_rows(path)
     else:
         pytest.skip("this user may read everything")
+
+
+@pytest.mark.parametrize("said", ["false", '"no"', "null"])
+def test_tasks_that_no_person_has_reviewed_are_not_read(tmp_path: Path, said: str) -> None:
+    path, rows = tmp_path / "tasks.json", '"tasks": [{"input": "2 + 2", "gold": "4"}]'
+    path.write_text(f'{{"reviewed": {said}, {rows}}}')
+    with pytest.raises(DataError, match=f"no person has reviewed these tasks .reviewed: {said}"):
+        read_rows(path)
+    path.write_text(f'{{"reviewed": true, {rows}}}')
+    assert len(read_rows(path)) == 1

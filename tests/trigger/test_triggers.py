@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ from etude.measure.triggers.judge import Shelf
 from etude.measure.triggers.lexical import Ranking
 from etude.measure.triggers.measure import Triggers, ameasure_triggers
 from etude.measure.triggers.requests import Request
-from etude.records import ChatRequest
+from etude.records import ChatRequest, Reply
 from etude.skill import Document
 from etude.testing import ScriptedModel
 
@@ -132,6 +133,22 @@ def test_a_chat_model_sees_the_list_and_is_not_asked_twice(tmp_path: Path) -> No
 def test_a_reply_that_names_no_skill_opens_none_and_is_counted(tmp_path: Path) -> None:
     found = measured(tmp_path, ScriptedModel(lambda request: "the oven skill"))
     assert (found.unreadable, found.false_openings, found.opened and found.opened.mean) == (4, 0, 0.0)
+    assert (found.quiet and found.quiet.mean, max(found.right.values())) == (0.0, 0.0)  # that is no keeping quiet
+
+
+@pytest.mark.parametrize(
+    ("text", "finish", "opened"),
+    [
+        ("<think>sew, or none?</think>bake", "stop", 3),
+        ("<think>is it none?\nbake", "stop", 0),
+        ("<think>is it none?\nnone", "length", 0),
+        ("", "stop", 0),
+    ],
+)
+def test_what_a_model_thought_names_no_skill(tmp_path: Path, text: str, finish: Any, opened: int) -> None:
+    found = measured(tmp_path, ScriptedModel(lambda request: Reply(text=text, finish=finish)))
+    assert found.unreadable == (0 if opened else 4)
+    assert sum(found.right.values()) == opened
 
 
 def test_a_call_that_failed_is_no_score(tmp_path: Path) -> None:

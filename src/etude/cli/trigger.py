@@ -154,7 +154,10 @@ def _bound(config: TrainConfig, by: AgentSection, attempts: int) -> str:
     """The most calls, said before the first."""
     if by.name == LEXICAL.name:
         return f"asking {attempts:,} times, by words alone: no model is called"
-    steps = 1 if by.name == "chat" else (by.model_extra or {}).get("max_steps", STEPS)
+    chosen = by.model_extra or {}
+    if chosen.get("login") == "direct":
+        return f"at most {attempts:,} attempts of {by.name}, with its own login: nobody counts its calls"
+    steps = 1 if by.name == "chat" else chosen.get("max_steps", STEPS)
     each = "" if steps == 1 else f" in {attempts:,} attempts of {by.name}"
     return f"at most {attempts * steps:,} calls of {config.target.model}{each}, without those that are known already"
 
@@ -170,7 +173,7 @@ def _lines(result: Triggers) -> Iterator[str]:
     if result.voids:
         yield f"errors   {result.voids} attempts errored; they are not counted"
     if result.unreadable:
-        yield f"unread   {result.unreadable} replies name no skill of the list: they open none"
+        yield f"unread   {result.unreadable} replies name no skill of the list: they open none, and are never right"
     if hidden := [row.skill for row in result.skills if not row.listed]:
         more = f" and {len(hidden) - _SHOWN} more" if len(hidden) > _SHOWN else ""
         yield f"hidden   {', '.join(hidden[:_SHOWN])}{more}: the list has no room for their descriptions"

@@ -156,9 +156,9 @@ def _json_rows(path: Path, text: str) -> Iterator[Row]:
             f"{path}{line}: not JSON: {problem}", hint="one object in each line is `.jsonl`, not `.json`"
         ) from None
     if isinstance(value, dict):
-        if value.get("reviewed") is False:
+        if value.get("reviewed", True) is not True:
             raise DataError(
-                f"{path}: no person has reviewed these tasks (reviewed: false)",
+                f"{path}: no person has reviewed these tasks (reviewed: {json.dumps(value['reviewed'])[:40]})",
                 hint="read and correct them, then set 'reviewed' in the file to true",
             )
         lists = [item for item in value.values() if isinstance(item, list)]

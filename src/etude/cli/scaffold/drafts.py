@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from pydantic import ValidationError
 
@@ -14,7 +14,7 @@ from etude.build import open_workbench
 from etude.config import ModelSection, TrainConfig, load_config
 from etude.envs.files import Row
 from etude.envs.scorers.checks import Checks
-from etude.envs.scorers.checks_operators import OPERATORS, Check
+from etude.envs.scorers.checks_operators import OPERATORS, Check, Op
 from etude.errors import BoundaryError, EtudeError, UnusableReply
 from etude.models.wrappers.structured import advice
 from etude.records import Skill, Task
@@ -187,7 +187,7 @@ def _task(reply: _DraftReply) -> MinedTask | None:
 
 
 def _check(reply: _CheckReply) -> Check:
-    takes = {name: operator.takes for name, operator in OPERATORS.items()}[reply.op]
+    takes = OPERATORS[cast("Op", reply.op)].takes
     arg = int(reply.arg) if takes == "a number" else None if takes == "nothing" else reply.arg
     return Check.model_validate({"op": reply.op, "arg": arg, "requirement": reply.requirement.strip()})
 

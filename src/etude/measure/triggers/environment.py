@@ -29,10 +29,8 @@ class TriggerEnvironment(Environment):
         self._requests = requests
         self._shelf = shelf
         self._agent = agent
-        program = (
-            None if agent.name in (LEXICAL.name, "chat") else getattr(find("agents", agent.name), "program", self)
-        )
-        if program is not None and not getattr(program, "reads_skills", False):
+        by_words_or_chat = agent.name in (LEXICAL.name, "chat")
+        if not by_words_or_chat and not _opens_skills(agent.name):
             raise ConfigError(
                 f"agent {agent.name!r} opens no skills",
                 hint="set agent.name to chat, which is shown the list, or to an agent program, as claude-code",
@@ -70,6 +68,11 @@ class TriggerEnvironment(Environment):
         assert isinstance(prompts, Prompts)
         agent = find("agents", self._agent.name).from_options(options, target, prompts, where="agent")
         return ProgramTriggerJudge(self._shelf, agent)
+
+
+def _opens_skills(agent: str) -> bool:
+    """Whether it is an agent program that looks for skills itself."""
+    return getattr(getattr(find("agents", agent), "program", None), "reads_skills", False)
 
 
 def _feedback(request: Request, own: str, opened: str) -> str:

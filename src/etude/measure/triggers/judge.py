@@ -12,6 +12,7 @@ from etude.measure.triggers.lexical import Ranking
 from etude.protocols import Agent, ChatModel
 from etude.protocols.code_digest import class_digest
 from etude.records import ChatRequest, Skill, Task, Trajectory, assistant, digest, system, user
+from etude.records.said import said_in
 
 _NONE = "none"
 _INSTRUCTIONS = """\
@@ -98,11 +99,14 @@ class ListingJudge(TriggerJudge):
         listed = "\n".join(entries(visible, self.shelf.listing))
         messages = (system(f"{_INSTRUCTIONS}\n\n# Skills\n\n{listed}"), user(task.input))
         reply = await self._target.complete(ChatRequest(messages=messages, seed=task.seed(trial)))
-        opened = _named(reply.text, visible)
+        limit = self._target.max_output_tokens
+        said, problem = said_in(reply, limit)
+        opened = None if problem else _named(said, visible)
         return Trajectory(
             answer=opened or "",
             messages=(messages[1], assistant(reply.text)),
-            failure="" if opened is not None else f"it names no skill of the list: {reply.text[:80]!r}",
+            failure="" if opened is not None else problem or f"it names no skill of the list: {said[:80]!r}",
+            cut_at=limit if reply.finish == "length" else None,
             usage=reply.usage,
             simulated=reply.simulated,
         )

@@ -11,7 +11,7 @@ from etude.errors import DataError
 from etude.intervals import mean_interval
 from etude.measure.evaluate import aevaluate_skill
 from etude.measure.triggers.catalogue import entries, shown
-from etude.measure.triggers.environment import TriggerEnvironment
+from etude.measure.triggers.environment import LEXICAL, TriggerEnvironment
 from etude.measure.triggers.judge import Shelf
 from etude.measure.triggers.requests import Request, skills_of
 from etude.records import Attempt, Record, Skill
@@ -27,7 +27,7 @@ class SkillTriggers(Record):
     """Share of the requests that need it in which it was opened, with its 95% interval over requests; None where no
     request needs it."""
     quiet: Interval | None
-    """Share of the requests that do not need it in which it stayed closed."""
+    """Share of the requests that do not need it in which it stayed closed, by a reply that could be read."""
     false_openings: int
     """Times that it was opened and should not have been."""
     instead: dict[str, int]
@@ -56,7 +56,7 @@ class Triggers(Record):
     right: dict[str, float]
     """By request, the share of trials in which the right skill was opened, or rightly none."""
     unreadable: int
-    """Replies that name neither a skill of the list nor none; they open none."""
+    """Replies that name neither a skill of the list nor none: they open none, and are right in nothing."""
     voids: int
     calls_sent: int
     """This time: 0 when the journal knew all answers."""
@@ -64,8 +64,8 @@ class Triggers(Record):
     file: str
 
 
-Openings = Mapping[str, Sequence[str]]
-"""The skill that was opened in each trial, by the id of the request."""
+Openings = Mapping[str, Sequence[str | None]]
+"""The skill that was opened in each trial, by the id of the request: empty for none, None where nobody can tell."""
 
 
 @takes_given
@@ -90,21 +90,22 @@ async def ameasure_triggers(
     given["skill"] = Skill(name=shelf.own or "skills", text=text)
     attempts: list[Attempt] = []
     result = await aevaluate_skill(config, "val", trials, attempts=attempts, **given)
-    openings: dict[str, list[str]] = {}
+    openings: dict[str, list[str | None]] = {}
     for attempt in attempts:
-        openings.setdefault(attempt.task.id, []).append(attempt.trajectory.answer)
+        made = attempt.trajectory
+        openings.setdefault(attempt.task.id, []).append(None if made.failure else made.answer)
     visible = shown(shelf.catalogue, shelf.listing)
     asked = [request for request in requests if request.id in openings]
-    right = {each.id: [each.is_right(one) for one in openings[each.id]] for each in asked}
+    right = {each.id: [one is not None and each.is_right(one) for one in openings[each.id]] for each in asked}
     named = [shelf.own] if shelf.own else [name for name in skills_of(asked) if name in shelf.catalogue]
     rows = tuple(_row(name, asked, openings, bool(visible.get(name))) for name in named)
     return Triggers(
-        judge="lexical" if by.name == "lexical" else f"{by.name}, {result.target}",
-        listing=shelf.listing if by.name in ("lexical", "chat") else by.name,
+        judge=LEXICAL.name if by.name == LEXICAL.name else f"{by.name}, {result.target}",
+        listing=shelf.listing if by.name in (LEXICAL.name, "chat") else by.name,
         skills=rows,
         opened=_share({each.id: right[each.id] for each in asked if each.needs}),
         quiet=_share({each.id: right[each.id] for each in asked if not each.needs}),
-        false_openings=sum(each.is_false_opening(one) for each in asked for one in openings[each.id]),
+        false_openings=sum(each.is_false_opening(one or "") for each in asked for one in openings[each.id]),
         requests=len(requests),
         trials=trials,
         listed=sum(map(bool, visible.values())),
@@ -113,7 +114,7 @@ async def ameasure_triggers(
         unreadable=sum(bool(attempt.trajectory.failure) for attempt in attempts),
         voids=result.voids,
         calls_sent=result.calls_sent,
-        simulated=result.simulated and by.name != "lexical",
+        simulated=result.simulated and by.name != LEXICAL.name,
         file=result.file,
     )
 
@@ -130,11 +131,11 @@ def need_requests(requests: Sequence[Request]) -> None:
 def _row(name: str, requests: Sequence[Request], openings: Openings, listed: bool) -> SkillTriggers:
     needing = [each for each in requests if each.expects(name)]
     others = [each for each in requests if each.expects(name) is False]
-    instead = Counter(one for each in needing for one in openings[each.id] if one != name)
+    instead = Counter(one or "" for each in needing for one in openings[each.id] if one != name)
     return SkillTriggers(
         skill=name,
         opened=_share({each.id: [one == name for one in openings[each.id]] for each in needing}),
-        quiet=_share({each.id: [one != name for one in openings[each.id]] for each in others}),
+        quiet=_share({each.id: [one not in (None, name) for one in openings[each.id]] for each in others}),
         false_openings=sum(one == name for each in others for one in openings[each.id]),
         instead=dict(instead.most_common()),
         listed=listed,
