@@ -44,8 +44,8 @@ RESULTS = Path(__file__).parent / "results" / "real.json"
 TASKS_SEED, FRESH_SEED = 1_000, 5_000
 REQUEST_SEED = 100_000
 """The request seed of the first fresh task."""
-AT_ONCE = 4
-"""Requests under way: one is served, so that the server never waits for the next."""
+AT_ONCE = 1
+"""Requests under way: several that are served together change each other's answers a little."""
 OUTAGE_SECONDS = 600.0
 """How long a server that does not answer is tried: the machine may be busy."""
 RATIO = (4, 3, 3)

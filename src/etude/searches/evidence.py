@@ -36,7 +36,7 @@ from etude.stages.shared.left_out import LeftOut, names_one
 from etude.stages.shared.proof_data import ProofInput
 from etude.stages.shared.rollout import PlannedAttempt
 from etude.stages.shared.united import unite
-from etude.stages.state import after_proof, after_rollout
+from etude.stages.state import after_proof, after_rollout, moved_on
 from etude.workbench import Workbench
 
 _PROPOSED = 6
@@ -315,7 +315,7 @@ class EvidenceSearch(Search):
         state = after_proof(state, proved.proof, proved.attempts)
         state = state.model_copy(update={"refuted": state.refuted + proved.refuted})
         if proved.proof.accepted:
-            state = state.model_copy(update={"current": candidate.skill, "best": candidate.skill, "idle": 0})
+            state = moved_on(state, candidate.skill)
             state = noted(state, sorted(proved.attempts, key=lambda attempt: attempt.trial), measure, state.step)
         else:
             state = _idle(state)

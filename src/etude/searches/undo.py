@@ -13,7 +13,7 @@ from etude.stages.shared.history import measured, noted, seen_as_well
 from etude.stages.shared.jury import Jury
 from etude.stages.shared.nearest import nearest_first
 from etude.stages.shared.rollout import PlannedAttempt
-from etude.stages.state import after_verdict
+from etude.stages.state import after_verdict, moved_on
 from etude.stages.tracing import TraceResult, failing_now, keep_failing, named, traced_back, traced_hidden
 from etude.workbench import Workbench
 
@@ -22,10 +22,6 @@ _AUDITED = 40
 cases."""
 _TURNS = 3
 """Times that harm is looked for in an audit: what covers for each other is found one after the other."""
-_FREED, _ACCUSING = 2, 8
-"""Tasks that pass with nothing but the edits that are about them, and fail with the others, from which on all edits
-are judged together: two, since one may pass by chance. So many of them accuse the edits; the others are of those that
-may speak for them."""
 _LOOKED_BACK, _ABOUT = 4, 3
 """Solved tasks that are attempted with a new skill, and how many of them are chosen by its new lines. In noisy worlds
 six, beside twice the revisits, took a tenth more attempts and left harm as often. With all of them drawn by chance,
@@ -90,8 +86,7 @@ async def audited(bench: Workbench, log: RunLog, state: TrainState) -> TrainStat
 
 async def without_hidden_harm(bench: Workbench, log: RunLog, state: TrainState) -> TrainState:
     """The same for harm that hides: tasks that keep failing are attempted with edits left out, once for the same
-    edits where no task leads anywhere. Where no edit alone is shown to break tasks, all are judged together, while
-    there is an epoch left in which those that are right can come back.
+    edits where no task leads anywhere.
 
     Raises:
         VoidStop: too many attempts errored.
@@ -105,13 +100,8 @@ async def without_hidden_harm(bench: Workbench, log: RunLog, state: TrainState) 
     tasks = failing_now(state, tasks)
     found = await traced_hidden(_jury(bench, state), tasks)
     after = await _traced(bench, log, state, found)
-    if tasks and not found.votes:
-        return after.model_copy(update={"settled": after.settled | {everything}})
-    accusers = [task for task in found.freed if another_trial_tells(bench.config, task)][:_ACCUSING]
-    if after.step > state.step or len(accusers) < _FREED or state.epoch == bench.config.train.epochs:
-        return after
-    edits = [one.edit for one in _jury(bench, after).removals]
-    return await _judged(bench, log, after, edits, accusers, but_own=True)
+    settled = {everything} if tasks and not found.votes else set[str]()
+    return after.model_copy(update={"settled": after.settled | settled})
 
 
 async def _traced(bench: Workbench, log: RunLog, state: TrainState, found: TraceResult) -> TrainState:
@@ -150,17 +140,11 @@ def _jury(bench: Workbench, state: TrainState) -> Jury:
 
 
 async def _judged(
-    bench: Workbench,
-    log: RunLog,
-    state: TrainState,
-    edits: Sequence[Edit],
-    accusers: Sequence[Task],
-    *,
-    but_own: bool = False,
+    bench: Workbench, log: RunLog, state: TrainState, edits: Sequence[Edit], accusers: Sequence[Task]
 ) -> TrainState:
     jury = _jury(bench, state)
     log.begin("tidy", state.step, state.epoch)
-    harm = await judged(jury, edits, accusers, but_own=but_own)
+    harm = await judged(jury, edits, accusers)
     kept = "kept an edit" if len(edits) == 1 else f"kept {len(edits)} edits"
     log.end("tidy", state.step, harm.reason if harm.proved else f"{kept}: {harm.reason}")
     voids = state.voids + sum(attempt.score is None for attempt in harm.attempts)
@@ -184,8 +168,7 @@ def _taken_back(bench: Workbench, log: RunLog, state: TrainState, edits: Sequenc
     candidate = Candidate(skill=skill, origin="tidy", edits=applied)
     place, verdict = f"steps/{before.step:04d}", Verdict(accepted=True, reason=reason)
     log.made(place, before, candidate, "")
-    after = after_verdict(before, candidate, verdict)
-    after = after.model_copy(update={"current": skill, "best": skill, "idle": 0})
+    after = moved_on(after_verdict(before, candidate, verdict), skill)
     log.decided(place, (before, after), candidate, GateResult(verdict=verdict), "")
     return after
 

@@ -9,7 +9,7 @@ from etude.config import GateSection
 from etude.intervals import mean_interval
 from etude.records import Evaluation, Skill, Split, Task, digest
 from etude.records.summary import Interval
-from etude.stages.shared.contest import Claim, RaceEnd, race
+from etude.stages.shared.contest import WAVE, Claim, RaceEnd, in_the_race, race
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 
 FRESH = 100_000
@@ -66,6 +66,29 @@ async def evaluate_race(
         return [(old[task.id], new[task.id]) if task.id in old and task.id in new else None for task in wave]
 
     return await race(tasks, attempt, claim), found
+
+
+async def evaluate_all(
+    rollout: Rollout, skills: Sequence[Skill], tasks: Sequence[Task], split: Split, gate: GateSection
+) -> tuple[list[Skill], int]:
+    """Attempt tasks, in their order, with several skills, of which those fall out that are behind
+    (`contest.in_the_race`), until one is left. Gives those that are, and how many attempts were void.
+
+    Raises:
+        VoidStop: as `evaluate`.
+    """
+    scored = {skill.hash: dict[str, float]() for skill in skills}
+    left, voids = list(skills), 0
+    for start in range(0, len(tasks), WAVE):
+        wave = tasks[start : start + WAVE]
+        made = await together(evaluate(rollout, skill, wave, split, of=len(tasks)) for skill in left)
+        for skill, each in zip(left, made, strict=True):
+            scored[skill.hash] |= each.values(gate.metric, gate.mixed_weight)
+        voids += sum(len(each.voids) for each in made)
+        left = [left[number] for number in in_the_race([scored[skill.hash] for skill in left])]
+        if len(left) == 1:
+            break
+    return left, voids
 
 
 def shuffled(tasks: Sequence[Task], seed: int) -> list[Task]:

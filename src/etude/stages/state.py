@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from etude.records import AppliedEdit, Attempt, Candidate, LedgerEntry, Proof, Tally, TrainState, Verdict
+from etude.records import AppliedEdit, Attempt, Candidate, LedgerEntry, Proof, Skill, Tally, TrainState, Verdict
 
 
 def after_rollout(state: TrainState, attempts: Sequence[Attempt]) -> TrainState:
@@ -38,6 +38,12 @@ def after_verdict(state: TrainState, candidate: Candidate, verdict: Verdict | No
             "skipped": state.skipped + (accepted is None),
         }
     )
+
+
+def moved_on(state: TrainState, skill: Skill) -> TrainState:
+    """The search goes on with this skill."""
+    skills = {**state.skills, state.step: skill}
+    return state.model_copy(update={"current": skill, "best": skill, "skills": skills, "idle": 0})
 
 
 def after_proof(state: TrainState, proof: Proof, attempts: Sequence[Attempt]) -> TrainState:

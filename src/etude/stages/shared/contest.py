@@ -79,7 +79,7 @@ are lost without them and 6 gained has to be enough."""
 _STAKES = tuple(share / 10 * 0.95 for share in range(1, 11))
 """Shares of the capital that are bet on each task, side by side: which is best depends on the unknown gain. None bets
 all of it, so that one lost task does not end the race."""
-_WAVE = 8
+WAVE = 8
 """Tasks of a race that are attempted at once: seven clear gains end it, and one task may show none."""
 
 _T = TypeVar("_T")
@@ -172,12 +172,25 @@ async def race(
     made: list[tuple[float, float] | None] = []
     ended = RaceEnd("inconclusive", 0, ())
     while ended.verdict == "inconclusive" and len(made) < len(order):
-        made += await attempt(order[len(made) : len(made) + _WAVE])
+        made += await attempt(order[len(made) : len(made) + WAVE])
         scored = [(number, both) for number, both in enumerate(made, 1) if both is not None]
         verdict, end = raced([after - before for _, (before, after) in scored], claim)
         tried = len(made) if verdict == "inconclusive" else scored[end - 1][0]
         ended = RaceEnd(verdict, tried, [both for _, both in scored[:end]])
     return ended
+
+
+def in_the_race(values: Sequence[Mapping[str, float]]) -> list[int]:
+    """Which of several skills are not behind the best one by more than one spread, by the values of the same tasks:
+    the root of the sum of the squared differences, as if each had come out either way. That is little, since all are
+    of one run, and the others do no harm if one of equals falls out."""
+    best = max(values, key=lambda one: fsum(one.values()))
+
+    def behind(own: Mapping[str, float]) -> bool:
+        gaps = [best[task] - own[task] for task in best if task in own]
+        return fsum(gaps) > math.sqrt(fsum(gap * gap for gap in gaps))
+
+    return [number for number, own in enumerate(values) if not behind(own)]
 
 
 class PermutationVerdict(NamedTuple):

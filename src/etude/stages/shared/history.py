@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 from math import fsum, sqrt
+from statistics import fmean
 from typing import NamedTuple
 
 from etude.config import GateSection
-from etude.records import Attempt, TaskHistory, TrainState
+from etude.records import Attempt, Skill, TaskHistory, TrainState
 from etude.stages.shared.noise import Outcomes, PassSpread
 
 _REMEMBERED = 1
@@ -80,6 +81,34 @@ def seen_as_well(state: TrainState, attempts: Iterable[Attempt], measure: Measur
             passed = measure.better(attempt, known.best_failed or 0.0)
             history[attempt.task.id] = known.model_copy(update={"seen": (*known.seen, (step, passed))})
     return state.model_copy(update={"history": history})
+
+
+def rivals(state: TrainState) -> list[Skill]:
+    """The skills of earlier steps with which more tasks passed, of those attempted with both, than with the present
+    one; the one with most first. Which tasks were attempted again depends on how they failed, so it is no more than a
+    suspicion."""
+    now, found = _rates(state, state.current), dict[str, tuple[float, Skill]]()
+    for skill in reversed(state.skills.values()):
+        then = _rates(state, skill) if skill.hash != state.current.hash else {}
+        ahead = fsum(then[name] - now[name] for name in then if name in now)
+        if ahead >= 1:
+            found.setdefault(skill.hash, (ahead, skill))
+    return [skill for _, skill in sorted(found.values(), key=lambda one: -one[0])]
+
+
+def _rates(state: TrainState, skill: Skill) -> dict[str, float]:
+    """By task, the share of its attempts with a skill that passed."""
+    steps = sorted(state.skills)
+    own = [
+        range(step, after)
+        for step, after in zip(steps, [*steps[1:], state.step + 1], strict=True)
+        if state.skills[step].hash == skill.hash
+    ]
+    seen = {
+        name: [passed for step, passed in known.seen if any(step in some for some in own)]
+        for name, known in state.history.items()
+    }
+    return {name: fmean(each) for name, each in seen.items() if each}
 
 
 def _with(known: TaskHistory, attempt: Attempt, measure: Measure, step: int) -> TaskHistory:
