@@ -6,7 +6,7 @@ from math import fsum
 from etude.concurrency import together
 from etude.records import Evaluation, Skill, TrainState
 from etude.run_log import RunLog, counted
-from etude.stages.evaluation import FRESH, by_task, evaluate, evaluate_all, evaluate_race, shuffled
+from etude.stages.evaluation import FRESH, best_of, by_task, evaluate, evaluate_race, shuffled
 from etude.stages.shared.contest import ERROR, SUSPECTED, Claim, decide, losing, raced
 from etude.stages.shared.history import rivals
 from etude.workbench import Workbench
@@ -48,17 +48,16 @@ async def validated(bench: Workbench, log: RunLog, state: TrainState) -> TrainSt
 
 
 async def _best_of_run(bench: Workbench, log: RunLog, state: TrainState) -> TrainState:
-    """With the skill of an earlier step as the best one, where the last one falls behind it. Edits may do harm that
-    no task shows alone, and a right one may have been taken back. Not for several targets, of which one may lose."""
+    """With the skill of an earlier step as the best one, where it scores more on validation tasks than the last one.
+    Edits may do harm that no task shows alone, and a right one may have been taken back. Not for several targets, of
+    which one may lose by it."""
     earlier, tasks = rivals(state)[:_RIVALS], shuffled(bench.tasks["val"], bench.config.train.seed)
     if not earlier or not tasks or len(bench.config.targets) > 1:
         return state
     log.begin("validation", state.step, state.epoch, (1 + len(earlier)) * len(tasks))
-    left, voids = await evaluate_all(bench.rollout, [state.best, *earlier], tasks, "val", bench.config.gate)
-    # Of those that are left the last one: it has what the run learnt since.
-    steps = {skill.hash: step for step, skill in state.skills.items()}
-    best = max(left, key=lambda skill: steps[skill.hash])
-    log.end("validation", state.step, f"of {1 + len(earlier)} skills of the run, that of step {steps[best.hash]}")
+    best, voids = await best_of(bench.rollout, [state.best, *earlier], tasks, "val", bench.config.gate)
+    step = max(step for step, skill in state.skills.items() if skill.hash == best.hash)
+    log.end("validation", state.step, f"of {1 + len(earlier)} skills of the run, that of step {step} scores most")
     return state.model_copy(update={"voids": state.voids + voids, "best": best})
 
 

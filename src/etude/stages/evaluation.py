@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Mapping, Sequence
+from math import fsum
 from statistics import fmean
 
 from etude.concurrency import together
@@ -68,27 +69,32 @@ async def evaluate_race(
     return await race(tasks, attempt, claim), found
 
 
-async def evaluate_all(
+async def best_of(
     rollout: Rollout, skills: Sequence[Skill], tasks: Sequence[Task], split: Split, gate: GateSection
-) -> tuple[list[Skill], int]:
-    """Attempt tasks, in their order, with several skills, of which those fall out that are behind
-    (`contest.in_the_race`), until one is left. Gives those that are, and how many attempts were void.
+) -> tuple[Skill, int]:
+    """Which of several skills scores most on tasks, attempted in their order, the first one of equals; and how many
+    attempts were void. Those that fall behind (`contest.in_the_race`) are not attempted further, but for the first
+    one, to which the others are compared; nor is that one where none of them is left.
 
     Raises:
         VoidStop: as `evaluate`.
     """
+    first, *others = skills
     scored = {skill.hash: dict[str, float]() for skill in skills}
-    left, voids = list(skills), 0
+    voids = 0
     for start in range(0, len(tasks), WAVE):
-        wave = tasks[start : start + WAVE]
+        wave, left = tasks[start : start + WAVE], [first, *others]
         made = await together(evaluate(rollout, skill, wave, split, of=len(tasks)) for skill in left)
         for skill, each in zip(left, made, strict=True):
             scored[skill.hash] |= each.values(gate.metric, gate.mixed_weight)
         voids += sum(len(each.voids) for each in made)
-        left = [left[number] for number in in_the_race([scored[skill.hash] for skill in left])]
-        if len(left) == 1:
+        still = in_the_race([scored[skill.hash] for skill in left])
+        others = [skill for number, skill in enumerate(left) if number in still and number > 0]
+        if not others:
             break
-    return left, voids
+    left = [first, *others]
+    common = set[str].intersection(*(set(scored[skill.hash]) for skill in left))
+    return max(left, key=lambda skill: fsum(scored[skill.hash][task] for task in common)), voids
 
 
 def shuffled(tasks: Sequence[Task], seed: int) -> list[Task]:

@@ -182,8 +182,8 @@ async def race(
 
 def in_the_race(values: Sequence[Mapping[str, float]]) -> list[int]:
     """Which of several skills are not behind the best one by more than one spread, by the values of the same tasks:
-    the root of the sum of the squared differences, as if each had come out either way. That is little, since all are
-    of one run, and the others do no harm if one of equals falls out."""
+    the root of the sum of the squared differences, as if each had come out either way. That is little, but all are of
+    one run, and of equals one is as good as the other."""
     best = max(values, key=lambda one: fsum(one.values()))
 
     def behind(own: Mapping[str, float]) -> bool:
