@@ -109,3 +109,50 @@ def test_a_run_that_a_budget_stops_continues_to_the_same_end(tmp_path, calls: in
         run(tmp_path / "cut", world, limits={"calls": calls})
     summary = run(tmp_path / "cut", world, limits={"calls": 500})
     assert (summary.accepted, summary.initial, summary.best) == (whole.accepted, whole.initial, whole.best)
+
+
+class Trap(World):
+    """A second rule fixes the last training task. With it two others and every second validation task fail. Of these
+    the initial skill solves the first `solved`."""
+
+    def __init__(self, *, general: int = 1, solved: int = 0) -> None:
+        super().__init__(general=general)
+        self._solved = solved
+
+    def _attempt(self, request: ChatRequest) -> str | Exception:
+        skill, task = (message.text for message in request.messages)
+        split, number = task.rstrip(".").split()
+        self.attempted.append((split, "trap" if "Trap." in skill else "new" if "Rule." in skill else "old"))
+        if task == "Train 5.":
+            right = "Trap." in skill
+        elif "Rule." in skill:
+            lost = "Trap." in skill and (int(number) % 2 == 0 if split == "Val" else number in "01")
+            right = not lost and (split == "Train" or int(number) % self._general == 0)
+        else:
+            right = split == "Val" and int(number) < self._solved
+        return f"<answer>{'yes' if right else 'no'}</answer>"
+
+    def _answer(self, request: ChatRequest) -> str:
+        self._rule = "Trap." if "- Rule." in request.messages[1].text else "Rule."
+        return super()._answer(request)
+
+
+def test_a_skill_of_an_earlier_step_is_handed_out_where_it_scores_more_on_validation_tasks(tmp_path, capsys) -> None:
+    world = Trap()
+    summary = run(tmp_path, world)
+    assert summary.accepted == 2
+    assert "Rule." in handed_out(summary)
+    assert "Trap." not in handed_out(summary)
+    assert 8 < world.validated("trap") <= len(VAL)
+    assert summary.best.val.mean == 1.0
+    main(["show", summary.folder])
+    assert "best is the skill of step 1: validation scores it higher" in capsys.readouterr().out
+    main(["blame", summary.folder])
+    assert "proved" in capsys.readouterr().out
+
+
+def test_the_skill_that_is_withheld_may_be_that_of_an_earlier_step(tmp_path) -> None:
+    """It solves 3 of 24 validation tasks, the initial one 6, and that of the last step none."""
+    summary = run(tmp_path, Trap(general=8, solved=6))
+    assert summary.withheld == f"skills/{summary.earlier_step:04d}.md" == "skills/0001.md"
+    assert handed_out(summary) == INITIAL

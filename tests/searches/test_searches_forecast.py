@@ -5,6 +5,7 @@ from typing import Any
 from etude.config import make_config
 from etude.records import Split
 from etude.searches import Known, Most, policy_of
+from etude.searches.hand_out import RIVALS
 
 TASKS: dict[Split, int] = {"train": 60, "val": 50, "test": 40}
 
@@ -14,5 +15,5 @@ def most(tasks: dict[Split, int] = TASKS, **sections: dict[str, Any]) -> Most:
     return policy_of(config).most(Known(config, tasks, kinds=1))
 
 
-def test_validation_tasks_are_attempted_under_two_skills() -> None:
-    assert most({**TASKS, "val": 150}).attempts - most().attempts == 2 * 100
+def test_validation_tasks_are_attempted_under_two_skills_and_some_of_earlier_steps() -> None:
+    assert most({**TASKS, "val": 150}).attempts - most().attempts == (2 + RIVALS) * 100

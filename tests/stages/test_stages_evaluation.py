@@ -5,9 +5,10 @@ import asyncio
 import pytest
 from stages_doubles import ToldAgent, knows, make_rollout, tasks
 
+from etude.config import GateSection
 from etude.errors import VoidStop
 from etude.records import Score, Skill, Task
-from etude.stages.evaluation import evaluate, shuffled
+from etude.stages.evaluation import best_of, evaluate, shuffled
 
 SKILL = Skill(text="Be exact.")
 SOLVED, MISSED = Score(hard=1, soft=1), Score(hard=0, soft=0)
@@ -57,3 +58,40 @@ def test_the_order_of_a_race_is_not_that_of_the_file_and_the_same_each_time() ->
     assert order != tasks
     assert sorted(order, key=tasks.index) == tasks
     assert order == shuffled(tasks, 1) != shuffled(tasks, 2)
+
+
+# --- best_of --------------------
+
+LAST, EARLIER, THIRD = (Skill(text=text) for text in ("Last.", "Earlier.", "Third."))
+
+
+def by_skill(solved: dict[str, range], void: str = "") -> ToldAgent:
+    """An agent that solves the tasks of these numbers with a skill."""
+
+    def answer(task: Task, skill: Skill, trial: int) -> str | Exception:
+        if task.id == void and skill == LAST:
+            return ConnectionError("gone")
+        return str(task.gold) if int(task.id[1:]) in solved[skill.text] else "no"
+
+    return ToldAgent(answer)
+
+
+@pytest.mark.parametrize(
+    ("last", "earlier", "third", "best", "calls"),
+    [
+        (range(10), range(20), range(5), EARLIER, 20 + 20 + 8),
+        (range(20), range(20), range(20), LAST, 60),  # of equals the first one
+        (range(20), range(0), range(5), LAST, 8 + 8 + 8),  # none is left to compare it with
+        (range(0), range(1, 20), range(20), THIRD, 60),  # it falls far behind, and is attempted to the end
+    ],
+)
+async def test_the_best_of_several_skills_scores_most(last, earlier, third, best, calls) -> None:
+    agent = by_skill({"Last.": last, "Earlier.": earlier, "Third.": third})
+    found = await best_of(make_rollout(agent), [LAST, EARLIER, THIRD], tasks(20), "val", GateSection())
+    assert (found, len(agent.attempts)) == ((best, 0), calls)
+
+
+async def test_a_task_without_a_score_counts_for_no_skill() -> None:
+    agent = by_skill({"Last.": range(12), "Earlier.": range(12)}, void="t3")
+    rollout = make_rollout(agent, max_void_eval=0.5)
+    assert await best_of(rollout, [LAST, EARLIER], tasks(20), "val", GateSection()) == (LAST, 1)

@@ -5,7 +5,7 @@ from stages_doubles import attempt
 
 from etude.config import GateSection
 from etude.records import Attempt, Score, Skill, TaskHistory, TrainState
-from etude.stages.shared.history import Measure, measured, noted, seen_as_well, without
+from etude.stages.shared.history import Measure, measured, noted, rivals, seen_as_well, without
 from etude.stages.shared.noise import Outcomes, PassSpread
 
 HARD, SOFT = GateSection(metric="hard"), GateSection(metric="soft")
@@ -150,3 +150,21 @@ def test_what_passed_without_an_edit_that_is_gone_is_seen_and_counts_as_no_trial
     later = seen_as_well(state, [tried(1.0, 500_000, skill="b" * 16), tried(None, 500_001)], measure(), 5)
     assert later.history["x"].seen == ((3, True), (3, False), (5, True))
     assert later.history["x"].trials == state.history["x"].trials
+
+
+def test_earlier_skills_are_rivals_where_more_tasks_passed_than_with_the_present_one() -> None:
+    old, good, late = (Skill(text=text) for text in ("Old.", "Good.", "Late."))
+    told = {
+        "lost": [(2, True), (5, True), (9, False)],
+        "lost again": [(5, True), (6, True), (9, False)],
+        "at times": [(5, False), (5, True), (9, False)],
+        "gained": [(2, False), (9, True)],
+        "not attempted since": [(5, True)],
+    }
+    seen = {name: TaskHistory(skill="s", seen=tuple(each)) for name, each in told.items()}
+    state = TrainState(step=9, current=late, best=late, history=seen, skills={2: old, 5: good, 8: late})
+    assert rivals(state) == [good]
+    assert rivals(state.model_copy(update={"skills": {2: old, 5: good, 8: old, 9: late}})) == [good]
+    assert rivals(state.model_copy(update={"skills": {5: late}})) == []
+    back = state.model_copy(update={"current": good, "skills": {5: good, 8: late, 9: good}})
+    assert rivals(back) == []

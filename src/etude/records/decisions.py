@@ -262,11 +262,13 @@ class TrainState(Record):
     """By training task that fails with one of the edits: the id of what takes that edit back."""
     rejected_texts: frozenset[str] = frozenset()
     """Hashes of candidates that were rejected against a bar no higher than the present one."""
+    earlier_step: int = 0
+    """The step that made the best skill of the search, where that is not the last one; else 0."""
     withheld_why: str = ""
     """Why `withheld` is not handed out."""
     withheld: Skill | None = None
-    """The skill that the search ended with, where validation does not show that it is better than the initial one,
-    which is `best` then."""
+    """The best skill of the search, where validation does not show that it is better than the initial one, which is
+    `best` then."""
     silent_steps: int = 0
     """Steps in a row in which the optimizer gave nothing that could be tried."""
     gave_up: str = ""

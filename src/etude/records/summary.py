@@ -155,6 +155,8 @@ class Summary(Record):
     """The test tasks without any skill. None where that was not asked, or the best skill is empty."""
     test_openings: int = 0
     """Which opening of the run's test split the test was: 1 for the first; 0 when there was none."""
+    earlier_step: int = Field(default=0, exclude_if=lambda step: not step)
+    """Where the best skill of the search is not that of its last step: the step that made it."""
     withheld: str = ""
     """Where validation does not show that the skill of the search is better than the initial one, its file, relative
     to the folder; the initial one is the best skill then."""
@@ -283,6 +285,9 @@ class Summary(Record):
             yield Line(name="loaded", text=f"the program opened the best skill in {count} test attempts")
         if self.test_openings > 1:
             yield Line(name="test split", text=seen_before(self.test_openings))
+        if self.earlier_step and not self.withheld:
+            text = f"best is the skill of step {self.earlier_step}: validation scores it higher than the last one"
+            yield Line(name="note", text=text)
         if self.withheld:
             yield Line(name="withheld", text=self.withheld_why)
             yield Line(name="the other", text=str(Path(self.folder) / self.withheld))

@@ -21,7 +21,7 @@ from etude.records import (
     TrainState,
     Verdict,
 )
-from etude.searches.hand_out import validated
+from etude.searches.hand_out import RIVALS, validated
 from etude.searches.search import Known, Most, Search, SearchOptions
 from etude.searches.undo import audited, looked_back, without_harm, without_hidden_harm
 from etude.skill import apply_edit, apply_edits, token_count
@@ -128,7 +128,7 @@ class EvidenceSearch(Search):
         traced = looks * _WATCHED + epochs * _FAILING + (looks * _ACCUSERS + epochs * _FAILING) * (halvings + 5)
         tidy = judged + traced + 2 * (epochs + 1) * _SAMPLE
         asked = 2 * _READINGS * steps  # each may be asked once more for citations
-        return Most(2 * visits + proof + tidy + 2 * (val + _SAMPLE), asked)
+        return Most(2 * visits + proof + tidy + (2 + RIVALS) * val + 2 * _SAMPLE, asked)
 
     async def epoch(self, state: TrainState, epoch: int) -> AsyncGenerator[TrainState, None]:
         state, (shuffled, seed) = state.model_copy(update={"epoch": epoch}), self._shuffled(epoch)

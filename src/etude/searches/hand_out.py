@@ -11,7 +11,7 @@ from etude.stages.shared.contest import ERROR, SUSPECTED, Claim, decide, losing,
 from etude.stages.shared.history import rivals
 from etude.workbench import Workbench
 
-_RIVALS = 5
+RIVALS = 5
 """Skills of earlier steps that the last one is compared with, at most: with three, one of seven runs of a small real
 model kept a skill that is worse by more than .1 than another one of the run, with five one of sixteen."""
 _MORE = 40
@@ -51,14 +51,15 @@ async def _best_of_run(bench: Workbench, log: RunLog, state: TrainState) -> Trai
     """With the skill of an earlier step as the best one, where it scores more on validation tasks than the last one.
     Edits may do harm that no task shows alone, and a right one may have been taken back. Not for several targets, of
     which one may lose by it."""
-    earlier, tasks = rivals(state)[:_RIVALS], shuffled(bench.tasks["val"], bench.config.train.seed)
+    earlier, tasks = rivals(state)[:RIVALS], shuffled(bench.tasks["val"], bench.config.train.seed)
     if not earlier or not tasks or len(bench.config.targets) > 1:
         return state
     log.begin("validation", state.step, state.epoch, (1 + len(earlier)) * len(tasks))
     best, voids = await best_of(bench.rollout, [state.best, *earlier], tasks, "val", bench.config.gate)
     step = max(step for step, skill in state.skills.items() if skill.hash == best.hash)
     log.end("validation", state.step, f"of {1 + len(earlier)} skills of the run, that of step {step} scores most")
-    return state.model_copy(update={"voids": state.voids + voids, "best": best})
+    update = {"voids": state.voids + voids, "best": best, "earlier_step": step if best.hash != state.best.hash else 0}
+    return state.model_copy(update=update)
 
 
 async def _raced(bench: Workbench, skills: Sequence[Skill]) -> list[Evaluation]:

@@ -97,10 +97,14 @@ def suspicion(entered: int, history: Mapping[str, TaskHistory], noise: PassSprea
     return total
 
 
-async def judged(jury: Jury, edits: Sequence[Edit], accusers: Sequence[Task]) -> Harm:
-    """Whether tasks that accuse edits do better without them, and other tasks not clearly worse."""
+async def judged(jury: Jury, edits: Sequence[Edit], accusers: Sequence[Task], *, but_own: bool = False) -> Harm:
+    """Whether tasks that accuse edits do better without them, and other tasks not clearly worse.
+
+    Args:
+        but_own: the tasks that accuse keep the edits that are about them (`Jury.others`).
+    """
     race, veto = _Race(jury, edits), VETO._replace(won=VETO.won / min(2, len(edits)))
-    worse = await race.won(accusers, REMOVAL)
+    worse = await race.won(accusers, REMOVAL, but_own=but_own)
     told = race.told
     for others in _others(jury, edits, accusers):
         if worse and others:
@@ -126,15 +130,16 @@ class _Race:
         self.jury, self.edits = jury, edits
         self.attempts: list[Attempt] = []
         self.gains: list[float] = []
+        self.but_own = False
 
     @property
     def told(self) -> str:
         """For people."""
         return f"{len(self.gains)} attempts score {sum(self.gains):+g} without"
 
-    async def won(self, tasks: Sequence[Task], bar: Bar, sign: int = 1) -> bool:
+    async def won(self, tasks: Sequence[Task], bar: Bar, sign: int = 1, *, but_own: bool = False) -> bool:
         """Whether tasks do better without the edits, or, for -1, with them; false as soon as that is unlikely."""
-        self.gains = []
+        self.gains, self.but_own = [], but_own
         pairs = [(task, turn) for turn in range(bar.most) for task in tasks if not turn or self.jury.repeats(task)]
         pairs = pairs[: bar.most]
         for start in range(0, len(pairs), _AT_ONCE):
@@ -156,7 +161,8 @@ class _Race:
         made = {name: known.trials for name, known in state.history.items() if known.skill == state.current.hash}
         planned: list[PlannedAttempt] = []
         for task, turn in pairs:
-            for skill in (jury.without([], task), jury.without(self.edits, task)):
+            edits = [one.edit for one in jury.others(task)] if self.but_own else self.edits
+            for skill in (jury.without([], task), jury.without(edits, task)):
                 # Attempts with the current skill go on; those with another may have been what named the edits.
                 first = made.get(task.id, 0) if skill.hash == state.current.hash else jury.race
                 planned.append(PlannedAttempt(task, skill, first + turn if jury.repeats(task) else 0))

@@ -98,16 +98,12 @@ def rivals(state: TrainState) -> list[Skill]:
 
 def _rates(state: TrainState, skill: Skill) -> dict[str, float]:
     """By task, the share of its attempts with a skill that passed."""
-    steps = sorted(state.skills)
-    own = [
-        range(step, after)
-        for step, after in zip(steps, [*steps[1:], state.step + 1], strict=True)
-        if state.skills[step].hash == skill.hash
-    ]
-    seen = {
-        name: [passed for step, passed in known.seen if any(step in some for some in own)]
-        for name, known in state.history.items()
-    }
+
+    def is_its(step: int) -> bool:
+        made = max((one for one in state.skills if one <= step), default=0)
+        return made > 0 and state.skills[made].hash == skill.hash
+
+    seen = {name: [passed for step, passed in known.seen if is_its(step)] for name, known in state.history.items()}
     return {name: fmean(each) for name, each in seen.items() if each}
 
 
