@@ -1,7 +1,7 @@
 """Contests: which of two skills is better, by as few attempts as settle it. Every rule of decision is here, but for
 the published gate's.
 
-There are five kinds, by what the claim is about and who chose the tasks.
+There are six kinds, by what the claim is about and who chose the tasks.
 
 | kind | question | who has to show what | wrong by chance |
 |---|---|---|---|
@@ -9,13 +9,15 @@ There are five kinds, by what the claim is about and who chose the tasks.
 | bets | removal | that tasks which accuse edits do better without them: `REMOVAL` | `ERROR` |
 | bets | the same | that other tasks do better with them, to keep them all the same: `VETO` | one in nine, or three |
 | race | hand-out, recheck | the skill, that it is better on tasks like these, drawn by chance | `ERROR` |
+| elimination | hand-out, of skills of a run | an earlier one, that it scores more than the last one | one in two |
 | exchange | the proposal of a night | the document, that it is better on these very tasks | `ERROR` |
 | fixed sample | the test, `compare` | the second skill, that it is better on tasks like these | `ERROR` |
 | fixed sample | the loss of a target | the target, that it loses: to reject a candidate | `SUSPECTED` |
 | fixed sample | the same | the same: to withhold a skill, to say `do not ship` | `ERROR` |
 
 The first three look after each attempt, stop as soon as it is clear, and give the verdict of the shortest deciding
-prefix of a fixed order. An exchange looks once before its end. A fixed sample is attempted whole. The hand-out takes
+prefix of a fixed order. An elimination is between skills of which training tasks say that an earlier one may be
+better; equal ones may change places, which costs nothing. An exchange looks once before its end. A fixed sample is attempted whole. The hand-out takes
 this, too, where a race has not decided: its race and its two fixed samples share `ERROR`. A removal may be of several
 edits at once, and is then sure of all of them together only.
 """
