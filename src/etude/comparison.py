@@ -35,7 +35,7 @@ from etude.workbench import Workbench
 
 _NOTHING_TO_SETTLE = (
     "the means are equal, so no number of tasks would tell which skill is better; "
-    "`etude compare` takes the smallest gain worth having (--margin), or the loss that is allowed (--allow-loss)"
+    "a margin would: the smallest gain worth having, or the loss that is allowed"
 )
 _AT_THE_LOSS = "the loss is just the one that is allowed, so no number of tasks would tell"
 

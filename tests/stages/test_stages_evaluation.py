@@ -7,7 +7,7 @@ from stages_doubles import ToldAgent, knows, make_rollout, tasks
 
 from etude.config import GateSection
 from etude.errors import VoidStop
-from etude.records import Score, Skill, Task
+from etude.records import Score, Skill, Task, Trajectory
 from etude.stages.evaluation import best_of, evaluate, shuffled
 
 SKILL = Skill(text="Be exact.")
@@ -40,6 +40,14 @@ async def test_allowed_voids_are_named_and_have_no_score() -> None:
     assert list(result.scores) == ["t0", "t2"]
     assert len(result.voids) == 1
     assert result.mean("hard") == 1
+
+
+async def test_programs_that_use_up_their_time_fail_and_stop_no_test() -> None:
+    """29 of 100, as in recorded attempts at terminal-bench."""
+    late = Trajectory(answer="", failure="not done within agent.limits.seconds = 6")
+    agent = ToldAgent(lambda task, *_: late if int(task.id[1:]) < 29 else task.gold)
+    result = await evaluate(make_rollout(agent, max_void_eval=0.0), SKILL, tasks(100), "test")
+    assert (result.voids, result.mean("hard")) == ((), pytest.approx(0.71))
 
 
 async def test_the_result_does_not_depend_on_the_order_of_arrival() -> None:
