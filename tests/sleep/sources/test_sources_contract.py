@@ -137,11 +137,22 @@ def test_files_with_a_link_or_a_strange_name_are_not_found(tmp_path: Path) -> No
     (tmp_path / "a.jsonl").write_text("")
     (tmp_path / "link.jsonl").symlink_to(tmp_path / "a.jsonl")
     (tmp_path / "around").symlink_to(tmp_path)
+    (tmp_path / "inside").symlink_to(tmp_path / "in")
     (tmp_path / os.fsdecode(b"\xff.jsonl")).write_text("")
     (tmp_path / "in" / "deep").mkdir(parents=True)
     (tmp_path / "in" / "b.jsonl").write_text("")
     (tmp_path / "in" / "deep" / "c.jsonl").write_text("")
     assert [path.name for path, _ in files_under(tmp_path, ".jsonl", depth=1)] == ["a.jsonl", "b.jsonl"]
+
+
+def test_a_folder_that_is_a_link_to_another_place_is_looked_into(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "a.jsonl").write_text("")
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root" / "linked").symlink_to("../elsewhere")
+    (tmp_path / "root" / "up").symlink_to("..")
+    found = [path for path, _ in files_under(tmp_path / "root", ".jsonl", depth=1)]
+    assert found == [tmp_path / "root" / "linked" / "a.jsonl"]
 
 
 def test_a_link_is_not_opened(tmp_path: Path) -> None:

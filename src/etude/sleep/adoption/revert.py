@@ -85,7 +85,7 @@ def revert_rule(rule: str, state: Path) -> Reverted:
             if one.id == rule
         ]
         if not found:
-            hint = "`etude sleep show --details` shows the ids, and which rule a later one rewords"
+            hint = "`etude sleep status` shows the ids"
             raise InputError(f"no adopted document has a rule {rule!r}", hint=hint)
         for document, one in found:
             work.cut(document, [one.text])

@@ -55,6 +55,8 @@ class Trial(Record):
 class Evidence(Record):
     """What a rule rests on."""
 
+    model_config = ConfigDict(extra="ignore")  # earlier versions kept more
+
     quotes: tuple[Quote, ...] = ()
     """Words of users that ask for this rule."""
     overheard: Quote | None = None
@@ -63,28 +65,6 @@ class Evidence(Record):
     """None for a rule that was not tried on its own."""
     against: str = ""
     """A line of a document that it contradicts."""
-
-    sessions: tuple[str, ...] = ()
-    """Transcripts whose tasks showed the need, as `source:id`."""
-    tasks: tuple[str, ...] = ()
-    attempts: tuple[str, ...] = ()
-    """Ids of the attempts that the edit cites."""
-    note: str = ""
-    """Why, in words: the reason of the edit, the change that was measured."""
-
-    def joined(self, other: "Evidence") -> "Evidence":
-        """Both, each id once."""
-        notes = dict.fromkeys(note for note in (self.note, other.note) if note)
-        return Evidence(
-            quotes=tuple(dict.fromkeys(self.quotes + other.quotes)),
-            overheard=self.overheard or other.overheard,
-            trial=other.trial or self.trial,
-            against=other.against or self.against,
-            sessions=tuple(dict.fromkeys(self.sessions + other.sessions)),
-            tasks=tuple(dict.fromkeys(self.tasks + other.tasks)),
-            attempts=tuple(dict.fromkeys(self.attempts + other.attempts)),
-            note="\n".join(notes),
-        )
 
 
 class Rule(Record):
@@ -128,14 +108,12 @@ def said(text: str) -> str:
     return "\n".join(line.text.rstrip() for line in lines_of(text)).strip("\n")
 
 
-def revised(
-    before: Sequence[Rule], block: str, night: str, evidence: Mapping[str, Evidence] | None = None
-) -> tuple[Rule, ...]:
+def revised(before: Sequence[Rule], block: str, night: str) -> tuple[Rule, ...]:
     """The rules after a night, or after a person's changes (`BY_HAND`): those of `block` in their order, then the
     retired ones, which are no longer in it.
 
     A rule whose text is as before keeps its id, night and evidence, also where a person has put it back. Any other is
-    new and gets the evidence of the texts that it is or holds; where it is like a rule that is gone, it names that.
+    new; where it is like a rule that is gone, it names that.
     """
     left: dict[str, list[Rule]] = {}
     gone = [rule for rule in before if rule.status == "retired" and night == BY_HAND]
@@ -143,7 +121,6 @@ def revised(
         left.setdefault(said(rule.text), []).append(rule)
     found: list[Rule] = []
     ids = {rule.id for rule in before}
-    by_text = {said(text): one for text, one in (evidence or {}).items()}
     for text, below in pieces(block):
         known = left.get(said(text), [])
         if known:
@@ -155,8 +132,7 @@ def revised(
             rule = old.model_copy(update=back)
         else:
             name = _free_id(text, night, ids)
-            behind = _evidence(said(text), by_text)
-            rule = Rule(id=name, text=text, night=night, evidence=behind, after=below)
+            rule = Rule(id=name, text=text, night=night, after=below)
             ids.add(name)
         found.append(rule)
     kept = {rule.id for rule in found}
@@ -276,16 +252,6 @@ def _free_id(text: str, night: str, taken: set[str]) -> str:
         count += 1
         name = digest([said(text), night, count])[:8]
     return name
-
-
-def _evidence(text: str, by_text: Mapping[str, Evidence]) -> Evidence:
-    if text in by_text:
-        return by_text[text]
-    found = Evidence()
-    for part, one in by_text.items():
-        if part and (part in text or text in part):
-            found = found.joined(one)
-    return found
 
 
 def pieces(block: str) -> list[tuple[str, str]]:

@@ -80,7 +80,7 @@ async def _tried(
     left = f"{idle} of {len(rules)} new rules taken out again: no task does worse without them"
     if not alone:
         update = {"status": "rejected", "proposed": False, "after": change.before, "reason": left}
-        return change.model_copy(update={**update, "held_out": change.held_out.judged(False)})
+        return change.model_copy(update=update)
     reason = f"{change.reason}; {left}" if idle else change.reason
     return change.model_copy(update={"after": document, "alone": alone, "reason": reason})
 
