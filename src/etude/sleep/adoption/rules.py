@@ -190,15 +190,13 @@ def without(rules: Sequence[Rule], gone: Collection[str], night: str = BY_HAND) 
     return (*kept, *(retired_by(rule, night) for rule in rules if rule.status == "retired" or rule.id in gone))
 
 
-def taken_back(rules: Sequence[Rule], gone: Collection[str], dead: Collection[str] = frozenset()) -> tuple[Rule, ...]:
-    """As `without`, but where a rule of an id in `gone` took the place of another, that one is there again: of its
-    predecessors the latest that is not in `dead`."""
+def taken_back(rules: Sequence[Rule], gone: Collection[str]) -> tuple[Rule, ...]:
+    """As `without`, but where a rule of an id in `gone` took the place of another, that one is there again."""
     placed: list[Rule] = []
     out = [rule for rule in rules if rule.status == "retired"]
     for rule in active(rules):
-        earlier = lineage(rule, rules)[1:] if rule.id in gone else ()
-        before = next((one for one in earlier if one.id not in dead), None)
-        if before in out:
+        before = next((one for one in out if rule.id in gone and one.id == rule.replaces), None)
+        if before is not None:
             out.remove(before)
             back = {"status": "active", "retired": "", "after": rule.after}
             placed.append(before.model_copy(update=back))
