@@ -2,7 +2,7 @@
 trainer, with what is left of the night's budget."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -108,24 +108,6 @@ async def aconsolidate(
 
 
 consolidate = seen(aconsolidate)
-
-
-async def each_change(
-    result: Consolidation,
-    runs: Path,
-    name: str,
-    work: Callable[[DocumentOutcome, Documents, Spent], Awaitable[DocumentOutcome]],
-) -> Consolidation:
-    """The changes after `work` on each of them, which is told what the others before it have used. Its run folder is
-    `NAME-PLACE` in `runs`."""
-    documents, changes, used = result.documents, list[DocumentOutcome](), Spent()
-    for change in result.changes:
-        found, spent = await work(change, documents, used), spent_in(runs / f"{name}-{change.place}")
-        if found.after != change.after:
-            documents = documents.with_document(change.place, found.after)
-        changes.append(found.model_copy(update={"spent": change.spent + spent}))
-        used += spent
-    return Consolidation(changes=tuple(changes), documents=documents)
 
 
 def tasks_on(tasks: Tasks, split: Split) -> int:

@@ -165,11 +165,6 @@ def task_id(project: str, intent: str, context: str = "") -> str:
     return f"m{digest([project, fold(intent), fold(context)])[:12]}"
 
 
-def original_id(id: str) -> str:
-    """The id of the real task that a rewording or a recalled task stands for, by its own id."""
-    return id.removeprefix("recall:").partition("~")[0]
-
-
 def merged(tasks: Iterable[MinedTask]) -> tuple[MinedTask, ...]:
     """One task for each id, in the order of ids: with the sessions and quotes of all, and with feedback and skill
     where all that know one agree. Everything else comes from the one with most criteria; of several, the one whose
