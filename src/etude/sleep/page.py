@@ -227,8 +227,6 @@ def document_lines(document: DocumentReport) -> list[str]:
         lines.append(f"  by luck alone: {document.fresh.text}")
     if document.settle:
         lines.append(f"  {document.settle}")
-    if document.cost is not None:
-        lines.append(f"  {document.cost.text}")
     return lines
 
 

@@ -83,15 +83,6 @@ def test_the_archive_keeps_real_tasks_once_and_the_latest(small: Small) -> None:
     assert archived(state)[0].id == "n0"
 
 
-def test_the_archive_forgets_no_test_task(small: Small) -> None:
-    small.state.make()
-    archive(small.state, [task("t", cluster="c1", split="test"), task("old")])
-    archive(small.state, [task(f"n{number}") for number in range(1_000)])
-    kept = archived(small.state)
-    assert (kept[0].id, kept[0].split, len(kept)) == ("t", "test", 1_001)
-    assert "old" not in {one.id for one in kept}
-
-
 @pytest.mark.parametrize("data", [b"{}\n", b"\xff\n", b"nonsense\n"])
 def test_an_archive_that_is_damaged_is_named(small: Small, data: bytes) -> None:
     small.state.make()

@@ -17,6 +17,8 @@ from etude.sleep.transcripts.sources.source import Source
 from etude.sleep.transcripts.sources.sqlite import Databases, rows
 
 _DATA = f"CASE WHEN length(data) <= {LONG_LINE} THEN data END AS data"
+_OLD = "storage"
+"""The folder of versions that had no database."""
 _SESSION = ("id", "parent_id", "directory", "revert", "permission", "time_created", "time_updated")
 _QUESTIONS = {"permission": "question", "action": "deny"}
 """Nobody is there to answer: `opencode run` forbids questions."""
@@ -38,11 +40,18 @@ class OpenCodeTranscripts(Source):
 
     def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[Found]:
         data = program_folder(home, environ, "XDG_DATA_HOME", ".local", "share") / "opencode"
-        return self._databases.found(self.name, data / (environ.get("OPENCODE_DB") or "opencode.db"), _sessions)
+        database = data / (environ.get("OPENCODE_DB") or "opencode.db")
+        if not database.exists() and (data / _OLD / "session").is_dir():
+            return [Found(source=self.name, id=_OLD, path=str(data / _OLD), revision="")]
+        return self._databases.found(self.name, database, _sessions)
 
     def _read(self, found: Found) -> Reading:
         if problem := self._databases.problem(found):
             return Reading(problem=problem)
+        if found.id == _OLD:
+            return Reading(
+                problem=f"{found.path!r} is of a version before 1.2: a newer one, once started, takes it over"
+            )
         conversation = SessionBuilder(found)
         with self._databases.opened(Path(found.path)) as database:
             return _from_database(database, found, conversation)
