@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from etude.records import Record
 from etude.records.summary import Interval, ShipVerdict
@@ -64,6 +64,8 @@ class Fresh(Record):
 class DocumentReport(Record):
     """What came of one document."""
 
+    model_config = ConfigDict(extra="ignore")  # earlier versions kept more
+
     name: str
     """`memory`, or the name of the skill."""
     path: str
@@ -87,6 +89,8 @@ class DocumentReport(Record):
 
 class NightIntake(Record):
     """What a night has read for its tasks, and what it left out on the way to them."""
+
+    model_config = ConfigDict(extra="ignore")  # earlier versions kept more
 
     sessions: dict[str, int] = Field(default_factory=dict[str, int])
     """Sessions that were read, by source."""

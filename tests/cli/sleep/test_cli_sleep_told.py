@@ -29,7 +29,7 @@ def test_rules_have_their_ids_wherever_json_tells_of_them(one: Small, capsys: Ca
     assert rule["document"] == str(one.skill)
     assert "Key Risks" in rule["text"]
     assert rule["status"] == "active"
-    assert len(rule["evidence"]["trial"]["missed"]) == 5
+    assert len(rule["evidence"]["trial"]["missed"]) == 2
     assert any(line.endswith(f"[{rule['id']}]") for line in said(capsys, "show"))
     assert rule.pop("state") == "waits"
     adopted = data(capsys, "adopt")
