@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, Literal, Self, cast
+from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import BeforeValidator, Field, JsonValue, model_validator
 
@@ -107,8 +107,8 @@ class MinedTask(Record):
     @model_validator(mode="before")
     @classmethod
     def _without_what_earlier_versions_kept(cls, data: object) -> object:
-        if isinstance(data, dict) and data.get("command") in ([], ()):
-            return {key: value for key, value in cast(dict[str, JsonValue], data).items() if key != "command"}
+        if isinstance(data, dict):
+            return {key: value for key, value in cast(dict[str, Any], data).items() if key != "command" or value}
         return data
 
     @model_validator(mode="after")
