@@ -15,7 +15,7 @@ from etude.sleep.transcripts.sources import sources_named
 
 _NO_MODELS = {role: {"model": f"simulated:{role}"} for role in ("target", "optimizer")}
 _MOST = 100
-"""Sessions that are shown."""
+"""Sessions that are shown, the newest."""
 
 
 def show_sessions(args: argparse.Namespace) -> int:
@@ -33,9 +33,10 @@ def show_sessions(args: argparse.Namespace) -> int:
         asked = asked.model_copy(update=same)
     sources = sources_named(() if sleep is None else sleep.sources)
     found = harvest(sources, None, asked, home=around.home, environ=around.environ)
-    found = found.model_copy(update={"sessions": found.sessions[::-1]})
+    older = max(0, len(found.sessions) - _MOST)
+    found = found.model_copy(update={"sessions": found.sessions[older:][::-1]})
     table = [("source", "session", "started (UTC)", "turns", "project", "first request")]
-    for each in found.sessions[:_MOST]:
+    for each in found.sessions:
         session = each.session
         started = "" if session.started is None else f"{session.started:%Y-%m-%d %H:%M}"
         first = plain(session.turns[0].prompt, 60)
@@ -49,7 +50,7 @@ def show_sessions(args: argparse.Namespace) -> int:
             if tally.found
         ),
         f"redacted: {counts(found.redacted)}" if found.redacted else "",
-        f"{len(found.sessions) - _MOST:,} older ones are not shown" if len(found.sessions) > _MOST else "",
+        f"{older:,} older ones are not shown" if older else "",
         *(f"problem: {plain(problem, 300)}" for problem in found.problems),
         *(f"hint: {plain(hint, 500)}" for hint in found.hints),
     ]
