@@ -44,7 +44,7 @@ from etude.store.identity import known_settings
 from etude.store.rounds import own_initial
 from etude.store.run import plain_name
 from etude.store.views import STOP
-from etude.workbench import Given, Observer, Past, StopSwitch, Watched, Workbench, check_given
+from etude.workbench import Given, Observer, StopSwitch, Watched, Workbench, check_given
 
 
 @dataclass
@@ -146,8 +146,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
         models: dict[str, Watched] = {}
         for role in parts.providers:
             model = Pictured(_fitted(parts, role, folder, spend, emit), env.image)
-            hear = observer.replied if role == "optimizer" else Observer().replied
-            models[role] = Watched(Journaled(model, folder.journal), switch.check, parts.price(role), hear)
+            models[role] = Watched(Journaled(model, folder.journal), switch.check, parts.price(role))
         if "judge" in models:
             judge.model = _structured(models["judge"], config.judge or config.target, folder, emit)
         targets = targets_of(config, models)
@@ -185,7 +184,6 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
                     models=models,
                     resumed=resumed,
                     doubts=doubts,
-                    past=given.get("past", Past()),
                     observer=observer,
                 )
             except StopRun:
@@ -369,10 +367,6 @@ def _identity(
     for section in ("skill", "env", "prompts", *(["target"] if config.targets else [])):
         identity.pop(section)
     identity["search"] = {"policy": config.search.policy, **parts.policy.options.identity()}
-    past = parts.given.get("past", Past())
-    if past.ledger or past.skill is not None:
-        known = [entry.model_dump(mode="json") for entry in past.ledger]
-        identity["past"] = digest([known, past.skill and past.skill.hash])[:16]
     models: dict[Role, list[str]] = {}
     for place, model in parts.providers.items():
         models.setdefault(role_of(place), []).append(model.fingerprint())

@@ -84,10 +84,7 @@ class _Run:
         self._bench, self._attempts = bench, attempts
         self._search = search_of(bench)
         self._log = self._search.log
-        past = bench.past
-        self._state = TrainState(
-            current=bench.skill, best=bench.skill, ledger=tuple(past.ledger), epoch_skill=past.skill
-        )
+        self._state = TrainState(current=bench.skill, best=bench.skill)
         self._comparison: Comparison | None = None
         self._no_skill: NoSkill | None = None
         self._started, self._facts = time.monotonic(), bench.folder.journal.counts()

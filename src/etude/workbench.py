@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict, TypeVar, cast
+from typing import Any, TypedDict, TypeVar, cast
 
 from etude.config import Price, TrainConfig
 from etude.envs.scorers.answer_scorer import Judge
@@ -14,19 +14,7 @@ from etude.events import Event, SpendChanged
 from etude.models import Structured
 from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel, Environment, Executor, Sink, Wrapper
-from etude.records import (
-    Attempt,
-    Candidate,
-    ChatRequest,
-    GateResult,
-    LedgerEntry,
-    Reply,
-    Skill,
-    Split,
-    Task,
-    TrainState,
-    role_of,
-)
+from etude.records import Attempt, Candidate, ChatRequest, GateResult, Reply, Skill, Split, Task, TrainState, role_of
 from etude.records.doubts import Doubt
 from etude.simulation.families import find_tasks
 from etude.stages.shared.golds import Golds
@@ -79,8 +67,6 @@ class Given(TypedDict, total=False):
     progress: bool
     """Show the progress in the terminal or notebook. Unless given, synchronous functions do where a person watches,
     async ones do not."""
-    past: "Past"
-    """What earlier searches for the same skill know."""
     observer: "Observer"
     """Follows the search from outside."""
     fork: str
@@ -118,9 +104,6 @@ MakeEnvironment = Callable[[Callable[[], Judge]], Environment]
 class Observer:
     """Follows a search from outside. This one looks away: override what is needed."""
 
-    def replied(self, text: str) -> None:
-        """The optimizer gave an answer."""
-
     def attempted(self, attempts: Sequence[Attempt]) -> None:
         """Training tasks were attempted in a step."""
 
@@ -129,15 +112,6 @@ class Observer:
 
     async def finished(self, bench: "Workbench", state: TrainState) -> None:
         """The search is over; the test comes next."""
-
-
-class Past(NamedTuple):
-    """What earlier searches leave to the next one."""
-
-    ledger: Sequence[LedgerEntry] = ()
-    """Edits that were tried, shown to the optimizer with what came of them."""
-    skill: Skill | None = None
-    """The skill that the slow update compares with after the first epoch."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +130,6 @@ class Workbench:
     models: Mapping[str, "Watched"]
     """By where the settings have them: `target`, or `targets.0` and so on, `optimizer` and `judge`."""
     resumed: bool
-    past: Past
     observer: Observer
     doubts: tuple[Doubt, ...] = ()
     """About tasks and scorer."""
@@ -212,22 +185,17 @@ class Workbench:
 
 
 class Watched(Wrapper):
-    """The outermost wrapper of a role: knows whether answers are simulated, gives `hear` the text of each, and lets
-    nothing pass after a stop."""
+    """The outermost wrapper of a role: knows whether answers are simulated, and lets nothing pass after a stop."""
 
-    def __init__(
-        self, model: ChatModel, check: Callable[[], None], price: Price | None, hear: Callable[[str], None]
-    ) -> None:
+    def __init__(self, model: ChatModel, check: Callable[[], None], price: Price | None) -> None:
         super().__init__(model)
         self.price = price
         """None when unknown."""
         self.simulated = model.name.startswith("simulated:")
         self._check = check
-        self._hear = hear
 
     async def complete(self, request: ChatRequest) -> Reply:
         self._check()
         reply = await super().complete(request)
         self.simulated = self.simulated or reply.simulated
-        self._hear(reply.text)
         return reply

@@ -54,7 +54,7 @@ class Stranger:
         plugin.mkdir()
         (plugin / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
         (plugin / "entry_points.txt").write_text("[etude.agents]\ntheirs = canary:Agent\n")
-        tasks = [{"id": "m1", "intent": "Say the letter a.", "command": ["./program.sh"]}]
+        tasks = [{"id": "m1", "intent": "Say the letter a.", "exact": ["a"]}]
         (folder / "tasks.json").write_text(json.dumps({"tasks": tasks, "reviewed": True}))
         self.settle({})
 
@@ -486,15 +486,10 @@ def test_a_night_has_the_trust_that_was_given_when_it_was_set_up(
 ) -> None:
     said = refused("sleep", "run")
     assert "sleep.sources: import 'canary:Source'" in said
-    assert "sleep.tasks: run ['./program.sh']" in said
     trust("sleep.yaml", stranger.folder)
     command = json.loads(stranger.run("sleep", "schedule", "--print", "--json").stdout)["command"]
     done = subprocess.run(command, cwd=stranger.folder, capture_output=True, text=True, check=False)
     assert "nothing was imported" not in done.stderr
-    (stranger.folder / "program.sh").write_text("#!/bin/sh\nexit 1\n")
-    changed = subprocess.run(command, cwd=stranger.folder, capture_output=True, text=True, check=False)
-    assert changed.returncode == 2
-    assert "nothing was imported, run or sent" in changed.stderr
 
 
 @pytest.mark.parametrize("thing", ["program", "python"])

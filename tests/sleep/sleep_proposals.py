@@ -56,7 +56,14 @@ def proposed(
     live = read_document(path, kind, place.root)
     opening = Document.parse(live.opening)
     by_hand = revised(kept_rules(place.state).documents.get(live.real, ()), opening.learned or "", "")
-    rules = revised(by_hand, block_of(opening.with_learned(block).text), night, evidence)
+    rules = revised(by_hand, block_of(opening.with_learned(block).text), night)
+    known = {rule.id for rule in by_hand}
+    rules = tuple(
+        rule.model_copy(update={"evidence": evidence[rule.text]})
+        if evidence and rule.id not in known and rule.text in evidence
+        else rule
+        for rule in rules
+    )
     return DocumentChange(live=live, rules=rules, before=by_hand)
 
 

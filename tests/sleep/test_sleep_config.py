@@ -116,14 +116,6 @@ def test_a_skill_is_learned_or_named_or_a_path_or_each() -> None:
     assert named("skills/mine/SKILL.md") == ("mine", "skills/mine/SKILL.md")
 
 
-def test_a_test_at_the_end_takes_as_many_clusters_as_the_gate() -> None:
-    config = make_sleep_config({**MODELS, "test": {"enabled": True}, "sleep": {"val_fraction": 0.2}})
-    assert (make_sleep_config(MODELS).test_fraction, config.test_fraction) == (0.0, 0.2)
-    assert "or nothing is left to train on" in refused(
-        {**MODELS, "test": {"enabled": True}, "sleep": {"val_fraction": 0.5}}
-    )
-
-
 def test_paths_of_a_file_count_from_the_file_and_flags_win(tmp_path: Path) -> None:
     path = tmp_path / "night" / "sleep.yaml"
     path.parent.mkdir()

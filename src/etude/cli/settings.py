@@ -59,10 +59,8 @@ def sandboxed(config: TrainConfig) -> list[str]:
         "agent": ("agents", config.agent.name),
         "env": ("environments", config.env.name),
     }
-    # Of a night, the commands of its tasks run in one, whatever the agent.
     return [
         section
         for section, kind in kinds.items()
         if _UNSAFE in getattr(getattr(find(*kind), "options_type", None), "model_fields", ())
-        or (section == "agent" and "sleep" in type(config).model_fields)
     ]

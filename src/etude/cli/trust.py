@@ -26,7 +26,6 @@ from etude.models.sdk import shown_address
 from etude.records import digest
 from etude.registry import BUILT_IN, Family
 from etude.sleep.config import SleepConfig
-from etude.sleep.tasks.files import read as read_tasks
 from etude.user_state import user_state
 
 C = TypeVar("C", bound=TrainConfig)
@@ -72,11 +71,6 @@ class Foreign(NamedTuple):
 def foreign(config: TrainConfig) -> list[Foreign]:
     """What the settings name that is not etude's own. Nothing is imported or run to find out."""
     found = [*_parts(config), *_servers(config)]
-    if isinstance(config, SleepConfig) and config.sleep.tasks is not None:
-        with suppress(InputError):  # reported where the tasks are used
-            for task in read_tasks(Path(config.sleep.tasks)).tasks:
-                files = _files(list(task.command), [Path(task.project or "."), Path()])
-                found += [Foreign(f"run {list(task.command)}", ("sleep.tasks",), files)] if task.command else []
     return list(dict.fromkeys(found))
 
 

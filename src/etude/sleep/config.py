@@ -9,10 +9,9 @@ from pydantic import Field, field_validator, model_validator
 
 from etude.config import Section, TrainConfig, load_settings, merge, parse
 from etude.config.loading import is_path
-from etude.config.sections import AgentSection
 from etude.errors import ConfigError, did_you_mean
 from etude.programs.project_paths import PLACES
-from etude.registry import find, names
+from etude.registry import names
 
 NIGHT: dict[str, Any] = {
     "search": {"policy": "rewrite_first", "failure_only": True, "racing": False, "no_regression": True},
@@ -21,9 +20,7 @@ NIGHT: dict[str, Any] = {
 }
 """What is different from a training run unless it is set: few tasks, of which each counts."""
 
-_UNSAFE = "unsafe_no_sandbox"
-
-SECTIONS_OF_ITS_OWN = ("env", "run", "preset")
+SECTIONS_OF_ITS_OWN = ("env", "run", "preset", "test")
 """What a night sets itself."""
 
 EACH = "each"
@@ -71,8 +68,7 @@ class SleepSection(Section):
     tasks: str | None = None
     """A reviewed task file to use in place of transcripts."""
     val_fraction: float = Field(default=0.34, ge=0, lt=1)
-    """Share of task clusters that are held out for the gate; of four or more at least two. With `test.enabled` as
-    many again are held out for the test at the end, which decides nothing."""
+    """Share of task clusters that are held out for the gate; of four or more at least two."""
     dream: int = Field(default=0, ge=0)
     """For each training task, attempt this many rewordings of it and this many similar tasks of earlier nights as
     well."""
@@ -140,43 +136,16 @@ class SleepConfig(TrainConfig):
         return self
 
     @property
-    def test_fraction(self) -> float:
-        """Share of task clusters that are scored once at the end."""
-        return self.sleep.val_fraction if self.test.enabled else 0.0
-
-    @property
-    def unsafe_no_sandbox(self) -> bool:
-        """Run programs that judge answers without a sandbox where none works: as `agent.unsafe_no_sandbox` says."""
-        return bool((self.agent.model_extra or {}).get(_UNSAFE))
-
-    @property
     def delivers(self) -> bool:
         """Attempts are made by a program that has the documents where agents have them, not in its prompt."""
         return (self.agent.model_extra or {}).get("delivery") == "install"
 
-    @property
-    def own_agent(self) -> AgentSection:
-        """The agent, without `unsafe_no_sandbox` if it runs nothing: that setting is for the commands of tasks."""
-        options = getattr(find("agents", self.agent.name), "options_type", None)
-        if _UNSAFE in getattr(options, "model_fields", ()):
-            return self.agent
-        return AgentSection.model_validate(self.agent.model_dump(exclude_unset=True, exclude={_UNSAFE}))
-
-    @model_validator(mode="after")
-    def _checks_apart(self) -> Self:
-        if self.sleep.val_fraction + self.test_fraction >= 1:
-            raise ValueError("with test.enabled, sleep.val_fraction is below 0.5, or nothing is left to train on")
-        return self
-
     def for_run(self, folder: Path, name: str) -> TrainConfig:
         """The settings of a training run within the night. Without a judge the optimizer judges by rubrics."""
-        data = self.model_dump(exclude={"sleep", "test"}, exclude_unset=True)
+        data = self.model_dump(exclude={"sleep"}, exclude_unset=True)
         if self.judge is None:
             data["judge"] = self.optimizer.model_dump(exclude_unset=True)
-        if "agent" in data:
-            data["agent"] = self.own_agent.model_dump(exclude_unset=True)
-        run = {"run": {"folder": str(folder), "name": name}, "test": {"enabled": False}}
-        return TrainConfig.model_validate(merge(data, run))
+        return TrainConfig.model_validate(merge(data, {"run": {"folder": str(folder), "name": name}}))
 
 
 def make_sleep_config(data: Mapping[str, Any], *, where: str = "config") -> SleepConfig:

@@ -21,7 +21,6 @@ from etude.sleep.config import SleepConfig
 from etude.sleep.improve.consolidate import with_judge
 from etude.sleep.improve.documents import TrainingOutcome, improve
 from etude.sleep.improve.groups import check_documents, check_tasks, groups_of
-from etude.sleep.improve.known import remembered
 from etude.sleep.improve.propose import propose
 from etude.sleep.improve.wishes import UserWishes, asked, what_was_said
 from etude.sleep.limits import Deadline, allowed_again, of_the_night, spent_in, spent_so_far, within
@@ -80,7 +79,7 @@ async def arun_night(
     given = given or Given()
     state.check()
     recovery = _proposals(config, state).recover()
-    remembered(state)  # what is damaged is reported before anything is paid for
+    kept_rules(state.folder)  # what is damaged is reported before anything is paid for
     _check_inputs(config, around, given)
     state.make()
     with Ledger(state.ledger) as ledger:
@@ -295,7 +294,6 @@ class _Night:
         self._tell(
             documents=(*trained.reports, *trained.idle),
             proposal="" if proposal is None else str(self._proposals.folder(self._number)),
-            test=trained.test,
             spent=trained.spent,
             simulated=any(change.simulated for _, change in trained.changes),
             notes=(*self._report.notes, *trained.notes),

@@ -10,7 +10,7 @@ from etude.sleep.adoption.proposal import DocumentChange
 from etude.sleep.adoption.proposals import Item
 from etude.sleep.adoption.rules import Answers, Rule
 from etude.sleep.adoption.splice import RuleState
-from etude.sleep.adoption.structure import doubts, plain
+from etude.sleep.adoption.structure import doubts, from_word, plain
 from etude.sleep.adoption.wording import bare, unasked
 from etude.sleep.live_documents import without_secrets
 from etude.sleep.report import DocumentReport, NightReport
@@ -227,8 +227,6 @@ def document_lines(document: DocumentReport) -> list[str]:
         lines.append(f"  by luck alone: {document.fresh.text}")
     if document.settle:
         lines.append(f"  {document.settle}")
-    if document.cost is not None:
-        lines.append(f"  {document.cost.text}")
     return lines
 
 
@@ -249,4 +247,4 @@ def _example(answers: Answers) -> Iterator[str]:
     start = 0 if same < _ANSWER // 2 else same - _BEFORE
     for when, text in (("before:", answers.before), ("after: ", answers.after)):
         cut = "…" if start else ""
-        yield f'  {when} "{cut}{plain(text[start:], _ANSWER)}"'
+        yield f'  {when} "{cut}{plain(from_word(text, start), _ANSWER)}"'

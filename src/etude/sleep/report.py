@@ -3,12 +3,11 @@
 from datetime import datetime
 from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from etude.records import Record
-from etude.records.summary import Comparison, Interval, ShipVerdict
+from etude.records.summary import Interval, ShipVerdict
 from etude.sleep.state import REPORT, CommandLine, SleepState
-from etude.sleep.tasks.probe import WeakCriteria
 from etude.stages.shared.contest import ERROR
 
 NightStatus = Literal["running", "proposed", "adopted", "no change", "nothing to do", "error"]
@@ -62,37 +61,10 @@ class Fresh(Record):
         return f"{found}; noise floor: {self.varied} of {self.tasks} held-out tasks vary under the same old document"
 
 
-class ReadingCost(Record):
-    """What a document costs its readers: its own tokens, read in every conversation, and those of the answers."""
-
-    document: tuple[int, int]
-    """Before and after a change: of the whole document, estimated as characters / 4."""
-    answers: tuple[float, float] | None = None
-    """Mean output tokens of a fresh attempt, as billed, else estimated; None where they are unknown."""
-
-    @property
-    def text(self) -> str:
-        """For people."""
-        found = f"document about {self.document[0]:,} -> {self.document[1]:,} tokens"
-        if self.answers is not None:
-            found += f", answers {self.answers[0]:,.0f} -> {self.answers[1]:,.0f} on average"
-        return found
-
-
-class HeldOutAttempt(Record):
-    """An attempt at a held-out task, as a person wants to see it."""
-
-    task: str
-    outcome: str
-    hard: float | None
-    soft: float | None
-    why: str
-    """Feedback of the scorer, or the reason why there is no score."""
-    response: str
-
-
 class DocumentReport(Record):
     """What came of one document."""
+
+    model_config = ConfigDict(extra="ignore")  # earlier versions kept more
 
     name: str
     """`memory`, or the name of the skill."""
@@ -111,24 +83,14 @@ class DocumentReport(Record):
     """What would settle an inconclusive verdict or status."""
     fresh: Fresh | None = None
     """Whether fresh attempts show a gain that luck alone does not explain; None without them."""
-    cost: ReadingCost | None = None
-    """Tokens of document and answers, before and with the candidate; None where there was none."""
-    tried: int = 0
-    """Edits that were tried."""
     train: int = 0
     held_out: int = 0
-    before: tuple[HeldOutAttempt, ...] = ()
-    """Held-out tasks under the old documents: response, scores and reason."""
-    after: tuple[HeldOutAttempt, ...] = ()
-    """The same under the candidate: the one that was accepted, else the last one."""
-    optimizer_replies: tuple[str, ...] = ()
-    """Raw."""
-    comparison: Comparison | None = None
-    """All fresh attempts."""
 
 
 class NightIntake(Record):
     """What a night has read for its tasks, and what it left out on the way to them."""
+
+    model_config = ConfigDict(extra="ignore")  # earlier versions kept more
 
     sessions: dict[str, int] = Field(default_factory=dict[str, int])
     """Sessions that were read, by source."""
@@ -140,9 +102,7 @@ class NightIntake(Record):
     """Sessions beyond the limit, left for the next night."""
     problems: tuple[str, ...] = ()
     dropped: dict[str, int] = Field(default_factory=dict[str, int])
-    """Tasks that the miner proposed and that were not taken, by reason."""
-    doubts: tuple[WeakCriteria, ...] = ()
-    """Tasks whose criteria decide little, or that were dropped for them."""
+    """Tasks that the miner proposed and that were not taken, or not with all of their criteria, by reason."""
 
 
 class NightReport(NightIntake):
@@ -167,8 +127,6 @@ class NightReport(NightIntake):
     optimizer: str
     tasks: dict[str, int] = Field(default_factory=dict[str, int])
     """Tasks by split."""
-    test: Interval | None = None
-    """Mean of the new documents on all test tasks, which decided nothing; None without any."""
     documents: tuple[DocumentReport, ...] = ()
     proposal: str = ""
     """Folder of the proposal; empty when there is none."""

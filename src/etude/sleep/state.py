@@ -70,6 +70,8 @@ class SleepState:
         self.nights = folder / "nights"
         self.archive = folder / "archive.jsonl"
         """Tasks of past nights, one a line."""
+        self.pause = folder / "paused"
+        """While it is there, no night begins."""
 
     def make(self) -> None:
         """Make the folders that are missing, and close the state to all but its owner."""

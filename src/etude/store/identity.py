@@ -22,7 +22,6 @@ _CONTENT: Mapping[str, tuple[str, *tuple[str, ...]]] = {
     "models.optimizer": ("the optimizer is another model", "optimizer."),
     "models.judge": ("the judge is another model", "judge."),
     "prompts": ("a prompt has another text", "prompts."),
-    "past": ("what earlier searches know is different",),
 }
 """What an identity holds as a digest, in words, and the sections of the settings that may say more."""
 

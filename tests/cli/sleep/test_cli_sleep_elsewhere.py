@@ -46,13 +46,3 @@ def test_a_night_that_stopped_goes_on_with_its_own_settings(sleeper: Small, caps
     assert on == "etude sleep run slow.yaml --sleep.state other --limits.calls 9"
     assert f"  {on}" in said(capsys, "show", *places)
     assert follow(capsys, on.replace(" 9", " 90"))[1] == "night 1  proposed"
-
-
-def test_a_pause_of_another_settings_file_says_how_it_ends(sleeper: Small, capsys: Captured) -> None:
-    Path("sleep.yaml").rename("slow.yaml")
-    end = "resume with: etude sleep schedule --resume slow.yaml"
-    lines = said(capsys, "schedule", "--pause", "slow.yaml")
-    assert lines[-1].endswith(end)
-    assert said(capsys, "run", "slow.yaml")[-1].endswith(end)
-    assert end in "\n".join(said(capsys, "run", "--dry-run", "slow.yaml"))
-    assert end in "\n".join(said(capsys, "status", "--config", "slow.yaml"))

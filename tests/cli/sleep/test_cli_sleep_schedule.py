@@ -136,7 +136,3 @@ def test_a_scheduler_that_refuses_is_reported(sleeper: Small, machine: Path, cap
         error, hint = capsys.readouterr().err.splitlines()
         assert told in error
         assert "have another scheduler run this every day at 03:17: /bin/sh " in hint
-
-
-def test_a_scheduled_night_may_do_without_a_sandbox(sleeper: Small, machine: Path, capsys: Captured) -> None:
-    assert data(capsys, "schedule", "--print", "--unsafe-no-sandbox")["command"][-1] == "--unsafe-no-sandbox"

@@ -1,6 +1,5 @@
 """Nights that nobody watches: they wait for the network, and tell of their end."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,27 +9,10 @@ from small_night import Small
 
 from at_terminal import at_a_terminal
 from etude.cli.main import main
-from etude.cli.sleep.unattended import WAITS, notify, patiently
+from etude.cli.sleep.unattended import WAITS, patiently
 from etude.cli.terminal.news import news_folder
 from etude.errors import OutageStop, RejectedRole, TransientError
 from etude.records import ChatRequest
-
-NOTIFY = """#!/bin/sh
-printf '<%s>' "$@" >> "$RECORD"
-"""
-
-
-@pytest.fixture
-def desktop(sleeper: Small, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What a script in place of the desktop was told."""
-    program = sleeper.root / "bin" / "notify-send"
-    program.parent.mkdir()
-    program.write_text(NOTIFY)
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
-    monkeypatch.setenv("RECORD", str(sleeper.root / "told"))
-    monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere")
-    return sleeper.root / "told"
 
 
 def failing(times: int, *, silent: bool = True) -> Callable[[], int]:
@@ -95,27 +77,20 @@ def test_the_night_that_waited_is_the_one_that_ends(tmp_path: Path) -> None:
     assert set(small.ledger().values()) == {"used"}
 
 
-def test_a_proposal_is_told_of_on_the_desktop_and_once_at_the_next_command(
-    sleeper: Small, desktop: Path, capsys: Captured
-) -> None:
+def test_a_proposal_is_told_of_once_at_the_next_command(sleeper: Small, capsys: Captured) -> None:
     said(capsys, "run", "--unattended")
-    told = desktop.read_text()
     words = "Night 1 proposes 1 new rule. Nothing changes before you say so. See: "
-    assert f"<etude: project><{words}etude sleep show>" in told
     assert main(["sleep", "status", "--json"]) == 0
     assert "note:" not in capsys.readouterr().err  # nobody is at a terminal
     line = f"note: {words}cd {sleeper.project} && etude sleep show"
     shown = [at_a_terminal(words, []) for words in (["sleep", "status", "--json"], ["--version"], ["--version"])]
     assert [line in one for one in shown] == [False, True, False]
     said(capsys, "run", "--unattended")
-    assert desktop.read_text() == told  # nothing to do: nothing to tell
+    assert list(news_folder().iterdir()) == []  # nothing to do: nothing to tell
 
 
-def test_a_night_that_failed_is_told_of_without_a_word_of_why(
-    sleeper: Small, desktop: Path, capsys: Captured
-) -> None:
+def test_a_night_that_failed_is_told_of_without_a_word_of_why(sleeper: Small, capsys: Captured) -> None:
     said(capsys, "run", "--unattended", "--limits.calls", "5", code=3)
-    assert "A night stopped before its end. See: etude sleep status>" in desktop.read_text()
     Path("sleep.yaml").write_text("secret: words")
     assert main(["sleep", "run", "--unattended"]) == 2
     (news,) = news_folder().iterdir()
@@ -123,17 +98,6 @@ def test_a_night_that_failed_is_told_of_without_a_word_of_why(
     assert news.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_night_that_somebody_watches_leaves_no_news(sleeper: Small, desktop: Path, capsys: Captured) -> None:
+def test_a_night_that_somebody_watches_leaves_no_news(sleeper: Small, capsys: Captured) -> None:
     said(capsys, "run")
-    assert not desktop.exists()
     assert not news_folder().exists()
-
-
-def test_a_desktop_that_is_missing_or_hangs_stops_nothing(desktop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program = Path(os.environ["PATH"].partition(":")[0], "notify-send")
-    program.write_text("#!/bin/sh\nexec sleep 60\n")
-    notify("etude: project", "Done.", seconds=0.1)
-    program.unlink()
-    notify("etude: project", "Done.")
-    monkeypatch.setenv("PATH", "/nowhere")
-    notify("etude: project\0", "Done.")

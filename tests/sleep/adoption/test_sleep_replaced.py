@@ -16,9 +16,9 @@ OTHER = "- Cite your sources.\n"
 def two_nights(tmp_path: Path) -> Project:
     """The second night sharpens the rule of the first, and adds one."""
     place = project(tmp_path)
-    evidence = {OLD.strip(): Evidence(tasks=("m1",))}
+    evidence = {OLD.strip(): Evidence(against="m1")}
     adopt(offer(place, [(place.memory, OLD)], night="n1", evidence=evidence), place.root, place.state)
-    evidence = {NEW.strip(): Evidence(tasks=("m2",))}
+    evidence = {NEW.strip(): Evidence(against="m2")}
     adopt(offer(place, [(place.memory, NEW + OTHER)], night="n2", evidence=evidence), place.root, place.state)
     return place
 
@@ -29,7 +29,7 @@ def test_a_rule_in_other_words_says_which_one_it_replaces_and_what_both_rest_on(
     sharpened, added, old = rules
     assert (sharpened.replaces, added.replaces) == (old.id, "")
     assert (old.status, old.retired, sharpened.night) == ("retired", "n2", "n2")
-    assert [one.evidence.tasks for one in lineage(sharpened, rules)] == [("m2",), ("m1",)]
+    assert [one.evidence.against for one in lineage(sharpened, rules)] == ["m2", "m1"]
 
 
 def test_taking_back_a_rule_in_other_words_puts_its_earlier_text_in_its_place(tmp_path: Path) -> None:

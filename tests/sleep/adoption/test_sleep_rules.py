@@ -99,12 +99,13 @@ def test_writing_what_was_read_changes_nothing_but_to_close_open_code(lines: lis
 
 
 def test_an_unchanged_rule_keeps_its_id_its_night_and_its_evidence() -> None:
-    behind = Evidence(sessions=("claude-code:1",), tasks=("t1",), attempts=("a1",), note="It was forgotten.")
-    first = revised((), "- a\n- b\n", "n1", {"- a": behind})
-    second = revised(first, "- b  \n\n- c\n- a\n", "n2", {"c": Evidence(note="new")})
+    behind = Evidence(against="Do not a.")
+    a, b = revised((), "- a\n- b\n", "n1")
+    first = (a.model_copy(update={"evidence": behind}), b)
+    second = revised(first, "- b  \n\n- c\n- a\n", "n2")
     assert [(rule.text, rule.night) for rule in second] == [("- b", "n1"), ("- c", "n2"), ("- a", "n1")]
     assert second[2].evidence == behind
-    assert second[1].evidence.note == "new"
+    assert second[1].evidence == Evidence()
     assert [second[0].id, second[2].id] == [first[1].id, first[0].id]
     assert render(second) == "- b\n\n- c\n- a\n"
     by_hand = revised(second, "- b  \n\n- c\n- a\n", "")
@@ -132,17 +133,6 @@ def test_equal_texts_are_two_rules() -> None:
     first, second = read("- a\n- a\n")
     assert first.id != second.id
     assert [rule.id for rule in revised((first, second), "- a\n", "n")] == [first.id, second.id]
-
-
-def test_evidence_of_several_edits_on_one_rule_is_put_together() -> None:
-    by_text = {
-        "first part": Evidence(tasks=("t1",), note="one"),
-        "second part": Evidence(tasks=("t1", "t2"), note="two"),
-        "other": Evidence(tasks=("t3",)),
-        "": Evidence(tasks=("t4",)),
-    }
-    (rule,) = revised((), "- first part, second part\n", "n", by_text)
-    assert rule.evidence == Evidence(tasks=("t1", "t2"), note="one\ntwo")
 
 
 @rows(

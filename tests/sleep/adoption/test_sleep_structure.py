@@ -46,3 +46,8 @@ def test_what_does_not_show_is_left_out_or_named() -> None:
     assert plain("a\u202eb\n c\x00", 60) == "ab c"
     assert plain("x" * 100, 10) == "x" * 9 + "…"
     assert visible("a\u202eb\r\n") == "a<U+202E>b<U+000D>\n"
+
+
+def test_what_is_shown_of_a_rule_begins_with_a_whole_word() -> None:
+    (doubt,) = doubts("Extraordinary words come before the path /etc of it.")
+    assert doubt == "holds a path: come before the path /etc of it."

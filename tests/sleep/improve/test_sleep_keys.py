@@ -20,7 +20,7 @@ def test_a_key_next_to_the_block_is_in_the_proposal_and_in_no_other_file(
     report = small.night()
     folder = Path(report.proposal)
     files = [path for path in small.state.folder.rglob("*") if path.is_file() and folder not in path.parents]
-    assert {"known.json", "night.json"} <= {path.name for path in files}
+    assert {"tasks.json", "night.json"} <= {path.name for path in files}
     assert [path for path in files if KEY.encode() in path.read_bytes()] == []
     text = read_proposal(folder).documents[0].text
     assert f"The service key is {KEY}.\n" in text

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
 from strict_source import StrictSourceContract, put_lines, readers, said
 
 from etude.sleep.transcripts.sessions import Turn
@@ -66,30 +65,6 @@ class TestGeminiCli(StrictSourceContract):
         return dated(write(home, lines, id), turns)
 
 
-class TestGeminiCliOfOld(StrictSourceContract):
-    """Versions that kept a session as one JSON object."""
-
-    def make_source(self) -> GeminiCliTranscripts:
-        return GeminiCliTranscripts()
-
-    def write_session(self, home: Path, turns: Sequence[Turn], *, id: str = ID, project: str = PROJECT) -> Path:
-        assert turns[0].at is not None
-        path = folder(home, HASH) / f"session-2026-05-04T10-00-{id[-8:]}.json"
-        (home / ".gemini" / "projects.json").write_text(json.dumps({"projects": {project: "demo"}}))
-        whole = {**HEADER, "sessionId": id, "startTime": turns[0].at.isoformat(), "messages": messages_of(turns)}
-        path.write_text(json.dumps(whole, indent=2))
-        return dated(path, turns)
-
-    def spoil(self, path: Path, id: str, junk: bytes) -> None:
-        pytest.skip("the file is one JSON value")
-
-    def records(self, path: Path) -> list[Any]:
-        return [json.loads(path.read_bytes())]
-
-    def put_records(self, path: Path, records: Sequence[Any]) -> None:
-        path.write_text(json.dumps(records[0] if len(records) == 1 else records))
-
-
 read, session = readers(GeminiCliTranscripts(), lambda home, records: write(home, [HEADER, *records]))
 
 
@@ -110,6 +85,12 @@ def test_a_file_that_names_no_session_goes_by_its_own_name(tmp_path: Path) -> No
     path = write(tmp_path, [user("a", "Hello")])
     (found,) = GeminiCliTranscripts().find(tmp_path, {})
     assert found.id == path.stem
+
+
+def test_a_session_of_an_old_version_is_counted(tmp_path: Path) -> None:
+    (folder(tmp_path) / "session-1.json").write_text(json.dumps({**HEADER, "messages": [user("a", "Hello")]}))
+    (found,) = GeminiCliTranscripts().find(tmp_path, {})
+    assert GeminiCliTranscripts().read(found).skipped == {"of an old version": 1}
 
 
 def test_sessions_of_subagents_are_counted(tmp_path: Path) -> None:
@@ -217,31 +198,6 @@ def test_skills_that_were_loaded_are_read_and_not_those_that_were_written(tmp_pa
     assert shown.skills == ("sorting",)
 
 
-def test_the_project_is_found_by_its_hash_among_the_folders_that_tools_used(tmp_path: Path) -> None:
-    used = call("write_file", file_path=f"{PROJECT}/src/a.txt")
-    assert session(tmp_path, [user("a", "Hello"), agent("b", "", used)]).project == PROJECT
-    other = call("write_file", file_path="/elsewhere/a.txt")
-    assert session(tmp_path, [user("a", "Hello"), agent("b", "", other)]).project == ""
-
-
-def test_a_file_that_is_too_long_is_named(tmp_path: Path) -> None:
-    path = folder(tmp_path) / "session-1.json"
-    with path.open("wb") as file:
-        file.truncate(65 * 2**20)
-    (found,) = GeminiCliTranscripts().find(tmp_path, {})
-    assert (
-        GeminiCliTranscripts().read(found).problem
-        == "cannot be read: it is not a JSON object of at most 67108864 bytes"
-    )
-
-
-def test_the_project_is_found_by_its_hash_among_any_number_of_folders(tmp_path: Path) -> None:
-    known = {f"/home/user/{number}/{'long' * 20}": f"p{number}" for number in range(400)} | {PROJECT: "demo"}
-    (tmp_path / ".gemini").mkdir()
-    (tmp_path / ".gemini" / "projects.json").write_text(json.dumps({"projects": known}))
-    assert session(tmp_path, [user("a", "Hello")]).project == PROJECT
-
-
 def test_what_is_rewound_again_and_again_is_counted_and_the_rest_stays(tmp_path: Path) -> None:
     shown = [user(str(number), f"Number {number}.") for number in range(2_000)]
     again = [{"$rewindTo": "1999"}, user("1999", "Once more.")]
@@ -249,9 +205,3 @@ def test_what_is_rewound_again_and_again_is_counted_and_the_rest_stays(tmp_path:
     assert reading.session is not None
     assert [turn.prompt for turn in reading.session.turns] == ["Number 0."]
     assert reading.skipped["taken back"] == 3_999
-
-
-def test_a_path_that_no_system_opens_is_not_asked_for_the_folders_above_it(tmp_path: Path) -> None:
-    long = "/demo" + "/a" * 4_096
-    shown = [user("1", "Do it."), agent("2", "Done.", call("read_file", file_path=long))]
-    assert session(tmp_path, [{"projectHash": hashlib.sha256(b"/demo").hexdigest()}, *shown]).project == ""

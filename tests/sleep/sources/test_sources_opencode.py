@@ -11,7 +11,7 @@ from strict_source import StrictSourceContract
 
 from etude.sleep.transcripts.sessions import Found, Session, Turn
 from etude.sleep.transcripts.sources.opencode import OpenCodeTranscripts
-from etude.testing.source import ID, OTHER, PROJECT, START, dated, turns_of
+from etude.testing.source import ID, OTHER, PROJECT, START
 
 DATABASE = Path(".local", "share", "opencode", "opencode.db")
 STORAGE = Path(".local", "share", "opencode", "storage")
@@ -124,50 +124,6 @@ class TestDatabase(StrictSourceContract):
                 insert(database, row.pop("table"), row)
 
 
-class TestStorage(StrictSourceContract):
-    """The files of versions before 1.2."""
-
-    def make_source(self) -> OpenCodeTranscripts:
-        return OpenCodeTranscripts()
-
-    def write_session(self, home: Path, turns: Sequence[Turn], *, id: str = ID, project: str = PROJECT) -> Path:
-        times = {"created": ms(turns[0].at), "updated": ms(turns[-1].at)}
-        session = {"id": id, "projectID": "global", "directory": project, "time": times}
-        path = put(home / STORAGE / "session" / "global" / f"{id}.json", session)
-        for name, data, parts in messages_of(id, turns):
-            put(home / STORAGE / "message" / id / f"{name}.json", {"id": name, "sessionID": id, **data})
-            for number, part in enumerate(parts):
-                put(home / STORAGE / "part" / name / f"prt_{number}.json", {"messageID": name, **part})
-        return dated(path, turns)
-
-    def spoil(self, path: Path, id: str, junk: bytes) -> None:
-        folder = path.parents[2] / "part" / f"msg_{id}_0b"
-        (folder / f"prt_9{len(list(folder.iterdir()))}.json").write_bytes(junk)
-
-    def records(self, path: Path) -> list[Any]:
-        storage = path.parents[2]
-        files = [file for file in sorted(storage.rglob("*.json")) if not file.stem.startswith(f"msg_{ID}_1")]
-        return [
-            {"file": str(file.relative_to(storage)), "data": json.loads(file.read_bytes())}
-            for file in files
-            if not file.parent.name.startswith(f"msg_{ID}_1")
-        ]
-
-    def put_records(self, path: Path, records: Sequence[Any]) -> None:
-        storage = path.parents[2]
-        for file in storage.rglob("*.json"):
-            file.unlink()
-        for record in records:
-            if isinstance(record, dict) and str(record.get("file")).endswith(".json") and "data" in record:
-                put(storage / record["file"], record["data"])
-
-
-def put(path: Path, value: Any) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(value))
-    return path
-
-
 def only(home: Path, environ: dict[str, str] | None = None) -> Found:
     (found,) = OpenCodeTranscripts().find(home, environ or {})
     return found
@@ -204,12 +160,6 @@ def test_sessions_of_sub_agents_are_counted_and_not_found(tmp_path):
     assert OpenCodeTranscripts().read(found).skipped == {"subagent": 1}
     child = OpenCodeTranscripts().read(found.model_copy(update={"id": OTHER}))
     assert (child.session, child.skipped) == (None, {"subagent": 1})
-
-
-def test_stored_sessions_of_sub_agents_are_counted(tmp_path):
-    put(tmp_path / STORAGE / "session" / "p" / f"{ID}.json", {"id": ID, "parentID": OTHER})
-    reading = OpenCodeTranscripts().read(only(tmp_path))
-    assert (reading.session, reading.skipped) == (None, {"subagent": 1})
 
 
 def test_what_the_program_said_in_the_users_place_is_left_out_and_counted(tmp_path):
@@ -310,24 +260,9 @@ def test_folders_that_are_not_paths_are_left_out(tmp_path):
     assert read(tmp_path).project == ""
 
 
-def test_a_session_in_both_places_is_read_from_the_database(tmp_path):
-    TestStorage().write_session(tmp_path, turns_of("Old."))
-    TestStorage().write_session(tmp_path, turns_of("Only stored."), id=OTHER)
-    TestDatabase().write_session(tmp_path, turns_of("New."))
-    prompts = {found.id: OpenCodeTranscripts().read(found) for found in OpenCodeTranscripts().find(tmp_path, {})}
-    shown = {id: reading.session.turns[0].prompt for id, reading in prompts.items() if reading.session}
-    assert shown == {ID: "New.", OTHER: "Only stored."}
-
-
 def test_the_database_is_found_where_the_user_moved_it(tmp_path):
     write_database(tmp_path / "moved" / "opencode" / "my.db", ID, PROJECT, [asked(1, said("Do it."))])
     environ = {"XDG_DATA_HOME": str(tmp_path / "moved"), "OPENCODE_DB": "my.db"}
     assert only(tmp_path, environ).id == ID
     assert only(tmp_path, {"OPENCODE_DB": str(tmp_path / "moved" / "opencode" / "my.db")}).id == ID
     assert list(OpenCodeTranscripts().find(tmp_path, {"OPENCODE_DB": ":memory:"})) == []
-
-
-def test_a_long_stored_part_is_counted(tmp_path):
-    path = TestStorage().write_session(tmp_path, turns_of("Do it."))
-    TestStorage().spoil(path, ID, b" " * (8 * 2**20 + 1))
-    assert OpenCodeTranscripts().read(only(tmp_path)).skipped == {"long line": 1}

@@ -41,21 +41,13 @@ class InHome(PlainTranscripts):
         return super().find(home, environ) if self._path.exists() else ()
 
 
-class PlainContract(StrictSourceContract):
+class TestPlain(StrictSourceContract):
     def make_source(self) -> PlainTranscripts:
         return InHome()
 
-
-class TestSessionsOnALine(PlainContract):
     def write_session(self, home: Path, turns: Sequence[Turn], *, id: str = ID, project: str = PROJECT) -> Path:
         record = {"id": id, "project": project, "turns": [turn_of(turn) for turn in turns]}
         return dated(write(home, [record], f"{id}.jsonl"), turns)
-
-
-class TestTurnsOnALine(PlainContract):
-    def write_session(self, home: Path, turns: Sequence[Turn], *, id: str = ID, project: str = PROJECT) -> Path:
-        records = [{"session": id, "project": project, **turn_of(turn)} for turn in turns]
-        return dated(write(home, records, f"{id}.jsonl"), turns)
 
 
 def find(home: Path) -> dict[str, Found]:
@@ -68,10 +60,10 @@ def readings(home: Path) -> dict[str, Reading]:
 
 
 def test_a_file_or_a_folder_can_be_named(tmp_path: Path) -> None:
-    path = write(tmp_path, [{"prompt": "Hello"}])
+    path = write(tmp_path, [{"turns": [{"prompt": "Hello"}]}])
     for place in (path, path.parent):
         (found,) = PlainTranscripts(place).find(tmp_path, {})
-        assert found.id == "shop"
+        assert found.id == "shop:1"
 
 
 def test_a_path_that_leads_nowhere_is_an_error(tmp_path: Path) -> None:
@@ -83,21 +75,12 @@ def test_a_path_that_leads_nowhere_is_an_error(tmp_path: Path) -> None:
     )
 
 
-def test_one_file_may_hold_sessions_and_turns(tmp_path: Path) -> None:
-    write(
-        tmp_path,
-        [
-            {"turns": [{"prompt": "One"}]},
-            {"id": "b", "turns": [{"prompt": "Two"}, {"prompt": "Three"}]},
-            {"session": "c", "prompt": "Four"},
-            {"prompt": "Five"},
-            {"session": "c", "prompt": "Six"},
-            {"session": "b", "prompt": "Seven"},
-        ],
-    )
+def test_one_file_may_hold_many_sessions_and_one_on_several_lines(tmp_path: Path) -> None:
+    b = {"id": "b", "turns": [{"prompt": "Two"}, {"prompt": "Three"}]}
+    write(tmp_path, [{"turns": [{"prompt": "One"}]}, b, {"id": "b", "turns": [{"prompt": "Four"}]}])
     said = {id: reading.session for id, reading in readings(tmp_path).items()}
     prompts = {id: [turn.prompt for turn in one.turns] for id, one in said.items() if one is not None}
-    assert prompts == {"shop:1": ["One"], "b": ["Two", "Three", "Seven"], "c": ["Four", "Six"], "shop": ["Five"]}
+    assert prompts == {"shop:1": ["One"], "b": ["Two", "Three", "Four"]}
 
 
 def test_everything_that_a_session_may_say_is_read(tmp_path: Path) -> None:
@@ -126,26 +109,18 @@ def test_everything_that_a_session_may_say_is_read(tmp_path: Path) -> None:
 
 
 def test_a_turn_without_an_answer_is_not_interrupted_unless_it_says_so(tmp_path: Path) -> None:
-    write(tmp_path, [{"prompt": "Hello"}])
-    session = readings(tmp_path)["shop"].session
+    write(tmp_path, [{"turns": [{"prompt": "Hello"}]}])
+    session = readings(tmp_path)["shop:1"].session
     assert session is not None
     assert not session.turns[0].interrupted
 
 
-def test_lines_that_are_neither_session_nor_turn_are_counted_where_they_stand(tmp_path: Path) -> None:
-    write(
-        tmp_path,
-        [
-            {"text": "no turn"},
-            {"session": "a", "prompt": "One"},
-            {"session": "b", "prompt": "Two"},
-            {"text": "no turn"},
-            {"session": "b", "prompt": " "},
-        ],
-    )
+def test_what_is_no_session_is_counted_once(tmp_path: Path) -> None:
+    other = {"id": "b", "turns": [{"prompt": "Two"}, {"prompt": " "}]}
+    write(tmp_path, [{"text": "none"}, {"id": "a", "turns": [{"prompt": "One"}]}, other, {"prompt": "alone"}])
     said = readings(tmp_path)
-    assert said["a"].skipped == {"broken line": 1}
-    assert said["b"].skipped == {"broken line": 1, "broken turn": 1}
+    assert said["a"].skipped == {"broken line": 2}
+    assert said["b"].skipped == {"broken turn": 1}
 
 
 def test_a_file_without_any_session_is_found_and_says_what_is_wrong(tmp_path: Path) -> None:
@@ -156,9 +131,9 @@ def test_a_file_without_any_session_is_found_and_says_what_is_wrong(tmp_path: Pa
 
 
 def test_a_session_that_its_file_no_longer_has_is_named(tmp_path: Path) -> None:
-    path = write(tmp_path, [{"session": "a", "prompt": "One"}])
+    path = write(tmp_path, [{"id": "a", "turns": [{"prompt": "One"}]}])
     found = find(tmp_path)["a"]
-    path.write_text(json.dumps({"session": "b", "prompt": "One"}))
+    path.write_text(json.dumps({"id": "b", "turns": []}))
     assert PlainTranscripts(path).read(found).problem == "has no session 'a' any more"
 
 

@@ -1,5 +1,4 @@
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -141,69 +140,6 @@ print("the sum is", len(answer))
 print('{"score": 1}')
 sys.exit(answer != "42")
 """
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    (tmp_path / "judge.py").write_text(JUDGE)
-    return tmp_path
-
-
-def commanded(project: Path, *words: str, **fields: Any) -> NightEnvironment:
-    command = words or ("python", "judge.py")
-    return NightEnvironment([mined("a", project=str(project), command=command, **fields)])
-
-
-async def test_a_command_of_the_project_judges_the_answer_by_its_exit_code_alone(project: Path) -> None:
-    env = commanded(project)
-    (task,) = env.tasks("train")
-    assert task.gold == {"command": ["python", "judge.py"]}
-    assert await env.score(task, Trajectory(answer="42")) == Score(hard=1, soft=1, feedback="correct")
-    score = await env.score(task, Trajectory(answer="41 é"))
-    assert score == Score(hard=0, soft=0, feedback='the sum is 4\n{"score": 1}')
-    assert (await env.score(task, Trajectory(answer=" "))).feedback == "there is no answer"
-
-
-async def test_a_command_applies_beside_other_criteria(project: Path) -> None:
-    env = commanded(project, exact=("41",), checks=(SHORT,))
-    score = await env.score(env.tasks("train")[0], Trajectory(answer="42"))
-    assert (score.hard, score.soft) == (0, pytest.approx(2 / 3))
-
-
-async def test_a_command_that_says_nothing_is_known_by_its_exit_code(project: Path) -> None:
-    env = commanded(project, "sh", "-c", "exit 3")
-    score = await env.score(env.tasks("train")[0], Trajectory(answer="41"))
-    assert score.feedback == "ended with exit code 3, without a word"
-
-
-@pytest.mark.parametrize("script", ["kill -9 $$", "/no/such/program"])
-async def test_a_command_that_does_not_come_to_its_end_leaves_no_score(script: str, project: Path) -> None:
-    env = commanded(project, "sh", "-c", script)
-    with pytest.raises(BoundaryError, match=r"command .sh -c .*(by signal 9|exit code 127)"):
-        await env.score(env.tasks("train")[0], Trajectory(answer="42"))
-
-
-async def test_a_command_sees_nothing_of_the_home_folder(project: Path) -> None:
-    (project / "secret").write_text("key")
-    env = commanded(project, "sh", "-c", f"cat {project}/secret")
-    score = await env.score(env.tasks("train")[0], Trajectory(answer="42"))
-    assert score.hard == 0
-    assert "key" not in score.feedback
-
-
-def test_a_command_that_is_not_there_is_an_error_before_anything_is_paid_for(project: Path) -> None:
-    with pytest.raises(ConfigError, match=r"task 'a': command = .*: there is no program 'no-such-judge'"):
-        commanded(project, "no-such-judge")
-
-
-def test_the_fingerprint_changes_with_what_a_command_does_not_with_its_place(project: Path, tmp_path_factory) -> None:
-    other = tmp_path_factory.mktemp("other")
-    (other / "judge.py").write_text(JUDGE)
-    first = commanded(project).fingerprint()
-    assert commanded(other).fingerprint() == first
-    assert first != NightEnvironment([mined("a", exact=("42",))]).fingerprint()
-    (other / "judge.py").write_text(JUDGE.replace("42", "43"))
-    assert commanded(other).fingerprint() != first
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_a_hollow_answer_says_all_that_is_asked_and_claims_to_have_done_it() -> 
 def test_a_task_whose_judge_takes_a_hollow_answer_is_dropped_and_named() -> None:
     env = Judged(0.9)
     found = run_to_end(probe([task(rubric=RUBRIC), task("m2", exact=("5",))], env))
-    assert [(doubt.task, doubt.why) for doubt in found.doubts] == [("m1", HOLLOW)]
+    assert found.fooled == (HOLLOW,)
     assert [one.id for one in found.tasks] == ["m2"]
     ((asked, answer),) = env.shown
     assert (asked.gold, answer) == ({"rubric": RUBRIC}, hollow_answer(task(rubric=RUBRIC)))
@@ -64,9 +64,9 @@ def test_a_task_whose_judge_takes_a_hollow_answer_is_dropped_and_named() -> None
 
 def test_checks_beside_a_rubric_are_not_shown_to_the_judge_and_count_without_it() -> None:
     env, pattern = Judged(1.0), {"op": "regex", "arg": "[Rr]isk.{20,}", "requirement": "says more of the risk"}
-    (kept,), doubts = run_to_end(probe([task(rubric=RUBRIC, checks=[WORD, pattern])], env))
+    (kept,), fooled = run_to_end(probe([task(rubric=RUBRIC, checks=[WORD, pattern])], env))
     assert (kept.rubric, len(kept.checks), kept.gameable) == ("", 2, False)
-    assert [doubt.why for doubt in doubts] == [UNJUDGED]
+    assert fooled == (UNJUDGED,)
     assert env.shown[0][0].gold == {"rubric": RUBRIC}
 
 
@@ -78,19 +78,15 @@ def test_checks_of_plain_words_stay_with_a_mark() -> None:
     ]
     found = run_to_end(probe(tasks, Judged(0.0)))
     assert [(one.id, one.gameable) for one in found.tasks] == [("m1", True), ("m2", False), ("m3", False)]
-    assert [(doubt.task, doubt.why) for doubt in found.doubts] == [("m1", GAMEABLE)]
     fooled = run_to_end(probe(tasks, Judged(1.0)))
     assert [one.gameable for one in fooled.tasks] == [True, True, False]
-    assert [(doubt.task, doubt.why) for doubt in fooled.doubts if doubt.task == "m2"] == [
-        ("m2", UNJUDGED),
-        ("m2", GAMEABLE),
-    ]
+    assert fooled.fooled == (UNJUDGED,)
     assert run_to_end(probe(tasks, None)).tasks == found.tasks
 
 
 @pytest.mark.parametrize("grade", [0.79, UnusableReply("no grade"), RejectedRequest("too long")])
 def test_a_judge_that_is_not_fooled_or_has_no_grade_costs_no_task(grade: float | Exception) -> None:
-    assert run_to_end(probe([task(rubric=RUBRIC)], Judged(grade))).doubts == ()
+    assert run_to_end(probe([task(rubric=RUBRIC)], Judged(grade))).fooled == ()
 
 
 def test_what_stops_a_judge_stops_the_night() -> None:
@@ -114,8 +110,7 @@ class PlainWords(Gullible):
 def test_a_night_whose_judge_is_fooled_goes_by_the_checks(tmp_path: Path) -> None:
     small = Small(tmp_path)
     report = small.night(given={"optimizer": Gullible(MODELS["optimizer"], lambda request: None)})
-    assert (report.status, report.dropped) == ("proposed", {})
-    assert [doubt.why for doubt in report.doubts] == [UNJUDGED] * 5
+    assert (report.status, report.dropped) == ("proposed", {UNJUDGED: 5})
 
 
 def test_a_night_with_checks_of_plain_words_alone_learns_from_them_and_says_what_they_are(
@@ -126,15 +121,13 @@ def test_a_night_with_checks_of_plain_words_alone_learns_from_them_and_says_what
     assert (report.status, report.tasks) == ("proposed", {"train": 3, "val": 2})
     assert f"2 of 2 held-out tasks are {GAMEABLE}" in report.notes
     args = ["--project", str(small.project), "--state", str(small.base)]
-    assert main(["sleep", "show", "--tasks", *args]) == main(["sleep", "show", "--details", *args]) == 0
-    said = capsys.readouterr().out
-    assert said.count("1 checks, gameable") == 5
-    assert said.count(f"  {GAMEABLE}: ") == 5
+    assert main(["sleep", "show", "--tasks", *args]) == 0
+    assert capsys.readouterr().out.count("1 checks, gameable") == 5
 
 
 def test_a_night_with_a_judge_that_reads_asks_it_once_for_each_task(finished: Finished) -> None:
     probes = [request for request in finished.asked if "It meets every requirement in full" in str(request)]
-    assert (finished.report.doubts, len(probes)) == ((), 5)
+    assert (finished.report.dropped, len(probes)) == ({}, 5)
 
 
 def test_a_night_whose_probe_is_interrupted_goes_on_without_asking_twice(tmp_path: Path) -> None:

@@ -56,15 +56,6 @@ def test_tasks_are_worked_on_only_when_a_person_has_reviewed_them(tmp_path) -> N
     assert (replay(path).tasks, replay(path).redacted) == (TASKS, {})
 
 
-def test_a_command_is_taken_from_a_file_that_a_person_has_reviewed(tmp_path) -> None:
-    row = {"id": "a", "intent": "Sum the column.", "command": ["python", "judge.py"]}
-    path = saved(tmp_path, own(tasks=[row]))
-    with pytest.raises(DataError, match="no person has reviewed these tasks"):
-        replay(path)
-    path = saved(tmp_path, own(tasks=[row], reviewed=True))
-    assert replay(path).tasks[0].criteria == {"command": ["python", "judge.py"]}
-
-
 def test_a_file_without_tasks_can_be_read_and_not_worked_on(tmp_path) -> None:
     path = saved(tmp_path, own(reviewed=True, tasks=[]))
     assert read(path).tasks == ()
@@ -101,7 +92,7 @@ ROW = {"id": "a", "intent": "Sort the names.", "rubric": "All are there."}
             "tasks.0: there is no criterion: give checks, a rubric or exact answers",
         ),
         (own(tasks=[ROW, ROW]), "two tasks have the id 'a'\nhint: correct it, or leave it out"),
-        (own(tasks=[{**ROW, "command": "pytest"}]), "tasks.0.command = 'pytest': must be a list"),
+        (own(tasks=[{**ROW, "command": ["pytest"]}]), "unknown key 'tasks.0.command'"),
         (own(tasks=[{**ROW, "checks": [{"op": "regex", "arg": "("}]}]), "tasks.0"),
         (own(tasks=[{**ROW, "checks": [{"op": "tool_called", "arg": "../../evil"}]}]), "evil"),
         (own(tasks=[{**ROW, "intent": "x" * 100_000}]), "tasks.0.intent"),

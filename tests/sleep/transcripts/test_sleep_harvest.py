@@ -144,12 +144,8 @@ def test_turns_that_another_session_has_from_the_same_moment_count_once(ledger):
     then = {"asked": NOON - 9 * HOUR}
     source = Memory().add("fork", "one", "two", "three", **then).add("back", "one", "four", **then)
     source.add("first", "one", "two", at=NOON - HOUR, **then).add("same words", "one", asked=NOON - HOUR)
-    for asked in ({}, {"newest": True}):
-        found = {
-            each.session.id: [turn.prompt for turn in new_turns(each)]
-            for each in gather(ledger, source, **asked).sessions
-        }
-        assert found == {"first": ["one", "two"], "fork": ["three"], "back": ["four"], "same words": ["one"]}
+    found = {each.session.id: [turn.prompt for turn in new_turns(each)] for each in gather(ledger, source).sessions}
+    assert found == {"first": ["one", "two"], "fork": ["three"], "back": ["four"], "same words": ["one"]}
     assert sorted(night(ledger, 1, source)) == ["back", "first", "fork", "same words"]
     other = Memory("other").add("fork", "one", "two", **then)  # another program may have taken the session over
     source.add("late", "one", "two", "five", at=NOON + HOUR, **then).add("whole", "one", "two", at=NOON, **then)
@@ -376,6 +372,8 @@ def test_only_sessions_of_the_project_and_below_it_are_asked_for(ledger):
     assert found.gone == {"/code": 1, "/code/app2": 1, "/code/other/app": 1, "app": 1, "C:\\app": 1}
     assert found.hints[0].startswith("folders that are gone: '/code' (1), '/code/app2' (1), ")
     assert len(gather(ledger, source).sessions) == 9
+    converted = Memory("jsonl").add("a", "do it", project="/of another machine")
+    assert gather(ledger, converted, scope="/code/app/").hints == ()
     ledger.take(found.entries)
     assert gather(ledger, source, scope="/code/app").gone == found.gone
 

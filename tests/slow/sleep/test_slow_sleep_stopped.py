@@ -27,7 +27,7 @@ def ended(script: str, *words: str) -> str:
 def test_a_night_killed_at_any_write_ends_as_an_undisturbed_one(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in ended("night_killed.py", str(tmp_path)).splitlines()]
     places = "\n".join(line["at"] for line in lines)
-    for name in ("night.json", "tasks.json", "known.json", "proposal.json", "archive.jsonl", "journal"):
+    for name in ("night.json", "tasks.json", "proposal.json", "archive.jsonl", "journal"):
         assert name in places
     assert [line for line in lines if line["differs"] or line["other"]] == []
     # What was answered and not yet written down is asked for again: at concurrency 1 that is one question at most.

@@ -6,12 +6,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from etude.cli.doctor.checks import check_agent, check_config, check_install, check_programs, check_sandbox
+from etude.cli.doctor.checks import (
+    check_agent,
+    check_config,
+    check_install,
+    check_parts,
+    check_programs,
+    check_sandbox,
+)
 from etude.cli.doctor.findings import DoctorReport
 from etude.cli.doctor.live import check_live
 from etude.cli.parsing.arguments import DEFAULT_CONFIG
 from etude.cli.settings import sandboxed, with_options
-from etude.cli.sleep.checks import check_night
 from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG
 from etude.cli.terminal import output
 from etude.config import TrainConfig, load_settings, make_config
@@ -53,15 +59,17 @@ def _runs_programs(config: TrainConfig) -> bool:
 
 async def _check(config: TrainConfig, live: bool, found: DoctorReport) -> None:
     if isinstance(config, SleepConfig):
-        check_night(config, found)
+        check_parts(config, found)
         await check_agent(config, found)
     else:
         await check_config(config, found)
     if live:
         await check_live(config, found)
     elif isinstance(config, SleepConfig):
-        text = "no model was asked whether it answers, and which tasks the transcripts hold only a night finds out"
+        text = "no model was asked whether it answers"
         found.note("not asked", text, "`etude doctor --live` asks each model one short question")
+        text = "transcripts, documents and tasks were not looked at"
+        found.note("night", text, "`etude sleep run --dry-run` says what a night would read and do")
 
 
 def _config(args: argparse.Namespace, found: DoctorReport) -> TrainConfig | None:

@@ -21,7 +21,7 @@ from etude.records import Skill, Task
 from etude.sleep.tasks.clusters import NEAR, likeness
 from etude.sleep.tasks.environment import NightEnvironment
 from etude.sleep.tasks.mined import MinedTask, task_id
-from etude.sleep.tasks.probe import HOLLOW, UNJUDGED, hollow_answer, probe
+from etude.sleep.tasks.probe import hollow_answer, probe
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from etude.stages.shared.own_words import OwnWords
 from etude.stages.shared.render import fence
@@ -164,8 +164,8 @@ async def _usable(
                 continue
             fresh.append(task)
             unsure += [task] if passes else []
-    doubts = (await probe(unsure, bench.rollout.env)).doubts
-    fooled = {doubt.task for doubt in doubts if doubt.why in (HOLLOW, UNJUDGED)}
+    judged = {task.id for task in (await probe(unsure, bench.rollout.env)).tasks if task.rubric}
+    fooled = {task.id for task in unsure} - judged
     why.update({EMPTY: len(fooled)} if fooled else {})
     return [task for task in fresh if task.id not in fooled]
 

@@ -4,12 +4,11 @@ import argparse
 from pathlib import Path
 
 from etude.cli.sleep.settings import read_config
-from etude.cli.sleep.text import counts, harvest_rows, pause_line, print_rows, task_notes
+from etude.cli.sleep.text import PAUSED, counts, harvest_rows, print_rows, task_notes
 from etude.cli.terminal import output
 from etude.models import build_model
 from etude.sleep.config import SleepConfig
 from etude.sleep.improve.groups import check_documents, check_tasks
-from etude.sleep.pause import paused
 from etude.sleep.report import unfinished
 from etude.sleep.state import Surroundings, state_of
 from etude.sleep.tasks.files import replay
@@ -24,7 +23,6 @@ def look_ahead(args: argparse.Namespace) -> int:
     around = Surroundings()
     state = state_of(config, around)
     state.check()
-    pause = paused(state)
     for section in (config.target, config.optimizer, config.judge):
         if section is not None:
             build_model(section)  # settings that cannot work are reported now
@@ -48,12 +46,12 @@ def look_ahead(args: argparse.Namespace) -> int:
             "notes": notes,
             "redacted": redacted,
             "resumes": waits,
-            "paused": pause and pause.isoformat(),
+            "paused": state.pause.exists(),
         }
         output.json_result(data)
         return 0
-    if pause is not None:
-        output.line(pause_line(pause, args))
+    if state.pause.exists():
+        output.line(PAUSED)
     adopts = "each new rule that needs no person, at once"
     same = f"night {waits}, if settings and documents are the same; below is a whole night"
     print_rows(

@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.json:
         print_rows(
             ("project    ", os.path.realpath(os.curdir)),
-            *harvest_rows(used, 0, found),
+            *harvest_rows(used, max(0, len(sessions) - SleepSection().max_tasks), found),
             ("older      ", _older(len(found.sessions) - len(sessions), hours)),
             *(("hint       ", hint) for hint in found.hints),
             *_documents(config),
@@ -98,23 +98,23 @@ def run(args: argparse.Namespace) -> int:
 def _sessions(around: Surroundings) -> tuple[Harvest, list[Session], int | None]:
     """What is found in the current folder, the sessions of the first night, and how far back they go. Raises
     DataError: there is none."""
-    sources, scope, most = sources_named(()), os.path.realpath(os.curdir), SleepSection().max_tasks
-    asked = SessionQuery(now=around.now(), scope=scope, limit=most, newest=True)
+    sources, scope = sources_named(()), os.path.realpath(os.curdir)
+    asked = SessionQuery(now=around.now(), scope=scope)
     found = harvest(sources, None, asked, home=around.home, environ=around.environ)
     for hours in _LOOKBACKS if found.sessions else ():
         since = None if hours is None else around.now() - timedelta(hours=hours)
         sessions = [each.session for each in found.sessions if since is None or _ended(each.session, since)]
         if hours is None or len(sessions) >= _ENOUGH:
             return found, sessions, hours
-    asked = SessionQuery(now=around.now(), limit=most, newest=True)
-    there = harvest(sources, None, asked, home=around.home, environ=around.environ).sessions
+    asked = SessionQuery(now=around.now())
+    there = harvest(sources, None, asked, home=around.home, environ=around.environ).sessions[::-1]
     if not there:
         raise DataError(
             f"no agent has left a transcript in {str(around.home)!r}; looked for: "
             + ", ".join(source.name for source in sources),
             hint="for other transcripts write sleep.yaml yourself, with sleep.sources: docs/nights.md",
         )
-    others = Counter(each.session.project for each in there if each.session.project)
+    others = Counter(each.session.project for each in there[: SleepSection().max_tasks] if each.session.project)
     shown = ", ".join(f"{name!r} ({count})" for name, count in others.most_common(_SHOWN))
     raise DataError(
         f"no agent has worked in {scope!r} or below it; the newest sessions are of {shown or 'no folder'}",

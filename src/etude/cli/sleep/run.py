@@ -6,14 +6,13 @@ import os
 from etude.cli.parsing.usage import UsageError
 from etude.cli.sleep.dry_run import look_ahead
 from etude.cli.sleep.settings import read_config
-from etude.cli.sleep.text import elsewhere, page_of, pause_line, print_report, result
+from etude.cli.sleep.text import PAUSED, elsewhere, page_of, print_report, result
 from etude.cli.sleep.unattended import patiently, tell_of
 from etude.cli.terminal import output
 from etude.cli.watch import watch
 from etude.errors import EtudeError, StopRun
 from etude.redaction.redactor import Redactor
 from etude.sleep.night import arun_night
-from etude.sleep.pause import paused
 from etude.sleep.report import NightReport
 from etude.sleep.state import CommandLine, Surroundings, state_of
 
@@ -41,9 +40,8 @@ def _run(args: argparse.Namespace) -> int:
     around = Surroundings(command=CommandLine(text=Redactor(os.environ).redact(args.command), folder=os.getcwd()))
     state = state_of(config, around)
     state.check()
-    since = paused(state)
-    if since is not None:
-        return result(args, {"status": "paused", "paused": since.isoformat()}, [pause_line(since, args)])
+    if state.pause.exists():
+        return result(args, {"status": "paused"}, [PAUSED])
 
     def work() -> NightReport:
         return watch(lambda given: arun_night(config, around, given=given), args.command, wait=args.wait)

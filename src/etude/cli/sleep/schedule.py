@@ -9,14 +9,13 @@ from pathlib import Path
 from etude import own_process
 from etude.cli.parsing.usage import UsageError
 from etude.cli.sleep.settings import find_nights, read_config
-from etude.cli.sleep.text import elsewhere, pause_line, result
+from etude.cli.sleep.text import PAUSED, elsewhere, result
 from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG
 from etude.cli.terminal import output
-from etude.errors import EtudeError
+from etude.errors import DataError, EtudeError
 from etude.files import private_file, write_atomically
 from etude.models.keys import used_key_variable
 from etude.sleep.config import SleepConfig
-from etude.sleep.pause import pause, paused, resume
 from etude.sleep.schedule import PROFILE, SCRIPT, command_of, install, job_name, remove, script_of
 from etude.sleep.state import Surroundings, state_of
 
@@ -41,8 +40,6 @@ def _schedule(args: argparse.Namespace) -> int:
     project = Path(os.path.realpath(config.sleep.project))
     path = Path(DEFAULT_SLEEP_CONFIG if args.config is None else args.config).absolute()
     flags = [f"--{key}={value}" for key, value in args.flags]
-    flags += ["--unsafe-no-sandbox"] if args.unsafe_no_sandbox else []
-    flags += ["--auto-adopt"] if args.auto_adopt else []
     name, log, script = job_name(project), str(state.folder.absolute() / "nights.log"), state.folder / SCRIPT
     argv = tuple(own_process.command("sleep", "run", str(path), "--unattended", *flags))
     command, text = command_of(script.absolute()), script_of(argv, os.getcwd(), log)
@@ -83,14 +80,16 @@ def _pause(args: argparse.Namespace) -> int:
     """Let no night of the project begin, or let nights begin again. A night that is under way continues."""
     nights = find_nights(args)
     project = str(nights.project.absolute())
-    if args.resume:
-        ended = resume(nights.state)
-        line = f"resumed  {project}" if ended else f"nothing was paused for {project}"
-        return result(args, {"project": project, "resumed": ended}, [line])
-    pause(nights.state)
-    since = paused(nights.state)
-    data = {"project": project, "paused": since and since.isoformat()}
-    return result(args, data, [pause_line(since, args)] if since else [])
+    try:
+        if args.resume:
+            nights.state.pause.unlink(missing_ok=True)
+        else:
+            nights.state.make()
+            nights.state.write(nights.state.pause, "")
+    except OSError as error:
+        what = f"{str(nights.state.pause)!r} cannot be removed: {error.strerror}"
+        raise DataError(what, hint="fix the permissions of its folder") from error
+    return result(args, {"project": project, "paused": args.pause}, [PAUSED if args.pause else f"resumed  {project}"])
 
 
 def _check_variables(config: SleepConfig, around: Surroundings) -> None:

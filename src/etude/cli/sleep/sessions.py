@@ -15,6 +15,7 @@ from etude.sleep.transcripts.sources import sources_named
 
 _NO_MODELS = {role: {"model": f"simulated:{role}"} for role in ("target", "optimizer")}
 _MOST = 100
+"""Sessions that are shown, the newest."""
 
 
 def show_sessions(args: argparse.Namespace) -> int:
@@ -22,20 +23,18 @@ def show_sessions(args: argparse.Namespace) -> int:
     command line leaves open is as the settings here say, where there are any."""
     around = Surroundings()
     sleep = settings_in(args.config)
-    names = list(dict.fromkeys(args.source or ()))
-    if sleep is not None and args.source is None:
-        names = list(sleep.sources)
-        trusted(make_sleep_config({**_NO_MODELS, "sleep": {"sources": names}}), args)
-    open_folder()  # a source may be named by its import path
+    if sleep is not None:
+        trusted(make_sleep_config({**_NO_MODELS, "sleep": {"sources": list(sleep.sources)}}), args)
+        open_folder()  # a source may be named by its import path
     project = args.project if args.project is not None or sleep is None else sleep.project
-    hours = args.hours if args.hours is not None or sleep is None else sleep.lookback_hours
-    scope = None if project is None else os.path.realpath(project)
-    limit = _MOST if args.limit is None else args.limit
-    others, scripts = (sleep.other_paths, sleep.scripts) if sleep is not None else ((), False)
-    asked = SessionQuery(
-        now=around.now(), scope=scope, other_paths=others, scripts=scripts, hours=hours, limit=limit, newest=True
-    )
-    found = harvest(sources_named(names), None, asked, home=around.home, environ=around.environ)
+    asked = SessionQuery(now=around.now(), scope=None if project is None else os.path.realpath(project))
+    if sleep is not None:
+        same = {"other_paths": sleep.other_paths, "scripts": sleep.scripts, "hours": sleep.lookback_hours}
+        asked = asked.model_copy(update=same)
+    sources = sources_named(() if sleep is None else sleep.sources)
+    found = harvest(sources, None, asked, home=around.home, environ=around.environ)
+    older = max(0, len(found.sessions) - _MOST)
+    found = found.model_copy(update={"sessions": found.sessions[older:][::-1]})
     table = [("source", "session", "started (UTC)", "turns", "project", "first request")]
     for each in found.sessions:
         session = each.session
@@ -51,7 +50,7 @@ def show_sessions(args: argparse.Namespace) -> int:
             if tally.found
         ),
         f"redacted: {counts(found.redacted)}" if found.redacted else "",
-        f"{found.beyond:,} older ones are not read: --limit {limit}" if found.beyond else "",
+        f"{older:,} older ones are not shown" if older else "",
         *(f"problem: {plain(problem, 300)}" for problem in found.problems),
         *(f"hint: {plain(hint, 500)}" for hint in found.hints),
     ]

@@ -128,8 +128,7 @@ def read_config(args: argparse.Namespace) -> SleepConfig:
         raise UsageError(
             f"no CONFIG was given and there is no {DEFAULT_SLEEP_CONFIG!r} here", hint="`etude sleep init` makes one"
         )
-    own = [("sleep.auto_adopt", "true")] if args.auto_adopt else []
-    return with_options(lambda flags: load_sleep_config(path, flags=[*flags, *own]), args)
+    return with_options(lambda flags: load_sleep_config(path, flags=flags), args)
 
 
 def find_nights(args: argparse.Namespace) -> Nights:

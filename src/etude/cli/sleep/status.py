@@ -4,13 +4,12 @@ import argparse
 from typing import Any
 
 from etude.cli.sleep.settings import find_nights
-from etude.cli.sleep.text import continues, counts, elsewhere, pause_line
+from etude.cli.sleep.text import PAUSED, continues, counts, elsewhere
 from etude.cli.terminal import output
 from etude.cli.terminal.tables import text_lines
 from etude.sleep.adoption.proposals import RuleLine
 from etude.sleep.adoption.structure import plain
 from etude.sleep.adoption.transaction import PENDING
-from etude.sleep.pause import paused
 from etude.sleep.report import read_report, unfinished
 from etude.sleep.transcripts.ledger import Ledger
 
@@ -37,15 +36,14 @@ def run(args: argparse.Namespace) -> int:
         }
         for number, report in reports.items()
     ]
-    rules, since = [_data(one) for one in nights.rules()], paused(nights.state)
+    rules, paused = [_data(one) for one in nights.rules()], nights.state.pause.exists()
     if args.json:
-        pause = since and since.isoformat()
         found = {"state": str(nights.state.folder), "sessions": sessions, "nights": rows, "rules": rules}
-        output.json_result({**found, "paused": pause})
+        output.json_result({**found, "paused": paused})
         return 0
     output.line(f"state     {nights.state.folder}")
-    if since is not None:
-        output.line(pause_line(since, args))
+    if paused:
+        output.line(PAUSED)
     # A night that stopped early has looked at none: how many there are, only a harvest tells.
     output.line(f"sessions  {counts(sessions) if sessions else 'none looked at yet'}")
     if not rows:

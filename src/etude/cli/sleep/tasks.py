@@ -30,7 +30,7 @@ def _print(file: TaskFile, args: argparse.Namespace, done: str) -> int:
     table = [("id", "split", "origin", "criteria", "intent")]
     for task in file.tasks:
         found = [f"{len(task.checks)} checks"] if task.checks else []
-        found += [kind for kind in ("rubric", "exact", "command") if kind in task.criteria]
+        found += [kind for kind in ("rubric", "exact") if kind in task.criteria]
         found += ["gameable"] if task.gameable else []
         table.append((plain(task.id, 40), task.split, task.origin, ", ".join(found), plain(task.intent, 70)))
     lines = text_lines(table) if file.tasks else ("there are no tasks",)

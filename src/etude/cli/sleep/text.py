@@ -2,11 +2,9 @@
 
 import argparse
 import os
-import re
 import shlex
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +26,8 @@ from etude.sleep.tasks.probe import HOLLOW, UNJUDGED
 from etude.sleep.transcripts.harvest import Harvest
 
 _RULE_FIELDS = {"id", "text", "status", "evidence", "replaces"}
+PAUSED = "paused: no night begins until `etude sleep schedule --resume`"
 _JUDGE = "name another `judge`: it grades the words of a rubric, not the work"
-_SCRIPT = re.compile(r"[^-].*\.(?:py|sh|bash|js|mjs|ts|rb|pl|php|lua|R)")
-"""Words of a command that name a script, not an option or data."""
 
 
 def result(args: argparse.Namespace, data: Any, lines: Iterable[str]) -> int:
@@ -43,14 +40,11 @@ def result(args: argparse.Namespace, data: Any, lines: Iterable[str]) -> int:
     return 0
 
 
-def print_report(
-    report: NightReport, about: Sequence[str] = (), stands: str = "", where: str = "", *, details: bool = False
-) -> None:
+def print_report(report: NightReport, about: Sequence[str] = (), stands: str = "", where: str = "") -> None:
     """What a night did, and what to do next.
 
     Args:
         about: the page of what it proposes.
-        details: with what was measured of each document as a whole.
         stands: how it stands now, where that is asked for later and may be another thing than how it ended.
         where: what commands need to be about its nights, as `elsewhere` has it.
     """
@@ -59,7 +53,6 @@ def print_report(
     if report.simulated:
         output.line(SIMULATED, LOUD)
     why = f": {plain(report.reason, 500)}" if report.reason else ""
-    test = report.test
     print_rows(
         (f"night {report.night}  {stands}{why}", None),
         ("  hint: ", report.hint),
@@ -67,14 +60,9 @@ def print_report(
         *harvest_rows(report.sessions, report.waiting, report),
         ("tasks      ", counts(report.tasks)),
         ("dropped    ", counts(report.dropped) if report.dropped else ""),
-        ("  hint: ", _JUDGE if any(one.why in (HOLLOW, UNJUDGED) for one in report.doubts) else ""),
+        ("  hint: ", _JUDGE if {HOLLOW, UNJUDGED} & report.dropped.keys() else ""),
         *(("note       ", note) for note in report.notes),
-        *(
-            (text, None)
-            for document in report.documents
-            for text in document_lines(document)[: None if details else 2]
-        ),
-        ("test       ", "" if test is None else f"{test.mean:.3f} [{test.low:.3f}, {test.high:.3f}]"),
+        *((text, None) for document in report.documents for text in document_lines(document)[:2]),
         ("spent      ", _spent(report.spent) if stands != "under way" else "not counted yet"),
         *(("waits for a person: ", reason) for reason in report.held_back if stands in WAITING),
         *((text, None) for text in following),
@@ -135,33 +123,13 @@ def _next(report: NightReport, stands: str, where: str) -> list[str]:
     return ["", "next:", *(f"  {line}" for line in lines)] if lines else []
 
 
-def pause_line(since: datetime, args: argparse.Namespace | None = None) -> str:
-    """As in `paused since 2026-09-20 10:00 (UTC)`; with arguments also how it ends."""
-    where = "" if args is None else _as_settings(args)
-    ends = "" if args is None else f"; resume with: {output.program()} sleep schedule --resume{where}"
-    return f"paused since {since:%Y-%m-%d %H:%M} (UTC){ends}"
-
-
 def elsewhere(args: argparse.Namespace) -> str:
     """What a command needs to be about the same nights, where they are not in the usual place: empty, or begins with
     a space."""
-    words = [word for name, value in _places(args).items() for word in (f"--{name}", value)]
-    return f" {shlex.join(words)}" if words else ""
-
-
-def _as_settings(args: argparse.Namespace) -> str:
-    """The same for a verb that takes settings."""
-    places = _places(args)
-    words = [places.pop("config")] if "config" in places else []
-    words += [word for name, value in places.items() for word in (f"--sleep.{name}", value)]
-    return f" {shlex.join(words)}" if words else ""
-
-
-def _places(args: argparse.Namespace) -> dict[str, str]:
-    """Settings, project and state that the command line names, but for the usual file."""
     config = None if args.config == DEFAULT_SLEEP_CONFIG else args.config
     places = {"config": config, **{name: place(args, name) for name in ("project", "state")}}
-    return {name: value for name, value in places.items() if value}
+    words = [word for name, value in places.items() if value for word in (f"--{name}", value)]
+    return f" {shlex.join(words)}" if words else ""
 
 
 def continues(report: NightReport | None, number: int) -> str:
@@ -183,23 +151,11 @@ def rules_data(rules: Mapping[str, Sequence[Rule]], chosen: Collection[str]) -> 
 
 
 def task_notes(tasks: Sequence[MinedTask]) -> list[str]:
-    """What is doubtful about tasks of a file and not an error: a night with them may do nothing, or judge wrongly."""
-    notes = list(_missing_scripts(tasks))
-    if not any(task.split == "train" for task in tasks):
-        notes.insert(0, "there is nothing to train on: a night would change nothing")
-    return notes
+    """What is doubtful about tasks of a file and not an error."""
+    idle = not any(task.split == "train" for task in tasks)
+    return ["there is nothing to train on: a night would change nothing"] if idle else []
 
 
 def _command(command: CommandLine) -> str:
     here = os.path.realpath(command.folder) == os.path.realpath(os.curdir)
     return command.text if here else f"cd {shlex.quote(command.folder)} && {command.text}"
-
-
-def _missing_scripts(tasks: Sequence[MinedTask]) -> Iterator[str]:
-    """Scripts that a command gives to its program and that do not exist: each answer would be wrong."""
-    for task in tasks:
-        folders = [*([Path(task.project)] if task.project else []), Path()]
-        for word in task.command[1:]:
-            if _SCRIPT.fullmatch(word) and not any((folder / word).exists() for folder in folders):
-                places = " or ".join(repr(str(folder.absolute())) for folder in folders)
-                yield f"task {plain(task.id, 40)!r}: its command names {plain(word, 200)!r}, which is not in {places}"

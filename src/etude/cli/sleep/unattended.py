@@ -1,11 +1,8 @@
-"""A night that nobody watches: it waits for the network, and says how it ended, on the desktop and at the next
-command."""
+"""A night that nobody watches: it waits for the network, and says at the next command how it ended."""
 
 import argparse
 import os
 import shlex
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -25,10 +22,6 @@ T = TypeVar("T")
 
 WAITS = (5, 10, 20, 40, *[60] * 5)
 """Minutes between tries: six hours and a quarter in all. The next night is a day later."""
-_SECONDS = 5.0
-"""How long the desktop may take."""
-_ADDRESS = "DBUS_SESSION_BUS_ADDRESS"
-_SCRIPT = ("on run argv", "display notification (item 2 of argv) with title (item 1 of argv)", "end run")
 
 
 def patiently(work: Callable[[], T], sleep: Callable[[float], None] = time.sleep) -> T:
@@ -64,24 +57,3 @@ def tell_of(report: NightReport | None, args: argparse.Namespace) -> None:
     with suppress(OSError):
         private_folder(news_folder())
         write_atomically(news_folder() / job_name(folder), f"{text} See: {command}".encode(errors="replace"))
-    notify(f"etude: {folder.name}", f"{text} See: etude sleep {verb}")
-
-
-def notify(title: str, text: str, seconds: float = _SECONDS) -> None:
-    """Show a notification where there is a desktop."""
-    argv, environ = ["notify-send", "--app-name=etude", title, text], dict[str, str](os.environ)
-    if sys.platform == "darwin":
-        argv = ["osascript", *(word for line in _SCRIPT for word in ("-e", line)), title, text]
-    elif not _session(environ):
-        return
-    with suppress(OSError, ValueError, subprocess.SubprocessError):
-        nothing = subprocess.DEVNULL
-        subprocess.run(argv, env=environ, stdin=nothing, stdout=nothing, stderr=nothing, timeout=seconds, check=False)
-
-
-def _session(environ: dict[str, str]) -> bool:
-    """Whether there is a session of the desktop; schedulers do not say where it is, but it has a usual place."""
-    bus = Path(f"/run/user/{os.getuid()}/bus")
-    if _ADDRESS not in environ and bus.exists():
-        environ[_ADDRESS] = f"unix:path={bus}"
-    return _ADDRESS in environ

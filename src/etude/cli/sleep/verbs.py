@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from etude.cli.parsing.arguments import number, trust, unsafe_no_sandbox, wait
+from etude.cli.parsing.arguments import number, trust, wait
 from etude.cli.parsing.verb import Verb
 
 if TYPE_CHECKING:
@@ -13,11 +13,8 @@ if TYPE_CHECKING:
 
 
 DEFAULT_SLEEP_CONFIG = "sleep.yaml"
-_MOST_HOURS = 876_000
-"""As of `sleep.lookback_hours`."""
 
 _NIGHT = number(int, "a whole number from 1 on", 1)
-_HOURS = number(float, f"a number of hours above 0 and up to {_MOST_HOURS:,}", 0.001, _MOST_HOURS + 1)
 
 Arguments = argparse.ArgumentParser
 
@@ -33,12 +30,6 @@ def _init(parser: Arguments) -> None:
 def _settings(parser: Arguments) -> None:
     about = f"settings of the night (default: {DEFAULT_SLEEP_CONFIG})"
     parser.add_argument("config", nargs="?", metavar="CONFIG", help=about)
-    parser.add_argument(
-        "--auto-adopt",
-        action="store_true",
-        help="adopt at once each new rule that needs no person, as sleep.auto_adopt",
-    )
-    unsafe_no_sandbox(parser)
 
 
 def _run(parser: Arguments) -> None:
@@ -47,11 +38,9 @@ def _run(parser: Arguments) -> None:
     parser.add_argument("--dry-run", action="store_true", help=about)
     wait(parser)
     about = (
-        "nobody is there, as for a scheduler: wait up to six hours for models that cannot be reached, and tell of "
+        "nobody is there: wait up to six hours for models that cannot be reached, tell of the end at the next command"
     )
-    parser.add_argument(
-        "--unattended", action="store_true", help=f"{about}the end on the desktop and at the next command"
-    )
+    parser.add_argument("--unattended", action="store_true", help=about)
 
 
 def _place(parser: Arguments) -> None:
@@ -70,20 +59,12 @@ def _night(parser: Arguments, default: str = "the last one whose proposal waits"
 def _show(parser: Arguments) -> None:
     _night(parser, "the last one; for --diff the last one whose proposal waits")
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--details", action="store_true", help="with statistics, every held-out answer and ids")
     what.add_argument("--diff", action="store_true", help="what its proposal would change")
     what.add_argument("--tasks", action="store_true", help="its tasks")
     what.add_argument(
         "--sessions", action="store_true", help="the sessions that are found, whether or not a night has used them"
     )
     parser.add_argument("--to", metavar="FILE", help="with --tasks: write them to this file, to be reviewed")
-    parser.add_argument(
-        "--source", action="append", metavar="NAME", help="with --sessions: of this program (may be repeated)"
-    )
-    about = "with --sessions: changed in the last N hours"
-    parser.add_argument("--hours", type=_HOURS, metavar="N", help=about)
-    about = "with --sessions: at most this many, the newest (default: 100)"
-    parser.add_argument("--limit", type=_NIGHT, metavar="N", help=about)
     trust(parser)
 
 
@@ -149,7 +130,7 @@ _VERBS: tuple[tuple[str, str, Callable[[Arguments], None], tuple[str, ...]], ...
         "show",
         "show what a night did and why, its diff, its tasks, or the sessions that are found",
         _show,
-        ("show", "show 7 --details", "show --diff", "show 7 --tasks --to tasks.json", "show --sessions --hours 240"),
+        ("show", "show --diff", "show 7 --tasks --to tasks.json", "show --sessions"),
     ),
     ("adopt", "put rules that wait in place, all or some", _adopt, ("adopt", "adopt --rule 1f0e9d8c")),
     ("reject", "turn down a rule, for later nights too", _reject, ("reject --rule 1f0e9d8c",)),

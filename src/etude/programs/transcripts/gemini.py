@@ -1,6 +1,6 @@
 """Gemini CLI: lines are messages, written again under their `id` when results of tools come in, and `{"$set": ...}`
 and `{"$rewindTo": id}`. `$set.messages` is what the model remembers from then on: after a failure or a compression it
-lacks what was said, so that only what it adds at its end is news. Older versions wrote one object of all that.
+lacks what was said, so that only what it adds at its end is news.
 """
 
 import re

@@ -190,14 +190,6 @@ def kept_rules(state: Path) -> Rules:
     return read_kept(state / RULES, Rules) or Rules()
 
 
-def stands(document: DocumentChange, rules: Rules) -> bool:
-    """Whether anything of what an adoption did to a document is left, rules that a later night took out among it."""
-    known = rules.documents.get(document.live.real, ())
-    there, mine = {rule.text for rule in active(known)}, {rule.id for rule in document.added}
-    left = any(rule.id in mine and not taken_out(rule) for rule in known)
-    return left or any(rule.text not in there for rule in document.removed)
-
-
 def taken_out(rule: Rule) -> bool:
     """Whether a person took the rule out."""
     return rule.status == "retired" and rule.retired == BY_HAND

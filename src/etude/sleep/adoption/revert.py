@@ -1,18 +1,17 @@
 """Taking back what was adopted: a night, or one rule."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from etude.errors import InputError
 from etude.records import Record
 from etude.skill import Document
 from etude.skill.document import LEARNED
-from etude.sleep.adoption.adopt import RULES, Receipt, kept_rules, receipts, record, replaced, stands, taken_out
+from etude.sleep.adoption.adopt import RULES, Receipt, kept_rules, receipts, record, replaced, taken_out
 from etude.sleep.adoption.proposal import DocumentChange, opened
 from etude.sleep.adoption.rules import (
     BY_HAND,
     Rule,
-    Rules,
     active,
     block_of,
     render,
@@ -31,7 +30,7 @@ class Reverted(Record):
     restored: tuple[str, ...] = ()
     """Byte for byte as before the adoption; a file that had not been there is gone again."""
     cut: tuple[str, ...] = ()
-    """Only the rules were taken out: the document changed since, or held rules of a night that is taken back too."""
+    """Only the rules were taken out: the document changed since."""
     gone: tuple[str, ...] = ()
     """Texts of rules that were not found in the documents, or not as they were written."""
     not_put_back: tuple[str, ...] = ()
@@ -41,39 +40,39 @@ class Reverted(Record):
 
 
 def revert(night: str, state: Path) -> Reverted:
-    """Take back all that was adopted of a night's proposal, and what the night wrote that a later one proposed. Ends
-    an interrupted adoption first.
+    """Take back all that was adopted of a night's proposal. Ends an interrupted adoption first.
 
     A document that is still what the adoption wrote becomes what it was. From any other document only the rules of
-    that night are taken out, those that are still there as they were written. Rules of nights that were taken back
-    earlier do not return, and a file that an adoption made is removed with the last rule that it brought.
+    that night are taken out, those that are still there as they were written. A file that an adoption made is removed
+    with the last rule that it brought.
 
     Raises:
-        InputError: nothing of the night is adopted; a document can no longer be read. Nothing was changed.
+        InputError: nothing of the night is adopted; another night took the place of one of its rules, and is to be
+            taken back first; a document can no longer be read. Nothing was changed.
         LockedError: another process adopts or reverts.
         EtudeError: a file could not be written. Everything is as it was.
     """
     with locked(state):
         settle(state)
-        work = _Work(state, night)
+        work = _Work(state)
         mine = [one for one in work.receipts if one.night == night and not one.reverted]
-        others = work.written(night, _brought(mine))
-        if not mine and not others:
+        if not mine:
             nights = sorted({one.night for one in work.receipts if not one.reverted})
             raise InputError(
                 f"nothing of night {night!r} is adopted",
                 hint=f"adopted: {', '.join(nights)}" if nights else "no night is adopted",
             )
-        for document in (one for receipt in reversed(mine) for one in receipt.documents):
+        documents = [one for receipt in reversed(mine) for one in receipt.documents]
+        if later := work.instead(night, documents):
+            what = f"night {later.lstrip('0')} put other rules in the place of some of night {night.lstrip('0')}"
+            raise InputError(what, hint=f"`etude sleep revert {later.lstrip('0')}` first")
+        for document in documents:
             work.take_back(document)
-        for real, rules in others.items():
-            work.cut(work.adopted[real], [rule.text for rule in rules])
         return work.finish(mine)
 
 
 def revert_rule(rule: str, state: Path) -> Reverted:
-    """Take one rule out, by its id; out of each document that has it, when a night wrote it into several. A night of
-    which nothing is left then is taken back."""
+    """Take one rule out, by its id; out of each document that has it, when a night wrote it into several."""
     with locked(state):
         settle(state)
         work = _Work(state)
@@ -85,25 +84,17 @@ def revert_rule(rule: str, state: Path) -> Reverted:
             if one.id == rule
         ]
         if not found:
-            hint = "`etude sleep show --details` shows the ids, and which rule a later one rewords"
+            hint = "`etude sleep status` shows the ids"
             raise InputError(f"no adopted document has a rule {rule!r}", hint=hint)
         for document, one in found:
             work.cut(document, [one.text])
-        # A rule that a later night took out counts as there: it comes back with what that night did.
-        rules = Rules(documents=work.rules)
-        standing = [
-            one
-            for one in work.receipts
-            if not one.reverted and any(each.id == rule for those in one.documents for each in those.added)
-        ]
-        full = {one.night for one in standing for each in one.documents if stands(each, rules)}
-        return work.finish([one for one in standing if one.night not in full])
+        return work.finish(())
 
 
 class _Work:
     """A revert in the making, of a night or of one rule: what it writes, and what it reports."""
 
-    def __init__(self, state: Path, night: str = BY_HAND) -> None:
+    def __init__(self, state: Path) -> None:
         self.receipts = receipts(state)
         self.adopted = {one.live.real: one for receipt in self.receipts for one in receipt.documents}
         """The last adoption of each document, by its real path."""
@@ -116,20 +107,19 @@ class _Work:
         self._writes: dict[str, Write] = {}
         self._how: dict[str, str] = {}
         """What came of each document, `restored` or `cut`."""
-        standing = [one for one in self.receipts if not one.reverted and one.night != night]
-        self._dead = _brought(self.receipts) - _brought(standing)
-        """Ids of rules that were adopted and all taken back: they stay away."""
-        self._gone = _brought(self.receipts) - _brought([one for one in self.receipts if not one.reverted])
-        """Those of them that were taken back before."""
 
-    def written(self, night: str, known: Collection[str]) -> dict[str, list[Rule]]:
-        """The adopted rules that a night wrote, without those of the ids `known`, by the real path of their
-        document."""
-        found = {
-            real: [rule for rule in active(those) if rule.night == night and rule.id not in known]
-            for real, those in self.rules.items()
-        }
-        return {real: those for real, those in found.items() if those and real in self.adopted}
+    def instead(self, night: str, documents: Sequence[DocumentChange]) -> str:
+        """Another night that took out rules which a night had brought, and still stands; empty where none did."""
+        here = {rule.id for those in self.rules.values() for rule in active(those)}
+        brought = {rule.id for one in documents for rule in one.added} - here
+        others = [(one.night, each) for one in self.receipts if not one.reverted for each in one.documents]
+        found = (
+            other
+            for other, each in others
+            if other != night and brought & {rule.id for rule in each.removed}
+            if not each.added or here & {rule.id for rule in each.added}
+        )
+        return next(found, "")
 
     def block(self, document: DocumentChange) -> tuple[Rule, ...]:
         """The rules of a document as it is now."""
@@ -138,9 +128,8 @@ class _Work:
     def take_back(self, document: DocumentChange) -> None:
         """Put the old file back where nothing else happened to the document; else cut the rules."""
         now, real = self._now(document.live), document.live.real
-        dead = {rule.text for rule in active(document.before) if rule.id in self._gone}
         known = self.rules.get(real, ())
-        if now.data == document.text.encode() and not dead:
+        if now.data == document.text.encode():
             there = {rule.id for rule in document.before}
             out = [retired_by(rule, BY_HAND) for rule in known if rule.id not in there]
             self.rules[real] = (*document.before, *out)
@@ -149,7 +138,7 @@ class _Work:
         back = len(self._said["back"])
         gone = {rule.id for rule in known if taken_out(rule)}
         self.cut(document, [rule.text for rule in document.added if rule.id not in gone])
-        there = {*self._said["back"][back:], *dead}
+        there = self._said["back"][back:]
         self._said["not_put_back"] += [rule.text for rule in document.removed if rule.text not in there]
 
     def cut(self, document: DocumentChange, texts: Sequence[str]) -> None:
@@ -165,7 +154,7 @@ class _Work:
         self._said["gone"] += left
         if not found:  # what a person has made of the rules since, the next night reads from the file
             return
-        after = taken_back(block, found, self._dead)
+        after = taken_back(block, found)
         there = {rule.id for rule in active(block)}
         self._said["back"] += [rule.text for rule in active(after) if rule.id not in there]
         self.rules[real] = after
@@ -212,11 +201,6 @@ class _Work:
             if not one.had_block and opened(one.live).without_region(LEARNED).render() == bare:
                 return one.live.data, one.made
         return bare.encode(), ()
-
-
-def _brought(receipts: Iterable[Receipt]) -> frozenset[str]:
-    """Ids of the rules that adoptions brought."""
-    return frozenset(rule.id for receipt in receipts for one in receipt.documents for rule in one.added)
 
 
 def _read_now(was: LiveDocument) -> LiveDocument:

@@ -55,6 +55,8 @@ class Trial(Record):
 class Evidence(Record):
     """What a rule rests on."""
 
+    model_config = ConfigDict(extra="ignore")  # earlier versions kept more
+
     quotes: tuple[Quote, ...] = ()
     """Words of users that ask for this rule."""
     overheard: Quote | None = None
@@ -63,28 +65,6 @@ class Evidence(Record):
     """None for a rule that was not tried on its own."""
     against: str = ""
     """A line of a document that it contradicts."""
-
-    sessions: tuple[str, ...] = ()
-    """Transcripts whose tasks showed the need, as `source:id`."""
-    tasks: tuple[str, ...] = ()
-    attempts: tuple[str, ...] = ()
-    """Ids of the attempts that the edit cites."""
-    note: str = ""
-    """Why, in words: the reason of the edit, the change that was measured."""
-
-    def joined(self, other: "Evidence") -> "Evidence":
-        """Both, each id once."""
-        notes = dict.fromkeys(note for note in (self.note, other.note) if note)
-        return Evidence(
-            quotes=tuple(dict.fromkeys(self.quotes + other.quotes)),
-            overheard=self.overheard or other.overheard,
-            trial=other.trial or self.trial,
-            against=other.against or self.against,
-            sessions=tuple(dict.fromkeys(self.sessions + other.sessions)),
-            tasks=tuple(dict.fromkeys(self.tasks + other.tasks)),
-            attempts=tuple(dict.fromkeys(self.attempts + other.attempts)),
-            note="\n".join(notes),
-        )
 
 
 class Rule(Record):
@@ -128,14 +108,12 @@ def said(text: str) -> str:
     return "\n".join(line.text.rstrip() for line in lines_of(text)).strip("\n")
 
 
-def revised(
-    before: Sequence[Rule], block: str, night: str, evidence: Mapping[str, Evidence] | None = None
-) -> tuple[Rule, ...]:
+def revised(before: Sequence[Rule], block: str, night: str) -> tuple[Rule, ...]:
     """The rules after a night, or after a person's changes (`BY_HAND`): those of `block` in their order, then the
     retired ones, which are no longer in it.
 
     A rule whose text is as before keeps its id, night and evidence, also where a person has put it back. Any other is
-    new and gets the evidence of the texts that it is or holds; where it is like a rule that is gone, it names that.
+    new; where it is like a rule that is gone, it names that.
     """
     left: dict[str, list[Rule]] = {}
     gone = [rule for rule in before if rule.status == "retired" and night == BY_HAND]
@@ -143,7 +121,6 @@ def revised(
         left.setdefault(said(rule.text), []).append(rule)
     found: list[Rule] = []
     ids = {rule.id for rule in before}
-    by_text = {said(text): one for text, one in (evidence or {}).items()}
     for text, below in pieces(block):
         known = left.get(said(text), [])
         if known:
@@ -155,8 +132,7 @@ def revised(
             rule = old.model_copy(update=back)
         else:
             name = _free_id(text, night, ids)
-            behind = _evidence(said(text), by_text)
-            rule = Rule(id=name, text=text, night=night, evidence=behind, after=below)
+            rule = Rule(id=name, text=text, night=night, after=below)
             ids.add(name)
         found.append(rule)
     kept = {rule.id for rule in found}
@@ -214,15 +190,13 @@ def without(rules: Sequence[Rule], gone: Collection[str], night: str = BY_HAND) 
     return (*kept, *(retired_by(rule, night) for rule in rules if rule.status == "retired" or rule.id in gone))
 
 
-def taken_back(rules: Sequence[Rule], gone: Collection[str], dead: Collection[str] = frozenset()) -> tuple[Rule, ...]:
-    """As `without`, but where a rule of an id in `gone` took the place of another, that one is there again: of its
-    predecessors the latest that is not in `dead`."""
+def taken_back(rules: Sequence[Rule], gone: Collection[str]) -> tuple[Rule, ...]:
+    """As `without`, but where a rule of an id in `gone` took the place of another, that one is there again."""
     placed: list[Rule] = []
     out = [rule for rule in rules if rule.status == "retired"]
     for rule in active(rules):
-        earlier = lineage(rule, rules)[1:] if rule.id in gone else ()
-        before = next((one for one in earlier if one.id not in dead), None)
-        if before in out:
+        before = next((one for one in out if rule.id in gone and one.id == rule.replaces), None)
+        if before is not None:
             out.remove(before)
             back = {"status": "active", "retired": "", "after": rule.after}
             placed.append(before.model_copy(update=back))
@@ -276,16 +250,6 @@ def _free_id(text: str, night: str, taken: set[str]) -> str:
         count += 1
         name = digest([said(text), night, count])[:8]
     return name
-
-
-def _evidence(text: str, by_text: Mapping[str, Evidence]) -> Evidence:
-    if text in by_text:
-        return by_text[text]
-    found = Evidence()
-    for part, one in by_text.items():
-        if part and (part in text or text in part):
-            found = found.joined(one)
-    return found
 
 
 def pieces(block: str) -> list[tuple[str, str]]:

@@ -47,13 +47,18 @@ def _doubts(rule: str) -> Iterator[str]:
     text = text[mark.end() :] if mark else text
     for what, sign in _SIGNS:
         if found := sign.search(text):
-            yield f"holds {what}: {plain(text[max(0, found.start() - 20) :])}"
+            yield f"holds {what}: {plain(from_word(text, max(0, found.start() - 20)))}"
 
 
 def plain(text: str, limit: int = _EXCERPT) -> str:
     """The text on one line, without characters that do not show, cut at `limit` characters."""
     shown = " ".join("".join(char for char in text if char in _SHOWN_SPACES or not _is_hidden(char)).split())
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"
+
+
+def from_word(text: str, at: int) -> str:
+    """The text from the word on that stands at a place."""
+    return text[max(text.rfind(blank, 0, at + 1) for blank in " \n\t") + 1 :]
 
 
 def visible(text: str) -> str:

@@ -1,16 +1,15 @@
-"""What came of one document in a night, and what the document costs its readers."""
+"""What came of one document in a night."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from pydantic import Field
 
-from etude.records import LedgerEntry, Record, Skill
+from etude.records import Record, Skill
 from etude.records.summary import Comparison, ShipVerdict
-from etude.skill import token_count
 from etude.sleep.adoption.rules import Trial
-from etude.sleep.improve.held_out import HeldOut
-from etude.sleep.report import DocumentReport, Fresh, HeldOutAttempt, ReadingCost, Spent, Status
+from etude.sleep.improve.held_out import HeldOut, HeldOutAttempt
+from etude.sleep.report import DocumentReport, Fresh, Spent, Status
 from etude.sleep.tasks.mined import MinedTask
 
 Place = Literal["skill", "memory"]
@@ -59,22 +58,6 @@ class DocumentOutcome(Record):
         return _mean(self.held_out.candidate)
 
     @property
-    def edits(self) -> tuple[LedgerEntry, ...]:
-        """Edits that were tried, with what came of them."""
-        return self.held_out.ledger
-
-    @property
-    def cost(self) -> ReadingCost | None:
-        """Tokens before and with the new document; None where there is none."""
-        if self.after.hash == self.before.hash:
-            return None
-        answers = None
-        if self.confirmed is not None:
-            found = self.confirmed.a.answer_tokens, self.confirmed.b.answer_tokens
-            answers = None if found[0] is None or found[1] is None else (found[0], found[1])
-        return ReadingCost(document=(token_count(self.before.text), token_count(self.after.text)), answers=answers)
-
-    @property
     def verdict(self) -> ShipVerdict | None:
         """Of fresh attempts; None without any."""
         return None if self.confirmed is None else self.confirmed.verdict
@@ -91,19 +74,13 @@ def reported(name: str, path: str, change: DocumentOutcome, tasks: Sequence[Mine
     settle = "" if confirmed is None or confirmed.settle is None else confirmed.settle.note
     if fresh is not None and not fresh.settled:
         settle = "more held-out tasks, or a higher sleep.confirm_trials, would settle it"
-    same = ("status", "baseline", "candidate", "verdict", "fresh", "cost")
+    same = ("status", "reason", "baseline", "candidate", "verdict", "fresh")
     return DocumentReport(
         **{field: getattr(change, field) for field in same},
         name=name,
         path=path,
-        reason=change.reason,
         confirmed=None if confirmed is None else confirmed.difference,
         settle=settle,
-        tried=len(change.held_out.ledger),
         train=sum(task.split == "train" for task in tasks),
         held_out=sum(task.split == "val" for task in tasks),
-        before=change.held_out.initial,
-        after=change.held_out.candidate,
-        optimizer_replies=change.held_out.optimizer_replies,
-        comparison=confirmed,
     )

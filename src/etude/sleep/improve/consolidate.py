@@ -1,7 +1,8 @@
 """Consolidation: documents improved on tasks. The skill first, then the memory under the new skill, each by the
 trainer, with what is left of the night's budget."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -9,28 +10,37 @@ from etude.config import TrainConfig
 from etude.display import seen
 from etude.envs.scorers.answer_scorer import Judge
 from etude.errors import DataError, EtudeError
+from etude.measure.compare import compare_alike
+from etude.models import answered_by_hand
 from etude.protocols import Environment
 from etude.published.options import options_of
 from etude.records import Record, Skill, Split
+from etude.records.summary import Comparison, ShipVerdict
 from etude.skill import Document, token_count
 from etude.skill.document import CHARACTERS_PER_TOKEN
 from etude.sleep.adoption.rules import block_of, with_block
 from etude.sleep.config import SleepConfig, make_sleep_config
 from etude.sleep.improve.changes import PLACES, DocumentOutcome, Place
-from etude.sleep.improve.confirm import confirmed, trials_of
 from etude.sleep.improve.context import Documents, InContext
 from etude.sleep.improve.held_out import HeldOutObserver
 from etude.sleep.limits import spent_in, within
-from etude.sleep.report import Spent, Status
+from etude.sleep.report import Fresh, Spent, Status
 from etude.sleep.tasks.environment import NightEnvironment
 from etude.sleep.tasks.mined import MinedTask, learnable
+from etude.stages.shared.contest import behind, exchanged
 from etude.trainer import Trainer
-from etude.workbench import Given, Past, takes_given
+from etude.workbench import Given, takes_given
 
 BLOCK_TOKENS = 1_500
 """Room in the block, estimated as characters / 4: what is learned is read in every conversation."""
 GATE_OFF = "the gate is off: it was not tried on held-out tasks"
 NO_HELD_OUT = "nothing was held out: it was tried on the tasks that it comes from, and is not tested"
+
+_DECIDED: Mapping[ShipVerdict, Status] = {
+    "ship": "accepted",
+    "do not ship": "rejected",
+    "inconclusive": "inconclusive",
+}
 
 Tasks = Environment | Sequence[MinedTask]
 
@@ -58,7 +68,6 @@ async def aconsolidate(
     documents: Documents,
     config: SleepConfig | Mapping[str, Any],
     folder: Path | str,
-    known: Mapping[Place, Past] | None = None,
     **given: Unpack[Given],
 ) -> Consolidation:
     """Improve the documents that are there on the tasks of an environment.
@@ -72,7 +81,6 @@ async def aconsolidate(
         documents: a missing document is not improved, nor is one that the settings switch off.
         config: settings of a night, `limits` for both documents together.
         folder: where the run folders `skill` and `memory` are.
-        known: what earlier nights know about each document.
         given: objects to use instead of building them from the settings, as for `Trainer`.
 
     Raises:
@@ -85,15 +93,14 @@ async def aconsolidate(
     if not tasks_on(tasks, "train"):
         raise DataError("there are no training tasks", hint="mine more sessions, or lower sleep.val_fraction")
     changes: list[DocumentOutcome] = []
-    trials, held_out = trials_of(config, given), tasks_on(tasks, "val")
+    trials, held_out = _trials_of(config, given), tasks_on(tasks, "val")
     for place in PLACES:
         document = documents.at(place)
         if document is None or not getattr(config.sleep, place):
             continue
         left = within(config, sum((change.spent for change in changes), Spent())).for_run(Path(folder), place)
-        past = (known or {}).get(place, Past())
         parts = parts_of(config, tasks, documents, place, given)
-        change = await _improve(left, place, past, trials, held_out, parts)
+        change = await _improve(left, place, trials, held_out, parts)
         changes.append(change)
         if change.proposed:
             documents = documents.with_document(place, change.after)
@@ -101,24 +108,6 @@ async def aconsolidate(
 
 
 consolidate = seen(aconsolidate)
-
-
-async def each_change(
-    result: Consolidation,
-    runs: Path,
-    name: str,
-    work: Callable[[DocumentOutcome, Documents, Spent], Awaitable[DocumentOutcome]],
-) -> Consolidation:
-    """The changes after `work` on each of them, which is told what the others before it have used. Its run folder is
-    `NAME-PLACE` in `runs`."""
-    documents, changes, used = result.documents, list[DocumentOutcome](), Spent()
-    for change in result.changes:
-        found, spent = await work(change, documents, used), spent_in(runs / f"{name}-{change.place}")
-        if found.after != change.after:
-            documents = documents.with_document(change.place, found.after)
-        changes.append(found.model_copy(update={"spent": change.spent + spent}))
-        used += spent
-    return Consolidation(changes=tuple(changes), documents=documents)
 
 
 def tasks_on(tasks: Tasks, split: Split) -> int:
@@ -132,9 +121,8 @@ def parts_of(config: SleepConfig, tasks: Tasks, documents: Documents, place: Pla
     """What attempts with one of the documents in its place among the others need."""
 
     def make(judge: Callable[[], Judge]) -> Environment:
-        unsafe = config.unsafe_no_sandbox
-        env = tasks if isinstance(tasks, Environment) else NightEnvironment(tasks, judge, unsafe_no_sandbox=unsafe)
-        return InContext(env, documents, place, config.own_agent)
+        env = tasks if isinstance(tasks, Environment) else NightEnvironment(tasks, judge)
+        return InContext(env, documents, place, config.agent)
 
     document = documents.at(place)
     assert document is not None
@@ -173,12 +161,12 @@ def in_room(config: TrainConfig, document: Skill) -> TrainConfig:
 
 
 async def _improve(
-    plain: TrainConfig, place: Place, past: Past, trials: int, held_out_tasks: int, parts: Given
+    plain: TrainConfig, place: Place, trials: int, held_out_tasks: int, parts: Given
 ) -> DocumentOutcome:
     before = parts.get("skill")
     assert isinstance(before, Skill)
     config, observer = in_room(plain, before), HeldOutObserver()
-    summary = await Trainer(config, **{**parts, "past": past, "observer": observer}).atrain()
+    summary = await Trainer(config, **{**parts, "observer": observer}).atrain()
     run, held_out = Path(summary.folder), observer.found
     if held_out.silent:
         why = [shown.why for shown in held_out.initial if shown.why]
@@ -200,9 +188,8 @@ async def _improve(
         if summary.best.val is None or not held_out_tasks:
             status, reason = "unverified", GATE_OFF if held_out_tasks else NO_HELD_OUT
         elif trials:
-            status, why, comparison, fresh = await confirmed(config, before, after, trials, parts)
+            status, why, comparison, fresh = await _confirmed(config, before, after, trials, parts)
             reason += why
-            held_out = held_out.judged({"rejected": False, "inconclusive": None}.get(status, True))
     return DocumentOutcome(
         place=place,
         status=status,
@@ -216,3 +203,28 @@ async def _improve(
         spent=spent_in(run),
         simulated=summary.simulated,
     )
+
+
+def _trials_of(config: SleepConfig, given: Given) -> int:
+    """Fresh attempts at each task under each document. A person who answers by hand would give the same answer
+    twice, so there are none then."""
+    target = given.get("target")
+    by_hand = answered_by_hand(config.target) if target is None else target.answered_by_hand
+    return 0 if by_hand else config.sleep.confirm_trials
+
+
+async def _confirmed(
+    config: TrainConfig, before: Skill, after: Skill, trials: int, parts: Given
+) -> tuple[Status, str, Comparison, Fresh]:
+    """Make fresh attempts at the held-out tasks under both documents and decide, since the candidate was selected on
+    these tasks; also what to add to the reason, and on what it rests. One attempt at each task is enough where the
+    candidate is behind."""
+    found = await compare_alike(config, before, after, 1, parts)
+    if trials > 1 and not behind(found.tried):
+        found = await compare_alike(config, before, after, trials, parts)
+    decided = await asyncio.to_thread(exchanged, found.tried, strict=options_of(config).no_regression)
+    several = [one for one in found.tried if len(one.a) > 1]
+    fresh = Fresh(
+        p=decided.p, tasks=len(found.tried), varied=sum(len(set(one.a)) > 1 for one in several) if several else None
+    )
+    return _DECIDED[decided.verdict], decided.why and f", but {decided.why}", found, fresh

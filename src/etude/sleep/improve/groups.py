@@ -153,7 +153,7 @@ def _check_usable(live: LiveDocument, config: SleepConfig) -> None:
 def check_tasks(config: SleepConfig, tasks: Sequence[MinedTask], around: Surroundings) -> None:
     """Refuse tasks that no night can use, group by group: what one trains on another may hold out. Asks no model."""
     for group in groups_of(config, tasks, around)[0]:
-        NightEnvironment(group.tasks, _asked_later, unsafe_no_sandbox=config.unsafe_no_sandbox)
+        NightEnvironment(group.tasks, _asked_later)
 
 
 def _asked_later() -> Judge:

@@ -23,10 +23,10 @@ from etude.sleep.adoption.rules import (
 )
 from etude.sleep.config import SleepConfig
 from etude.sleep.improve.changes import DocumentOutcome
-from etude.sleep.improve.consolidate import Consolidation, each_change, parts_of
+from etude.sleep.improve.consolidate import Consolidation, parts_of
 from etude.sleep.improve.context import Documents
 from etude.sleep.improve.groups import DocumentGroup
-from etude.sleep.limits import within
+from etude.sleep.limits import spent_in, within
 from etude.sleep.report import Spent
 from etude.workbench import Given
 
@@ -39,13 +39,15 @@ async def without_idle_rules(
     """The accepted documents without the new rules that nothing misses, and what was measured of each that stays. A
     rule is tried on the held-out tasks and on those that are trained on, in fresh attempts with and without it,
     `sleep.confirm_trials` of each. Where fresh attempts are not asked for, nothing is measured."""
-
-    async def work(change: DocumentOutcome, documents: Documents, used: Spent) -> DocumentOutcome:
-        if change.status != "accepted" or change.confirmed is None:
-            return change
-        return await _tried(within(config, used), group, change, documents, given)
-
-    return await each_change(result, group.run, "left-out", work)
+    documents, changes, used = result.documents, list[DocumentOutcome](), Spent()
+    for change in result.changes:
+        if change.status == "accepted" and change.confirmed is not None:
+            change = await _tried(within(config, used), group, change, documents, given)
+            documents = documents.with_document(change.place, change.after)
+        spent = spent_in(group.run / f"left-out-{change.place}")
+        changes.append(change.model_copy(update={"spent": change.spent + spent}))
+        used += spent
+    return Consolidation(changes=tuple(changes), documents=documents)
 
 
 def new_rules(before: Skill, after: Skill) -> tuple[Rule, ...]:
@@ -80,7 +82,7 @@ async def _tried(
     left = f"{idle} of {len(rules)} new rules taken out again: no task does worse without them"
     if not alone:
         update = {"status": "rejected", "proposed": False, "after": change.before, "reason": left}
-        return change.model_copy(update={**update, "held_out": change.held_out.judged(False)})
+        return change.model_copy(update=update)
     reason = f"{change.reason}; {left}" if idle else change.reason
     return change.model_copy(update={"after": document, "alone": alone, "reason": reason})
 

@@ -97,9 +97,9 @@ def _heard(offer: DocumentChange, wanted: UserWishes) -> DocumentChange:
     mine = {rule.id for rule in offer.added}
 
     def one(rule: Rule) -> Rule:
-        quotes = wanted.by_rule.get(said(rule.text), ()) if rule.id in mine else ()
-        more = Evidence(quotes=quotes, sessions=_sessions(quotes))
-        return rule.model_copy(update={"evidence": rule.evidence.joined(more)}) if quotes else rule
+        more = wanted.by_rule.get(said(rule.text), ()) if rule.id in mine else ()
+        quotes = tuple(dict.fromkeys((*rule.evidence.quotes, *more)))
+        return rule.model_copy(update={"evidence": rule.evidence.model_copy(update={"quotes": quotes})})
 
     return offer.model_copy(update={"rules": tuple(map(one, offer.rules))})
 
@@ -142,12 +142,12 @@ def _changed(
         if instead is None or instead.id not in {each.id for each in base.added}:
             return rule
         # It has other words than what waits, so only quotes that ask for these are its own.
-        own = {"note": rule.evidence.note, "quotes": rule.evidence.quotes}
-        return rule.model_copy(update={"evidence": instead.evidence.joined(rule.evidence).model_copy(update=own)})
+        own = {"quotes": rule.evidence.quotes, "trial": rule.evidence.trial or instead.evidence.trial}
+        return rule.model_copy(update={"evidence": instead.evidence.model_copy(update=own)})
 
     apart = {order[at].id for at in kept}
     sent = [rule for rule in base.rules if rule.id not in apart]
-    rules = revised(sent, block_of(change.after.text), night, _evidence(group, change))
+    rules = revised(sent, block_of(change.after.text), night)
     placed = list(active(rules))
     for at in sorted(kept):
         insert(placed, order, at)
@@ -157,16 +157,11 @@ def _changed(
 
 def _measured(rule: Rule, tasks: Mapping[str, MinedTask], change: DocumentOutcome, quotes: tuple[Quote, ...]) -> Rule:
     """A new rule with what was measured of it on its own, and the words that ask for it."""
-    behind, trial = rule.evidence, change.alone.get(said(rule.text))
+    trial = change.alone.get(said(rule.text))
     if trial is not None:
-        own = [tasks[name] for name in trial.missed if name in tasks]
-        sessions = dict.fromkeys(one.name for task in own for one in task.sessions)
-        found = Evidence(tasks=tuple(dict.fromkeys(task.id for task in own)), sessions=tuple(sessions))
-        # What a rewrite cites stands behind all of its rules: what misses this one is its own.
-        behind = behind.joined(found) if len(change.alone) == 1 else found.joined(Evidence(note=behind.note))
         measured = {"example": _example(trial, tasks, change), "verdict": change.verdict}
-        behind = behind.model_copy(update={"trial": trial.model_copy(update=measured)})
-    return rule.model_copy(update={"evidence": behind.model_copy(update={"quotes": quotes})})
+        trial = trial.model_copy(update=measured)
+    return rule.model_copy(update={"evidence": Evidence(quotes=quotes, trial=trial)})
 
 
 def _example(trial: Trial, tasks: Mapping[str, MinedTask], change: DocumentOutcome) -> Answers | None:
@@ -187,35 +182,12 @@ def _unchanged(live: LiveDocument, known: Rules) -> DocumentChange:
 
 def _with_wishes(proposed: DocumentChange, wishes: Mapping[str, tuple[Quote, ...]], night: str) -> DocumentChange:
     """With a rule for each wish behind the others."""
-    behind = {
-        f"- {text}": Evidence(quotes=quotes, sessions=_sessions(quotes), note="asked for outright")
-        for text, quotes in wishes.items()
-    }
     block = render(proposed.rules)
-    block += ("" if not block or block.endswith("\n") else "\n") + "".join(f"{text}\n" for text in behind)
+    block += ("" if not block or block.endswith("\n") else "\n") + "".join(f"- {text}\n" for text in wishes)
     known = {rule.id: rule for rule in proposed.rules}
-    rules = revised(proposed.rules, block, night, behind)
-    return proposed.model_copy(update={"rules": tuple(known.get(rule.id, rule) for rule in rules)})
 
+    def one(rule: Rule) -> Rule:
+        behind = Evidence(quotes=wishes.get(said(rule.text).removeprefix("- "), ()))
+        return known.get(rule.id) or rule.model_copy(update={"evidence": behind})
 
-def _sessions(quotes: Sequence[Quote]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(one.session.name for one in quotes))
-
-
-def _evidence(group: DocumentGroup, change: DocumentOutcome) -> Mapping[str, Evidence]:
-    """By the text of each accepted edit: the attempts behind it, their tasks, and the sessions of these."""
-    by_id = {task.id: task for task in group.tasks}
-    found: dict[str, Evidence] = {}
-    for edit in [entry.edit for entry in change.held_out.ledger if entry.accepted]:
-        tried = change.held_out.cited
-        cited = [name for name in edit.cites if name in tried]
-        tasks = [by_id[tried[name]] for name in cited]
-        sessions = [one.name for task in tasks for one in task.sessions]
-        behind = Evidence(
-            sessions=tuple(dict.fromkeys(sessions)),
-            tasks=tuple(dict.fromkeys(task.id for task in tasks)),
-            attempts=tuple(cited),
-            note=edit.reason,
-        )
-        found[edit.content] = found.get(edit.content, Evidence()).joined(behind)
-    return found
+    return proposed.model_copy(update={"rules": tuple(map(one, revised(proposed.rules, block, night)))})

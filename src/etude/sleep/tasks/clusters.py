@@ -51,13 +51,11 @@ class Sides(NamedTuple):
     """How clusters are divided."""
 
     val: float
-    test: float
     seed: int
 
     def of(self, cluster: str) -> Split:
         """The side of a cluster: the same each night, whatever else there is."""
-        place = self.lot(cluster) / 2**64
-        return "val" if place < self.val else "test" if place < self.val + self.test else "train"
+        return "val" if self.lot(cluster) / 2**64 < self.val else "train"
 
     def lot(self, cluster: str) -> int:
         """A number below 2**64."""
@@ -94,12 +92,7 @@ def near(one: MinedTask, other: MinedTask) -> bool:
 
 
 def divide(
-    tasks: Sequence[MinedTask],
-    archive: Iterable[MinedTask] = (),
-    *,
-    val: float = 0.34,
-    test: float = 0.0,
-    seed: int = 42,
+    tasks: Sequence[MinedTask], archive: Iterable[MinedTask] = (), *, val: float = 0.34, seed: int = 42
 ) -> tuple[MinedTask, ...]:
     """The tasks with their clusters and sides. The result does not depend on the order of the tasks.
 
@@ -114,9 +107,8 @@ def divide(
         tasks: tonight's.
         archive: those of earlier nights, with their clusters and sides.
         val: share of clusters that are held out for the gate.
-        test: share of clusters that are scored once and decide nothing; with `val` below 1.
     """
-    sides = Sides(val, test, seed)
+    sides = Sides(val, seed)
     known = [task for task in archive if task.origin == "real" and task.cluster]
     split: dict[str, Split] = {task.cluster: task.split for task in known}
     clusters = {task.id: task.cluster for task in known}

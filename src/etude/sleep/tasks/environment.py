@@ -1,9 +1,7 @@
-"""The environment of a night: mined tasks, judged by their checks, exact answers, rubrics and commands."""
+"""The environment of a night: mined tasks, judged by their checks, exact answers and rubrics."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
-from etude.envs.grading import CommandScorer, UserCommand
 from etude.envs.scorers.answer_scorer import Judge
 from etude.envs.scorers.checks import Checks, ChecksOptions, combined
 from etude.envs.scorers.text import Exact
@@ -11,11 +9,7 @@ from etude.envs.splits import check_splits
 from etude.errors import BoundaryError, ConfigError, DataError, StopRun
 from etude.protocols import Environment, Scorer
 from etude.records import SPLITS, Score, Split, Task, Trajectory, canonical
-from etude.sandbox import Limits, find_sandbox
 from etude.sleep.tasks.mined import MinedTask
-
-_LIMITS = Limits(seconds=60)
-"""Of the command of a task."""
 
 
 class SlowPattern(StopRun):
@@ -30,9 +24,8 @@ class SlowPattern(StopRun):
 class NightEnvironment(Environment):
     """Mined tasks with their own criteria.
 
-    Of the criteria that a task has, checks, exact answers, a rubric and a command, all apply: `hard` is 1 when each
-    is met, `soft` the mean over them. A command runs in the sandbox, for at most a minute and without a network;
-    words of it that name a file from the task's project, else from the current folder, stand for it.
+    Of the criteria that a task has, checks, exact answers and a rubric, all apply: `hard` is 1 when each is met,
+    `soft` the mean over them.
 
     Feedback on training tasks, which the optimizer reads, says in words what is wrong. On held-out tasks it is for
     people and shows the checks that failed as they are written: no stage shows the optimizer an attempt at one.
@@ -44,8 +37,7 @@ class NightEnvironment(Environment):
 
     Raises:
         DataError: two tasks have one id, or tasks on different sides the same text.
-        ConfigError: a task has a rubric, and there is no judge; its command names no program that is there, or there
-            is no sandbox for it.
+        ConfigError: a task has a rubric, and there is no judge.
     """
 
     name = "night"
@@ -56,7 +48,6 @@ class NightEnvironment(Environment):
         judge: Callable[[], Judge] | None = None,
         *,
         options: ChecksOptions | None = None,
-        unsafe_no_sandbox: bool = False,
     ) -> None:
         options = options or ChecksOptions()
         self._checks = Checks(options, judge)
@@ -73,7 +64,6 @@ class NightEnvironment(Environment):
             split: tuple(task.task for task in tasks if task.split == split) for split in SPLITS
         }
         check_splits(*(self._tasks[split] for split in SPLITS), need=())
-        self._commands = _commands(tasks, unsafe=unsafe_no_sandbox)
         self._mined = frozenset(task.id for task in tasks if task.night is not None)
         self._training = frozenset(task.id for task in self._tasks["train"])
 
@@ -91,14 +81,11 @@ class NightEnvironment(Environment):
         Raises:
             DataError: the task is not one of this environment.
             SlowPattern: the match of a pattern that a night mined took too long.
-            BoundaryError: so did that of a pattern that a person wrote, the process that matches patterns died, or a
-                command could not be run to its end.
+            BoundaryError: so did that of a pattern that a person wrote, or the process that matches patterns died.
         """
         gold = task.gold if isinstance(task.gold, dict) else {}
         checks = self._checks if task.id in self._training else self._open
         scorers: dict[str, Scorer] = {"checks": checks, "rubric": checks, "exact": self._exact}
-        if task.id in self._commands:
-            scorers["command"] = self._commands[task.id]
         kinds = [kind for kind in scorers if kind in gold]
         if not kinds:
             raise DataError(f"task {task.id!r} has no criteria", hint="use the tasks of this environment")
@@ -116,20 +103,6 @@ class NightEnvironment(Environment):
         return combined(found)
 
     def fingerprint(self) -> str:
-        """Name, scorers, commands and, where a task has a rubric, the judge."""
+        """Name, scorers and, where a task has a rubric, the judge."""
         checks = self._checks if self._graded else Checks(self._checks.options)
-        commands = sorted(scorer.fingerprint() for scorer in self._commands.values())
-        return canonical([self.name, checks.fingerprint(), self._exact.fingerprint(), *commands])
-
-
-def _commands(tasks: Sequence[MinedTask], *, unsafe: bool) -> dict[str, Scorer]:
-    """By task. Nothing is looked for where there are none."""
-    judged = [task for task in tasks if task.command]
-    if not judged:
-        return {}
-    sandbox, found = find_sandbox(unsafe=unsafe), dict[str, Scorer]()
-    for task in judged:
-        folders = [Path(task.project)] if task.project else []
-        command = UserCommand.parse(task.command, [*folders, Path()], f"task {task.id!r}: command")
-        found[task.id] = CommandScorer("answer", command, _LIMITS, sandbox)
-    return found
+        return canonical([self.name, checks.fingerprint(), self._exact.fingerprint()])

@@ -20,7 +20,7 @@ from etude.sleep.tasks.dreams import dream, recall, recalled
 from etude.sleep.tasks.files import replay
 from etude.sleep.tasks.mined import MinedTask, Quote, SessionRef, Wish, learnable, untested
 from etude.sleep.tasks.mining import mine
-from etude.sleep.tasks.probe import GAMEABLE, HOLLOW, WeakCriteria, probe
+from etude.sleep.tasks.probe import GAMEABLE, probe
 from etude.sleep.transcripts.harvest import Harvest, SessionQuery, harvest
 from etude.sleep.transcripts.ledger import Entry, Ledger
 from etude.sleep.transcripts.sources import Source, sources_named
@@ -29,7 +29,7 @@ from etude.workbench import Workbench
 _FEWEST = 3
 """Tasks of earlier nights that stand in for a side."""
 _ARCHIVED = 1000
-"""Tasks of earlier nights that are kept, the latest ones. All of `test` are kept: they could come back elsewhere."""
+"""Tasks of earlier nights that are kept, the latest ones."""
 
 
 class GatheredTasks(NightIntake):
@@ -52,11 +52,9 @@ class GatheredTasks(NightIntake):
     """What the ledger is to know when the night succeeds."""
 
     def without(self, id: str, why: str) -> "GatheredTasks":
-        """The same without a task, which is named among the doubts."""
-        task = next(task for task in self.tasks if task.id == id)
+        """The same without a task."""
         changes = {
             "tasks": tuple(each for each in self.tasks if each.id != id),
-            "doubts": (*self.doubts, WeakCriteria(task=id, intent=task.intent, why=why)),
             "dropped": {**self.dropped, why: self.dropped.get(why, 0) + 1},
         }
         return self.model_copy(update=changes)
@@ -160,16 +158,15 @@ async def from_transcripts(
     known, _ = _doable(known, tools=tools)
     judge = bench.models.get("judge")
     asks = judge is not None and not judge.answered_by_hand
-    usable, doubts = await probe(doable, bench.rollout.env if asks else None)
+    usable, fooled = await probe(doable, bench.rollout.env if asks else None)
     gathered = await asyncio.to_thread(divided, config, usable, known)
     tasks = gathered.tasks
     taken = {task.derived_from for task in tasks}
     past = [task for task in known if task.id not in taken]
     tasks += recall(past, tasks, config.sleep.dream * sum(task.split == "train" for task in tasks))
     dreamt = await dream(tasks, config.sleep.dream, optimizer)
-    dropped = Counter((*mined.dropped, *dreamt.dropped))
+    dropped = Counter((*mined.dropped, *dreamt.dropped, *fooled))
     dropped.update({**undoable, **gathered.dropped})
-    dropped.update(doubt.why for doubt in doubts if doubt.why == HOLLOW)
     failures = (
         f"{each.session.source}: session {each.session.id!r} could not be mined: {each.reason} "
         + ("(the next night tries it again)" if each.session in again else "(it was the second try, and the last)")
@@ -187,7 +184,6 @@ async def from_transcripts(
             "problems": (*found.problems, *failures),
             "unmined": again,
             "entries": found.entries,
-            "doubts": doubts,
             "notes": (*gathered.notes, *_marked(tasks), *found.hints, *_older(config, found, night)),
             "dropped": dict(sorted(dropped.items())),
         }
@@ -213,7 +209,7 @@ def divided(config: SleepConfig, tasks: Sequence[MinedTask], known: Sequence[Min
     """The tasks of a night on their sides, as many as it may have, and tasks of earlier nights (`known`, with their
     clusters and sides) for a side with none."""
     sleep = config.sleep
-    found = divide(tasks, known, val=sleep.val_fraction, test=config.test_fraction, seed=config.train.seed)
+    found = divide(tasks, known, val=sleep.val_fraction, seed=config.train.seed)
     ranked = by_recurrence(found)
     kept, later = ranked[: sleep.max_tasks], ranked[sleep.max_tasks :]
     notes: list[str] = []
@@ -264,13 +260,12 @@ def archived(state: SleepState) -> tuple[MinedTask, ...]:
 
 
 def archive(state: SleepState, tasks: Sequence[MinedTask]) -> None:
-    """Keep the real tasks of a night for later ones; a task that is there already is replaced, and those of its
-    cluster follow it. Of the tasks that are not in `test` the latest 1,000 are kept."""
+    """Keep the real tasks of a night for later ones, the latest 1,000 of all; a task that is there already is
+    replaced."""
     kept = {task.id: task for task in archived(state)}
     for task in tasks:
         if task.origin == "real":
             kept.pop(task.id, None)
             kept[task.id] = task
-    others = [task.id for task in kept.values() if task.split != "test"]
-    old = set(others[:-_ARCHIVED])
-    state.write(state.archive, "".join(f"{task.model_dump_json()}\n" for task in kept.values() if task.id not in old))
+    latest = list(kept.values())[-_ARCHIVED:]
+    state.write(state.archive, "".join(f"{task.model_dump_json()}\n" for task in latest))

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import BeforeValidator, Field, JsonValue, model_validator
 
@@ -78,17 +78,13 @@ class MinedTask(Record):
     """What makes an answer good, for a model to judge."""
     exact: tuple[str, ...] = ()
     """Answers of which each is right as a whole, case and white space apart."""
-    command: tuple[str, ...] = ()
-    """A program and its arguments that judge the answer, which it has on its standard input and in the file
-    `answer.txt`: exit code 0 says that it is right. Run in the sandbox. Only people write one: mining never does."""
     type: str = ""
     """Kind of task, as in `commit message`."""
     tags: tuple[str, ...] = ()
     cluster: str = ""
     """Tasks of one cluster ask for the same in other words, and are on the same side; empty until it is found."""
     split: Annotated[Split, BeforeValidator(lambda name: _PUBLISHED.get(name, name))] = "train"
-    """`replay` and `holdout` are read as `train` and `val`. `test` tasks are scored once at the end, and decide
-    nothing."""
+    """`replay` and `holdout` are read as `train` and `val`. A night leaves `test` tasks alone."""
     origin: Origin = "real"
     """`dream`: a rewording of another task; `recall`: a task of an earlier night. Both are for training only."""
     derived_from: str = ""
@@ -108,12 +104,17 @@ class MinedTask(Record):
     skill: str = ""
     """Name of the only skill that the sessions loaded; empty when there was none, or several."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _without_what_earlier_versions_kept(cls, data: object) -> object:
+        if isinstance(data, dict):
+            return {key: value for key, value in cast(dict[str, Any], data).items() if key != "command" or value}
+        return data
+
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if len(self.intent.strip()) < SHORTEST_INTENT:
             raise ValueError(f"intent {self.intent!r} has fewer than {SHORTEST_INTENT} characters")
-        if self.command and (not self.command[0].strip() or "\0" in "".join(self.command)):
-            raise ValueError(f"command {list(self.command)} names no program, or holds a zero byte")
         if not self.criteria:
             raise ValueError("there is no criterion: give checks, a rubric or exact answers")
         if contradiction := impossible(self.checks):
@@ -124,8 +125,8 @@ class MinedTask(Record):
 
     @property
     def criteria(self) -> Mapping[str, JsonValue]:
-        """What an answer is judged by, as `Task.gold` holds it: those of `checks`, `rubric`, `exact` and `command`
-        that are given."""
+        """What an answer is judged by, as `Task.gold` holds it: those of `checks`, `rubric` and `exact` that are
+        given."""
         gold: dict[str, JsonValue] = {}
         if self.checks:
             gold["checks"] = [check.model_dump(mode="json", exclude_defaults=True) for check in self.checks]
@@ -133,8 +134,6 @@ class MinedTask(Record):
             gold["rubric"] = self.rubric.strip()
         if exact := [answer for answer in self.exact if answer.strip()]:
             gold["exact"] = list[JsonValue](exact)
-        if self.command:
-            gold["command"] = list[JsonValue](self.command)
         return gold
 
     @property
@@ -173,11 +172,6 @@ def task_id(project: str, intent: str, context: str = "") -> str:
     return f"m{digest([project, fold(intent), fold(context)])[:12]}"
 
 
-def original_id(id: str) -> str:
-    """The id of the real task that a rewording or a recalled task stands for, by its own id."""
-    return id.removeprefix("recall:").partition("~")[0]
-
-
 def merged(tasks: Iterable[MinedTask]) -> tuple[MinedTask, ...]:
     """One task for each id, in the order of ids: with the sessions and quotes of all, and with feedback and skill
     where all that know one agree. Everything else comes from the one with most criteria; of several, the one whose
@@ -191,7 +185,7 @@ def merged(tasks: Iterable[MinedTask]) -> tuple[MinedTask, ...]:
 def _one(tasks: Sequence[MinedTask]) -> MinedTask:
     def rank(task: MinedTask) -> tuple[int, list[tuple[str, str]], str]:
         sessions = [(session.source, session.id) for session in task.sessions]
-        count = len(task.checks) + bool(task.rubric) + len(task.exact) + bool(task.command)
+        count = len(task.checks) + bool(task.rubric) + len(task.exact)
         return -count, sessions, digest(task.model_dump(mode="json"))
 
     first = min(tasks, key=rank)

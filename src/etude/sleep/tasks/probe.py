@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from etude.concurrency import together
 from etude.errors import EtudeError, OutageStop, RejectedRequest, StopRun, UnusableReply
 from etude.protocols import Environment
-from etude.records import Record, Trajectory
+from etude.records import Trajectory
 from etude.sleep.tasks.mined import MinedTask
 
 HOLLOW = "its judge passes a hollow answer"
@@ -23,21 +23,13 @@ _WORDS = frozenset(
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 
 
-class WeakCriteria(Record):
-    """A task whose criteria decide little, or that was dropped for them."""
-
-    task: str
-    intent: str
-    why: str
-
-
 class ProbeResult(NamedTuple):
     """Tasks with the criteria that count."""
 
     tasks: tuple[MinedTask, ...] = ()
     """Those that any are left of, `gameable` where these are plain words."""
-    doubts: tuple[WeakCriteria, ...] = ()
-    """Tasks with `HOLLOW` were dropped."""
+    fooled: tuple[str, ...] = ()
+    """For each task whose rubric does not count what became of it: `HOLLOW` or `UNJUDGED`."""
 
 
 async def probe(tasks: Sequence[MinedTask], env: Environment | None) -> ProbeResult:
@@ -48,15 +40,13 @@ async def probe(tasks: Sequence[MinedTask], env: Environment | None) -> ProbeRes
     passed = await together(_judge_passes(task, env) for task in judged if env is not None)
     fooled = {task.id for task, hollow in zip(judged, passed, strict=True) if hollow}
     kept: list[MinedTask] = []
-    doubts: list[WeakCriteria] = []
+    whys: list[str] = []
     for task in tasks:
         left = task.model_copy(update={"rubric": ""}) if task.id in fooled else task
         left = left.model_copy(update={"gameable": _says_words_only(left)})
-        whys = [UNJUDGED if left.criteria else HOLLOW] if task.id in fooled else []
-        whys += [GAMEABLE] if left.gameable else []
+        whys += [UNJUDGED if left.criteria else HOLLOW] if task.id in fooled else []
         kept += [left] if left.criteria else []
-        doubts += [WeakCriteria(task=task.id, intent=task.intent, why=why) for why in whys]
-    return ProbeResult(tuple(kept), tuple(doubts))
+    return ProbeResult(tuple(kept), tuple(whys))
 
 
 def _says_words_only(task: MinedTask) -> bool:

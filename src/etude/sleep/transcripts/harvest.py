@@ -15,6 +15,7 @@ from etude.sleep.transcripts.ledger import Entry, Ledger, Status, mark, same_tur
 from etude.sleep.transcripts.redaction import redacted
 from etude.sleep.transcripts.scope import Scope, is_gone
 from etude.sleep.transcripts.sessions import Found, Session, Turn
+from etude.sleep.transcripts.sources.plain import PlainTranscripts
 from etude.sleep.transcripts.sources.source import Source
 
 _LONGEST_PROBLEM = 300
@@ -38,8 +39,6 @@ class SessionQuery(Record):
     everything there is."""
     limit: int | None = Field(default=None, ge=1)
     """Most sessions of the night; the others wait for the next ones."""
-    newest: bool = False
-    """To show sessions, not to work on them: those changed last come first, and beyond the limit none is read."""
 
 
 class Harvested(Record):
@@ -73,7 +72,7 @@ class Harvest(Record):
     """What a night has to work on, and what became of all else."""
 
     sessions: tuple[Harvested, ...] = ()
-    """The one changed first comes first, unless the newest were asked for."""
+    """The one changed first comes first."""
     sources: tuple[SourceCounts, ...] = ()
     problems: tuple[str, ...] = ()
     """Sources and sessions that could not be read, each with the reason."""
@@ -120,7 +119,7 @@ def harvest(
     redactor: Redactor | None = None,
 ) -> Harvest:
     """Find, read, clean and redact sessions: those that wait longest first, so that none waits for ever or is lost to
-    a program that deletes old transcripts, or the newest first where these are asked for.
+    a program that deletes old transcripts.
 
     Only reads: `Ledger.take` writes down what came of it. A source that fails is named in `problems` and stops no
     other.
@@ -143,7 +142,7 @@ def harvest(
         tally.found = len(found)
         candidates += [(source, each) for each in _newest(found, tally)]
     work.found = {(each.source, each.id): each for _, each in candidates}
-    for source, each in sorted(candidates, key=lambda candidate: _order(candidate[1]), reverse=asked.newest):
+    for source, each in sorted(candidates, key=lambda candidate: _order(candidate[1])):
         work.look(source, each)
     return work.result()
 
@@ -168,16 +167,6 @@ def _problem(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-@dataclass
-class _Taken:
-    """A session to work on, without its secrets and with them."""
-
-    found: Found
-    session: Session
-    as_said: Session
-    new: int
-
-
 class _Work:
     """A harvest under way."""
 
@@ -189,7 +178,7 @@ class _Work:
         self._since = None if asked.hours is None else asked.now.astimezone(UTC) - timedelta(hours=asked.hours)
         self._tallies: dict[str, SourceCounts] = {}
         self._scope = Scope(None if asked.scope is None else (asked.scope, *asked.other_paths))
-        self._taken: list[_Taken] = []
+        self._taken: list[Harvested] = []
         self._problems: dict[tuple[str, str], list[str]] = {}
         self._gone: Counter[str] = Counter()
         self._entries: list[Entry] = []
@@ -202,24 +191,13 @@ class _Work:
         self._problems.setdefault((source, reason), []).append(session)
 
     def result(self) -> Harvest:
-        if self._asked.newest:  # of copies the oldest counts, and only now all are known
-            self._taken = [one for one in reversed(self._taken) if self._has_news(one)][::-1]
         return Harvest(
-            sessions=tuple(Harvested(session=one.session, new=one.new) for one in self._taken),
+            sessions=tuple(self._taken),
             sources=tuple(self._tallies.values()),
             problems=tuple(self._told(*key, sessions) for key, sessions in self._problems.items()),
             gone=dict(+self._gone),
             entries=tuple(self._entries),
         )
-
-    def _has_news(self, one: "_Taken") -> bool:
-        one.new = max(one.new, self._copied(one.found, one.as_said))
-        if one.new == len(one.session.turns):
-            self.tally(one.found.source).taken -= 1
-            self.tally(one.found.source).skipped["nothing new"] += 1
-            return False
-        self._own(one.found, one.as_said.turns[one.new :])
-        return True
 
     def _told(self, source: str, reason: str, sessions: Sequence[str]) -> str:
         which = f": session {sessions[0]!r}" if sessions[0] else ""
@@ -257,8 +235,6 @@ class _Work:
         reason = self._known(entry, found) or ("" if waits else self._too_old(found.changed))
         if reason:
             tally.skipped[reason] += 1
-        elif self._full and self._asked.newest:
-            tally.beyond += 1
         elif self._full and entry is not None and waits and entry.revision == found.revision:
             tally.beyond += self._scope.has(entry.project)
         else:
@@ -290,17 +266,20 @@ class _Work:
         if entry is None or (entry.status != "own" and entry.revision != found.revision):
             return ""
         if entry.status in ("queued", "outside") and not self._scope.has(entry.project):
-            self._gone[entry.project] += is_gone(entry.project)
+            self._elsewhere(found, entry.project)
             return "other project"
         return {"own": "own", "used": "used before", "empty": "empty"}.get(entry.status, "")
+
+    def _elsewhere(self, found: Found, project: str) -> None:
+        """A program names folders of this machine; what a user has converted may be from any other."""
+        self._gone[project] += found.source != PlainTranscripts.name and is_gone(project)
 
     def _too_old(self, moment: datetime | None) -> str:
         return "too old" if self._since is not None and moment is not None and moment < self._since else ""
 
     def _weigh(self, session: Session, copied: int, found: Found, tally: SourceCounts, entry: Entry | None) -> None:
         """Decide what becomes of a session that was read."""
-        if not self._asked.newest:
-            copied = max(copied, self._copied(found, session))
+        copied = max(copied, self._copied(found, session))
         known = max(used_turns(entry, session), copied)
         clean = cleaned(session, seen=known, scripts=self._asked.scripts)
         waits = entry is not None and entry.status == "queued"
@@ -309,7 +288,7 @@ class _Work:
             self._note(found, entry, "own" if clean.own else "empty", session)
         elif not self._scope.has(session.project):
             tally.skipped["other project"] += 1
-            self._gone[session.project] += is_gone(session.project)
+            self._elsewhere(found, session.project)
             self._note(found, entry, "outside", session)
         elif not waits and self._too_old(session.ended):
             tally.skipped["too old"] += 1
@@ -327,9 +306,8 @@ class _Work:
             tally.skipped.update(clean.skipped)
             tally.taken += 1
             tally.redacted.update(counts)
-            self._taken.append(_Taken(found, without, clean.session, clean.new))
-            if not self._asked.newest:
-                self._own(found, session.turns[known:])
+            self._taken.append(Harvested(session=without, new=clean.new))
+            self._own(found, session.turns[known:])
             self._note(found, entry, "used", session, copied)
 
     def _note(

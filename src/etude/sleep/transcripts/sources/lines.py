@@ -34,7 +34,7 @@ def program_folder(home: Path, environ: Mapping[str, str], variable: str, *defau
 
 def files_under(root: Path, suffix: str, depth: int) -> Iterator[tuple[Path, os.stat_result]]:
     """Regular files whose name ends with `suffix`, in folders at most `depth` below the root; none where there is no
-    such folder. Follows no links below it, and passes over folders below it that cannot be read.
+    such folder. Follows links to folders elsewhere, and passes over folders below it that cannot be read.
 
     Raises OSError when the root cannot be read.
     """
@@ -49,11 +49,18 @@ def files_under(root: Path, suffix: str, depth: int) -> Iterator[tuple[Path, os.
         except (OSError, UnicodeEncodeError):
             # Gone meanwhile, or a name that no program gives.
             continue
-        if stat.S_ISDIR(state.st_mode) and depth:
+        linked = stat.S_ISLNK(state.st_mode) and _is_elsewhere(root / entry.name, root)
+        if depth and (linked or stat.S_ISDIR(state.st_mode)):
             with suppress(OSError):
                 yield from files_under(root / entry.name, suffix, depth - 1)
         elif stat.S_ISREG(state.st_mode) and entry.name.endswith(suffix):
             yield root / entry.name, state
+
+
+def _is_elsewhere(link: Path, root: Path) -> bool:
+    """Whether a link leads to a folder that holds nothing of the root, and is not in it."""
+    target, real = Path(os.path.realpath(link)), Path(os.path.realpath(root))
+    return target.is_dir() and not (target.is_relative_to(real) or real.is_relative_to(target))
 
 
 def found_in(source: str, files: Iterable[tuple[str, Path, os.stat_result]]) -> tuple[Found, ...]:
@@ -122,16 +129,6 @@ def _without_pictures(piece: bytes, file: BinaryIO) -> bytes:
             break
         piece = file.readline(LONG_LINE)
     return kept
-
-
-def read_object(path: Path, most: int = LONG_LINE) -> dict[str, Any] | None:
-    """The JSON object that a file holds; None where it holds another thing, or more than `most` bytes.
-
-    Raises OSError when the file cannot be read.
-    """
-    with open_regular(path) as file:
-        data = file.read(most + 1)
-    return object_of(data) if len(data) <= most else None
 
 
 def moment(value: Any) -> datetime | None:

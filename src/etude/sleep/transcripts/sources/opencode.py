@@ -1,10 +1,9 @@
-"""OpenCode: a database since version 1.2, a file for each message and part before."""
+"""OpenCode: a database, since version 1.2; it takes over what older versions have written to files."""
 
 import os
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -12,12 +11,14 @@ from typing import Any, ClassVar, NamedTuple
 from etude.programs.transcripts.opencode import tell_asked, tell_part
 from etude.programs.transcripts.values import object_of, table, tables, text
 from etude.sleep.transcripts.sessions import Found, Reading
-from etude.sleep.transcripts.sources.lines import LONG_LINE, files_under, moment, program_folder, read_object
+from etude.sleep.transcripts.sources.lines import LONG_LINE, moment, program_folder
 from etude.sleep.transcripts.sources.session_builder import SessionBuilder
 from etude.sleep.transcripts.sources.source import Source
 from etude.sleep.transcripts.sources.sqlite import Databases, rows
 
 _DATA = f"CASE WHEN length(data) <= {LONG_LINE} THEN data END AS data"
+_OLD = "storage"
+"""The folder of versions that had no database."""
 _SESSION = ("id", "parent_id", "directory", "revert", "permission", "time_created", "time_updated")
 _QUESTIONS = {"permission": "question", "action": "deny"}
 """Nobody is there to answer: `opencode run` forbids questions."""
@@ -30,7 +31,7 @@ class _Message(NamedTuple):
 
 
 class OpenCodeTranscripts(Source):
-    """`opencode.db` and, for sessions that are not in it, the folder `storage`; below `$XDG_DATA_HOME/opencode`."""
+    """`opencode.db` below `$XDG_DATA_HOME/opencode`."""
 
     name: ClassVar[str] = "opencode"
 
@@ -40,28 +41,20 @@ class OpenCodeTranscripts(Source):
     def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[Found]:
         data = program_folder(home, environ, "XDG_DATA_HOME", ".local", "share") / "opencode"
         database = data / (environ.get("OPENCODE_DB") or "opencode.db")
-        found = {each.id: each for each in self._stored(data / "storage")}
-        # The program leaves the files of what it took over into the database.
-        found |= {each.id: each for each in self._databases.found(self.name, database, _sessions)}
-        return list(found.values())
+        if not database.exists() and (data / _OLD / "session").is_dir():
+            return [Found(source=self.name, id=_OLD, path=str(data / _OLD), revision="")]
+        return self._databases.found(self.name, database, _sessions)
 
     def _read(self, found: Found) -> Reading:
         if problem := self._databases.problem(found):
             return Reading(problem=problem)
+        if found.id == _OLD:
+            return Reading(
+                problem=f"{found.path!r} is of a version before 1.2: a newer one, once started, takes it over"
+            )
         conversation = SessionBuilder(found)
-        if found.path.endswith(".json"):
-            return _from_files(found, conversation)
         with self._databases.opened(Path(found.path)) as database:
             return _from_database(database, found, conversation)
-
-    def _stored(self, storage: Path) -> Iterator[Found]:
-        for path, state in files_under(storage / "session", ".json", 1):
-            messages: list[int] = []
-            with suppress(OSError):  # reading it says why
-                messages += [each.st_mtime_ns for _, each in files_under(storage / "message" / path.stem, ".json", 0)]
-            revision = f"{state.st_size}:{state.st_mtime_ns}:{len(messages)}:{max(messages, default=0)}"
-            changed = moment(state.st_mtime_ns // 10**6)
-            yield Found(source=self.name, id=path.stem, path=str(path), revision=revision, changed=changed)
 
 
 def _sessions(database: sqlite3.Connection) -> Iterator[tuple[str, str, object]]:
@@ -96,26 +89,6 @@ def _from_database(database: sqlite3.Connection, found: Found, conversation: Ses
             messages.append(_Message(text(id), message, parts.get(text(id), [])))
     scripted = _alone(_json_list(session["permission"]))
     _tell(messages, text(_json(session["revert"]).get("messageID")), conversation, scripted)
-    return conversation.reading()
-
-
-def _from_files(found: Found, conversation: SessionBuilder) -> Reading:
-    path = Path(found.path)
-    session, storage = read_object(path), path.parents[2]
-    if session is None or session.get("id") != found.id:
-        return Reading(problem="it holds no session")
-    if session.get("parentID") is not None:
-        return Reading(skipped={"subagent": 1})
-    times = table(session.get("time"))
-    conversation.seen(times.get("created"), _absolute(session.get("directory")))
-    conversation.seen(times.get("updated"))
-    messages = [
-        _Message(id, data, [part for _, part in _loaded(storage / "part" / id, conversation.skipped)])
-        for id, data in _loaded(storage / "message" / found.id, conversation.skipped)
-    ]
-    messages.sort(key=lambda each: (_stamp(moment(table(each.data.get("time")).get("created"))), each.id))
-    scripted = _alone(session.get("permission"))
-    _tell(messages, text(table(session.get("revert")).get("messageID")), conversation, scripted)
     return conversation.reading()
 
 
@@ -155,16 +128,6 @@ def _counted(data: object, skipped: Counter[str]) -> dict[str, Any] | None:
     if found is None:
         skipped["long line" if data is None else "broken line"] += 1
     return found
-
-
-def _loaded(folder: Path, skipped: Counter[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The objects in the files of a folder, by the name of the file."""
-    for path, state in files_under(folder, ".json", 0):
-        found = read_object(path)
-        if found is not None:
-            yield path.stem, found
-        else:
-            skipped["long line" if state.st_size > LONG_LINE else "broken line"] += 1
 
 
 def _json(value: object) -> dict[str, Any]:

@@ -1,22 +1,19 @@
 """Transcripts of any agent, converted by the user: `.jsonl` files in a format of our own, in UTF-8.
 
-A line is a session or a turn. A session is an object with `turns`, a turn one with `prompt`:
+A line is a session:
 
     {"id": "a1", "project": "/home/me/shop", "turns": [TURN, ...], "skills": [...]}
-    {"session": "a1", "project": "/home/me/shop", "prompt": "...", "answer": "...", ...}
 
 A turn has `prompt`, and may have `answer`, `at` (ISO 8601; UTC if it has no offset), `interrupted` (true or false),
 and `tools`, each `{"name": "...", "arguments": ..., "result": ..., "failed": true or false}`. Lines with the same
-`session` or `id` are one session, in the order of the lines; `skills` may be on any of them. Without
-an id, a session of one line is called `<file>:<n>`, n counting the lines that can be read from 1, and the turns of a
-file are one session called `<file>`. Unknown keys are allowed and left out.
+`id` are one session, in the order of the lines; without an id it is called `<file>:<n>`, n counting the lines that
+can be read from 1. Unknown keys are allowed and left out.
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from etude.errors import ConfigError
 from etude.programs.transcripts.values import items, table, text
@@ -28,12 +25,13 @@ from etude.sleep.transcripts.sources.source import Source
 _DEPTH = 8
 
 
-@dataclass
-class _Lines:
-    """The lines of one session."""
+class _File(NamedTuple):
+    """What is in a file."""
 
-    records: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-    skipped: Counter[str] = field(default_factory=Counter[str])
+    sessions: dict[str, list[dict[str, Any]]]
+    """The lines of each, by id."""
+    skipped: Counter[str]
+    """What cannot be read, for the first session to tell."""
 
 
 class PlainTranscripts(Source):
@@ -43,7 +41,7 @@ class PlainTranscripts(Source):
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._last: tuple[str, str, dict[str, _Lines]] = ("", "", {})
+        self._last = "", "", _File({}, Counter())
 
     def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[Found]:
         """As in `Source`; reads the files, because one may hold many sessions.
@@ -66,26 +64,26 @@ class PlainTranscripts(Source):
     def _ids(self, path: Path) -> Sequence[str]:
         """The sessions of a file."""
         try:
-            return list(self._sessions(path))
+            return list(self._content(path).sessions)
         except OSError:  # reading it says why it cannot be read
             return [path.stem]
 
     def _read(self, found: Found) -> Reading:
-        lines = self._sessions(Path(found.path)).get(found.id)
-        if lines is None:
+        sessions, skipped = self._content(Path(found.path))
+        if found.id not in sessions:
             return Reading(problem=f"has no session {found.id!r} any more")
         conversation = SessionBuilder(found)
-        conversation.skipped.update(lines.skipped)
-        for record in lines.records:
+        conversation.skipped.update(skipped if found.id == next(iter(sessions)) else ())
+        for record in sessions[found.id]:
             conversation.seen(None, record.get("project"))
             for skill in items(record.get("skills")):
                 conversation.skill(skill)
-            for turn in items(record["turns"]) if "turns" in record else [record]:
+            for turn in items(record["turns"]):
                 _tell(conversation, table(turn))
         return conversation.reading()
 
-    def _sessions(self, path: Path) -> dict[str, _Lines]:
-        """The sessions of a file by id. The last file is kept: all its sessions are read one after the other.
+    def _content(self, path: Path) -> _File:
+        """What is in a file. The last one is kept: all its sessions are read one after the other.
 
         Raises OSError when the file cannot be read.
         """
@@ -93,24 +91,16 @@ class PlainTranscripts(Source):
         revision = f"{state.st_ino}:{state.st_size}:{state.st_mtime_ns}"
         if self._last[:2] == (str(path), revision):
             return self._last[2]
-        sessions: dict[str, _Lines] = {}
-        skipped: Counter[str] = Counter()
-        id = path.stem
-        for number, record in enumerate(records(path, skipped), start=1):
-            own = text(record.get("id") if "turns" in record else record.get("session"))
-            if "turns" not in record and "prompt" not in record:
-                skipped["broken line"] += 1
-                continue
-            id = own or (f"{path.stem}:{number}" if "turns" in record else path.stem)
-            one = sessions.setdefault(id, _Lines())
-            one.records.append(record)
-            # What cannot be read belongs to the session it stands behind, or to the first.
-            one.skipped += skipped
-            skipped.clear()
-        if skipped:
-            sessions.setdefault(id, _Lines()).skipped.update(skipped)
-        self._last = (str(path), revision, sessions)
-        return sessions
+        found = _File({}, Counter())
+        for number, record in enumerate(records(path, found.skipped), start=1):
+            if "turns" not in record:
+                found.skipped["broken line"] += 1
+            else:
+                found.sessions.setdefault(text(record.get("id")) or f"{path.stem}:{number}", []).append(record)
+        if found.skipped and not found.sessions:
+            found.sessions[path.stem] = []
+        self._last = str(path), revision, found
+        return found
 
 
 def _tell(conversation: SessionBuilder, turn: dict[str, Any]) -> None:
