@@ -154,20 +154,6 @@ async def test_an_edit_that_breaks_more_tasks_than_it_fixes_goes() -> None:
     assert found.reason.startswith("an edit breaks tasks: 8 attempts score +8 without; ")
 
 
-async def test_tasks_that_need_an_edit_keep_it_though_a_line_that_was_refused_would_do_for_them() -> None:
-    """That line will not stand in the skill that would be left."""
-
-    def passes(task: str, text: str, trial: int) -> bool:
-        return "Mixed." not in text if task.startswith("b") else "Mixed." in text or "Refused." in text
-
-    world = World("Mixed.", passes=passes)
-    needing = named("n", 12, "20- 20-")
-    world.refuse("Refused.", list(needing))
-    jury = world.jury({**named("b", 3, BROKEN), **needing})
-    found = await judged(jury, [jury.removals[0].edit], [jury.tasks[name] for name in named("b", 3, "")])
-    assert not found.proved
-
-
 async def test_only_tasks_that_do_not_accuse_an_edit_can_keep_it() -> None:
     world = World("Bad.", passes=breaks("Bad."))
     assert (await world.judged(named("b", 3, BROKEN), others=5)).proved
