@@ -7,12 +7,12 @@ one has to show itself, with it against without it: on the tasks that accuse it,
 
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import log
 from typing import NamedTuple
 
 from etude.concurrency import together
-from etude.records import Attempt, Edit, Skill, Task, TaskHistory
+from etude.records import Attempt, Edit, Task, TaskHistory
 from etude.stages.shared.contest import REMOVAL, VETO, Bar, wealth
 from etude.stages.shared.jury import Jury, Removal, Suspect
 from etude.stages.shared.noise import Outcomes, PassSpread
@@ -103,22 +103,12 @@ async def judged(jury: Jury, edits: Sequence[Edit], accusers: Sequence[Task], *,
     Args:
         but_own: the tasks that accuse keep the edits that are about them (`Jury.others`).
     """
-    race, veto = _Race(jury), VETO._replace(won=VETO.won / min(2, len(edits)))
-
-    def with_its_own(task: Task) -> tuple[Skill, Skill]:
-        gone = [one.edit for one in jury.others(task)] if but_own else edits
-        return jury.without([], task), jury.without(gone, task)
-
-    def as_left(task: Task) -> tuple[Skill, Skill]:
-        return jury.state.current, jury.without(edits)
-
-    worse = await race.won(accusers, REMOVAL, with_its_own)
+    race, veto = _Race(jury, edits), VETO._replace(won=VETO.won / min(2, len(edits)))
+    worse = await race.won(accusers, REMOVAL, but_own=but_own)
     told = race.told
     for others in _others(jury, edits, accusers):
         if worse and others:
-            # They say what the skill is worth that would be left. It has no line that a task may miss besides: with
-            # these, a removal that took a small real model from .22 to .02 lost nothing. All edits go to begin anew.
-            worse = not await race.won(others, veto, with_its_own if but_own else as_left, -1)
+            worse = not await race.won(others, veto, -1)
             told = f"{told}; {race.told}"
     what = "an edit breaks" if len(edits) == 1 else f"{len(edits)} edits break"
     return Harm(worse, tuple(race.attempts), f"{what} tasks: {told}")
@@ -134,27 +124,26 @@ def _others(jury: Jury, edits: Sequence[Edit], accusers: Sequence[Task]) -> tupl
 
 
 class _Race:
-    """A skill without some edits against the skill with them."""
+    """The skill without some edits against the skill with them."""
 
-    def __init__(self, jury: Jury) -> None:
-        self.jury = jury
+    def __init__(self, jury: Jury, edits: Sequence[Edit]) -> None:
+        self.jury, self.edits = jury, edits
         self.attempts: list[Attempt] = []
         self.gains: list[float] = []
+        self.but_own = False
 
     @property
     def told(self) -> str:
         """For people."""
         return f"{len(self.gains)} attempts score {sum(self.gains):+g} without"
 
-    async def won(
-        self, tasks: Sequence[Task], bar: Bar, skills: Callable[[Task], tuple[Skill, Skill]], sign: int = 1
-    ) -> bool:
+    async def won(self, tasks: Sequence[Task], bar: Bar, sign: int = 1, *, but_own: bool = False) -> bool:
         """Whether tasks do better without the edits, or, for -1, with them; false as soon as that is unlikely."""
-        self.gains = []
+        self.gains, self.but_own = [], but_own
         pairs = [(task, turn) for turn in range(bar.most) for task in tasks if not turn or self.jury.repeats(task)]
         pairs = pairs[: bar.most]
         for start in range(0, len(pairs), _AT_ONCE):
-            await self._attempted(pairs[start : start + _AT_ONCE], skills)
+            await self._attempted(pairs[start : start + _AT_ONCE])
             bets = log(wealth([sign * gain for gain in self.gains])[-1]) if self.gains else 0.0
             if bets >= bar.won:
                 return True
@@ -167,14 +156,13 @@ class _Race:
                 return False
         return False
 
-    async def _attempted(
-        self, pairs: Sequence[tuple[Task, int]], skills: Callable[[Task], tuple[Skill, Skill]]
-    ) -> None:
+    async def _attempted(self, pairs: Sequence[tuple[Task, int]]) -> None:
         jury, state = self.jury, self.jury.state
         made = {name: known.trials for name, known in state.history.items() if known.skill == state.current.hash}
         planned: list[PlannedAttempt] = []
         for task, turn in pairs:
-            for skill in skills(task):
+            edits = [one.edit for one in jury.others(task)] if self.but_own else self.edits
+            for skill in (jury.without([], task), jury.without(edits, task)):
                 # Attempts with the current skill go on; those with another may have been what named the edits.
                 first = made.get(task.id, 0) if skill.hash == state.current.hash else jury.race
                 planned.append(PlannedAttempt(task, skill, first + turn if jury.repeats(task) else 0))
