@@ -91,9 +91,9 @@ async def audited(bench: Workbench, log: RunLog, state: TrainState) -> TrainStat
 
 async def without_hidden_harm(bench: Workbench, log: RunLog, state: TrainState) -> TrainState:
     """The same for harm that hides: tasks that keep failing are attempted with edits left out, once for the same
-    edits where no task leads anywhere. Where no edit alone is shown to break tasks, and a larger share of these passes
-    with hardly any edit than of all tasks with the skill, all are judged together, while there is an epoch left in
-    which those that are right can come back.
+    edits where no task leads anywhere. Where no edit alone is shown to break tasks, and a larger share of these tasks
+    passes with hardly any edit than of all tasks with the skill, all are judged together, while there is an epoch
+    left in which those that are right can come back.
 
     Raises:
         VoidStop: too many attempts errored.

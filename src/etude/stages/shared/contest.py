@@ -17,9 +17,9 @@ There are six kinds, by what the claim is about and who chose the tasks.
 
 The first three look after each attempt, stop as soon as it is clear, and give the verdict of the shortest deciding
 prefix of a fixed order. An elimination is between skills of which training tasks say that an earlier one may be
-better; equal ones may change places, which costs nothing. An exchange looks once before its end. A fixed sample is attempted whole. The hand-out takes
-this, too, where a race has not decided: its race and its two fixed samples share `ERROR`. A removal may be of several
-edits at once, and is then sure of all of them together only.
+better; equal ones may change places, which costs nothing. An exchange looks once before its end. A fixed sample is
+attempted whole. The hand-out takes this, too, where a race has not decided: its race and its two fixed samples share
+`ERROR`. A removal may be of several edits at once, and is then sure of all of them together only.
 """
 
 import math
