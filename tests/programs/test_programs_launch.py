@@ -56,7 +56,7 @@ def test_a_long_skill_and_a_long_task_start_whole_and_the_key_is_not_an_argument
     assert list(order.workspace.iterdir()) == []
 
 
-SETTINGS = {"codex": "config.toml", "mini-swe-agent": "etude.yaml"}
+SETTINGS = {"codex": "config.toml"}
 """Files of settings with the skill in them, which are read once and which the program may write to."""
 
 
@@ -64,8 +64,6 @@ SETTINGS = {"codex": "config.toml", "mini-swe-agent": "etude.yaml"}
 @rows("name", known_programs())
 def test_a_skill_can_be_read_only(name: str, delivery: Delivery, order: Order) -> None:
     program, files = known_programs()[name], {"more/x.sh": File(data=b"echo 77", executable=True)}
-    if delivery == "install" and not program.reads_skills:
-        return
     order = replace(order, home=order.home / f"{name}-{delivery}", workspace=order.workspace / f"{name}-{delivery}")
     for folder in (order.home, order.workspace):
         folder.mkdir(parents=True)
