@@ -38,6 +38,7 @@ async def test_with_an_api_version_the_key_has_a_header_of_its_own_and_a_printed
     server: Server, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("MY_KEY", "key-123456")
+    server.script = [http(200, {"choices": [{"message": {"role": "assistant", "content": "5"}}]})]
     at = f"{server.url}/openai/deployments/d/chat/completions?api-version=2024-10-21"
     for more in ({"api_key_env": "MY_KEY"}, {"api_key_command": command('print("token-123456")')}):
         await ask(OpenAIModel("d", section(base_url=at, **more)))

@@ -58,10 +58,15 @@ class OpenAIModel(SdkModel):
     def _connect(self, **settings: Any) -> Any:
         import openai
 
-        if self._key_header:
-            headers = {**settings["default_headers"], "api-key": self._key.text, "Authorization": openai.Omit()}
-            settings["default_headers"] = headers
         return openai.AsyncOpenAI(default_query=self._query, **settings)
+
+    async def _post(self, client: Any, path: str, body: dict[str, Any], headers: dict[str, str]) -> bytes:
+        if not self._key_header:
+            return await super()._post(client, path, body, headers)
+        import openai
+
+        own: dict[str, Any] = {"api-key": self._key.text, "Authorization": openai.Omit()}
+        return await super()._post(client, path, body, {**headers, **own})
 
     async def _right_address(self) -> str:
         """Many servers have their interface below /v1."""
