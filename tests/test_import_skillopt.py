@@ -373,10 +373,9 @@ def test_a_project_is_not_overwritten_unless_forced(project: str, capsys: Captur
     imported(capsys, project, "--force")
 
 
-def test_init_names_the_script_for_the_option_it_had_and_for_such_settings(project: str, capsys: Captured) -> None:
-    for words in (["--from-skillopt", project], [project]):
-        assert main(["init", *words]) == 2
-        assert "integrations/skillopt/import_skillopt.py CONFIG" in capsys.readouterr().err
+def test_init_names_the_script_for_such_settings(project: str, capsys: Captured) -> None:
+    assert main(["init", project]) == 2
+    assert "integrations/skillopt/import_skillopt.py CONFIG" in capsys.readouterr().err
 
 
 # --- the layouts of that project ---------------------------------------
