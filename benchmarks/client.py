@@ -34,7 +34,7 @@ LATENCY = 0.05
 CONCURRENCIES = (1, 16, 64, 256)
 ATTEMPTS = {1: 200, 16: 1_000, 64: 4_000, 256: 6_000}
 """Measured after half as many attempts, at most 600, that open connections and warm caches."""
-SDKS = ("openai", "anthropic", "httpx2", "httpx", "pydantic_ai")
+SDKS = ("openai", "anthropic", "httpx2", "httpx")
 
 
 def measure(way: str, concurrency: int, attempts: int, url: str | None = None) -> dict[str, float]:

@@ -33,7 +33,6 @@ from etude.searches.evidence import EvidenceOptions
 from etude.sleep.config import NIGHT, SleepSection
 from etude_annexes.foreign.harbor.environment import HarborConfig
 from etude_annexes.foreign.inspect import InspectConfig
-from etude_annexes.foreign.textworld.environment import TextWorldConfig
 from etude_annexes.foreign.verifiers import VerifiersConfig
 from etude_annexes.spreadsheet.environment import SpreadsheetConfig
 
@@ -116,11 +115,6 @@ FURTHER: dict[str, list[tuple[str, str, type[Section]]]] = {
             "Those of [`harbor`](../other-tools.md#harbor), with splits in folders of task folders:",
             "env.",
             HarborConfig,
-        ),
-        (
-            "Those of [`textworld`](../other-tools.md#textworld), with splits in folders of games:",
-            "env.",
-            TextWorldConfig,
         ),
         ("Those of [`inspect`](../other-tools.md#inspect):", "env.", InspectConfig),
         ("Those of [`verifiers`](../other-tools.md#verifiers):", "env.", VerifiersConfig),

@@ -11,7 +11,6 @@ from etude.published.options import options_of
 from rows import rows
 
 KEYS = "write keys below it, as in `{}`"
-POLICIES = "the policies paper and rewrite_first have it: {}; with another one leave it out"
 
 
 @rows(
@@ -34,13 +33,6 @@ POLICIES = "the policies paper and rewrite_first have it: {}; with another one l
             {"target": {"model": "openai:x", "price": 3}},
             "target.price = 3: expected keys with values",
             KEYS.format("price: {input: ...}"),
-        ),
-        ({"train": {"batch_size": 8}}, "unknown key 'train.batch_size'", POLICIES.format("search.batch_size")),
-        ({"gate": {"enabled": False}}, "unknown key 'gate.enabled'", POLICIES.format("search.gate")),
-        (
-            {"select": {"edit_budget": 2}},
-            "unknown key 'select'",
-            POLICIES.format("search.schedule, search.edit_budget, search.min_edit_budget"),
         ),
     ],
 )

@@ -151,14 +151,16 @@ def test_settings_and_skill_are_carried_over_but_no_key_and_what_is_left_out_is_
         },
         "skill": {"path": "skill"},
         "target": {
-            "model": "azure:gpt-5.5",
-            "base_url": "https://example-resource.openai.azure.com/",
+            "model": "openai:gpt-5.5",
+            "base_url": "https://example-resource.openai.azure.com/openai/v1",
+            "api_key_env": "AZURE_OPENAI_API_KEY",
             "reasoning_effort": "low",
             "max_output_tokens": 16384,
         },
         "optimizer": {
-            "model": "azure:gpt-5.5",
-            "base_url": "https://example-resource.openai.azure.com/",
+            "model": "openai:gpt-5.5",
+            "base_url": "https://example-resource.openai.azure.com/openai/v1",
+            "api_key_env": "AZURE_OPENAI_API_KEY",
             "reasoning_effort": "low",
             "max_concurrency": 16,
         },
@@ -227,7 +229,12 @@ def test_a_file_can_inherit_from_several_and_deeper_ones(here: Path) -> None:
         ),
         (
             {"azure_openai_endpoint": "https://a", "azure_openai_api_key": "k"},
-            {"model": "azure:gpt-5.5", "base_url": "https://a", "reasoning_effort": "medium"},
+            {
+                "model": "openai:gpt-5.5",
+                "base_url": "https://a/openai/v1",
+                "api_key_env": "AZURE_OPENAI_API_KEY",
+                "reasoning_effort": "medium",
+            },
         ),
         ({"target_backend": "codex_exec", "target": "g"}, {"model": "openai:g"}),
         ({"target_backend": "claude_code_exec", "target": "claude-s"}, {"model": "anthropic:claude-s"}),
@@ -366,10 +373,9 @@ def test_a_project_is_not_overwritten_unless_forced(project: str, capsys: Captur
     imported(capsys, project, "--force")
 
 
-def test_init_names_the_script_for_the_option_it_had_and_for_such_settings(project: str, capsys: Captured) -> None:
-    for words in (["--from-skillopt", project], [project]):
-        assert main(["init", *words]) == 2
-        assert "integrations/skillopt/import_skillopt.py CONFIG" in capsys.readouterr().err
+def test_init_names_the_script_for_such_settings(project: str, capsys: Captured) -> None:
+    assert main(["init", project]) == 2
+    assert "integrations/skillopt/import_skillopt.py CONFIG" in capsys.readouterr().err
 
 
 # --- the layouts of that project ---------------------------------------

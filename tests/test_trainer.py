@@ -71,21 +71,6 @@ def test_racing_changes_calls_but_neither_verdicts_nor_result(tmp_path) -> None:
         assert one["action"] == other["action"]
 
 
-def test_an_accepted_skill_can_be_measured_again_for_the_next_bar(tmp_path) -> None:
-    noisy: dict[str, Any] = {"target": {"model": "simulated:target-noisy"}, "test": {"enabled": False}}
-    noisy |= {"reflect": {"mode": "deep"}, "train": {"seed": 10}, "search": {"edit_budget": 8}}
-    once = run(tmp_path / "once", **noisy)
-    noisy["search"]["remeasure"] = True
-    again = run(tmp_path / "again", **noisy)
-    assert again.accepted > 0
-    assert again.cost.target_calls > once.cost.target_calls
-    won, bar = (
-        {side: read(tmp_path / side, f"steps/{step:04d}/gate.json")["verdict"][of] for side in ("once", "again")}
-        for step, of in ((1, "candidate"), (2, "current"))
-    )
-    assert won["once"] == won["again"] == bar["once"] != bar["again"]
-
-
 def test_slow_update_and_memory_are_there_unless_they_are_switched_off(tmp_path, plain) -> None:
     run(tmp_path / "open", search={"slow_update_gate": False, "slow_update_samples": 10})
     run(tmp_path / "off", search={"slow_update": False, "meta_skill": False})

@@ -35,7 +35,7 @@ from skillopt_settings import Conversion, convert  # isort: skip
 SCORERS: Mapping[str, str] = {"searchqa": "f1", "docvqa": "anls", "livemath": "choice"}
 """How answers are compared in SkillOpt's environments of questions; in others by what the gold answers look like."""
 IMPOSSIBLE: Mapping[str, tuple[str, str]] = {
-    "alfworld": ("is a text game of many turns", "write an environment of your own: docs/python.md"),
+    "alfworld": ("is a text game of many turns", "copy the environment in examples/text_games"),
     "officeqa": ("answers with tools over documents", "write an environment of your own: docs/python.md"),
     "swebench": (
         "changes repositories",

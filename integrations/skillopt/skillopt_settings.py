@@ -192,6 +192,7 @@ def _take_model(found: Conversion, role: str) -> None:
     backend = found.take(f"model.{role}_backend")
     if backend in (None, "openai_chat"):
         backend = found.take("model.backend") or "openai_chat"
+    at_azure = None
     server, provider = _SERVERS.get(backend), "anthropic" if str(backend).startswith("claude") else "openai"
     if server is not None:
         for ours, ends in _ENDS.items():
@@ -199,8 +200,10 @@ def _take_model(found: Conversion, role: str) -> None:
             found.move(f"{role}.{ours}", *names)
     if server == "azure_openai":
         found.move(f"{role}.reasoning_effort", "model.reasoning_effort", usual="medium")
-        provider = "azure" if "base_url" in found.settings[role] else "openai"
-    if backend != "openai_chat" or provider == "azure":
+        if at_azure := found.settings[role].get("base_url"):
+            found.settings[role]["base_url"] = f"{str(at_azure).rstrip('/').removesuffix('/openai/v1')}/openai/v1"
+            found.put(f"{role}.api_key_env", "AZURE_OPENAI_API_KEY")
+    if backend != "openai_chat" or at_azure:
         found.note(f"{role}: backend {backend!r}: check model, base_url and api_key_env (docs/models-and-agents.md)")
     model = found.take(f"model.{role}", f"model.{role}_{server}_model", f"model.{server}_model", ours=f"{role}.model")
     found.put(f"{role}.model", f"{provider}:{model or 'gpt-5.5'}")

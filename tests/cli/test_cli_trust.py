@@ -30,7 +30,7 @@ ETUDE = Path(sys.executable).with_name("etude")
 MODELS = {"target": {"model": "simulated:target"}, "optimizer": {"model": "simulated:optimizer"}}
 TASKS = "".join(json.dumps({"input": f"Say {name}.", "gold": name}) + "\n" for name in "abcdefghi")
 DATA = {"path": "tasks.jsonl", "ratio": [1, 1, 1]}
-SHADOWS = ("yaml", "pydantic", "openai", "openpyxl", "anthropic", "pydantic_ai", "datasets", "pyarrow", "uvicorn")
+SHADOWS = ("yaml", "pydantic", "openai", "openpyxl", "anthropic", "datasets", "pyarrow", "uvicorn")
 """Modules that etude imports itself, now or later."""
 
 
@@ -219,7 +219,7 @@ def test_plain_settings_ask_nothing_and_find_no_module_and_no_plugin_of_the_fold
     for words in (["plan"], ["train"]):
         done = stranger.run(*words)
         assert done.returncode == 0, done
-    again = stranger.run("plan", "--target.model", "adapter:google:g")
+    again = stranger.run("plan", "--target.model", "openai:g", "--target.base_url", "http://127.0.0.1:1")
     assert "canary" not in again.stderr
     code = f"import runpy, sys; sys.argv = ['etude', 'doctor']; sys.path[0] = {str(stranger.folder)!r}; "
     module = [sys.executable, "-c", f"{code} runpy.run_module('etude', run_name='__main__')"]
@@ -240,8 +240,6 @@ def test_plain_settings_ask_nothing_and_find_no_module_and_no_plugin_of_the_fold
         ({"target": {"model": "agent:codex"}}, 0),
         ({"target": {"model": "agent:codex", "renew_login": True}}, 1),
         ({"target": {"model": "agent:codex", "base_url": "https://evil.example"}}, 1),
-        ({"target": {"model": "adapter:google:m"}}, 0),
-        ({"target": {"model": "adapter:google:m", "base_url": "http://localhost:1"}}, 1),
         ({"agent": {"name": "claude-code", "login": "gateway", "limits": {"seconds": 9}}}, 0),
         ({"agent": {"name": "claude-code", "login": "direct", "env": {"ANTHROPIC_BASE_URL": "https://e"}}}, 2),
         ({"agent": {"name": "tools", "network": True, "readable": ["/root"], "unsafe_no_sandbox": True}}, 3),

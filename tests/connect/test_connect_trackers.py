@@ -122,13 +122,13 @@ def test_a_failed_request_is_a_span_with_an_error_and_no_key() -> None:
     contract = TestOpenTelemetry()
     tracker = contract.make_tracker()
     assert isinstance(tracker, OpenTelemetry)
-    tracker.begin(TrackedRun("01234567", "run", {}, {"target": "azure:gpt-5.5"}, simulated=False))
+    tracker.begin(TrackedRun("01234567", "run", {}, {"target": "openai:gpt-5.5"}, simulated=False))
     error = "401 for Bearer abcdefghijklmnop1234567890"
     tracker.call(CallFinished(role="target", error=error, seconds=2.0), 10_000_000_000)
     tracker.end(Ending("failed"))
     call, run = contract.exporter.get_finished_spans()
     assert (call.start_time, call.end_time) == (8_000_000_000, 10_000_000_000)
-    assert (call.name, attributes_of(call)["gen_ai.provider.name"]) == ("chat gpt-5.5", "azure.ai.openai")
+    assert (call.name, attributes_of(call)["gen_ai.provider.name"]) == ("chat gpt-5.5", "openai")
     assert attributes_of(call)["error.type"] == "_OTHER"
     assert "abcdefghij" not in call.to_json()
     assert {call.status.status_code, run.status.status_code} == {StatusCode.ERROR}

@@ -20,8 +20,8 @@ from memory_doubles import FreeSpend, MemoryJournal
             "gpt",
             (
                 "model 'gpt' names no known provider\n"
-                "hint: name its provider, too, as in openai:gpt; providers: adapter, agent, anthropic, azure, "
-                "handoff, openai, simulated"
+                "hint: name its provider, too, as in openai:gpt; providers: agent, anthropic, handoff, openai, "
+                "simulated"
             ),
         ),
         (

@@ -14,7 +14,7 @@ import pytest
 
 from etude.agents.program import ProgramAgent
 from etude.agents.verdict import ProgramFailed
-from etude.errors import ConfigError, OutageStop
+from etude.errors import OutageStop
 from etude.records import ChatRequest, File, Reply, Skill, Task, ToolCall, Trajectory, Usage
 from etude.testing.doubles import Line, ScriptedModel
 
@@ -57,8 +57,6 @@ class ProgramContract:
 
     start_seconds: float = 10.0
     """How long the program may take until it asks the model for the first time, on a busy machine."""
-    runs_commands: bool = True
-    """The model can have the program run a command."""
 
     @abstractmethod
     def make_agent(self, target: ScriptedModel, **options: Any) -> ProgramAgent:
@@ -114,8 +112,6 @@ class ProgramContract:
         assert "Colour 8999 is rare." in sent
 
     def test_an_installed_skill_that_was_not_read_is_recorded_as_such(self) -> None:
-        if self._refuses_to_install():
-            return
         trajectory, model = self._attempt(_says(""), delivery="install")
         assert RULE not in _sent(model.requests[0])
         assert "How to name colours." in _sent(model.requests[0])
@@ -123,8 +119,6 @@ class ProgramContract:
         assert "empty" in trajectory.failure
 
     def test_an_installed_skill_that_was_read_is_recorded_as_such_also_when_the_steps_run_out(self) -> None:
-        if self._refuses_to_install():
-            return
         trajectory, model = self._attempt(
             lambda request, results: self.shell(request, "find ~ -name SKILL.md -exec cat {} +"),
             delivery="install",
@@ -135,7 +129,6 @@ class ProgramContract:
         assert len(model.requests) == 2
 
     def test_commands_work_in_the_workspace_and_their_files_are_kept(self) -> None:
-        self._needs_commands()
         trajectory, _ = self._worked()
         assert trajectory.failure == ""
         assert trajectory.files.keys() == {"out.txt", "b.txt", "secrets.txt"}
@@ -144,7 +137,6 @@ class ProgramContract:
         assert trajectory.files["secrets.txt"] == File(data=b"0\n")
 
     def test_calls_and_results_are_recorded_without_the_gold_answer(self) -> None:
-        self._needs_commands()
         trajectory, model = self._worked()
         roles = [message.role for message in trajectory.messages]
         assert roles == ["user", "assistant", "tool", "assistant"]
@@ -160,7 +152,6 @@ class ProgramContract:
         assert not trajectory.simulated
 
     def test_a_tool_that_never_ends_is_ended_and_the_fault_of_the_agent(self) -> None:
-        self._needs_commands()
         mark = f"7315.{uuid.uuid4().int % 10**9}"
 
         def turn(request: ChatRequest, results: int) -> Line:
@@ -200,8 +191,6 @@ class ProgramContract:
         assert len(model.requests) == 1
 
     def test_attempts_at_the_same_time_do_not_mix_and_the_same_attempt_is_recorded_alike(self) -> None:
-        self._needs_commands()
-
         def turn(request: ChatRequest) -> Line:
             sent = _sent(request)
             number = next(number for number in NUMBERS if f"item {number}?" in sent)
@@ -252,19 +241,6 @@ class ProgramContract:
         assert made("a") == same
         assert made("a", concurrency_mb=999) == same
         assert len({same, made("b"), made("a", model="b"), made("a", max_steps=7)}) == 4
-
-    def _needs_commands(self) -> None:
-        if not self.runs_commands:
-            pytest.skip("it runs no commands")
-
-    def _refuses_to_install(self) -> bool:
-        """Whether the program looks for no skills, and says so."""
-        model = ScriptedModel([])
-        if self.make_agent(model).program.reads_skills:
-            return False
-        with pytest.raises(ConfigError, match="looks for no skills"):
-            self.make_agent(model, delivery="install")
-        return True
 
     def _answered(self) -> "Seen":
         """A long task with a long skill that was answered at once."""

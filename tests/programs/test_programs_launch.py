@@ -1,10 +1,15 @@
 """How programs are started: what is long or secret is never on their command line."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 
+from etude.agents.program import CommandOptions
+from etude.config import parse
+from etude.programs.command import CommandProgram
 from etude.programs.installed import Installed
 from etude.programs.known import known_programs
 from etude.programs.program import Delivery, Order
@@ -12,6 +17,7 @@ from etude.programs.read_only import ReadOnlyFiles
 from etude.records import File, Skill
 from rows import rows
 
+PAGE = Path(__file__).parents[2] / "docs" / "models-and-agents.md"
 RULES = "Name it in lower case letters.\n" * 9000
 KEY = "sk-etude-7731"
 LONGEST = 131_071
@@ -56,7 +62,7 @@ def test_a_long_skill_and_a_long_task_start_whole_and_the_key_is_not_an_argument
     assert list(order.workspace.iterdir()) == []
 
 
-SETTINGS = {"codex": "config.toml", "mini-swe-agent": "etude.yaml"}
+SETTINGS = {"codex": "config.toml"}
 """Files of settings with the skill in them, which are read once and which the program may write to."""
 
 
@@ -64,8 +70,6 @@ SETTINGS = {"codex": "config.toml", "mini-swe-agent": "etude.yaml"}
 @rows("name", known_programs())
 def test_a_skill_can_be_read_only(name: str, delivery: Delivery, order: Order) -> None:
     program, files = known_programs()[name], {"more/x.sh": File(data=b"echo 77", executable=True)}
-    if delivery == "install" and not program.reads_skills:
-        return
     order = replace(order, home=order.home / f"{name}-{delivery}", workspace=order.workspace / f"{name}-{delivery}")
     for folder in (order.home, order.workspace):
         folder.mkdir(parents=True)
@@ -81,3 +85,17 @@ def test_a_skill_can_be_read_only(name: str, delivery: Delivery, order: Order) -
     assert [path for path in holding if not any(path.is_relative_to(place) for place in kept.paths)] == []
     assert any(path.name == "x.sh" and path.stat().st_mode & 0o111 for path in holding)
     assert kept.changed(order.home) == ""
+
+
+def test_the_command_lines_of_the_documentation_are_filled_in(order: Order) -> None:
+    blocks = [yaml.safe_load(block) for block in re.findall(r"^```yaml\n(.*?)^```$", PAGE.read_text(), re.S | re.M)]
+    settings = [block["agent"] for block in blocks if block.get("agent", {}).pop("name", "") == "command"]
+    assert {agent["command"][0] for agent in settings} == {"python", "mini", "aider"}
+    for agent in settings:
+        options = parse(CommandOptions, agent, where="agent")
+        installed, skill = Installed(Path("/bin/x"), tuple(options.command), ()), Skill(name="s", text="Be brief.")
+        asked = replace(order, prompt="Which colour?", skill=skill, installed=installed)
+        argv = CommandProgram(options.command, options.answer_file).launch(asked).argv
+        assert [word for word in argv if "{" in word] == []
+        told = "\n".join(Path(word).read_text() if word.startswith(str(order.home)) else word for word in argv)
+        assert "Which colour?" in told

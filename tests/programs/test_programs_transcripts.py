@@ -102,15 +102,6 @@ def test_a_run_that_was_killed(name: str, tmp_path: Path) -> None:
     assert len(turn.tools) == (name != "gemini-cli")  # which writes a call down when it has its result
 
 
-def test_programs_that_keep_no_session_are_read_from_their_logs(tmp_path: Path) -> None:
-    for name, last in (("aider", "There is no shell."), ("mini-swe-agent", DONE.format("tea"))):
-        report = attempt(name, "ok", home_of(name, "ok", tmp_path))
-        assert (report.ended, report.error, report.answer) == (True, "", last)
-        assert report.messages[-1].text.strip().startswith(last)
-        failed = attempt(name, "error", home_of(name, "error", tmp_path))
-        assert (failed.answer, failed.error != "") == ("", True)
-
-
 @pytest.mark.parametrize("name", ["codex", "claude-code"])
 def test_what_is_left_out_in_the_middle_does_not_hide_the_end(name: str, tmp_path: Path) -> None:
     lines = (FOLDER / name / "ok" / "stdout").read_bytes().splitlines()

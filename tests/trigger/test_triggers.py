@@ -157,7 +157,7 @@ def test_a_call_that_failed_is_no_score(tmp_path: Path) -> None:
 
 
 def test_only_chat_and_programs_can_open_a_skill() -> None:
-    for name in ("tools", "aider", "command"):
+    for name in ("tools", "command"):
         with pytest.raises(ConfigError, match=f"{name}' opens no skills"):
             TriggerEnvironment({}, Shelf(DESCRIPTIONS), AgentSection(name=name))
 

@@ -18,7 +18,6 @@ from etude.config import parse
 from etude.errors import ConfigError, DataError, OutageStop
 from etude.gateway import Gateway, GatewaySession
 from etude.programs.account import Account, after_the_prompt, has_read, neutral
-from etude.programs.aider import Aider
 from etude.programs.claude_code import ClaudeCode
 from etude.programs.codex import Codex
 from etude.programs.command import CommandProgram
@@ -27,7 +26,6 @@ from etude.programs.gemini_cli import GeminiCli
 from etude.programs.goose import Goose
 from etude.programs.login import find_login
 from etude.programs.memory import available_mb, room_for
-from etude.programs.mini_swe_agent import MiniSweAgent
 from etude.programs.opencode import OpenCode
 from etude.programs.pi import Pi
 from etude.programs.program import Delivery, Order, Program, Report, read_without
@@ -131,11 +129,6 @@ class ProgramAgent(Agent):
             raise ConfigError(
                 f"agent {self.name!r} calls tools, and model {target.name!r} takes none",
                 hint="set agent.name to 'chat', use a model with a key, or set agent.login to 'direct'",
-            )
-        if options.delivery == "install" and not program.reads_skills:
-            raise ConfigError(
-                f"agent.delivery = 'install' has no effect: agent {self.name!r} looks for no skills",
-                hint="leave agent.delivery out: the skill is then in the context of every attempt",
             )
         self.installed = program.find(options.path)
         self.limits = options.limits
@@ -312,13 +305,6 @@ def _last_finish(session: GatewaySession | None) -> str:
     return session.log[-1].finish if session is not None and session.log else ""
 
 
-class AiderAgent(ProgramAgent):
-    """Aider."""
-
-    program = Aider()
-    needs_tools = False
-
-
 class ClaudeCodeAgent(ProgramAgent):
     """Claude Code."""
 
@@ -347,12 +333,6 @@ class GooseAgent(ProgramAgent):
     """Goose."""
 
     program = Goose()
-
-
-class MiniSweAgentAgent(ProgramAgent):
-    """Mini-SWE-agent."""
-
-    program = MiniSweAgent()
 
 
 class OpenCodeAgent(ProgramAgent):

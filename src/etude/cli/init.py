@@ -22,7 +22,6 @@ from etude.cli.scaffold.project_files import (
     write_tasks,
     writing,
 )
-from etude.cli.scaffold.promptfoo_files import SKILLOPT
 from etude.cli.scaffold.report import Found, first_tasks, tell_found, tell_written
 from etude.cli.scaffold.table import Unclear, Wishes
 from etude.cli.scaffold.tasks import Data, drafted_data, read_data
@@ -41,8 +40,6 @@ from etude.workbench import Given
 
 def run(args: argparse.Namespace) -> int:
     """Look at the data, show the first tasks, write the project, say what to do next."""
-    if args.from_skillopt is not None:
-        raise UsageError("init has no option --from-skillopt", hint=SKILLOPT)
     source, folder = _source(args), Path(args.folder)
     config_path = folder / DEFAULT_CONFIG
     check_free(config_path, args.force)

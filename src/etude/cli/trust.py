@@ -36,7 +36,7 @@ _PARTS: Sequence[tuple[str, str, Family]] = (
 )
 _RUN = ("env.check", "env.grader", "env.python", "agent.arguments", "agent.command", "agent.path")
 """Options with words of a command line: the files that they name count with their content."""
-_PROGRAMS = dict.fromkeys(("harbor", "textworld"), ("path", "train", "val", "test"))
+_PROGRAMS = {"harbor": ("path", "train", "val", "test")}
 """Options of built-in environments that name folders with programs in them."""
 _OPEN = re.compile(
     r"(agent|env)\.(network|readable|unsafe_no_sandbox)|agent\.(env|login|renew_login)"
@@ -207,14 +207,13 @@ def _servers(config: TrainConfig) -> Iterator[Foreign]:
         default = plain.model_copy(update={"api_key_env": ModelSection.model_fields["api_key_env"].default})
         variable, usual = used_key_variable(plain), used_key_variable(default)
         own = url is None or _OWN_SERVER.fullmatch(f"{section.model} {url}") is not None
-        known = variable != usual or not section.model.startswith("adapter:")  # else it has variables of its own
-        silent = url and _LOOPBACK.fullmatch(url) and known and not os.environ.get(variable or "")
+        silent = url and _LOOPBACK.fullmatch(url) and not os.environ.get(variable or "")
         if section.renew_login:
             yield Foreign("set True", (f"{role}.renew_login",))
         if variable is None or (command is None and ((own and variable == usual) or silent)):
             continue
         given = {"api_key_command": command, "base_url": url, "api_key_env": variable != usual}
-        what = f"send {variable if known else 'its key'!r}" if command is None else f"send what {command!r} prints"
+        what = f"send {variable!r}" if command is None else f"send what {command!r} prints"
         where = shown_address(url) if url is not None else f"provider of {section.model}"
         settings = tuple(f"{role}.{name}" for name, there in given.items() if there)
         yield Foreign(f"{what} to {where!r}", settings, () if command is None else _files(command, [Path()]))

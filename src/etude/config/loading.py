@@ -24,26 +24,6 @@ _NOTHING = ("null", "Null", "NULL", "~")
 """What YAML takes for no value."""
 ENVIRONMENT_PREFIX = "ETUDE_"
 
-MOVED: Mapping[str, str] = {
-    "aggregate": "search.merge_batch_size",
-    "gate.enabled": "search.gate",
-    "gate.no_regression": "search.no_regression",
-    "gate.racing": "search.racing",
-    "gate.remeasure": "search.remeasure",
-    "meta_skill": "search.meta_skill",
-    "reflect.appendix_limit": "search.appendix_limit",
-    "reflect.failure_only": "search.failure_only",
-    "reflect.minibatch_size": "search.minibatch_size",
-    "reflect.skill_aware": "search.skill_aware",
-    "select": "search.schedule, search.edit_budget, search.min_edit_budget",
-    "slow_update": "search.slow_update and search.slow_update_samples, _gate, _pairs",
-    "train.accumulation": "search.accumulation",
-    "train.attempts": "search.attempts",
-    "train.batch_size": "search.batch_size",
-    "update": "search.update_mode, search.repair",
-}
-"""Settings and sections that are options of the published loop, and what they are called there."""
-
 
 def parse(model: type[M], data: Any, *, where: str) -> M:
     """Validate `data` and turn the first problem into a ConfigError that names file or section and key.
@@ -92,9 +72,6 @@ def _meant(path: list[str], names: list[str], model: type[BaseModel]) -> str:
     word = path[-1]
     if word in ("api_key", "key", "token"):
         return "a key is never written down: name the environment variable that holds it in api_key_env"
-    if ".".join(path) in MOVED:
-        options = MOVED[".".join(path)]
-        return f"the policies paper and rewrite_first have it: {options}; with another one leave it out"
     sections: dict[str, Any] = {name: _section_type(model, name) for name in model.model_fields if name != "targets"}
     inside = [f"{name}.{word}" for name, kind in sections.items() if word in getattr(kind, "model_fields", ())]
     if len(path) == 1 and inside:

@@ -35,13 +35,13 @@ class ModelSection(Section):
     """Address of the server, as in `http://127.0.0.1:8000/v1`; the provider's own when not given."""
     api_key_env: str = "OPENAI_API_KEY"
     """Name of the environment variable that holds the key. The key itself is never written down. Left as it is,
-    `anthropic:` reads ANTHROPIC_API_KEY and `azure:` AZURE_OPENAI_API_KEY."""
+    `anthropic:` reads ANTHROPIC_API_KEY."""
     api_key_command: str | None = None
     """Command that prints the key, for keys that expire; asked again every four minutes. No shell is involved."""
     renew_login: bool = False
     """Of `agent:` models without `base_url`: as `agent.renew_login`."""
     api: Literal["chat", "responses"] = "chat"
-    """Interface of `openai:` and `azure:` models: Chat Completions, which compatible servers have, or Responses."""
+    """Interface of `openai:` models: Chat Completions, which compatible servers have, or Responses."""
     temperature: float | None = Field(default=None, ge=0)
     """Sampling temperature; the provider's default when not given."""
     top_p: float | None = Field(default=None, gt=0, le=1)

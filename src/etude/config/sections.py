@@ -31,8 +31,8 @@ class AgentSection(Section):
     model_config = ConfigDict(frozen=True, extra="allow", use_attribute_docstrings=True)
 
     name: str = "chat"
-    """`chat`, `tools`, `aider`, `claude-code`, `codex`, `copilot-cli`, `gemini-cli`, `goose`, `mini-swe-agent`,
-    `opencode`, `pi`, `qwen-code`, `command`, or the name or import path of another agent."""
+    """`chat`, `tools`, `claude-code`, `codex`, `copilot-cli`, `gemini-cli`, `goose`, `opencode`, `pi`, `qwen-code`,
+    `command`, or the name or import path of another agent."""
 
 
 class TargetSection(ModelSection):

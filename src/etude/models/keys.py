@@ -12,7 +12,6 @@ from etude.config import ModelSection
 from etude.errors import ConfigError, TransientError
 from etude.secret_values import Secrets
 
-_VARIABLES = (("anthropic:", "ANTHROPIC_API_KEY"), ("azure:", "AZURE_OPENAI_API_KEY"))
 _KEYLESS = ("simulated:", "handoff:")
 _NO_KEY = "none"
 """Sent where there is none: the SDKs want one."""
@@ -22,9 +21,8 @@ KEPT_SECONDS = 240.0
 
 def key_variable(settings: ModelSection) -> str:
     """The environment variable with the key: `api_key_env`, else the one that is usual for the provider."""
-    if settings.api_key_env != type(settings).model_fields["api_key_env"].default:
-        return settings.api_key_env
-    return next((name for prefix, name in _VARIABLES if settings.model.startswith(prefix)), settings.api_key_env)
+    usual = settings.api_key_env == type(settings).model_fields["api_key_env"].default
+    return "ANTHROPIC_API_KEY" if usual and settings.model.startswith("anthropic:") else settings.api_key_env
 
 
 def used_key_variable(settings: ModelSection) -> str | None:

@@ -2,10 +2,9 @@
 
 import os
 import re
-from collections.abc import Mapping
-from types import MappingProxyType, ModuleType
+from types import ModuleType
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from etude.config import ModelSection
 from etude.errors import ConfigError
@@ -20,17 +19,25 @@ _NOT_IN_RESPONSES = frozenset({"seed", "thinking", "max_output_tokens"})
 """What that interface does not have, and the limit, which has no other name there."""
 
 
-class OpenAIInterface(SdkModel):
-    """A model behind Chat Completions or, with `api: responses`, behind Responses; `at_openai` where the models are
-    OpenAI's own. Raises ConfigError: as `SdkModel`, and where thinking is switched that has no switch."""
+class OpenAIModel(SdkModel):
+    """OpenAI's own models, or those of a compatible server, by their name there: behind Chat Completions or, with
+    `api: responses`, behind Responses. The address is `base_url`, else OPENAI_BASE_URL, else OpenAI's own; what it
+    has behind a `?` goes with every request. Where that is an api-version, as at Azure, the key goes into the header
+    `api-key`, unless a command prints it: then it is an access token.
 
-    _query: Mapping[str, str] = MappingProxyType({})
-    """What follows the address of every request behind a `?`."""
+    Raises ConfigError: the address is not a URL, OpenAI's own server is meant and no key is set, a header cannot be
+    sent, or thinking is switched where there is no switch."""
 
-    def __init__(
-        self, provider: str, name: str, settings: ModelSection, base_url: str, key: Key, *, at_openai: bool
-    ) -> None:
-        super().__init__(provider, name, settings, base_url, key, RESPONSES if settings.api == "responses" else CHAT)
+    def __init__(self, name: str, settings: ModelSection) -> None:
+        given = settings.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
+        at_openai = _is_openai(given)
+        key = Key(settings, needed=at_openai)
+        key.secrets.add_address("base_url", given)
+        parts = urlsplit(given)
+        address = urlunsplit(parts._replace(path=parts.path.removesuffix(CHAT.path), query=""))
+        super().__init__("openai", name, settings, address, key, RESPONSES if settings.api == "responses" else CHAT)
+        self._query = dict(parse_qsl(parts.query))
+        self._key_header = "api-version" in self._query and key.command is None
         self.can_leave_out = frozenset(PARAMETERS) - (_NOT_IN_RESPONSES if settings.api == "responses" else set())
         # OpenAI's reasoning models refuse `max_tokens`, most compatible servers know nothing else.
         if at_openai and settings.api == "chat" and not LIMITS & settings.extra_body.keys():
@@ -51,7 +58,15 @@ class OpenAIInterface(SdkModel):
     def _connect(self, **settings: Any) -> Any:
         import openai
 
-        return openai.AsyncOpenAI(default_query=dict(self._query), **settings)
+        return openai.AsyncOpenAI(default_query=self._query, **settings)
+
+    async def _post(self, client: Any, path: str, body: dict[str, Any], headers: dict[str, str]) -> bytes:
+        if not self._key_header:
+            return await super()._post(client, path, body, headers)
+        import openai
+
+        own: dict[str, Any] = {"api-key": self._key.text, "Authorization": openai.Omit()}
+        return await super()._post(client, path, body, {**headers, **own})
 
     async def _right_address(self) -> str:
         """Many servers have their interface below /v1."""
@@ -81,20 +96,8 @@ class OpenAIInterface(SdkModel):
         return await self._post(client, CHAT.path, body, {})
 
 
-class OpenAIModel(OpenAIInterface):
-    """OpenAI's own models, or those of a compatible server, by their name there. The address is `base_url`, else
-    OPENAI_BASE_URL, else OpenAI's own. Raises ConfigError: the address is not a URL, OpenAI's own server is meant and
-    no key is set, or thinking is switched where there is no switch."""
-
-    def __init__(self, name: str, settings: ModelSection) -> None:
-        address = settings.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
-        at_openai = _is_openai(address)
-        key = Key(settings, needed=at_openai)
-        super().__init__("openai", name, settings, address, key, at_openai=at_openai)
-
-
 def _is_openai(address: str) -> bool:
-    """OpenAI's own server, or one of its regions, as eu.api.openai.com."""
+    """OpenAI's own server, one of its regions, as eu.api.openai.com, or a resource at Azure."""
     shown_address(address)
     host = urlsplit(address).hostname or ""
-    return host == "api.openai.com" or host.endswith(".api.openai.com")
+    return host == "api.openai.com" or host.endswith((".api.openai.com", ".openai.azure.com"))

@@ -102,7 +102,6 @@ class Program(ABC):
     """How to get it."""
     tested: ClassVar[str] = ""
     """The version that tests run, which `scripts/programs` installs."""
-    version_argument: ClassVar[str] = "--version"
     memory_mb: ClassVar[int] = 512
     """What one run of it and of the commands it starts commonly needs."""
     login_files: ClassVar[tuple[str, ...]] = ()
@@ -113,8 +112,6 @@ class Program(ABC):
     """It takes a limit on its model requests."""
     as_model: ClassVar[bool] = True
     """It can answer a question without tools, by instructions in place of its own (`Order.chat`)."""
-    reads_skills: ClassVar[bool] = True
-    """It looks for skills in a folder of its own."""
     silent: ClassVar[bool] = False
     """It may do its work without asking a model."""
 
@@ -166,7 +163,7 @@ class Program(ABC):
     def version(self, program: Installed) -> str:
         """The version it tells. Raises ConfigError: it does not start."""
         try:
-            return _version(program, self.version_argument, program.path.stat().st_mtime_ns)
+            return _version(program, program.path.stat().st_mtime_ns)
         except (OSError, subprocess.SubprocessError) as error:
             raise ConfigError(
                 f"agent program {str(program.path)!r} does not tell its version: {error}",
@@ -187,14 +184,14 @@ def is_older(version: str, tested: str) -> bool:
 
 
 @lru_cache(maxsize=16)
-def _version(program: Installed, argument: str, changed: int) -> str:
+def _version(program: Installed, changed: int) -> str:
     """Asked once: it takes some programs two seconds. `changed` tells when it has to be asked again."""
     del changed
     # They write into their home even to say this.
     with Scratch() as scratch:
         home = str(scratch.path)
         done = subprocess.run(
-            [*program.argv, argument],
+            [*program.argv, "--version"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             env={"HOME": home, "TMPDIR": home, "PATH": search_path(program), **dict(program.env)},

@@ -9,9 +9,6 @@ from etude.stages.evaluation import evaluate
 from etude.stages.state import after_verdict
 from etude.workbench import Workbench
 
-_REMEASURED = 10_000
-"""Trial numbers from here on are those of accepted skills that are measured again."""
-
 
 class Acceptance:
     """The gate and what follows from it: the bar, the verdict on each candidate, the state after it.
@@ -68,8 +65,7 @@ class Acceptance:
             if result.evaluation is None:  # nothing is measured: there is no bar
                 state = state.model_copy(update={"current": candidate.skill, "best": candidate.skill})
             else:
-                bar = await self._bar(state, candidate, result.evaluation)
-                state = accept(state, candidate.skill, bar, config.gate)
+                state = accept(state, candidate.skill, result.evaluation, config.gate)
         log.decided(place, (before, state), candidate, result, skipped)
         return state
 
@@ -83,19 +79,6 @@ class Acceptance:
         result = await decide(bench.rollout, candidate.skill, state.current_val, tasks, self._config.gate, options)
         log.end("gate", state.step, result.verdict.reason)
         return result
-
-    async def _bar(self, state: TrainState, candidate: Candidate, won: Evaluation) -> Evaluation:
-        """What the next candidates have to beat: the scores it won with, or fresh ones.
-
-        A fresh bar can be lower than the one before it; the search goes on from there all the same.
-        """
-        if not self._options.remeasure:
-            return won
-        bench = self._bench
-        # A trial of its own for each step: no other attempt at these tasks was chosen by.
-        trial = _REMEASURED + state.step
-        tasks, trials = bench.tasks["val"], range(trial, trial + 1)
-        return await evaluate(bench.rollout, candidate.skill, tasks, "val", trials=trials)
 
 
 def accept(state: TrainState, skill: Skill, val: Evaluation, gate: GateSection) -> TrainState:

@@ -22,9 +22,9 @@ def step_calls(options: PaperOptions, analysed: int) -> int:
 
 
 def validated(known: Known, options: PaperOptions, steps: int) -> int:
-    """Attempts at validation tasks in so many steps and the slow updates: a bar of its own takes another time."""
+    """Attempts at validation tasks in so many steps and the slow updates."""
     candidates = steps + (known.config.train.epochs - 1 if options.slow_update else 0)
-    return candidates * known.tasks["val"] * (2 if options.gate and options.remeasure else 1)
+    return candidates * known.tasks["val"]
 
 
 def between_epochs(known: Known, options: PaperOptions) -> Most:

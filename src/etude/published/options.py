@@ -48,9 +48,6 @@ class PaperOptions(SearchOptions):
     no_regression: bool = False
     """Reject a candidate that scores lower than the current skill on any validation task, or has no score on one.
     With `racing` the first such task ends its validation."""
-    remeasure: bool = False
-    """Attempt validation again with a skill that was accepted, and take that as the bar: the score it won with
-    was selected on and tends to be too high."""
     slow_update: bool = False
     """From the second epoch on, write guidance from what changed between two epochs."""
     slow_update_samples: int = Field(default=20, ge=1)

@@ -11,7 +11,7 @@ CONFIG = "demo/etude.yaml"
 
 @pytest.fixture(autouse=True)
 def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT"):
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -32,10 +32,9 @@ def target(capsys: pytest.CaptureFixture[str], *flags: str) -> str:
             ["--target.model", "openai:m", "--target.base_url", "http://a/v1", "--target.api_key_command", "env"],
             "openai:m at http://a/v1, key from api_key_command",
         ),
-        (["--target.model", "adapter:test"], "adapter:test"),
         (
-            ["--target.model", "azure:m", "--target.base_url", "http://a"],
-            "environment variable 'AZURE_OPENAI_API_KEY' is not set",
+            ["--target.model", "openai:m", "--target.base_url", "https://n.openai.azure.com/openai/v1"],
+            "environment variable 'OPENAI_API_KEY' is not set",
         ),
     ],
 )
@@ -46,9 +45,9 @@ def test_the_key_that_counts_is_named(
 
 
 def test_a_price_of_the_table_is_a_price(fresh_project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    flags = ["--target.model", "adapter:test", "--limits.usd", "1"]
+    flags = ["--target.model", "openai:m", "--target.base_url", "http://a/v1", "--limits.usd", "1"]
     assert main(["doctor", CONFIG, *flags]) == 1
     assert "limits.usd = 1 needs a price" in capsys.readouterr().out
     with open(CONFIG, "a") as file:
-        file.write("\nprices: {'adapter:test': {input: 1, output: 2}}\n")
+        file.write("\nprices: {'openai:m': {input: 1, output: 2}}\n")
     assert main(["doctor", CONFIG, *flags]) == 0

@@ -22,8 +22,6 @@ _CACHED = "gen_ai.usage.cache_read.input_tokens"
 _RESULT, _WHAT, _VALUE = "gen_ai.evaluation.result", "gen_ai.evaluation.name", "gen_ai.evaluation.score.value"
 _LABEL = "gen_ai.evaluation.score.label"
 _ERROR, _OTHER = "error.type", "_OTHER"
-_PROVIDERS = {"azure": "azure.ai.openai"}
-"""Where the conventions have another name than settings."""
 
 
 class OpenTelemetry(Tracker):
@@ -72,7 +70,7 @@ class OpenTelemetry(Tracker):
         provider, _, model = self._models.get(call.role, "").partition(":")
         attributes = {
             _OPERATION: "chat",
-            _PROVIDER: _PROVIDERS.get(provider, provider),
+            _PROVIDER: provider,
             _MODEL: model,
             _INPUT: call.usage.input_tokens,
             _OUTPUT: call.usage.output_tokens,

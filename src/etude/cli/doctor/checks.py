@@ -46,7 +46,6 @@ EXTRAS = {
     "parquet": (("pyarrow",), "Parquet files"),
     "hf": (("datasets",), "datasets of the Hugging Face hub"),
     "anthropic": (("anthropic",), "`anthropic:` models"),
-    "providers": (("pydantic_ai",), "`adapter:` models"),
     "mcp": (("mcp",), "`etude mcp`"),
     "ray": (("ray", "etude_annexes"), "attempts on several machines"),
 }
@@ -208,8 +207,6 @@ def _model(role: str, section: ModelSection, config: TrainConfig, found: DoctorR
 
 
 def _key(role: str, section: ModelSection, found: DoctorReport) -> str:
-    if section.model.startswith("adapter:"):
-        return ""
     if section.api_key_command is not None:
         return ", key from api_key_command"
     variable = used_key_variable(section)

@@ -112,7 +112,6 @@ def init(parser: Arguments) -> None:
     _value(parser, "--make-tasks", "N", about, type=number(int, "a whole number from 1 to 200", 1, 201))
     _value(parser, "--delimiter", "SIGN", "what separates the columns of a table, as in ';'")
     _value(parser, "--split", "SPLIT", "shares of train, val and test, as in 4,3,3, or a column with these words")
-    parser.add_argument("--from-skillopt", help=argparse.SUPPRESS)  # told where the script for it is
     _value(parser, "--folder", "DIR", "where to make the project (default: here)", default=".")
     _value(parser, "--target", "MODEL", "the model that attempts tasks", default="openai:gpt-5.5")
     _value(parser, "--optimizer", "MODEL", "the model that proposes edits", default="openai:gpt-5.5")

@@ -13,7 +13,7 @@ from etude.envs.files import Row, plain
 from etude.errors import DataError
 from etude.safe_yaml import read_yaml
 
-SKILLOPT = "in the repository, `python integrations/skillopt/import_skillopt.py CONFIG` converts a SkillOpt run"
+_SKILLOPT = "in the repository, `python integrations/skillopt/import_skillopt.py CONFIG` converts a SkillOpt run"
 EXPECTED = "__expected"
 """The column of a table whose cells are assertions; further ones are numbered."""
 _FILE = "file://"
@@ -36,7 +36,7 @@ def read_promptfoo(path: Path) -> list[Row]:
     found = _yaml(path)
     settings = cast(dict[str, Any], found) if isinstance(found, dict) else {}
     if "_base_" in settings or {"train", "env"} <= settings.keys():
-        raise DataError(f"{path} holds the settings of a run, and no tasks", hint=f"give its data; {SKILLOPT}")
+        raise DataError(f"{path} holds the settings of a run, and no tasks", hint=f"give its data; {_SKILLOPT}")
     rows = list(_tests(settings.get("tests"), path))
     if not rows:
         raise DataError(

@@ -72,7 +72,7 @@ class TriggerEnvironment(Environment):
 
 def _opens_skills(agent: str) -> bool:
     """Whether it is an agent program that looks for skills itself."""
-    return getattr(getattr(find("agents", agent), "program", None), "reads_skills", False)
+    return hasattr(find("agents", agent), "program")
 
 
 def _feedback(request: Request, own: str, opened: str) -> str:

@@ -1,1 +1,0 @@
-"""Text games of the engine TextWorld, ALFWorld's among them."""
