@@ -22,7 +22,7 @@ from etude.sleep.state import Surroundings, state_of
 _PLACES = re.compile(
     r"ETUDE_\w+|XDG_(?:STATE|DATA|CONFIG)_HOME|CLAUDE_CONFIG_DIR|CODEX_HOME|COPILOT_HOME|GEMINI_CLI_HOME|OPENCODE_DB"
     r"|PI_CODING_AGENT_DIR|QWEN_HOME|QWEN_RUNTIME_DIR"
-    r"|(?:OPENAI|ANTHROPIC)_BASE_URL|AZURE_OPENAI_ENDPOINT|(?i:https?|all|no)_(?:PROXY|proxy)|SSL_CERT_(?:FILE|DIR)"
+    r"|(?:OPENAI|ANTHROPIC)_BASE_URL|(?i:https?|all|no)_(?:PROXY|proxy)|SSL_CERT_(?:FILE|DIR)"
 )
 """Variables that decide what a night reads, where it writes and how it reaches models."""
 
