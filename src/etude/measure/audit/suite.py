@@ -1,0 +1,270 @@
+"""Can this suite see this skill? Four versions of it on the same tasks, and what is wrong with tasks and scorer."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple, Unpack
+
+from etude.build import open_workbench
+from etude.comparison import delivers, open_test
+from etude.concurrency import together
+from etude.config import TrainConfig, another_trial_tells
+from etude.errors import EtudeError, SkillError, StopRun
+from etude.events import ATTEMPTING, Notice, StageFinished, StageStarted
+from etude.measure.audit.unseen import MOST, Tried, unseen
+from etude.measure.audit.versions import VERSIONS, sentences, versions_of
+from etude.measure.compare import of_all_splits
+from etude.records import Record, Score, Split, Task, Trajectory, digest, role_of
+from etude.run_log import counted
+from etude.skill import Document
+from etude.stages.evaluation import FRESH, evaluate
+from etude.stages.shared.contest import ERROR
+from etude.stages.shared.nearest import common_words
+from etude.stages.shared.word_list import words_of
+from etude.workbench import Given, Workbench, takes_given
+
+Asked = Split | Literal["all"]
+Kind = Literal["judge", "empty", "told", "passes", "fails"]
+FAULTS: Mapping[Kind, tuple[str, str]] = {
+    "judge": (
+        "the same answer passes and fails when it is scored again",
+        "write the rubric as criteria that can be decided one by one, or take a stronger judge or a steady check",
+    ),
+    "empty": ("an empty answer passes", "add a check of what has to be there"),
+    "told": ("the task says what the skill says", "take these words out of the task"),
+    "passes": (
+        "no version changes it: it passes with all",
+        "the model does it anyway: make it harder, or leave it out",
+    ),
+    "fails": (
+        "no version changes it: it fails with all",
+        "check its gold answer and scorer on one attempt; else the skill lacks what it needs, or the model does",
+    ),
+}
+"""What may be wrong with a task, and the cure; a task has the first that is found."""
+AGAIN = 2
+"""Times that each different answer of the first attempts is scored again."""
+_FEWEST, _SHARE = 4, 0.75
+"""Words of a sentence of the skill that few tasks have, and the share of them in one sentence of a task that gives it
+away."""
+
+
+class Finding(Record):
+    """What is wrong with a task."""
+
+    kind: Kind
+    task: str
+    what: str
+    """As it was seen."""
+    cure: str
+
+
+class Audit(Record):
+    """What a suite can see of a skill."""
+
+    skill: str
+    hash: str
+    target: str
+    split: Asked
+    tasks: int
+    judged: int
+    """Of these, tasks that every version has attempted."""
+    passed: dict[str, int]
+    """Of these, by version, how many passed in its first attempt."""
+    attempts: int
+    """With a score, whether made now or earlier."""
+    findings: tuple[Finding, ...]
+    error: float = ERROR
+    """With what probability, at most, a version does change a task that none is said to change."""
+    voids: int
+    unscored: int
+    """Answers that could not be scored again."""
+    test_openings: int
+    """As in `SkillEvaluation`."""
+    calls_sent: int
+    """This time; 0 when the journal knew all answers."""
+    simulated: bool
+    file: str = ""
+
+
+def most_of_audit(tasks: int) -> tuple[int, int]:
+    """The most attempts at so many tasks, and the most answers that are scored."""
+    attempts = (len(VERSIONS) + MOST) * tasks
+    return attempts, attempts + (1 + AGAIN * len(VERSIONS)) * tasks
+
+
+@takes_given
+async def aaudit_skill(config: TrainConfig, split: Asked = "all", **given: Unpack[Given]) -> Audit:
+    """Attempt every task with the skill of the config, or the one given, without any, with its headings and with its
+    opposite: once each, then up to six times more where all look alike. Score an empty answer, and each answer of the
+    first attempts again.
+
+    The run folder's journal is used and added to, so that nothing is paid for twice; the run itself is not changed.
+
+    Raises:
+        InputError: the skill is empty, the split is, or something cannot be used as it is.
+        StopRun: a budget is used up, an endpoint is dead, or attempts errored.
+    """
+    config = config.model_copy(update={"test": config.test.model_copy(update={"trials": 1, "enabled": False})})
+    async with open_workbench(config, given, claim=False) as bench:
+        if not delivers(bench.skill):
+            raise SkillError("the skill is empty", hint="give the skill that the suite is for")
+        openings = await open_test(bench, [bench.skill]) if split in ("test", "all") else 0
+        work, sent = _Auditing(bench, split), bench.spend.totals().total_calls
+        await work.attempt()
+        looked = await work.look()
+        firsts = [each.scores for each in work.tried.values()]
+        audit = Audit(
+            skill=bench.skill.name,
+            hash=bench.skill.hash,
+            target=", ".join(model.name for place, model in bench.models.items() if role_of(place) == "target"),
+            split=split,
+            tasks=len(work.tasks),
+            judged=len(firsts),
+            passed={name: sum(scores[name][0].hard >= 1 for scores in firsts) for name in VERSIONS},
+            attempts=sum(len(each) for scores in work.scores.values() for each in scores.values()),
+            findings=tuple(work.findings(looked)),
+            voids=work.voids,
+            unscored=sum(each.unscored for each in looked.values()),
+            test_openings=openings,
+            calls_sent=bench.spend.totals().total_calls - sent,
+            simulated=bench.simulated or work.simulated,
+        )
+        name = f"audits/{bench.skill.hash}-{split}-{digest(bench.rollout.agent.fingerprint())[:8]}.json"
+        path = bench.folder.write_json(name, audit.model_dump(mode="json", exclude={"calls_sent"}))
+        return audit.model_copy(update={"file": str(path)})
+
+
+class _Looked(NamedTuple):
+    """What scoring a task's answers again has shown."""
+
+    empty: bool
+    flips: str
+    """Of which version's answer; empty for none."""
+    unscored: int
+
+
+class _Auditing:
+    """One audit under way."""
+
+    def __init__(self, bench: Workbench, split: Asked) -> None:
+        self._bench = of_all_splits(bench) if split == "all" else bench
+        self._split: Split = "test" if split == "all" else split
+        self._first = 0 if split == "test" else FRESH
+        self._versions = versions_of(bench.skill)
+        self.tasks = self._bench.split(self._split)
+        self.scores: dict[str, dict[str, list[Score]]] = {task.id: {} for task in self.tasks}
+        """By task and version."""
+        self.voids = 0
+        self.simulated = False
+
+    @property
+    def tried(self) -> dict[str, Tried]:
+        """The tasks that every version has attempted."""
+        gate, found = self._bench.config.gate, dict[str, Tried]()
+        for name, scores in self.scores.items():
+            if len(scores) == len(VERSIONS):
+                first = [each[0].value(gate.metric, gate.mixed_weight) for each in scores.values()]
+                found[name] = Tried(scores, max(first) - min(first))
+        return found
+
+    async def attempt(self) -> None:
+        """All tasks with all versions, then those again on which these look alike."""
+        emit, stage = self._bench.emit, ATTEMPTING[self._split]
+        emit(StageStarted(stage=stage, step=0, epoch=0, total=len(VERSIONS) * len(self.tasks)))
+        await self._round(0, dict.fromkeys(VERSIONS, self.tasks))
+        left = len(self._open())
+        emit(StageFinished(stage=stage, step=0, note=f"all versions look alike on {counted(left, 'task')}"))
+        if not left:
+            return
+        emit(StageStarted(stage=stage, step=0, epoch=0, total=MOST * left))
+        for number in range(1, MOST + 1):
+            tried, asked = self.tried, dict[str, list[Task]]()
+            for task in self._open():
+                asked.setdefault(tried[task.id].next_version, []).append(task)
+            await self._round(number, asked)
+        emit(StageFinished(stage=stage, step=0, note=f"now on {len(self._open()):,}"))
+
+    def _open(self) -> list[Task]:
+        """Tasks on which all versions look alike, and another attempt may show otherwise."""
+        tried, config = self.tried, self._bench.config
+        alike = [task for task in self.tasks if task.id in tried and tried[task.id].looks]
+        return [task for task in alike if another_trial_tells(config, task)]
+
+    async def _round(self, number: int, asked: Mapping[str, Sequence[Task]]) -> None:
+        trials = range(self._first + number, self._first + number + 1)
+        made = await together(
+            evaluate(self._bench.rollout, self._versions[name], some, self._split, trials=trials, of=len(self.tasks))
+            for name, some in asked.items()
+        )
+        for name, each in zip(asked, made, strict=True):
+            self.voids += len(each.voids)
+            self.simulated = self.simulated or each.simulated
+            for task, scores in each.scores.items():
+                self.scores[task].setdefault(name, []).extend(scores)
+
+    async def look(self) -> dict[str, _Looked]:
+        """Score an empty answer for each task and, where a score may come out otherwise, the first answers again."""
+        rollout, found = self._bench.rollout, dict[str, _Looked]()
+        if not rollout.env.repeatable:
+            self._bench.emit(Notice(level="info", text=f"scoring the first answers again, {AGAIN} times each"))
+        async for index, looked in rollout.executor.stream(self._look, self.tasks):
+            found[self.tasks[index].id] = looked
+        return found
+
+    async def _look(self, task: Task) -> _Looked:
+        rollout = self._bench.rollout
+        unscored, known, flips = 0, set[str](), ""
+
+        async def passes(made: Trajectory) -> bool | None:
+            nonlocal unscored
+            try:
+                return (await rollout.score(task, made)).hard >= 1
+            except StopRun:
+                raise
+            except EtudeError:
+                unscored += 1
+                return None
+
+        empty = await passes(Trajectory())
+        for name in self.scores[task.id] if not rollout.env.repeatable else ():
+            attempt = await rollout.attempt(task, self._versions[name], self._first)
+            made = attempt.trajectory
+            if attempt.outcome != "completed" or made.answer in known:
+                continue
+            known.add(made.answer)
+            for blank in range(1, AGAIN + 1):  # with a line more it is the same answer, and another question
+                again = await passes(made.model_copy(update={"answer": made.answer + "\n" * blank}))
+                flips = flips if again in (None, attempt.solved) else name
+        return _Looked(bool(empty), flips, unscored)
+
+    def findings(self, looked: Mapping[str, _Looked]) -> Iterator[Finding]:
+        """Kind by kind, in the order of the tasks."""
+        tried, config = self.tried, self._bench.config
+        certain = frozenset(task.id for task in self.tasks if not another_trial_tells(config, task))
+        alike = unseen(tried, certain)
+        whats: dict[Kind, dict[str, str]] = {
+            "judge": {name: f"an answer of version {each.flips!r}" for name, each in looked.items() if each.flips},
+            "empty": {name: "it has full marks" for name, each in looked.items() if each.empty},
+            "told": {name: f"it says {text!r}" for name, text in self._told()},
+        }
+        for kind in ("passes", "fails"):
+            whats[kind] = {name: tried[name].shown for name, one in alike.items() if one == kind}
+        named = set[str]()
+        for kind, whys in whats.items():
+            for task in self.tasks:
+                if task.id in whys and task.id not in named:
+                    named.add(task.id)
+                    yield Finding(kind=kind, task=task.id, what=whys[task.id], cure=FAULTS[kind][1])
+
+    def _told(self) -> Iterator[tuple[str, str]]:
+        """Tasks that pass without the skill, and the sentence of the skill that they have."""
+        common, body = common_words(self.tasks), Document.parse(self._bench.skill.text).body
+        lessons = [(text, set(words_of(text)) - common) for text in sentences(body)]
+        for task in self.tasks:
+            scores = self.scores[task.id]
+            if not any(one.hard >= 1 for name in ("none", "headings") for one in scores.get(name, ())):
+                continue
+            parts = [set(words_of(part)) for part in sentences(task.input)]
+            for text, words in lessons:
+                if len(words) >= _FEWEST and any(len(words & part) >= _SHARE * len(words) for part in parts):
+                    yield task.id, text
+                    break
