@@ -1,9 +1,9 @@
 """Audits of suites whose faults are known.
 
-    python benchmarks/audit.py            about ten minutes on two cores
-    python benchmarks/audit.py --quick    a fifth of the suites
+    python benchmarks/audit.py            a minute or two
+    python benchmarks/audit.py --quick    10 suites of each sort
 
-A suite has 24 tasks of one family of the simulated world, and a skill that states every rule of the family. Each task
+A suite has 12 tasks of one family of the simulated world, and a skill that states every rule of the family. Each task
 is seen without noise: it passes with the skill and fails with another version. In 40 suites three tasks have one of
 five faults; 40 suites have none. Without noise, at temperature 0, a task has four attempts. With noise a step that is
 taught goes wrong in 5 or 12 of 100 attempts, for each rule that the task needs, and 3 of 100 replies say nothing.
@@ -13,35 +13,41 @@ import argparse
 import asyncio
 import json
 import random
-import tempfile
-from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
+import re
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from hard_worlds import WORLD
 from harness import machine
+from pydantic import BaseModel
 
-from etude import ListEnvironment
 from etude.config import make_config
+from etude.envs.scorers.answer_scorer import ScoredEnvironment
 from etude.envs.scorers.rubric import Rubric, RubricOptions
-from etude.measure.audit.suite import FAULTS, Audit, Kind, aaudit_skill
+from etude.executors.local import LocalExecutor
+from etude.measure.audit.suite import FAULTS, Auditing, Kind
 from etude.measure.audit.versions import versions_of
-from etude.protocols import ChatModel, Scorer
-from etude.records import ChatRequest, Reply, Score, Skill, Task, Trajectory, system, user
+from etude.protocols import Agent, Journal, Scorer
+from etude.records import ChatRequest, Message, Score, Skill, Split, Task, Trajectory, system, user
 from etude.simulation.families.family import relevant
 from etude.simulation.noise import Reliability
 from etude.simulation.score import best_skill
 from etude.simulation.text import pick, same_answer, uniform
 from etude.simulation.world import SimulatedWorld
-from etude.workbench import Given
+from etude.stages.shared.rollout import Rollout
+
+T = TypeVar("T", bound=BaseModel)
+R = TypeVar("R")
 
 RESULTS = Path(__file__).parent / "results" / "audit.json"
 FAMILIES = ("sorting", "counting", "dates", "parcels", "slips")
+_ANSWER = re.compile(r"<answer-\w+>\n(.*?)\n</answer-", re.DOTALL)
 KINDS: Sequence[Kind] = tuple(FAULTS)
-TASKS, PLANTED = 24, 3
+TASKS, PLANTED = 12, 3
 _SAYS_NOTHING = 0.03
 _EASY = "Write this word and nothing else: "
 _WORDS = ("kestrel", "lumen", "maple")
@@ -59,39 +65,65 @@ class Suite:
     kind: Kind | None
 
 
-class Worker(ChatModel):
-    """The target: does the tasks of the world as it was taught, and easy ones anyway."""
+class Worker(Agent):
+    """Does the tasks of the world as it was taught, and easy ones anyway."""
+
+    name = "worker"
+    journals_calls = True
 
     def __init__(self, compliance: float | None) -> None:
-        self.name = f"simulated:worker {compliance}"
         self._nothing = 0.0 if compliance is None else _SAYS_NOTHING
         taught = STEADY if compliance is None else Reliability(slip=1 - compliance, sampled=True)
         self._world = world_of(taught)
 
-    async def complete(self, request: ChatRequest) -> Reply:
-        text = request.messages[-1].text
-        if uniform("nothing", [message.text for message in request.messages], request.seed) < self._nothing:
-            return Reply(text="<answer>I am not sure.</answer>", simulated=True)
-        if text.startswith(_EASY):
-            return Reply(text=f"<answer>{text.removeprefix(_EASY)}</answer>", simulated=True)
-        return self._world.respond("target", request)
+    async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:
+        if uniform("nothing", task.input, skill.text, trial) < self._nothing:
+            return Trajectory(answer="I am not sure.")
+        if task.input.startswith(_EASY):
+            return Trajectory(answer=task.input.removeprefix(_EASY))
+        return Trajectory(answer=answered(self._world, skill.text, task, task.seed(trial)))
+
+    def fingerprint(self) -> str:
+        return self.name
 
 
-class Judge(ChatModel):
+class Judge:
     """The judge, which tosses a coin at tasks with a fault."""
 
-    name = "simulated:judge"
-
     def __init__(self, suite: Suite) -> None:
-        self._doubtful = [task.input for task in suite.tasks if task.id in suite.planted and suite.kind == "judge"]
+        self._judged = {task.input: task for task in suite.tasks}
+        self._doubtful = [task.input for task in suite.tasks if task.id in suite.planted]
 
-    async def complete(self, request: ChatRequest) -> Reply:
-        reply = WORLD.respond("judge", request)
-        asked = request.messages[-1].text
-        if not any(text in asked for text in self._doubtful) or uniform("coin", asked) < 0.5:
-            return reply
-        found = json.loads(reply.text)
-        return reply.model_copy(update={"text": json.dumps(found | {"score": 1 - found["score"]})})
+    async def ask(self, messages: Sequence[Message], reply_type: type[T]) -> T:
+        asked = messages[-1].text
+        task = next(task for text, task in self._judged.items() if f">\n{text}\n<" in asked)
+        right = same_answer(_ANSWER.findall(asked)[-1], str(task.gold))
+        if task.input in self._doubtful and uniform("coin", asked) < 0.5:
+            right = not right
+        return reply_type.model_validate({"reason": "", "score": float(right)})
+
+
+class Scored(ScoredEnvironment):
+    """Has the scorer only."""
+
+    def __init__(self, scorer: Scorer) -> None:
+        self.scorer = scorer
+
+    def tasks(self, split: Split) -> tuple[Task, ...]:
+        return ()
+
+    def fingerprint(self) -> str:
+        return self.scorer.name
+
+
+class Nothing(Journal):
+    """Keeps nothing: whatever is asked here is a pure function."""
+
+    async def once(self, kind: str, key: Any, type: type[R], work: Callable[[], Awaitable[R]]) -> R:
+        return await work()
+
+    def get(self, kind: str, key: Any, type: type[R]) -> R | None:
+        return None
 
 
 def world_of(target: Reliability) -> SimulatedWorld:
@@ -99,19 +131,25 @@ def world_of(target: Reliability) -> SimulatedWorld:
     return replace(WORLD, targets={**WORLD.targets, "target": target})
 
 
-def make_suite(number: int, kind: Kind | None) -> Suite:
-    """A suite of tasks that are all seen, but for those with a fault."""
+@lru_cache(maxsize=4)
+def sound(number: int) -> tuple[Skill, tuple[Task, ...]]:
+    """A skill, and tasks that are all seen without noise."""
     family = FAMILIES[number % len(FAMILIES)]
     some = WORLD.make_tasks(family, 8 * TASKS, seed=5000 + number)
     rules = best_skill(some, WORLD.families)
     text = f"---\nname: {family}\ndescription: Tasks of one kind.\n---\n\n# {family} tasks\n\n## Rules\n\n{rules}"
     skill = Skill(name=family, text=text)
-    versions = [each.text.partition("\n---\n")[2] for each in versions_of(skill).values()]
-    seen = (task for task in some if solved(versions[0], task) and not all(solved(one, task) for one in versions))
-    tasks = list(islice(seen, TASKS))
+    first, *others = (each.text for each in versions_of(skill).values())
+    seen = (task for task in some if solved(first, task) and not all(solved(one, task) for one in others))
+    tasks = tuple(islice(seen, TASKS))
     assert len(tasks) == TASKS, (family, len(tasks))
-    rng = random.Random(number)
-    places = rng.sample(range(TASKS), PLANTED) if kind else []
+    return skill, tasks
+
+
+def make_suite(number: int, kind: Kind | None) -> Suite:
+    """A suite of tasks that are all seen, but for those with a fault."""
+    skill, known = sound(number)
+    tasks, places = list(known), random.Random(number).sample(range(TASKS), PLANTED) if kind else []
     for at, place in enumerate(places):
         tasks[place] = with_fault(tasks[place], kind, at, number)
     return Suite(skill, tasks, frozenset(tasks[place].id for place in places), kind)
@@ -119,12 +157,14 @@ def make_suite(number: int, kind: Kind | None) -> Suite:
 
 def solved(text: str, task: Task) -> bool:
     """Whether the steady target solves a task with this text."""
-    reply = world_of(STEADY).respond("target", ChatRequest(messages=(system(text), user(task.input))))
-    return same_answer(answer_of(reply.text), str(task.gold))
+    return same_answer(answered(world_of(STEADY), text, task, 0), str(task.gold))
 
 
-def answer_of(text: str) -> str:
-    return text.rpartition("Answer: ")[2]
+def answered(world: SimulatedWorld, text: str, task: Task, seed: int) -> str:
+    """What the target of a world answers, told this text."""
+    told = system(text.rpartition("\n---\n")[2] or "Do the task.")
+    reply = world.respond("target", ChatRequest(messages=(told, user(task.input)), seed=seed))
+    return reply.text.rpartition("Answer: ")[2]
 
 
 def with_fault(task: Task, kind: Kind | None, at: int, number: int) -> Task:
@@ -154,59 +194,47 @@ class Checks(Scorer):
     repeatable = True
 
     async def score(self, task: Task, trajectory: Trajectory) -> Score:
-        forbidden = task.data.get("forbidden")
-        right = (
-            same_answer(trajectory.answer, str(task.gold))
-            if forbidden is None
-            else forbidden not in trajectory.answer
-        )
+        forbidden, answer = task.data.get("forbidden"), trajectory.answer
+        right = same_answer(answer, str(task.gold)) if forbidden is None else str(forbidden) not in answer
         return Score(hard=right, soft=right)
 
     def fingerprint(self) -> str:
         return self.name
 
 
-async def audited(number: int, kind: Kind | None, compliance: float | None) -> tuple[Suite, Audit]:
-    """The audit of one suite."""
+async def row(number: int, kind: Kind | None, compliance: float | None) -> dict[str, Any]:
+    """What the audit of one suite comes to."""
     suite = make_suite(number, kind)
-    splits = [suite.tasks[start::3] for start in range(3)]
-    given: Given = {"target": Worker(compliance), "skill": suite.skill}
-    if kind == "judge":
-        rubric = RubricOptions(rubric="The answer is right.")
-        given["env"] = lambda judge: ListEnvironment(*splits, scorer=Rubric(rubric, judge))
-        given["judge"] = Judge(suite)
-    else:
-        given["env"] = ListEnvironment(*splits, scorer=Checks())
-    with tempfile.TemporaryDirectory() as folder:
-        still = {"temperature": 0} if compliance is None else {}
-        settings = {"run": {"folder": folder, "name": "a"}, "target": {"model": "simulated:target", **still}}
-        return suite, await aaudit_skill(make_config(settings), **given)
-
-
-def row(job: tuple[int, Kind | None, float | None]) -> dict[str, Any]:
-    """What one audit came to."""
-    suite, audit = asyncio.run(audited(*job))
-    right = {each.task for each in audit.findings if each.kind == suite.kind and each.task in suite.planted}
-    wrong = [each for each in audit.findings if each.task not in suite.planted]
+    rubric = Rubric(RubricOptions(rubric="The answer is right."), lambda: Judge(suite))
+    env = Scored(rubric if kind == "judge" else Checks())
+    settings = {"target": {"model": "simulated:target", "temperature": 0 if compliance is None else 1}}
+    config = make_config(settings)
+    rollout = Rollout(Worker(compliance), env, LocalExecutor(1), Nothing(), config.limits, lambda event: None)
+    audit = Auditing(rollout, config, suite.skill, suite.tasks, "test", 0)
+    await audit.attempt()
+    found = list(audit.findings(await audit.look()))
+    right = {each.task for each in found if each.kind == kind and each.task in suite.planted}
+    wrong = [each for each in found if each.task not in suite.planted]
+    made = [sum(map(len, scores.values())) for scores in audit.scores.values()]
     return {
-        "kind": suite.kind,
-        "compliance": job[2],
+        "suite": number,
+        "kind": kind,
+        "compliance": compliance,
         "named": len(right),
-        "wrong": len(wrong),
-        "attempts": audit.attempts / audit.tasks,
-        "passed": audit.passed,
-        "about": [f"{each.kind} {each.task} {each.what}" for each in wrong],
+        "wrong": [f"{each.kind} {each.task}: {each.what}" for each in wrong],
+        "attempts": sum(made) / len(made),
+        "most": max(made),
     }
 
 
-def results(suites: int) -> dict[str, Any]:
-    """All audits, as tables."""
-    jobs: list[tuple[int, Kind | None, float | None]] = []
-    for compliance in NOISE.values():
-        jobs += [(number, KINDS[number // len(FAMILIES) % len(KINDS)], compliance) for number in range(suites)]
-        jobs += [(number, None, compliance) for number in range(suites)]
-    with ProcessPoolExecutor(2) as pool:
-        rows = list(pool.map(row, jobs))
+def rows_of(number: int) -> list[dict[str, Any]]:
+    """All audits of a suite: with a fault and without, with and without noise."""
+    kinds = (KINDS[number // len(FAMILIES) % len(KINDS)], None)
+    return [asyncio.run(row(number, kind, of)) for of in NOISE.values() for kind in kinds]
+
+
+def tables(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """What audits came to, for the page."""
     known = [[name, *counts([one for one in rows if one["compliance"] == of])] for name, of in NOISE.items()]
     by_kind = [[FAULTS[kind][0], *(named(rows, kind, of) for of in NOISE.values())] for kind in KINDS]
     return {
@@ -216,11 +244,11 @@ def results(suites: int) -> dict[str, Any]:
         "tables": [
             {
                 "caption": "Suites with faults, and sound ones",
-                "columns": ["noise", "named", "false alarms", "sound ones accused", "attempts a task"],
+                "columns": ["noise", "named", "false alarms", "sound ones accused", "attempts a task", "most"],
                 "rows": known,
-                "note": f"A suite has {TASKS} tasks. {PLANTED} of them have a fault of one kind, and it is named where "
-                f"most of these are found. False alarms are findings about the other {TASKS - PLANTED} tasks. A sound "
-                "suite is accused where there is any finding.",
+                "note": f"A suite has {TASKS} tasks, {PLANTED} of them with a fault of one kind. It is named where "
+                "most of these are found. False alarms are findings about other tasks. A sound suite is "
+                "accused where there is any finding.",
             },
             {
                 "caption": "Tasks with a fault that are named",
@@ -238,9 +266,10 @@ def counts(rows: Sequence[dict[str, Any]]) -> list[Any]:
     faulty, sound = ([one for one in rows if (one["kind"] is None) == none] for none in (False, True))
     return [
         f"{sum(2 * one['named'] > PLANTED for one in faulty)} of {len(faulty)}",
-        sum(one["wrong"] for one in faulty),
-        f"{sum(one['wrong'] > 0 for one in sound)} of {len(sound)}",
+        sum(len(one["wrong"]) for one in faulty),
+        f"{sum(bool(one['wrong']) for one in sound)} of {len(sound)}",
         round(sum(one["attempts"] for one in rows) / len(rows), 1),
+        max(one["most"] for one in rows),
     ]
 
 
@@ -253,7 +282,10 @@ def named(rows: Sequence[dict[str, Any]], kind: Kind, compliance: float | None) 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Audits of suites whose faults are known.")
     parser.add_argument("--suites", type=int, default=40, help="with faults, and without (default 40)")
-    parser.add_argument("--quick", action="store_true", help="25 of each")
+    parser.add_argument("--quick", action="store_true", help="10 of each")
     parser.add_argument("--out", type=Path, default=RESULTS, help="results file (default benchmarks/results)")
     args = parser.parse_args()
-    args.out.write_text(json.dumps(results(25 if args.quick else args.suites), indent=1) + "\n")
+    rows: list[dict[str, Any]] = []
+    for number in range(10 if args.quick else args.suites):
+        rows += rows_of(number)
+        args.out.write_text(json.dumps(tables(rows), indent=1) + "\n")

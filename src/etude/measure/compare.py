@@ -96,7 +96,7 @@ async def _compared(config: TrainConfig, skills: tuple[Skill, Skill], what: _Ask
     config = config.model_copy(update={"test": config.test.model_copy(update={"trials": count, "enabled": False})})
     async with open_workbench(config, given, claim=False) as bench:
         if split == "all":
-            bench, split = of_all_splits(bench), "test"
+            bench, split = _of_all_splits(bench), "test"
         tasks = bench.split(split)
         stage = ATTEMPTING[split]
         if few:
@@ -120,7 +120,7 @@ def need_untrained(skill: str, *, trained: bool) -> None:
         )
 
 
-def of_all_splits(bench: Workbench) -> Workbench:
+def _of_all_splits(bench: Workbench) -> Workbench:
     """With all tasks as test tasks."""
     every = [task for some in bench.tasks.values() for task in some]
     return replace(bench, tasks={"train": (), "val": (), "test": tuple(every)})

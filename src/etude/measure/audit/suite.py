@@ -11,15 +11,15 @@ from etude.errors import EtudeError, SkillError, StopRun
 from etude.events import ATTEMPTING, Notice, StageFinished, StageStarted
 from etude.measure.audit.unseen import MOST, Tried, unseen
 from etude.measure.audit.versions import VERSIONS, sentences, versions_of
-from etude.measure.compare import of_all_splits
-from etude.records import Record, Score, Split, Task, Trajectory, digest, role_of
+from etude.records import Record, Score, Skill, Split, Task, Trajectory, digest, role_of
 from etude.run_log import counted
 from etude.skill import Document
 from etude.stages.evaluation import FRESH, evaluate
 from etude.stages.shared.contest import ERROR
 from etude.stages.shared.nearest import common_words
+from etude.stages.shared.rollout import Rollout
 from etude.stages.shared.word_list import words_of
-from etude.workbench import Given, Workbench, takes_given
+from etude.workbench import Given, takes_given
 
 Asked = Split | Literal["all"]
 Kind = Literal["judge", "empty", "told", "passes", "fails"]
@@ -108,7 +108,12 @@ async def aaudit_skill(config: TrainConfig, split: Asked = "all", **given: Unpac
         if not delivers(bench.skill):
             raise SkillError("the skill is empty", hint="give the skill that the suite is for")
         openings = await open_test(bench, [bench.skill]) if split in ("test", "all") else 0
-        work, sent = _Auditing(bench, split), bench.spend.totals().total_calls
+        every = [task for some in bench.tasks.values() for task in some]
+        tasks = every if split == "all" else bench.split(split)
+        asked: Split = "test" if split == "all" else split
+        first = 0 if split == "test" else FRESH  # those of the test are known where it was evaluated
+        work = Auditing(bench.rollout, config, bench.skill, tasks, asked, first)
+        sent = bench.spend.totals().total_calls
         await work.attempt()
         looked = await work.look()
         firsts = [each.scores for each in work.tried.values()]
@@ -142,16 +147,18 @@ class _Looked(NamedTuple):
     unscored: int
 
 
-class _Auditing:
-    """One audit under way."""
+class Auditing:
+    """One audit under way: of a skill on tasks, which are attempted as those of a split, from this trial on."""
 
-    def __init__(self, bench: Workbench, split: Asked) -> None:
-        self._bench = of_all_splits(bench) if split == "all" else bench
-        self._split: Split = "test" if split == "all" else split
-        self._first = 0 if split == "test" else FRESH
-        self._versions = versions_of(bench.skill)
-        self.tasks = self._bench.split(self._split)
-        self.scores: dict[str, dict[str, list[Score]]] = {task.id: {} for task in self.tasks}
+    def __init__(
+        self, rollout: Rollout, config: TrainConfig, skill: Skill, tasks: Sequence[Task], split: Split, first: int
+    ) -> None:
+        self._rollout, self._config, self._skill = rollout, config, skill
+        self._split: Split = split
+        self._first = first
+        self._versions = versions_of(skill)
+        self.tasks = tasks
+        self.scores: dict[str, dict[str, list[Score]]] = {task.id: {} for task in tasks}
         """By task and version."""
         self.voids = 0
         self.simulated = False
@@ -159,7 +166,7 @@ class _Auditing:
     @property
     def tried(self) -> dict[str, Tried]:
         """The tasks that every version has attempted."""
-        gate, found = self._bench.config.gate, dict[str, Tried]()
+        gate, found = self._config.gate, dict[str, Tried]()
         for name, scores in self.scores.items():
             if len(scores) == len(VERSIONS):
                 first = [each[0].value(gate.metric, gate.mixed_weight) for each in scores.values()]
@@ -168,7 +175,7 @@ class _Auditing:
 
     async def attempt(self) -> None:
         """All tasks with all versions, then those again on which these look alike."""
-        emit, stage = self._bench.emit, ATTEMPTING[self._split]
+        emit, stage = self._rollout.emit, ATTEMPTING[self._split]
         emit(StageStarted(stage=stage, step=0, epoch=0, total=len(VERSIONS) * len(self.tasks)))
         await self._round(0, dict.fromkeys(VERSIONS, self.tasks))
         left = len(self._open())
@@ -185,14 +192,14 @@ class _Auditing:
 
     def _open(self) -> list[Task]:
         """Tasks on which all versions look alike, and another attempt may show otherwise."""
-        tried, config = self.tried, self._bench.config
+        tried, config = self.tried, self._config
         alike = [task for task in self.tasks if task.id in tried and tried[task.id].looks]
         return [task for task in alike if another_trial_tells(config, task)]
 
     async def _round(self, number: int, asked: Mapping[str, Sequence[Task]]) -> None:
         trials = range(self._first + number, self._first + number + 1)
         made = await together(
-            evaluate(self._bench.rollout, self._versions[name], some, self._split, trials=trials, of=len(self.tasks))
+            evaluate(self._rollout, self._versions[name], some, self._split, trials=trials, of=len(self.tasks))
             for name, some in asked.items()
         )
         for name, each in zip(asked, made, strict=True):
@@ -203,15 +210,15 @@ class _Auditing:
 
     async def look(self) -> dict[str, _Looked]:
         """Score an empty answer for each task and, where a score may come out otherwise, the first answers again."""
-        rollout, found = self._bench.rollout, dict[str, _Looked]()
+        rollout, found = self._rollout, dict[str, _Looked]()
         if not rollout.env.repeatable:
-            self._bench.emit(Notice(level="info", text=f"scoring the first answers again, {AGAIN} times each"))
+            self._rollout.emit(Notice(level="info", text=f"scoring the first answers again, {AGAIN} times each"))
         async for index, looked in rollout.executor.stream(self._look, self.tasks):
             found[self.tasks[index].id] = looked
         return found
 
     async def _look(self, task: Task) -> _Looked:
-        rollout = self._bench.rollout
+        rollout = self._rollout
         unscored, known, flips = 0, set[str](), ""
 
         async def passes(made: Trajectory) -> bool | None:
@@ -238,7 +245,7 @@ class _Auditing:
 
     def findings(self, looked: Mapping[str, _Looked]) -> Iterator[Finding]:
         """Kind by kind, in the order of the tasks."""
-        tried, config = self.tried, self._bench.config
+        tried, config = self.tried, self._config
         certain = frozenset(task.id for task in self.tasks if not another_trial_tells(config, task))
         alike = unseen(tried, certain)
         whats: dict[Kind, dict[str, str]] = {
@@ -257,7 +264,7 @@ class _Auditing:
 
     def _told(self) -> Iterator[tuple[str, str]]:
         """Tasks that pass without the skill, and the sentence of the skill that they have."""
-        common, body = common_words(self.tasks), Document.parse(self._bench.skill.text).body
+        common, body = common_words(self.tasks), Document.parse(self._skill.text).body
         lessons = [(text, set(words_of(text)) - common) for text in sentences(body)]
         for task in self.tasks:
             scores = self.scores[task.id]

@@ -31,7 +31,7 @@ _TURNS: tuple[tuple[str, str], ...] = (
     (r"\balways\b", "never"),
     (rf"\b({_VERB})\b", r"\1 not"),
 )
-"""What turns a clause into its opposite: the first that is found in it."""
+"""What turns a clause into its opposite: that which is found first in it."""
 
 
 def versions_of(skill: Skill) -> Mapping[str, Skill]:
@@ -61,10 +61,10 @@ def opposite(sentence: str) -> str:
     parts = _MAIN.fullmatch(sentence, start)
     assert parts is not None  # it may be empty, and the rest is anything
     main, rest = parts[1], parts[2]
-    for pattern, turned in _TURNS:
-        made, count = re.subn(pattern, turned, main, count=1, flags=re.IGNORECASE)
-        if count:
-            break
+    matches = [(found, turned) for pattern, turned in _TURNS if (found := re.search(pattern, main, re.IGNORECASE))]
+    if matches:
+        found, turned = min(matches, key=lambda match: match[0].start())
+        made = main[: found.start()] + found.expand(turned) + main[found.end() :]
     else:
         made = f"never {main[:1].lower()}{main[1:]}"
     made = f"{sentence[:start]}{made}{rest}"
