@@ -1,6 +1,6 @@
 """Audits of suites whose faults are known.
 
-    python benchmarks/audit.py            a minute or two
+    python benchmarks/audit.py            two minutes
     python benchmarks/audit.py --quick    10 suites of each sort
 
 A suite has 12 tasks of one family of the simulated world, and a skill that states every rule of the family. Each task
@@ -212,7 +212,8 @@ async def row(number: int, kind: Kind | None, compliance: float | None) -> dict[
     rollout = Rollout(Worker(compliance), env, LocalExecutor(1), Nothing(), config.limits, lambda event: None)
     audit = Auditing(rollout, config, suite.skill, suite.tasks, "test", 0)
     await audit.attempt()
-    found = list(audit.findings(await audit.look()))
+    await audit.look()
+    found = list(audit.findings())
     right = {each.task for each in found if each.kind == kind and each.task in suite.planted}
     wrong = [each for each in found if each.task not in suite.planted]
     made = [sum(map(len, scores.values())) for scores in audit.scores.values()]
@@ -229,7 +230,7 @@ async def row(number: int, kind: Kind | None, compliance: float | None) -> dict[
 
 def rows_of(number: int) -> list[dict[str, Any]]:
     """All audits of a suite: with a fault and without, with and without noise."""
-    kinds = (KINDS[number // len(FAMILIES) % len(KINDS)], None)
+    kinds = (KINDS[(number + number // len(FAMILIES)) % len(KINDS)], None)
     return [asyncio.run(row(number, kind, of)) for of in NOISE.values() for kind in kinds]
 
 

@@ -53,7 +53,12 @@ def _lines(result: Audit) -> Iterator[str]:
             yield f"  -> {cure}"
     yield ""
     if any(each.kind in ("passes", "fails") for each in result.findings):
-        yield f"error     a task that no version changes is named wrongly with probability {result.error:g} at most"
+        share = f"at most {result.error:.0%} of those that are named so in such tables"
+        yield f"error     a version changes some of the tasks that none is said to change: {share}"
+    if result.undecided:
+        more = f" and {len(result.undecided) - _SHOWN} more" if len(result.undecided) > _SHOWN else ""
+        names = ", ".join(result.undecided[:_SHOWN])
+        yield f"alike     {names}{more}: so too in all attempts, which luck may do as well"
     if result.voids:
         yield f"errors    {result.voids} attempts errored; they are not counted"
     if result.unscored:

@@ -1,7 +1,7 @@
 """Can this suite see this skill? Four versions of it on the same tasks, and what is wrong with tasks and scorer."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple, Unpack
+from typing import Literal, Unpack
 
 from etude.build import open_workbench
 from etude.comparison import delivers, open_test
@@ -11,7 +11,7 @@ from etude.errors import EtudeError, SkillError, StopRun
 from etude.events import ATTEMPTING, Notice, StageFinished, StageStarted
 from etude.measure.audit.unseen import MOST, Tried, unseen
 from etude.measure.audit.versions import VERSIONS, sentences, versions_of
-from etude.records import Record, Score, Skill, Split, Task, Trajectory, digest, role_of
+from etude.records import Evaluation, Record, Score, Skill, Split, Task, Trajectory, digest, role_of
 from etude.run_log import counted
 from etude.skill import Document
 from etude.stages.evaluation import FRESH, evaluate
@@ -72,8 +72,10 @@ class Audit(Record):
     attempts: int
     """With a score, whether made now or earlier."""
     findings: tuple[Finding, ...]
+    undecided: tuple[str, ...]
+    """Tasks without a finding that came out alike in all attempts, which luck may do as well."""
     error: float = ERROR
-    """With what probability, at most, a version does change a task that none is said to change."""
+    """Which share, at most, of the tasks that no version is said to change is expected to be changed by one."""
     voids: int
     unscored: int
     """Answers that could not be scored again."""
@@ -115,8 +117,9 @@ async def aaudit_skill(config: TrainConfig, split: Asked = "all", **given: Unpac
         work = Auditing(bench.rollout, config, bench.skill, tasks, asked, first)
         sent = bench.spend.totals().total_calls
         await work.attempt()
-        looked = await work.look()
-        firsts = [each.scores for each in work.tried.values()]
+        await work.look()
+        tried, findings = work.tried, tuple(work.findings())
+        firsts, named = [each.scores for each in tried.values()], {each.task for each in findings}
         audit = Audit(
             skill=bench.skill.name,
             hash=bench.skill.hash,
@@ -125,26 +128,18 @@ async def aaudit_skill(config: TrainConfig, split: Asked = "all", **given: Unpac
             tasks=len(work.tasks),
             judged=len(firsts),
             passed={name: sum(scores[name][0].hard >= 1 for scores in firsts) for name in VERSIONS},
-            attempts=sum(len(each) for scores in work.scores.values() for each in scores.values()),
-            findings=tuple(work.findings(looked)),
-            voids=work.voids,
-            unscored=sum(each.unscored for each in looked.values()),
+            attempts=sum(len(each) for made in work.made for each in made.scores.values()),
+            findings=findings,
+            undecided=tuple(name for name, each in tried.items() if each.looks and name not in named),
+            voids=sum(len(made.voids) for made in work.made),
+            unscored=work.unscored,
             test_openings=openings,
             calls_sent=bench.spend.totals().total_calls - sent,
-            simulated=bench.simulated or work.simulated,
+            simulated=bench.simulated or any(made.simulated for made in work.made),
         )
         name = f"audits/{bench.skill.hash}-{split}-{digest(bench.rollout.agent.fingerprint())[:8]}.json"
         path = bench.folder.write_json(name, audit.model_dump(mode="json", exclude={"calls_sent"}))
         return audit.model_copy(update={"file": str(path)})
-
-
-class _Looked(NamedTuple):
-    """What scoring a task's answers again has shown."""
-
-    empty: bool
-    flips: str
-    """Of which version's answer; empty for none."""
-    unscored: int
 
 
 class Auditing:
@@ -160,8 +155,10 @@ class Auditing:
         self.tasks = tasks
         self.scores: dict[str, dict[str, list[Score]]] = {task.id: {} for task in tasks}
         """By task and version."""
-        self.voids = 0
-        self.simulated = False
+        self.made: list[Evaluation] = []
+        self.unscored = 0
+        self._seen: dict[Kind, dict[str, str]] = {"judge": {}, "empty": {}}
+        """By task, what was seen."""
 
     @property
     def tried(self) -> dict[str, Tried]:
@@ -202,60 +199,52 @@ class Auditing:
             evaluate(self._rollout, self._versions[name], some, self._split, trials=trials, of=len(self.tasks))
             for name, some in asked.items()
         )
+        self.made += made
         for name, each in zip(asked, made, strict=True):
-            self.voids += len(each.voids)
-            self.simulated = self.simulated or each.simulated
             for task, scores in each.scores.items():
                 self.scores[task].setdefault(name, []).extend(scores)
 
-    async def look(self) -> dict[str, _Looked]:
+    async def look(self) -> None:
         """Score an empty answer for each task and, where a score may come out otherwise, the first answers again."""
-        rollout, found = self._rollout, dict[str, _Looked]()
-        if not rollout.env.repeatable:
+        if not self._rollout.env.repeatable:
             self._rollout.emit(Notice(level="info", text=f"scoring the first answers again, {AGAIN} times each"))
-        async for index, looked in rollout.executor.stream(self._look, self.tasks):
-            found[self.tasks[index].id] = looked
-        return found
+        async for _ in self._rollout.executor.stream(self._look, self.tasks):
+            pass
 
-    async def _look(self, task: Task) -> _Looked:
-        rollout = self._rollout
-        unscored, known, flips = 0, set[str](), ""
-
-        async def passes(made: Trajectory) -> bool | None:
-            nonlocal unscored
-            try:
-                return (await rollout.score(task, made)).hard >= 1
-            except StopRun:
-                raise
-            except EtudeError:
-                unscored += 1
-                return None
-
-        empty = await passes(Trajectory())
-        for name in self.scores[task.id] if not rollout.env.repeatable else ():
-            attempt = await rollout.attempt(task, self._versions[name], self._first)
+    async def _look(self, task: Task) -> None:
+        if await self._passes(task, Trajectory()):
+            self._seen["empty"][task.id] = "it has full marks"
+        known = set[str]()
+        for name in self.scores[task.id] if not self._rollout.env.repeatable else ():
+            attempt = await self._rollout.attempt(task, self._versions[name], self._first)
             made = attempt.trajectory
             if attempt.outcome != "completed" or made.answer in known:
                 continue
             known.add(made.answer)
             for blank in range(1, AGAIN + 1):  # with a line more it is the same answer, and another question
-                again = await passes(made.model_copy(update={"answer": made.answer + "\n" * blank}))
-                flips = flips if again in (None, attempt.solved) else name
-        return _Looked(bool(empty), flips, unscored)
+                again = await self._passes(task, made.model_copy(update={"answer": made.answer + "\n" * blank}))
+                if again not in (None, attempt.solved):
+                    self._seen["judge"][task.id] = f"an answer of version {name!r}"
 
-    def findings(self, looked: Mapping[str, _Looked]) -> Iterator[Finding]:
+    async def _passes(self, task: Task, made: Trajectory) -> bool | None:
+        """None without a score."""
+        try:
+            return (await self._rollout.score(task, made)).hard >= 1
+        except StopRun:
+            raise
+        except EtudeError:
+            self.unscored += 1
+            return None
+
+    def findings(self) -> Iterator[Finding]:
         """Kind by kind, in the order of the tasks."""
-        tried, config = self.tried, self._config
+        tried, config, named = self.tried, self._config, set[str]()
         certain = frozenset(task.id for task in self.tasks if not another_trial_tells(config, task))
-        alike = unseen(tried, certain)
-        whats: dict[Kind, dict[str, str]] = {
-            "judge": {name: f"an answer of version {each.flips!r}" for name, each in looked.items() if each.flips},
-            "empty": {name: "it has full marks" for name, each in looked.items() if each.empty},
-            "told": {name: f"it says {text!r}" for name, text in self._told()},
-        }
-        for kind in ("passes", "fails"):
-            whats[kind] = {name: tried[name].shown for name, one in alike.items() if one == kind}
-        named = set[str]()
+        whats = self._seen | {"told": dict(self._told()), "passes": {}, "fails": {}}
+        for name in unseen(tried, certain):
+            if (kind := tried[name].looks) is not None:
+                attempts = sum(map(len, tried[name].scores.values()))
+                whats[kind][name] = f"{attempts if kind == 'passes' else 0} of {attempts} attempts passed"
         for kind, whys in whats.items():
             for task in self.tasks:
                 if task.id in whys and task.id not in named:
@@ -263,7 +252,7 @@ class Auditing:
                     yield Finding(kind=kind, task=task.id, what=whys[task.id], cure=FAULTS[kind][1])
 
     def _told(self) -> Iterator[tuple[str, str]]:
-        """Tasks that pass without the skill, and the sentence of the skill that they have."""
+        """Tasks that pass without the skill, and that they have a sentence of it."""
         common, body = common_words(self.tasks), Document.parse(self._skill.text).body
         lessons = [(text, set(words_of(text)) - common) for text in sentences(body)]
         for task in self.tasks:
@@ -273,5 +262,5 @@ class Auditing:
             parts = [set(words_of(part)) for part in sentences(task.input)]
             for text, words in lessons:
                 if len(words) >= _FEWEST and any(len(words & part) >= _SHARE * len(words) for part in parts):
-                    yield task.id, text
+                    yield task.id, f"it says {text!r}"
                     break

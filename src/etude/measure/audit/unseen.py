@@ -1,22 +1,19 @@
-"""Which tasks come out alike whatever the skill says, by the noise that the attempts of this suite show."""
+"""Which tasks come out alike whatever the skill says, and which of these luck does not explain."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from etude.records import Score
 from etude.stages.shared.contest import ERROR
-from etude.stages.shared.noise import Outcomes, PassSpread
 
 Unseen = Literal["passes", "fails"]
 MOST = 6
 """Further attempts at a task on which all versions look alike: ten in all."""
-_SEEN = 0.3
-"""A task is seen where it turns out otherwise in more of the attempts: with the skill, if it fails without; without,
-if it passes with it."""
+_SEEN = 0.5
+"""A task is seen where at least so many attempts turn out otherwise: with the skill, if it fails without; without it,
+if it passes with the skill."""
 _SAME = 0.1
 """Partial credit that is farther apart tells versions apart."""
-_CONTRARY = 2
-"""Attempts that turn out otherwise, after which a task is not asked further: one may be an accident."""
 
 
 class Tried(NamedTuple):
@@ -28,46 +25,30 @@ class Tried(NamedTuple):
 
     @property
     def looks(self) -> Unseen | None:
-        """What all versions look like on it, as far as attempts have shown."""
-        solved = {each[0].hard >= 1 for each in self.scores.values()}
+        """What all attempts came to; None where they tell versions apart."""
+        solved = {one.hard >= 1 for each in self.scores.values() for one in each}
         if len(solved) > 1 or self.apart > _SAME:
             return None
-        kind: Unseen = "passes" if solved.pop() else "fails"
-        return kind if self.contrary(kind).passed < _CONTRARY else None
-
-    def contrary(self, kind: Unseen) -> Outcomes:
-        """Attempts that speak against it (`passed`) and for it: a seen task that passes with the skill fails without,
-        one that fails without passes with the skill."""
-        fails = kind == "fails"
-        asked = [one for name, each in self.scores.items() if (name == "skill") == fails for one in each]
-        others = sum((one.hard >= 1) == fails for one in asked)
-        return Outcomes(others, len(asked) - others)
-
-    @property
-    def shown(self) -> str:
-        """In a few words."""
-        made = [one.hard >= 1 for each in self.scores.values() for one in each]
-        return f"{sum(made)} of {len(made)} attempts passed"
+        return "passes" if solved.pop() else "fails"
 
     @property
     def next_version(self) -> str:
-        """With which one an open task is attempted next: one that would turn out otherwise, were it seen."""
-        if self.looks == "fails":
-            return "skill"
-        return min("opposite", "none", key=lambda name: len(self.scores[name]))
+        """With which one a task that looks alike is attempted next: one that turns out otherwise if it is seen."""
+        return "skill" if self.looks == "fails" else min("opposite", "none", key=lambda name: len(self.scores[name]))
+
+    @property
+    def luck(self) -> float:
+        """How often a task that is seen looks so, at most."""
+        fails = self.looks == "fails"
+        return _SEEN ** sum(len(each) for name, each in self.scores.items() if (name == "skill") == fails)
 
 
-def unseen(tried: Mapping[str, Tried], certain: frozenset[str]) -> dict[str, Unseen]:
-    """The tasks that no version changes, by id. Each is seen after all with probability `ERROR` at most, by the
-    spread of outcomes over all tasks (the local false discovery rate: Efron 2008, Statistical Science 23:1), so of
-    those named together no larger share is expected to be wrong. Where another trial tells nothing new, one attempt
-    is `certain`."""
-    found: dict[str, Unseen] = {}
-    kinds: tuple[Unseen, ...] = ("passes", "fails")
-    for kind in kinds:
-        outcomes = {name: each.contrary(kind) for name, each in tried.items()}
-        spread = PassSpread.measured(outcomes.values())
-        for name, each in tried.items():
-            if each.looks == kind and (name in certain or spread.above(_SEEN, outcomes[name]) <= ERROR):
-                found[name] = kind
-    return found
+def unseen(tried: Mapping[str, Tried], certain: frozenset[str]) -> frozenset[str]:
+    """Of the tasks that look alike with all versions, those that are named: of all that are in tables like this one,
+    at most `ERROR` are seen on average (Benjamini and Hochberg 1995, Journal of the Royal Statistical Society B
+    57:289). Where another trial tells nothing new, one attempt is `certain`."""
+    sure = {name for name, each in tried.items() if each.looks and name in certain}
+    luck = sorted((each.luck, name) for name, each in tried.items() if each.looks and name not in certain)
+    bar = ERROR / max(1, len(tried.keys() - certain))
+    ranks = [rank for rank, (chance, _) in enumerate(luck, 1) if chance <= rank * bar]
+    return frozenset(sure.union(name for _, name in luck[: max(ranks, default=0)]))

@@ -10,7 +10,7 @@ from etude.skill.lines import lines_of
 from etude.skill.markers import is_marker_comment
 
 VERSIONS = ("skill", "none", "headings", "opposite")
-_HEADING = re.compile(r"\s*#{1,6}\s")
+_HEADING = re.compile(r" {0,3}#{1,6}\s")
 _LEFT_OUT = re.compile(r"\s*(\||<!--|[-*_]{3,}\s*$)")
 """Rows of tables, comments, rules."""
 _BULLET = re.compile(r"\s*(?:>\s*)*(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")

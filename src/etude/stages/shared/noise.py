@@ -61,10 +61,6 @@ class PassSpread(Record):
         """Probability in (0, 1) that the next attempt at a task with these outcomes passes, when nothing changes."""
         return fsum(share * p for share, p in zip(self._given(known), _CHANCES, strict=True))
 
-    def above(self, chance: float, known: Outcomes) -> float:
-        """Probability that a task with these outcomes passes more often than this."""
-        return fsum(share for share, p in zip(self._given(known), _CHANCES, strict=True) if p > chance)
-
     def likelihood(self, outcome: Outcomes, known: Outcomes) -> float:
         """Probability of these outcomes, in their order, at a task of which this is known, when nothing changes."""
         return fsum(share * _chance_of(p, outcome) for share, p in zip(self._given(known), _CHANCES, strict=True))
