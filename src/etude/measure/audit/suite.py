@@ -240,7 +240,8 @@ class Auditing:
         """Kind by kind, in the order of the tasks."""
         tried, config, named = self.tried, self._config, set[str]()
         certain = frozenset(task.id for task in self.tasks if not another_trial_tells(config, task))
-        whats = self._seen | {"told": dict(self._told()), "passes": {}, "fails": {}}
+        told = dict(self._told())
+        whats: dict[Kind, dict[str, str]] = {**self._seen, "told": told, "passes": {}, "fails": {}}
         for name in unseen(tried, certain):
             if (kind := tried[name].looks) is not None:
                 attempts = sum(map(len, tried[name].scores.values()))
