@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
+from etude.measure.audit.suite import Audit
 from etude.measure.evaluate import SkillEvaluation
 from etude.measure.seeds import SeedReport
 from etude.records import Attempt, Patch, Proof, Trajectory
@@ -44,6 +45,7 @@ FILES: list[tuple[str, str, list[type[BaseModel]]]] = [
     ("`provenance.json`", "a reason for every line of the best skill", [Provenance]),
     ("`ship.json`, `comparisons/`", "the comparison on the test tasks; those of `etude compare`", [Comparison]),
     ("`evaluations/`", "what `etude evaluate` found", [SkillEvaluation]),
+    ("`audits/`", "what `etude audit` found", [Audit]),
     ("`<name>-seeds.json`", "beside the run folders: what `train --seeds` found", [SeedReport]),
 ]
 """The JSON files of a run: name, what it holds, the records in it."""

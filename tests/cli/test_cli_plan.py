@@ -25,6 +25,7 @@ def test_what_a_run_may_use_is_a_readable_table(fresh_project: Path, capsys: Cap
         ["optimizer calls", "150", "unknown", "unknown", "unknown"],
     ]
     assert lines[7] == "unknown: the first calls will tell; limits.usd bounds the cost"
+    assert lines[8] == "`etude audit` of a skill on all tasks takes at most 2,400 attempts"
     assert lines[-1] == "room for improvement: unknown; --measure finds out with 120 attempts"
     assert captured.err == ""
     assert not Path("demo/runs").exists()

@@ -40,6 +40,9 @@ def plan_lines(plan: Plan) -> Iterator[str]:
     yield f"run {plan.name!r}: policy {plan.forecast.policy}, {counted(plan.epochs, 'epoch')}; {sizes} tasks"
     yield ""
     yield from _forecast(plan.forecast)
+    attempts, asked = plan.audit
+    judge = f" and {asked:,} questions to the judge" if asked else ""
+    yield f"`etude audit` of a skill on all tasks takes at most {attempts:,} attempts{judge}"
     yield ""
     yield from _detectable(plan)
     yield ""

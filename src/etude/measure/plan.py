@@ -14,6 +14,7 @@ from etude.config import RunSection, TrainConfig, another_trial_tells, load_conf
 from etude.envs.splits import need_training_tasks
 from etude.events import Event, Notice, StageFinished, StageStarted
 from etude.intervals import smallest_gain
+from etude.measure.audit.suite import most_of_audit
 from etude.measure.forecast import Forecast, forecast_run, judged
 from etude.published.options import PaperOptions
 from etude.records import Record, Split
@@ -84,6 +85,8 @@ class Plan(Record):
     tasks: dict[Split, int]
     epochs: int
     forecast: Forecast
+    audit: tuple[int, int]
+    """The most attempts of `etude audit`, and the most questions to the judge."""
     noise: float
     """Share of tasks whose outcome differs between two attempts under the same skill, in [0, 1]."""
     noise_measured: bool
@@ -171,6 +174,7 @@ def _plan(bench: Workbench, config: TrainConfig, folder: Path, notices: list[Adv
     log = Log(folder)
     log.read()
     forecast = forecast_run(bench, log)
+    attempts, scored = most_of_audit(sum(map(len, bench.tasks.values())))
     # What several targets attempt is one task.
     tasks: dict[Split, int] = {split: len({task.own_id for task in some}) for split, some in bench.tasks.items()}
     trials: dict[Split, int] = {"val": 1}
@@ -193,6 +197,7 @@ def _plan(bench: Workbench, config: TrainConfig, folder: Path, notices: list[Adv
         tasks=tasks,
         epochs=config.train.epochs,
         forecast=forecast,
+        audit=(attempts, scored if judged(bench) else 0),
         noise=assumed,
         noise_measured=noise is not None,
         detectable=detectable,

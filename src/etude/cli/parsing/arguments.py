@@ -203,6 +203,13 @@ def trigger(parser: Arguments) -> None:
     _value(parser, "--name", "RUN", "name of the run, the same as --run.name (default: trigger-SKILL)")
 
 
+def audit(parser: Arguments) -> None:
+    _value(parser, "skill", "SKILL", _SKILL)
+    _config(parser, "the settings of the run that SKILL names, else ")
+    choices = ("train", "val", "test", "all")
+    _value(parser, "--split", "SPLIT", "train, val, test or all (default)", choices=choices, default="all")
+
+
 def diff(parser: Arguments) -> None:
     _value(parser, "run", "RUN", _RUN)
     _value(parser, "a", "A", f"{_WHICH} (default: initial)", nargs="?", default="initial")

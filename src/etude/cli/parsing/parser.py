@@ -74,6 +74,12 @@ VERBS: tuple[Verb, ...] = (
         arguments.trigger,
     ),
     Verb(
+        "audit",
+        "say which tasks cannot see a skill, and which give it away or are scored wrong",
+        ("etude audit SKILL.md etude.yaml", "etude audit first:best --split test"),
+        arguments.audit,
+    ),
+    Verb(
         "show",
         "show a run: scores, steps, edits, attempts, costs",
         ("etude show first --step 3", "etude show --attempt a-9ce2a9c5", "etude show --cost"),

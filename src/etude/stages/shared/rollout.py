@@ -194,7 +194,7 @@ class Rollout:
                 trajectory = await self._trajectory(task, skill, trial)
                 await room.aclose()  # scoring needs none of it, and may take long
                 deadline.reschedule(asyncio.get_running_loop().time() + self.limits.attempt_seconds)
-                score = await self._score(task, trajectory)
+                score = await self.score(task, trajectory)
         except (StopRun, LostWorker):
             raise
         except asyncio.CancelledError as error:
@@ -255,7 +255,9 @@ class Rollout:
         key = [self.agent.fingerprint(), task.model_dump(mode="json"), skill.hash, trial]
         return await self.journal.once("trajectory", key, Trajectory, work)
 
-    async def _score(self, task: Task, trajectory: Trajectory) -> Score:
+    async def score(self, task: Task, trajectory: Trajectory) -> Score:
+        """What the environment says of a trajectory; 0 for one that failed by the agent's own fault.
+        Raises EtudeError: there is no score."""
         task = task.plain
         if trajectory.failure:
             right = "" if trajectory.answer.strip() else self.env.expectation(task)

@@ -1,0 +1,1 @@
+"""Whether a suite of tasks can see a skill."""

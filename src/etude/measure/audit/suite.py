@@ -1,0 +1,267 @@
+"""Can this suite see this skill? Four versions of it on the same tasks, and what is wrong with tasks and scorer."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, Unpack
+
+from etude.build import open_workbench
+from etude.comparison import delivers, open_test
+from etude.concurrency import together
+from etude.config import TrainConfig, another_trial_tells
+from etude.errors import EtudeError, SkillError, StopRun
+from etude.events import ATTEMPTING, Notice, StageFinished, StageStarted
+from etude.measure.audit.unseen import MOST, Tried, unseen
+from etude.measure.audit.versions import VERSIONS, sentences, versions_of
+from etude.records import Evaluation, Record, Score, Skill, Split, Task, Trajectory, digest, role_of
+from etude.run_log import counted
+from etude.skill import Document
+from etude.stages.evaluation import FRESH, evaluate
+from etude.stages.shared.contest import ERROR
+from etude.stages.shared.nearest import common_words
+from etude.stages.shared.rollout import Rollout
+from etude.stages.shared.word_list import words_of
+from etude.workbench import Given, takes_given
+
+Asked = Split | Literal["all"]
+Kind = Literal["judge", "empty", "told", "passes", "fails"]
+FAULTS: Mapping[Kind, tuple[str, str]] = {
+    "judge": (
+        "the same answer passes and fails when it is scored again",
+        "write the rubric as criteria that can be decided one by one, or take a stronger judge or a steady check",
+    ),
+    "empty": ("an empty answer passes", "add a check of what has to be there"),
+    "told": ("the task says what the skill says", "take these words out of the task"),
+    "passes": (
+        "no version changes it: it passes with all",
+        "the model does it anyway: make it harder, or leave it out",
+    ),
+    "fails": (
+        "no version changes it: it fails with all",
+        "check its gold answer and scorer on one attempt; else the skill lacks what it needs, or the model does",
+    ),
+}
+"""What may be wrong with a task, and the cure; a task has the first that is found."""
+AGAIN = 2
+"""Times that each different answer of the first attempts is scored again."""
+_FEWEST, _SHARE = 4, 0.75
+"""Words of a sentence of the skill that few tasks have, and the share of them in one sentence of a task that gives it
+away."""
+
+
+class Finding(Record):
+    """What is wrong with a task."""
+
+    kind: Kind
+    task: str
+    what: str
+    """As it was seen."""
+    cure: str
+
+
+class Audit(Record):
+    """What a suite can see of a skill."""
+
+    skill: str
+    hash: str
+    target: str
+    split: Asked
+    tasks: int
+    judged: int
+    """Of these, tasks that every version has attempted."""
+    passed: dict[str, int]
+    """Of these, by version, how many passed in its first attempt."""
+    attempts: int
+    """With a score, whether made now or earlier."""
+    findings: tuple[Finding, ...]
+    undecided: tuple[str, ...]
+    """Tasks without a finding that came out alike in all attempts, which luck may do as well."""
+    error: float = ERROR
+    """Which share, at most, of the tasks that no version is said to change is expected to be changed by one."""
+    voids: int
+    unscored: int
+    """Answers that could not be scored again."""
+    test_openings: int
+    """As in `SkillEvaluation`."""
+    calls_sent: int
+    """This time; 0 when the journal knew all answers."""
+    simulated: bool
+    file: str = ""
+
+
+def most_of_audit(tasks: int) -> tuple[int, int]:
+    """The most attempts at so many tasks, and the most answers that are scored."""
+    attempts = (len(VERSIONS) + MOST) * tasks
+    return attempts, attempts + (1 + AGAIN * len(VERSIONS)) * tasks
+
+
+@takes_given
+async def aaudit_skill(config: TrainConfig, split: Asked = "all", **given: Unpack[Given]) -> Audit:
+    """Attempt every task with the skill of the config, or the one given, without any, with its headings and with its
+    opposite: once each, then up to six times more where all look alike. Score an empty answer, and each answer of the
+    first attempts again.
+
+    The run folder's journal is used and added to, so that nothing is paid for twice; the run itself is not changed.
+
+    Raises:
+        InputError: the skill is empty, the split is, or something cannot be used as it is.
+        StopRun: a budget is used up, an endpoint is dead, or attempts errored.
+    """
+    config = config.model_copy(update={"test": config.test.model_copy(update={"trials": 1, "enabled": False})})
+    async with open_workbench(config, given, claim=False) as bench:
+        if not delivers(bench.skill):
+            raise SkillError("the skill is empty", hint="give the skill that the suite is for")
+        openings = await open_test(bench, [bench.skill]) if split in ("test", "all") else 0
+        every = [task for some in bench.tasks.values() for task in some]
+        tasks = every if split == "all" else bench.split(split)
+        asked: Split = "test" if split == "all" else split
+        first = 0 if split == "test" else FRESH  # those of the test are known where it was evaluated
+        work = Auditing(bench.rollout, config, bench.skill, tasks, asked, first)
+        sent = bench.spend.totals().total_calls
+        await work.attempt()
+        await work.look()
+        tried, findings = work.tried, tuple(work.findings())
+        firsts, named = [each.scores for each in tried.values()], {each.task for each in findings}
+        audit = Audit(
+            skill=bench.skill.name,
+            hash=bench.skill.hash,
+            target=", ".join(model.name for place, model in bench.models.items() if role_of(place) == "target"),
+            split=split,
+            tasks=len(work.tasks),
+            judged=len(firsts),
+            passed={name: sum(scores[name][0].hard >= 1 for scores in firsts) for name in VERSIONS},
+            attempts=sum(len(each) for made in work.made for each in made.scores.values()),
+            findings=findings,
+            undecided=tuple(name for name, each in tried.items() if each.looks and name not in named),
+            voids=sum(len(made.voids) for made in work.made),
+            unscored=work.unscored,
+            test_openings=openings,
+            calls_sent=bench.spend.totals().total_calls - sent,
+            simulated=bench.simulated or any(made.simulated for made in work.made),
+        )
+        name = f"audits/{bench.skill.hash}-{split}-{digest(bench.rollout.agent.fingerprint())[:8]}.json"
+        path = bench.folder.write_json(name, audit.model_dump(mode="json", exclude={"calls_sent"}))
+        return audit.model_copy(update={"file": str(path)})
+
+
+class Auditing:
+    """One audit under way: of a skill on tasks, which are attempted as those of a split, from this trial on."""
+
+    def __init__(
+        self, rollout: Rollout, config: TrainConfig, skill: Skill, tasks: Sequence[Task], split: Split, first: int
+    ) -> None:
+        self._rollout, self._config, self._skill = rollout, config, skill
+        self._split: Split = split
+        self._first = first
+        self._versions = versions_of(skill)
+        self.tasks = tasks
+        self.scores: dict[str, dict[str, list[Score]]] = {task.id: {} for task in tasks}
+        """By task and version."""
+        self.made: list[Evaluation] = []
+        self.unscored = 0
+        self._seen: dict[Kind, dict[str, str]] = {"judge": {}, "empty": {}}
+        """By task, what was seen."""
+
+    @property
+    def tried(self) -> dict[str, Tried]:
+        """The tasks that every version has attempted."""
+        gate, found = self._config.gate, dict[str, Tried]()
+        for name, scores in self.scores.items():
+            if len(scores) == len(VERSIONS):
+                first = [each[0].value(gate.metric, gate.mixed_weight) for each in scores.values()]
+                found[name] = Tried(scores, max(first) - min(first))
+        return found
+
+    async def attempt(self) -> None:
+        """All tasks with all versions, then those again on which these look alike."""
+        emit, stage = self._rollout.emit, ATTEMPTING[self._split]
+        emit(StageStarted(stage=stage, step=0, epoch=0, total=len(VERSIONS) * len(self.tasks)))
+        await self._round(0, dict.fromkeys(VERSIONS, self.tasks))
+        left = len(self._open())
+        emit(StageFinished(stage=stage, step=0, note=f"all versions look alike on {counted(left, 'task')}"))
+        if not left:
+            return
+        emit(StageStarted(stage=stage, step=0, epoch=0, total=MOST * left))
+        for number in range(1, MOST + 1):
+            tried, asked = self.tried, dict[str, list[Task]]()
+            for task in self._open():
+                asked.setdefault(tried[task.id].next_version, []).append(task)
+            await self._round(number, asked)
+        emit(StageFinished(stage=stage, step=0, note=f"now on {len(self._open()):,}"))
+
+    def _open(self) -> list[Task]:
+        """Tasks on which all versions look alike, and another attempt may show otherwise."""
+        tried, config = self.tried, self._config
+        alike = [task for task in self.tasks if task.id in tried and tried[task.id].looks]
+        return [task for task in alike if another_trial_tells(config, task)]
+
+    async def _round(self, number: int, asked: Mapping[str, Sequence[Task]]) -> None:
+        trials = range(self._first + number, self._first + number + 1)
+        made = await together(
+            evaluate(self._rollout, self._versions[name], some, self._split, trials=trials, of=len(self.tasks))
+            for name, some in asked.items()
+        )
+        self.made += made
+        for name, each in zip(asked, made, strict=True):
+            for task, scores in each.scores.items():
+                self.scores[task].setdefault(name, []).extend(scores)
+
+    async def look(self) -> None:
+        """Score an empty answer for each task and, where a score may come out otherwise, the first answers again."""
+        if not self._rollout.env.repeatable:
+            self._rollout.emit(Notice(level="info", text=f"scoring the first answers again, {AGAIN} times each"))
+        async for _ in self._rollout.executor.stream(self._look, self.tasks):
+            pass
+
+    async def _look(self, task: Task) -> None:
+        if await self._passes(task, Trajectory()):
+            self._seen["empty"][task.id] = "it has full marks"
+        known = set[str]()
+        for name in self.scores[task.id] if not self._rollout.env.repeatable else ():
+            attempt = await self._rollout.attempt(task, self._versions[name], self._first)
+            made = attempt.trajectory
+            if attempt.outcome != "completed" or made.answer in known:
+                continue
+            known.add(made.answer)
+            for blank in range(1, AGAIN + 1):  # with a line more it is the same answer, and another question
+                again = await self._passes(task, made.model_copy(update={"answer": made.answer + "\n" * blank}))
+                if again not in (None, attempt.solved):
+                    self._seen["judge"][task.id] = f"an answer of version {name!r}"
+
+    async def _passes(self, task: Task, made: Trajectory) -> bool | None:
+        """None without a score."""
+        try:
+            return (await self._rollout.score(task, made)).hard >= 1
+        except StopRun:
+            raise
+        except EtudeError:
+            self.unscored += 1
+            return None
+
+    def findings(self) -> Iterator[Finding]:
+        """Kind by kind, in the order of the tasks."""
+        tried, config, named = self.tried, self._config, set[str]()
+        certain = frozenset(task.id for task in self.tasks if not another_trial_tells(config, task))
+        told = dict(self._told())
+        whats: dict[Kind, dict[str, str]] = {**self._seen, "told": told, "passes": {}, "fails": {}}
+        for name in unseen(tried, certain):
+            if (kind := tried[name].looks) is not None:
+                attempts = sum(map(len, tried[name].scores.values()))
+                whats[kind][name] = f"{attempts if kind == 'passes' else 0} of {attempts} attempts passed"
+        for kind, whys in whats.items():
+            for task in self.tasks:
+                if task.id in whys and task.id not in named:
+                    named.add(task.id)
+                    yield Finding(kind=kind, task=task.id, what=whys[task.id], cure=FAULTS[kind][1])
+
+    def _told(self) -> Iterator[tuple[str, str]]:
+        """Tasks that pass without the skill, and that they have a sentence of it."""
+        common, body = common_words(self.tasks), Document.parse(self._skill.text).body
+        lessons = [(text, set(words_of(text)) - common) for text in sentences(body)]
+        for task in self.tasks:
+            scores = self.scores[task.id]
+            if not any(one.hard >= 1 for name in ("none", "headings") for one in scores.get(name, ())):
+                continue
+            parts = [set(words_of(part)) for part in sentences(task.input)]
+            for text, words in lessons:
+                if len(words) >= _FEWEST and any(len(words & part) >= _SHARE * len(words) for part in parts):
+                    yield task.id, f"it says {text!r}"
+                    break

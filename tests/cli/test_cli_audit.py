@@ -1,0 +1,35 @@
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from etude.cli.main import main
+
+Captured = pytest.CaptureFixture[str]
+WORDS = ["audit", "demo/runs/demo/best/everyday-tasks", "demo/etude.yaml", "--split", "val", "--env.limit={val: 12}"]
+
+
+def test_findings_are_one_page_and_a_second_call_pays_nothing(demo_project: Path, capsys: Captured) -> None:
+    assert main(WORDS) == 0
+    shown = capsys.readouterr()
+    first, skill, suite, passed, findings, *rest = shown.out.splitlines()
+    assert first == "SIMULATED MODELS: these scores say nothing about a real model."
+    assert skill.startswith("skill     everyday-tasks (")
+    assert re.fullmatch(r"suite     12 tasks of val split, \d+ attempts of simulated:target", suite)
+    versions = r"skill \d+, none \d+, headings \d+, opposite \d+"
+    assert re.fullmatch(rf"passed    {versions}, of 12 \(first attempts\)", passed)
+    assert "all versions look alike on" in shown.err
+    assert main([*WORDS, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["calls_sent"], found["judged"]) == (0, 12)
+    assert findings == f"findings  {len(found['findings'])} tasks of 12".replace(" 1 tasks", " 1 task")
+    for each in found["findings"]:
+        assert any(line.startswith(f"  {each['task']}") and line.endswith(each["what"]) for line in rest)
+        assert f"  -> {each['cure']}" in rest
+    assert json.loads(Path(found["file"]).read_text())["findings"] == found["findings"]
+
+
+def test_a_skill_that_does_not_exist_is_refused(demo_project: Path, capsys: Captured) -> None:
+    assert main(["audit", "nothing.md", "demo/etude.yaml"]) == 2
+    assert "skill 'nothing.md' does not exist" in capsys.readouterr().err
