@@ -1,4 +1,4 @@
-"""A folder of skills, each against none on its own tasks: verdicts that hold over the table, limits, what is refused."""
+"""A folder of skills, each against none on its own tasks: verdicts that hold over the table, limits, refusals."""
 
 import asyncio
 import json
@@ -156,7 +156,7 @@ def test_where_no_skill_can_be_measured_that_is_an_error(tmp_path: Path) -> None
     def broken(judge: object) -> ListEnvironment:
         raise ConfigError("there is no judge")
 
-    with pytest.raises(DataError, match="no skill can be measured: it has no evals/evals.json; there is no judge"):
+    with pytest.raises(DataError, match=r"no skill can be measured: it has no evals/evals\.json; there is no judge"):
         table(tmp_path, [SUITES[1], Suite("judged", SUITES[0].skill, broken)])
     assert not list(tmp_path.iterdir())
 
@@ -210,8 +210,23 @@ def test_a_limit_prints_the_rows_so_far_and_how_to_go_on(skills: None, capsys: C
     assert main(["evaluate", "--skill", "skills", "--limits.calls", "13", "--json"]) == 3
     said = capsys.readouterr()
     found = json.loads(said.out)
-    assert ([row["skill"] for row in found["rows"]][0], found["exit_code"]) == ("a-plain", 3)
+    assert (next(row["skill"] for row in found["rows"]), found["exit_code"]) == ("a-plain", 3)
     assert "resume (with a larger --limits.calls): " in said.err
+
+
+def test_a_plan_knows_what_a_folder_may_ask(skills: None, capsys: Captured) -> None:
+    Path("skills", "b-bare", "evals", "evals.json").write_text("{")  # a neighbour that is passed over by triggers
+    assert main(["plan", "--skills", "skills", "--json"]) == 0
+    said = capsys.readouterr()
+    found = json.loads(said.out)
+    assert {name: count for name, count in found["tasks"].items() if count} == {"a-plain": 6, "f-other": 6}
+    assert (found["requests"], sorted(found["problems"])) == (23, ["b-bare", "c-broken", "d-empty", "e-judged"])
+    assert said.err.count("passed over: ") == 2
+    assert main(["plan", "--skills", "skills"]) == 0
+    out = capsys.readouterr().out
+    assert "evaluate, recheck  2 skills with 12 tasks: at most 24 attempts" in out
+    assert "trigger            at most 23 calls of simulated:target" in out
+    assert not Path("runs").exists()
 
 
 @pytest.mark.parametrize(
