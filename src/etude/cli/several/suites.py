@@ -10,9 +10,10 @@ from etude.envs.dataset import DatasetEnvironment
 from etude.envs.files import FileFormat, Row
 from etude.envs.scorers.answer_scorer import Judge
 from etude.errors import InputError
+from etude.measure.compare import need_untrained
 from etude.measure.several import Suite
 from etude.skill import load_skill
-from etude.skill.folder import DOCUMENT, EVALS
+from etude.skill.folder import DOCUMENT, EVALS, has_provenance
 
 
 def folders_in(place: str) -> list[Path]:
@@ -26,6 +27,7 @@ def suite_of(folder: Path) -> Suite:
     name, file = folder.name, folder / EVALS
     try:
         skill = load_skill(folder)
+        need_untrained(name, trained=has_provenance(folder))
         if not delivers(skill):
             return Suite(name, problem="the skill is empty")
         if not file.is_file() or file.read_bytes().strip() in (b"", b"[]"):  # some are published empty

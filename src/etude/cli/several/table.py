@@ -12,6 +12,7 @@ from etude.cli.watch import watch
 from etude.config import TrainConfig
 from etude.errors import StopRun
 from etude.measure.several import WRONG, SkillRow, SkillTable, Suite, acheck_suites, ameasure_skills
+from etude.readable import counted
 from etude.workbench import Given
 
 _COLUMNS = ("skill", "verdict", "without", "with", "difference", "p", "n", "errors")
@@ -60,7 +61,8 @@ def bound(config: TrainConfig, suites: Sequence[Suite], trials: int = 1) -> str:
     most = 2 * sum(counts) * trials
     calls = f", each {'one call' if config.agent.name == 'chat' else 'one call or more'} of the target"
     judged = " and at most one of the judge" if config.judge is not None else ""
-    return f"{len(counts)} skills with {sum(counts):,} tasks: at most {most:,} attempts{calls}{judged}"
+    some = f"{counted(len(counts), 'skill')} with {counted(sum(counts), 'task')}"
+    return f"{some}: at most {most:,} attempts{calls}{judged}"
 
 
 def _print(table: SkillTable, as_json: bool, stop: StopRun | None = None) -> None:
