@@ -109,7 +109,8 @@ def case_of(args: argparse.Namespace) -> Case:
     catalogue = read_catalogue(beside, unread)
     if args.among and not catalogue:
         raise SkillError(f"--among {args.among!r} holds no skill folders", hint=f"each has a {DOCUMENT}")
-    if not alone and not (listed := read_catalogue(place, unread)):
+    listed = {} if alone else read_catalogue(place, unread)
+    if not alone and not listed:
         raise SkillError(
             f"{args.skill!r} is no skill and holds none", hint=f"each skill is a folder with a {DOCUMENT}"
         )
@@ -120,8 +121,7 @@ def case_of(args: argparse.Namespace) -> Case:
         if not description:
             raise SkillError(f"skill {own!r} has no description", hint="programs list a skill by it: write one")
         found += near(of_skills(_folders(beside), unread), own, description, len(found))
-    else:
-        catalogue |= listed
+    catalogue |= listed
     asked = askable(found, catalogue)
     for note in (*(f"passed over: {problem}" for problem in dict.fromkeys(unread)), *asked.notes):
         output.note(note)

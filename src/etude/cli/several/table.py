@@ -21,9 +21,9 @@ _COLUMNS = ("skill", "verdict", "without", "with", "difference", "p", "n", "erro
 def skill_folders(args: argparse.Namespace, verb: str, named: Sequence[str]) -> list[Path]:
     """The skills of the folder that was named, and a name for the run; none where skills were named. Raises
     UsageError: more is asked than the table of one folder."""
-    found = next(filter(None, map(folders_in, named)), [])
+    found = [path for place in named for path in folders_in(place)]
     if found:
-        several = len(named) > 1 or (isinstance(args.target, list) and len(args.target) > 1)
+        several = len(named) > 1 or (verb == "evaluate" and len(args.target or ()) > 1)
         if several or args.split != "test" or getattr(args, "evals", None):
             raise UsageError(
                 "a folder of skills goes with no further --skill, --target, --split or --evals",
