@@ -92,7 +92,7 @@ async def acheck_suites(config: TrainConfig, suites: Sequence[Suite], **given: U
             checked.append(suite)
     if not any(suite.tasks for suite in checked):
         said = "; ".join(dict.fromkeys(suite.problem for suite in checked))
-        raise DataError(f"no skill can be measured: {said}", hint="`etude init --skill DIR` tries the tasks of one skill")
+        raise DataError(f"no skill can be measured: {said}", hint="`etude init --skill DIR` tries one skill")
     return checked
 
 
