@@ -139,18 +139,21 @@ async def compare_on(
 
 
 def with_these(found: Comparison, bench: Workbench) -> Comparison:
-    """With the claim on these very tasks, which is the verdict where there are too few for one on tasks like them.
-    Where another trial tells nothing new, a task counts with its first attempts only."""
-    tells = {task.id: another_trial_tells(bench.config, task) for some in bench.tasks.values() for task in some}
-    first = [
-        one if tells[one.task] else one.model_copy(update={"a": one.a[:1], "b": one.b[:1]}) for one in found.tried
-    ]
-    exact = exchanged(first, strict=False)
+    """With the claim on these very tasks, which is the verdict where there are too few for one on tasks like them."""
+    exact = exchanged(telling(found, bench), strict=False)
     update: dict[str, object] = {"these": TheseTasks(verdict=exact.verdict, p=exact.p)}
     if found.difference.n < FEWEST:
         settle = found.settle if exact.verdict == "inconclusive" else None
         update |= {"verdict": exact.verdict, "claim": "these tasks", "settle": settle}
     return found.model_copy(update=update)
+
+
+def telling(found: Comparison, bench: Workbench) -> list[ComparedTask]:
+    """What was tried. Where another trial tells nothing new, a task counts with its first attempts only."""
+    tells = {task.id: another_trial_tells(bench.config, task) for some in bench.tasks.values() for task in some}
+    return [
+        one if tells[one.task] else one.model_copy(update={"a": one.a[:1], "b": one.b[:1]}) for one in found.tried
+    ]
 
 
 def least_p(attempts: Sequence[int]) -> float:

@@ -101,6 +101,14 @@ def permutation(tasks: Sequence[Arms]) -> float:
     return sum(count for total, count in ways.items() if total >= seen) / everything
 
 
+def discoveries(ps: Sequence[float], share: float) -> list[bool]:
+    """Which of several results are held to be real, by their p: at most `share` of those are not, on average over
+    many tables, where the results do not depend on each other (Benjamini and Hochberg 1995, Journal of the Royal
+    Statistical Society B 57:289)."""
+    bar = max((p for rank, p in enumerate(sorted(ps), 1) if p <= share * rank / len(ps)), default=-1.0)
+    return [p <= bar for p in ps]
+
+
 def _whole(tasks: Sequence[Arms], grid: int) -> list[tuple[list[int], list[int]]]:
     """The values of each task above its lowest one, in the largest unit that has whole numbers of it, of those that
     are whole numbers of 1/grid."""

@@ -3,11 +3,14 @@
 import asyncio
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from etude.agents.program import ProgramAgent
+from etude.agents.verdict import LATE, ProgramFailed
 from etude.cli.main import main
 from etude.cli.scaffold.requests import askable, of_skills
 from etude.config import make_config
@@ -19,8 +22,9 @@ from etude.measure.triggers.environment import LEXICAL, TriggerEnvironment
 from etude.measure.triggers.judge import Shelf
 from etude.measure.triggers.lexical import Ranking
 from etude.measure.triggers.measure import Triggers, ameasure_triggers
+from etude.measure.triggers.programs import ProgramTriggerJudge
 from etude.measure.triggers.requests import Request
-from etude.records import ChatRequest, Reply
+from etude.records import ChatRequest, Message, Reply, Skill, Task, ToolCall, Trajectory
 from etude.skill import Document
 from etude.testing import ScriptedModel
 
@@ -245,6 +249,49 @@ def test_the_command_prints_a_table_and_the_same_as_json(
     found = json.loads(capsys.readouterr().out)
     assert [row["skill"] for row in found["skills"]] == ["bake"]
     assert found["of"] == 3
+
+
+def test_a_neighbour_that_cannot_be_read_is_named_and_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder_of_skills(tmp_path / "skills").parent)
+    Path("skills", "swim", "SKILL.md").write_text("---\nname: [\n---\n")
+    Path("skills", "sew", "evals", "evals.json").write_text("{")
+    for place, rows in (("skills/bake", ["bake"]), ("skills", ["bake", "sew"])):
+        assert main(["trigger", place, "--lexical", "--json"]) == 0
+        out, err = capsys.readouterr()
+        assert [row["skill"] for row in json.loads(out)["skills"]] == rows
+        assert [err.count(part) for part in ("passed over: ", "swim/SKILL.md", "sew/evals")] == [2, 1, 1], err
+    assert main(["trigger", "skills/sew", "--lexical"]) == 2  # of the skill that is asked for nothing is passed over
+    assert "not JSON" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("failure", "opens", "opened"),
+    [
+        (f"{LATE} = 3", True, "bake"),
+        (f"{LATE} = 3", False, None),
+        ("step limit: not done within agent.max_steps = 4", False, ""),
+    ],
+)
+def test_a_program_that_ran_out_of_time_before_it_opened_a_skill_has_no_score(
+    failure: str, opens: bool, opened: str | None
+) -> None:
+    class Program(ProgramAgent):
+        name = "claude-code"
+
+        def __init__(self) -> None:
+            pass
+
+        async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:
+            call = ToolCall(id="1", name="Skill", arguments='{"skill": "bake"}')
+            said = (Message(role="assistant", content=(), tool_calls=(call,)),) if opens else ()
+            return Trajectory(messages=said, failure=failure)
+
+    judge = ProgramTriggerJudge(Shelf(DESCRIPTIONS), Program())
+    with nullcontext() if opened is not None else pytest.raises(ProgramFailed, match="no skill was opened by then"):
+        made = asyncio.run(judge.attempt(ASKED[0].task, Skill(text=""), 0))
+        assert (made.answer, made.failure) == (opened, "")
 
 
 @pytest.mark.parametrize(

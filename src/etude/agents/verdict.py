@@ -9,6 +9,9 @@ from etude.programs.trouble import AFTER_RESET, outdated, trouble
 from etude.records.said import cut_off_at
 from etude.sandbox import Finished, Limits
 
+LATE = "not done within agent.limits.seconds"
+"""How a failure begins that is a matter of time."""
+
 
 class ProgramFailed(EtudeError):
     """An agent program could not do its work, for a reason that says nothing about the skill."""
@@ -46,7 +49,7 @@ def verdict(seen: AttemptEvidence) -> str:
     """
     finished, report = seen.finished, seen.report
     if finished.timed_out:
-        late = f"not done within agent.limits.seconds = {seen.limits.seconds:g}"
+        late = f"{LATE} = {seen.limits.seconds:g}"
         if seen.in_vain:
             failed = f", which had failed: {seen.trouble}" if seen.trouble else ""
             raise ProgramFailed(f"{late}: it waited for the model{failed}")

@@ -8,6 +8,7 @@ from typing import Any
 from etude.cli.lookup import NamedSkill, find_arm, without_skill
 from etude.cli.parsing.usage import UsageError
 from etude.cli.settings import read_settings
+from etude.cli.several.table import measure_folder, skill_folders
 from etude.cli.terminal import output
 from etude.cli.terminal.summary_text import score, seen_before
 from etude.cli.terminal.tables import text_lines
@@ -30,9 +31,13 @@ _COLUMNS = ("skill", "model", "mean", "95% interval", "n", "errors", "calls sent
 
 
 def run(args: argparse.Namespace) -> int:
-    """Score skills on a split, each with each model, and print means and intervals."""
+    """Score skills on a split, each with each model, and print means and intervals. Of a folder of skills each is
+    compared with none, on its own tasks."""
+    folders = skill_folders(args, "evaluate", args.skill or ())
     config = read_settings(args)
     configs = [with_target(config, model, args) for model in args.target] if args.target else [config]
+    if folders:
+        return measure_folder(args, configs[0], folders, args.trials)
     own = config.skill.path
     skills = [find_arm(text) for text in args.skill or ()]
     skills = skills or [without_skill() if own is None else NamedSkill(own, load_skill(own))]

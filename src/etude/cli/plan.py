@@ -3,13 +3,18 @@
 import argparse
 from collections.abc import Callable, Iterator, Mapping
 
+from etude.cli import trigger
 from etude.cli.settings import read_settings
+from etude.cli.several.suites import folders_in, suite_of
+from etude.cli.several.table import bound
 from etude.cli.terminal import output
 from etude.cli.terminal.summary_text import score
 from etude.cli.terminal.tables import text_lines
 from etude.cli.watch import watch
+from etude.config import TrainConfig
 from etude.measure.forecast import Forecast, Share, Span
 from etude.measure.plan import TRIALS, Plan, aplan
+from etude.measure.several import acheck_suites
 from etude.readable import counted, duration, money, short
 
 _SIMULATED = "SIMULATED MODELS: tokens, money and time say nothing about a real model."
@@ -20,6 +25,8 @@ _SHOWN = 5
 def run(args: argparse.Namespace) -> int:
     """Print what the run may use, what the tasks can show, and what stands in the way; 0 also with warnings."""
     config = read_settings(args)
+    if args.skills is not None:
+        return _of_skills(args, config)
     plan = watch(lambda given: aplan(config, measure=args.measure, **given), args.command)
     if args.json:
         output.json_result(plan.model_dump(mode="json"))
@@ -31,6 +38,24 @@ def run(args: argparse.Namespace) -> int:
         first, *rest = advice.text.splitlines()
         output.line(f"warning: {first}", "yellow")
         output.lines(f"  {text}" for text in [*rest, *([f"hint: {advice.hint}"] if advice.hint else [])])
+    return 0
+
+
+def _of_skills(args: argparse.Namespace, config: TrainConfig) -> int:
+    """Print the most that verbs over a folder of skills ask, with one trial each."""
+    case = trigger.case_of(argparse.Namespace(skill=args.skills, among=None, requests=[], list_as="claude-code"))
+    suites = [suite_of(folder) for folder in folders_in(args.skills)]
+    if any(not suite.problem for suite in suites):
+        suites = watch(lambda given: acheck_suites(config, suites, **given), args.command)
+    if args.json:
+        tasks = {suite.name: suite.tasks for suite in suites}
+        problems = {suite.name: suite.problem for suite in suites if suite.problem}
+        output.json_result({"tasks": tasks, "problems": problems, "requests": len(case.requests)})
+        return 0
+    if suites:
+        output.line(f"evaluate, recheck  {bound(config, suites)}")
+        output.lines(f"  {suite.name}: {suite.problem}" for suite in suites if suite.problem)
+    output.line(f"trigger            {trigger.bound(config, config.agent, len(case.requests))}")
     return 0
 
 

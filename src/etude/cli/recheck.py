@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from etude.cli.compare import settings_for
 from etude.cli.evaluate import with_target
 from etude.cli.lookup import find_skill
+from etude.cli.settings import read_settings
+from etude.cli.several.table import measure_folder, skill_folders
 from etude.cli.terminal import output
 from etude.cli.watch import watch
 from etude.measure.recheck import Help, Recheck, arecheck_skill
@@ -17,7 +19,9 @@ EXIT_CODES: Mapping[Help, int] = {"still helps": 0, "inconclusive": 4, "does not
 
 
 def run(args: argparse.Namespace) -> int:
-    """Say whether a skill still helps on another target, with as few attempts as decide it."""
+    """Say whether a skill still helps on another target, with as few attempts as decide it; or each of a folder."""
+    if folders := skill_folders(args, "recheck", [args.skill]):
+        return measure_folder(args, with_target(read_settings(args), args.target, args), folders, 1, args.margin)
     skill = find_skill(args.skill)
     settings = settings_for(args, skill.run)
     config = with_target(settings, args.target, args)

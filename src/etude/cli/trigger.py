@@ -46,12 +46,12 @@ class Case(NamedTuple):
 def run(args: argparse.Namespace) -> int:
     """Measure how skills are opened, or train a description."""
     config = _config(args)
-    case = _case(args)
+    case = case_of(args)
     need_requests(case.requests)
     by = LEXICAL if args.lexical else config.agent
     if args.train:
         return _train(args, case, config, by)
-    output.note(_bound(config, by, len(case.requests) * args.trials))
+    output.note(bound(config, by, len(case.requests) * args.trials))
 
     async def work(given: Given) -> Triggers:
         return await ameasure_triggers(config, case.requests, case.shelf, by, args.trials, **given)
@@ -97,32 +97,33 @@ def _train(args: argparse.Namespace, case: Case, config: TrainConfig, by: AgentS
     return 0
 
 
-def _case(args: argparse.Namespace) -> Case:
-    """Raises InputError: a skill or a file of requests cannot be used."""
+def case_of(args: argparse.Namespace) -> Case:
+    """What the arguments name. Raises InputError: a skill or a file of requests cannot be used."""
     place = Path(args.skill)
     place = place.parent if place.name == DOCUMENT else place
     if not place.is_dir():
         raise SkillError(f"skill {args.skill!r} does not exist", hint="give a skill folder, or a folder of them")
     alone = (place / DOCUMENT).exists()
     beside = Path(args.among) if args.among else place.resolve().parent if alone else place
-    catalogue = read_catalogue(beside)
+    unread: list[str] = []
+    catalogue = read_catalogue(beside, unread)
     if args.among and not catalogue:
         raise SkillError(f"--among {args.among!r} holds no skill folders", hint=f"each has a {DOCUMENT}")
-    if not alone and not read_catalogue(place):
+    listed = {} if alone else read_catalogue(place, unread)
+    if not alone and not listed:
         raise SkillError(
             f"{args.skill!r} is no skill and holds none", hint=f"each skill is a folder with a {DOCUMENT}"
         )
     own, description = read_entry(place / DOCUMENT) if alone else ("", "")
-    found = [*of_skills([place] if alone else _folders(place)), *of_files(args.requests)]
+    found = [*(of_skills([place]) if alone else of_skills(_folders(place), unread)), *of_files(args.requests)]
     if alone:
         catalogue |= {own: description}
         if not description:
             raise SkillError(f"skill {own!r} has no description", hint="programs list a skill by it: write one")
-        found += near(of_skills(_folders(beside)), own, description, len(found))
-    else:
-        catalogue |= read_catalogue(place)
+        found += near(of_skills(_folders(beside), unread), own, description, len(found))
+    catalogue |= listed
     asked = askable(found, catalogue)
-    for note in asked.notes:
+    for note in (*(f"passed over: {problem}" for problem in dict.fromkeys(unread)), *asked.notes):
         output.note(note)
     return Case(Shelf(catalogue, args.list_as, own), asked.requests, place)
 
@@ -150,7 +151,7 @@ def _config(args: argparse.Namespace) -> TrainConfig:
     return config
 
 
-def _bound(config: TrainConfig, by: AgentSection, attempts: int) -> str:
+def bound(config: TrainConfig, by: AgentSection, attempts: int) -> str:
     """The most calls, said before the first."""
     if by.name == LEXICAL.name:
         return f"asking {attempts:,} times, by words alone: no model is called"

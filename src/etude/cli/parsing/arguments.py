@@ -128,6 +128,8 @@ def plan(parser: Arguments) -> None:
     _value(parser, "--name", "RUN", "name of the run, the same as --run.name")
     about = "attempt the validation tasks twice with the initial skill; says first how many those are, and the run "
     _flag(parser, "--measure", f"{about}reuses the attempts")
+    about = "say instead what evaluate, recheck and trigger of this folder of skills ask at most, with one trial"
+    _value(parser, "--skills", "DIR", about)
 
 
 def train(parser: Arguments) -> None:
@@ -155,7 +157,10 @@ def _split_and_trials(parser: Arguments, trials: int = 1, *, whole: bool = False
 
 def evaluate(parser: Arguments) -> None:
     _config(parser)
-    _value(parser, "--skill", "SKILL", f"{_ARM} (default: the one in the settings); repeatable", action="append")
+    about = (
+        f"{_ARM} (default: the one in the settings); repeatable. A folder of skills: each, on its own evals, for a "
+    )
+    _value(parser, "--skill", "SKILL", f"{about}table against none", action="append")
     about = "a model in place of target.model, or one of the targets by its name; repeatable: each skill with each"
     _value(parser, "--target", "MODEL", about, action="append")
     _split_and_trials(parser)
@@ -176,7 +181,7 @@ def compare(parser: Arguments) -> None:
 
 
 def recheck(parser: Arguments) -> None:
-    _value(parser, "skill", "SKILL", _SKILL)
+    _value(parser, "skill", "SKILL", f"{_SKILL}; or a folder of skills, for a table of all on their own evals")
     _config(parser, "the settings of the run that SKILL names, else ")
     about = "the model in place of target.model, or one of the targets by its name"
     _value(parser, "--target", "MODEL", about, required=True)

@@ -44,6 +44,7 @@ VERBS: tuple[Verb, ...] = (
         (
             "etude evaluate etude.yaml --skill first:best --split test --trials 3",
             "etude evaluate --skill none --skill first:best --target openai:a --target openai:b",
+            "etude evaluate --skill .claude/skills --trials 3",
         ),
         arguments.evaluate,
     ),

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from etude.cli.scaffold.data_files import read_file
 from etude.cli.scaffold.forms.evals import requests
 from etude.cli.scaffold.table import Table
+from etude.errors import InputError
 from etude.measure.triggers.catalogue import Catalogue, read_entry
 from etude.measure.triggers.lexical import Ranking
 from etude.measure.triggers.requests import Request
@@ -20,14 +21,20 @@ class Asked(NamedTuple):
     notes: Sequence[str]
 
 
-def of_skills(folders: Iterable[Path]) -> list[Request]:
-    """What the evals of skills ask; most skills have none. Raises InputError: a file cannot be used."""
+def of_skills(folders: Iterable[Path], unread: list[str] | None = None) -> list[Request]:
+    """What the evals of skills ask; most skills have none. Raises InputError: a file cannot be used; with `unread`
+    that is added to it, and the skill is passed over."""
     found: list[Request] = []
     for folder in folders:
         file = folder / EVALS
         if file.exists() and file.read_bytes().strip() not in (b"", b"[]"):  # some are published empty
-            name, _ = read_entry(folder / DOCUMENT)
-            found += _numbered(requests(Table(read_file(file).rows), name), name)
+            try:
+                name, _ = read_entry(folder / DOCUMENT)
+                found += _numbered(requests(Table(read_file(file).rows), name), name)
+            except InputError as error:
+                if unread is None:
+                    raise
+                unread.append(error.message)
     return found
 
 

@@ -25,12 +25,24 @@ _CODEX_LONGEST = 1_024
 # programs send.
 
 
-def read_catalogue(folder: Path) -> dict[str, str]:
+def read_catalogue(folder: Path, unread: list[str] | None = None) -> dict[str, str]:
     """The skills in a folder of skill folders, by name.
-    Raises SkillError: one cannot be read, or two have one name."""
+
+    Args:
+        unread: where given, why a skill cannot be read is added to it, and the skill is passed over.
+
+    Raises:
+        SkillError: one cannot be read, or two have one name.
+    """
     found: dict[str, str] = {}
     for path in sorted(folder.glob(f"*/{DOCUMENT}")):
-        name, description = read_entry(path)
+        try:
+            name, description = read_entry(path)
+        except SkillError as error:
+            if unread is None:
+                raise
+            unread.append(error.message)
+            continue
         if name in found:
             raise SkillError(f"two skills in {str(folder)!r} are called {name!r}", hint="give each a name of its own")
         found[name] = description

@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, cast
 
 from etude.agents.program import ProgramAgent
+from etude.agents.verdict import LATE, ProgramFailed
 from etude.measure.triggers.catalogue import Catalogue
 from etude.measure.triggers.judge import Shelf, TriggerJudge
 from etude.programs.project_paths import place_of
@@ -34,8 +35,10 @@ class ProgramTriggerJudge(TriggerJudge):
         files = {f"{self._folder}/{name}/{DOCUMENT}": _copy(name, text) for name, text in catalogue.items()}
         asked = task.model_copy(update={"files": files})
         found = await self._agent.attempt(asked, Skill(text=""), trial)
-        # Whether it got anywhere with the request is not the question.
         opened = first_opened(found.messages, catalogue)
+        if not opened and found.failure.startswith(LATE):
+            raise ProgramFailed(f"{found.failure}, and no skill was opened by then")
+        # Else whether it got anywhere with the request is not the question: not within its steps says that none was.
         return found.model_copy(update={"answer": opened, "failure": "", "files": {}, "cut_at": None})
 
     def fingerprint(self) -> str:

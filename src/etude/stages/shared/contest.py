@@ -15,6 +15,8 @@ There are six kinds, by what the claim is about and who chose the tasks.
 | fixed sample | the loss of a target | the target, that it loses: to reject a candidate | `SUSPECTED` |
 | fixed sample | the same | the same: to withhold a skill, to say `do not ship` | `ERROR` |
 
+Over a table of skills (`etude.measure.several`) races and exchanges share one error: that of their discoveries.
+
 The first three look after each attempt, stop as soon as it is clear, and give the verdict of the shortest deciding
 prefix of a fixed order. An elimination is between skills of which training tasks say that an earlier one may be
 better; equal ones may change places, which costs nothing. An exchange looks once before its end. A fixed sample is

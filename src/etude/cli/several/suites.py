@@ -1,0 +1,45 @@
+"""The skills of a folder, each with the tasks that it brings."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from etude.cli.scaffold.table import Wishes
+from etude.cli.scaffold.tasks import read_data
+from etude.comparison import delivers
+from etude.envs.dataset import DatasetEnvironment
+from etude.envs.files import FileFormat, Row
+from etude.envs.scorers.answer_scorer import Judge
+from etude.errors import InputError
+from etude.measure.compare import need_untrained
+from etude.measure.several import Suite
+from etude.skill import load_skill
+from etude.skill.folder import DOCUMENT, EVALS, has_provenance
+
+
+def folders_in(place: str) -> list[Path]:
+    """The skill folders in a folder; none where it is a skill itself."""
+    alone = Path(place, DOCUMENT).exists()
+    return [] if alone or not place else [path.parent for path in sorted(Path(place).glob(f"*/{DOCUMENT}"))]
+
+
+def suite_of(folder: Path) -> Suite:
+    """The skill, with all its evals as tasks of a test; or why it has none that can be used."""
+    name, file = folder.name, folder / EVALS
+    try:
+        skill = load_skill(folder)
+        need_untrained(name, trained=has_provenance(folder))
+        if not delivers(skill):
+            return Suite(name, problem="the skill is empty")
+        if not file.is_file() or file.read_bytes().strip() in (b"", b"[]"):  # some are published empty
+            return Suite(name, problem=f"it has no {EVALS}")
+        data = read_data({"path": file}, Wishes(), split="0,0,1")
+    except InputError as error:
+        return Suite(name, problem=error.message)
+
+    def read(path: Path, form: FileFormat | None) -> Sequence[Row]:
+        return data.rows["path"]
+
+    def made(judge: Callable[[], Judge]) -> DatasetEnvironment:
+        return DatasetEnvironment(data.env.config.model_dump(exclude_unset=True), judge=judge, read=read)
+
+    return Suite(name, skill, made, data.made.metric)
