@@ -1,4 +1,4 @@
-"""Three hundred flipped bits in the journal of a run, and in its log: nothing is told wrongly in silence."""
+"""Three hundred flipped bits in the journal of a run: nothing is told wrongly in silence."""
 
 from typing import Any
 

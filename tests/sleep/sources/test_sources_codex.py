@@ -48,7 +48,7 @@ class TestCodex(StrictSourceContract):
             at = turn.at.isoformat().replace("+00:00", "Z")
             records.extend({"timestamp": at, "ordinal": len(records), **each} for each in shown)
 
-        put(turns[0], {"type": "session_meta", "payload": {"id": id, "cwd": project, "source": "exec"}})
+        put(turns[0], {"type": "session_meta", "payload": {"id": id, "cwd": project, "source": "cli"}})
         put(turns[0], message("developer", "<permissions instructions>x</permissions instructions>"))
         put(turns[0], message("user", f"<environment_context>\n<cwd>{project}</cwd>\n</environment_context>"))
         for number, turn in enumerate(turns):
