@@ -115,8 +115,8 @@ def table(worlds: int) -> dict[str, Any]:
     columns = ["world", "compliance", "dead lines gone", "fewest", "needed lines gone", "attempts", "most", "rounds"]
     note = (
         f"Means over {worlds} worlds of {LINES} lines, {DEAD} of them dead, and {TASKS} tasks; leaving out each "
-        f"line on every task would take {LINES * TASKS:,} attempts. Rounds wait for each other. Needed lines: those that a "
-        "task shows which is not flaky. The search alone is asked, without a model or a run folder."
+        f"line on every task would take {LINES * TASKS:,} attempts. Rounds wait for each other. Needed lines: those "
+        "that a task shows which is not flaky. The search alone is asked, without a model or a run folder."
     )
     return {"caption": "Planted dead lines", "columns": columns, "rows": rows, "note": note}
 

@@ -141,7 +141,8 @@ class _Pruning:
     async def run(self, allow_loss: float) -> tuple[Pruned, Skill]:
         """Find what is needed, then compare."""
         known, first = await self._whole()
-        search = Search(self.tested, {name: outcomes for name, outcomes in known.items() if outcomes.passed})
+        once = {name for name, task in self.tasks.items() if not another_trial_tells(self.bench.config, task)}
+        search = Search(self.tested, {name: outcomes for name, outcomes in known.items() if outcomes.passed}, once)
         await self._searched(search)
         lost = self._dearest(search, int(allow_loss * len(search.tasks) + 1e-9))
         if lost:

@@ -8,7 +8,7 @@ A task is done once it most likely needs nothing further: it then passes with wh
 of all other blocks at once that it does not need them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import fsum, log2
 from typing import NamedTuple
@@ -53,13 +53,16 @@ class Asked:
 class Search:
     """What is asked next, and what is known so far. Without attempts of its own."""
 
-    def __init__(self, blocks: Sequence[int], known: Mapping[str, Outcomes]) -> None:
+    def __init__(
+        self, blocks: Sequence[int], known: Mapping[str, Outcomes], once: Collection[str] = frozenset()
+    ) -> None:
         """
         Args:
             blocks: those that may be left out.
             known: by task, what came of attempts with the whole skill; each passed once at least.
+            once: tasks of which a further trial without the same blocks tells nothing new.
         """
-        self.blocks = tuple(blocks)
+        self.blocks, self.once = tuple(blocks), once
         self.tasks = {name: Asked(outcomes) for name, outcomes in known.items()}
         # Noisy tasks come last: most of what they need is known by then.
         self.waiting = sorted(self.tasks, key=lambda name: known[name].failed)
@@ -127,14 +130,21 @@ class Search:
             task.tries = [each for each in task.tries if found not in each.out]
             weights, chances = self._hypotheses(task)
         settled = 1 - fsum(new.values()) >= _DONE and any(each.passed for each in task.tries)
-        if not task.among or settled or task.made >= MOST:
+        tried = {each.out for each in task.tries} if name in self.once else ()
+        places = [
+            place
+            for place in range(len(task.among) + 1)
+            if frozenset(task.among[place:]) - self.needed.keys() not in tried
+        ]
+        if not places or not task.among or settled or task.made >= MOST:
             passed = sum(each.passed for each in task.tries)
             task.known = Outcomes(task.known.passed + passed, task.known.failed + len(task.tries) - passed)
             (self.given_up if task.among and not settled else self.done).append(name)
             self.active.remove(name)
             self._measure()
             return None
-        return frozenset(task.among[_most_told(weights, chances) :])
+        told = _told(weights, chances)
+        return frozenset(task.among[max(places, key=told.__getitem__) :])
 
     def _hypotheses(self, task: Asked) -> tuple[list[float], list[tuple[float, float]]]:
         """Of each place of the last further block that the task needs, none first: its probability, and that of a
@@ -165,17 +175,16 @@ class Search:
         self.noise = PassSpread.measured(task.known for task in self.tasks.values())
 
 
-def _most_told(weights: Sequence[float], chances: Sequence[tuple[float, float]]) -> int:
-    """How many blocks to keep so that the outcome tells most about which hypothesis is true (in bits)."""
+def _told(weights: Sequence[float], chances: Sequence[tuple[float, float]]) -> list[float]:
+    """What the outcome tells about which hypothesis is true where so many blocks are kept, in bits."""
     passes = fsum(weight * without for weight, (_, without) in zip(weights, chances, strict=True))
     unsure = fsum(weight * _bits(without) for weight, (_, without) in zip(weights, chances, strict=True))
-    best, most = 0, -1.0
-    for number, (weight, (with_it, without)) in enumerate(zip(weights, chances, strict=True)):
+    told: list[float] = []
+    for weight, (with_it, without) in zip(weights, chances, strict=True):
         passes += weight * (with_it - without)
         unsure += weight * (_bits(with_it) - _bits(without))
-        if (told := _bits(passes) - unsure) > most + 1e-12:
-            best, most = number, told
-    return best
+        told.append(round(_bits(passes) - unsure, 12))
+    return told
 
 
 def _bits(p: float) -> float:

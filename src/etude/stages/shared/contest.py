@@ -14,8 +14,8 @@ There are five kinds, by what the claim is about and who chose the tasks.
 | fixed sample | the loss of a target | the target, that it loses: to reject a candidate | `SUSPECTED` |
 | fixed sample | the same | the same: to withhold a skill, to say `do not ship` | `ERROR` |
 
-What a task needs of a skill that stands (`etude prune`) is no contest of two skills but a search over hypotheses, with
-bars of its own (`measure.pruning.search`); the comparison at its end is a fixed sample.
+What a task needs of a skill that stands (`etude prune`) is no contest of two skills but a search over hypotheses,
+with bars of its own (`measure.pruning.search`); the comparison at its end is a fixed sample.
 
 The first three look after each attempt, stop as soon as it is clear, and give the verdict of the shortest deciding
 prefix of a fixed order. An exchange looks once before its end. A fixed sample is attempted whole. The hand-out takes
