@@ -1,7 +1,8 @@
 """Planted dead lines: the whole figures."""
 
-import prune as bench
 import pytest
+
+import prune as bench
 
 
 @pytest.mark.parametrize(("compliance", "most"), [(0.95, 600), (0.88, 900)])

@@ -91,7 +91,7 @@ class Search:
                 return []
             planned = [(name, out) for name in list(self.active) if (out := self._settled(name)) is not None]
         # What was found while the others were looked at stays in.
-        return [(name, out - self.needed.keys()) for name, out in planned]
+        return [(name, out.difference(self.needed)) for name, out in planned]
 
     def told(self, name: str, out: frozenset[int], passed: bool | None) -> None:
         """What came of an attempt; None where it has no score."""
@@ -134,7 +134,7 @@ class Search:
         places = [
             place
             for place in range(len(task.among) + 1)
-            if frozenset(task.among[place:]) - self.needed.keys() not in tried
+            if frozenset(task.among[place:]).difference(self.needed) not in tried
         ]
         if not places or not task.among or settled or task.made >= MOST:
             passed = sum(each.passed for each in task.tries)
