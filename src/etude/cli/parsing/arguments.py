@@ -215,6 +215,15 @@ def audit(parser: Arguments) -> None:
     _value(parser, "--split", "SPLIT", "train, val, test or all (default)", choices=choices, default="all")
 
 
+def prune(parser: Arguments) -> None:
+    _value(parser, "skill", "SKILL", _SKILL)
+    _config(parser)
+    about = "share of the tasks that may be lost: those that alone need most text (default: 0)"
+    _value(parser, "--allow-loss", "X", about, type=_SHARE, default=0.0)
+    _flag(parser, "--code", "test text with code, names of functions or formulas, too; without it, it stays")
+    _value(parser, "--name", "RUN", "name of the run, the same as --run.name (default: prune-SKILL)")
+
+
 def diff(parser: Arguments) -> None:
     _value(parser, "run", "RUN", _RUN)
     _value(parser, "a", "A", f"{_WHICH} (default: initial)", nargs="?", default="initial")

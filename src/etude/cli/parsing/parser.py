@@ -81,6 +81,12 @@ VERBS: tuple[Verb, ...] = (
         arguments.audit,
     ),
     Verb(
+        "prune",
+        "leave out of a skill what no task needs, with the evidence",
+        ("etude prune .claude/skills/my-skill", "etude prune SKILL.md etude.yaml --allow-loss 0.05"),
+        arguments.prune,
+    ),
+    Verb(
         "show",
         "show a run: scores, steps, edits, attempts, costs",
         ("etude show first --step 3", "etude show --attempt a-9ce2a9c5", "etude show --cost"),

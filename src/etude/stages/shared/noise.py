@@ -65,6 +65,14 @@ class PassSpread(Record):
         """Probability of these outcomes, in their order, at a task of which this is known, when nothing changes."""
         return fsum(share * _chance_of(p, outcome) for share, p in zip(self._given(known), _CHANCES, strict=True))
 
+    def two_kinds(self, intact: Outcomes, broken: Outcomes, left: float) -> float:
+        """Probability of outcomes at one task, in their order: of the second ones each passes with only `left` of its
+        probability."""
+        return fsum(
+            weight * _chance_of(p, intact) * _chance_of(left * p, broken)
+            for weight, p in zip(self.weights, _CHANCES, strict=True)
+        )
+
     @cached_property
     def regained(self) -> float:
         """P(pass | failed once, nothing changed)."""

@@ -1,0 +1,63 @@
+"""`etude prune`."""
+
+import argparse
+from collections import Counter
+from collections.abc import Iterator
+
+from etude.cli.lookup import find_skill
+from etude.cli.settings import read_settings
+from etude.cli.terminal import output
+from etude.cli.watch import watch
+from etude.measure.pruning.prune import Fate, Pruned, aprune_skill
+from etude.records import brief
+from etude.workbench import Given
+
+_KEPT: dict[Fate, str] = {
+    "needed": "a task fails without them",
+    "code": "not tested: code, names of functions, formulas (--code tests them)",
+    "section": "not tested: no task needs anything of their sections",
+    "doubtful": "in doubt",
+}
+
+
+def run(args: argparse.Namespace) -> int:
+    """Shorten a skill."""
+    named = find_skill(args.skill)
+    args.name = args.name or f"prune-{named.skill.name}"
+    config = read_settings(args)
+
+    async def work(given: Given) -> Pruned:
+        given["skill"] = named.skill
+        return await aprune_skill(config, allow_loss=args.allow_loss, code=args.code, **given)
+
+    result = watch(work, args.command)
+    if args.json:
+        output.json_result(result.model_dump(mode="json"))
+    else:
+        output.lines(_lines(result), simulated=result.simulated)
+    return 0
+
+
+def _lines(result: Pruned) -> Iterator[str]:
+    count = Counter(block.fate for block in result.blocks)
+    for block in result.blocks:
+        if block.fate == "gone":
+            yield f"- {brief(' '.join(block.text.split()), 70)}"
+            yield f"    {block.passed} attempts at {block.tasks} tasks passed without it"
+    yield f"tokens      {result.before:,} -> {result.after:,}; {count['gone']} of {len(result.blocks)} blocks go"
+    for fate, why in _KEPT.items():
+        if count[fate]:
+            yield f"stay        {count[fate]}: {why}"
+    yield f"tasks       {result.witnesses} pass with the whole skill" + _named("; these never did", result.blind)
+    for what, names in (("lost", result.lost), ("too noisy", result.noisy)):
+        if names:
+            yield f"{what:<12}{', '.join(names)}"
+    yield f"change      {result.change.shown_change} in mean score, an attempt each at {result.change.n} tasks"
+    if result.verdict == "do not ship":
+        yield "verdict     it is worse: nothing goes"
+    yield f"attempts    {result.attempts:,}, calls sent {result.calls_sent:,}"
+    yield f"file        {result.file}"
+
+
+def _named(what: str, names: tuple[str, ...]) -> str:
+    return f"{what}: {', '.join(names)}" if names else ""

@@ -1,0 +1,1 @@
+"""What can go from a skill that stands."""

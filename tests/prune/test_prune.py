@@ -1,0 +1,238 @@
+"""Pruning: what goes from a skill, what stays, and why."""
+
+import asyncio
+import json
+import random
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from etude import ListEnvironment, Skill, Task
+from etude.cli.main import main
+from etude.config import make_config
+from etude.errors import InputError, SkillError, StopRun
+from etude.measure.pruning.prune import Pruned, aprune_skill
+from etude.measure.pruning.search import Search
+from etude.records import ChatRequest
+from etude.skill import load_skill
+from etude.skill.blocks import blocks_of, without_blocks
+from etude.stages.shared.noise import Outcomes
+from etude.testing import ScriptedModel
+
+TEXT = """---
+name: forms
+description: Fills in forms.
+---
+
+# Forms
+
+Read the whole form first.
+
+- Write the date first.
+- Mind the gap between lines.
+- Sign at the end.
+  With a full name.
+
+## Totals
+
+Add up the amounts.
+
+- Call `total(rows)` for it.
+- Round to whole numbers.
+
+## Parcels
+
+- Weigh each parcel.
+"""
+NEEDS: Mapping[str, Sequence[str]] = {
+    "t1": ["Write the date"],
+    "t2": ["full name"],
+    "t3": ["Add up", "Write the date"],
+    "t4": [],
+}
+
+
+def target(needs: Mapping[str, Sequence[str]] = NEEDS) -> ScriptedModel:
+    """Solves a task if the skill says all that it needs; without noise."""
+
+    def answer(request: ChatRequest) -> str:
+        shown = " ".join(str(message.content) for message in request.messages)
+        name = next(name for name in needs if f"form {name}" in shown)
+        return "done" if all(part in shown for part in needs[name]) else "no idea"
+
+    return ScriptedModel(answer)
+
+
+def prune(
+    folder: Path,
+    text: str = TEXT,
+    model: ScriptedModel | None = None,
+    names: Sequence[str] = tuple(NEEDS),
+    **more: Any,
+) -> Pruned:
+    tasks = [Task(id=name, input=f"form {name}", gold="done") for name in names]
+    config = make_config({"run": {"folder": str(folder), "name": "p"}, "limits": more.pop("limits", {})})
+    env = ListEnvironment(tasks[:-1], tasks[-1:])
+    given = {"skill": Skill(name="forms", text=text), "env": env, "target": model or target()}
+    return asyncio.run(aprune_skill(config, **more, **given))  # pyright: ignore
+
+
+def fates(result: Pruned) -> dict[str, str]:
+    return {" ".join(block.text.split())[:14]: block.fate for block in result.blocks}
+
+
+def test_what_no_task_needs_goes_and_the_rest_stays_with_a_reason(tmp_path: Path) -> None:
+    result = prune(tmp_path)
+    assert fates(result) == {
+        "Read the whole": "gone",
+        "- Write the da": "needed",
+        "- Mind the gap": "gone",
+        "- Sign at the ": "needed",
+        "Add up the amo": "needed",
+        "- Call `total(": "code",
+        "- Round to who": "gone",
+        "- Weigh each p": "section",
+    }
+    pruned = load_skill(Path(result.file))
+    removed = ("Read the whole form first.\n\n", "- Mind the gap between lines.\n", "- Round to whole numbers.\n")
+    kept = TEXT
+    for line in removed:
+        kept = kept.replace(line, "")
+    assert pruned.text == kept
+    folder = tmp_path / "p" / "pruned"
+    diff = (folder / "prune.diff").read_text()
+    assert {f"-{line.strip()}" for line in removed} <= set(diff.splitlines())
+    provenance = json.loads((folder / "forms" / "provenance.json").read_text())
+    assert "\n".join(line["text"] for line in provenance["lines"]).strip() == kept.strip()
+    gone = provenance["changes"][0]["edits"]
+    assert [each["edit"]["target"].strip() for each in gone] == [line.strip() for line in removed]
+    # Each task passed without it, and the journal holds these attempts.
+    assert all(each["solved"] == sorted(NEEDS) and len(each["facts"]) >= len(NEEDS) for each in gone)
+    assert result.after < result.before
+    assert result.verdict != "do not ship"
+
+
+@pytest.mark.parametrize(
+    ("more", "needs", "changed"),
+    [
+        ({"code": True}, NEEDS, {"- Call `total(": "gone"}),
+        ({"code": True}, {**NEEDS, "t4": ["total(rows)"]}, {"- Call `total(": "needed"}),
+        # A task in four may be lost: the one whose lines are longest.
+        ({"allow_loss": 0.25}, NEEDS, {"- Sign at the ": "gone"}),
+        # What another task needs too comes back.
+        ({"allow_loss": 0.25}, {**NEEDS, "t4": ["full name"]}, {}),
+        # Tasks that never pass, or pass without the skill, show nothing.
+        ({}, {**NEEDS, "t3": ["nowhere"]}, {"Add up the amo": "section", "- Round to who": "section"}),
+    ],
+)
+def test_rules(
+    more: Mapping[str, Any], needs: Mapping[str, Sequence[str]], changed: Mapping[str, str], tmp_path: Path
+) -> None:
+    plain = fates(prune(tmp_path / "plain"))
+    assert fates(prune(tmp_path / "other", model=target(needs), **more)) == plain | changed
+
+
+def test_a_skill_that_no_task_needs_stays_as_it_is(tmp_path: Path) -> None:
+    result = prune(tmp_path, model=target({name: [] for name in NEEDS}))
+    assert load_skill(Path(result.file)).text == TEXT
+    assert set(fates(result).values()) == {"section", "code"}
+
+
+def test_a_budget_stops_it_and_nothing_is_paid_twice(tmp_path: Path) -> None:
+    whole = target()
+    expected = prune(tmp_path / "whole", model=whole)
+    first, second = target(), target()
+    with pytest.raises(StopRun):
+        prune(tmp_path / "cut", model=first, limits={"calls": 20})
+    result = prune(tmp_path / "cut", model=second)
+    assert 0 < len(first.requests) <= 20
+    assert len(first.requests) + len(second.requests) == len(whole.requests) == expected.attempts
+    assert result.blocks == expected.blocks
+    third = target()
+    assert prune(tmp_path / "cut", model=third).calls_sent == len(third.requests) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "told"),
+    [
+        ("", SkillError, "no text that may be edited"),
+        ("# Only\n\n## headings\n", SkillError, "no text that may be edited"),
+        ("# Code\n\n```\nprint(1)\n```\n", SkillError, "all of its blocks hold code"),
+    ],
+)
+def test_what_cannot_be_pruned_is_refused_before_anything_is_asked(
+    text: str, error: type[InputError], told: str, tmp_path: Path
+) -> None:
+    model = target()
+    with pytest.raises(error, match=told):
+        prune(tmp_path, text, model)
+    assert not model.requests
+
+
+@pytest.mark.parametrize(
+    ("text", "blocks"),
+    [
+        ("One\ntwo\n\nthree\n", ["One\ntwo\n", "three\n"]),
+        ("- a\n  b\n\n  c\n- d\n", ["- a\n  b\n\n  c\n", "- d\n"]),
+        ("Steps:\n1. a\n2. b\n", ["Steps:\n", "1. a\n", "2. b\n"]),
+        ("| a | b |\n|---|---|\n| 1 | 2 |\n\ntext\n", ["| a | b |\n|---|---|\n| 1 | 2 |\n", "text\n"]),
+        ("text\n```\n- a\n\n# b\n```\nmore\n", ["text\n", "```\n- a\n\n# b\n```\n", "more\n"]),
+        ("# H\n---\n<!-- a\nb -->\ntext\n", ["text\n"]),
+        ("<!-- etude:begin x -->\nkept\n<!-- etude:end x -->\ntext\n", ["text\n"]),
+    ],
+)
+def test_blocks(text: str, blocks: list[str]) -> None:
+    found = blocks_of(text)
+    assert [block.text for block in found] == blocks
+    assert without_blocks(text, found, ()) == text
+    left = without_blocks(text, found, range(len(found)))
+    assert not blocks_of(left)
+
+
+@pytest.mark.parametrize("text", ["Use `x`", "call total(x)", "set max_size", "readFile first", "a = b", "use $x^2$"])
+def test_code_is_known(text: str) -> None:
+    assert [block.code for block in blocks_of(f"{text}\n\nPlain words, with (a remark) and a dash - here.\n")] == [
+        True,
+        False,
+    ]
+
+
+def searched(passes: Callable[[str, frozenset[int]], bool | None], tasks: int, blocks: int) -> Search:
+    search = Search(range(blocks), {str(number): Outcomes(passed=1) for number in range(tasks)})
+    while planned := search.next():
+        for name, out in planned:
+            search.told(name, out, passes(name, out))
+    return search
+
+
+def test_noise_hides_no_needed_block() -> None:
+    rng = random.Random(3)
+    needs = {str(number): {number, (number + 5) % 10} for number in range(10)}
+
+    def passes(name: str, out: frozenset[int]) -> bool:
+        return not needs[name] & out and rng.random() < 0.85
+
+    search = searched(passes, 10, 20)
+    assert set(range(10)) <= search.needed.keys()
+    assert len(search.idle) >= 9
+
+
+def test_a_task_without_scores_is_given_up_and_what_it_may_need_stays() -> None:
+    search = searched(lambda name, out: None if name == "0" else 1 not in out, 2, 4)
+    assert search.given_up == ["0"]
+    assert search.idle == ()
+
+
+def test_two_lines_that_cover_for_each_other_do_not_both_go() -> None:
+    search = searched(lambda name, out: not {1, 3} <= out, 2, 4)
+    assert list(search.needed) == [1]
+
+
+def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["prune", "nowhere"]) == 2
+    assert "hint:" in capsys.readouterr().err
+    assert main(["prune", ".", "--allow-loss", "1"]) == 2
+    assert "below 1" in capsys.readouterr().err
