@@ -161,7 +161,7 @@ def test_nothing_is_touched_before_it_is_trusted(
     assert canary in stranger.canaries
 
 
-READING = ["demo", "doctor", "plan", "train", "evaluate", "compare", "recheck", "trigger", "audit", "verify"]
+READING = ["demo", "doctor", "plan", "train", "evaluate", "compare", "recheck", "trigger", "audit", "prune", "verify"]
 NIGHTS = ["sleep run", "sleep schedule", "sleep run --dry-run", "sleep show --sessions"]
 
 
