@@ -128,7 +128,7 @@ def test_what_no_task_needs_goes_and_the_rest_stays_with_a_reason(tmp_path: Path
     ],
 )
 def test_rules(
-    more: Mapping[str, Any], needs: Mapping[str, Sequence[str]], changed: Mapping[str, str], tmp_path: Path
+    more: Mapping[str, Any], needs: Mapping[str, Sequence[str]], changed: dict[str, str], tmp_path: Path
 ) -> None:
     plain = fates(prune(tmp_path / "plain"))
     assert fates(prune(tmp_path / "other", model=target(needs), **more)) == plain | changed

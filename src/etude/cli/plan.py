@@ -68,6 +68,7 @@ def plan_lines(plan: Plan) -> Iterator[str]:
     attempts, asked = plan.audit
     judge = f" and {asked:,} questions to the judge" if asked else ""
     yield f"`etude audit` of a skill on all tasks takes at most {attempts:,} attempts{judge}"
+    yield f"`etude prune` takes at most {plan.prune:,}, as a rule ten for each block of the skill"
     yield ""
     yield from _detectable(plan)
     yield ""

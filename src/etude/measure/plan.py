@@ -16,6 +16,7 @@ from etude.events import Event, Notice, StageFinished, StageStarted
 from etude.intervals import smallest_gain
 from etude.measure.audit.suite import most_of_audit
 from etude.measure.forecast import Forecast, forecast_run, judged
+from etude.measure.pruning.prune import most_of_prune
 from etude.published.options import PaperOptions
 from etude.records import Record, Split
 from etude.records.summary import Interval
@@ -87,6 +88,8 @@ class Plan(Record):
     forecast: Forecast
     audit: tuple[int, int]
     """The most attempts of `etude audit`, and the most questions to the judge."""
+    prune: int
+    """The most attempts of `etude prune`."""
     noise: float
     """Share of tasks whose outcome differs between two attempts under the same skill, in [0, 1]."""
     noise_measured: bool
@@ -198,6 +201,7 @@ def _plan(bench: Workbench, config: TrainConfig, folder: Path, notices: list[Adv
         epochs=config.train.epochs,
         forecast=forecast,
         audit=(attempts, scored if judged(bench) else 0),
+        prune=most_of_prune(len(bench.tasks["train"]) + len(bench.tasks["val"])),
         noise=assumed,
         noise_measured=noise is not None,
         detectable=detectable,

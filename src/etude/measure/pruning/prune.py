@@ -73,7 +73,7 @@ class Pruned(Record):
     """The pruned skill."""
 
 
-def bound(tasks: int, allow_loss: float = 0.0) -> int:
+def most_of_prune(tasks: int, allow_loss: float = 0.0) -> int:
     """The most attempts for so many tasks: each may be given up as too noisy, and asked twice where some may go."""
     return tasks * (WHOLE + MOST * (2 if allow_loss else 1) + 1)
 
@@ -132,7 +132,7 @@ class _Pruning:
         """What it costs, before the first attempt."""
         tasks, blocks = len(self.tasks), len(self.tested)
         usual = 3 * tasks + 10 * blocks
-        most = bound(tasks, allow_loss)
+        most = most_of_prune(tasks, allow_loss)
         return (
             f"{blocks} of {len(self.blocks)} blocks are tested with {tasks} tasks: some {usual:,} attempts where "
             f"half of them are needed, at most {most:,}; limits.calls ends it earlier, and it can be resumed"
