@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from small_night import Small
 
 from etude.cli.main import main
 from etude.sandbox import find
@@ -57,18 +56,3 @@ def test_the_option_is_refused_where_nothing_would_read_it(project: None, capsys
     error = capsys.readouterr().err
     assert "neither the agent 'chat' nor the environment 'dataset' runs anything in a sandbox" in error
     assert "hint: leave the option out" in error
-
-
-def test_a_night_takes_it_too(sleeper: Small, bare: None, capsys: Captured) -> None:
-    def judged(name: str, split: str) -> dict[str, object]:
-        return {"id": f"task-{name}", "intent": f"Say {name}.", "split": split, "command": ["python3", "grader.py"]}
-
-    (sleeper.project / "grader.py").write_text('import json\nprint(json.dumps({"score": 0.5}))\n')
-    tasks = [judged("one", "train"), judged("two", "train"), judged("three", "val")]
-    Path("tasks.json").write_text(
-        json.dumps({"format": "etude.tasks", "version": 1, "reviewed": True, "tasks": tasks})
-    )
-    words = ["sleep", "run", "--sleep.tasks", "tasks.json"]
-    assert main(words) != 0
-    assert "there is no sandbox on this machine" in capsys.readouterr().err
-    assert main([*words, OPTION]) == 0

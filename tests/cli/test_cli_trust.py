@@ -182,6 +182,8 @@ WORDS = {
     "compare": ["demo:initial", "demo:best"],
     "recheck": ["demo:best", "--target", "openai:m"],
     "trigger": ["demo"],
+    "audit": ["demo:best"],
+    "prune": ["demo:best"],
     "show": ["demo"],
     "diff": ["demo"],
     "blame": ["demo"],

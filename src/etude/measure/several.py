@@ -129,9 +129,10 @@ async def ameasure_skills(
 
     try:
         for suite in suites:
+            if suite.problem:
+                rows.append(SkillRow(skill=suite.name, verdict="not measured", problem=suite.problem))
+                continue
             try:
-                if suite.problem:
-                    raise DataError(suite.problem)
                 async with _opened(config, suite, trials, given) as bench:
                     await open_test(bench, skills)  # all at once: a table opens the tests of all
                     skills, before = [], bench.spend.totals().total_calls
@@ -164,7 +165,7 @@ async def _raced(bench: Workbench, name: str, claim: Claim) -> SkillRow:
     tasks, both = shuffled(bench.split("test"), bench.config.train.seed), (_NONE, bench.skill)
     ended, found = await evaluate_race(bench.rollout, both, tasks, "test", bench.config.gate, claim)
     if not ended.values:
-        raise DataError("no task has a score under both skills")
+        raise DataError("no task has a score under both skills", hint="look at the errors in events.jsonl of the run")
     old, new = map(fmean, zip(*ended.values, strict=True))
     gains = [after - before for before, after in ended.values]
     won, (low, high) = (wealth(gains), wealth([-gain for gain in gains], -claim.margin)), bounds(gains)
