@@ -57,7 +57,7 @@ def writers() -> dict[str, StrictSourceContract]:
         "codex": ("codex", "TestCodex"),
         "copilot-cli": ("copilot_cli", "TestEvents"),
         "gemini-cli": ("gemini", "TestGeminiCli"),
-        "jsonl": ("plain", "TestSessionsOnALine"),
+        "jsonl": ("plain", "TestPlain"),
         "opencode": ("opencode", "TestDatabase"),
         "pi": ("pi", "TestPi"),
         "qwen-code": ("qwen", "TestQwenCode"),
