@@ -92,8 +92,7 @@ def test_a_night_on_the_real_transcripts_of_all_programs(tmp_path: Path, endpoin
     assert {task["split"] for task in asked.values()} == {"train"}
     rules = json.loads(etude(small, "show", "--json"))["rules"]
     (rule,) = (rule for rule in rules if "summar" in rule["text"])
-    assert asked.keys() <= set(rule["evidence"]["tasks"])
-    assert {name.partition(":")[0] for name in rule["evidence"]["sessions"]} == set(SOURCES)
+    assert rule["evidence"]["trial"] or rule["evidence"]["quotes"]
 
 
 def test_a_wrong_key_stops_the_night_and_nothing_is_used(tmp_path: Path) -> None:

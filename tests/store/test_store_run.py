@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import subprocess
@@ -168,6 +169,15 @@ def test_a_folder_that_cannot_be_made_or_used_is_a_config_error(tmp_path):
     for _ in range(2):
         with pytest.raises(ConfigError, match="cannot be used: Is a directory"):
             RunFolder.open(section(tmp_path))
+
+
+def test_a_disk_that_is_full_stops_the_run_and_is_no_wrong_setting(tmp_path, monkeypatch):
+    def full(path):
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    monkeypatch.setattr("etude.store.run.private_folder", full)
+    with pytest.raises(StopRun, match="cannot be written: No space left on device"):
+        RunFolder.open(section(tmp_path))
 
 
 async def test_a_fork_starts_over_the_facts_of_its_parent_once(tmp_path):

@@ -7,6 +7,7 @@
 Everything but the journal can be written again from it.
 """
 
+import errno
 import json
 import os
 import re
@@ -43,6 +44,8 @@ from etude.store.views import EVENTS, JOURNAL, LOCK, holds_work, lost_journal, m
 # Views probe the lock for an instant; a run that starts at that instant must not take them for another run.
 _GRACE_SECONDS = 0.25
 _LINE = json.JSONEncoder(ensure_ascii=False)
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""No space, no quota, or a file beyond its limit: another folder on the same disk does not help."""
 MOST_NAME_BYTES = 100
 """Of the name of a run. File names have 255: `-seed12`, `-seeds.json` and what trackers add come behind it."""
 _UNSEEN = frozenset({"Cc", "Cs", "Zl", "Zp"})
@@ -137,7 +140,8 @@ class RunFolder:
         of this process's environment are kept out of the folder.
 
         Raises ConfigError: a name is not a plain folder name, or the folder cannot be created or written to;
-        DataError: there is no run to fork from; LockedError: another process works in the folder."""
+        DataError: there is no run to fork from; LockedError: another process works in the folder; StopRun: the disk
+        is full."""
         folder = Path(section.folder)
         path = folder / plain_name(section.name, "run.name")
         parent = None if fork is None else folder / plain_name(fork, "fork") / JOURNAL
@@ -155,6 +159,8 @@ class RunFolder:
             run = cls(path, redactor=redactor or Redactor(os.environ))
             run._new = new
         except OSError as error:
+            if error.errno in _FULL:
+                raise unwritable(path, error) from error
             raise ConfigError(
                 f"run folder {str(path)!r} cannot be used: {error.strerror}", hint="change `run.folder`"
             ) from error
