@@ -144,7 +144,8 @@ def test_a_skill_of_an_earlier_step_is_handed_out_where_it_scores_more_on_valida
     assert "Rule." in handed_out(summary)
     assert "Trap." not in handed_out(summary)
     assert 8 < world.validated("trap") <= len(VAL)
-    assert summary.best.val.mean == 1.0
+    # Eight clear gains do not show it of a skill that was chosen out of two by the same tasks.
+    assert (summary.best.val.mean, summary.best.val.n) == (1.0, 16)
     main(["show", summary.folder])
     assert "best is the skill of step 1: validation scores it higher" in capsys.readouterr().out
     main(["blame", summary.folder])

@@ -120,9 +120,11 @@ async def ameasure_skills(
 
     Raises:
         StopRun: a budget is used up or an endpoint is dead; its `summary` is the table so far.
+        VoidStop, DataError: so many attempts errored that no skill could be measured.
     """
     able = [suite for suite in suites if not suite.problem]
     skills, rows, sent = [suite.skill for suite in able], list[SkillRow](), 0
+    failed: VoidStop | DataError | None = None
 
     def table() -> SkillTable:
         return SkillTable(rows=held(rows, len(able)), measurable=len(able), calls_sent=sent)
@@ -146,10 +148,13 @@ async def ameasure_skills(
                         sent += bench.spend.totals().total_calls - before
                     bench.emit(StageFinished(stage="test", step=0, note=suite.name))
             except (VoidStop, DataError) as error:  # of this suite alone
+                failed = error
                 rows.append(SkillRow(skill=suite.name, verdict="not measured", problem=error.message))
     except StopRun as stop:
         stop.summary = table()
         raise
+    if failed and not any(row.p is not None for row in rows):
+        raise failed
     return table()
 
 

@@ -262,8 +262,6 @@ class TrainState(Record):
     """By training task that fails with one of the edits: the id of what takes that edit back."""
     rejected_texts: frozenset[str] = frozenset()
     """Hashes of candidates that were rejected against a bar no higher than the present one."""
-    earlier_step: int = 0
-    """The step that made the best skill of the search, where that is not the last one; else 0."""
     withheld_why: str = ""
     """Why `withheld` is not handed out."""
     withheld: Skill | None = None
@@ -282,3 +280,10 @@ class TrainState(Record):
     skipped: int = 0
     missed_edits: int = 0
     voids: int = 0
+
+    @property
+    def earlier_step(self) -> int:
+        """The step that made the best skill of the search, where that is not its last one; else 0."""
+        found = self.withheld or self.best
+        made = [step for step, skill in self.skills.items() if skill.hash == found.hash]
+        return max(made, default=0) if found.hash != self.current.hash else 0

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from math import fsum
+from typing import NamedTuple
 
 from etude.concurrency import together
 from etude.records import Evaluation, Skill, TrainState
@@ -12,15 +13,24 @@ from etude.stages.shared.history import rivals
 from etude.workbench import Workbench
 
 RIVALS = 5
-"""Skills of earlier steps that the last one is compared with, at most: with three, one of seven runs of a small real
-model kept a skill that is worse by more than .1 than another one of the run, with five one of sixteen."""
+"""Skills of earlier steps that the last one is compared with, at most: where 60 validation tasks were drawn again and
+again from one run of a small real model, a skill that is worse by more than .1 than another one was kept in 14 of 100
+draws with three, in 7 with five."""
 _MORE = 40
 """Training tasks that are attempted again where validation does not show a gain."""
 
 
-_RACE, _SAMPLE = Claim(error=ERROR / 2), ERROR / 4
-"""How often each way to show a gain may be wrong: the race, which goes on where tasks are added, and the fixed sample
-before and after that. In all `ERROR`: one in twenty skills that do nothing is handed out, at most."""
+class _Errors(NamedTuple):
+    """How often each way to show a gain may be wrong: the race, which goes on where tasks are added, and the fixed
+    sample before and after that. In all `ERROR`: one in twenty skills that do nothing is handed out, at most."""
+
+    race: Claim
+    sample: float
+
+    @classmethod
+    def of(cls, skills: int) -> "_Errors":
+        """Where the skill was chosen out of so many by the same tasks: any of these may seem better by chance."""
+        return cls(Claim(error=ERROR / 2 / skills), ERROR / 4 / skills)
 
 
 async def validated(bench: Workbench, log: RunLog, state: TrainState) -> TrainState:
@@ -31,13 +41,14 @@ async def validated(bench: Workbench, log: RunLog, state: TrainState) -> TrainSt
     Raises:
         VoidStop: more attempts are void than `limits.max_void_eval` allows.
     """
-    state = await _best_of_run(bench, log, state)
+    state, compared = await _best_of_run(bench, log, state)
+    errors = _Errors.of(compared)
     tasks = bench.tasks["val"]
     skills = [bench.skill] if state.best.hash == bench.skill.hash else [bench.skill, state.best]
     log.begin("validation", state.step, state.epoch, len(skills) * len(tasks))
-    first, *others = await _raced(bench, skills)
+    first, *others = await _raced(bench, skills, errors)
     best = others[0] if others else first
-    why = await _unproven(bench, state, first, best) if others else ""
+    why = await _unproven(bench, state, (first, best), errors) if others else ""
     means = ["every attempt errored" if mean is None else f"{mean:.3f}" for mean in map(log.mean, (first, *others))]
     log.end("validation", state.step, ", then ".join(means))
     voids = state.voids + sum(len(each.voids) for each in (first, *others))
@@ -47,36 +58,35 @@ async def validated(bench: Workbench, log: RunLog, state: TrainState) -> TrainSt
     return state.model_copy(update=update)
 
 
-async def _best_of_run(bench: Workbench, log: RunLog, state: TrainState) -> TrainState:
+async def _best_of_run(bench: Workbench, log: RunLog, state: TrainState) -> tuple[TrainState, int]:
     """With the skill of an earlier step as the best one, where it scores more on validation tasks than the last one.
     Edits may do harm that no task shows alone, and a right one may have been taken back. Not for several targets, of
-    which one may lose by it."""
+    which one may lose by it. Also, how many skills were compared."""
     earlier, tasks = rivals(state)[:RIVALS], shuffled(bench.tasks["val"], bench.config.train.seed)
     if not earlier or not tasks or len(bench.config.targets) > 1:
-        return state
+        return state, 1
     log.begin("validation", state.step, state.epoch, (1 + len(earlier)) * len(tasks))
     best, voids = await best_of(bench.rollout, [state.best, *earlier], tasks, "val", bench.config.gate)
     step = max(step for step, skill in state.skills.items() if skill.hash == best.hash)
     log.end("validation", state.step, f"of {1 + len(earlier)} skills of the run, that of step {step} scores most")
-    update = {"voids": state.voids + voids, "best": best, "earlier_step": step if best.hash != state.best.hash else 0}
-    return state.model_copy(update=update)
+    return state.model_copy(update={"voids": state.voids + voids, "best": best}), 1 + len(earlier)
 
 
-async def _raced(bench: Workbench, skills: Sequence[Skill]) -> list[Evaluation]:
+async def _raced(bench: Workbench, skills: Sequence[Skill], errors: _Errors) -> list[Evaluation]:
     """Both skills on validation tasks, as far as it takes to decide. One skill alone, and those for several targets,
     each of which has to be shown not to lose, attempt all tasks."""
     tasks = shuffled(bench.tasks["val"], bench.config.train.seed)
     if tasks and len(skills) == 2 and len(bench.config.targets) < 2:
         both = (skills[0], skills[1])
-        return (await evaluate_race(bench.rollout, both, tasks, "val", bench.config.gate, _RACE))[1]
+        return (await evaluate_race(bench.rollout, both, tasks, "val", bench.config.gate, errors.race))[1]
     return await together(evaluate(bench.rollout, skill, tasks, "val") for skill in skills)
 
 
-async def _unproven(bench: Workbench, state: TrainState, before: Evaluation, after: Evaluation) -> str:
+async def _unproven(bench: Workbench, state: TrainState, both: tuple[Evaluation, Evaluation], errors: _Errors) -> str:
     """Why the best skill is not handed out; empty where validation shows that it is better, or, where it points that
     way but not clearly, these and training tasks in a fresh trial."""
-    old, new, what = _values(bench, before), _values(bench, after), "validation does not"
-    shown, up = _shown(bench, old, new)
+    old, new = (_values(bench, each) for each in both)
+    what, (shown, up) = "validation does not", _shown(bench, old, new, errors)
     if shown and not _losing(bench, old, new, SUSPECTED):
         return ""
     if up:
@@ -86,7 +96,7 @@ async def _unproven(bench: Workbench, state: TrainState, before: Evaluation, aft
             evaluate(bench.rollout, skill, tasks[:_MORE], "train", trials=fresh) for skill in skills
         )
         old, new = old | _values(bench, more[0]), new | _values(bench, more[1])
-        shown, what = _shown(bench, old, new)[0], "validation and training tasks do not"
+        shown, what = _shown(bench, old, new, errors)[0], "validation and training tasks do not"
     why = "" if shown else f"{what} show that the skill of the search is better ({_change(*_both(bench, old, new))})"
     return _losing(bench, old, new, ERROR) or why
 
@@ -99,11 +109,11 @@ def _losing(bench: Workbench, old: dict[str, float], new: dict[str, float], erro
     return f"{loss.target} seems to do worse with the skill of the search ({_change(loss.before, loss.after)})"
 
 
-def _shown(bench: Workbench, old: dict[str, float], new: dict[str, float]) -> tuple[bool, bool]:
+def _shown(bench: Workbench, old: dict[str, float], new: dict[str, float], errors: _Errors) -> tuple[bool, bool]:
     """Whether it is clear that the new values are higher, and whether they are."""
     before, after = _both(bench, old, new)
-    won = raced([b - a for a, b in zip(before, after, strict=True)], _RACE)[0] == "ship"
-    shown = won or (bool(before) and decide(before, after, error=_SAMPLE).verdict == "ship")
+    won = raced([b - a for a, b in zip(before, after, strict=True)], errors.race)[0] == "ship"
+    shown = won or (bool(before) and decide(before, after, error=errors.sample).verdict == "ship")
     return shown, sum(after) > sum(before)
 
 
