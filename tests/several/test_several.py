@@ -13,7 +13,7 @@ import pytest
 from etude.cli.main import main
 from etude.config import make_config
 from etude.envs import ListEnvironment
-from etude.errors import BudgetStop, ConfigError, DataError, RejectedRequest
+from etude.errors import BudgetStop, ConfigError, DataError, RejectedRequest, VoidStop
 from etude.intervals import Arms, discoveries, permutation
 from etude.measure.several import WRONG, SkillRow, SkillTable, Suite, acheck_suites, ameasure_skills, held, leaning
 from etude.records import ChatRequest, Skill
@@ -150,6 +150,11 @@ def test_what_fails_is_no_score_and_ends_its_row_alone(tmp_path: Path) -> None:
     assert verdicts(found) == {"clumsy": "not measured", **WORTH}
     assert (found.rows[0].p, found.measurable) == (None, 4)
     assert "test attempts errored" in found.rows[0].problem
+
+
+def test_where_all_rows_fail_the_table_ends_with_the_cause(tmp_path: Path) -> None:
+    with pytest.raises(VoidStop, match="attempts errored"):
+        table(tmp_path, [suite("clumsy", "stumble")])
 
 
 def test_where_no_skill_can_be_measured_that_is_an_error(tmp_path: Path) -> None:

@@ -38,10 +38,7 @@ def run(args: argparse.Namespace) -> int:
         return await acompare_skills(config, a.skill, b.skill, args.split, args.trials, margin=margin, **given)
 
     result = watch(work, args.command)
-    if args.json:
-        output.json_result(result.model_dump(mode="json"))
-    else:
-        output.lines(_lines(result, a.label, b.label), simulated=result.simulated)
+    output.measured(result, _lines(result, a.label, b.label), as_json=args.json, simulated=result.simulated)
     return EXIT_CODES[result.verdict]
 
 

@@ -42,10 +42,7 @@ def run(args: argparse.Namespace) -> int:
         return await arecheck_skill(config, args.split, before=known, margin=args.margin, **given)
 
     result = watch(work, args.command)
-    if args.json:
-        output.json_result(result.model_dump(mode="json"))
-    else:
-        output.lines(_lines(result, of), simulated=result.simulated)
+    output.measured(result, _lines(result, of), as_json=args.json, simulated=result.simulated)
     return EXIT_CODES[result.verdict]
 
 

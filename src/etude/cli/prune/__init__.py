@@ -31,10 +31,7 @@ def run(args: argparse.Namespace) -> int:
         return await aprune_skill(config, allow_loss=args.allow_loss, code=args.code, **given)
 
     result = watch(work, args.command)
-    if args.json:
-        output.json_result(result.model_dump(mode="json"))
-    else:
-        output.lines(_lines(result), simulated=result.simulated)
+    output.measured(result, _lines(result), as_json=args.json, simulated=result.simulated)
     return 0
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from etude.cli.terminal.streams import results
 from etude.errors import EtudeError
 from etude.readable import SIMULATED, fitted, visible, visible_json
+from etude.records import Record
 
 LOUD = "yellow bold"
 _DIFF = {"+": "green", "-": "red", "@": "cyan"}
@@ -67,6 +68,14 @@ def note(text: str) -> None:
 def json_result(value: Any) -> None:
     """The result as JSON data."""
     print(visible_json(json.dumps(value, ensure_ascii=False, indent=2)), file=results())
+
+
+def measured(result: Record, texts: Iterable[str], *, as_json: bool, simulated: bool) -> None:
+    """What a verb has measured: as JSON data, or these lines."""
+    if as_json:
+        json_result(result.model_dump(mode="json"))
+    else:
+        lines(texts, simulated=simulated)
 
 
 def flush() -> None:
