@@ -38,7 +38,8 @@ def run(args: argparse.Namespace) -> int:
         return await acompare_skills(config, a.skill, b.skill, args.split, args.trials, margin=margin, **given)
 
     result = watch(work, args.command)
-    output.measured(result, _lines(result, a.label, b.label), as_json=args.json, simulated=result.simulated)
+    found = result.model_dump(mode="json")
+    output.measured(found, _lines(result, a.label, b.label), as_json=args.json, simulated=result.simulated)
     return EXIT_CODES[result.verdict]
 
 

@@ -42,7 +42,8 @@ def run(args: argparse.Namespace) -> int:
         return await arecheck_skill(config, args.split, before=known, margin=args.margin, **given)
 
     result = watch(work, args.command)
-    output.measured(result, _lines(result, of), as_json=args.json, simulated=result.simulated)
+    found = result.model_dump(mode="json")
+    output.measured(found, _lines(result, of), as_json=args.json, simulated=result.simulated)
     return EXIT_CODES[result.verdict]
 
 

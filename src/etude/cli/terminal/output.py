@@ -11,7 +11,6 @@ from typing import Any
 from etude.cli.terminal.streams import results
 from etude.errors import EtudeError
 from etude.readable import SIMULATED, fitted, visible, visible_json
-from etude.records import Record
 
 LOUD = "yellow bold"
 _DIFF = {"+": "green", "-": "red", "@": "cyan"}
@@ -70,10 +69,10 @@ def json_result(value: Any) -> None:
     print(visible_json(json.dumps(value, ensure_ascii=False, indent=2)), file=results())
 
 
-def measured(result: Record, texts: Iterable[str], *, as_json: bool, simulated: bool) -> None:
+def measured(result: dict[str, Any], texts: Iterable[str], *, as_json: bool, simulated: bool) -> None:
     """What a verb has measured: as JSON data, or these lines."""
     if as_json:
-        json_result(result.model_dump(mode="json"))
+        json_result(result)
     else:
         lines(texts, simulated=simulated)
 
