@@ -152,7 +152,7 @@ def test_what_passed_without_an_edit_that_is_gone_is_seen_and_counts_as_no_trial
     assert later.history["x"].trials == state.history["x"].trials
 
 
-def test_earlier_skills_are_rivals_where_more_tasks_passed_than_with_the_present_one() -> None:
+def test_earlier_skills_are_rivals_where_more_tasks_passed_with_one_of_them_than_with_the_present_one() -> None:
     old, good, late = (Skill(text=text) for text in ("Old.", "Good.", "Late."))
     told = {
         "lost": [(2, True), (5, True), (9, False)],
@@ -163,8 +163,8 @@ def test_earlier_skills_are_rivals_where_more_tasks_passed_than_with_the_present
     }
     seen = {name: TaskHistory(skill="s", seen=tuple(each)) for name, each in told.items()}
     state = TrainState(step=9, current=late, best=late, history=seen, skills={2: old, 5: good, 8: late})
-    assert rivals(state) == [good]
-    assert rivals(state.model_copy(update={"skills": {2: old, 5: good, 8: old, 9: late}})) == [good]
+    assert rivals(state) == [good, old], "which stood equally long: the later one first"
+    assert rivals(state.model_copy(update={"skills": {2: old, 5: good, 8: old, 9: late}})) == [old, good]
     assert rivals(state.model_copy(update={"skills": {5: late}})) == []
     back = state.model_copy(update={"current": good, "skills": {5: good, 8: late, 9: good}})
     assert rivals(back) == []

@@ -1,6 +1,7 @@
 """The history of training tasks: what passed and failed under the skill, and how noisy that is."""
 
 from collections.abc import Iterable
+from itertools import pairwise
 from math import fsum, sqrt
 from statistics import fmean
 from typing import NamedTuple
@@ -84,16 +85,20 @@ def seen_as_well(state: TrainState, attempts: Iterable[Attempt], measure: Measur
 
 
 def rivals(state: TrainState) -> list[Skill]:
-    """The skills of earlier steps with which more tasks passed, of those attempted with both, than with the present
-    one; the one with most first. Which tasks were attempted again depends on how they failed, so it is no more than a
-    suspicion."""
-    now, found = _rates(state, state.current), dict[str, tuple[float, Skill]]()
-    for skill in reversed(state.skills.values()):
-        then = _rates(state, skill) if skill.hash != state.current.hash else {}
-        ahead = fsum(then[name] - now[name] for name in then if name in now)
-        if ahead >= 1:
-            found.setdefault(skill.hash, (ahead, skill))
-    return [skill for _, skill in sorted(found.values(), key=lambda one: -one[0])]
+    """The skills of earlier steps that the present one has to be compared with, those that stood longest first, since
+    while a bad one stands more tasks fail, and something is mended. None where with none of them more tasks passed,
+    of those attempted with both, than with the present one. Which tasks were attempted again depends on how they
+    failed, so that is no more than a suspicion, and says little about which of them is best."""
+    stood = dict[str, int]()
+    for made, until in pairwise([*state.skills, state.step + 1]):
+        name = state.skills[made].hash
+        stood[name] = stood.pop(name, 0) + until - made
+    stood.pop(state.current.hash, None)
+    skills = {skill.hash: skill for skill in state.skills.values()}
+    found = [skills[name] for name in reversed(stood)]
+    now = _rates(state, state.current)
+    ahead = [fsum(rate - now[name] for name, rate in _rates(state, skill).items() if name in now) for skill in found]
+    return sorted(found, key=lambda skill: -stood[skill.hash]) if max(ahead, default=0.0) >= 1 else []
 
 
 def _rates(state: TrainState, skill: Skill) -> dict[str, float]:
