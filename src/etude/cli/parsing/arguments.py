@@ -213,6 +213,8 @@ def audit(parser: Arguments) -> None:
     _config(parser, "the settings of the run that SKILL names, else ")
     choices = ("train", "val", "test", "all")
     _value(parser, "--split", "SPLIT", "train, val, test or all (default)", choices=choices, default="all")
+    about = "then say of so many answers whether they pass, to learn how far the judge can be trusted (as in 30)"
+    _value(parser, "--label", "N", about, type=_COUNT, default=0)
 
 
 def prune(parser: Arguments) -> None:
