@@ -254,13 +254,17 @@ class Auditing:
             self.unscored += 1
             return None
 
-    def findings(self) -> Iterator[Finding]:
-        """Kind by kind, in the order of the tasks."""
-        tried, config, named = self.tried, self._config, set[str]()
-        certain = frozenset(task.id for task in self.tasks if not another_trial_tells(config, task))
+    @property
+    def certain(self) -> frozenset[str]:
+        """Tasks of which another trial tells nothing new."""
+        return frozenset(task.id for task in self.tasks if not another_trial_tells(self._config, task))
+
+    def findings(self, alike: frozenset[str] | None = None) -> Iterator[Finding]:
+        """Kind by kind, in the order of the tasks; `alike` are those of `unseen`, by default over these tasks."""
+        tried, named = self.tried, set[str]()
         told = dict(self._told())
         whats: dict[Kind, dict[str, str]] = {**self._seen, "told": told, "passes": {}, "fails": {}}
-        for name in unseen(tried, certain):
+        for name in unseen(tried, self.certain) if alike is None else alike:
             if (kind := tried[name].looks) is not None:
                 attempts = sum(map(len, tried[name].scores.values()))
                 whats[kind][name] = f"{attempts if kind == 'passes' else 0} of {attempts} attempts passed"
