@@ -31,6 +31,12 @@ CUT = "the reply was cut off at the token limit (target.max_output_tokens = 512)
         "[THINK]It rains.[/THINK]",
         "◁think▷It rains.◁/think▷",
         "<|begin_of_thought|>It rains.<|end_of_thought|>\n\n<|begin_of_solution|>",
+        "<start_of_thought>It rains.<end_of_thought>",
+        "<|think_start|>It rains.<|think_end|>",
+        "<think>It rains.</ think>",
+        "<scratch_pad>It rains.</scratch_pad>",
+        "<reasoning_content>It rains.</reasoning_content>",
+        "<inner_monologue>It rains.</inner_monologue>",
         "<|START_THINKING|>It rains.<|END_THINKING|><|START_RESPONSE|>",
         "<unused94>thought\nIt rains.<unused95>",
         "<|channel>thought\nIt rains.<channel|>",
@@ -63,7 +69,8 @@ def test_a_thought_in_any_spelling_is_taken_off(thought: str, answer: str):
 
 
 @pytest.mark.parametrize(
-    "tail", ["<|end_of_solution|>", "<|END_RESPONSE|>", "<|return|>", "[END FINAL RESPONSE]", "<|im_end|>", "</s>"]
+    "tail",
+    ["<|end_of_solution|>", "<|END_RESPONSE|>", "<|return|>", "[END FINAL RESPONSE]", "<|im_end|>", "</s>", "<eos>"],
 )
 def test_marks_around_what_is_said_are_taken_off_too(tail: str):
     heads = {"<|end_of_solution|>": "<|begin_of_solution|>", "<|END_RESPONSE|>": "<|START_RESPONSE|>"}

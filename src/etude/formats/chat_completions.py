@@ -10,6 +10,7 @@ from etude.config import ModelSection, merge
 from etude.formats.bills import usage_of_openai
 from etude.formats.chat_parts import (
     MESSAGE,
+    PART,
     TOLD,
     Completion,
     CompletionCall,
@@ -142,7 +143,7 @@ def _kept(message: CompletionMessage) -> Opaque | None:
     for part in message.content if isinstance(message.content, list) else ():
         shown = _read_part(part)
         if shown or part.text is not None:
-            parts.text("".join(one.text for one in shown if isinstance(one, TextPart)), {})
+            parts.text("".join(one.text for one in shown if isinstance(one, TextPart)), part.more(PART))
         else:
             parts.item(part.raw)
     content = parts.opaque(_FORM)

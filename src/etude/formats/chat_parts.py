@@ -57,6 +57,7 @@ class CompletionMessage(RawPart):
 TOLD = {"annotations", "audio", "citations", "context", "images", "prefix"}
 """Fields of a message that are for the client, and below those that have a place of their own."""
 MESSAGE = {"role", "content", "refusal", "tool_calls", "tool_call_id", "function_call", "name"}
+PART = {"type", "text", "refusal", "image_url", "annotations", "cache_control"}
 _CALL = {"index", "id", "type", "function", "custom"}
 _FUNCTION = {"name", "arguments"}
 
@@ -154,6 +155,8 @@ def _merged(parts: list[ContentPart]) -> list[ContentPart]:
 def _extend(calls: dict[int, CompletionCall], piece: CompletionCall) -> None:
     """Some servers leave the index out: then an id begins a new call, and what has none belongs to the last."""
     place = len(calls) - (piece.id is None and bool(calls)) if piece.index is None else piece.index
+    if place in calls and piece.function and piece.function.name and piece.id not in (None, calls[place].id):
+        place = max(calls) + 1  # some servers give all calls one index
     whole = Function(name="", arguments="")
     if place not in calls:
         calls[place] = CompletionCall(function=whole)

@@ -6,6 +6,7 @@ into the body, as `model` and `stream`.
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Any, cast
 
 from pydantic import BaseModel, Field
@@ -90,7 +91,7 @@ def _read_request(body: bytes, seed: int | None) -> WireRequest:
     data = parse_body(_Body, body)
     messages = [] if data.system is None else [Message(role="system", content=_texts(data.system.parts))]
     calls = _Calls()
-    for content in data.contents:
+    for content in _joined(data.contents):
         messages += _read_turn(content, calls)
     calling, generation = data.tool_config.calling, data.generation
     functions = [function for tool in data.tools for function in tool.functions]
@@ -105,6 +106,23 @@ def _read_request(body: bytes, seed: int | None) -> WireRequest:
         seed=seed if generation.seed is None else generation.seed,
     )
     return WireRequest(named=data.model, request=request, most_tokens=generation.most_tokens, stream=data.stream)
+
+
+def _joined(contents: Sequence[_Content]) -> Iterator[_Content]:
+    """The turns, each of the model's in one: clients keep what was streamed as it came."""
+    for role, group in groupby(contents, key=lambda content: content.role):
+        turns = list(group)
+        if role != "model":
+            yield from turns
+            continue
+        parts: list[_Part] = []
+        for part in (part for turn in turns for part in turn.parts):
+            before = parts[-1] if parts else _Part()
+            if before.text and part.text and before.thought == part.thought:
+                parts[-1] = before.model_copy(update={"text": before.text + part.text})
+            else:
+                parts.append(part)
+        yield _Content(role=role, parts=parts)
 
 
 class _Calls:

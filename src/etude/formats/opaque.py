@@ -36,7 +36,7 @@ class RawPart(BaseModel):
         return {
             name: value
             for name, value in self.raw.items()
-            if name not in known and value not in (None, [], {}, False)
+            if name not in known and value is not None and value is not False and value not in ([], {})
         }
 
 

@@ -6,12 +6,17 @@ from typing import NamedTuple
 
 from etude.records.messages import Reply
 
-_NAME = r"(?:think(?:ing(?:_process)?)?|thought_process|thoughts?|chain_of_thought|reasoning|scratchpad)"
+_NAME = (
+    r"(?:think(?:ing(?:_process)?)?|thought_process|thoughts?|chain_of_thought|reasoning(?:_content)?"
+    r"|scratch_?pad|(?:inner_)?monologue)"
+)
 _MARK = re.compile(
     r"(?=[<\[◁][/\\|\w])(?:"  # most of a text is passed over by its first letters
-    r"(?P<begin>\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|START_THINKING\|>|<unused94>|<\|channel>thought)"
-    r"|(?P<end>\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|END_THINKING\|>|<unused95>|<channel\|>)"
-    rf"|<\|?(?P<slash>/)?\|?(?:{_NAME}|[\w-]{{1,20}}[:_]{_NAME})(?:\s[^<>]{{0,200}}?)?\|?(?P<open>(?P<empty>/)?>)"
+    r"(?P<begin>\[THINK\]|◁think▷|<\|?(?:begin|start)_of_(?:thought|thinking)\|?>|<\|?think(?:ing)?_start\|?>"
+    r"|<\|START_THINKING\|>|<unused94>|<\|channel>thought)"
+    r"|(?P<end>\[/THINK\]|◁/think▷|<\|?end_of_(?:thought|thinking)\|?>|<\|?think(?:ing)?_end\|?>"
+    r"|<\|END_THINKING\|>|<unused95>|<channel\|>)"
+    rf"|<\|?(?P<slash>/\s?)?\|?(?:{_NAME}|[\w-]{{1,20}}[:_]{_NAME})(?:\s[^<>]{{0,200}}?)?\|?(?P<open>(?P<empty>/)?>)"
     r"|<(?P<answered>[/\\]\s?)?(?P<answer>answer)(?:\s[^<>]{0,200})?(?:>|(?(answered)\Z|(?!)))"
     r"|<\|(?:begin|(?P<boxed>end))_of_(?P<box>box)\|>"
     r"|(?P<channel><\|channel\|>\s{0,9}analysis[^<]{0,100}<\|message\|>)"
@@ -31,7 +36,7 @@ _IN_WORDS = (
 """How a reply begins that has its thoughts in plain words, and how they end. Without the end it is an answer."""
 _HEAD = re.compile(r"<\|(?:begin_of_solution|start_response)\|>\s*", re.IGNORECASE)
 _TAIL = re.compile(
-    r"\s*(?:<[|｜](?:end[\w▁]{0,20}|return|call|im_end|eot_id|eom_id)[|｜]>|</s>|<end_of_turn>"
+    r"\s*(?:<[|｜](?:end[\w▁]{0,20}|return|call|im_end|eot_id|eom_id)[|｜]>|</s>|<end_of_turn>|<eos>"
     r"|\[END FINAL RESPONSE\])\Z",
     re.IGNORECASE,
 )

@@ -125,6 +125,11 @@ SAME = [
     ("|x|", r"\left|x\right|"),
     ("|x|", r"\lvert x \rvert"),
     (r"5\pi", r"5\text{ pi}"),
+    ("42", "*42*"),
+    ("42", "The answer is therefore: 42"),
+    ("42", "$42$ is the answer."),
+    (r"\{\}", r"\emptyset"),
+    (r"\frac{\sqrt{3}}{2}", r"\sqrt{3}/2"),
 ]
 
 
@@ -198,6 +203,10 @@ OTHER = [
     ("x=(1,2)", "[1,2]"),
     ("(x,y)=(1,2)", "(y,x)=(1,2)"),
     ("x=1, y=2", "1"),
+    ("42", "6*42"),
+    ("42", "4 is the answer"),
+    (r"\{0\}", r"\emptyset"),
+    (r"\sqrt{3}", r"\sqrt{3}/2"),
 ]
 
 

@@ -144,6 +144,14 @@ def test_numbers_are_read_as_people_write_them(text: str, number: float | None) 
         ("$1.5 Billion dollars", 1.5e9),
         ("5 hundred thousand", 500_000),
         ("-2 trillion", -2e12),
+        ("3\u00f74", 0.75),
+        ("6 \u00f7 2 = 3", 3),
+        ("__5__", 5),
+        ("0.5 (50%)", 0.5),
+        (r"\frac{1}{2} (0.5)", 0.5),
+        ("10 m (32.8 ft)", 10),
+        ("#### 7 days (1 week)", 7),
+        ("seven (7)", 7),
     ],
 )
 def test_numbers_are_read_in_other_forms(text: str, number: float) -> None:
@@ -237,6 +245,18 @@ def test_numbers_are_read_in_other_forms(text: str, number: float) -> None:
         "5 degrees below zero",
         "5 to 10 million",
         "2 million 300 thousand",
+        "2 hours 30 minutes",
+        "2 hours, 30 minutes",
+        "2h30",
+        "5 feet 10 inches",
+        "5'10\"",
+        "5 lb 3 oz",
+        "5 (10)",
+        "#### 5 (10)",
+        "5 +- 1",
+        r"0.\overline{3}",
+        "0.(3)",
+        "0.3\u0305",
     ],
 )
 def test_what_could_be_several_values_or_a_part_of_one_is_no_number(text: str) -> None:

@@ -6,6 +6,22 @@ from unicodedata import normalize
 
 from etude.config import Section
 from etude.envs.scorers.answer_scorer import AnswerScorer, accepted, expected, graded
+from etude.envs.scorers.choice_clauses import (
+    ALSO,
+    DENIED_BEFORE,
+    DENIED_BEHIND,
+    EDGES,
+    JOINED,
+    OPTION_DENIED_BEHIND,
+    OR_BEFORE,
+    OR_BEHIND,
+    OR_LABEL,
+    SUPPOSED_BEFORE,
+    SUPPOSED_BEHIND,
+    SUPPOSED_TO,
+    TAKEN_BACK,
+    WORD,
+)
 from etude.envs.splits import fold, one_form
 from etude.errors import DataError
 from etude.records import Score, Task
@@ -18,6 +34,11 @@ _OPTION_INLINE = re.compile(r"\(([A-Z])\)([^()]+)")
 
 # How a label is named. Repetitions are bounded: an answer may be any text, and must not make its reading slow.
 _MARKUP = re.compile(r"\\?\b(?:boxed|fbox|text|math|mbox)[a-z]*\s?\{|[{}$*`_\\\"\u201c\u201d]")
+_WRAPPED = re.compile(r"<(b|i|u|em|strong|code|span|p)>([^<>]{1,200})</\1>|(?<!\w)'(\w{1,20})'(?!\w)")
+_BESIDE_ASIAN = re.compile(
+    r"(?<=[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af])(?=[A-Za-z])|(?<=[A-Za-z])(?=[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af])"
+)
+"""Chinese, Japanese and Korean have no blank between a word and a letter."""
 _BOX = re.compile(
     r"\\?\b(?:boxed|fbox)\s?\{((?:[^{}]|\{[^{}]{0,200}\}){1,300})\}|\\(?:boxed|fbox)\s{1,3}(?=[^\s{])([^\s$]{1,80})"
 )
@@ -27,13 +48,16 @@ _LABEL = r"[(\[]?(?<![\w'\u2019])(?P<label>[A-Za-z])(?![\w'\u2019]|\.\w|-\w)[)\]
 _NOUN = r"(?:(?:the\s)?(?:option|choice|letter|answer)\s{0,2}[:#]?\s{0,2})?"
 _SURELY = r"(?:(?:clearly|indeed|therefore|thus|definitely|most\slikely|probably|then|also)\s)?"
 _IS = r"(?:is|ist|est|es|\u00e8|\u00e9|would\sbe|should\sbe|must\sbe|has\sto\sbe|will\sbe)"
+_IS_ASIAN = r"[\u662f\u4e3a\u70ba\u306f\uc740\ub294]"
 _ANSWER_IS = (
-    r"\b(?:answer|ans|solution|choice|option|letter|correct|antwort|r[e\u00e9]ponse|respuesta|risposta|resposta"
-    r"|\u7b54\u6848)(?:\s(?:to|for|of|here)\b[^.\n:]{0,40}?)?"
-    rf"(?:\s{{0,3}}(?:\b{_IS}\b|:|=>?|->|[\u2192\u21d2\u2013\u2014-])){{1,3}}\s{{0,3}}{_SURELY}{_NOUN}{_LABEL}"
+    r"(?:\b(?:answer|ans|solution|choice|option|letter|correct|antwort|r[e\u00e9]ponse|respuesta|risposta|resposta"
+    r"|odpowied\u017a|\u043e\u0442\u0432\u0435\u0442)|\u7b54\u6848|\u9009\u9879|\u6b63\u89e3|\u7b54\u3048|\uc815\ub2f5|\ub2f5)"
+    r"(?:\s(?:to|for|of|here)\b[^.\n:]{0,40}?|\scor+[a-z]{2,6}\b)?"
+    rf"(?:\s{{0,3}}(?:(?<!\w){_IS}(?!\w)|(?<=\w){_IS_ASIAN}|:|=>?|->|[\u2192\u21d2\u2013\u2014-])){{1,3}}"
+    rf"\s{{0,3}}{_SURELY}(?:not\s[(]?[A-Z][)]?,?\s(?:but|rather)\s)?{_NOUN}{_LABEL}"
 )
 _IS_CORRECT = (
-    rf"{_LABEL}(?:\s?\([^()\n]{{1,80}}\))?\s{{1,3}}(?:seems|looks|was|were|{_IS})\s(?:(?:indeed|clearly|also|the|a)\s){{0,3}}"
+    rf"{_LABEL}(?:\s?\([^()\n]{{1,80}}\))?\s{{1,3}}(?:seems|looks|was|were|{_IS})\s(?:(?:indeed|clearly|also|the|a|only)\s){{0,3}}"
     r"(?:correct|right|best|true|proper|answer)\b(?!\s?\?)"
 )
 _STATED = tuple(
@@ -41,101 +65,33 @@ _STATED = tuple(
     for pattern in (
         _ANSWER_IS,
         rf"\b(?:choos(?:e|ing)|chose|select(?:ing)?|pick(?:ing)?|go(?:ing)?\swith|opt\sfor|say|guess(?:\sis)?)\s{{1,3}}{_NOUN}{_LABEL}",
-        rf"\b(?:it\sis|it's|that\sis|so|thus|hence|therefore|i\sthink)[,:]?\s{_SURELY}{_NOUN}{_LABEL}(?=\W{{0,5}}$)",
+        rf"(?<![\u4e0d\u522b])\u9009\u62e9?\s?:?\s?{_LABEL}",
+        rf"\b(?:(?:it|that|this)\s{_IS}|it's|so|thus|hence|therefore|i\sthink)[,:]?\s{_SURELY}{_NOUN}{_LABEL}(?=\W{{0,5}}$)",
         _IS_CORRECT,
     )
 )
 _NAMED = tuple(
     re.compile(pattern, flags)
     for pattern, flags in (
-        (rf"\b(?:answer|option|choice|letter)\s{{0,2}}{_LABEL}", re.IGNORECASE),
+        (rf"(?:\b(?:answer|option|choice|letter)\s{{0,2}}|\u9009\u9879\s?){_LABEL}", re.IGNORECASE),
         (r"\((?P<label>[A-Z])\)", 0),
     )
+)
+_LETTER = re.compile(r"(?<![\w'\u2019])(?P<label>[A-Z])(?![\w'\u2019])")
+_SHORT = 80
+"""Characters of an answer in which one letter may stand among words that say nothing else."""
+_LEFT_ASIDE = re.compile(rf"\b(?:not|instead\sof|rather\sthan)\s{_NOUN}[(]?{_LETTER.pattern}", re.IGNORECASE)
+_SAYS_NOTHING = re.compile(
+    r"(?!is\b)(?:[\W\d]|\b(?:i|i'd|i'll|i'm|it'?s|that'd|that's|am|as|be|because|best|but|certainly|choice|choose|chosen"
+    r"|clearly|correct|definitely|evidently|fits|for|go|going|guess|have|here|is|it|just|letter|likely|matches|most|must"
+    r"|my|obviously|of|one|only|option|pick|probably|right|select|should|so|sure|surely|that|the|therefore|think|this"
+    r"|thus|true|we|will|with|would)\b)*",
+    re.IGNORECASE,
 )
 _ALONE = re.compile(r"\W*(?P<said>(?:\w+ )?answer\W+)?(?P<label>[A-Za-z])\W*", re.IGNORECASE)
 _AT_START = re.compile(
     r"\W{0,4}?(?:\((?P<round>[A-Za-z])\)|\[(?P<square>[A-Za-z])\]|(?P<bare>[A-Za-z])(?P<mark>[).:]|,(?=\s(?:because|since)\b)))(?=\s|$)"
 )
-
-# What the clause around a label or the text of an option makes of it: denied, only supposed, or not the only one.
-_WORD = re.compile(
-    r"[^\S\n]+(?!(?:is|because|since|as|which|with|but|for|or|and|would|fits|not|rather|instead)\b)[^\W\d_]{2,}"
-)
-"""Behind `A` and `I`: they are words."""
-_TO_THE_LABEL = r"(?:(?!\b(?:but|so|and)\b)[^.,;:!?\n]){0,40}\Z"
-_SUPPOSED_BEFORE = re.compile(
-    r"(?:\b(?:if|unless|whether|in\scase|(?:provided|given)\sthat|imagine|supposing|assuming)\b"
-    rf"|(?<!\bi\s)\b(?:suppose|assume)\b|\blet['\u2019]?s\s(?:just\s)?say\b){_TO_THE_LABEL}"
-    r"|\bif\s[^.;!?\n]{1,60}\s(?:had|were)\s(?:(?!\b(?:but|so|hence|thus|therefore)\b)[^.;!?\n]){1,80}\Z",
-    re.IGNORECASE,
-)
-_SUPPOSED_BEHIND = re.compile(r"[^.;!?\n]{0,80}?\bwould\b[^.;!?\n]{0,60}?\b(?:if|unless)\b(?!\si\b)", re.IGNORECASE)
-_SUPPOSED_TO = re.compile(r"[.;!?\n](?!\s*then\b)", re.IGNORECASE)
-"""Where a supposition ends, with what would follow from it."""
-_DENIED_BEFORE = re.compile(
-    r"(?:\b(?:not|never|neither|nor|no|cannot|doubt|wrong|incorrect|false|eliminat\w*|exclud\w*|except|almost|nearly"
-    rf"|tempt\w*|reject\w*|discard\w*|dismiss\w*|rul\w+\sout|rather\sthan|instead\sof|unlike)\b"
-    rf"|n['\u2019]t\b){_TO_THE_LABEL}",
-    re.IGNORECASE,
-)
-_WRONG = (
-    r"(?:wrong|incorrect|false|untrue|invalid|impossible|excluded|eliminated|dismissed|discarded|rejected|ruled\sout"
-    r"|traps?|distractors?)\b"
-)
-_NOT = (
-    rf"(?:{_WRONG}|(?:not(?!\s(?:(?:option|choice|answer)\s)?[(\[]?(?-i:[A-Z])(?!\w))|never|no(?!\sdoubt)|cannot"
-    r"|\w+n['\u2019]t|unlikely|out|too|tempting|partly|partially|almost|nearly|hardly|less|fails|contradicts"
-    r"|if|unless)\b)"
-)
-_IS_WRONG = r"""\W{0,3}(?:\([^()\n]{1,80}\)\s?|,\s[^.,;:!?\n]{1,40},\s)?(?:
-        (?:is|was|are|were|seems|looks|appears|would|should|must|can|has|had|does|did)\s
-            (?:(?!\b(?:because|since|as|while|whereas|and|so|than|the\sonly)\b)[^.,;:!?\n]){0,60}?\b%s
-        |%s
-    )
-    |[^.,;:!?\n]{0,60}?,?\s(?:but|yet)\s(?:(?:it|that|this|is|was|seems|still|actually|clearly)\s){0,3}%s"""
-_AT_ONCE = (
-    r"(?:(?:\w{2,6}n['\u2019]t|cannot|fails|contradicts|could|might|may|unless|only\s(?:if|when)"
-    r"|wrong|excluded|eliminated)\b|\?)"
-)
-_DENIED_BEHIND = re.compile(_IS_WRONG % (_NOT, _AT_ONCE, _NOT), re.IGNORECASE | re.VERBOSE)
-_OPTION_DENIED_BEHIND = re.compile(_IS_WRONG % (_WRONG, _WRONG, _WRONG), re.IGNORECASE | re.VERBOSE)
-"""Behind a label with its option, as in `B) Nice is wrong`; `B) Nice is not big` says something of Nice."""
-_TAKEN_BACK = re.compile(
-    r"\bwait\b(?=\s*(?:[,.!:\u2026\u2014-]|no\b|$))|\bno,?\swait\b|\bcorrection\s?[:,]|\b(?:scratch|strike)\sthat\b"
-    r"|\bon\ssecond\sthought|\btake\s(?:that|it)\sback\b|\b(?:oops|sorry),\s|\bi\smean\b"
-    r"|\b(?:no,|(?:actually|rather|make\sthat),?)\s(?:it(?:\sis|['\u2019]s)\s)?[(\[]?(?-i:[A-HJ-Z])(?!\w)",
-    re.IGNORECASE,
-)
-"""What is said behind an answer that is no longer meant."""
-_JOINED = re.compile(r"(?:\W|\([^()\n]{1,80}\)|\b(?:and|or|also)\b){0,20}", re.IGNORECASE)
-"""All that stands between two sentences that name an answer each, so that neither takes the other one's place."""
-_ALSO = re.compile(r"\balso\b", re.IGNORECASE)
-_EDGES = (
-    r"(?<!\w)(?<!\d[.,:])(?<![./^+\u221a\u2212\u2013-])(?<![+/^\u00d7\u2212\u2013\d-]\s(?=\d))(?<!minus\s)"
-    r"(?<!negative\s)%s(?![\w/^-]|\s?[/^\u00d7]|[.,:]\d|(?<=\d)\s\d)"
-)
-"""The text of an option by itself: `5` is not in `-5`, `0.5` and `1/5`."""
-_ANOTHER = r"(?:(?i:also|option|choice|answer)\s){0,2}[(\[]?(?P<%s>[A-Z])(?![\w'\u2019])"
-_MARKS = r"[\s.,;:!?()\[\]\u2026\u2013\u2014-]{0,5}"
-_OR_BEHIND = re.compile(
-    rf"""(?:
-        {_MARKS}(?P<or>\b(?i:or|oder|too|as\swell)\b)
-        |{_MARKS}(?:
-            \b(?i:and|und|et|y|ou|o|plus|also|alternatively|otherwise|as\swell\sas|vs\.?|versus)\b|[/&|+~-]
-        )[\s,(]{{0,4}}{_ANOTHER % "and"}
-        |[,;.|\s)(]{{1,4}}[(\[]?(?P<next>[A-Z])[)\]]?(?=\s*(?:$|[(,;.|/&!?]))
-        |[,;|\s)(]{{1,4}}[(\[]?(?P<first>[A-Z])[)\]]?(?=\s*(?:or|and)\b)
-        |[^\n]{{0,80}}?\b(?i:(?:could|might|may|can)(?:\salso)?\sbe|maybe|perhaps|possibly|(?:so|as)\sis)\s
-            {_ANOTHER % "maybe"}
-        |[^\n]{{0,80}}?{_ANOTHER % "also"}[)\]]?,?\s(?i:(?:is|fits|works|seems|would\sbe)\b,?\s)?
-            (?i:also|likewise|too|as\swell)(?=\s*(?:$|[.,;!]))
-    )""",
-    re.VERBOSE,
-)
-_OR_BEFORE = re.compile(
-    r"(?:(?<![\w'])(?P<label>[A-Z])[)\]]?\W{0,3}(?:and|und|nor|[,/&])|\b(?:or|oder|either))\W{0,3}(?:option\s|the\s)?\Z"
-)
-_OR_LABEL = re.compile(r"(?:\b(?:or|and)\s|/)[(\[]?(?P<label>[A-Z])(?![\w'\u2019])")
 
 
 class ChoiceOptions(Section):
@@ -204,7 +160,8 @@ def read_label(answer: str, listed: Mapping[str, str], labels: str) -> str | Non
 
 
 def _clean(text: str) -> str:
-    return _MARKUP.sub("", normalize("NFKC", one_form(text))).strip()
+    text = _MARKUP.sub("", _WRAPPED.sub(r"\2\3", normalize("NFKC", one_form(text)))).strip()
+    return text if text.isascii() else _BESIDE_ASIAN.sub(" ", text)
 
 
 class _Reading:
@@ -214,7 +171,7 @@ class _Reading:
         self.answer, self.text = answer, _clean(answer)
         self.listed = {label: fold(option).rstrip(".") for label, option in listed.items()}
         self.labels = labels
-        self.taken_back = max((found.start() for found in _TAKEN_BACK.finditer(self.text)), default=0)
+        self.taken_back = max((found.start() for found in TAKEN_BACK.finditer(self.text)), default=0)
         """Where it is last said that what stands before is no longer meant."""
         self.supposes = False
         """Whether a label is only supposed to be right: what else is said may follow from that."""
@@ -222,7 +179,15 @@ class _Reading:
     def label(self) -> str | None:
         """The one that is chosen: what says most clearly that it is the answer decides, whether it can be read or
         not."""
-        for ways in (self._alone, self._stated, self._whole_option, self._starts, self._named, self._option):
+        for ways in (
+            self._alone,
+            self._stated,
+            self._whole_option,
+            self._starts,
+            self._named,
+            self._option,
+            self._only,
+        ):
             found = set(ways())
             if found:
                 return found.pop() if len(found) == 1 else None
@@ -243,7 +208,7 @@ class _Reading:
         found = [match for pattern in _STATED for match in pattern.finditer(self.text) if self._is_label(match)]
         said, supposed = list[re.Match[str]](), None
         for match in sorted(found, key=lambda match: match.start("label")):
-            follows = supposed is not None and not _SUPPOSED_TO.search(self.text, supposed, match.start())
+            follows = supposed is not None and not SUPPOSED_TO.search(self.text, supposed, match.start())
             if follows or self._supposed(match):
                 supposed = match.end()
             elif not self._denied(match):
@@ -253,10 +218,10 @@ class _Reading:
             last = said[-1]
             joined = any(
                 match["label"].upper() != last["label"].upper()
-                and _JOINED.fullmatch(self.text, match.end(), max(match.end(), last.start()))
+                and JOINED.fullmatch(self.text, match.end(), max(match.end(), last.start()))
                 for match in said[-9:-1]
             )
-            yield None if joined or _ALSO.search(last[0]) else self._sure(last)
+            yield None if joined or ALSO.search(last[0]) else self._sure(last)
 
     def _whole_option(self) -> Iterator[str | None]:
         folded = fold(self.answer).rstrip(".")
@@ -289,20 +254,29 @@ class _Reading:
     def _option(self) -> Iterator[str | None]:
         """Options whose text stands in the answer, outside of longer ones."""
         text = fold(self.answer)
-        if self.supposes or any(found["label"] in self.labels for found in _OR_LABEL.finditer(self.text)):
+        if self.supposes or any(found["label"] in self.labels for found in OR_LABEL.finditer(self.text)):
             return
         for label, option in sorted(self.listed.items(), key=lambda item: -len(item[1])):
-            words = re.compile(_EDGES % re.escape(option))
+            words = re.compile(EDGES % re.escape(option))
             if option and (found := words.search(text)):
                 before = text[max(0, found.start() - 60) : found.start()]
                 unsure = (
-                    _SUPPOSED_BEFORE.search(before)
-                    or _DENIED_BEFORE.search(before)
-                    or _DENIED_BEHIND.match(text, found.end())
-                    or any(_OPTION_DENIED_BEHIND.match(text, again.end()) for again in words.finditer(text))
+                    SUPPOSED_BEFORE.search(before)
+                    or DENIED_BEFORE.search(before)
+                    or DENIED_BEHIND.match(text, found.end())
+                    or any(OPTION_DENIED_BEHIND.match(text, again.end()) for again in words.finditer(text))
                 )
                 yield None if unsure else label
                 text = words.sub("\0", text)
+
+    def _only(self) -> Iterator[str | None]:
+        """The letters of a short answer that says nothing else, as in `B it is` or `not A but B`."""
+        if len(self.text) > _SHORT or self.supposes:
+            return
+        text = _LEFT_ASIDE.sub(" ", self.text)
+        found = [match for match in _LETTER.finditer(text) if self._is_label(match)]
+        if _SAYS_NOTHING.fullmatch(_LETTER.sub(" ", text)):
+            yield from (match["label"] for match in found)
 
     def _without_list(self) -> str:
         """The text without the options, where all of them are repeated."""
@@ -325,7 +299,7 @@ class _Reading:
         letter, end = found["label"], found.end("label")
         if letter.upper() not in self.labels:
             return False
-        return not (found.end() == end and letter in "AaIi" and _WORD.match(self.text, end))
+        return not (found.end() == end and letter in "AaIi" and WORD.match(found.string, end))
 
     def _before(self, found: re.Match[str]) -> str:
         return self.text[max(0, found.start() - 60) : found.start()]
@@ -341,41 +315,46 @@ class _Reading:
 
     def _supposed(self, found: re.Match[str]) -> bool:
         before = self.text[max(0, found.start("label") - 160) : found.start("label")]
-        return bool(_SUPPOSED_BEFORE.search(before) or _SUPPOSED_BEHIND.match(self.text, found.start()))
+        return bool(SUPPOSED_BEFORE.search(before) or SUPPOSED_BEHIND.match(self.text, found.start()))
 
     def _denied(self, found: re.Match[str]) -> bool:
-        if _DENIED_BEFORE.search(self._before(found)):
+        if DENIED_BEFORE.search(self._before(found)):
             return True
         return self._denied_behind(found["label"].upper(), self.text, found)
 
     def _denied_behind(self, label: str, text: str, found: re.Match[str]) -> bool:
         behind = self._behind(label, text, found)
-        pattern = _DENIED_BEHIND if text.startswith(behind, found.end()) else _OPTION_DENIED_BEHIND
+        pattern = DENIED_BEHIND if text.startswith(behind, found.end()) else OPTION_DENIED_BEHIND
         return pattern.match(behind) is not None
 
     def _sure(self, found: re.Match[str]) -> str | None:
         """The label of a match; None where another one is named beside it."""
         label = found["label"].upper()
-        before = _OR_BEFORE.search(self.text[max(0, found.start() - 40) : found.start()])
+        before = OR_BEFORE.search(self.text[max(0, found.start() - 40) : found.start()])
         if (
             before
             and before["label"] != label
             and (before["label"] is None or found.start("label") - found.start() < 2)
         ):
             return None
-        if self.taken_back >= found.end():
+        other = self._option_of(self.text[max(0, found.start() - 300) : found.start()].rpartition("\n")[2])
+        if self.taken_back >= found.end() or other not in (None, label):
             return None
         return self._single(label, self._behind(label, self.text, found))
 
+    def _option_of(self, said: str) -> str | None:
+        """The label of the option that a text is."""
+        text = fold(said).strip(" ().:-\u2013\u2014")
+        return next((label for label, option in self.listed.items() if text and option == text), None)
+
     def _single(self, label: str, rest: str) -> str | None:
         """The label, unless another one, or the text of another option, stands behind it."""
-        said = fold(rest.partition("\n")[0]).strip(" ().:-\u2013\u2014")
-        if said and said != self.listed.get(label) and said in self.listed.values():
+        if self._option_of(rest.partition("\n")[0]) not in (None, label):
             return None
-        found = _OR_BEHIND.match(rest)
+        found = OR_BEHIND.match(rest)
         if found is None:
             return label
         other = next((name for name in ("and", "next", "first", "maybe", "also") if found[name]), None)
-        if other is None or _DENIED_BEHIND.match(rest, found.end(other)):
+        if other is None or DENIED_BEHIND.match(rest, found.end(other)):
             return label if other else None
         return None if found[other] in set(self.labels) - {label} else label

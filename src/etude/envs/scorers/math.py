@@ -17,10 +17,14 @@ _LONGEST = 2000
 _DEEPEST = 8
 """Lists within lists that are compared item by item."""
 _EMPTY_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{\s*\}")
-_EMPHASIS = re.compile(r"\*\*(?!\d)|(?<!\d)\*\*|`|(?<![\w}])__|__(?!\w)")
+_EMPHASIS = re.compile(r"\*\*(?!\d)|(?<!\d)\*\*|`|(?<![\w}])__|__(?!\w)|\A\*(?=[^*]+\*\Z)|\*\Z")
 _SAYS = re.compile(
     r"(?i:.*\b(?:answer|result)\b(?:[^\d=$\\]{0,100}\b(?:is|are|equals)\b)?"
-    r"|[^\d=$\\]{0,300}\b(?:is|are|equals|gives|get|obtain|so|thus|hence|therefore)\b,?)\s*:?\s*(.+?)\.?\s*"
+    r"|[^\d=$\\]{0,300}\b(?:is|are|equals|gives|get|obtain|so|thus|hence|therefore)\b,?)"
+    r"(?i:\s(?:then|thus|hence|therefore|simply))?\s*:?\s*(.+?)\.?\s*"
+)
+_IS_THE_ANSWER = re.compile(
+    r"(?i)(\S.{0,100}?),? is (?:the|my|our) (?:final |correct )?(?:answer|result|solution)\.?"
 )
 _DELIMITERS = re.compile(r"(?<!\\)\$|\\[()\[\]]")
 
@@ -75,6 +79,7 @@ _FORMS = tuple(
         (r"(?<!\d) | (?!\d)", ""),  # 1 2 is not 12
         (r"\\\{", "\u2983"),
         (r"\\\}", "\u2984"),
+        ("\u2983\u2984", r"\\emptyset"),
         (r"\\frac\{-([^{}+-]*)\}", r"-\\frac{\1}"),
     )
 )
@@ -82,7 +87,7 @@ _NAMED = re.compile(
     r"(?P<name>\\?[A-Za-z]+(?:_\{\w+\})?(?:\([A-Za-z]\))?|\([A-Za-z](?:;[A-Za-z])+\))(?:=|\\in(?![a-z]))(?P<value>.+)"
 )
 _WORKED_OUT = re.compile(r"(?:[\d.+*/(){}^ -]|\\(?:times|cdot|div))+=(?P<value>[^=]+)")
-_SLASH = re.compile(r"(-?)((?:\d+)?(?:\\[A-Za-z]+|[A-Za-z])?)/(\d+|\\[A-Za-z]+|[A-Za-z])")
+_SLASH = re.compile(r"(-?)((?:\d+)?(?:\\[A-Za-z]+(?:\{\w+\})?|[A-Za-z])?)/(\d+|\\[A-Za-z]+|[A-Za-z])")
 _FORMULA = re.compile(r"[\\\d=+*/^<>-]")
 _OPENS, _CLOSES = "([{\u2983", ")]}\u2984"
 
@@ -122,7 +127,7 @@ def read_result(text: str) -> str:
         return inside
     last = _EMPTY_BOX.sub("", text.strip()[-_LONGEST:]).strip().rpartition("\n")[2]
     last = _EMPHASIS.sub("", last).strip()
-    said = _SAYS.fullmatch(last)
+    said = _IS_THE_ANSWER.fullmatch(last) or _SAYS.fullmatch(last)
     return (said[1] if said else last).strip()
 
 

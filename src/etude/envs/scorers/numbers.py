@@ -19,7 +19,7 @@ _SIGNS = str.maketrans(
     {
         **{chr(sign + 0xFEE0): chr(sign) for sign in range(0x21, 0x7F)},  # full width
         **dict.fromkeys("\u2010\u2011\u2212\ufe63\uff0d", "-"),
-        **dict.fromkeys("\u2044\u2215", "/"),
+        **dict.fromkeys("\u2044\u2215\u00f7", "/"),
         "\u00d7": r"\times ",
         "\u22c5": r"\cdot ",
         "\u00b7": r"\cdot ",
@@ -41,7 +41,7 @@ _FORMS = tuple(
         # bold, and what is left of it: a power
         (r"(?<![\d)])\*\*|\*\*(?!\(?-?\d)", ""),
         (r"\*\*", "^"),
-        (r"(?<!\w)__?(?=\S)", ""),
+        (r"(?<!\w)__?(?=\S)|(?<=\w)__?(?![\w{(])", ""),
         # a sign apart from its number
         (rf"(?i)(?<![\w-])(?:minus|negative)[^\S\n]{{1,3}}{_AHEAD}", "-"),
         (rf"([=:(\[{{$\u2248][^\S\n]?|\b(?:is|are|equals)[^\S\n])-[^\S\n]{{1,3}}{_AHEAD}", r"\1-"),
@@ -78,7 +78,7 @@ _NUMBER = re.compile(
         |(?P<base>{_N})(?:[ ]?{_exponent("power")}|[eE](?P<e>[-+]?\d{{1,6}})
             |[ ]?(?:[x*]|\\times|\\cdot)[ ]?10{_exponent("ten")})?
     )
-    (?P<odd>[ ]?/[ ]?\d[\d/.]*|\^(?:\{{[^{{}}]{{0,50}}\}}|\S{{0,10}})|[eE]\d)?
+    (?P<odd>[ ]?/[ ]?\d[\d/.]*|\^(?:\{{[^{{}}]{{0,50}}\}}|\S{{0,10}})|[eE]\d|\u0305)?
     (?P<many>(?:[ -]?(?i:hundred|thousand|million|billion|trillion)s?(?![\w-])){{1,3}})?
     (?P<percent>[ ]?%|[ ]per[ ]?cent\b)?
     """,

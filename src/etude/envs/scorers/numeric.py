@@ -32,19 +32,29 @@ _EITHER = re.compile(
             [\s,(:*$.]*
             (?:up[ ]to|about|maybe|perhaps|possibly|even|rather|is[ ]it|also)?
         |[ ,;(]+(?:maybe|perhaps|possibly|vielleicht|(?:and[ ]|but[ ])?not|rather[ ]than|instead[ ]of|out[ ]of)\b
-        |[ ]?(?:[-\u2013\u2014+*&|/]|\+/-|\u00b1|\u2026|\.\.\.?|\\(?:pm|times|cdot|sim|to|[lc]?dots|div)(?![a-z])
-            |\bx\b)[ ]?
+        |[ ]?(?:[-\u2013\u2014+*&|/']|\+[-/]{1, 2}|\u00b1|\u2026|\.\.\.?
+            |\\(?:pm|times|cdot|sim|to|[lc]?dots|div)(?![a-z])|\bx\b)[ ]?
         |:(?!\s))
     {_NEXT}""",
     re.VERBOSE | re.IGNORECASE,
 )
+_MEASURE = re.compile(
+    r" ?(?:(?:h(?:ou)?rs?|min(?:ute)?s?|sec(?:ond)?s?|days?|weeks?|months?|years?|feet|foot|ft|inch(?:es)?|in|yards?"
+    r"|miles?|lbs?|pounds?|oz|ounces?|stone|dollars?|cents?|degrees?|h|m|s|km|cm|mm|kg|g)(?![^\W\d_])|[\u00b0'\u2032\"])",
+    re.IGNORECASE,
+)
+"""Of an amount that has several numbers, as in `5 ft 10 in`."""
+_AGAIN = re.compile(rf"{_UNIT} ?\((?:or|=|\u2248|~|about|approx\w*\.?|i\.e\.,?)?{_NEXT}", re.IGNORECASE)
+"""Between a number and the same one in brackets, in another form or unit."""
+_BARE = re.compile(r" ?\( ?")
 _BOTH = re.compile(rf"{_UNIT}(?P<comma>[ ]*[,;]?[ ]*)(?P<and>and|und|et|y)?{_NEXT}", re.IGNORECASE)
 _SYMBOL = r"\\(?:pi|theta|alpha|beta|gamma|lambda|phi|omega)(?![a-z])|[\u03b1-\u03bb\u03bd-\u03c9]"  # micro is a unit
 _FUNCTION = r"(?:log|ln|sin|cos|tan|exp)"
 _BOUND = r"[\u2264\u2265\u2260]|\\(?:[lg](?:e|eq|t|eqslant)|neq?)(?![a-z])"
 _BEFORE = re.compile(
     rf"""(?:
-        \u00b1|\\pm(?![a-z])|\+/-|{_BOUND}|<=?|(?<![-=~>\u2013\u2014])>=?    # arrows are no bounds
+        \u00b1|\\pm(?![a-z])|\+/?-|\d\.(?:\(|\\(?:overline|bar|dot)\{{?)
+        |{_BOUND}|<=?|(?<![-=~>\u2013\u2014])>=?    # arrows are no bounds
         |\u221a|sqrt(?:\[\d+\])?[ ]?[{{(]?|(?<![A-Za-z]){_FUNCTION}(?:[_^](?:\{{[^{{}}]*\}}|\w+))*[ ]?[{{(]?
         |frac\{{|\}}\{{
         |[\w)\]}}]\$?[-+*/^](?![ ])|\w[ ][+*/^][ ]|[)\]}}][ ][-+*/^][ ]    # a dash behind a word may be a colon
@@ -55,7 +65,7 @@ _BEFORE = re.compile(
 )
 _BEHIND = re.compile(
     rf"""[ ]?(?:
-        {_SYMBOL}|\\?sqrt|\\(?:frac|{_FUNCTION})|\u221a|\)[ ]?\^|\+|{_BOUND}|>|<(?![-!])
+        {_SYMBOL}|\\?sqrt|\\(?:frac|{_FUNCTION})|\u221a|\)[ ]?\^|\+|h\d|{_BOUND}|>|<(?![-!])
         |[-*/]?[ ]?(?!(?<=[ ])[aeiouyI][ ][A-Za-z]{{2}})    # a word of one letter before another word
             (?:(?<![ ])K|[abcdefijknopqrtuvwxyzBDEGHIMOPQRSTUXYZ])(?![A-Za-z']|\.[A-Za-z])  # but for units
         |-?\b(?i:dozens?|squared|cubed|factorial|halves|thirds|(?:ten|hundred|thousand|million|billion)ths?
@@ -124,6 +134,8 @@ def read_number(text: str, percent: Literal["drop", "fraction"] = "drop") -> flo
     text, found, place = _region(text)
     if not found or found[place].value is None:
         return None
+    if 0 < place == len(found) - 1 and _is_again(text, *found[place - 1 :]):
+        place -= 1
     start, end = found[place].start, found[place].end
     first = start + (text[start] in "+-")
     if _BEFORE.search(text[max(0, first - _FAR) : first]) or _BEHIND.match(text, end):
@@ -160,12 +172,23 @@ def _read(text: str, place: int) -> tuple[str, list[Number], int]:
     return text, (found := numbers(text)), place % len(found) if found else 0
 
 
+def _is_again(text: str, one: Number, other: Number) -> bool:
+    """Whether the second number says the first one again, in brackets, as in `0.5 (50%)`."""
+    inside = re.match(r"[^()\n]{0,20}\)", text[other.end : other.end + _FAR])
+    return inside is not None and _AGAIN.fullmatch(text, one.end, other.start) is not None
+
+
 def _joined(text: str, one: Number, other: Number, *, last: bool) -> bool:
     """Whether two neighbours are said as one range, sum or choice; `last`: the second one is that which counts."""
     between = text[one.end : other.start]
     if len(between) > _FAR:
         return False
     if _EITHER.fullmatch(between):
+        return True
+    if _is_again(text, one, other):
+        bare = _BARE.fullmatch(between) and re.match(r" ?\)", text[other.end :])
+        return bool(bare) and not other.percent and one.value != other.value
+    if _MEASURE.fullmatch(re.sub(r",? ?(?:\band)? ?\Z", "", between)) and _MEASURE.match(text, other.end):
         return True
     both = _BOTH.fullmatch(between)
     if both is None:

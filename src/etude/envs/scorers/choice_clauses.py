@@ -1,0 +1,83 @@
+"""What the clause around a label or the text of an option makes of it: denied, only supposed, or not the only one."""
+
+import re
+
+WORD = re.compile(
+    r"[^\S\n]+(?!(?:is|because|since|as|which|with|but|for|or|and|would|fits|not|rather|instead)\b)[^\W\d_]{2,}"
+)
+"""Behind `A` and `I`: they are words."""
+_TO_THE_LABEL = r"(?:(?!\b(?:but|so|and)\b)[^.,;:!?\n]){0,40}\Z"
+SUPPOSED_BEFORE = re.compile(
+    r"(?:\b(?:if|unless|whether|in\scase|(?:provided|given)\sthat|imagine|supposing|assuming)\b"
+    rf"|(?<!\bi\s)\b(?:suppose|assume)\b|\blet['\u2019]?s\s(?:just\s)?say\b){_TO_THE_LABEL}"
+    r"|\bif\s[^.;!?\n]{1,60}\s(?:had|were)\s(?:(?!\b(?:but|so|hence|thus|therefore)\b)[^.;!?\n]){1,80}\Z",
+    re.IGNORECASE,
+)
+SUPPOSED_BEHIND = re.compile(r"[^.;!?\n]{0,80}?\bwould\b[^.;!?\n]{0,60}?\b(?:if|unless)\b(?!\si\b)", re.IGNORECASE)
+SUPPOSED_TO = re.compile(r"[.;!?\n](?!\s*then\b)", re.IGNORECASE)
+"""Where a supposition ends, with what would follow from it."""
+DENIED_BEFORE = re.compile(
+    r"(?:\b(?:not|never|neither|nor|no|cannot|doubt|wrong|incorrect|false|eliminat\w*|exclud\w*|except|almost|nearly"
+    rf"|tempt\w*|reject\w*|discard\w*|dismiss\w*|rul\w+\sout|rather\sthan|instead\sof|unlike)\b"
+    rf"|n['\u2019]t\b){_TO_THE_LABEL}",
+    re.IGNORECASE,
+)
+_WRONG = (
+    r"(?:wrong|incorrect|false|untrue|invalid|impossible|excluded|eliminated|dismissed|discarded|rejected|ruled\sout"
+    r"|traps?|distractors?)\b"
+)
+_NOT = (
+    rf"(?:{_WRONG}|(?:not(?!\s(?:(?:option|choice|answer)\s)?[(\[]?(?-i:[A-Z])(?!\w))|never|no(?!\sdoubt)|cannot"
+    r"|\w+n['\u2019]t|unlikely|out|too|tempting|partly|partially|almost|nearly|hardly|less|fails|contradicts"
+    r"|if|unless)\b)"
+)
+_IS_WRONG = r"""\W{0,3}(?:\([^()\n]{1,80}\)\s?|,\s[^.,;:!?\n]{1,40},\s)?(?:
+        (?:is|was|are|were|seems|looks|appears|would|should|must|can|has|had|does|did)\s
+            (?:(?!\b(?:because|since|as|while|whereas|and|so|than|the\sonly)\b)[^.,;:!?\n]){0,60}?\b%s
+        |%s
+    )
+    |[^.,;:!?\n]{0,60}?,?\s(?:but|yet)\s(?:(?:it|that|this|is|was|seems|still|actually|clearly)\s){0,3}%s"""
+_AT_ONCE = (
+    r"(?:(?:\w{2,6}n['\u2019]t|cannot|fails|contradicts|could|might|may|unless|only\s(?:if|when)"
+    r"|wrong|excluded|eliminated)\b|\?|\u662f?[\u4e0d\u9519\u5417])"
+)
+DENIED_BEHIND = re.compile(_IS_WRONG % (_NOT, _AT_ONCE, _NOT), re.IGNORECASE | re.VERBOSE)
+OPTION_DENIED_BEHIND = re.compile(_IS_WRONG % (_WRONG, _WRONG, _WRONG), re.IGNORECASE | re.VERBOSE)
+"""Behind a label with its option, as in `B) Nice is wrong`; `B) Nice is not big` says something of Nice."""
+TAKEN_BACK = re.compile(
+    r"\bwait\b(?=\s*(?:[,.!:\u2026\u2014-]|no\b|$))|\bno,?\swait\b|\bcorrection\s?[:,]|\b(?:scratch|strike)\sthat\b"
+    r"|\bon\ssecond\sthought|\btake\s(?:that|it)\sback\b|\b(?:oops|sorry),\s|\bi\smean\b"
+    r"|\b(?:no,|(?:actually|rather|make\sthat),?)\s(?:it(?:\sis|['\u2019]s)\s)?[(\[]?(?-i:[A-HJ-Z])(?!\w)",
+    re.IGNORECASE,
+)
+"""What is said behind an answer that is no longer meant."""
+JOINED = re.compile(r"(?:\W|\([^()\n]{1,80}\)|\b(?:and|or|also)\b){0,20}", re.IGNORECASE)
+"""All that stands between two sentences that name an answer each, so that neither takes the other one's place."""
+ALSO = re.compile(r"\balso\b", re.IGNORECASE)
+EDGES = (
+    r"(?<!\w)(?<!\d[.,:])(?<![./^+\u221a\u2212\u2013-])(?<![+/^\u00d7\u2212\u2013\d-]\s(?=\d))(?<!minus\s)"
+    r"(?<!negative\s)%s(?![\w/^-]|\s?[/^\u00d7]|[.,:]\d|(?<=\d)\s\d)"
+)
+"""The text of an option by itself: `5` is not in `-5`, `0.5` and `1/5`."""
+_ANOTHER = r"(?:(?i:also|option|choice|answer)\s){0,2}[(\[]?(?P<%s>[A-Z])(?![\w'\u2019])"
+_MARKS = r"[\s.,;:!?()\[\]\u2026\u2013\u2014-]{0,5}"
+OR_BEHIND = re.compile(
+    rf"""(?:
+        {_MARKS}(?P<or>\b(?i:or|oder|too|as\swell)\b)
+        |{_MARKS}(?:
+            \b(?i:and|und|et|y|ou|o|plus|also|alternatively|otherwise|as\swell\sas|vs\.?|versus)\b
+            |[/&|+~-]|[\u6216\u548c\u4e0e\u53ca\u3001\u304b\u3068]\u8005?|\ub610\ub294
+        )[\s,(]{{0,4}}{_ANOTHER % "and"}
+        |[,;.|\s)(]{{1,4}}[(\[]?(?P<next>[A-Z])[)\]]?(?=\s*(?:$|[(,;.|/&!?]))
+        |[,;|\s)(]{{1,4}}[(\[]?(?P<first>[A-Z])[)\]]?(?=\s*(?:or|and)\b)
+        |[^\n]{{0,80}}?\b(?i:(?:could|might|may|can)(?:\salso)?\sbe|maybe|perhaps|possibly|(?:so|as)\sis)\s
+            {_ANOTHER % "maybe"}
+        |[^\n]{{0,80}}?{_ANOTHER % "also"}[)\]]?,?\s(?i:(?:is|fits|works|seems|would\sbe)\b,?\s)?
+            (?i:also|likewise|too|as\swell)(?=\s*(?:$|[.,;!]))
+    )""",
+    re.VERBOSE,
+)
+OR_BEFORE = re.compile(
+    r"(?:(?<![\w'])(?P<label>[A-Z])[)\]]?(?:\W{0,3}(?:and|und|nor|[,/&])|\s?\Z)|\b(?:or|oder|either))\W{0,3}(?:option\s|the\s)?\Z"
+)
+OR_LABEL = re.compile(r"(?:\b(?:or|and)\s|/)[(\[]?(?P<label>[A-Z])(?![\w'\u2019])")
