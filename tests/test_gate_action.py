@@ -17,11 +17,13 @@ import yaml
 
 from docs_pages import DOCS, ROOT, blocks
 from etude.cli.demo import make_project
-from etude.simulation import SEED_SKILL
+from etude.cli.main import main
+from etude.simulation import SEED_SKILL, make_tasks
 from pull_request_host import Host, open_host
 
 ACTION = ROOT / "integrations" / "github"
 SKILL = "skills/everyday-tasks"
+SIMULATED = ("--target", "simulated:target", "--optimizer", "simulated:optimizer")
 RULES = """
 - Never remove duplicates; write a word as often as it appears in the input.
 - Use the real length of each month: 30 days for April, June, September and November.
@@ -381,3 +383,31 @@ def test_where_the_base_branch_has_no_skill_an_empty_one_is_the_bar(
     assert gate.written("HEAD", "skills/new", tmp_path / "out").read_bytes() == b""
     with pytest.raises(gate.Refused, match="the pull request has no skill at 'skills/new'"):
         gate.written(repository.environ("")["GITHUB_SHA"], "skills/new", tmp_path / "other")
+
+
+@pytest.mark.parametrize(
+    ("rules", "code"),
+    [("- Name the risks.\n- Make a clear recommendation.\n- Cite a source.\n", 0), ("- Thank the reader.\n", 5)],
+)
+def test_three_tasks_are_enough_for_a_skill_that_solves_them_and_no_others(
+    repository: Repository, gate: ModuleType, monkeypatch: pytest.MonkeyPatch, rules: str, code: int
+) -> None:
+    """As the evals of a skill make a project."""
+    skill, front = "skills/brief", "---\nname: brief\ndescription: Writes briefs.\n---\n"
+    expected = ["It names the risks.", "It makes a clear recommendation.", "It cites a source."]
+    rows = [{"prompt": task.input, "expectations": expected} for task in make_tasks("briefs", 3, seed=2)]
+    written = repository.upstream / skill
+    (written / "evals").mkdir(parents=True)
+    (written / "SKILL.md").write_text(front)
+    (written / "evals" / "evals.json").write_text(json.dumps(rows))
+    monkeypatch.chdir(repository.upstream)
+    assert main(["init", "--skill", skill, "--folder", "gate", *SIMULATED]) == 0
+    repository.committed()
+    monkeypatch.chdir(repository.checkout)
+    git(repository.checkout, "pull", "-q")
+    git(repository.upstream, "checkout", "-q", "--detach")
+    (written / "SKILL.md").write_text(front + rules)
+    given = {"GATE_SKILL": skill, "GATE_CONFIG": "gate/etude.yaml", "GATE_ARGUMENTS": "--split all --trials 2"}
+    assert gate.main(repository.environ(repository.committed(), **given)) == code
+    (comment,) = repository.host.comments
+    assert f"**{'ship' if code == 0 else 'do not ship'}**, on just these tasks" in comment["body"]

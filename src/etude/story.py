@@ -160,8 +160,8 @@ class Story(NamedTuple):
 
     @property
     def learnt(self) -> str:
-        """How training goes, as in `18 of 60 training tasks solved`; empty before the first decision."""
-        if not self.turns or not self.turns[-1].tasks:
+        """How training goes, as in `18 of 60 training tasks solved`; empty before a decision, and of a dry run."""
+        if self.dry or not self.turns or not self.turns[-1].tasks:
             return ""
         turn = self.turns[-1]
         seen = f" ({turn.tried} tried)" if turn.tried < turn.tasks else ""

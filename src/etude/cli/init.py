@@ -34,7 +34,7 @@ from etude.errors import DataError, SkillError
 from etude.programs.project_paths import agent_of
 from etude.registry import BUILT_IN
 from etude.skill import load_skill
-from etude.skill.folder import DOCUMENT, EVALS, folders_of, place_of
+from etude.skill.folder import DOCUMENT, EVALS, evals_of, folders_of, place_of
 from etude.workbench import Given
 
 
@@ -94,7 +94,7 @@ def _source(args: argparse.Namespace) -> Path:
             "init needs a data file or folder", hint="as in `etude init data.jsonl`; see `etude init --help`"
         )
     skill = Path(args.skill)
-    found = (skill.parent if skill.name == DOCUMENT else skill) / EVALS
+    found = evals_of(skill.parent if skill.name == DOCUMENT else skill)
     load_skill(args.skill)
     if not found.is_file():
         raise DataError(

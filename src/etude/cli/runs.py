@@ -40,7 +40,7 @@ def _list(lines: Sequence[RunLine], folder: Path, as_json: bool) -> None:
     rows = [_row(line) for line in lines]
     known = [at for at in range(len(_COLUMNS)) if any(row[at] != "-" for row in rows)]
     output.lines(text_lines([[row[at] for at in known] for row in (_COLUMNS, *rows)]))
-    if any(line.simulated for line in lines):
+    if any(line.simulated and not line.dry for line in lines):
         output.line("* simulated models: the score says nothing about a real model")
     for line in lines:
         if line.why:

@@ -100,7 +100,7 @@ class Console:
                 if stage.total
                 else counted(stage.done, "attempt")
             )
-            solved = f"{stage.solved} solved"
+            solved = "" if self.progress.story.dry else f"{stage.solved} solved"
             parts = [
                 f"{self.progress.story.place_of(stage)}: {of}",
                 solved,

@@ -29,6 +29,8 @@ _SUFFIXES: dict[str, FileFormat] = {
 _LONGEST_CELL = 2**31 - 1
 """Characters; the most that `csv` takes everywhere. Its default, 131,072, is less than some documents have."""
 
+_ASKED = frozenset({"prompt", "question", "query", "input"})
+"""An object with one of these is a task."""
 OTHER_DELIMITERS = (";", "\t", "|")
 """What separates the columns of files that are called CSV, besides commas."""
 
@@ -44,7 +46,7 @@ class Row:
 def read_rows(path: Path, form: FileFormat | None = None) -> list[Row]:
     """All rows of a JSONL, JSON, CSV or Parquet file; the suffix says which unless `form` does.
 
-    A JSON file is a list of objects, or an object in which exactly one value is such a list.
+    A JSON file is a list of objects, or an object in which exactly one value is such a list, or a single task.
     Raises DataError: the file is missing, empty or broken, or says that no person has reviewed it; names file and
     line; ConfigError: the format is not known, or needs a package that is not installed."""
     form = form or _SUFFIXES.get(path.suffix.lower())
@@ -161,8 +163,7 @@ def _json_rows(path: Path, text: str) -> Iterator[Row]:
                 f"{path}: no person has reviewed these tasks (reviewed: {json.dumps(value['reviewed'])[:40]})",
                 hint="read and correct them, then set 'reviewed' in the file to true",
             )
-        lists = [item for item in value.values() if isinstance(item, list)]
-        value = lists[0] if len(lists) == 1 else value
+        value = _tasks_in(value)
     if not isinstance(value, list):
         raise DataError(
             f"{path}: expected a list of tasks, or an object with exactly one list, found {value!r}"[:200],
@@ -170,6 +171,15 @@ def _json_rows(path: Path, text: str) -> Iterator[Row]:
         )
     for number, item in enumerate(value, 1):
         yield _object_row(f"{path}: item {number}", item)
+
+
+def _tasks_in(value: dict[str, JsonValue]) -> JsonValue:
+    """The only list of an object; the object itself where it is the task."""
+    lists = [item for item in value.values() if isinstance(item, list)]
+    inner = any(isinstance(each, dict) and _ASKED & each.keys() for held in lists for each in held)
+    if _ASKED & value.keys() and not inner:
+        return [value]
+    return lists[0] if len(lists) == 1 else value
 
 
 def table_rows(path: Path, text: str, delimiter: str, *, strict: bool = False) -> Iterator[tuple[str, list[str]]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, Unpack
 
 from etude.build import open_workbench
-from etude.comparison import FEWEST, compare_on, least_p, with_these
+from etude.comparison import FEWEST, compare_on, delivers, least_p, with_these
 from etude.config import TrainConfig, another_trial_tells
 from etude.display import seen
 from etude.errors import ConfigError, SkillError
@@ -89,7 +89,7 @@ class _Asked(NamedTuple):
 
 async def _compared(config: TrainConfig, skills: tuple[Skill, Skill], what: _Asked, given: Given) -> Comparison:
     split, trials, margin, few = what
-    given = {**given, "skill": skills[0]}
+    given = {**given, "skill": next(filter(delivers, skills), skills[0])}
     # The workbench warns of repeated attempts by the settings, and other splits need no test tasks.
     count, named = (trials, trials) if isinstance(trials, int) else (len(trials), list(trials))
     need_trials(count)

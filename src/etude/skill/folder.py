@@ -24,12 +24,18 @@ INITIAL = "initial"
 """The folder in that of a run which keeps the skill that it began with."""
 EVALS = "evals/evals.json"
 """Tasks that come with a skill."""
+_EVALS = (EVALS, *(f"evals/{name}" for name in ("evals.jsonl", "evals.yaml", "evals.yml", "eval.yaml", "eval.yml")))
 _MAX_NAME = 64
 
 
 def place_of(skill: Path) -> Path:
     """The folder of a skill that is named by its folder or its document."""
     return skill if skill.is_dir() else skill.parent
+
+
+def evals_of(folder: Path) -> Path:
+    """The file of the tasks that come with a skill; where there is none, that of the usual name."""
+    return next((file for name in _EVALS if (file := folder / name).is_file()), folder / EVALS)
 
 
 def folders_of(skill: Skill) -> list[str]:
@@ -198,7 +204,7 @@ def read_folder(folder: Path) -> dict[str, File]:
 def _walk(folder: Path, above: tuple[Path, ...]) -> Iterator[Path]:
     """All files under `folder`, sorted. `above` holds the real paths from the skill's root down to this folder."""
     for path in sorted(folder.iterdir()):
-        if path.name == "evals" and len(above) == 1 and (path / "evals.json").is_file():
+        if path.name == "evals" and len(above) == 1 and evals_of(path.parent).is_file():
             continue
         if path.name in _LEFT_OUT or path.name.startswith(("._", TEMPORARY)):
             continue

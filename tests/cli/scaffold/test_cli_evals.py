@@ -170,11 +170,19 @@ def test_what_is_asked_and_expected_is_found_under_the_names_that_people_use(
         ("prompt", {"assertions": [{"type": "output_contains", "value": "bee"}]}, ["output_contains: bee"]),
         ("prompt", {"must_not": ["name a wasp"]}, ["It must not: name a wasp"]),
         ("prompt", {"rubric": PROSE}, [PROSE]),
+        (
+            "prompt",
+            {"traps": ["name a wasp"], "expected": PROSE},
+            [f"What is expected: {PROSE}", "It must not: name a wasp"],
+        ),
+        ("prompt", {"checks": {"rhyme": WANTED[0], "lines": WANTED[1]}}, WANTED),
+        ("prompt", {"expected": {"behavior": WANTED}}, WANTED),
+        ("prompt", {"expected": {"output_contains": ["bee"]}}, ["It contains: bee"]),
         *(
             ("prompt", {"expected": gold}, scorer)
             for gold, scorer in ((3, "numeric"), ("yes", "exact"), (True, "exact"))
         ),
-        ("prompt", {"expected_output": {"bees": 3}}, "json"),
+        *(("prompt", {"expected_output": gold}, "json") for gold in ({"bees": 3}, '{"bees": 3}')),
         ("prompt", {"expected": "It has, as far as I know, nine bees in all."}, "rubric"),
         *(
             ("prompt", row, None)
@@ -215,7 +223,62 @@ def test_short_answers_of_a_skill_are_compared_as_they_are(here: Path, capsys: C
     assert made["scorer"] == "numeric"
 
 
-@pytest.mark.parametrize("quiet", [{"expected_skill": None}, {"should_trigger": False}, {"should_trigger": "FALSE"}])
+ONE = {"id": 1, "prompt": "A poem?", "expectations": WANTED}
+
+
+@pytest.mark.parametrize(
+    ("file", "held", "count"),
+    [
+        ("evals/evals.json", ONE, 1),
+        ("evals/evals.jsonl", ONE, 1),
+        ("evals/evals.yaml", [ONE] * 3, 3),
+        ("evals/eval.yaml", {"scenarios": [{**ONE, "timeout": 60}] * 3}, 3),
+        (
+            "evals/eval.yaml",
+            {"scenarios": [{**ONE, "setup": {"files": []}}]},
+            "'setup' prepares a place for the agent",
+        ),
+        ("evals/eval.yaml", {"skill": "poet", "graders": [], "tasks": ["*"]}, "graded by programs of its own"),
+        ("evals/eval.yaml", {"config": {"model": "x"}}, "a YAML file is read where it has a list of tasks"),
+        ("evals/tasks.yaml", [ONE], "has no evals/evals.json"),
+    ],
+)
+def test_files_of_evals_are_found_by_their_usual_names_and_kept_from_the_agent(
+    here: Path, capsys: Captured, file: str, held: Any, count: int | str
+) -> None:
+    SKILL.mkdir(parents=True)
+    (SKILL / "SKILL.md").write_text("---\nname: poet\ndescription: Poems.\n---\n\n- Rhyme.\n")
+    (SKILL / file).parent.mkdir()
+    rows = json.loads(json.dumps(held))
+    for number, row in enumerate(rows if isinstance(rows, list) else rows.get("scenarios", []), 1):
+        row |= {"id": number, "prompt": f"A poem? No. {number}"}
+    (SKILL / file).write_text(json.dumps(rows))
+    said = init()
+    out = capsys.readouterr()
+    if isinstance(count, str):
+        assert said == 2
+        assert count in out.err
+        return
+    assert [task.data["expectations"] for task in tasks()] == [WANTED] * count
+    assert json.loads(out.out)["first"][0]["rubric"] == "- It rhymes.\n- It has four lines."
+    assert load_skill(SKILL).files == {}
+
+
+def test_a_folder_of_yaml_files_has_a_task_in_each(here: Path) -> None:
+    Path("asked").mkdir()
+    for number in range(3):
+        Path(f"asked/{number}.yaml").write_text(
+            json.dumps({"inputs": {"prompt": f"A poem? No. {number}"}, "expect": WANTED})
+        )
+    write([])
+    assert init("asked") == 0
+    assert sorted(task.input for task in tasks()) == [f"A poem? No. {number}" for number in range(3)]
+
+
+@pytest.mark.parametrize(
+    "quiet",
+    [{"expected_skill": None}, {"should_trigger": False}, {"should_trigger": "FALSE"}, {"shouldTrigger": False}],
+)
 def test_requests_for_which_the_skill_must_stay_quiet_are_no_tasks(
     here: Path, capsys: Captured, quiet: dict[str, Any]
 ) -> None:

@@ -9,6 +9,8 @@ from data_files import init, settings, write
 
 from etude.cli.main import main
 from etude.skill import Document
+from etude.store.projections.log import Log
+from etude.store.projections.runs import curve, run_page
 
 Captured = pytest.CaptureFixture[str]
 SIMULATED = ["--target.model", "simulated:target", "--optimizer.model", "simulated:optimizer"]
@@ -133,6 +135,14 @@ def test_a_dry_run_ends_with_whether_the_plumbing_works(here: Path, capsys: Capt
         assert word not in captured.out.replace("tasks are read, attempted and scored", "")
         assert word not in captured.err
     assert Path("runs/.gitignore").read_text() == "*\n"
+    main(["runs"])
+    assert "dry run" in (listed := capsys.readouterr().out)
+    assert "0.00" not in listed
+    log = Log("runs/dry-run")
+    log.read()
+    assert (curve(log).turns, curve(log).marks) == ((), ())
+    page = run_page(log)
+    assert (page.dry, page.learnt, page.answer and page.answer.lines[0].text[:18]) == (True, "", "the plumbing works")
     assert main(["export", "dry-run"]) == 2
     assert "run 'dry-run' was a dry run" in capsys.readouterr().err
     assert main(["export", "dry-run", "--force"]) == 0

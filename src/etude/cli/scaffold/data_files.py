@@ -1,6 +1,7 @@
 """Data files as people have them: with other delimiters and encodings, packed, tables of Excel, one task a file."""
 
 import gzip
+import json
 import re
 import zlib
 from collections.abc import Mapping, Sequence
@@ -10,6 +11,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
+
+from yaml import YAMLError
 
 from etude.cli.scaffold.case_files import has_cases
 from etude.cli.scaffold.table import UNNAMED, is_known
@@ -26,6 +29,7 @@ from etude.envs.files import (
 )
 from etude.errors import ConfigError, DataError, not_installed
 from etude.records import SPLITS, Split
+from etude.safe_yaml import load_yaml
 
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".parquet", ".tsv", ".tab", ".xlsx", ".yaml", ".yml", ".gz")
 SPLIT_NAMES: Mapping[Split, str] = {"train": r"train(ing)?", "val": r"val(id(ation)?)?|dev", "test": r"test(ing)?"}
@@ -74,7 +78,7 @@ def find_files(data: Path) -> dict[str, Path]:
         found[split] = path
     if not found and len(files) == 1:
         return {"path": files[0]}
-    if not found and files and all(path.suffix.lower() == ".json" for path in files):
+    if not found and files and all(path.suffix.lower() in _ONE_EACH for path in files):
         return {"path": data}
     if not files:
         raise DataError(
@@ -153,6 +157,8 @@ def _filled(path: Path, found: list[Row], direct: bool, notes: tuple[str, ...] =
 
 
 _JSON = (".jsonl", ".ndjson", ".json")
+_ONE_EACH = (".json", ".yaml", ".yml")
+"""Files that hold a task each, where a folder has nothing else."""
 
 
 def _text(path: Path, packed: bool) -> tuple[str, str]:
@@ -219,8 +225,13 @@ def _first_lines(text: str, sign: str) -> list[list[str]]:
 
 def _folder_rows(folder: Path) -> list[Row]:
     rows: list[Row] = []
-    for file in sorted(folder.glob("*.json")):
-        found = parse_rows(file, f"[{_text(file, False)[0]}]", "json")
+    for file in sorted(file for file in folder.iterdir() if file.suffix.lower() in _ONE_EACH):
+        text = _text(file, False)[0]
+        try:
+            text = text if file.suffix.lower() == ".json" else json.dumps(plain(load_yaml(text), str(file)))
+        except YAMLError as error:
+            raise DataError(f"{file} cannot be read: {error}"[:300], hint="write one task in it") from None
+        found = parse_rows(file, f"[{text}]", "json")
         if len(found) != 1:
             raise DataError(f"{file}: expected one object", hint="write one task in each file")
         rows.append(Row(str(file), {"id": file.stem, **found[0].columns}))

@@ -1,5 +1,6 @@
-"""Files of promptfoo: its settings with the prompts and tests that they name, and tables of tests."""
+"""Tasks in YAML: lists of them, and settings of promptfoo with the prompts and tests that they name."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -9,7 +10,7 @@ import yaml
 from pydantic import JsonValue
 
 from etude.cli.scaffold.data_files import read_file
-from etude.envs.files import Row, plain
+from etude.envs.files import Row, parse_rows, plain
 from etude.errors import DataError
 from etude.safe_yaml import read_yaml
 
@@ -30,22 +31,32 @@ _KINDS = frozenset(
 _LISTS = ("contains-all", "contains-any", "icontains-all", "icontains-any")
 
 
-def read_promptfoo(path: Path) -> list[Row]:
-    """The tests that a settings file has or names, each with the first prompt and what `defaultTest` adds.
+def read_tests(path: Path) -> list[Row]:
+    """The rows of a YAML file: those of its list, else the tests that settings of promptfoo have or name, each with
+    the first prompt and what `defaultTest` adds.
     Raises DataError: there are none, or a file that is named cannot be used."""
     found = _yaml(path)
     settings = cast(dict[str, Any], found) if isinstance(found, dict) else {}
     if "_base_" in settings or {"train", "env"} <= settings.keys():
         raise DataError(f"{path} holds the settings of a run, and no tasks", hint=f"give its data; {_SKILLOPT}")
+    if "graders" in settings:
+        text = f"{path}: its answers are graded by programs of its own, and etude does not run them"
+        raise DataError(text, hint="give the folder of its tasks, or write evals.json: prompts and expectations")
     rows = list(_tests(settings.get("tests"), path))
+    if not rows and (isinstance(found, list) or any(map(_is_tasks, settings.values()))):
+        return parse_rows(path, json.dumps(plain(found, str(path))), "json")
     if not rows:
         raise DataError(
-            f"{path}: a YAML file is read where it has `tests`, as promptfoo writes them",
+            f"{path}: a YAML file is read where it has a list of tasks, or `tests`, as promptfoo writes them",
             hint="write the tasks as JSONL, one object a line",
         )
     prompt, default = _prompt(settings.get("prompts"), path), settings.get("defaultTest")
     usual = _plain(default, path) if isinstance(default, dict) else {}
     return [Row(row.place, _completed(row, usual, prompt, path)) for row in rows]
+
+
+def _is_tasks(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(each, dict) for each in cast(list[Any], value))
 
 
 def with_assertions(rows: list[Row]) -> list[Row]:

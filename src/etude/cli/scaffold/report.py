@@ -67,8 +67,9 @@ async def _shown(env: DatasetEnvironment, task: Task) -> TaskPreview:
         except EtudeError:  # a model would have to judge
             break
     text = task.gold if isinstance(task.gold, str) else "" if task.gold is None else canonical(task.gold)
-    rubric = task.data.get("rubric")
-    criteria = shorten(rubric, 200) if isinstance(rubric, str) else ""
+    wanted = task.data.get("rubric", task.data.get("expectations"))
+    lines = [f"- {each}" for each in wanted] if isinstance(wanted, list) else [wanted or ""]
+    criteria = "\n".join(shorten(str(line), 200) for line in lines)
     return TaskPreview(task.id, shorten(task.input, _MOST_CHARS), shorten(text, 200), scores, criteria)
 
 

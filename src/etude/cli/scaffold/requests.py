@@ -4,14 +4,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from etude.cli.scaffold.data_files import read_file
 from etude.cli.scaffold.forms.evals import requests
 from etude.cli.scaffold.table import Table
+from etude.cli.scaffold.tasks import read_source
 from etude.errors import InputError
 from etude.measure.triggers.catalogue import Catalogue, read_entry
 from etude.measure.triggers.lexical import Ranking
 from etude.measure.triggers.requests import Request
-from etude.skill.folder import DOCUMENT, EVALS
+from etude.skill.folder import DOCUMENT, evals_of
 
 
 class Asked(NamedTuple):
@@ -26,11 +26,11 @@ def of_skills(folders: Iterable[Path], unread: list[str] | None = None) -> list[
     that is added to it, and the skill is passed over."""
     found: list[Request] = []
     for folder in folders:
-        file = folder / EVALS
+        file = evals_of(folder)
         if file.exists() and file.read_bytes().strip() not in (b"", b"[]"):  # some are published empty
             try:
                 name, _ = read_entry(folder / DOCUMENT)
-                found += _numbered(requests(Table(read_file(file).rows), name), name)
+                found += _numbered(requests(Table(read_source(file).rows), name), name)
             except InputError as error:
                 if unread is None:
                     raise
@@ -42,7 +42,7 @@ def of_files(files: Iterable[str]) -> list[Request]:
     """What rows of data files ask. Raises DataError: a file cannot be used."""
     found: list[Request] = []
     for file in files:
-        found += _numbered(requests(Table(read_file(Path(file)).rows), ""), Path(file).stem)
+        found += _numbered(requests(Table(read_source(Path(file)).rows), ""), Path(file).stem)
     return found
 
 

@@ -6,6 +6,7 @@ from statistics import median
 
 from pydantic import JsonValue
 
+from etude.cli.scaffold.table import mapped
 from etude.envs.scorers.numeric import read_number
 
 LONG_WORDS = 8
@@ -52,7 +53,8 @@ def _alternatives(gold: JsonValue) -> list[JsonValue]:
 
 
 def _is_object(value: JsonValue) -> bool:
-    return isinstance(value, dict | list)
+    """An object or a list, also an object that is written as text."""
+    return isinstance(value, dict | list) or (isinstance(value, str) and mapped(value) is not None)
 
 
 def is_number(value: JsonValue) -> bool:

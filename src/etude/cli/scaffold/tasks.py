@@ -12,7 +12,7 @@ from etude.cli.scaffold.data_files import FileRows, read_file, split_of
 from etude.cli.scaffold.forms import make_tasks
 from etude.cli.scaffold.forms.evals import needing_the_skill
 from etude.cli.scaffold.forms.made import MadeTasks, built
-from etude.cli.scaffold.promptfoo_files import read_promptfoo, with_assertions
+from etude.cli.scaffold.promptfoo_files import read_tests, with_assertions
 from etude.cli.scaffold.table import Table, Wishes
 from etude.comparison import FEWEST
 from etude.envs.dataset import DatasetEnvironment
@@ -61,7 +61,7 @@ class Data:
 
 def read_data(files: Mapping[str, Path], wishes: Wishes, *, delimiter: str = "", split: str = "") -> Data:
     """The tasks of these files. Raises DataError: they cannot be used; Unclear: one answer of the user settles it."""
-    sources = {key: _read(path, delimiter) for key, path in files.items()}
+    sources = {key: read_source(path, delimiter) for key, path in files.items()}
     notes = [note for source in sources.values() for note in source.notes]
     rows: dict[str, Sequence[Row]] = {}
     for key, source in sources.items():
@@ -124,9 +124,10 @@ def drafted_data(rows: Sequence[Row], file: Path, author: str, notes: Sequence[s
     )
 
 
-def _read(path: Path, delimiter: str) -> FileRows:
+def read_source(path: Path, delimiter: str = "") -> FileRows:
+    """The rows of a file or folder, in any form that has tasks. Raises DataError: it cannot be read."""
     if path.suffix.lower() in (".yaml", ".yml") and path.is_file():
-        return FileRows(read_promptfoo(path), False)
+        return FileRows(read_tests(path), False)
     if path.is_dir() and has_cases(path):
         return FileRows(read_cases(path), False)
     found = read_file(path, delimiter)

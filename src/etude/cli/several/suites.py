@@ -13,7 +13,7 @@ from etude.errors import InputError
 from etude.measure.compare import need_untrained
 from etude.measure.several import Suite
 from etude.skill import load_skill
-from etude.skill.folder import DOCUMENT, EVALS, has_provenance
+from etude.skill.folder import DOCUMENT, EVALS, evals_of, has_provenance
 
 
 def folders_in(place: str) -> list[Path]:
@@ -24,7 +24,7 @@ def folders_in(place: str) -> list[Path]:
 
 def suite_of(folder: Path) -> Suite:
     """The skill, with all its evals as tasks of a test; or why it has none that can be used."""
-    name, file = folder.name, folder / EVALS
+    name, file = folder.name, evals_of(folder)
     try:
         skill = load_skill(folder)
         need_untrained(name, trained=has_provenance(folder))

@@ -43,6 +43,8 @@ class RunState(Record):
     planned_steps: int | None = None
     """None also when that depends on what happens."""
     simulated: bool | None = None
+    dry: bool = False
+    """Its simulated models know none of the tasks: it has no scores."""
     calls: int | None = None
     """Model requests sent, over all processes; of a finished run those until its end."""
     usd: float | None = None
@@ -62,7 +64,7 @@ class RunLine(RunState):
     """Disk use."""
     verdict: ShipVerdict | None = None
     words: str = ""
-    """The verdict, or `no change` where the best skill is the initial one; empty before there is one."""
+    """The verdict, `no change` where the best skill is the initial one, or `dry run`; empty before there is one."""
     gain: Interval | None = None
     """On the test tasks."""
     initial: Interval | None = None
@@ -121,7 +123,7 @@ class Mark(Record):
 
 
 class Curve(Record):
-    """How a run went, over the calls of its target: what a better skill cost."""
+    """How a run went, over the calls of its target: what a better skill cost. Empty for a dry run."""
 
     turns: tuple[Turn, ...]
     marks: tuple[Mark, ...]
@@ -131,6 +133,8 @@ class Curve(Record):
 def curve(log: Log) -> Curve:
     """The curve of a run so far. Raises DataError: its summary is damaged."""
     turns, view = log.story.turns, read_run(log.path)
+    if log.story.dry:
+        return Curve(turns=(), marks=())
     summary = None if view.outdated else summary_of(view)
     found: list[Mark] = []
     if summary is not None and turns:
@@ -173,8 +177,9 @@ def read_line(path: Path, program: str = "etude") -> RunLine:
     if summary is not None and not view.outdated:
         answer, best = summary.answer, summary.best
         words = answer.verdict or ("no change" if summary.same and best.val is not None else "")
-        found |= {"verdict": answer.verdict, "words": words, "gain": answer.gain}
-        found |= {"initial": summary.initial.test, "val": _mean(best.val), "test": _mean(best.test)}
+        found |= {"verdict": answer.verdict, "words": "dry run" if summary.dry else words, "gain": answer.gain}
+        if not summary.dry:
+            found |= {"initial": summary.initial.test, "val": _mean(best.val), "test": _mean(best.test)}
     return RunLine.model_validate(found)
 
 
@@ -316,6 +321,7 @@ def _told(view: RunView, summary: Summary | None, program: str) -> dict[str, Any
         "steps": done,
         "planned_steps": planned(view),
         "simulated": begun.get("simulated") if summary is None else summary.simulated,
+        "dry": bool(begun.get("dry")) if summary is None else summary.dry,
         "calls": calls if cost is None else cost.target_calls + cost.optimizer_calls + cost.judge_calls,
         "usd": usd if cost is None else cost.usd,
         "resume": resume_command(view, program),

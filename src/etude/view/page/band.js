@@ -24,7 +24,7 @@ function Shown({ page }) {
     ${page.place && page.state !== "finished" ? html`<span class="soft" most=${100}>${page.place}</span>` : null}
     ${page.learnt && !answer ? html`<span class="number">${page.learnt}</span>` : null}
     ${page.calls === null ? null : html`<span class="soft number minor spend"><b>${count(page.calls)}</b> calls${page.usd === 0 ? "" : `, ${money(page.usd)}`}</span>`}
-    ${page.simulated ? html`<span class="warning">simulated models</span>` : null}
+    ${page.simulated ? html`<span class="warning">${page.dry ? "simulated models know none of these tasks" : "simulated models"}</span>` : null}
     ${page.state === "running" && !still ? html`<${Stop} run=${page.name} />` : null}
   `;
 }

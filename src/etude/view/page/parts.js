@@ -56,6 +56,12 @@ export function Change({ value }) {
   return html`<span class="number"><b>${signed(value.mean)}</b> <span class="soft">[${signed(value.low)}, ${signed(value.high)}]</span></span>`;
 }
 
+/** What models that are simulated mean for a run. */
+export function Simulated({ run }) {
+  if (!run.simulated) return null;
+  return html`<p class="warning">${run.dry ? "A dry run: the simulated models know none of these tasks, so what they solve means nothing." : "Simulated models: the scores say nothing about a real model."}</p>`;
+}
+
 export function Chip({ kind, children }) {
   return html`<span class="chip ${kind.replace(/\W/g, "-")}">${children}</span>`;
 }

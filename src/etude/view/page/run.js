@@ -4,7 +4,7 @@ import { Verdict } from "./band.js";
 import { Curves, MARKS } from "./curve.js";
 import { useDocument } from "./data.js";
 import { count, html, score, several } from "./html.js";
-import { Change, Diff, Interval, Intervals, Loaded } from "./parts.js";
+import { Change, Diff, Interval, Intervals, Loaded, Simulated } from "./parts.js";
 import { to } from "./place.js";
 
 export function RunScreen({ run }) {
@@ -16,7 +16,7 @@ export function RunScreen({ run }) {
         <${Answer} page=${page} />
         <${Warnings} texts=${page.warnings} />
         <${Changed} run=${run} page=${page} />
-        <${CurveSection} run=${run} />
+        ${page.dry ? null : html`<${CurveSection} run=${run} />`}
         <${Targets} rows=${page.answer?.targets ?? []} />
         ${page.answer ? html`<section><h2>What it took</h2><${Lines} lines=${page.answer.facts} /></section>` : null}
       `}
@@ -30,7 +30,7 @@ function Answer({ page }) {
   const last = page.decisions.filter((decision) => decision.view.action).at(-1);
   return html`<section class="answer ${page.state}">
     <p class="headline"><${Verdict} page=${page} /> ${page.why ? html`<span most=${300}>${page.why}</span>` : null} ${answer?.gain ? html`<span class="gain"><${Change} value=${answer.gain} /> <span class="soft">on ${count(answer.gain.n)} test tasks</span></span>` : null}</p>
-    ${page.simulated ? html`<p class="warning">Simulated models: the scores say nothing about a real model.</p>` : null}
+    <${Simulated} run=${page} />
     ${page.resume ? html`<p>Nothing that was paid for is lost. Go on${page.raise_limit ? ` (with a larger --${page.raise_limit})` : ""}: <code>${page.resume}</code></p>` : null}
     ${page.outdated ? html`<p class="warning">The scores are those of when the run last stopped; it was continued since.</p>` : null}
     ${!answer && page.learnt ? html`<p>${page.learnt}${page.place ? html`<span class="soft">; ${page.place}</span>` : null}</p>` : null}
@@ -110,9 +110,10 @@ function Curve({ curve }) {
     const points = [...more.filter(([calls]) => ends.every(([at]) => at !== calls)), ...ends].sort((a, b) => a[0] - b[0]);
     if (points.length) series.push({ name: `${split} score`, kind: "mark", colour, points });
   }
+  const scored = series.some((each) => each.kind === "mark");
   return html`
     <${Curves} series=${series} top=${tasks} label="training tasks solved over the calls of the target; the same as a table below" />
-    <p class="legend soft">Of ${count(tasks)} training tasks those that were solved when last attempted. ${MARKS} Squares: mean scores on the scale at the right.</p>
+    <p class="legend soft">Of ${count(tasks)} training tasks those that were solved when last attempted. ${MARKS}${scored ? " Squares: mean scores on the scale at the right." : ""}</p>
     <details>
       <summary>the same as a table</summary>
       <div class="scroll" tabindex="0" role="region" aria-label="curve as a table">

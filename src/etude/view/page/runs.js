@@ -4,7 +4,7 @@ import { useEffect, useState } from "./vendor/hooks.js";
 import { Curves, MARKS } from "./curve.js";
 import { load } from "./data.js";
 import { count, html, money, score, several, signed } from "./html.js";
-import { Chip } from "./parts.js";
+import { Chip, Simulated } from "./parts.js";
 import { go, to } from "./place.js";
 
 export function RunsScreen({ runs, query }) {
@@ -40,8 +40,9 @@ function Group({ lines, alone, chosen, choose }) {
   const tested = lines.filter((run) => run.test !== null).length;
   return html`<section>
     ${alone ? null : html`<h2 most=${200}>${target || "not known"}${tasks ? `, ${several(tasks, "test task")}` : ""}</h2>`}
-    <p class="soft">${tested > 1 ? html`The same tasks and target, the best test score first; <code>etude compare</code> says whether two differ. ` : ""}${simulated ? html`<span class="warning">Simulated models: the scores say nothing about a real model.</span>` : null}</p>
-    <div class="scroll" tabindex="0" role="region" aria-label="runs with ${target}">
+    <p class="soft">${tested > 1 ? html`The same tasks and target, the best test score first; <code>etude compare</code> says whether two differ. ` : ""}</p>
+    <${Simulated} run=${{ simulated, dry: lines.every((run) => run.dry) }} />
+    <div class="scroll" tabindex="0" role="region" aria-label="runs with ${target}, ${lines[0].name} first">
       <table>
         <thead>
           <tr><th class="minor">curve</th><th>run</th><th>verdict</th><th class="figure">gain</th><th class="figure">initial</th><th class="figure">best</th><th class="figure minor">steps</th><th class="figure minor">calls</th>${priced ? html`<th class="figure minor">cost</th>` : null}</tr>

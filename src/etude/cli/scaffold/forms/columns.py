@@ -73,7 +73,8 @@ def _as_they_are(table: Table, asked: Sequence[str], gold: str, notes: Sequence[
     found = {**besides, **place, "gold": gold}
     fields = {name: found[name] for name in order if name in found}
     shown = (*fields.values(), *re.findall(r"{([^{}]+)}", template))
-    table.used &= {name for column in shown for name in (column, column.partition(".")[0])}
+    table.used.clear()
+    table.used.update(name for column in shown for name in (column, column.partition(".")[0]))
     more = [*notes, *_mixed(table, gold), *_doubtful_pictures(table, pictures)]
     return MadeTasks(table.rows, fields, scorer, why, template=template, notes=more, labels=labels, odd=odd)
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 from pydantic import JsonValue
 
 from etude.cli.scaffold.forms.made import MadeTasks, built, task
-from etude.cli.scaffold.table import Table
+from etude.cli.scaffold.table import Table, fold_name
 from etude.envs.files import Row
 from etude.errors import DataError
 from etude.measure.triggers.requests import Request
@@ -21,7 +21,17 @@ _ASKED = (
 )
 _SURE = ("expectations", "expected_behavior", "expected_behaviour", "assertions", "success_criteria")
 """Nothing but evals has columns of these names."""
-_CRITERIA = (*_SURE, "expect", "rubric", "criteria", "checks", "checklist")
+_CRITERIA = (*_SURE, "expect", "rubric", "criteria", "checks", "checklist", "behavior", "behaviour")
+_MUST_NOT = "It must not: "
+_LEADS = {
+    **dict.fromkeys(("must_not", "must_not_do", "should_not", "traps", "negative_expectations"), _MUST_NOT),
+    "output_contains": "It contains: ",
+    "output_not_contains": "It does not contain: ",
+    "output_matches": "It matches the pattern: ",
+}
+"""Criteria that need a few words before them."""
+_FILE = re.compile(r"(\bevals?\.jsonl?|\.ya?ml)\b")
+"""Files that hold evals."""
 _EXPECTED = (
     *("expected_output", "ground_truth", "expected_workflow", "expected", "answer", "output", "expected_answer"),
     *("reference", "reference_answer", "gold", "ideal", "ideal_answer", "response"),
@@ -37,8 +47,8 @@ def fits(table: Table) -> bool:
     compared as they are."""
     if _asserted(table):
         return True
-    asked, criteria, expected = (_found(table, names) for names in (_ASKED, _CRITERIA, _EXPECTED))
-    named = all("evals.json" in row.place for row in table.rows)
+    asked, criteria, expected = (_found(table, names) for names in (_ASKED, (*_CRITERIA, *_LEADS), _EXPECTED))
+    named = all(_FILE.search(row.place) for row in table.rows)
     if not asked or table.wishes.scorer or table.wishes.rubric:
         return False
     if not named and not set(_SURE).intersection(criteria):
@@ -51,23 +61,29 @@ def tasks(table: Table) -> MadeTasks:
     """Each criterion is judged by itself, and each assertion of promptfoo is a check."""
     if _asserted(table):
         return _asserted_tasks(table)
-    asked, criteria, expected = (_found(table, names) for names in (_ASKED, _CRITERIA, _EXPECTED))
+    asked, criteria, expected = (_found(table, names) for names in (_ASKED, (*_CRITERIA, *_LEADS), _EXPECTED))
     files = table.find("files")
+    if (before := table.find("setup")) is not None:
+        raise DataError(
+            f"{table.rows[0].place}: {before!r} prepares a place for the agent, and is not read",
+            hint='put its files beside the skill and name them, as in "files": ["evals/files/a.csv"]',
+        )
     rows: list[Row] = []
     for row in table.rows:
         text, texts, said = (_first(row, table, asked), _criteria(row, table, criteria), _first(row, table, expected))
         if not isinstance(text, str) or not text.strip():
             raise DataError(f"{row.place}: {next(iter(asked))!r} is empty", hint="write what the agent is asked")
+        if all(text.startswith(_MUST_NOT) for text in texts):
+            texts = [*(f"What is expected: {each}" for each in _texts(said)), *texts]
         if not texts:
-            texts = [f"What is expected: {each}" for each in _texts(said)]
-        if not texts:
+            more_to_do = "; `etude trigger` measures when the skill is opened" * bool(table.find("should_trigger"))
             raise DataError(
                 f"{row.place}: neither expectations nor an expected output say what a good answer is",
-                hint='add "expectations": a list of sentences',
+                hint=f'add "expectations": a list of sentences{more_to_do}',
             )
         more: dict[str, JsonValue] = {"expectations": list[JsonValue](texts)}
         if files and (found := table.value(row, files)):
-            more["files"] = _places(found, row)
+            more["files"] = _places(found, row, table.folder)
         rows.append(task(table, row, text, said, **more))
     return built(
         "prompts, judged by their expectations",
@@ -93,7 +109,8 @@ def needing_the_skill(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
     return rest, [f"{some} that the skill is not used, as {quiet[0].place}: no task is made of them"]
 
 
-def _quiet(columns: Mapping[str, JsonValue]) -> bool:
+def _quiet(row: Mapping[str, JsonValue]) -> bool:
+    columns = {fold_name(name): value for name, value in row.items()}
     off = str(columns.get("should_trigger")).casefold() in ("false", "no", "0")  # in a table it is text
     return off or ("expected_skill" in columns and not columns["expected_skill"])
 
@@ -128,14 +145,14 @@ def _first(row: Row, table: Table, columns: Mapping[str, str]) -> JsonValue:
 def _criteria(row: Row, table: Table, columns: Mapping[str, str]) -> list[str]:
     """What an answer has to fulfil, and must not do. Raises DataError: an entry says nothing."""
     found: list[str] = []
-    for name, column in {**columns, **_found(table, ("must_not",))}.items():
+    for name, column in columns.items():
         value = table.value(row, column)
         texts = _texts(value)
         if not all(texts):
             raise DataError(
                 f"{row.place}: {column!r} holds something else than texts", hint="write each as a sentence"
             )
-        found += [f"It must not: {text}" if name == "must_not" else text for text in texts]
+        found += [f"{_LEADS.get(name, '')}{text}" for text in texts]
     return list(dict.fromkeys(found))
 
 
@@ -148,6 +165,8 @@ def _is_answer(value: JsonValue) -> bool:
 
 def _texts(value: JsonValue) -> list[str]:
     """What each entry says; an empty text for one that says nothing."""
+    if isinstance(value, dict) and not value.keys() & {"type", *_SAYS}:
+        value = list(value.values())
     return [_said(each) for each in (value if isinstance(value, list) else [] if value is None else [value])]
 
 
@@ -160,12 +179,11 @@ def _said(value: JsonValue) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-def _places(value: JsonValue, row: Row) -> list[JsonValue]:
+def _places(value: JsonValue, row: Row, folder: Path) -> list[JsonValue]:
     """Paths of files from the folder of the data; they are named from the folder of the skill."""
     names = value if isinstance(value, list) else [value]
     if not all(isinstance(name, str) for name in names):
         raise DataError(f"{row.place}: files = {value!r} are not paths", hint='as in ["evals/files/a.csv"]')
-    folder = Path(row.place.rpartition(": item")[0]).parent
     return [
         os.path.relpath(folder.parent / str(name), folder) if (folder.parent / str(name)).exists() else str(name)
         for name in names
@@ -185,7 +203,7 @@ def _asserted_tasks(table: Table) -> MadeTasks:
     rows: list[Row] = []
     for row in table.rows:
         values = table.value(row, variables) if variables else {}
-        text = _filled(row.columns.get("prompt"), values if isinstance(values, dict) else {}, row)
+        text = _filled(table.value(row, "prompt"), values if isinstance(values, dict) else {}, row)
         rows.append(task(table, row, text, _checks(table.value(row, asserted), row)))
     return built("prompts with assertions", rows, ("checks", "assertions are checks of the answer"))
 
@@ -209,15 +227,15 @@ def _checks(value: JsonValue, row: Row) -> JsonValue:
     rubrics: list[str] = []
     for item in cast(list[Any], value if isinstance(value, list) else []):
         kind, arg = str(item.get("type")), item.get("value")
-        if kind == "llm-rubric":
-            rubrics.append(str(arg))
+        if kind in ("llm-rubric", "g-eval"):
+            rubrics += map(str, arg if isinstance(arg, list) else [arg])
             continue
         found = _check(kind, arg)
         if found is None:
             raise DataError(
                 f"{row.place}: the assertion {kind!r} has no equal among the checks of etude",
                 hint="remove it, or use one of contains, icontains, equals, starts-with, regex, their not- forms, "
-                "contains-all, contains-any, llm-rubric",
+                "contains-all, contains-any, llm-rubric, g-eval",
             )
         checks += found
     if not checks and not rubrics:
