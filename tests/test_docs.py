@@ -186,7 +186,7 @@ def test_the_commands_between_backticks_and_in_the_readme_are_understood() -> No
 
 
 def test_the_page_of_the_simulated_world_has_every_address_of_its_endpoint() -> None:
-    page = (DOCS / "simulated.md").read_text()
+    page = (DOCS / "models-and-agents.md").read_text()
     addresses = [route.path.replace("{name}", "{model}") for route in endpoint.make_app(Service(Faults())).routes]
     assert len(addresses) > 8
     assert [address for address in addresses if f"{address}`" not in page and f"{address}?" not in page] == []
@@ -287,7 +287,7 @@ def test_the_reasons_in_the_guide_to_sleep_are_given_by_nights() -> None:
 
 
 def test_every_simulated_model_and_fault_is_in_its_guide() -> None:
-    text = named(page("simulated.md"))
+    text = named(page("models-and-agents.md"))
     assert {f"simulated:{name}" for name in names()} - text == set()
     settings = {"outage_after", "retry_after", "seed"}
     assert set(Faults.model_fields) - settings - text == set()
