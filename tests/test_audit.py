@@ -1,19 +1,24 @@
 """Whether a suite can see a skill: versions made by code, tasks that none changes, and what is wrong with tasks."""
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import audit as bench
 import pytest
 
 from etude import ListEnvironment, make_config
+from etude.cli.audit.label import label
 from etude.envs.scorers.rubric import Rubric, RubricOptions
-from etude.errors import BudgetStop, RejectedRequest, SkillError, VoidStop
+from etude.errors import BudgetStop, DataError, RejectedRequest, SkillError, VoidStop
 from etude.measure.audit.suite import Audit, aaudit_skill, most_of_audit
 from etude.measure.audit.unseen import Tried, unseen
 from etude.measure.audit.versions import opposite, sentences, versions_of
 from etude.records import ChatRequest, Score, Skill, Task
 from etude.stages.evaluation import FRESH
+from etude.store.judge_labels import JudgeLabels, Label, keep_labels, labels_of
 from etude.testing import ScriptedModel
 from etude.testing.doubles import Line
 from rows import rows
@@ -140,7 +145,7 @@ class World:
             right = False
         return f'{{"reason": "", "score": {int(right)}}}'
 
-    async def audit(self, **settings: Any) -> Audit:
+    async def audit(self, sinks: Sequence[Any] = (), **settings: Any) -> Audit:
         rubric = RubricOptions(rubric="Is it ok?")
         config = {
             "run": {"folder": str(self.folder)},
@@ -153,6 +158,7 @@ class World:
             target=self.target,
             judge=self.judge,
             skill=SKILL,
+            sinks=sinks,
         )
 
 
@@ -217,3 +223,61 @@ async def test_planted_faults_are_named_and_a_sound_suite_is_not_accused(kind: A
     found = await bench.row(4, kind, 0.88)
     assert (found["named"], found["wrong"]) == (3 if kind else 0, [])
     assert 4 <= found["attempts"] < found["most"] <= 10
+
+
+async def test_what_a_person_says_of_answers_is_told_with_every_score_of_that_judge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world = World(tmp_path)
+    found = await world.audit()
+    assert {one.passed for one in found.answers} == {True, False}
+    assert not {"answers", "scoring"} & json.loads(Path(found.file).read_text()).keys()
+    said = iter(["what?\n", "y\n", "n\n", "s\n", "y\n", "q\n"])
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(readline=lambda: next(said)))
+    label(found, tmp_path, 30)
+    shown = capsys.readouterr().err
+    assert "the judge agrees with a person on 2 of 3 answers (Cohen's kappa 0.40 [" in shown
+    assert "graded" not in shown, "the judge's verdict would sway a person"
+    told: list[Any] = []
+    await world.audit(sinks=[SimpleNamespace(emit=told.append, close=lambda: None)])
+    assert [each.text for each in told if each.kind == "notice" and "agrees" in each.text] == [
+        labels_of(tmp_path, found.scoring).told
+    ]
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(readline=lambda: ""))
+    label(found, tmp_path, 30)
+    assert f"1 of {len(found.answers) - 3} answers" in capsys.readouterr().err, "what has a label is not asked again"
+
+
+@pytest.mark.parametrize(
+    ("pairs", "kappa"),
+    [
+        ("", None),
+        ("yy yy", None),
+        ("yy nn", 1.0),
+        ("yn ny", -1.0),
+        ("yy yy yn ny", -1 / 3),
+        # Cohen's own kind of table: 20 yes yes, 5 yes no, 10 no yes, 15 no no.
+        ("yy " * 20 + "yn " * 5 + "ny " * 10 + "nn " * 15, 0.4),
+    ],
+)
+def test_kappa_is_the_agreement_beyond_chance(pairs: str, kappa: float | None) -> None:
+    labels = JudgeLabels(
+        labels=tuple(
+            Label(task=str(number), answer="", judge=pair[0] == "y", person=pair[1] == "y")
+            for number, pair in enumerate(pairs.split())
+        )
+    )
+    found = labels.kappa
+    if kappa is None or found is None:
+        assert found is kappa is None
+    else:
+        assert found[0] == pytest.approx(kappa)
+        assert -1 <= found[1] <= found[0] <= found[2] <= 1
+
+
+def test_labels_that_cannot_be_read_are_an_error_with_their_file(tmp_path: Path) -> None:
+    path = keep_labels(tmp_path, "a way of scoring", JudgeLabels())
+    path.write_text("{")
+    with pytest.raises(DataError, match=rf"{path.name} cannot be read"):
+        labels_of(tmp_path, "a way of scoring")
+    assert labels_of(tmp_path, "another").told == ""

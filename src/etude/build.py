@@ -41,6 +41,7 @@ from etude.skill import Document, load_skill
 from etude.stages.shared.rollout import Rollout
 from etude.store import RunFolder, SqliteSpend
 from etude.store.identity import known_settings
+from etude.store.judge_labels import labels_of
 from etude.store.rounds import own_initial
 from etude.store.run import plain_name
 from etude.store.views import STOP
@@ -132,6 +133,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
     doubts = await waited_for(
         check_scoring(config, env, loaded, varied=claim), "the checks of gold answers and solutions", switch.check
     )
+    trusted = labels_of(Path(config.run.folder), env.fingerprint()).told if "judge" in parts.providers else ""
     tasks: dict[Split, Sequence[Task]] = {split: for_each_target(loaded[split], config.agents) for split in SPLITS}
     executor = _executor(config, given)
     await waited_for(in_thread(executor.check), f"the executor {config.executor.name!r}", switch.check)
@@ -171,6 +173,8 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
                 told = [_warning(doubt.text, "") for doubt in doubts]
                 for notice in (*map(_warning, warnings), *parts.warnings(), *told):
                     emit(notice)
+                if trusted:
+                    emit(Notice(level="info", text=trusted))
                 yield Workbench(
                     config=config,
                     skill=parts.skill,
@@ -184,6 +188,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
                     models=models,
                     resumed=resumed,
                     doubts=doubts,
+                    judge_agrees=trusted,
                     observer=observer,
                 )
             except StopRun:

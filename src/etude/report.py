@@ -145,6 +145,7 @@ def report(
         voids=state.voids + sum(each.voids for each in (ship, none) if each is not None),
         noise=measured.noise,
         doubts=() if bench.dry else measured.doubts,
+        judge=bench.judge_agrees,
         stopped=stopped,
         cost=_cost(bench, seconds),
     )

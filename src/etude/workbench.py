@@ -132,6 +132,8 @@ class Workbench:
     resumed: bool
     observer: Observer
     doubts: tuple[Doubt, ...] = ()
+    judge_agrees: str = ""
+    """How far a person agreed with the judge; empty where nobody has labelled its answers."""
     """About tasks and scorer."""
     answers: dict[str, str] = field(default_factory=dict[str, str])
     """The optimizer's answers since the last decision, as `facts_noted` names them."""

@@ -222,6 +222,30 @@ def test_a_limit_prints_the_rows_so_far_and_how_to_go_on(skills: None, capsys: C
     assert "resume (with a larger --limits.calls): " in said.err
 
 
+def test_suites_of_a_folder_are_audited_in_one_table(skills: None, capsys: Captured) -> None:
+    assert main(["audit", "skills", "--limits.calls", "30", "--json"]) == 3
+    so_far = json.loads(capsys.readouterr().out)
+    assert [row["problem"] for row in so_far["rows"]][5] == "it was not begun"
+    assert main(["audit", "skills", "--json"]) == 0
+    said = capsys.readouterr()
+    found = json.loads(said.out)
+    assert found["error"] == WRONG
+    audited = {
+        row["skill"]: [each["kind"] for each in row["findings"]] for row in found["rows"] if not row["problem"]
+    }
+    assert audited == {"a-plain": ["fails"] * 6, "f-other": ["fails"] * 6}
+    assert so_far["calls_sent"] == 30
+    assert 0 < found["calls_sent"] <= 12 * 10 - 30, "what was asked is not asked again"
+    assert "2 skills: at most 120 attempts of the target" in said.err
+    assert main(["audit", "skills"]) == 0
+    out = capsys.readouterr().out
+    assert ["a-plain", "6", "0", "0", "0", "0", "6"] in [line.split() for line in out.splitlines()]
+    assert "calls     0 sent" in out
+    assert "b-bare: it has no evals/evals.json" in out
+    assert "at most 10% of those that are named as passes or fails, over the whole table (Benjamini-Hochberg)" in out
+    assert main(["audit", "skills", "--label", "3"]) == 2
+
+
 def test_a_plan_knows_what_a_folder_may_ask(skills: None, capsys: Captured) -> None:
     Path("skills", "b-bare", "evals", "evals.json").write_text("{")  # a neighbour that is passed over by triggers
     assert main(["plan", "--skills", "skills", "--json"]) == 0
@@ -233,6 +257,7 @@ def test_a_plan_knows_what_a_folder_may_ask(skills: None, capsys: Captured) -> N
     assert main(["plan", "--skills", "skills"]) == 0
     out = capsys.readouterr().out
     assert "evaluate, recheck  2 skills with 12 tasks: at most 24 attempts" in out
+    assert "audit              at most 120 attempts" in out
     assert "trigger            at most 29 calls of simulated:target" in out
     assert not Path("runs").exists()
 

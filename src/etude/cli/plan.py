@@ -12,6 +12,7 @@ from etude.cli.terminal.summary_text import score
 from etude.cli.terminal.tables import text_lines
 from etude.cli.watch import watch
 from etude.config import TrainConfig
+from etude.measure.audit.suite import most_of_audit
 from etude.measure.forecast import Forecast, Share, Span
 from etude.measure.plan import TRIALS, Plan, aplan
 from etude.measure.several import acheck_suites
@@ -54,6 +55,8 @@ def _of_skills(args: argparse.Namespace, config: TrainConfig) -> int:
         return 0
     if suites:
         output.line(f"evaluate, recheck  {bound(config, suites)}")
+        most = most_of_audit(sum(suite.tasks for suite in suites))[0]
+        output.line(f"audit              at most {most:,} attempts")
         output.lines(f"  {suite.name}: {suite.problem}" for suite in suites if suite.problem)
     output.line(f"trigger            {trigger.bound(config, config.agent, len(case.requests))}")
     return 0

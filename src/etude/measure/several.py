@@ -85,7 +85,7 @@ async def acheck_suites(config: TrainConfig, suites: Sequence[Suite], **given: U
         for suite in suites:
             try:
                 if not suite.problem:
-                    async with _opened(config, suite, 1, {**given, "sinks": ()}) as bench:
+                    async with opened(config, suite, 1, {**given, "sinks": ()}) as bench:
                         suite = suite._replace(tasks=len(bench.split("test")))
             except InputError as error:
                 suite = suite._replace(problem=error.message)
@@ -96,7 +96,8 @@ async def acheck_suites(config: TrainConfig, suites: Sequence[Suite], **given: U
     return checked
 
 
-def _opened(config: TrainConfig, suite: Suite, trials: int, given: Given) -> AbstractAsyncContextManager[Workbench]:
+def opened(config: TrainConfig, suite: Suite, trials: int, given: Given) -> AbstractAsyncContextManager[Workbench]:
+    """A workbench for a suite that has no problem."""
     test = config.test.model_copy(update={"trials": trials, "enabled": False})
     metric = config.gate.metric if "metric" in config.gate.model_fields_set else suite.metric
     gate = config.gate.model_copy(update={"metric": metric})
@@ -135,7 +136,7 @@ async def ameasure_skills(
                 rows.append(SkillRow(skill=suite.name, verdict="not measured", problem=suite.problem))
                 continue
             try:
-                async with _opened(config, suite, trials, given) as bench:
+                async with opened(config, suite, trials, given) as bench:
                     await open_test(bench, skills)  # all at once: a table opens the tests of all
                     skills, before = [], bench.spend.totals().total_calls
                     bench.emit(StageStarted(stage="test", step=0, epoch=0, total=2 * suite.tasks * trials))

@@ -163,6 +163,8 @@ class Summary(Record):
     withheld_why: str = Field(default="", exclude_if=lambda why: not why)
     """Why it is not handed out: that validation does not show it, or which of several targets seems to do worse with
     it, and the scores."""
+    judge: str = Field(default="", exclude_if=lambda told: not told)
+    """How far a person agreed with the judge that gave these scores, where somebody has labelled its answers."""
     steps: int
     accepted: int
     rejected: int
@@ -293,6 +295,8 @@ class Summary(Record):
             yield Line(name="the other", text=str(Path(self.folder) / self.withheld))
         elif self.same and self.best.val is not None:
             yield Line(name="", text="no candidate scored higher: the best skill is the initial one")
+        if self.judge:
+            yield Line(name="judge", text=self.judge)
         for doubt in self.doubts:
             yield Line(name="doubtful", text=doubt.text)
         if self.noise is not None and self.noise.note:

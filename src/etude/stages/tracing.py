@@ -3,6 +3,10 @@ until the task fails again.
 
 It is asked of tasks that passed before, and of tasks that keep failing, since an edit that entered early breaks tasks
 before any of them has passed. What it finds is a suspicion: the tasks were chosen by how they failed.
+
+Where some line has four in ten tasks answered alike, two of three runs end at .15 and .17 of the best score without
+the tasks that keep failing, and at 1.00 and .89 with them; elsewhere they are worth little, and a tenth of the calls
+(simulated, compliance .95, seeds 1 to 3).
 """
 
 import random

@@ -2,9 +2,16 @@
 
 import argparse
 from collections.abc import Iterator
+from pathlib import Path
 
+from etude.cli.audit.folder import audit_folder
+from etude.cli.audit.label import label
 from etude.cli.compare import settings_for
 from etude.cli.lookup import find_skill
+from etude.cli.parsing.usage import UsageError
+from etude.cli.scaffold.asking import asks
+from etude.cli.settings import read_settings
+from etude.cli.several.table import skill_folders
 from etude.cli.terminal import output
 from etude.cli.terminal.summary_text import seen_before
 from etude.cli.terminal.tables import text_lines
@@ -18,7 +25,14 @@ _SHOWN = 10
 
 
 def run(args: argparse.Namespace) -> int:
-    """Attempt the tasks with four versions of a skill and print what is wrong with the tasks."""
+    """Attempt the tasks with four versions of a skill and print what is wrong with the tasks; or those of
+    each skill of a folder."""
+    if args.label and not asks(args):
+        raise UsageError("--label asks a person at a terminal", hint="without it, the audit prints its findings only")
+    if folders := skill_folders(args, "audit", [args.skill]):
+        if args.label:
+            raise UsageError("--label goes with one skill", hint="name one of the folder")
+        return audit_folder(args, read_settings(args), folders)
     skill = find_skill(args.skill)
     config = settings_for(args, skill.run)
 
@@ -29,6 +43,8 @@ def run(args: argparse.Namespace) -> int:
     result = watch(work, args.command)
     found = result.model_dump(mode="json")
     output.measured(found, _lines(result), as_json=args.json, simulated=result.simulated)
+    if args.label:
+        label(result, Path(config.run.folder), args.label)
     return 0
 
 

@@ -128,7 +128,9 @@ def plan(parser: Arguments) -> None:
     _value(parser, "--name", "RUN", "name of the run, the same as --run.name")
     about = "attempt the validation tasks twice with the initial skill; says first how many those are, and the run "
     _flag(parser, "--measure", f"{about}reuses the attempts")
-    about = "say instead what evaluate, recheck and trigger of this folder of skills ask at most, with one trial"
+    about = (
+        "say instead what evaluate, recheck, audit and trigger of this folder of skills ask at most, with one trial"
+    )
     _value(parser, "--skills", "DIR", about)
 
 
@@ -209,10 +211,12 @@ def trigger(parser: Arguments) -> None:
 
 
 def audit(parser: Arguments) -> None:
-    _value(parser, "skill", "SKILL", _SKILL)
+    _value(parser, "skill", "SKILL", f"{_SKILL}; or a folder of skills, for a table of all on their own evals")
     _config(parser, "the settings of the run that SKILL names, else ")
     choices = ("train", "val", "test", "all")
     _value(parser, "--split", "SPLIT", "train, val, test or all (default)", choices=choices, default="all")
+    about = "then say of so many answers whether they pass, to learn how far the judge can be trusted (as in 30)"
+    _value(parser, "--label", "N", about, type=_COUNT, default=0)
 
 
 def prune(parser: Arguments) -> None:

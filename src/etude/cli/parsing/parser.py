@@ -77,7 +77,7 @@ VERBS: tuple[Verb, ...] = (
     Verb(
         "audit",
         "say which tasks cannot see a skill, and which give it away or are scored wrong",
-        ("etude audit SKILL.md etude.yaml", "etude audit first:best --split test"),
+        ("etude audit SKILL.md etude.yaml", "etude audit first:best --label 30", "etude audit .claude/skills"),
         arguments.audit,
     ),
     Verb(

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, Unpack
 
+from pydantic import Field
+
 from etude.build import open_workbench
 from etude.comparison import delivers, open_test
 from etude.concurrency import together
@@ -47,6 +49,14 @@ _FEWEST, _SHARE = 4, 0.75
 away."""
 
 
+class JudgedAnswer(Record):
+    """An answer that was scored in a way that may come out otherwise."""
+
+    task: Task
+    answer: str
+    passed: bool
+
+
 class Finding(Record):
     """What is wrong with a task."""
 
@@ -83,8 +93,12 @@ class Audit(Record):
     """As in `SkillEvaluation`."""
     calls_sent: int
     """This time; 0 when the journal knew all answers."""
+    scoring: str = Field(default="", exclude=True)
+    """The fingerprint of the environment, by which labels are kept."""
     simulated: bool
     file: str = ""
+    answers: tuple[JudgedAnswer, ...] = Field(default=(), exclude=True)
+    """The different first answers that a judge has scored, for a person to label."""
 
 
 def most_of_audit(tasks: int) -> tuple[int, int]:
@@ -136,6 +150,8 @@ async def aaudit_skill(config: TrainConfig, split: Asked = "all", **given: Unpac
             test_openings=openings,
             calls_sent=bench.spend.totals().total_calls - sent,
             simulated=bench.simulated or any(made.simulated for made in work.made),
+            answers=tuple(work.answers),
+            scoring=bench.rollout.env.fingerprint(),
         )
         name = f"audits/{bench.skill.hash}-{split}-{digest(bench.rollout.agent.fingerprint())[:8]}.json"
         path = bench.folder.write_json(name, audit.model_dump(mode="json", exclude={"calls_sent"}))
@@ -157,6 +173,7 @@ class Auditing:
         """By task and version."""
         self.made: list[Evaluation] = []
         self.unscored = 0
+        self.answers: list[JudgedAnswer] = []
         self._seen: dict[Kind, dict[str, str]] = {"judge": {}, "empty": {}}
         """By task, what was seen."""
 
@@ -221,6 +238,7 @@ class Auditing:
             if attempt.outcome != "completed" or made.answer in known:
                 continue
             known.add(made.answer)
+            self.answers.append(JudgedAnswer(task=task, answer=made.answer, passed=attempt.solved))
             for blank in range(1, AGAIN + 1):  # with a line more it is the same answer, and another question
                 again = await self._passes(task, made.model_copy(update={"answer": made.answer + "\n" * blank}))
                 if again not in (None, attempt.solved):
@@ -236,13 +254,17 @@ class Auditing:
             self.unscored += 1
             return None
 
-    def findings(self) -> Iterator[Finding]:
-        """Kind by kind, in the order of the tasks."""
-        tried, config, named = self.tried, self._config, set[str]()
-        certain = frozenset(task.id for task in self.tasks if not another_trial_tells(config, task))
+    @property
+    def certain(self) -> frozenset[str]:
+        """Tasks of which another trial tells nothing new."""
+        return frozenset(task.id for task in self.tasks if not another_trial_tells(self._config, task))
+
+    def findings(self, alike: frozenset[str] | None = None) -> Iterator[Finding]:
+        """Kind by kind, in the order of the tasks; `alike` are those of `unseen`, by default over these tasks."""
+        tried, named = self.tried, set[str]()
         told = dict(self._told())
         whats: dict[Kind, dict[str, str]] = {**self._seen, "told": told, "passes": {}, "fails": {}}
-        for name in unseen(tried, certain):
+        for name in unseen(tried, self.certain) if alike is None else alike:
             if (kind := tried[name].looks) is not None:
                 attempts = sum(map(len, tried[name].scores.values()))
                 whats[kind][name] = f"{attempts if kind == 'passes' else 0} of {attempts} attempts passed"

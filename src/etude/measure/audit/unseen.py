@@ -43,12 +43,12 @@ class Tried(NamedTuple):
         return _SEEN ** sum(len(each) for name, each in self.scores.items() if (name == "skill") == fails)
 
 
-def unseen(tried: Mapping[str, Tried], certain: frozenset[str]) -> frozenset[str]:
+def unseen(tried: Mapping[str, Tried], certain: frozenset[str], error: float = ERROR) -> frozenset[str]:
     """Of the tasks that look alike with all versions, those that are named: of all that are in tables like this one,
-    at most `ERROR` are seen on average (Benjamini and Hochberg 1995, Journal of the Royal Statistical Society B
+    at most `error` are seen on average (Benjamini and Hochberg 1995, Journal of the Royal Statistical Society B
     57:289). Where another trial tells nothing new, one attempt is `certain`."""
     sure = {name for name, each in tried.items() if each.looks and name in certain}
     luck = sorted((each.luck, name) for name, each in tried.items() if each.looks and name not in certain)
-    bar = ERROR / max(1, len(tried.keys() - certain))
+    bar = error / max(1, len(tried.keys() - certain))
     ranks = [rank for rank, (chance, _) in enumerate(luck, 1) if chance <= rank * bar]
     return frozenset(sure.union(name for _, name in luck[: max(ranks, default=0)]))
