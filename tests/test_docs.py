@@ -25,9 +25,8 @@ from etude.errors import ConfigError
 from etude.prompts import prompt_names
 from etude.records.summary import Cost, Summary
 from etude.registry import BUILT_IN, find
-from etude.simulation import endpoint, names
+from etude.simulation import names
 from etude.simulation.faults import Faults
-from etude.simulation.service import Service
 from etude.sleep.config import SleepConfig, load_sleep_config, make_sleep_config
 from trusting import trust
 
@@ -183,13 +182,6 @@ def test_the_commands_between_backticks_and_in_the_readme_are_understood() -> No
     for text in found:
         for words in commands(re.sub(r"<[a-z]+>", "NAME", text)):
             understand(words)
-
-
-def test_the_page_of_the_simulated_world_has_every_address_of_its_endpoint() -> None:
-    page = (DOCS / "models-and-agents.md").read_text()
-    addresses = [route.path.replace("{name}", "{model}") for route in endpoint.make_app(Service(Faults())).routes]
-    assert len(addresses) > 8
-    assert [address for address in addresses if f"{address}`" not in page and f"{address}?" not in page] == []
 
 
 def understand(words: list[str]) -> None:
