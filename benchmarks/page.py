@@ -29,10 +29,10 @@ Written by `python benchmarks/page.py` from the files in `benchmarks/results`, w
 and further tables. Each section names its command{machine}.
 
 All models here, but for one [small real model](#a-small-real-model), are programs of the \
-[simulated world](../simulated.md), served over HTTP on loopback; true scores are computed, not sampled. \
-They show what a system does with a given optimizer and target: how many calls it makes, how long it waits, which \
-proposals it keeps, how far the score it reports is from the truth. They do not show how well a prompt works on a \
-real model, and most of them spare every system the noise of one. A system that wins here need not win on your tasks.
+[simulated world](../models-and-agents.md#the-simulated-world), served over HTTP on loopback; true scores are \
+computed, not sampled. They show what a system does with a given optimizer and target. They do not show how well a \
+prompt works on a real model, and most of them spare every system the noise of one. A system that wins here need not \
+win on your tasks.
 
 The sections on peers, search policies, slots, several targets and nights were measured with an earlier version of \
 the default search and of the simulated target.

@@ -107,17 +107,17 @@ FURTHER: dict[str, list[tuple[str, str, type[Section]]]] = {
             CommandConfig,
         ),
         (
-            "Those of [`spreadsheet`](../other-tools.md#spreadsheetbench), with the splits and `limit` of `dataset`:",
+            "Those of [`spreadsheet`](../scorers.md#spreadsheetbench), with the splits and `limit` of `dataset`:",
             "env.",
             SpreadsheetConfig,
         ),
         (
-            "Those of [`harbor`](../other-tools.md#harbor), with splits in folders of task folders:",
+            "Those of [`harbor`](../scorers.md#harbor), with splits in folders of task folders:",
             "env.",
             HarborConfig,
         ),
-        ("Those of [`inspect`](../other-tools.md#inspect):", "env.", InspectConfig),
-        ("Those of [`verifiers`](../other-tools.md#verifiers):", "env.", VerifiersConfig),
+        ("Those of [`inspect`](../scorers.md#inspect):", "env.", InspectConfig),
+        ("Those of [`verifiers`](../scorers.md#verifiers):", "env.", VerifiersConfig),
     ],
     "search": [
         ("Further keys are options of the policy. Those of `evidence`:", "search.", EvidenceOptions),

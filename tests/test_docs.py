@@ -25,9 +25,8 @@ from etude.errors import ConfigError
 from etude.prompts import prompt_names
 from etude.records.summary import Cost, Summary
 from etude.registry import BUILT_IN, find
-from etude.simulation import endpoint, names
+from etude.simulation import names
 from etude.simulation.faults import Faults
-from etude.simulation.service import Service
 from etude.sleep.config import SleepConfig, load_sleep_config, make_sleep_config
 from trusting import trust
 
@@ -185,13 +184,6 @@ def test_the_commands_between_backticks_and_in_the_readme_are_understood() -> No
             understand(words)
 
 
-def test_the_page_of_the_simulated_world_has_every_address_of_its_endpoint() -> None:
-    page = (DOCS / "simulated.md").read_text()
-    addresses = [route.path.replace("{name}", "{model}") for route in endpoint.make_app(Service(Faults())).routes]
-    assert len(addresses) > 8
-    assert [address for address in addresses if f"{address}`" not in page and f"{address}?" not in page] == []
-
-
 def understand(words: list[str]) -> None:
     """Parse a command with all of its settings; a bare verb, as in prose, is one of those there are."""
     if words in (["--version"], ["--help"]):
@@ -287,7 +279,7 @@ def test_the_reasons_in_the_guide_to_sleep_are_given_by_nights() -> None:
 
 
 def test_every_simulated_model_and_fault_is_in_its_guide() -> None:
-    text = named(page("simulated.md"))
+    text = named(page("models-and-agents.md"))
     assert {f"simulated:{name}" for name in names()} - text == set()
     settings = {"outage_after", "retry_after", "seed"}
     assert set(Faults.model_fields) - settings - text == set()

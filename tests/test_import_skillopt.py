@@ -337,7 +337,7 @@ def test_a_scorer_that_does_not_accept_the_gold_answers_gives_way(here: Path, ca
     [
         ("env: {name: ALFWorld, split_dir: d}\n", "c.yaml: env.name = 'ALFWorld' is a text game of many turns"),
         ("env: {name: officeqa}\n", "env.name = 'officeqa' answers with tools over documents"),
-        ("env: {name: spreadsheetbench}\n", "docs/other-tools.md"),
+        ("env: {name: spreadsheetbench}\n", "docs/scorers.md#spreadsheetbench"),
         ("env: {name: swebench}\n", "docs/scorers.md"),
         ("env: {name: searchqa}\n", "c.yaml: neither env.split_dir nor env.data_path is set"),
         ("env: {split_dir: nowhere}\n", "c.yaml: 'nowhere' does not exist"),

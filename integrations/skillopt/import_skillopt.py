@@ -43,7 +43,7 @@ IMPOSSIBLE: Mapping[str, tuple[str, str]] = {
     ),
     "spreadsheetbench": (
         "needs no conversion: the environment spreadsheet reads its data as they are",
-        "write `env: {name: spreadsheet, path: FOLDER}`, as in docs/other-tools.md",
+        "write `env: {name: spreadsheet, path: FOLDER}`, as in docs/scorers.md#spreadsheetbench",
     ),
 }
 CONFIG = "etude.yaml"

@@ -10,7 +10,7 @@ from etude_annexes.spreadsheet.environment import SpreadsheetEnvironment
 
 FOLDER = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "spreadsheetbench"
 EXCEPTIONS = ["73-45"]
-"""Tasks that only ask for colours, which do not count: their input is right as it is. docs/other-tools.md
+"""Tasks that only ask for colours, which do not count: their input is right as it is. docs/scorers.md
 names them."""
 
 
@@ -52,7 +52,7 @@ async def test_gold_workbooks_score_1(env: SpreadsheetEnvironment) -> None:
 async def test_untouched_workbooks_score_0_but_for_the_exceptions(env: SpreadsheetEnvironment) -> None:
     scores = await hard(env, "init")
     assert [task for task, score in scores.items() if score] == EXCEPTIONS
-    page = Path(__file__).parents[2] / "docs" / "other-tools.md"
+    page = Path(__file__).parents[2] / "docs" / "scorers.md"
     assert all(f"`{task}`" in page.read_text() for task in EXCEPTIONS)
 
 

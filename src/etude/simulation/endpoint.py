@@ -1,6 +1,6 @@
 """The simulated world over HTTP, with latency and faults on request.
 
-The addresses are the routes below; docs/simulated.md tells what each is for. The seed is a field in Chat
+The addresses are the routes below; docs/models-and-agents.md tells what each is for. The seed is a field in Chat
 Completions; the others have none, so it travels in the header `x-etude-seed`. Without one it is 0.
 
 Counts of tokens depend on the request alone, as all of an answer does. So none is reported as cached: what is in a

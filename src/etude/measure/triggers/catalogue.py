@@ -21,7 +21,7 @@ _CLAUDE_OWN = 276
 _CODEX_TOKENS = 5_440
 """For all entries together: a fiftieth of the context of 272,000 tokens, 4 bytes a token, rounded up line by line."""
 _CODEX_LONGEST = 1_024
-# Measured with Claude Code 2.1.328 and Codex 0.169.0 (docs/triggers.md); a test compares the entries with what these
+# Measured with Claude Code 2.1.328 and Codex 0.169.0 (docs/skills.md); a test compares the entries with what these
 # programs send.
 
 
