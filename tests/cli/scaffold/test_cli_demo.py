@@ -23,13 +23,6 @@ def test_the_demo_shows_a_clear_rise_on_the_test_split(whole: Path) -> None:
     assert summary["test_gain"]["low"] > 0.2
 
 
-def test_the_page_about_models_has_the_calls_of_the_demo(whole: Path) -> None:
-    cost = json.loads((whole / "runs/demo/summary.json").read_text())["cost"]
-    total = cost["optimizer_calls"] + cost["target_calls"]
-    page = (Path(__file__).parents[3] / "docs/models-and-agents.md").read_text()
-    assert f"({cost['optimizer_calls']} of {total:,} in `etude demo`)" in page
-
-
 def test_the_commands_to_try_next_work(demo_project: Path, capsys: Captured) -> None:
     main(["demo", "--folder", "demo"])
     out = capsys.readouterr().out
