@@ -79,6 +79,13 @@ def test_at_temperature_0_the_trials_of_a_task_count_as_one(tmp_path: Path) -> N
     assert "temperature" in notice.hint
 
 
+@pytest.mark.parametrize("tasks", [3, FEWEST])
+def test_a_skill_compared_with_itself_has_a_result(tmp_path: Path, tasks: int) -> None:
+    world = World(tmp_path, BETTER)
+    found = compare_skills(world.config(), A, A, "test", 2, **world.given(tasks))
+    assert (found.difference.mean, found.equal, found.verdict) == (0, tasks, "do not ship")
+
+
 def test_more_trials_are_advised_where_they_are_enough(tmp_path: Path) -> None:
     _, (notice,) = compared(tmp_path, 2, 1)
     assert "take 2 trials" in notice.hint

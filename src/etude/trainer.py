@@ -5,16 +5,14 @@ Source of the method: SkillOpt (its paper, section 3); where this loop differs i
 """
 
 import time
-from collections.abc import Mapping
 from contextlib import aclosing
 from copy import copy
-from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 from etude.build import open_workbench
 from etude.comparison import compare_on, delivers, worth_of
 from etude.concurrency import run_to_end
-from etude.config import TrainConfig, load_config, make_config
+from etude.config import Settings, config_of
 from etude.display import watched
 from etude.errors import StopRun
 from etude.events import Notice
@@ -38,12 +36,8 @@ class Trainer:
     """
 
     @takes_given
-    def __init__(
-        self, config: TrainConfig | Mapping[str, Any] | Path | str | None = None, **given: Unpack[Given]
-    ) -> None:
-        if isinstance(config, str | Path):
-            config = load_config(config)
-        self.config = config if isinstance(config, TrainConfig) else make_config(config or {})
+    def __init__(self, config: Settings | None = None, **given: Unpack[Given]) -> None:
+        self.config = config_of({} if config is None else config)
         check_given(given)
         self._given = given
 

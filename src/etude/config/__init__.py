@@ -3,7 +3,7 @@
 `env` and `agent` carry options of their own, which the chosen class validates (`parse`).
 """
 
-from etude.config.loading import file_data, load_config, load_settings, make_config, merge, parse
+from etude.config.loading import Settings, config_of, file_data, load_config, load_settings, make_config, merge, parse
 from etude.config.models import ModelSection, OptimizerSection, Price
 from etude.config.repeats import another_trial_tells
 from etude.config.section_base import Section
@@ -17,8 +17,10 @@ __all__ = [
     "Price",
     "RunSection",
     "Section",
+    "Settings",
     "TrainConfig",
     "another_trial_tells",
+    "config_of",
     "file_data",
     "load_config",
     "load_settings",

@@ -126,6 +126,17 @@ def load_config(
     return load_settings(make_config, path, flags=flags, environ=environ)
 
 
+Settings = TrainConfig | Mapping[str, Any] | Path | str
+"""Settings as Python gives them: made, nested data, or the path of a YAML file."""
+
+
+def config_of(settings: Settings) -> TrainConfig:
+    """The config of these settings. Raises ConfigError, as `make_config` and `load_config` do."""
+    if isinstance(settings, str | Path):
+        return load_config(settings)
+    return settings if isinstance(settings, TrainConfig) else make_config(settings)
+
+
 class SectionMaker(Protocol[C]):
     """Settings from nested data; `where` is for messages."""
 

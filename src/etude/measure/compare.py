@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, Unpack
 
 from etude.build import open_workbench
 from etude.comparison import FEWEST, compare_on, delivers, least_p, with_these
-from etude.config import TrainConfig, another_trial_tells
+from etude.config import Settings, TrainConfig, another_trial_tells, config_of
 from etude.display import seen
 from etude.errors import ConfigError, SkillError
 from etude.events import ATTEMPTING, Notice, StageFinished, StageStarted
@@ -30,7 +30,7 @@ _MANY = 10
 
 @takes_given
 async def acompare_skills(
-    config: TrainConfig,
+    config: Settings,
     a: Skill | Path | str | None,
     b: Skill | Path | str | None,
     split: Split | Literal["all"] = "test",
@@ -65,7 +65,9 @@ async def acompare_skills(
     if split == "all":
         for skill in (a, b):
             need_untrained(str(skill), trained=isinstance(skill, Path | str) and has_provenance(Path(skill)))
-    return await _compared(config, (_loaded(a), _loaded(b)), _Asked(split, trials, margin, not margin), given)
+    return await _compared(
+        config_of(config), (_loaded(a), _loaded(b)), _Asked(split, trials, margin, not margin), given
+    )
 
 
 compare_skills = seen(acompare_skills)

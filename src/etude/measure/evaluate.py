@@ -6,7 +6,7 @@ from typing import Unpack
 
 from etude.build import open_workbench
 from etude.comparison import open_test
-from etude.config import TrainConfig
+from etude.config import Settings, config_of
 from etude.display import seen
 from etude.errors import ConfigError
 from etude.events import ATTEMPTING, StageFinished, StageStarted
@@ -54,7 +54,7 @@ def need_trials(trials: int) -> None:
 
 @takes_given
 async def aevaluate_skill(
-    config: TrainConfig,
+    config: Settings,
     split: Split = "test",
     trials: int = 1,
     *,
@@ -73,6 +73,7 @@ async def aevaluate_skill(
         StopRun: a budget is used up, an endpoint is dead, or attempts errored.
     """
     need_trials(trials)
+    config = config_of(config)
     # The workbench warns of repeated attempts by the settings, and other splits need no test tasks.
     config = config.model_copy(update={"test": config.test.model_copy(update={"trials": trials, "enabled": False})})
     async with open_workbench(config, given, claim=False) as bench:

@@ -1,16 +1,16 @@
 """Plan: what a run may use, what its tasks can show and where it cannot succeed, before anything is paid for."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Unpack
+from typing import Unpack
 
 from etude.build import open_workbench
 from etude.concurrency import synchronous
-from etude.config import RunSection, TrainConfig, another_trial_tells, load_config, make_config
+from etude.config import RunSection, Settings, TrainConfig, another_trial_tells, config_of
 from etude.envs.splits import need_training_tasks
 from etude.events import Event, Notice, StageFinished, StageStarted
 from etude.intervals import smallest_gain
@@ -112,9 +112,7 @@ class _Notices:
 
 
 @takes_given
-async def aplan(
-    config: TrainConfig | Mapping[str, Any] | Path | str, measure: bool = False, **given: Unpack[Given]
-) -> Plan:
+async def aplan(config: Settings, measure: bool = False, **given: Unpack[Given]) -> Plan:
     """Say what the run of a config may use. What its run folder knows is used; nothing is sent and nothing written,
     unless `measure` is true.
 
@@ -129,9 +127,7 @@ async def aplan(
         InputError: data, skill or settings cannot be used.
         StopRun: while measuring, a budget is used up, an endpoint is dead or attempts errored.
     """
-    if isinstance(config, str | Path):
-        config = load_config(config)
-    settings = config if isinstance(config, TrainConfig) else make_config(config)
+    settings = config_of(config)
     notices = _Notices()
     given["sinks"] = [*given.get("sinks", ()), notices]
     if measure:
