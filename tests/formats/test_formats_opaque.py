@@ -122,6 +122,15 @@ def test_thoughts_among_the_content_come_back() -> None:
     assert CHAT.read_reply(chat({"content": content})).text == "So."
 
 
+def test_streamed_calls_that_have_one_index_are_several_where_their_names_and_ids_differ() -> None:
+    calls = [function("a", extra_content={"google": {"thought_signature": "s"}}), function("b")]
+    deltas = [{"tool_calls": [{"index": 0, **call}]} for call in calls]
+    chunks = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+    chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]})
+    reply = CHAT.read_reply(b"".join(b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks))
+    assert written(CHAT, reply.turn)[0]["tool_calls"] == calls
+
+
 def test_pieces_of_a_streamed_thought_among_the_content_are_one() -> None:
     deltas = [
         {"content": [{"type": "thinking", "thinking": [text("H")]}]},
