@@ -159,6 +159,45 @@ def _block_events(body: Data) -> list[Data]:
     ]
 
 
+def _second_call(step: int) -> Data:
+    function = {"name": "bash", "arguments": json.dumps(_arguments(step), separators=(",", ":"))}
+    return {"id": f"d{step}", "type": "function", "function": function}
+
+
+def _whole_turn(step: int) -> list[Data]:
+    signed = _chat_call(step, _signature(step)[0])
+    more = {**_reasoning(step)[0], "position": 0, "extra_content": {"google": {"thought_signature": f"m{step}"}}}
+    turn = {"role": "assistant", "content": f" I look {step}.\n", "tool_calls": [signed, _second_call(step)]}
+    return [{**turn, **more}]
+
+
+def _whole_turn_answer(parts: list[Data], step: int | None) -> Data:
+    body = _chat_answer(parts[0] if parts else {}, [])
+    return body if step is None else {"choices": [{**body["choices"][0], "finish_reason": "tool_calls"}]}
+
+
+def _whole_blocks(step: int) -> list[Data]:
+    use = {"type": "tool_use", "name": "bash", "input": _arguments(step)}
+    said = {"type": "text", "text": f" I look {step}.\n"}
+    hidden = {"type": "thinking", "thinking": "", "signature": f"sig{step}b"}
+    return [
+        {
+            "turn": [
+                *_blocks(step),
+                said,
+                hidden,
+                {**use, "id": f"a{step}"},
+                *_blocks(step + 1),
+                {**use, "id": f"b{step}"},
+            ]
+        }
+    ]
+
+
+def _whole_blocks_answer(parts: list[Data], step: int | None) -> Data:
+    return _messages_answer([], step) | ({"content": parts[0]["turn"]} if parts else {})
+
+
 def _fields_answer(parts: list[Data], step: int | None) -> Data:
     return _chat_answer(parts[0] if parts else {}, [] if step is None else [_chat_call(step, {})])
 
@@ -185,6 +224,20 @@ KINDS = {
         lambda body: [{"type": "response.completed", "response": body}],
     ),
     "messages": Kind("/messages", _blocks, _messages_answer, _kept_blocks, _block_events),
+    "whole turns": Kind(
+        "/chat/completions",
+        _whole_turn,
+        _whole_turn_answer,
+        lambda body: [message for message in body["messages"] if message["role"] == "assistant"],
+        _chat_events,
+    ),
+    "whole blocks": Kind(
+        "/messages",
+        _whole_blocks,
+        _whole_blocks_answer,
+        lambda body: [{"turn": turn["content"]} for turn in body["messages"] if turn["role"] == "assistant"],
+        _block_events,
+    ),
 }
 
 
@@ -228,10 +281,10 @@ async def strict_server(kind: str, stream: bool = False) -> AsyncIterator[tuple[
     server = StrictServer(KINDS[kind], stream)
     listener = await asyncio.start_server(server.serve, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/v1"
-    name = "anthropic" if kind == "messages" else "openai"
+    name = "anthropic" if server.kind.path == "/messages" else "openai"
     settings: Data = {"base_url": url, "stream": stream, "api_key_env": "NO_SUCH_KEY", "timeout": 30}
     section = ModelSection(model=f"{name}:m", api="responses" if kind == "responses" else "chat", **settings)
-    model = AnthropicModel("m", section) if kind == "messages" else OpenAIModel("m", section)
+    model = AnthropicModel("m", section) if name == "anthropic" else OpenAIModel("m", section)
     try:
         yield model, server
     finally:

@@ -178,6 +178,41 @@ async def test_a_program_need_not_send_them_back_itself(kind: str, speaks: str) 
         assert (await converse(model, speaks, _without_more))[0] == SEVEN
 
 
+def _written_anew(turns: list[Data]) -> list[Data]:
+    """White space at the ends of texts gone, arguments written in another way."""
+    for turn in _without_more(turns):
+        for block in turn["content"] if isinstance(turn["content"], list) else [turn]:
+            block |= {name: block[name].strip() for name in ("text", "content") if isinstance(block.get(name), str)}
+        for call in turn.get("tool_calls") or ():
+            call["function"]["arguments"] = json.dumps(json.loads(call["function"]["arguments"]), indent=1)
+    return _without_more(turns)
+
+
+def _without_ids(turns: list[Data]) -> list[Data]:
+    """Parts in turns of their own, as they were streamed, and calls without ids."""
+    said = turns[0]["parts"]
+    texts = [{"text": piece} for part in said if "text" in part for piece in (part["text"][:2], part["text"][2:])]
+    parts = [*texts, *({"functionCall": part["functionCall"]} for part in said if "functionCall" in part)]
+    for part in (*parts, *turns[1]["parts"]):
+        for called in part.values():
+            called.pop("id", None) if isinstance(called, dict) else None
+    return [*({"role": "model", "parts": [part]} for part in parts), turns[1]]
+
+
+@pytest.mark.parametrize("kind", ["whole turns", "whole blocks"])
+@pytest.mark.parametrize(("speaks", "change"), [("chat", _written_anew), ("messages", _written_anew)])
+async def test_a_turn_that_is_written_in_another_way_goes_back_as_it_was(
+    kind: str, speaks: str, change: Change
+) -> None:
+    async with strict_server(kind) as (model, _):
+        assert (await converse(model, speaks, change))[0] == SEVEN
+
+
+async def test_a_turn_in_pieces_whose_calls_have_no_ids_is_known() -> None:
+    async with strict_server("messages") as (model, _):
+        assert (await converse(model, "gemini", _without_ids))[0] == SEVEN
+
+
 @pytest.mark.parametrize(
     ("kind", "speaks", "sign"),
     [

@@ -94,6 +94,7 @@ def test_items_of_responses_come_back_in_their_order(output: list[Data], sent: l
         {"reasoning": "Hm.", "reasoning_details": [{"type": "reasoning.encrypted", "data": "zz", "index": 0}]},
         {"thinking_blocks": [THOUGHT], "provider_specific_fields": {"a": None}},
         {"some_field_of_tomorrow": {"x": 1}},
+        {"place_in_thought": 0},
     ],
 )
 def test_fields_of_chat_completions_come_back(more: Data) -> None:
@@ -115,9 +116,19 @@ def test_fields_of_calls_come_back(calls: list[Data]) -> None:
 
 
 def test_thoughts_among_the_content_come_back() -> None:
-    content = [{"type": "thinking", "thinking": [text("Hm.")]}, text("So.")]
+    signed = {**text("So."), "extra_content": {"google": {"thought_signature": "s"}}}
+    content = [{"type": "thinking", "thinking": [text("Hm.")]}, signed]
     assert there_and_back(CHAT, chat({"content": content})) == [{"role": "assistant", "content": content}]
     assert CHAT.read_reply(chat({"content": content})).text == "So."
+
+
+def test_streamed_calls_that_have_one_index_are_several_where_their_names_and_ids_differ() -> None:
+    calls = [function("a", extra_content={"google": {"thought_signature": "s"}}), function("b")]
+    deltas = [{"tool_calls": [{"index": 0, **call}]} for call in calls]
+    chunks = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+    chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]})
+    reply = CHAT.read_reply(b"".join(b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks))
+    assert written(CHAT, reply.turn)[0]["tool_calls"] == calls
 
 
 def test_pieces_of_a_streamed_thought_among_the_content_are_one() -> None:
