@@ -203,7 +203,8 @@ COMMON = ("--help", "--json", "--trust", "--preset", "--unsafe-no-sandbox", "--c
 
 def cli_page() -> str:
     """What every verb does, and its options."""
-    text = f"# Command line\n\n{GENERATED}```text\n{overview().strip()}\n```\n"
+    _, _, known = overview().partition("\n\noptions:\n")  # the verbs themselves follow
+    text = f"# Command line\n\n{GENERATED}```text\nusage: etude VERB ...\n\noptions:\n{known.rstrip()}\n```\n"
     shared: dict[str, str] = {}
     for verb in VERBS:
         text += f"\n## etude {verb.name}\n\n{verb_text(verb, shared)}\n"
