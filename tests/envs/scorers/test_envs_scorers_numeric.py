@@ -254,6 +254,7 @@ def test_numbers_are_read_in_other_forms(text: str, number: float) -> None:
         "5 (10)",
         "#### 5 (10)",
         "5 +- 1",
+        "#### 5 +/- 1",
         r"0.\overline{3}",
         "0.(3)",
         "0.3\u0305",

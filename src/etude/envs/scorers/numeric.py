@@ -32,7 +32,7 @@ _EITHER = re.compile(
             [\s,(:*$.]*
             (?:up[ ]to|about|maybe|perhaps|possibly|even|rather|is[ ]it|also)?
         |[ ,;(]+(?:maybe|perhaps|possibly|vielleicht|(?:and[ ]|but[ ])?not|rather[ ]than|instead[ ]of|out[ ]of)\b
-        |[ ]?(?:[-\u2013\u2014+*&|/']|\+[-/]{1, 2}|\u00b1|\u2026|\.\.\.?
+        |[ ]?(?:[-\u2013\u2014+*&|/']|\+[-/]{{1,2}}|\u00b1|\u2026|\.\.\.?
             |\\(?:pm|times|cdot|sim|to|[lc]?dots|div)(?![a-z])|\bx\b)[ ]?
         |:(?!\s))
     {_NEXT}""",
