@@ -47,7 +47,7 @@ _FEWEST, _SHARE = 4, 0.75
 away."""
 
 
-class Finding(Record):
+class TaskFault(Record):
     """What is wrong with a task."""
 
     kind: Kind
@@ -71,7 +71,7 @@ class Audit(Record):
     """Of these, by version, how many passed in its first attempt."""
     attempts: int
     """With a score, whether made now or earlier."""
-    findings: tuple[Finding, ...]
+    findings: tuple[TaskFault, ...]
     undecided: tuple[str, ...]
     """Tasks without a finding that came out alike in all attempts, which luck may do as well."""
     error: float = ERROR
@@ -236,7 +236,7 @@ class Auditing:
             self.unscored += 1
             return None
 
-    def findings(self) -> Iterator[Finding]:
+    def findings(self) -> Iterator[TaskFault]:
         """Kind by kind, in the order of the tasks."""
         tried, config, named = self.tried, self._config, set[str]()
         certain = frozenset(task.id for task in self.tasks if not another_trial_tells(config, task))
@@ -250,7 +250,7 @@ class Auditing:
             for task in self.tasks:
                 if task.id in whys and task.id not in named:
                     named.add(task.id)
-                    yield Finding(kind=kind, task=task.id, what=whys[task.id], cure=FAULTS[kind][1])
+                    yield TaskFault(kind=kind, task=task.id, what=whys[task.id], cure=FAULTS[kind][1])
 
     def _told(self) -> Iterator[tuple[str, str]]:
         """Tasks that pass without the skill, and that they have a sentence of it."""
