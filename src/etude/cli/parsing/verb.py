@@ -105,6 +105,19 @@ class Verb:
         args.flags = flags
         return args
 
+    def _meant(self, option: str, parser: Parser) -> str:
+        """What an option of other programs is here; empty where the verb has nothing of the kind."""
+        actions = _actions(parser)
+        if option == "--config" and any(action.dest == "config" and not action.option_strings for action in actions):
+            file = "sleep.yaml" if self.name.startswith("sleep ") else "etude.yaml"
+            return f"give the file without it, as in `etude {self.name} {file}`"
+        if option == "--output" and any("--name" in action.option_strings for action in actions):
+            return "the name of the folder is that of the run: --name"
+        if option in ("--resume", "--continue") and self.dotted:
+            return "leave it out: the same command resumes a run"
+        roles = "each role has a model: --target.model and --optimizer.model"
+        return roles if option == "--model" and self.dotted else ""
+
     @property
     def _see(self) -> str:
         return f"see `etude {self.name} --help`"
@@ -113,7 +126,7 @@ class Verb:
         told = [action for action in _actions(parser) if action.help != argparse.SUPPRESS]
         known = [name for action in told for name in action.option_strings]
         hint = _as_setting(option.lstrip("-").replace("-", "_"), self.sections()) if self.dotted else ""
-        hint = hint or did_you_mean(option, known)
+        hint = hint or self._meant(option, parser) or did_you_mean(option, known)
         return UsageError(
             f"unknown option {option!r}", hint=f"{hint}; {self._see}" if hint.startswith("allowed") else hint
         )
