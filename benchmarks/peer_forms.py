@@ -7,16 +7,16 @@ from functools import lru_cache
 from typing import Any, cast
 
 from etude.records import ChatRequest
-from etude.simulation.forms import Form, wanted_form
+from etude.simulation.forms import WantedForm, wanted_form
 
 
-def shown_form(request: ChatRequest) -> Form | None:
+def shown_form(request: ChatRequest) -> WantedForm | None:
     """The form a request asks for, None when plain text will do."""
     if request.response_schema is not None or request.forced_tool is not None:
         return wanted_form(request)
     prompt = "\n\n".join(message.text for message in request.messages if message.role != "assistant")
     schema = _shown(prompt)
-    return Form(schema) if schema is not None else None
+    return WantedForm(schema) if schema is not None else None
 
 
 _ASKS_JSON = re.compile(r"\bJSON\b")

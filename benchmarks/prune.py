@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from harness import machine
 
 from etude.measure.pruning.prune import WHOLE
-from etude.measure.pruning.search import Search
+from etude.measure.pruning.sieve import Sieve
 from etude.stages.shared.noise import Outcomes
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -88,7 +88,7 @@ def run(seed: int, compliance: float, kind: Kind) -> Found:
             outcomes = outcomes.plus(world.passes(task))
         if outcomes.passed:
             known[str(task)] = outcomes
-    search, rounds = Search(range(LINES), known), 0
+    search, rounds = Sieve(range(LINES), known), 0
     while planned := search.next():
         rounds += 1
         for name, out in planned:

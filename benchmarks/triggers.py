@@ -26,9 +26,9 @@ from etude.config import TrainConfig, make_config
 from etude.config.sections import AgentSection
 from etude.intervals import difference_interval
 from etude.measure.triggers.catalogue import Catalogue, one_line, read_catalogue
-from etude.measure.triggers.description import LONGEST, Rule
+from etude.measure.triggers.description import LONGEST, Bounds
 from etude.measure.triggers.environment import LEXICAL
-from etude.measure.triggers.judge import Shelf
+from etude.measure.triggers.judge import SkillsAtHand
 from etude.measure.triggers.measure import Triggers, ameasure_triggers
 from etude.measure.triggers.requests import Request
 from etude.measure.triggers.train import trained_description, training
@@ -89,7 +89,7 @@ class DescribingOptimizer(ChatModel):
     name = "scripted"
     endpoint = "this process"
 
-    def __init__(self, skill: str, corpus: Corpus, rule: Rule) -> None:
+    def __init__(self, skill: str, corpus: Corpus, rule: Bounds) -> None:
         self._own, self._corpus, self._rule = skill, corpus, rule
         plain = _PLAIN.sub(r"\1", corpus.bodies[skill])
         self._body = Counter(_words(plain))
@@ -230,7 +230,9 @@ class Bench:
 
     async def measured(self, catalogue: Catalogue, requests: Sequence[Request]) -> Triggers:
         """How the skills of a catalogue are opened."""
-        return await ameasure_triggers(self._config(), requests, Shelf(catalogue, "whole"), self._by, **self._given)
+        return await ameasure_triggers(
+            self._config(), requests, SkillsAtHand(catalogue, "whole"), self._by, **self._given
+        )
 
     async def train_all(self) -> None:
         """Train what fails, each description among the others as they are then."""
@@ -255,12 +257,12 @@ class Bench:
         description = self.trained[name]
         beside = near(self.seen, name, description, max(_FEWEST, _NEAR * len(own)))
         asked = list({one.id: one for one in (*own, *taken, *beside)}.values())
-        shelf = Shelf(self.trained, "whole", name)
+        shelf = SkillsAtHand(self.trained, "whole", name)
         skill = Skill(name=name, text=self.corpus.bodies[name])
         # The published one is longer than what is asked for here: the rule is for what takes its place.
         parts: dict[Split, list[Request]] = {"train": asked, "val": asked}
         config, made = training(self._config(), parts, shelf, self._by, skill, max(most, len(description)))
-        rule = Rule.beside(self.corpus.published[name], most)
+        rule = Bounds.beside(self.corpus.published[name], most)
         given: Given = {**made, **self._given, "optimizer": DescribingOptimizer(name, self.corpus, rule)}
         self.trained[name] = trained_description(await Trainer(config, **given).atrain())
 

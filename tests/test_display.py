@@ -6,10 +6,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
-
-from etude.display.notebook import KEPT, NotebookBox
-from etude.events import AttemptFinished, Decided, Notice, RunStarted, StageStarted
 
 PROGRAM = """
 import sys
@@ -52,51 +48,3 @@ def test_at_a_terminal_progress_is_shown_unless_it_is_switched_off(tmp_path: Pat
 def test_in_a_service_nothing_is_shown(tmp_path: Path) -> None:
     words = [sys.executable, "-c", PROGRAM, str(tmp_path), ""]
     assert subprocess.run(words, capture_output=True, check=True, timeout=60).stderr == b""
-
-
-def happen(display: Any) -> None:
-    started = RunStarted(name="<b>first</b>", folder="runs", epochs=1, steps=2, resumed=False, simulated=False)
-    display.emit(started)
-    display.emit(StageStarted(stage="rollout", step=1, epoch=1, total=4))
-    for number, hard in enumerate((1.0, 0.0, 0.0)):
-        attempt = AttemptFinished(
-            attempt=f"a{number}", task=f"t{number}", split="train", outcome="completed", hard=hard, reason=""
-        )
-        display.emit(attempt)
-    for _ in range(2):
-        display.emit(Notice(level="warning", text="red \x1b[31m"))
-
-
-class Notebook:
-    """What a notebook shows: one output."""
-
-    def __init__(self) -> None:
-        self.shown: list[str] = []
-
-    def display(self, html: str, *, display_id: bool) -> "Notebook":
-        assert display_id
-        self.update(html)
-        return self
-
-    def update(self, html: str) -> None:
-        self.shown.append(html)
-
-    HTML = str
-
-
-def test_a_notebook_has_one_box_which_is_replaced() -> None:
-    notebook = Notebook()
-    display = NotebookBox(notebook)
-    assert "checking data and settings" in notebook.shown[-1]
-    happen(display)
-    display.draw()
-    assert "&lt;b&gt;first&lt;/b&gt;" in notebook.shown[-1]
-    assert "step 1/2 rollout  3/4, 33% solved" in notebook.shown[-1]
-    assert "width:75%" in notebook.shown[-1]
-    for step in range(1, KEPT + 5):
-        decided = Decided(
-            step=step, steps=20, action="rejected", origin="step", reason="r", current=None, best=None, skill_tokens=1
-        )
-        display.emit(decided)
-    display.close()
-    assert notebook.shown[-1].count(" rejected: r") == KEPT

@@ -94,7 +94,7 @@ class RoleUse(NamedTuple):
         )
 
 
-class Turn(Record):
+class Milestone(Record):
     """A decision, and what was known after it."""
 
     step: int
@@ -133,7 +133,7 @@ class Story(NamedTuple):
     use: Mapping[tuple[Role, str], RoleUse] = MappingProxyType({})
     """By role and stage. Where stages overlap, a call counts for the one that began last of those that ask its
     role."""
-    turns: tuple[Turn, ...] = ()
+    turns: tuple[Milestone, ...] = ()
     warnings: Mapping[str, str] = MappingProxyType({})
     """What the run warned of, each with what to do about it."""
     slow_updates: Mapping[int, int] = MappingProxyType({})
@@ -267,7 +267,7 @@ def _called(story: Story, event: CallFinished) -> Story:
 def _decided(story: Story, event: Decided) -> Story:
     if any((turn.step, turn.origin) == (event.step, event.origin) for turn in story.turns):
         return story
-    turn = Turn(
+    turn = Milestone(
         step=event.step,
         origin=event.origin,
         action=event.action,

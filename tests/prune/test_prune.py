@@ -14,7 +14,7 @@ from etude.cli.main import main
 from etude.config import make_config
 from etude.errors import InputError, SkillError, StopRun
 from etude.measure.pruning.prune import Pruned, aprune_skill
-from etude.measure.pruning.search import Search
+from etude.measure.pruning.sieve import Sieve
 from etude.records import ChatRequest
 from etude.skill import load_skill
 from etude.skill.blocks import blocks_of, without_blocks
@@ -199,8 +199,8 @@ def test_code_is_known(text: str) -> None:
     ]
 
 
-def searched(passes: Callable[[str, frozenset[int]], bool | None], tasks: int, blocks: int) -> Search:
-    search = Search(range(blocks), {str(number): Outcomes(passed=1) for number in range(tasks)})
+def searched(passes: Callable[[str, frozenset[int]], bool | None], tasks: int, blocks: int) -> Sieve:
+    search = Sieve(range(blocks), {str(number): Outcomes(passed=1) for number in range(tasks)})
     while planned := search.next():
         for name, out in planned:
             search.told(name, out, passes(name, out))

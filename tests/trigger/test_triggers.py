@@ -17,9 +17,9 @@ from etude.config import make_config
 from etude.config.sections import AgentSection
 from etude.errors import ConfigError, StopRun, TransientError
 from etude.measure.triggers.catalogue import entries, one_line, read_catalogue, shown
-from etude.measure.triggers.description import Rule, as_lines
+from etude.measure.triggers.description import Bounds, as_lines
 from etude.measure.triggers.environment import LEXICAL, TriggerEnvironment
-from etude.measure.triggers.judge import Shelf
+from etude.measure.triggers.judge import SkillsAtHand
 from etude.measure.triggers.lexical import Ranking
 from etude.measure.triggers.measure import Triggers, ameasure_triggers
 from etude.measure.triggers.programs import ProgramTriggerJudge
@@ -64,7 +64,7 @@ def measured(
     folder: Path, target: ScriptedModel | None = None, own: str = "", by: AgentSection | None = None, trials: int = 1
 ) -> Triggers:
     config = make_config({"run": {"folder": str(folder), "name": "t"}, "limits": {"outage_seconds": 0.01}})
-    shelf = Shelf(DESCRIPTIONS, own=own)
+    shelf = SkillsAtHand(DESCRIPTIONS, own=own)
     chosen = by or (LEXICAL if target is None else AgentSection())
     given = {} if target is None else {"target": target}
     return asyncio.run(ameasure_triggers(config, ASKED, shelf, chosen, trials, **given))  # pyright: ignore
@@ -163,7 +163,7 @@ def test_a_call_that_failed_is_no_score(tmp_path: Path) -> None:
 def test_only_chat_and_programs_can_open_a_skill() -> None:
     for name in ("tools", "command"):
         with pytest.raises(ConfigError, match=f"{name}' opens no skills"):
-            TriggerEnvironment({}, Shelf(DESCRIPTIONS), AgentSection(name=name))
+            TriggerEnvironment({}, SkillsAtHand(DESCRIPTIONS), AgentSection(name=name))
 
 
 def test_claude_code_lists_all_names_and_then_whole_descriptions_that_fit() -> None:
@@ -203,13 +203,13 @@ def test_a_ranking_without_a_shared_word_names_nothing() -> None:
     ],
 )
 def test_a_description_stays_prose_of_a_limited_length(text: str, fault: str) -> None:
-    found = Rule.beside(DESCRIPTIONS["sew"]).fault(one_line(text))
+    found = Bounds.beside(DESCRIPTIONS["sew"]).fault(one_line(text))
     assert fault in found if fault else not found
 
 
 def test_a_published_description_keeps_to_its_own_rule_in_any_language() -> None:
     german = "Brot und Kuchen backen, Teig kneten, Hefe ansetzen: für alle Fragen rund um den Ofen."
-    assert Rule.beside(german).fault(german) == ""
+    assert Bounds.beside(german).fault(german) == ""
 
 
 def test_a_description_is_a_document_with_a_sentence_a_line() -> None:
@@ -288,7 +288,7 @@ def test_a_program_that_ran_out_of_time_before_it_opened_a_skill_has_no_score(
             said = (Message(role="assistant", content=(), tool_calls=(call,)),) if opens else ()
             return Trajectory(messages=said, failure=failure)
 
-    judge = ProgramTriggerJudge(Shelf(DESCRIPTIONS), Program())
+    judge = ProgramTriggerJudge(SkillsAtHand(DESCRIPTIONS), Program())
     with nullcontext() if opened is not None else pytest.raises(ProgramFailed, match="no skill was opened by then"):
         made = asyncio.run(judge.attempt(ASKED[0].task, Skill(text=""), 0))
         assert (made.answer, made.failure) == (opened, "")

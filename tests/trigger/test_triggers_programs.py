@@ -10,7 +10,7 @@ import pytest
 from etude.config import make_config
 from etude.config.sections import AgentSection
 from etude.measure.triggers.catalogue import Listing, entries, shown
-from etude.measure.triggers.judge import Shelf
+from etude.measure.triggers.judge import SkillsAtHand
 from etude.measure.triggers.measure import Triggers, ameasure_triggers
 from etude.measure.triggers.requests import Request
 from etude.records import ChatRequest, Reply, ToolCall
@@ -61,7 +61,7 @@ def choose(request: ChatRequest) -> Reply | str:
 def measured(folder: Path, program: str, options: dict[str, Any], target: ScriptedModel) -> Triggers:
     config = make_config({"run": {"folder": str(folder), "name": "t"}, "limits": {"concurrency": 2}})
     by = AgentSection.model_validate({"name": program, **options})
-    return asyncio.run(ameasure_triggers(config, ASKED, Shelf(SKILLS), by, target=target))
+    return asyncio.run(ameasure_triggers(config, ASKED, SkillsAtHand(SKILLS), by, target=target))
 
 
 @pytest.mark.parametrize(("program", "options"), PROGRAMS)

@@ -10,7 +10,7 @@ from etude.cli.main import main
 from etude.config import make_config
 from etude.errors import DataError, SkillError
 from etude.measure.triggers.environment import LEXICAL
-from etude.measure.triggers.judge import Shelf
+from etude.measure.triggers.judge import SkillsAtHand
 from etude.measure.triggers.requests import Request
 from etude.measure.triggers.train import split, trained_description, training, write_skill
 from etude.records import ChatRequest, Skill
@@ -19,7 +19,7 @@ from etude.testing import ScriptedModel
 from etude.trainer import Trainer
 
 PUBLISHED = "Use it when the user wants to bake. It is about the kitchen."
-SHELF = Shelf(
+SHELF = SkillsAtHand(
     {
         "bake": PUBLISHED,
         "sew": "Use it when the user wants to mend trousers with a needle.",

@@ -18,7 +18,7 @@ from etude.errors import SkillError
 from etude.measure.plan import aplan
 from etude.measure.triggers.catalogue import read_catalogue, read_entry
 from etude.measure.triggers.environment import LEXICAL
-from etude.measure.triggers.judge import Shelf
+from etude.measure.triggers.judge import SkillsAtHand
 from etude.measure.triggers.measure import SkillTriggers, Triggers, ameasure_triggers, need_requests
 from etude.measure.triggers.programs import STEPS
 from etude.measure.triggers.requests import Request
@@ -37,7 +37,7 @@ _SHOWN = 2
 class Case(NamedTuple):
     """What is measured: skills side by side, and what is asked."""
 
-    shelf: Shelf
+    shelf: SkillsAtHand
     requests: Sequence[Request]
     place: Path
     """The folder of the skill, or of the skills."""
@@ -123,7 +123,7 @@ def case_of(args: argparse.Namespace) -> Case:
     asked = askable(found, catalogue)
     for note in (*(f"passed over: {problem}" for problem in dict.fromkeys(unread)), *asked.notes):
         output.note(note)
-    return Case(Shelf(catalogue, args.list_as, own), asked.requests, place)
+    return Case(SkillsAtHand(catalogue, args.list_as, own), asked.requests, place)
 
 
 def _folders(place: Path) -> list[Path]:

@@ -24,11 +24,6 @@ def load(body: bytes) -> Any:
     return json.loads(dump(data)) if b"\\ud" in body.lower() else data
 
 
-def encodable(text: str) -> str:
-    """The text with `?` for each half of a character."""
-    return text.encode("utf-8", "replace").decode()
-
-
 def bare_event(data: Mapping[str, Any]) -> bytes:
     """A server-sent event without a name."""
     return b"data: " + dump(data) + b"\n\n"

@@ -3,6 +3,7 @@
 import json
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import NamedTuple, Unpack
@@ -96,11 +97,8 @@ verify_skill = synchronous(averify_skill)
 
 
 def _copy(source: Path, copy: Path) -> None:
-    journal = SqliteJournal(source, read_only=True)
-    try:
+    with closing(SqliteJournal(source, read_only=True)) as journal:
         journal.copy_to(copy)
-    finally:
-        journal.close()
 
 
 async def _replayed(config: TrainConfig, place: Path, given: Given) -> _Replay:
@@ -124,8 +122,7 @@ async def _replayed(config: TrainConfig, place: Path, given: Given) -> _Replay:
 def _changed_facts(said: Provenance, copy: Path, folder: Path) -> list[Problem]:
     """Lines that rest on facts which the journal does not hold as they were.
     Raises DataError: the provenance is that of another run."""
-    journal = SqliteJournal(copy, read_only=True)
-    try:
+    with closing(SqliteJournal(copy, read_only=True)) as journal:
         identity = digest(journal.identity)[:16]
         if said.identity != identity:
             raise DataError(
@@ -133,8 +130,6 @@ def _changed_facts(said: Provenance, copy: Path, folder: Path) -> list[Problem]:
                 hint="give the run that trained it",
             )
         changed = {name: state for name, value in _facts(said) if (state := _state(journal, name, value))}
-    finally:
-        journal.close()
     return [
         Problem(line=number, text=line.text, what=f"it rests on the fact {name!r}, which {changed[name]}")
         for number, line in enumerate(said.lines, start=1)
@@ -146,12 +141,9 @@ def _changed_facts(said: Provenance, copy: Path, folder: Path) -> list[Problem]:
 
 
 def _damaged(copy: Path) -> list[Problem]:
-    journal = SqliteJournal(copy, read_only=True)
-    try:
-        what = "the fact {!r} was changed in the journal; no line rests on it"
+    what = "the fact {!r} was changed in the journal; no line rests on it"
+    with closing(SqliteJournal(copy, read_only=True)) as journal:
         return [Problem(line=None, what=what.format(name)) for name in journal.damaged()]
-    finally:
-        journal.close()
 
 
 def _state(journal: SqliteJournal, name: str, value: str) -> str:

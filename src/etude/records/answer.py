@@ -43,7 +43,7 @@ class ScoreRow(Record):
     best: Interval | None
 
 
-class Line(Record):
+class Remark(Record):
     """A sentence about a result, under a name of a word or two."""
 
     name: str
@@ -63,9 +63,9 @@ class Answer(Record):
     """What the scores are, as in `mean hard score with its 95% interval`."""
     gain: Interval | None
     """On the test tasks; None where the best skill is the initial one."""
-    lines: tuple[Line, ...]
+    lines: tuple[Remark, ...]
     """What has to be known with the scores."""
     targets: tuple[tuple[str, ...], ...]
     """A column for each of several targets, the first row with their names."""
-    facts: tuple[Line, ...]
+    facts: tuple[Remark, ...]
     """What it took."""

@@ -23,23 +23,7 @@ _MORE = re.compile(r"[\r\u200e\u200f\ud800-\udfff]")
 
 def safe(text: str) -> str:
     """Text that is nothing but text in HTML, in quotes of an attribute as well."""
-    return escape(plain(text))
-
-
-def plain(text: str) -> str:
-    """Text whose control characters are shown."""
-    return _MORE.sub(lambda found: f"<U+{ord(found[0]):04X}>", visible(text))
-
-
-def progress_html(name: str, place: str, share: float | None, numbers: str, told: Sequence[str]) -> str:
-    """Where a run is: its name, its stage with a bar (`share` of it is done), how it goes, what was told."""
-    bar = ""
-    if share is not None:
-        inner = f'<div style="width:{100 * min(1.0, share):.0f}%;height:100%;background:rgb(46,160,67)"></div>'
-        bar = f'<div style="height:6px;margin:.4em 0;background:{_GREY};border-radius:3px">{inner}</div>'
-    style = "white-space:pre-wrap;font-family:monospace;font-size:.9em;overflow-wrap:anywhere"
-    lines = f'<div style="{style}">{safe(chr(10).join(told))}</div>' if told else ""
-    return box(band(name, place, ""), bar, small(numbers), lines)
+    return escape(_MORE.sub(lambda found: f"<U+{ord(found[0]):04X}>", visible(text)))
 
 
 def diff_html(before: str, after: str) -> str:

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from etude.readable import SIMULATED, counted, duration, money, short
 from etude.records import Metric, Record, Role, Usage, brief, html
-from etude.records.answer import Answer, Interval, Line, ScoreRow, ShipVerdict
+from etude.records.answer import Answer, Interval, Remark, ScoreRow, ShipVerdict
 from etude.records.comparison import (
     Claim,
     Compared,
@@ -251,14 +251,14 @@ class Summary(Record):
     def _plumbing(self) -> Answer:
         """What a dry run shows: nothing about skills or models."""
         works = "tasks are read, attempted and scored, the optimizer is asked, files are written"
-        line = Line(name="dry run", text=f"the plumbing works: {works}")
+        line = Remark(name="dry run", text=f"the plumbing works: {works}")
         if self.stopped is not None:
-            line = Line(name="stopped", text=self.stopped)
+            line = Remark(name="stopped", text=self.stopped)
         elif self.voids:
             text = f"{counted(self.voids, 'attempt')} errored: `etude show {self.folder}` shows them"
-            line = Line(name="errors", text=text)
+            line = Remark(name="errors", text=text)
         facts = [fact for fact in self._facts() if fact.name in ("calls", "time")]
-        facts.append(Line(name="folder", text=self.folder))
+        facts.append(Remark(name="folder", text=self.folder))
         return Answer(
             verdict=None,
             words=line.name,
@@ -270,62 +270,62 @@ class Summary(Record):
             facts=tuple(facts),
         )
 
-    def _lines(self) -> Iterator[Line]:
+    def _lines(self) -> Iterator[Remark]:
         """What has to be known with the scores."""
         if self.initial.val is not None and not self.same:
-            yield Line(name="note", text="best was chosen by its validation score, which tends to be too high")
+            yield Remark(name="note", text="best was chosen by its validation score, which tends to be too high")
         if self.settle is not None and not self.same:
-            yield Line(name="to settle", text=self.settle.note)
+            yield Remark(name="to settle", text=self.settle.note)
         if self.no_skill is not None:
             without, gain = self.no_skill.score.mean, self.no_skill.gain
             both = f"without {without:.2f}, with the best skill {without + gain.mean:.2f}"
-            yield Line(name="no skill", text=f"{both}: {gain.shown_change}")
+            yield Remark(name="no skill", text=f"{both}: {gain.shown_change}")
             if gain.low <= 0:
-                yield Line(name="", text="the test does not show that the skill helps")
+                yield Remark(name="", text="the test does not show that the skill helps")
         if self.best.loaded is not None:
             count = f"{self.best.loaded.attempts} of {self.best.loaded.of}"
-            yield Line(name="loaded", text=f"the program opened the best skill in {count} test attempts")
+            yield Remark(name="loaded", text=f"the program opened the best skill in {count} test attempts")
         if self.test_openings > 1:
-            yield Line(name="test split", text=seen_before(self.test_openings))
+            yield Remark(name="test split", text=seen_before(self.test_openings))
         if self.earlier_step and not self.withheld:
             text = f"best is the skill of step {self.earlier_step}: validation scores it higher than the last one"
-            yield Line(name="note", text=text)
+            yield Remark(name="note", text=text)
         if self.withheld:
-            yield Line(name="withheld", text=self.withheld_why)
-            yield Line(name="the other", text=str(Path(self.folder) / self.withheld))
+            yield Remark(name="withheld", text=self.withheld_why)
+            yield Remark(name="the other", text=str(Path(self.folder) / self.withheld))
         elif self.same and self.best.val is not None:
-            yield Line(name="", text="no candidate scored higher: the best skill is the initial one")
+            yield Remark(name="", text="no candidate scored higher: the best skill is the initial one")
         if self.judge:
-            yield Line(name="judge", text=self.judge)
+            yield Remark(name="judge", text=self.judge)
         for doubt in self.doubts:
-            yield Line(name="doubtful", text=doubt.text)
+            yield Remark(name="doubtful", text=doubt.text)
         if self.noise is not None and self.noise.note:
-            yield Line(name="noise", text=self.noise.note)
+            yield Remark(name="noise", text=self.noise.note)
 
-    def _facts(self) -> Iterator[Line]:
+    def _facts(self) -> Iterator[Remark]:
         """What it took."""
         cost = self.cost
         decided = f"{self.accepted} accepted, {self.rejected} rejected, {self.skipped} skipped"
-        yield Line(name="steps", text=f"{self.steps}; candidates: {decided}")
+        yield Remark(name="steps", text=f"{self.steps}; candidates: {decided}")
         if self.missed_edits:
-            yield Line(name="edits", text=f"{self.missed_edits} could not be located in the skill")
+            yield Remark(name="edits", text=f"{self.missed_edits} could not be located in the skill")
         if self.repaired_cites or self.uncited:
             without = f"{counted(self.uncited, 'proposal')} without one, counted for all failures that were shown"
-            yield Line(name="citations", text=f"{self.repaired_cites} repaired; {without}")
+            yield Remark(name="citations", text=f"{self.repaired_cites} repaired; {without}")
         if self.voids:
             text = f"{counted(self.voids, 'attempt')} errored; they count neither as solved nor as failed"
-            yield Line(name="errors", text=text)
+            yield Remark(name="errors", text=text)
         judged = f", {cost.judge_calls:,} judge" if cost.judge_calls else ""
-        yield Line(name="calls", text=f"{cost.target_calls:,} target, {cost.optimizer_calls:,} optimizer{judged}")
+        yield Remark(name="calls", text=f"{cost.target_calls:,} target, {cost.optimizer_calls:,} optimizer{judged}")
         tokens = (_tokens(role, usage) for role, usage in cost.tokens.items())
-        yield Line(name="tokens", text=", ".join(tokens) or "none")
+        yield Remark(name="tokens", text=", ".join(tokens) or "none")
         if cost.usd != 0:  # of simulated models, and where nothing was asked
-            yield Line(name="cost", text=money(cost.usd))
-        yield Line(name="time", text=duration(cost.wall_seconds))
+            yield Remark(name="cost", text=money(cost.usd))
+        yield Remark(name="time", text=duration(cost.wall_seconds))
         if self.stopped is not None:
-            yield Line(name="stopped", text=self.stopped)
+            yield Remark(name="stopped", text=self.stopped)
         if self.best.val is not None or not self.same:
-            yield Line(name="best skill", text=str(Path(self.folder) / self.best.skill))
+            yield Remark(name="best skill", text=str(Path(self.folder) / self.best.skill))
 
 
 def _tokens(role: Role, usage: Usage) -> str:

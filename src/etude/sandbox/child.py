@@ -13,7 +13,7 @@ from pydantic import JsonValue, ValidationError
 from etude.errors import ConfigError, EtudeError
 from etude.records.record import Record
 from etude.sandbox.launcher import launcher
-from etude.sandbox.pipes import Feed, Lines, Reader
+from etude.sandbox.pipes import Feed, Intake, Lines
 from etude.sandbox.sandbox import SandboxError
 
 _REPORT_BYTES = 65536
@@ -66,9 +66,9 @@ class Child:
         finally:
             os.close(write)
         lines = stdin if isinstance(stdin, Lines) else None
-        self.stdout = Reader(cast(IO[bytes], self._process.stdout), most_output, lines and lines.heard)
-        self.stderr = Reader(cast(IO[bytes], self._process.stderr), most_output)
-        self._report = Reader(report, _REPORT_BYTES)
+        self.stdout = Intake(cast(IO[bytes], self._process.stdout), most_output, lines and lines.heard)
+        self.stderr = Intake(cast(IO[bytes], self._process.stderr), most_output)
+        self._report = Intake(report, _REPORT_BYTES)
         self._feed = None if stdin is None else _feed(stdin, cast(IO[bytes], self._process.stdin))
 
     async def ended(self, late: float) -> SupervisorReport:

@@ -39,7 +39,7 @@ class Output:
         return b"%b\n[%d bytes left out]\n%b" % (self._head, missing, self._tail[-self._half :])
 
 
-class Reader:
+class Intake:
     """Collects what comes through a pipe, which belongs to this object."""
 
     def __init__(self, pipe: IO[bytes], most: int, hear: Callable[[bytes], None] | None = None) -> None:

@@ -170,7 +170,7 @@ def read_run(path: Path | str) -> RunView:
     if not (root / JOURNAL).exists():
         raise lost_journal(root, "is missing") if trained_in(root) else missing_run(root)
     running = is_running(root)
-    summary = _read(root / SUMMARY, _ANY)
+    summary = read_view(root / SUMMARY, _ANY)
     stopped = summary is not None and bool(summary.get("stopped"))
     borrowed = _holds(root, _BORROWED) and not _holds(root, _TRAINED)
     return RunView(
@@ -210,7 +210,7 @@ def read_events(path: Path | str, *kinds: str) -> Iterator[dict[str, JsonValue]]
 def read_tasks(path: Path) -> dict[str, AskedTask]:
     """What the tasks of a run ask, by id; nothing where the run has not written it. Raises DataError: it is
     damaged."""
-    return {task.id: task for task in _read(path / TASKS, TypeAdapter(tuple[AskedTask, ...])) or ()}
+    return {task.id: task for task in read_view(path / TASKS, TypeAdapter(tuple[AskedTask, ...])) or ()}
 
 
 def _holds(root: Path, names: tuple[str, ...]) -> bool:
@@ -231,9 +231,9 @@ def _steps(folder: Path) -> tuple[StepView, ...]:
 
 
 def _step(folder: Path) -> StepView:
-    gate = _read(folder / "gate.json", TypeAdapter(GateView))
-    update = _read(folder / "update.json", TypeAdapter(UpdateView))
-    candidate = _text(folder / "candidate.md")
+    gate = read_view(folder / "gate.json", GateView)
+    update = read_view(folder / "update.json", UpdateView)
+    candidate = text_of(folder / "candidate.md")
     verdict = None if gate is None else gate.verdict
     reasons = (
         "" if gate is None else gate.reason,
@@ -260,18 +260,23 @@ def _fates(edits: tuple[AppliedEdit, ...]) -> dict[EditFate, int]:
     return counts
 
 
-def _text(path: Path) -> str | None:
+def read_view(path: Path, kind: type[T] | TypeAdapter[T]) -> T | None:
+    """What a file of a run folder holds; None where it is not written yet. Raises DataError: it is damaged."""
     try:
-        return path.read_text(encoding="utf-8")
+        data = path.read_bytes()
     except FileNotFoundError:
         return None
-
-
-def _read(path: Path, type: TypeAdapter[T]) -> T | None:
-    text = _text(path)
     try:
-        return None if text is None else type.validate_json(text)
+        return (kind if isinstance(kind, TypeAdapter) else TypeAdapter(kind)).validate_json(data)
     except ValidationError as error:
         what = error.errors()[0]["msg"]
         hint = "run the same command again: it is written again"
-        raise DataError(f"{str(path)!r} is damaged: {what}", hint=hint) from error
+        raise DataError(f"{str(path)!r} is damaged: {what}", hint=hint) from None
+
+
+def text_of(path: Path) -> str | None:
+    """The text of a file of a run folder, whatever bytes it has; None where it is not written yet."""
+    try:
+        return path.read_bytes().decode(errors="replace")
+    except FileNotFoundError:
+        return None

@@ -32,7 +32,7 @@ _BROKEN = (KeyError, ValueError, TypeError, IndexError, AttributeError, OSError,
 """What openpyxl raises for a file that is not a workbook, or a broken one."""
 
 
-class Answer(NamedTuple):
+class GoldCells(NamedTuple):
     """What a workbook has to hold to be right."""
 
     ranges: tuple[Range, ...]
@@ -68,7 +68,7 @@ def _placed(task: Task, row: Row, folder: Path) -> Task:
     return task.model_copy(update={"data": data})
 
 
-def with_workbooks(task: Task) -> tuple[Task, Answer]:
+def with_workbooks(task: Task) -> tuple[Task, GoldCells]:
     """A task of `read_instructions` with its input workbook and a preview of it, and what is right.
     Raises DataError: a workbook is missing or broken, or the answer's cells are not in it."""
     folder, place = Path(str(task.data["folder"])), f"task {task.id!r}"
@@ -93,7 +93,7 @@ def with_workbooks(task: Task) -> tuple[Task, Answer]:
         files={INPUT: given},
         data={"ranges": wanted},
     )
-    return complete, Answer(ranges, expected, untouched)
+    return complete, GoldCells(ranges, expected, untouched)
 
 
 def _find(folder: Path, endings: Sequence[str], place: str) -> Path:

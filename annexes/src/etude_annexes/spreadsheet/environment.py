@@ -15,7 +15,7 @@ from etude.records import SPLITS, Score, Split, Task, Trajectory, canonical
 from etude.sandbox import Limits, find_sandbox
 from etude_annexes.spreadsheet.agent import CodeAgent
 from etude_annexes.spreadsheet.answer import Contents, compare
-from etude_annexes.spreadsheet.data import INPUT, OUTPUT, Answer, read_instructions, with_workbooks
+from etude_annexes.spreadsheet.data import INPUT, OUTPUT, GoldCells, read_instructions, with_workbooks
 from etude_annexes.spreadsheet.python import Python
 
 RULES = 1
@@ -59,7 +59,7 @@ class SpreadsheetEnvironment(Environment):
         )
         self._python = Python(config.python, limits, sandbox, where)
         files = config.files(where)
-        self._answers: dict[str, Answer] = {}
+        self._answers: dict[str, GoldCells] = {}
         splits = config.read(files, read_instructions)
         self._tasks = {split: tuple(map(self._complete, splits[split])) for split in SPLITS}
         self._warnings = (*self._doubts(), *check_splits(*(self._tasks[split] for split in SPLITS), names=files))

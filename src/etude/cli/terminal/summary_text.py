@@ -5,7 +5,7 @@ from textwrap import wrap
 
 from etude.cli.terminal import output
 from etude.cli.terminal.tables import text_lines
-from etude.records.answer import Answer, Interval, Line
+from etude.records.answer import Answer, Interval, Remark
 from etude.records.summary import Settle, Summary, seen_before
 
 __all__ = ["print_summary", "score", "seen_before", "settle_lines", "summary_lines", "target_lines"]
@@ -39,7 +39,7 @@ def score(interval: Interval) -> str:
 
 def settle_lines(settle: Settle) -> Iterator[str]:
     """What would settle an inconclusive comparison."""
-    return _lines(Line(name="to settle", text=settle.note))
+    return _lines(Remark(name="to settle", text=settle.note))
 
 
 def target_lines(rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -49,7 +49,7 @@ def target_lines(rows: Sequence[Sequence[str]]) -> Iterator[str]:
         yield from text_lines([(f"{row[0]:<10}", *row[1:]) for row in rows])
 
 
-def _lines(line: Line) -> Iterator[str]:
+def _lines(line: Remark) -> Iterator[str]:
     text = line.text.replace("; ", "\n") if line.name == "to settle" else line.text
     whole = line.name in _WHOLE
     parts = [part for each in text.splitlines() for part in ([each] if whole else wrap(each, _WIDTH))]

@@ -57,7 +57,7 @@ class JudgedAnswer(Record):
     passed: bool
 
 
-class Finding(Record):
+class TaskFault(Record):
     """What is wrong with a task."""
 
     kind: Kind
@@ -81,7 +81,7 @@ class Audit(Record):
     """Of these, by version, how many passed in its first attempt."""
     attempts: int
     """With a score, whether made now or earlier."""
-    findings: tuple[Finding, ...]
+    findings: tuple[TaskFault, ...]
     undecided: tuple[str, ...]
     """Tasks without a finding that came out alike in all attempts, which luck may do as well."""
     error: float = ERROR
@@ -259,7 +259,7 @@ class Auditing:
         """Tasks of which another trial tells nothing new."""
         return frozenset(task.id for task in self.tasks if not another_trial_tells(self._config, task))
 
-    def findings(self, alike: frozenset[str] | None = None) -> Iterator[Finding]:
+    def findings(self, alike: frozenset[str] | None = None) -> Iterator[TaskFault]:
         """Kind by kind, in the order of the tasks; `alike` are those of `unseen`, by default over these tasks."""
         tried, named = self.tried, set[str]()
         told = dict(self._told())
@@ -272,7 +272,7 @@ class Auditing:
             for task in self.tasks:
                 if task.id in whys and task.id not in named:
                     named.add(task.id)
-                    yield Finding(kind=kind, task=task.id, what=whys[task.id], cure=FAULTS[kind][1])
+                    yield TaskFault(kind=kind, task=task.id, what=whys[task.id], cure=FAULTS[kind][1])
 
     def _told(self) -> Iterator[tuple[str, str]]:
         """Tasks that pass without the skill, and that they have a sentence of it."""

@@ -8,7 +8,7 @@ from etude.build import open_workbench
 from etude.config import TrainConfig, another_trial_tells
 from etude.errors import DataError, SkillError
 from etude.events import ATTEMPTING, Notice, StageFinished, StageStarted
-from etude.measure.pruning.search import MOST, Search
+from etude.measure.pruning.sieve import MOST, Sieve
 from etude.records import Attempt, Edit, Record, Skill, digest
 from etude.records.provenance import Change, Provenance, ProvenEdit, ProvenLine
 from etude.records.summary import Interval, ShipVerdict
@@ -142,7 +142,7 @@ class _Pruning:
         """Find what is needed, then compare."""
         known, first = await self._whole()
         once = {name for name, task in self.tasks.items() if not another_trial_tells(self.bench.config, task)}
-        search = Search(self.tested, {name: outcomes for name, outcomes in known.items() if outcomes.passed}, once)
+        search = Sieve(self.tested, {name: outcomes for name, outcomes in known.items() if outcomes.passed}, once)
         await self._searched(search)
         lost = self._dearest(search, int(allow_loss * len(search.tasks) + 1e-9))
         if lost:
@@ -196,7 +196,7 @@ class _Pruning:
                 known[name] = known[name].plus(value > 0)
         return known, first
 
-    async def _searched(self, search: Search) -> None:
+    async def _searched(self, search: Sieve) -> None:
         """Until all tasks are done."""
         told = 0
         while planned := search.next():
@@ -231,14 +231,14 @@ class _Pruning:
     def _passed(self, attempt: Attempt) -> bool:
         return attempt.score is not None and self._value(attempt) >= self.bar.get(attempt.task.id, 1.0)
 
-    def _dearest(self, search: Search, most: int) -> list[str]:
+    def _dearest(self, search: Sieve, most: int) -> list[str]:
         """The tasks that alone showed most text to be needed."""
         tokens: dict[str, int] = {}
         for block, task in search.needed.items():
             tokens[task] = tokens.get(task, 0) + token_count(self.blocks[block].text)
         return sorted(tokens, key=lambda task: (-tokens[task], task))[:most]
 
-    def _fates(self, search: Search) -> dict[int, tuple[Fate, str]]:
+    def _fates(self, search: Sieve) -> dict[int, tuple[Fate, str]]:
         """What becomes of each block, and why."""
         idle, reached = set(search.idle), {self.blocks[block].section for block in search.needed}
         found: dict[int, tuple[Fate, str]] = {}

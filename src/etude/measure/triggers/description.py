@@ -35,7 +35,7 @@ class Prose(NamedTuple):
         return Prose(sum(words) / len(words) if words else 0.0, max(map(len, runs)))
 
 
-class Rule(NamedTuple):
+class Bounds(NamedTuple):
     """What a trained description may be. It need not be more of a text than the published one is."""
 
     longest: int
@@ -43,10 +43,10 @@ class Rule(NamedTuple):
     longest_run: int
 
     @staticmethod
-    def beside(published: str, longest: int = LONGEST) -> "Rule":
+    def beside(published: str, longest: int = LONGEST) -> "Bounds":
         """The rule for a description in the place of `published`."""
         own = Prose.of(published)
-        return Rule(longest, min(_LEAST_GLUE, own.glue), max(_LONGEST_RUN, own.run))
+        return Bounds(longest, min(_LEAST_GLUE, own.glue), max(_LONGEST_RUN, own.run))
 
     def fault(self, text: str) -> str:
         """What is wrong with a description, for the optimizer to read; empty if nothing is."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from etude.config.sections import AgentSection
 from etude.errors import ConfigError
-from etude.measure.triggers.judge import LexicalJudge, ListingJudge, Shelf, TriggerJudge
+from etude.measure.triggers.judge import LexicalJudge, ListingJudge, SkillsAtHand, TriggerJudge
 from etude.measure.triggers.programs import STEPS, ProgramTriggerJudge
 from etude.measure.triggers.requests import Request, request_of
 from etude.prompts import Prompts
@@ -25,7 +25,7 @@ class TriggerEnvironment(Environment):
 
     name = "triggers"
 
-    def __init__(self, requests: Mapping[Split, Sequence[Request]], shelf: Shelf, agent: AgentSection) -> None:
+    def __init__(self, requests: Mapping[Split, Sequence[Request]], shelf: SkillsAtHand, agent: AgentSection) -> None:
         self._requests = requests
         self._shelf = shelf
         self._agent = agent

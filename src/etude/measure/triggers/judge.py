@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from etude.measure.triggers.catalogue import Catalogue, Listing, entries, one_line, shown
-from etude.measure.triggers.description import Rule
+from etude.measure.triggers.description import Bounds
 from etude.measure.triggers.lexical import Ranking
 from etude.protocols import Agent, ChatModel
 from etude.protocols.code_digest import class_digest
@@ -24,7 +24,7 @@ _SIGNS = re.compile(r"^[\s`*\"'.:-]+|[\s`*\"'.:]+$")
 
 
 @dataclass(frozen=True)
-class Shelf:
+class SkillsAtHand:
     """The skills that are there when a request comes."""
 
     catalogue: Catalogue
@@ -33,7 +33,7 @@ class Shelf:
     """The skill whose description is the document under test; empty where none is."""
     told: str = ""
     """What an optimizer reads about that skill besides its description."""
-    rule: Rule | None = None
+    rule: Bounds | None = None
     """What its description has to keep to. One that does not fails every request."""
 
     def fingerprint(self) -> str:
@@ -49,7 +49,7 @@ class TriggerJudge(Agent):
 
     name = "trigger"
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: SkillsAtHand) -> None:
         self.shelf = shelf
         self.told = shelf.told
 
@@ -74,7 +74,7 @@ class LexicalJudge(TriggerJudge):
     name = "lexical"
     journals_calls: ClassVar[bool] = True
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: SkillsAtHand) -> None:
         super().__init__(shelf)
         self._known: tuple[Catalogue, Ranking] = ({}, Ranking({}))
 
@@ -90,7 +90,7 @@ class ListingJudge(TriggerJudge):
     name = "listing"
     journals_calls: ClassVar[bool] = True
 
-    def __init__(self, shelf: Shelf, target: ChatModel) -> None:
+    def __init__(self, shelf: SkillsAtHand, target: ChatModel) -> None:
         super().__init__(shelf)
         self._target = target
 

@@ -12,7 +12,7 @@ from etude.intervals import mean_interval
 from etude.measure.evaluate import aevaluate_skill
 from etude.measure.triggers.catalogue import entries, shown
 from etude.measure.triggers.environment import LEXICAL, TriggerEnvironment
-from etude.measure.triggers.judge import Shelf
+from etude.measure.triggers.judge import SkillsAtHand
 from etude.measure.triggers.requests import Request, skills_of
 from etude.records import Attempt, Record, Skill
 from etude.records.summary import Interval
@@ -72,7 +72,7 @@ Openings = Mapping[str, Sequence[str | None]]
 async def ameasure_triggers(
     config: TrainConfig,
     requests: Sequence[Request],
-    shelf: Shelf,
+    shelf: SkillsAtHand,
     by: AgentSection,
     trials: int = 1,
     **given: Unpack[Given],

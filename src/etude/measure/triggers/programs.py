@@ -9,7 +9,7 @@ from typing import Any, cast
 from etude.agents.program import ProgramAgent
 from etude.agents.verdict import LATE, ProgramFailed
 from etude.measure.triggers.catalogue import Catalogue
-from etude.measure.triggers.judge import Shelf, TriggerJudge
+from etude.measure.triggers.judge import SkillsAtHand, TriggerJudge
 from etude.programs.project_paths import place_of
 from etude.records import File, Message, Skill, Task, ToolCall, Trajectory, digest
 from etude.skill.folder import DOCUMENT
@@ -26,7 +26,7 @@ class ProgramTriggerJudge(TriggerJudge):
 
     name = "program"
 
-    def __init__(self, shelf: Shelf, agent: ProgramAgent) -> None:
+    def __init__(self, shelf: SkillsAtHand, agent: ProgramAgent) -> None:
         super().__init__(shelf)
         self._agent = agent
         self._folder = place_of(agent.name).skills

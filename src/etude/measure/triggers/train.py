@@ -9,9 +9,9 @@ from etude.config.sections import AgentSection
 from etude.envs.splits import split_by_ratio
 from etude.errors import DataError, SkillError
 from etude.measure.triggers.catalogue import one_line
-from etude.measure.triggers.description import LONGEST, Rule, as_lines
+from etude.measure.triggers.description import LONGEST, Bounds, as_lines
 from etude.measure.triggers.environment import TriggerEnvironment
-from etude.measure.triggers.judge import Shelf
+from etude.measure.triggers.judge import SkillsAtHand
 from etude.measure.triggers.requests import Request
 from etude.records import Skill, Split
 from etude.records.summary import Summary
@@ -54,7 +54,7 @@ def split(requests: Sequence[Request], own: str) -> dict[Split, list[Request]]:
 def training(
     config: TrainConfig,
     parts: Mapping[Split, Sequence[Request]],
-    shelf: Shelf,
+    shelf: SkillsAtHand,
     by: AgentSection,
     skill: Skill,
     longest: int = LONGEST,
@@ -63,7 +63,7 @@ def training(
     characters, by the search of `config`. `parts` are as `split` makes them, or without a test.
     Raises SkillError: the published description does not keep to the rule itself."""
     published = shelf.catalogue[shelf.own]
-    rule = Rule.beside(published, longest)
+    rule = Bounds.beside(published, longest)
     if fault := rule.fault(published):
         raise SkillError(f"skill {shelf.own!r}: {fault}", hint="shorten it by hand first")
     body = Document.parse(skill.text).body.strip()[:_SHOWN_BODY]

@@ -17,7 +17,7 @@ There are six kinds, by what the claim is about and who chose the tasks.
 
 Over a table of skills (`etude.measure.several`) races and exchanges share one error: that of their discoveries.
 What a task needs of a skill that stands (`etude prune`) is no contest of two skills but a search over hypotheses,
-with bars of its own (`measure.pruning.search`); the comparison at its end is a fixed sample.
+with bars of its own (`measure.pruning.sieve`); the comparison at its end is a fixed sample.
 
 The first three look after each attempt, stop as soon as it is clear, and give the verdict of the shortest deciding
 prefix of a fixed order. An elimination is between skills of which training tasks say that an earlier one may be

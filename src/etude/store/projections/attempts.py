@@ -1,11 +1,11 @@
 """One attempt: what was said in it, what came of it, and what the journal holds of it."""
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic import JsonValue, TypeAdapter
 from pydantic_core import from_json
 
 from etude.errors import DataError
@@ -14,7 +14,7 @@ from etude.records.said import last_answer, without_thoughts
 from etude.store.database import FACT, Database, intact
 from etude.store.projections.log import Log, LoggedAttempt
 from etude.store.projections.skills import skill_names
-from etude.store.views import JOURNAL, AskedTask, read_tasks
+from etude.store.views import JOURNAL, AskedTask, read_tasks, read_view
 
 _ATTEMPTS = TypeAdapter(tuple[Attempt, ...])
 _MESSAGES = TypeAdapter(tuple[Message, ...])
@@ -88,13 +88,7 @@ def find_attempt(path: Path | str, name: str) -> Attempt | None:
 
 def read_attempts(file: Path) -> tuple[Attempt, ...]:
     """The attempts of a step; none where it has none yet. Raises DataError: the file is damaged."""
-    try:
-        return _ATTEMPTS.validate_json(file.read_bytes())
-    except FileNotFoundError:
-        return ()
-    except ValidationError as error:
-        hint = "run the same command again: it is written again"
-        raise DataError(f"{str(file)!r} is damaged: {error.errors()[0]['msg']}", hint=hint) from None
+    return read_view(file, _ATTEMPTS) or ()
 
 
 def golds(path: Path) -> Iterator[JsonValue]:
@@ -128,7 +122,7 @@ def attempt_pages(log: Log, names: Sequence[str]) -> Iterator[AttemptPage]:
         file = log.path / f"steps/{step:04d}/rollout.json"
         steps.update((seen.attempt, file) for seen in batch)
     last: tuple[Path | None, dict[str, Attempt]] = None, {}
-    with _journal(log.path) as database:
+    with closing(Database(log.path / JOURNAL, read_only=True)) as database:
         maker = _Maker(log, database)
         for name in names:
             file = steps.get(name)
@@ -138,15 +132,6 @@ def attempt_pages(log: Log, names: Sequence[str]) -> Iterator[AttemptPage]:
             seen = log.known.get(name)
             if seen is not None:
                 yield maker.page(seen, attempt, tasks[seen.task])
-
-
-@contextmanager
-def _journal(path: Path) -> Generator[Database]:
-    database = Database(path / JOURNAL, read_only=True)
-    try:
-        yield database
-    finally:
-        database.close()
 
 
 class _Maker:

@@ -1,5 +1,6 @@
 """What a run used."""
 
+from contextlib import closing
 from pathlib import Path
 
 from etude.config import LimitsSection
@@ -46,11 +47,8 @@ class RunCost(Record):
 
 def read_totals(path: Path) -> SpendTotals:
     """What the account of a run says. Raises DataError: there is no run."""
-    journal = SqliteJournal(path / JOURNAL, read_only=True)
-    try:
+    with closing(SqliteJournal(path / JOURNAL, read_only=True)) as journal:
         return SqliteSpend(journal, LimitsSection()).totals()
-    finally:
-        journal.close()
 
 
 def read_cost(run: Log | Path | str) -> RunCost:
@@ -58,11 +56,8 @@ def read_cost(run: Log | Path | str) -> RunCost:
     or it has lost its facts."""
     log = run if isinstance(run, Log) else Log(run)
     log.read()
-    journal = SqliteJournal(log.path / JOURNAL, read_only=True)
-    try:
+    with closing(SqliteJournal(log.path / JOURNAL, read_only=True)) as journal:
         totals, facts = SqliteSpend(journal, LimitsSection()).totals(), journal.counts()
-    finally:
-        journal.close()
     if not facts and holds_work(log.path):
         raise lost_journal(log.path, "lacks what it held")
     sums = dict(log.story.use)

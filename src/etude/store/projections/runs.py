@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,7 +22,7 @@ from etude.store.projections.cost import read_totals
 from etude.store.projections.log import Log
 from etude.store.spend import SpendTotals
 from etude.store.views import EVENTS, JOURNAL, SUMMARY, RunView, StepView, read_events, read_run
-from etude.story import Turn
+from etude.story import Milestone
 
 _LIMIT = re.compile(r"limits\.(calls|tokens|usd) = \S+ is reached")
 
@@ -125,7 +126,7 @@ class Mark(Record):
 class Curve(Record):
     """How a run went, over the calls of its target: what a better skill cost. Empty for a dry run."""
 
-    turns: tuple[Turn, ...]
+    turns: tuple[Milestone, ...]
     marks: tuple[Mark, ...]
     """Those of the initial skill at the beginning, those of the best one at the last decision."""
 
@@ -286,11 +287,7 @@ def objects_of(run: RunView, config: TrainConfig) -> str:
     """What a run was given as objects of Python, so that its settings do not say it: `tasks`, `agent` or nothing."""
     if config.env.name != "dataset":
         return ""
-    journal = SqliteJournal(Path(run.path, JOURNAL), read_only=True)
-    try:
-        identity: Any = journal.identity or {}
-    finally:
-        journal.close()
+    identity = _identity(Path(run.path))
     if not config.env.model_extra or identity.get("env", {}).get("name", "dataset") != "dataset":
         return "tasks"
     if config.targets:  # those with objects are refused
@@ -331,16 +328,17 @@ def _told(view: RunView, summary: Summary | None, program: str) -> dict[str, Any
 
 def _setting(path: Path) -> tuple[str, str]:
     """What makes the scores of runs comparable, as a digest; and the target, in words."""
-    journal = SqliteJournal(path / JOURNAL, read_only=True)
-    try:
-        identity: Any = journal.identity or {}
-    finally:
-        journal.close()
+    identity = _identity(path)
     if not identity:
         return "", ""
     of = {name: identity.get(name) for name in ("env", "agent", "gate", "judge", "test")}
     of |= {"tasks": identity.get("data", {}).get("test"), "target": identity.get("models", {}).get("target")}
     return digest(of)[:8], str(_begun(path).get("models", {}).get("target", ""))
+
+
+def _identity(path: Path) -> dict[str, Any]:
+    with closing(SqliteJournal(path / JOURNAL, read_only=True)) as journal:
+        return dict(journal.identity or {})
 
 
 def _mean(interval: Interval | None) -> float | None:

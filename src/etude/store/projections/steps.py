@@ -1,18 +1,15 @@
 """A step: what failed, what each reading proposed, what became of each edit, and why."""
 
 from pathlib import Path
-from typing import TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from etude.errors import DataError
-from etude.records import Edit, Patch, Proof, Record, Tested
+from etude.records import AppliedEdit, Edit, Patch, Proof, Record, Tested
 from etude.records.record import Lenient
 from etude.store.projections.attempts import read_attempts
 from etude.store.projections.runs import decisions
-from etude.store.views import GateView, RunView, SelectedView, StepView, UntestedView, UpdateView
-
-T = TypeVar("T")
+from etude.store.views import GateView, RunView, SelectedView, StepView, UntestedView, UpdateView, read_view, text_of
 
 
 class OptimizerReading(Lenient):
@@ -35,12 +32,9 @@ class BatchAttempt(Record):
     feedback: str
 
 
-class EditRow(Record):
+class EditRow(AppliedEdit):
     """An edit, what became of it and what the tests say about it."""
 
-    edit: Edit
-    fate: str
-    detail: str
     tasks: tuple[str, ...]
     """Those of the attempts that it cites."""
     fixes: tuple[str, ...] = ()
@@ -76,8 +70,8 @@ def step_page(run: RunView, place: str) -> StepPage:
     folder = Path(run.path) / place
     attempts = read_attempts(folder / "rollout.json")
     tasks = {attempt.id: attempt.task.id for attempt in attempts}
-    update, gate = _read(folder / "update.json", UpdateView), _read(folder / "gate.json", GateView)
-    selected, proof = _read(folder / "selected.json", SelectedView), _read(folder / "proof.json", Proof)
+    update, gate = read_view(folder / "update.json", UpdateView), read_view(folder / "gate.json", GateView)
+    selected, proof = read_view(folder / "selected.json", SelectedView), read_view(folder / "proof.json", Proof)
     evidence = {} if proof is None else {each.edit.id: each for each in proof.edits}
     rows: list[EditRow] = []
     for applied in () if update is None else update.edits:
@@ -100,30 +94,10 @@ def step_page(run: RunView, place: str) -> StepPage:
             )
             for attempt in attempts
         ),
-        readings=_read_as(folder / "patches.json", TypeAdapter(tuple[OptimizerReading, ...])) or (),
+        readings=read_view(folder / "patches.json", TypeAdapter(tuple[OptimizerReading, ...])) or (),
         edits=tuple(rows),
         left_out=() if selected is None else selected.left_out,
         tasks=() if gate is None or gate.verdict is None else gate.verdict.tasks,
         tested=proof is not None,
-        diff=_text(folder / "candidate.diff") or "",
+        diff=text_of(folder / "candidate.diff") or "",
     )
-
-
-def _text(path: Path) -> str | None:
-    try:
-        return path.read_bytes().decode(errors="replace")
-    except FileNotFoundError:
-        return None
-
-
-def _read(path: Path, kind: type[T]) -> T | None:
-    return _read_as(path, TypeAdapter(kind))
-
-
-def _read_as(path: Path, adapter: TypeAdapter[T]) -> T | None:
-    text = _text(path)
-    try:
-        return None if text is None else adapter.validate_json(text)
-    except ValidationError as error:
-        hint = "run the same command again: it is written again"
-        raise DataError(f"{str(path)!r} is damaged: {error.errors()[0]['msg']}", hint=hint) from None

@@ -66,7 +66,7 @@ def current() -> _SampleRun:
 
 if not MISSING:
 
-    class Gateway(ModelAPI):  # pyright: ignore[reportPossiblyUnboundVariable]
+    class EvaluatedModel(ModelAPI):  # pyright: ignore[reportPossiblyUnboundVariable]
         """The model of the evaluation: whichever belongs to the sample that asks. What the agent asks gets the skill
         in front; what users that are played and graders ask does not."""
 
@@ -90,7 +90,7 @@ if not MISSING:
 
     @modelapi(name="etude")  # pyright: ignore[reportPossiblyUnboundVariable]
     def gateway() -> type:
-        return Gateway
+        return EvaluatedModel
 
     @hooks(name="etude", description="Tells when scoring begins.")  # pyright: ignore[reportPossiblyUnboundVariable]
     class Scoring(Hooks):  # pyright: ignore[reportPossiblyUnboundVariable, reportUnusedClass]
@@ -99,7 +99,7 @@ if not MISSING:
         async def on_sample_scoring(self, data: Any) -> None:
             current().scoring = True
 
-    class Source(SampleSource):  # pyright: ignore[reportPossiblyUnboundVariable]
+    class OrderedSamples(SampleSource):  # pyright: ignore[reportPossiblyUnboundVariable]
         """The samples of one variant, as they are ordered."""
 
         def __init__(self) -> None:
@@ -151,7 +151,7 @@ class _Variant:
     def __init__(self, arguments: dict[str, Any]) -> None:
         self.task = make_task(SETTINGS["task"], arguments)
         self.samples = {key_of(_content(sample)): sample for sample in self.task.dataset}
-        self.source = Source()
+        self.source = OrderedSamples()
 
     @property
     def scorers(self) -> list[str]:

@@ -39,7 +39,7 @@ class Try(NamedTuple):
 
 
 @dataclass
-class Asked:
+class SievedTask:
     """What is known of a task."""
 
     known: Outcomes
@@ -50,7 +50,7 @@ class Asked:
     made: int = 0
 
 
-class Search:
+class Sieve:
     """What is asked next, and what is known so far. Without attempts of its own."""
 
     def __init__(
@@ -63,7 +63,7 @@ class Search:
             once: tasks of which a further trial without the same blocks tells nothing new.
         """
         self.blocks, self.once = tuple(blocks), once
-        self.tasks = {name: Asked(outcomes) for name, outcomes in known.items()}
+        self.tasks = {name: SievedTask(outcomes) for name, outcomes in known.items()}
         # Noisy tasks come last: most of what they need is known by then.
         self.waiting = sorted(self.tasks, key=lambda name: known[name].failed)
         self.active: list[str] = []
@@ -107,7 +107,7 @@ class Search:
             del self.needed[block]
         self.waiting, self.done = [name for name in self.done if name not in gone], []
         for name in self.waiting:
-            self.tasks[name] = Asked(self.tasks[name].known)
+            self.tasks[name] = SievedTask(self.tasks[name].known)
         self._among = sorted(back)
 
     def _begin(self, name: str) -> None:
@@ -146,7 +146,7 @@ class Search:
         told = _told(weights, chances)
         return frozenset(task.among[max(places, key=told.__getitem__) :])
 
-    def _hypotheses(self, task: Asked) -> tuple[list[float], list[tuple[float, float]]]:
+    def _hypotheses(self, task: SievedTask) -> tuple[list[float], list[tuple[float, float]]]:
         """Of each place of the last further block that the task needs, none first: its probability, and that of a
         pass with the block and without."""
         size, each = len(task.among), 0.5 / (max(1.0, len(self.blocks) * 0.5 / _EACH) + len(self.done))
