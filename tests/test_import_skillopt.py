@@ -171,6 +171,7 @@ def test_settings_and_skill_are_carried_over_but_no_key_and_what_is_left_out_is_
         "search": {
             "batch_size": 10,
             "minibatch_size": 8,
+            "appendix_limit": 0,
             "merge_batch_size": 4,
             "edit_budget": 4,
             "min_edit_budget": 2,
@@ -248,13 +249,14 @@ def test_backends_become_providers(model: dict[str, Any], target: dict[str, Any]
 @rows(
     ("given", "section", "expected"),
     [
+        ({"optimizer": {"lr_control_mode": "autonomous"}}, "search", {"schedule": "autonomous"}),
         ({"optimizer": {"lr_scheduler": "autonomous"}}, "search", {"schedule": "constant", "edit_budget": 999}),
         ({"optimizer": {"skill_update_mode": "full_rewrite_minibatch"}}, "search", {"update_mode": "full_rewrite"}),
-        ({"optimizer": {"use_skill_aware_reflection": True}}, "search", {"skill_aware": True}),
+        ({"optimizer": {"use_skill_aware_reflection": True}}, "search", {"skill_aware": True, "appendix_limit": 0}),
         (
-            {"optimizer": {"longitudinal_pair_policy": "mixed", "use_slow_update": True}},
+            {"optimizer": {"longitudinal_pair_policy": "changed"}},
             "search",
-            {"slow_update": True, "slow_update_gate": False},
+            {"slow_update_pairs": "changed", "slow_update_gate": False},
         ),
         (
             {"env": {"limit": 9}, "evaluation": {"test_env_num": 5}},

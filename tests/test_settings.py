@@ -49,6 +49,7 @@ class Optimizer(ScriptedModel):
         ]
         answers = {
             "reflect_failures": {"edits": edits},
+            "edit_budget": {"edit_budget": 2},
             "slow_update": {"guidance": "Go on."},
             "meta_skill": {"memory": "Short rules win."},
         }
@@ -88,6 +89,12 @@ def test_the_longest_trajectory_shown_holds_at_the_end_of_an_epoch_too(tmp_path,
 def test_slow_update_and_meta_skill_are_switched_each_on_its_own(tmp_path, slow: bool, meta: bool) -> None:
     optimizer = run(tmp_path, search={"slow_update": slow, "meta_skill": meta})
     assert (bool(optimizer.texts("slow_update")), bool(optimizer.texts("meta_skill"))) == (slow, meta)
+
+
+def test_the_memory_of_the_optimizer_is_shown_where_it_decides_the_edit_budget(tmp_path) -> None:
+    optimizer = run(tmp_path, train={"epochs": 3}, search={"schedule": "autonomous", "meta_skill": True})
+    # One step to an epoch; the memory is written at the end of the second.
+    assert ["Short rules win." in text for text in optimizer.texts("edit_budget")] == [False, False, True]
 
 
 def test_a_dead_endpoint_is_probed_no_longer_than_the_settings_say(tmp_path) -> None:

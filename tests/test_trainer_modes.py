@@ -1,4 +1,4 @@
-"""Update modes and skill-aware reflection, each through whole runs."""
+"""Update modes, accumulation, the autonomous schedule and skill-aware reflection, each through whole runs."""
 
 import json
 from pathlib import Path
@@ -35,9 +35,12 @@ class Watched(SimulatedModel):
     async def complete(self, request: ChatRequest) -> Reply:
         prompts = Prompts()
         said = request.messages[0].text
+        names = [
+            name for name in ("rewrite", "edit_budget", "consolidate_appendix") if said.startswith(prompts[name])
+        ]
         self.asked.append(said + request.messages[-1].text)
-        if said.startswith(prompts["rewrite"]) and "rewrite" in self._answers:
-            return Reply(text=self._answers["rewrite"], simulated=True)
+        if names and names[0] in self._answers:
+            return Reply(text=self._answers[names[0]], simulated=True)
         return await super().complete(request)
 
     def count(self, prompt: str) -> int:
@@ -139,6 +142,45 @@ def test_a_step_whose_rewrite_failed_is_skipped_and_says_so(tmp_path) -> None:
         assert "the rewrite gave no usable answer" in (view.get("reason"), view.get("skipped"))
 
 
+@pytest.fixture(scope="module")
+def one_by_one(tmp_path_factory) -> Path:
+    """20 tasks in batches of 6, 6, 6 and 2, each of them a step."""
+    folder = tmp_path_factory.mktemp("one-by-one")
+    assert run(folder, search={**LINEAR, "batch_size": 6}).steps == 4
+    return folder
+
+
+LINEAR = {"schedule": "linear", "edit_budget": 8, "min_edit_budget": 2}
+
+
+def test_accumulation_merges_the_patches_of_several_batches_into_one_step_of_the_schedule(
+    tmp_path, one_by_one: Path
+) -> None:
+    assert run(tmp_path, search={**LINEAR, "batch_size": 6, "accumulation": 2}).steps == 2
+    assert [len(view) for view in steps(tmp_path, "rollout")] == [12, 8]
+    assert len({row["skill_hash"] for row in steps(tmp_path, "rollout")[0]}) == 1
+    budgets = [[view["budget"] for view in steps(folder, "selected")] for folder in (one_by_one, tmp_path)]
+    assert budgets == [[7, 5, 4, 2], [5, 2]]
+
+
+AUTONOMOUS = {"schedule": "autonomous", "edit_budget": 3, "min_edit_budget": 1}
+
+
+def test_an_unusable_decision_leaves_the_budget_of_cosine_and_never_none(tmp_path) -> None:
+    run(tmp_path / "a", search=AUTONOMOUS, given={"optimizer": Watched(edit_budget="Some.")})
+    run(tmp_path / "b", search={**AUTONOMOUS, "schedule": "cosine"})
+    budgets = [[view["budget"] for view in steps(tmp_path / side, "selected")] for side in "ab"]
+    assert budgets[0] == budgets[1] == [2, 1]
+
+
+def test_a_step_without_an_edit_worth_trying_is_skipped_with_the_reason(tmp_path) -> None:
+    summary = run(tmp_path, search=AUTONOMOUS, optimizer={"model": "simulated:optimizer-useless"})
+    assert summary.skipped == 2
+    for gate, selected in zip(steps(tmp_path, "gate"), steps(tmp_path, "selected"), strict=True):
+        assert selected["budget"] == 0
+        assert gate["reason"] == selected["reason"] != ""
+
+
 def aware(folder: Path, *, text: str = TAUGHT, given: dict[str, Any] | None = None, **config: Any):
     search = {"skill_aware": True, **config.pop("search", {})}
     noisy = {"model": "simulated:target-noisy"}
@@ -151,10 +193,27 @@ def appendix(folder: Path, file: str) -> tuple[str, ...]:
     return reminders_in(Document.parse((folder / "run" / file).read_text()))
 
 
+SHORT = '{"reasoning": "one rule", "reminders": ["Mind it."]}'
+
+
+def open_gate(folder: Path, limit: int) -> Watched:
+    """Every candidate is accepted; an appendix above the limit is shortened."""
+    optimizer = Watched("optimizer-perfect", consolidate_appendix=SHORT)
+    aware(folder, given={"optimizer": optimizer}, search={"appendix_limit": limit, "gate": False})
+    return optimizer
+
+
 def test_without_skill_aware_reflection_there_are_no_reminders(tmp_path) -> None:
     aware(tmp_path, search={"skill_aware": False, "gate": False})
     assert "remind" not in ops(tmp_path)
     assert appendix(tmp_path, "skills/0002.md") == ()
+
+
+def test_above_its_limit_the_appendix_is_consolidated_in_the_same_candidate(tmp_path) -> None:
+    open_gate(tmp_path, 1)
+    assert appendix(tmp_path, "skills/0002.md")[0] == "Mind it."
+    row = next(row for view in steps(tmp_path, "update") for row in view["edits"] if row["edit"]["op"] == "compress")
+    assert (row["fate"], row["edit"]["target"]) == ("applied", "appendix")
 
 
 @pytest.mark.parametrize("mode", ["rewrite_from_suggestions", "full_rewrite"])

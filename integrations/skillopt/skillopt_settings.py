@@ -10,6 +10,7 @@ from etude.errors import ConfigError
 SAME: Mapping[str, str] = {
     "train.num_epochs": "train.epochs",
     "train.batch_size": "search.batch_size",
+    "train.accumulation": "search.accumulation",
     "train.seed": "train.seed",
     "gradient.minibatch_size": "search.minibatch_size",
     "gradient.merge_batch_size": "search.merge_batch_size",
@@ -20,8 +21,10 @@ SAME: Mapping[str, str] = {
     "optimizer.use_slow_update": "search.slow_update",
     "optimizer.slow_update_samples": "search.slow_update_samples",
     "optimizer.slow_update_gate_with_selection": "search.slow_update_gate",
+    "optimizer.longitudinal_pair_policy": "search.slow_update_pairs",
     "optimizer.use_meta_skill": "search.meta_skill",
     "optimizer.use_skill_aware_reflection": "search.skill_aware",
+    "optimizer.skill_aware_consolidate_threshold": "search.appendix_limit",
     "optimizer.skill_update_mode": "search.update_mode",
     "optimizer.lr_scheduler": "search.schedule",
     "evaluation.use_gate": "search.gate",
@@ -33,16 +36,17 @@ SAME: Mapping[str, str] = {
 }
 """Settings that mean the same under another name."""
 
-USUAL: Mapping[str, Any] = {"search.slow_update_gate": False, "target.max_output_tokens": 16384}
+USUAL: Mapping[str, Any] = {
+    "search.slow_update_gate": False,
+    "search.appendix_limit": 0,
+    "target.max_output_tokens": 16384,
+}
 """SkillOpt's defaults, by our names, where those of the preset `paper` differ."""
 
 AS_HERE: Mapping[str, Any] = {
     "train.train_size": 0,
-    "train.accumulation": 1,
     "env.max_turns": 1,
     "env.image_detail": "auto",
-    "optimizer.longitudinal_pair_policy": "mixed",
-    "optimizer.skill_aware_consolidate_threshold": 0,
     "env.shuffle_choices": True,
     "env.use_theorem": False,
     "env.use_sketch": False,
@@ -158,8 +162,11 @@ def _dotted(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _take_schedule(found: Conversion) -> None:
-    if found.given.get("optimizer.lr_control_mode") == "fixed":
-        found.take("optimizer.lr_control_mode")
+    if found.given.get("optimizer.lr_control_mode") in ("fixed", "autonomous"):
+        control = found.take("optimizer.lr_control_mode")
+        if control == "autonomous":
+            found.put("search.schedule", "autonomous")
+            return
     if found.given.get("optimizer.lr_scheduler") == "autonomous":
         found.take("optimizer.lr_scheduler")
         found.put("search.schedule", "constant")

@@ -15,11 +15,13 @@ from etude.simulation.families import RULES
 OPTIONS: dict[str, dict[str, Any]] = {
     "rewrite from suggestions": {"search": {"update_mode": "rewrite_from_suggestions"}},
     "full rewrite": {"search": {"update_mode": "full_rewrite"}},
+    "autonomous": {"search": {"schedule": "autonomous", "edit_budget": 3}},
     "skill-aware": {
         "target": {"model": "simulated:target-noisy"},
         "train": {"seed": 2},
-        "search": {"skill_aware": True, "minibatch_size": 3, "gate": False},
+        "search": {"skill_aware": True, "appendix_limit": 1, "minibatch_size": 3, "gate": False},
     },
+    "accumulation": {"train": {"epochs": 2}, "search": {"batch_size": 2, "accumulation": 2}},
 }
 
 
@@ -33,7 +35,7 @@ def train(folder: Path, world: World, option: str, config: dict[str, Any] | None
 
 
 def text_of(option: str) -> dict[str, Any]:
-    return {"text": TAUGHT, "size": 12} if option == "skill-aware" else {}
+    return {"text": TAUGHT, "size": 12} if option == "skill-aware" else {"size": 12} if option == "autonomous" else {}
 
 
 def world_of(option: str, before: Callable[[int], None] = lambda number: None) -> World:
@@ -96,9 +98,9 @@ def test_a_finished_run_started_again_calls_nobody(whole: Whole) -> None:
     assert verified(whole.folder, config, target=target, **text_of(whole.option))
 
 
-def test_the_skill_aware_run_has_reminders(whole: Whole) -> None:
+def test_the_skill_aware_run_has_reminders_and_consolidates_them(whole: Whole) -> None:
     said = b"".join(text for name, text in tree(whole.folder).items() if name.endswith("update.json"))
-    assert (b'"op": "remind"' in said) == (whole.option == "skill-aware")
+    assert (b'"op": "remind"' in said) == (b'"op": "compress"' in said) == (whole.option == "skill-aware")
     found = Provenance.model_validate_json((whole.folder / "run" / "provenance.json").read_bytes())
     reminders = [edit for change in found.changes for edit in change.edits if edit.edit.op == "remind"]
     assert all(edit.failures and edit.facts for edit in reminders)

@@ -30,6 +30,7 @@ def most(kinds: int = 1, **sections: dict[str, Any]) -> Most:
         ({"search": {"gate": False}}, 50 + 180 + 9 * 50),
         (BOTH, 50 + 180 + (9 + 2) * 50 + 2 * 20 * 2),
         ({**BOTH, "train": {"epochs": 1}}, 50 + 60 + 3 * 50),
+        ({"search": {"slow_update": True, "slow_update_pairs": "changed"}}, 50 + 180 + (9 + 2) * 50 + 2 * 60 * 2),
         (FIRST, 50 + 180 + (1 + 2 * 3) * 50),
         ({"search": {**FIRST["search"], "gate": False}}, 180),
         ({"search": {**FIRST["search"], "attempts": 2}}, 50 + 360 + (1 + 2 * 3) * 50),

@@ -27,6 +27,28 @@ async def compare(options: PaperOptions, count: int = 40, said: ToldAgent | None
     return await compare_epochs(rollout, (BEFORE, AFTER), tasks(count), options, epoch=2, seed=42)
 
 
+async def test_unchanged_keeps_what_stayed_as_it_was_and_does_not_top_up() -> None:
+    said = agent()
+    pairs = await compare(PaperOptions(slow_update_samples=12, slow_update_pairs="unchanged"), said=said)
+    assert {pair.category for pair in pairs} == {"persistent_fail", "stable_success"}
+    assert len(said.attempts) == 24
+
+
+async def test_changed_goes_on_until_it_has_as_many_as_wanted() -> None:
+    said = agent()
+    pairs = await compare(PaperOptions(slow_update_samples=8, slow_update_pairs="changed"), said=said)
+    assert {pair.category for pair in pairs} <= {"improved", "regressed"}
+    assert len(pairs) == 8
+    assert 16 < len(said.attempts) < 80
+
+
+async def test_changed_ends_with_the_data() -> None:
+    said = ToldAgent(lambda task, skill, trial: task.gold if number(task) or skill is AFTER else "wrong")
+    pairs = await compare(PaperOptions(slow_update_samples=3, slow_update_pairs="changed"), count=10, said=said)
+    assert [(pair.category, pair.current.task.id) for pair in pairs] == [("improved", "t0")]
+    assert len(said.attempts) == 20
+
+
 async def test_tasks_without_a_score_under_one_of_the_skills_are_left_out() -> None:
     said = ToldAgent(lambda task, skill, trial: OSError("gone") if (task.id, skill) == ("t1", AFTER) else "x")
     pairs = await compare(PaperOptions(slow_update_samples=4), count=4, said=said, max_void=0.5)

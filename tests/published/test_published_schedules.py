@@ -1,10 +1,13 @@
 """Edit budgets over a run."""
 
 import pytest
+from stages_doubles import Desk, append, attempt
 
 from etude.config import make_config
+from etude.errors import OutageStop, TransientError
 from etude.published.options import PaperOptions, options_of
-from etude.published.schedules import edit_budget
+from etude.published.schedules import BudgetBasis, EditBudget, Schedule, edit_budget
+from etude.records import LedgerEntry, Patch, Skill
 
 SCHEDULES = ("constant", "linear", "cosine")
 
@@ -12,14 +15,6 @@ SCHEDULES = ("constant", "linear", "cosine")
 def configured(**options: object) -> PaperOptions:
     models = {"target": {"model": "simulated:target"}, "optimizer": {"model": "simulated:optimizer"}}
     return options_of(make_config({**models, "search": {"policy": "paper", **options}}))
-
-
-@pytest.mark.parametrize(
-    ("schedule", "budgets"), [("constant", [8, 8, 8, 8]), ("linear", [7, 5, 4, 2]), ("cosine", [7, 5, 3, 2])]
-)
-def test_the_budget_goes_from_the_first_to_the_last_number(schedule: str, budgets: list[int]) -> None:
-    settings = configured(schedule=schedule, edit_budget=8, min_edit_budget=2)
-    assert [edit_budget(settings, step, 4) for step in (1, 2, 3, 4)] == budgets
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
@@ -34,3 +29,58 @@ def test_a_lowered_budget_is_harmless_over_a_preset_and_when_the_settings_are_re
     lowered = {**models, "search": {"policy": "paper", "edit_budget": 1}}
     data = {**lowered, "preset": "paper"} if way == "preset" else make_config(lowered).model_dump(mode="json")
     assert options_of(make_config(data)).edit_budget == 1
+
+
+EDITS = (append("zero", "a"), append("one", "a", "b"), append("two", "c"), append("three", "c"), append("four", "c"))
+LEDGER = [LedgerEntry(step=step, edit=append(f"Rule {step}."), fate="applied", accepted=False) for step in (1, 2)]
+
+
+def evidence(*edits, attempts=()) -> BudgetBasis:
+    return BudgetBasis(Skill(text="Be exact."), attempts, Patch(edits=edits), LEDGER, 1)
+
+
+AUTONOMOUS = PaperOptions(schedule="autonomous", edit_budget=4, min_edit_budget=2)
+
+
+def said(number: int, reasoning: str = "why") -> dict[str, object]:
+    return {"reasoning": reasoning, "edit_budget": number}
+
+
+async def decided(desk: Desk, *edits, step: int = 4) -> EditBudget:
+    schedule = Schedule(AUTONOMOUS, 4, True)
+    return await schedule.decide(desk.optimizer, step, evidence(*(edits or EDITS)))
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem", "step", "planned"),
+    [
+        ("Many.", "no usable", 1, 4),
+        (said(0, " "), "0 without a reason", 2, 3),
+        (said(-3), "-3 without a reason", 4, 2),
+    ],
+)
+async def test_an_answer_that_cannot_be_used_leaves_the_budget_of_cosine(
+    answer: object, problem: str, step: int, planned: int
+) -> None:
+    desk = Desk(edit_budget=answer)
+    assert await decided(desk, step=step) == EditBudget(planned)
+    (warning,) = desk.warnings
+    assert warning.startswith(f"the edit budget stays at the planned {planned}, there was no usable decision: ")
+    assert problem in warning
+
+
+async def test_the_decision_rests_on_skill_ledger_outcome_and_all_edits() -> None:
+    desk = Desk(edit_budget=said(2))
+    attempts = [attempt("x", 1.0), attempt("y", 0.5), attempt("z", 0.0), attempt("v", None)]
+    schedule = Schedule(AUTONOMOUS, 4, True)
+    await schedule.decide(desk.optimizer, 1, evidence(*EDITS, attempts=attempts))
+    text = desk.shown()
+    parts = ["Be exact.", "Rule 2.", "3 attempts, mean hard 0.500, mean soft 0.500.", '"index": 0', '"index": 4']
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+    assert "Rule 1." not in text
+
+
+async def test_a_failed_decision_stops_the_run() -> None:
+    with pytest.raises(OutageStop, match=r"^optimizer: 503"):
+        await decided(Desk(edit_budget=TransientError("503")))

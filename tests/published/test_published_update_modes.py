@@ -9,6 +9,7 @@ from etude.config import make_config
 from etude.errors import ConfigError, OutageStop, TransientError
 from etude.published.options import options_of
 from etude.published.update_modes import UpdateMode, update_mode
+from etude.published.update_modes.appendix import reminders_in
 from etude.published.update_modes.forms import DocumentReply, RoutedReply, SuggestionsReply
 from etude.published.update_modes.patch import InPlace
 from etude.published.update_modes.rewriting import FullRewrite, RewriteFromSuggestions
@@ -146,3 +147,20 @@ async def test_no_rewrite_touches_front_matter_or_regions(text: str) -> None:
     found = Document.parse(candidate.skill.text)
     assert found.front_matter == Document.parse(TEXT).front_matter
     assert [(region.name, region.content) for region in found.regions] == [("slow_update", "Keep this.")]
+
+
+def remind(content: str, *cites: str) -> Edit:
+    return Edit(op="remind", content=content, cites=cites)
+
+
+async def aware(desk: Desk, *edits: Edit, limit: int = 0, skill: Skill = SKILL) -> Candidate:
+    return await SkillAware(repair=True, limit=limit).apply(desk.optimizer, skill, edits)
+
+
+@pytest.mark.parametrize(("limit", "asked"), [(0, 0), (2, 0), (1, 1)])
+async def test_the_appendix_is_consolidated_above_its_limit(limit: int, asked: int) -> None:
+    desk = Desk(consolidate_appendix={"reasoning": "r", "reminders": ["Mind rows."]})
+    candidate = await aware(desk, remind("Mind the last row."), remind("Mind the first row."), limit=limit)
+    assert len(desk.prompts) == asked
+    assert len(reminders_in(Document.parse(candidate.skill.text))) == 2 - asked
+    assert fates(candidate) == ["applied"] * (2 + asked)

@@ -16,8 +16,8 @@ def fates(candidate: Candidate) -> list[str]:
     return [applied.fate for applied in candidate.edits]
 
 
-async def made(desk: Desk, *edits: Edit, text: str = TEXT) -> Candidate:
-    return await InPlace().apply(desk.optimizer, Skill(name="s", text=text), edits)
+async def made(desk: Desk, *edits: Edit, text: str = TEXT, repair: bool = True) -> Candidate:
+    return await InPlace(repair=repair).apply(desk.optimizer, Skill(name="s", text=text), edits)
 
 
 async def test_edits_are_made_one_after_the_other() -> None:
@@ -35,8 +35,9 @@ async def test_edits_are_made_one_after_the_other() -> None:
 
 
 async def test_what_is_not_done_says_why() -> None:
-    edits = append("Be exact."), Edit(op="delete", target="Keep this."), REPLACE
-    candidate = await made(Desk(repair_anchors={"anchors": []}), *edits, text=GUARDED)
+    candidate = await made(
+        Desk(), append("Be exact."), Edit(op="delete", target="Keep this."), REPLACE, text=GUARDED, repair=False
+    )
     assert fates(candidate) == ["no_change", "protected", "missed"]
     assert candidate.skill.text == GUARDED
     assert all(applied.detail for applied in candidate.edits)
@@ -44,7 +45,7 @@ async def test_what_is_not_done_says_why() -> None:
 
 async def test_files_beside_the_skill_travel_along() -> None:
     skill = Skill.model_validate({"text": TEXT, "files": {"scripts/run.py": {"data": b"pass"}}})
-    candidate = await InPlace().apply(Desk().optimizer, skill, [append("New.")])
+    candidate = await InPlace(repair=True).apply(Desk().optimizer, skill, [append("New.")])
     assert candidate.skill.files == skill.files
 
 

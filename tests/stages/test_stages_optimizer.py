@@ -10,7 +10,9 @@ from etude.stages.shared.render import fence
 
 NAMES = (
     "chat",
+    "consolidate_appendix",
     "draft_tasks",
+    "edit_budget",
     "merge_failures",
     "merge_final",
     "merge_successes",

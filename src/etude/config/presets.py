@@ -21,6 +21,7 @@ PRESETS: dict[str, dict[str, Any]] = {
             "slow_update": True,
             "slow_update_samples": 20,
             "slow_update_gate": True,
+            "slow_update_pairs": "mixed",
             "meta_skill": True,
         },
         "reflect": {"mode": "shallow"},

@@ -15,10 +15,10 @@ def analyses(known: Known, options: PaperOptions, attempts: int) -> int:
     return min(attempts, attempts // options.minibatch_size + groups)
 
 
-def step_calls(analysed: int) -> int:
+def step_calls(options: PaperOptions, analysed: int) -> int:
     """Calls of a step with so many analyses: each may be asked once more for citations, each merge leaves one patch
     less, and then come a selection and an update."""
-    return 3 * analysed + 1
+    return 3 * analysed + 1 + int(options.schedule == "autonomous") + int(options.skill_aware)
 
 
 def validated(known: Known, options: PaperOptions, steps: int) -> int:
@@ -32,5 +32,6 @@ def between_epochs(known: Known, options: PaperOptions) -> Most:
     later, kinds = known.config.train.epochs - 1, int(options.slow_update) + int(options.meta_skill)
     if not kinds:
         return Most(0)
-    tasks = min(options.slow_update_samples, known.tasks["train"])
+    train = known.tasks["train"]
+    tasks = train if options.slow_update_pairs == "changed" else min(options.slow_update_samples, train)
     return Most(2 * tasks * later, kinds * later)

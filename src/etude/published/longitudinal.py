@@ -12,6 +12,7 @@ from etude.stages.shared.rollout import Rollout
 
 Category = Literal["improved", "regressed", "persistent_fail", "stable_success"]
 CATEGORIES: tuple[Category, ...] = ("regressed", "persistent_fail", "improved", "stable_success")
+_CHANGED = ("improved", "regressed")
 
 
 class Pair(Record):
@@ -33,16 +34,35 @@ async def compare_epochs(
 ) -> tuple[Pair, ...]:
     """Attempt a sample of training tasks under (previous, current) skill.
 
-    The sample is drawn with seed + 2000 * epoch. Tasks without a score under both skills are left out.
+    The sample is drawn with seed + 2000 * epoch. `mixed` keeps all of it; `unchanged` keeps persistent failures and
+    stable successes; `changed` keeps improved and regressed tasks and continues with the other training tasks until
+    it has as many as `slow_update_samples`. Tasks without a score under both skills are left out.
     """
     order = random.Random(seed + 2000 * epoch).sample(list(tasks), len(tasks))
-    sample = order[: options.slow_update_samples]
-    previous, current = await together(rollout.batch(sample, skill, "train", step=-epoch) for skill in skills)
-    return tuple(
+    samples, kept = options.slow_update_samples, options.slow_update_pairs
+    pairs = await _attempt_both(rollout, skills, order[:samples], epoch)
+    if kept == "unchanged":
+        return tuple(pair for pair in pairs if pair.category not in _CHANGED)
+    if kept == "mixed":
+        return tuple(pairs)
+    changed = [pair for pair in pairs if pair.category in _CHANGED]
+    for start in range(samples, len(order), samples):
+        if len(changed) >= samples:
+            break
+        more = await _attempt_both(rollout, skills, order[start : start + samples], epoch)
+        changed += [pair for pair in more if pair.category in _CHANGED]
+    return tuple(changed[:samples])
+
+
+async def _attempt_both(
+    rollout: Rollout, skills: tuple[Skill, Skill], tasks: Sequence[Task], epoch: int
+) -> list[Pair]:
+    previous, current = await together(rollout.batch(tasks, skill, "train", step=-epoch) for skill in skills)
+    return [
         Pair(category=_category(before.solved, after.solved), previous=before, current=after)
         for before, after in zip(previous, current, strict=True)
         if before.score is not None and after.score is not None
-    )
+    ]
 
 
 def _category(before: bool, after: bool) -> Category:

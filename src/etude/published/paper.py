@@ -32,20 +32,20 @@ class PaperSearch(Search):
     def most(cls, known: Known, options: PaperOptions) -> Most:
         """Baseline, then in each step the attempts of a batch, its analyses and a validation."""
         epochs, tasks, slow = known.config.train.epochs, known.tasks["train"], between_epochs(known, options)
-        steps = epochs * parts(tasks, options.batch_size)
-        read = analyses(known, options, min(options.batch_size, tasks))
+        steps = epochs * parts(tasks, options.step_size)
+        read = options.accumulation * analyses(known, options, min(options.batch_size, tasks))
         attempts = known.tasks["val"] + tasks * epochs + validated(known, options, steps)
-        return Most(attempts + slow.attempts, steps * step_calls(read) + slow.calls)
+        return Most(attempts + slow.attempts, steps * step_calls(options, read) + slow.calls)
 
     @property
     def steps(self) -> int:
-        return self._config.train.epochs * parts(len(self._bench.tasks["train"]), self._options.batch_size)
+        return self._config.train.epochs * parts(len(self._bench.tasks["train"]), self._options.step_size)
 
     async def epoch(self, state: TrainState, epoch: int) -> AsyncGenerator[TrainState, None]:
         options = self._options
-        for batch in batches_of(*self._shuffled(epoch), options.batch_size):
+        for batches in batches_of(*self._shuffled(epoch), options.batch_size, options.accumulation):
             place = {"step": state.step + 1, "epoch": epoch}
-            reading = asyncio.ensure_future(self._proposer.read(state.model_copy(update=place), batch))
+            reading = asyncio.ensure_future(self._proposer.read(state.model_copy(update=place), batches))
             try:
                 if state.current_val is None:  # the first step's attempts do not depend on it
                     state = await self._acceptance.baseline(state)

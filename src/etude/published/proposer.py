@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from etude.concurrency import together
 from etude.published.aggregate import aggregate
 from etude.published.options import PaperOptions
-from etude.published.schedules import edit_budget
+from etude.published.schedules import BudgetBasis, Schedule
 from etude.published.select import select
 from etude.published.update_modes import update_mode
 from etude.records import Attempt, Candidate, Edit, Patch, Skill, Task, TrainState
@@ -55,10 +55,19 @@ class _Begun(NamedTuple):
         return reflection.patch
 
 
-def batches_of(tasks: Sequence[Task], seed: int, size: int) -> Iterator[Batch]:
-    """The batches of an epoch, from its shuffled tasks: one for each step."""
-    for number, start in enumerate(range(0, len(tasks), size), start=1):
-        yield Batch(tasks[start : start + size], seed + number)
+class _Rolled(NamedTuple):
+    """A batch that was attempted, and its analyses under way."""
+
+    attempts: Sequence[Attempt]
+    seed: int
+    begun: Sequence[_Begun]
+
+
+def batches_of(tasks: Sequence[Task], seed: int, size: int, accumulation: int) -> Iterator[Sequence[Batch]]:
+    """The batches of each step of an epoch, from its shuffled tasks."""
+    parts = [tasks[start : start + size] for start in range(0, len(tasks), size)]
+    batches = [Batch(part, seed + number) for number, part in enumerate(parts, start=1)]
+    return (batches[start : start + accumulation] for start in range(0, len(batches), accumulation))
 
 
 class Proposer:
@@ -72,27 +81,24 @@ class Proposer:
     def __init__(self, bench: Workbench, log: RunLog, options: PaperOptions, steps: int, attempts: int = 1) -> None:
         self._bench, self._log, self._config = bench, log, bench.config
         self._options, self._mode = options, update_mode(options)
-        self._steps = steps
+        self._schedule = Schedule(options, steps, self._mode.budgeted)
         self._tries = attempts
         self._golds = bench.golds
 
-    async def read(self, state: TrainState, batch: Batch) -> StepReading:
-        """Attempt and read the batch of a step, and merge what the analyses propose. Tries do not wait for each
-        other."""
+    async def read(self, state: TrainState, batches: Sequence[Batch]) -> StepReading:
+        """Attempt and read all batches of a step, and merge what the analyses propose."""
         log, place = self._log, f"steps/{state.step:04d}"
-        log.begin("rollout", state.step, state.epoch, self._tries * len(batch.tasks))
-        first = self._tries * (state.epoch - 1 if self._config.train.fresh_attempts else 0)
-        tries = await together(
-            self._bench.rollout.batch(batch.tasks, state.current, "train", trial=trial, step=state.step)
-            for trial in range(first, first + self._tries)
-        )
-        attempts = [attempt for some in tries for attempt in some]
-        to_read = _differing(attempts) if self._tries > 1 else attempts
-        begun = self._begin(state, attempts, to_read, batch.seed, side_by_side=self._tries > 1)
+        log.begin("rollout", state.step, state.epoch, self._tries * sum(len(batch.tasks) for batch in batches))
+        # Batches do not wait for each other: the skill is the same for all.
+        rolled = await together(self._roll(state, batch) for batch in batches)
+        attempts = [attempt for batch in rolled for attempt in batch.attempts]
         log.attempted(state, attempts, f"{sum(a.solved for a in attempts)} of {len(attempts)} solved")
-        reflections, merged = await self._propose(state, begun)
+        reflections, merged = await self._propose(state, rolled)
         if not merged.edits and self._tries > 1:  # what differs taught nothing: read the failures as they are
-            again = self._begin(state, attempts, attempts, batch.seed)
+            again = [
+                batch._replace(begun=self._begin(state, batch.attempts, batch.attempts, batch.seed))
+                for batch in rolled
+            ]
             more, merged = await self._propose(state, again)
             reflections = [*reflections, *more]
         log.write(f"{place}/patches.json", reflections)
@@ -101,8 +107,9 @@ class Proposer:
 
     async def make(self, state: TrainState, read: StepReading) -> StepCandidate:
         """Make a candidate of what was read."""
-        bench, log = self._bench, self._log
+        config, bench, log = self._config, self._bench, self._log
         attempts, reflections, merged = read
+        optimizer = bench.optimizer(state.meta_skill)
         step, epoch = state.step, state.epoch
         reminders = unite([reminder for reflection in reflections for reminder in reflection.reminders])
         merged, reminders, left_out = self._without_golds(state.current, merged, reminders)
@@ -111,12 +118,13 @@ class Proposer:
         state = after_reflection(state, reflections, nothing)
 
         log.begin("select", step, epoch)
-        budget = self._budget(step)
-        selected = await select(bench.optimizer(state.meta_skill), state.current, merged, budget)
+        evidence = BudgetBasis(state.current, attempts, merged, state.ledger, config.reflect.ledger_entries)
+        budget = await self._schedule.decide(optimizer, step, evidence)
+        selected = await select(optimizer, state.current, merged, budget.edits)
         selected += reminders
-        chosen = {"budget": budget, "edits": selected, "left_out": left_out}
+        chosen = {"budget": budget.edits, "reason": budget.reason, "edits": selected, "left_out": left_out}
         log.write(f"steps/{step:04d}/selected.json", chosen)
-        limit = "no budget" if budget is None else f"budget {budget}"
+        limit = "no budget" if budget.edits is None else f"budget {budget.edits}"
         log.end("select", step, f"{counted(len(selected), 'edit')}, {limit}", idle=not selected)
 
         log.begin("update", step, epoch)
@@ -124,11 +132,8 @@ class Proposer:
         made = sum(edit.fate in ("applied", "repaired") for edit in candidate.edits)
         log.end("update", step, f"{made} of {len(candidate.edits)} edits applied", idle=not candidate.edits)
         silent = "the optimizer gave no usable answer" if is_silent(reflections) else ""
-        return StepCandidate(state, candidate, silent or candidate.unusable or nothing)
-
-    def _budget(self, step: int) -> int | None:
-        """Most edits of a step; None for no limit."""
-        return edit_budget(self._options, step, self._steps) if self._mode.budgeted else None
+        why_not = silent or candidate.unusable or nothing or ("" if selected else budget.reason)
+        return StepCandidate(state, candidate, why_not)
 
     def _without_golds(
         self, skill: Skill, merged: Patch, reminders: Sequence[Edit]
@@ -139,6 +144,18 @@ class Proposer:
         left_out = [LeftOut(edit=edit, why=why, faulty=True) for edit, why in found.items() if why]
         merged = merged.model_copy(update={"edits": tuple(edit for edit in merged.edits if not found[edit])})
         return merged, tuple(edit for edit in reminders if not found[edit]), left_out
+
+    async def _roll(self, state: TrainState, batch: Batch) -> _Rolled:
+        """Attempt the tasks of a batch and begin to read the attempts; tries do not wait for each other either."""
+        first = self._tries * (state.epoch - 1 if self._config.train.fresh_attempts else 0)
+        tries = await together(
+            self._bench.rollout.batch(batch.tasks, state.current, "train", trial=trial, step=state.step)
+            for trial in range(first, first + self._tries)
+        )
+        attempts = [attempt for some in tries for attempt in some]
+        to_read = _differing(attempts) if self._tries > 1 else attempts
+        begun = self._begin(state, attempts, to_read, batch.seed, side_by_side=self._tries > 1)
+        return _Rolled(attempts, batch.seed, begun)
 
     def _begin(
         self,
@@ -155,9 +172,10 @@ class Proposer:
         minibatches = Minibatches(
             self._options.minibatch_size, seed, failures_only=side_by_side or self._options.failure_only
         )
+        budget = self._schedule.shown(state.step)
         context = Context(
             state.current,
-            self._budget(state.step),
+            budget,
             state.ledger,
             state.earlier,
             self._mode.forms,
@@ -168,9 +186,10 @@ class Proposer:
         calls = analyses(self._bench.optimizer(state.meta_skill), to_read, context, settings, minibatches)
         return [_Begun(call.source, asyncio.ensure_future(call.reflection)) for call in calls]
 
-    async def _propose(self, state: TrainState, begun: Sequence[_Begun]) -> tuple[list[Reflection], Patch]:
+    async def _propose(self, state: TrainState, rolled: Sequence[_Rolled]) -> tuple[list[Reflection], Patch]:
         """Merge what the analyses propose. Merges do not wait for analyses that they do not need."""
         log, step = self._log, state.step
+        begun = [analysis for batch in rolled for analysis in batch.begun]
         log.begin("reflect", step, state.epoch)
         try:
             failures = [each for each in begun if each.source == "failures"]

@@ -37,16 +37,16 @@ class RewriteFirstSearch(Search):
     def most(cls, known: Known, options: RewriteFirstOptions) -> Most:
         """A rewrite, and what `paper` does."""
         epochs, tasks, slow = known.config.train.epochs, known.tasks["train"], between_epochs(known, options)
-        tries, later = tasks * options.attempts, (epochs - 1) * parts(tasks, options.batch_size)
+        tries, later = tasks * options.attempts, (epochs - 1) * parts(tasks, options.step_size)
         again = 2 if options.attempts > 1 else 1  # where what differs teaches nothing, all of it is read
-        batch = analyses(known, options, min(options.batch_size, tasks) * options.attempts)
-        first, others = (step_calls(again * read) for read in (analyses(known, options, tries), batch))
+        batch = options.accumulation * analyses(known, options, min(options.batch_size, tasks) * options.attempts)
+        first, others = (step_calls(options, again * read) for read in (analyses(known, options, tries), batch))
         checked = known.tasks["val"] + validated(known, options, 1 + later) if options.gate else 0
         return Most(tries * epochs + checked + slow.attempts, first + later * others + slow.calls)
 
     @property
     def steps(self) -> int:
-        later = parts(len(self._bench.tasks["train"]), self._options.batch_size)
+        later = parts(len(self._bench.tasks["train"]), self._options.step_size)
         return 1 + (self._config.train.epochs - 1) * later
 
     async def epoch(self, state: TrainState, epoch: int) -> AsyncGenerator[TrainState, None]:
@@ -59,12 +59,12 @@ class RewriteFirstSearch(Search):
         if epoch == 1:
             options = options.model_copy(update={"update_mode": "full_rewrite"})
         proposer = Proposer(self._bench, self.log, options, self.steps, options.attempts)
-        later = batches_of(tasks, seed, options.batch_size)
-        for batch in [Batch(tasks, seed)] if epoch == 1 else later:
+        later = batches_of(tasks, seed, options.batch_size, options.accumulation)
+        for batches in [[Batch(tasks, seed)]] if epoch == 1 else later:
             if self._settled(state):
                 break
             state = state.model_copy(update={"step": state.step + 1, "epoch": epoch})
-            read = await proposer.read(state, batch)
+            read = await proposer.read(state, batches)
             state, candidate, why_not = await proposer.make(state, read)
             state = await self._acceptance.decide(state, candidate, f"steps/{state.step:04d}", why_not=why_not)
             yield state

@@ -1,15 +1,44 @@
 """How many edits a step may make: the textual counterpart of a learning-rate schedule."""
 
+import json
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
+from etude.errors import UnusableReply
+from etude.published.edit_rows import edit_row
 from etude.published.options import PaperOptions
+from etude.records import Attempt, LedgerEntry, Patch, Skill
+from etude.stages.shared.optimizer import Optimizer, ReplyForm
+from etude.stages.shared.render import fence, ledger_block, skill_block
+
+
+class EditBudget(NamedTuple):
+    """Most edits of one step; None for no limit."""
+
+    edits: int | None
+    reason: str = ""
+    """Why, where the optimizer decided."""
+
+
+class BudgetBasis(NamedTuple):
+    """What a decision about the edit budget can rest on."""
+
+    skill: Skill
+    attempts: Sequence[Attempt]
+    patch: Patch
+    ledger: Sequence[LedgerEntry]
+    ledger_entries: int
+    """Most of the ledger that is shown."""
 
 
 def edit_budget(options: PaperOptions, step: int, steps: int) -> int:
     """Edits allowed in `step` (1-based) of `steps`, at least `min_edit_budget`.
 
     constant: max. linear: max + (min - max) t / T. cosine: min + (max - min) (1 + cos(pi t / T)) / 2. Rounded to the
-    nearest integer, halves up; a run of one step has the maximum. Source: SkillOpt, edit-budget schedule.
+    nearest integer, halves up; a run of one step has the maximum. `autonomous` counts as cosine, for steps in which
+    the optimizer did not decide. Source: SkillOpt, edit-budget schedule.
     """
     high, low = options.edit_budget, min(options.min_edit_budget, options.edit_budget)
     if steps <= 1 or options.schedule == "constant":
@@ -20,3 +49,59 @@ def edit_budget(options: PaperOptions, step: int, steps: int) -> int:
     else:
         value = low + 0.5 * (high - low) * (1 + math.cos(math.pi * progress))
     return max(low, math.floor(value + 0.5))
+
+
+class _Decision(ReplyForm):
+    reasoning: str
+    edit_budget: int
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Decides how many edits a step of a run of `steps` may make."""
+
+    options: PaperOptions
+    steps: int
+    budgeted: bool
+    """Without it there is no limit, whatever the options say."""
+
+    def shown(self, step: int) -> int | None:
+        """Most edits that one analysis may propose in `step` (1-based), None for no limit."""
+        autonomous = self.options.schedule == "autonomous"
+        return self.options.edit_budget if self.budgeted and autonomous else self._planned(step)
+
+    async def decide(self, optimizer: Optimizer, step: int, evidence: BudgetBasis) -> EditBudget:
+        """The budget of `step`, once its edits are known. With `autonomous` the optimizer decides; an answer that
+        cannot be used leaves the planned budget."""
+        planned, edits = self._planned(step), evidence.patch.edits
+        if planned is None or self.options.schedule != "autonomous" or len(edits) < 2:
+            return EditBudget(planned)
+        rows = "\n".join(json.dumps(edit_row(edit, i), ensure_ascii=False) for i, edit in enumerate(edits))
+        sections = [
+            skill_block(evidence.skill),
+            ledger_block(evidence.ledger, evidence.ledger_entries),
+            _outcome(evidence.attempts),
+            f"# Edits\n\n{fence('edits', rows)}",
+        ]
+        try:
+            reply = await optimizer.ask("edit_budget", sections, _Decision)
+        except UnusableReply as error:
+            problem = error.message
+        else:
+            if reply.edit_budget > 0 or (reply.edit_budget == 0 and reply.reasoning.strip()):
+                return EditBudget(min(reply.edit_budget, len(edits)), reply.reasoning)
+            problem = f"{reply.edit_budget} without a reason"
+        optimizer.warn(f"the edit budget stays at the planned {planned}, there was no usable decision: {problem}")
+        return EditBudget(planned)
+
+    def _planned(self, step: int) -> int | None:
+        return edit_budget(self.options, step, self.steps) if self.budgeted else None
+
+
+def _outcome(attempts: Sequence[Attempt]) -> str:
+    scores = [attempt.score for attempt in attempts if attempt.score is not None]
+    count = len(scores)
+    if not count:
+        return "# Outcome of this step\n\nNo attempt has a score."
+    hard, soft = (sum(values) / count for values in ([s.hard for s in scores], [s.soft for s in scores]))
+    return f"# Outcome of this step\n\n{count} attempts, mean hard {hard:.3f}, mean soft {soft:.3f}."

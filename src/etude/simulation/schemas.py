@@ -33,6 +33,7 @@ memory: memory meta_skill meta_skill_content meta notes lessons
 score: score rating grade points
 skill: skill new_skill skill_content document new_document rewritten_skill prompt
 batch_size: batch_size attempts_seen
+budget: edit_budget number_of_edits edit_count learning_rate
 routes: routes routing failure_causes
 attempt: attempt attempt_id failure
 cause: cause route label

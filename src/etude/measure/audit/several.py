@@ -8,7 +8,7 @@ from pydantic import Field
 from etude.comparison import open_test
 from etude.config import TrainConfig
 from etude.errors import DataError, StopRun, VoidStop
-from etude.measure.audit.suite import Auditing, Finding
+from etude.measure.audit.suite import Auditing, TaskFault
 from etude.measure.audit.unseen import unseen
 from etude.measure.audit.versions import VERSIONS
 from etude.measure.several import WRONG, Suite, opened
@@ -28,7 +28,7 @@ class AuditRow(Record):
     """Tasks that every version has attempted."""
     passed: dict[str, int] = Field(default_factory=dict[str, int])
     """Of these, by version, how many passed in its first attempt."""
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[TaskFault, ...] = ()
 
 
 class AuditTable(Record):

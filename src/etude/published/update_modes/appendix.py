@@ -10,15 +10,23 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from etude.errors import UnusableReply
 from etude.records import AppliedEdit, Edit
 from etude.skill import Document
 from etude.skill.lines import lines_of
+from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from etude.stages.shared.proposals import folded
+from etude.stages.shared.render import fence
 
 REGION = "appendix"
 """Name of the protected region."""
 
 _HEADING = "## Reminders"
+
+
+class _Consolidated(ReplyForm):
+    reasoning: str
+    reminders: tuple[str, ...]
 
 
 class _Parts(NamedTuple):
@@ -53,6 +61,30 @@ def add_reminders(document: Document, edits: Sequence[Edit]) -> tuple[Document, 
     if any(result.fate == "applied" for result in applied):
         document = _with(document, lines)
     return document, tuple(applied)
+
+
+async def consolidate(optimizer: Optimizer, document: Document) -> tuple[Document, tuple[AppliedEdit, ...]]:
+    """Ask for a shorter list of reminders, as one more edit. One that is not shorter, or empty, changes nothing."""
+    before = reminders_in(document)
+    shown = "\n".join(f"- {line}" for line in before)
+    try:
+        reply = await optimizer.ask(
+            "consolidate_appendix", [f"# Appendix\n\n{fence('appendix', shown)}"], _Consolidated
+        )
+    except UnusableReply as error:
+        optimizer.warn(f"the appendix was not consolidated, there was no usable answer: {error.message}")
+        return document, ()
+    different: dict[str, str] = {}
+    for line in map(_one_line, reply.reminders):
+        different.setdefault(folded(line), line)
+    after = [line for line in different.values() if line]
+    written = "\n".join(f"- {line}" for line in after)
+    if not after or len(after) > len(before) or len(written) >= len(shown):
+        optimizer.warn(f"the appendix keeps its {len(before)} reminders, the answer was no shorter list")
+        return document, ()
+    edit = Edit(op="compress", target=REGION, content=written, reason=reply.reasoning)
+    detail = f"from {len(before)} to {len(after)} reminders"
+    return _with(document, after), (AppliedEdit(edit=edit, fate="applied", detail=detail),)
 
 
 def _with(document: Document, reminders: Sequence[str]) -> Document:

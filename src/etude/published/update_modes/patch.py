@@ -24,14 +24,21 @@ class _Anchors(ReplyForm):
 
 
 class InPlace(UpdateMode):
-    """Edits are made one after the other, each at its anchor. One optimizer call may re-anchor those that missed."""
+    """Edits are made one after the other, each at its anchor.
+
+    Args:
+        repair: one optimizer call may re-anchor the edits that missed.
+    """
 
     forms: ClassVar[Forms] = Forms(PatchReply, PatchReply, PatchReply)
+
+    def __init__(self, *, repair: bool) -> None:
+        self._repairs = repair
 
     async def apply(self, optimizer: Optimizer, skill: Skill, edits: Sequence[Edit]) -> Candidate:
         text, applied = apply_edits(skill.text, edits)
         missed = [i for i, result in enumerate(applied) if result.fate == "missed"]
-        if missed:
+        if self._repairs and missed:
             text, applied = await _repair(optimizer, skill.with_text(text), applied, missed)
         return Candidate(skill=skill.with_text(text), origin="step", edits=applied)
 

@@ -84,6 +84,13 @@ def order(prompt: Prompt) -> dict[str, object]:
     return {"reasoning": "Specific and well supported edits come first.", "order": ranked}
 
 
+def budget(prompt: Prompt) -> dict[str, object]:
+    """As many edits as say something specific. The others are not worth trying, so it may be none."""
+    edits = shown_edits(prompt)
+    specific = sum(edit.is_specific for edit in edits)
+    return {"reasoning": f"{specific} of {len(edits)} edits say something specific.", "budget": specific}
+
+
 def repair(prompt: Prompt) -> dict[str, object]:
     """Lines of the skill that missed anchors were meant for; edits that resemble none are left out."""
     anchors: list[dict[str, object]] = []
