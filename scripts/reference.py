@@ -111,11 +111,7 @@ FURTHER: dict[str, list[tuple[str, str, type[Section]]]] = {
             "env.",
             SpreadsheetConfig,
         ),
-        (
-            "Those of [`harbor`](../scorers.md#harbor), with splits in folders of task folders:",
-            "env.",
-            HarborConfig,
-        ),
+        ("Those of [`harbor`](../scorers.md#harbor), with splits in folders of task folders:", "env.", HarborConfig),
         ("Those of [`inspect`](../scorers.md#inspect):", "env.", InspectConfig),
         ("Those of [`verifiers`](../scorers.md#verifiers):", "env.", VerifiersConfig),
     ],
