@@ -15,8 +15,9 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from etude.programs.transcripts.values import moment
 from etude.sleep.transcripts.sessions import Found
-from etude.sleep.transcripts.sources.lines import LONG_LINE, moment, open_regular, reason_of
+from etude.sleep.transcripts.sources.lines import LONG_LINE, open_regular, reason_of
 
 MOST_BYTES = 2 * 2**30
 """A larger database is not copied."""
