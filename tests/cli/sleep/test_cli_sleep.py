@@ -71,22 +71,22 @@ def test_a_proposal_is_adopted_and_taken_back(one: Small, capsys: Captured) -> N
     assert "Key Risks" in one.skill.read_text()
     assert main(["sleep", "adopt"]) == 2
     assert capsys.readouterr().err == (
-        "error: no rule of night 1 waits: it is adopted\nhint: `etude sleep status` shows how each rule stands\n"
+        "error: no rule of night 1 waits: it is adopted\nhint: `etude sleep status` shows how each rule stands; "
+        "`adopt --rule ID` puts one that was taken out in place\n"
     )
+    rule = data(capsys, "status")["rules"][0]["id"]
     assert said(capsys, "revert") == [f"restored  {one.skill}: as it was before"]
     assert tree(one.project) == before
     assert main(["sleep", "revert"]) == 2
     assert "error: no night is adopted\n" in capsys.readouterr().err
     assert main(["sleep", "adopt"]) == 2
-    shown = capsys.readouterr().err
-    assert "error: no rule waits; night 1 was taken back\n" in shown
-    assert "sleep adopt 1` puts it in place again" in shown
+    assert "error: no rule of night 1 waits: it is reverted\n" in capsys.readouterr().err
     assert tree(one.project) == before
-    assert main(["sleep", "adopt", "1"]) == 0
+    assert main(["sleep", "adopt", "--rule", rule]) == 0
 
 
 def test_adopting_and_reverting_as_json(one: Small, capsys: Captured) -> None:
-    receipt = data(capsys, "adopt", "1")
+    receipt = data(capsys, "adopt")
     assert (receipt["night"], receipt["number"], len(receipt["documents"])) == ("0001", 1, 1)
     assert data(capsys, "revert", "1")["restored"] == [str(one.skill)]
 
@@ -136,7 +136,7 @@ def test_a_proposal_is_found_behind_nights_without_one(one: Small, capsys: Captu
     assert stands(capsys) == ["proposed", "nothing to do"]
     assert said(capsys, "status")[-1].startswith("1 rule waits for you: ")
     assert "Key Risks" in "\n".join(said(capsys, "show", "--diff"))
-    assert main(["sleep", "adopt", "2"]) == 2
+    assert main(["sleep", "show", "--diff", "2"]) == 2
     assert "error: night 2 has no proposal\nhint: `etude sleep status` " in capsys.readouterr().err
     said(capsys, "adopt")
     assert stands(capsys) == ["adopted", "nothing to do"]

@@ -266,9 +266,9 @@ def test_own_sessions_are_left_out(ledger):
     ledger.take(found.entries)
     ledger.commit(1, found.entries)
     statuses = {each.id: each.status for each in ledger.entries()}
-    assert statuses == {"own": "own", "watch": "empty", "user": "used"}
+    assert statuses == {"own": "own", "user": "used"}
     source.add("own", f"{OWN}\nx", "more")
-    assert gather(ledger, source).skipped == {"empty": 1, "own": 1, "used before": 1}
+    assert gather(ledger, source).skipped == {"own": 1, "used before": 1}
 
 
 def test_an_empty_session_is_read_again_once_it_has_changed(ledger):
