@@ -155,7 +155,7 @@ def test_an_outage_on_the_way_is_an_error_and_the_night_goes_on_where_it_was(sma
         again = over_http(small, endpoint.url)
         assert (again.night, again.status) == (1, "proposed")
         assert (again.documents[0].baseline, again.documents[0].candidate) == (0, 1)
-        # Beside the probes of the second start nothing was answered twice.
+        # Nothing was answered twice.
         assert endpoint.stats()["repeated"] == 0
     assert set(small.ledger().values()) == {"used"}
 
