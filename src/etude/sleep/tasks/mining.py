@@ -32,7 +32,9 @@ _SAID_CHARS = 3_000
 _TOOL_CHARS = 300
 _MOST_TOOLS = 12
 _KIND_CHARS = 60
-_SPEAKER = re.compile(r"^\s*\[(?=\s*(?:user|agent|result|stopped)\b)", re.MULTILINE | re.IGNORECASE)
+_FRAME = re.compile(
+    r"^\s*\[(?=\s*(?:user|agent|result|stopped)\b)|<(?=\s*/?\s*conversation\b)", re.MULTILINE | re.IGNORECASE
+)
 _LARGEST = 100_000
 """A number in a check: no answer has more characters, nor as many sources."""
 _FEEDBACK: Mapping[str, Feedback] = {"yes": "satisfied", "no": "unsatisfied", "unknown": "unknown"}
@@ -261,5 +263,5 @@ def _tool_line(tool: ToolUse) -> str:
 
 
 def _one(text: str) -> str:
-    """The text of one speaker: no line of it begins as if another one spoke."""
-    return _SPEAKER.sub("\u2039", text)
+    """The text of one speaker: no line of it begins as if another one spoke, and no tag looks like those around."""
+    return _FRAME.sub("\u2039", text)
