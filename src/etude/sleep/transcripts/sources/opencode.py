@@ -31,7 +31,7 @@ class OpenCodeTranscripts(Source):
 
     def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[Found]:
         data = program_folder(home, environ, "XDG_DATA_HOME", ".local", "share") / "opencode"
-        database = Path(os.path.realpath(data / (environ.get("OPENCODE_DB") or "opencode.db")))
+        database = data / (environ.get("OPENCODE_DB") or "opencode.db")
         if not database.exists() and (data / _OLD / "session").is_dir():
             return [Found(source=self.name, id=_OLD, path=str(data / _OLD), revision="")]
         return self._databases.found(self.name, database, _sessions)
