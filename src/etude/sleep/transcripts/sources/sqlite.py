@@ -68,7 +68,7 @@ class Databases:
         """A copy of the database, as it was committed last. Its tables can be read and its views cannot: one in a
         forged database has rows and columns without end. Raises OSError: it is not a regular file, too large, not a
         database, or written to all the time; also in place of whatever SQLite raises in the `with` block."""
-        copy = self._copy(Path(os.path.realpath(path)))
+        copy = self._copy(Path(os.path.realpath(path)) if path.is_symlink() else path)
         try:
             with closing(sqlite3.connect(copy)) as database:
                 database.text_factory = _decoded
