@@ -333,16 +333,3 @@ def test_a_rule_that_a_person_took_out_is_not_found(two: Project, capsys: Captur
     said(capsys, "adopt")
     two.skill.write_text(two.skill.read_text().replace("- Of the skill.\n", ""))
     assert "not found - Of the skill." in said(capsys, "revert", "1")
-
-
-def test_an_adoption_that_came_with_a_project_is_not_taken_back_outside_of_it(two: Project, capsys: Captured) -> None:
-    said(capsys, "adopt")
-    outside = two.root.parent / "outside" / "CLAUDE.md"
-    outside.parent.mkdir()
-    outside.write_bytes(two.memory.read_bytes())
-    for record in (two.state / "adopted" / "0001~1.json", two.state / "rules.json"):
-        record.write_text(record.read_text().replace(str(two.memory), str(outside)))
-    for words in (["revert"], ["revert", "1"]):
-        assert main(["sleep", *words]) == 2
-        assert "outside of the project" in capsys.readouterr().err
-    assert outside.read_bytes() == two.memory.read_bytes()

@@ -61,12 +61,11 @@ def test_sessions_that_no_night_has_looked_at_are_not_called_none(sleeper: Small
     assert "sessions  none looked at yet" in said(capsys, "status")
 
 
-def test_tasks_that_a_night_can_do_nothing_with_are_noted_before_it(sleeper: Small, capsys: Captured) -> None:
+def test_tasks_that_a_night_can_do_nothing_with_are_seen_before_it(sleeper: Small, capsys: Captured) -> None:
     words = ("run", "--dry-run", "--sleep.tasks", "tasks.json")
     a_file([{"id": f"t{n}", "intent": f"Write about topic {n}.", "exact": ["x"], "split": "test"} for n in range(3)])
-    idle = "there is nothing to train on: a night would change nothing"
-    assert f"note       {idle}" in said(capsys, *words)
-    assert data(capsys, *words)["notes"] == [idle]
+    assert "tasks      3 test" in said(capsys, *words)
+    assert data(capsys, *words)["tasks"] == {"test": 3}
 
 
 def test_settings_without_tasks_of_their_own_are_checked_as_those_of_a_night(
