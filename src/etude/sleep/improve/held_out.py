@@ -48,8 +48,10 @@ class HeldOutObserver(Observer):
             self._silent = attempt.reason
 
     def decided(self, candidate: Candidate, result: GateResult | None, skipped: str) -> None:
-        self._reason = skipped if result is None else result.verdict.reason
-        self._accepted = self._accepted if result is None else result.verdict.accepted
+        if result is not None:
+            self._accepted, self._reason = result.verdict.accepted, result.verdict.reason
+        elif self._accepted is None:
+            self._reason = skipped
 
     async def finished(self, bench: Workbench, state: TrainState) -> None:
         before, after = await self._answers(bench, bench.skill, state.initial_val), dict[str, str]()
