@@ -197,7 +197,7 @@ def config_page() -> str:
     return text + sleep_text() + scorers_text()
 
 
-COMMON = ("--help", "--json", "--trust", "--preset", "--unsafe-no-sandbox", "--config", "--project", "--state")
+COMMON = ("--help", "--json", "--trust", "--preset", "--unsafe-no-sandbox", "--config", "--project")
 """Options that several verbs have, which the page says once."""
 
 

@@ -1,5 +1,6 @@
 """What a run works with: its settings, its models, its folder, what is known already."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,6 +23,7 @@ from etude.stages.shared.optimizer import Optimizer
 from etude.stages.shared.render import told_block
 from etude.stages.shared.rollout import Rollout
 from etude.store import RunFolder, SqliteSpend
+from etude.store.spend import check_minutes
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -32,6 +34,12 @@ class StopSwitch:
     def __init__(self) -> None:
         self.requested = False
         self._file: Path | None = None
+        self._minutes: float | None = None
+        self._since = 0.0
+
+    def allow(self, minutes: float | None) -> None:
+        """Let nothing start once so many minutes have gone by from now, in all that has this switch; None for any."""
+        self._minutes, self._since = minutes, time.monotonic()
 
     def stop(self) -> None:
         """Ask."""
@@ -43,9 +51,10 @@ class StopSwitch:
         self._file = file
 
     def check(self) -> None:
-        """Raise Interrupted once asked."""
+        """Raise Interrupted once asked, and BudgetStop once the minutes are over."""
         if self.requested or (self._file is not None and self._file.exists()):
             raise Interrupted("interrupted", hint="run the same command again to resume")
+        check_minutes(self._minutes, time.monotonic() - self._since)
 
 
 class Given(TypedDict, total=False):

@@ -300,7 +300,7 @@ class TestVerdicts:
         ("words", "hint"),
         [
             ("token_expired", "look at the program's own login, model and version, then run this again"),
-            ("usage limit: try again in 3 hours", "run the same command again when your plan allows more"),
+            ("usage limit reached", "run the same command again when your plan allows more"),
         ],
     )
     def test_a_login_that_is_refused_or_used_up_stops_the_run(self, words: str, hint: str) -> None:

@@ -79,9 +79,11 @@ def with_settings(small: Small, monkeypatch: pytest.MonkeyPatch) -> Small:
     monkeypatch.setenv("HOME", str(small.home))
     for name in _PLACES:
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", small.environ["XDG_STATE_HOME"])
+    (small.home / ".profile").write_text(f"export XDG_STATE_HOME='{small.environ['XDG_STATE_HOME']}'\n")
     monkeypatch.chdir(small.project)
     models = "".join(f"{role}: {{model: 'simulated:{name}'}}\n" for role, name in MODELS.items())
-    more = "sleep: {project: ., state: ../state, lookback_hours: null, memory: false}\n"
+    more = "sleep: {project: ., lookback_hours: null, memory: false}\n"
     (small.project / "sleep.yaml").write_text(models + more)
     return small
 

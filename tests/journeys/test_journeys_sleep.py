@@ -23,7 +23,7 @@ def settings(small: Small, url: str, *, seed: int = 42, **sleep: Any) -> None:
         role: {"model": f"openai:{name}", "base_url": url, "api_key_env": "NO_SUCH_KEY"}
         for role, name in MODELS.items()
     }
-    night = {"state": str(small.base), "lookback_hours": None, **sleep}
+    night = {"lookback_hours": None, **sleep}
     found = {**models, "train": {"seed": seed}, "sleep": night}
     (small.project / "sleep.yaml").write_text(json.dumps(found))  # JSON is YAML
 
@@ -67,6 +67,7 @@ def test_a_night_over_http_is_proposed_adopted_and_reverted_without_a_trace(
     small = Small(tmp_path, n=6)
     monkeypatch.chdir(small.project)
     monkeypatch.setenv("HOME", str(small.home))
+    monkeypatch.setenv("XDG_STATE_HOME", small.environ["XDG_STATE_HOME"])
 
     def etude(*words: str) -> str:
         assert main(["sleep", *words]) == 0

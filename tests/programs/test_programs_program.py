@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from etude.programs.login import Login, find_login
 from etude.programs.memory import available_mb
 from etude.programs.message_log import MessageLog
 from etude.programs.program import Order, install_skill, read_files
-from etude.programs.trouble import trouble
+from etude.programs.trouble import after_reset, trouble
 from etude.records import File, Skill
 from etude.registry import BUILT_IN, find
 from etude.sandbox import Finished
@@ -409,3 +410,28 @@ def test_the_script_that_installs_programs_is_quick_when_all_is_there() -> None:
         [str(root / "scripts" / "programs")], capture_output=True, text=True, check=False, timeout=60
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+NOON = datetime(2026, 11, 28, 12, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("words", "minutes"),
+    [
+        ("usage limit: try again in 3 hours", 180),
+        ("Upgrade to Pro or try again in 2 days 17 hours.", 65 * 60),
+        ("You've hit your limit, resets in 5h 30m", 330),
+        ("Claude AI usage limit reached|1795874400", 120),
+        ("You've hit your session limit \u00b7 resets 8:30pm (UTC)", 510),
+        ("5-hour limit reached \u2219 resets 11am (UTC)", 23 * 60),
+        ("resets 8:30pm (Asia/Tokyo)", 23 * 60 + 30),
+        ("You have hit your weekly limit", None),
+        ("limit reached, resets at 25:99", None),
+    ],
+)
+def test_the_words_of_a_program_say_when_its_plan_allows_more(words: str, minutes: int | None) -> None:
+    found = after_reset(words, NOON)
+    if minutes is None:
+        assert found == "run the same command again when your plan allows more"
+    else:
+        assert found.startswith(f"it goes on from {NOON + timedelta(minutes=minutes):%Y-%m-%d %H:%M} (UTC)")

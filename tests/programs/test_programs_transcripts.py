@@ -70,13 +70,13 @@ def test_a_run_that_went_well(name: str, tmp_path: Path) -> None:
     assert "missing.txt: No such file" in report.messages[1].text
     assert "# Tea" in report.messages[3].text
 
-    (found,) = night(name, home).sessions
-    (turn,) = found.session.turns
+    (found,) = night(name, home).taken
+    (turn,) = found.turns
     assert (turn.prompt.strip(), turn.answer, turn.interrupted) == (TEA, DONE.format("tea"), False)
     assert [(tool.name, tool.failed) for tool in turn.tools] == [(failing.name, True), (writing.name, False)]
     assert [tool.result.strip() for tool in turn.tools] == [report.messages[at].text.strip() for at in (1, 3)]
-    assert found.session.project == "/home/user/shop"
-    times = [found.session.started, turn.at, found.session.ended]
+    assert found.project == "/home/user/shop"
+    times = [found.started, turn.at, found.ended]
     assert times == sorted(filter(None, times))
 
 
@@ -86,8 +86,8 @@ def test_a_run_that_failed(name: str, tmp_path: Path) -> None:
     report = attempt(name, "error", home)
     assert REFUSED in report.error
     assert report.answer == ""
-    (found,) = night(name, home).sessions
-    assert [(turn.answer, turn.interrupted) for turn in found.session.turns] == [("", True)]
+    (found,) = night(name, home).taken
+    assert [(turn.answer, turn.interrupted) for turn in found.turns] == [("", True)]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -96,8 +96,8 @@ def test_a_run_that_was_killed(name: str, tmp_path: Path) -> None:
     report = attempt(name, "killed", home)
     assert (report.ended, report.answer) == (False, "")
     assert not any(code == 0 for code in report.exit_codes.values())
-    (found,) = night(name, home).sessions
-    (turn,) = found.session.turns
+    (found,) = night(name, home).taken
+    (turn,) = found.turns
     assert (turn.answer, turn.interrupted) == ("", True)
     assert len(turn.tools) == (name != "gemini-cli")  # which writes a call down when it has its result
 
@@ -138,8 +138,8 @@ def test_sessions_that_went_on_count_each_prompt_once(name: str, nights: int, tm
             ledger.take(first.entries)
             ledger.commit(1, first.entries)
         found = night(name, home_of(name, "later", tmp_path), ledger)
-    assert {tuple(turn.prompt.strip() for turn in each.session.turns) for each in found.sessions} <= sessions
-    turns = [turn for each in found.sessions for turn in each.session.turns[each.new :]]
+    assert {tuple(turn.prompt.strip() for turn in each.turns) for each in found.taken} <= sessions
+    turns = [turn for each in found.taken for turn in each.turns[each.new :]]
     assert sorted(turn.prompt.strip() for turn in turns) == sorted([*new, *[TEA] * (nights == 1)])
     assert all(turn.answer.startswith("Done: the notes are about ") for turn in turns)
     assert found.skipped.get("taken back", 0) == (name == "claude-code")
@@ -167,5 +167,5 @@ def test_sessions_are_found_where_the_user_has_moved_them(name: str, tmp_path: P
 @pytest.mark.parametrize("name", SCRIPTED)
 def test_what_a_script_said_is_left_out_and_counted(name: str, tmp_path: Path) -> None:
     found = night(name, home_of(name, "ok", tmp_path), scripts=False)
-    assert (found.sessions, found.skipped["told by a script"]) == ((), 1)
+    assert (found.taken, found.skipped["told by a script"]) == ((), 1)
     assert found.hints == ("1 prompts of scripts are left out; sleep.scripts: true takes them in",)

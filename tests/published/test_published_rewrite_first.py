@@ -257,7 +257,7 @@ def test_what_lost_a_race_is_not_attempted_for_the_report(tmp_path: Path) -> Non
     # The candidate fails the first of two tasks, the one that it could have gained.
     assert view(tmp_path, "steps/0001/gate.json")["verdict"]["decided_after"] == 1
     assert summary.cost.target_calls == 2 + 4 + 1
-    assert (len(observer.found.initial), observer.found.candidate, observer.found.accepted) == (2, (), False)
+    assert (len(observer.found.before), observer.found.after, observer.found.accepted) == (2, {}, False)
 
 
 def test_a_held_out_task_that_had_no_score_is_shown_so_and_not_attempted_again(tmp_path: Path) -> None:
@@ -272,7 +272,7 @@ def test_a_held_out_task_that_had_no_score_is_shown_so_and_not_attempted_again(t
     observer = HeldOutObserver()
     run(tmp_path, model, Optimizer(""), train={"epochs": 1}, limits={"max_void_eval": 0.5}, observer=observer)
     assert sum("Task 7." in text for text in asked) == 1
-    assert {each.task: each.hard for each in observer.found.initial} == {"v8": 0.0}
+    assert list(observer.found.before) == ["v8"]
 
 
 def test_the_report_is_the_same_whatever_came_first(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_no_secret_that_is_found_reaches_a_model_or_the_state(tmp_path: Path) ->
     small.before = heard
     config = small.config({"sources": [str(path)], "confirm_trials": 0})
     given = {"target": small.target, "optimizer": small.optimizer}
-    run_night(config, Surroundings(home=small.home, environ={}, now=lambda: NOW), given=given)
+    run_night(config, Surroundings(home=small.home, environ=small.environ, now=lambda: NOW), given=given)
     stored = "\n".join(file.read_bytes().decode(errors="replace") for file in small.base.rglob("*") if file.is_file())
     said = "\n".join(asked)
     assert "harbour" in said

@@ -66,7 +66,9 @@ class Small:
     """A project of a user of Claude Code who misses `gap` in every brief, `n` sessions of it, and its nights."""
 
     def __init__(self, root: Path, *, gap: str = "structure", n: int = 5, seed: int = 1) -> None:
-        self.root, self.home, self.project, self.base = root, root / "home", root / "project", root / "state"
+        self.root, self.home, self.project = root, root / "home", root / "project"
+        self.environ = {"XDG_STATE_HOME": str(root / "state")}
+        self.base = root / "state" / "etude" / "sleep"
         for folder in (self.home, self.project):
             folder.mkdir(parents=True, exist_ok=True)
         (self.project / "CLAUDE.md").write_bytes(MEMORY.encode())
@@ -89,20 +91,14 @@ class Small:
         data = {
             **{role: {"model": f"simulated:{name}"} for role, name in MODELS.items()},
             "limits": {"concurrency": 1},
-            "sleep": {
-                "project": str(self.project),
-                "state": str(self.base),
-                "lookback_hours": None,
-                "memory": False,
-                **(sleep or {}),
-            },
+            "sleep": {"project": str(self.project), "lookback_hours": None, "memory": False, **(sleep or {})},
             **more,
         }
         return make_sleep_config(data)
 
     @property
     def around(self) -> Surroundings:
-        return Surroundings(home=self.home, environ={}, now=lambda: NOW)
+        return Surroundings(home=self.home, environ=self.environ, now=lambda: NOW)
 
     @property
     def state(self) -> SleepState:

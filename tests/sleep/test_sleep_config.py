@@ -99,10 +99,10 @@ def test_an_agent_that_is_unknown_is_refused(name: str, near: str) -> None:
 
 def test_the_section_of_a_night_is_read_alone(tmp_path: Path) -> None:
     path = tmp_path / "sleep.yaml"
-    path.write_text("sleep: {state: here}\ntest: {enabled: true}\n")
-    assert load_sleep_section(path).state == str(tmp_path / "here")
-    path.write_text("sleep: {sate: here}\n")
-    with pytest.raises(ConfigError, match=r"unknown key 'sleep.sate'"):
+    path.write_text("sleep: {tasks: here.json}\ntest: {enabled: true}\n")
+    assert load_sleep_section(path).tasks == str(tmp_path / "here.json")
+    path.write_text("sleep: {taks: here}\n")
+    with pytest.raises(ConfigError, match=r"unknown key 'sleep.taks'"):
         load_sleep_section(path)
 
 
@@ -160,7 +160,7 @@ def test_a_run_of_a_night_has_its_settings_a_judge_and_the_house_rules(tmp_path:
 
 def test_what_may_change_between_a_night_and_its_resumption_is_no_part_of_its_identity() -> None:
     config = make_sleep_config(MODELS)
-    free = {"state": "x", "lookback_hours": 1.0, "sources": ["codex"], "auto_adopt": True}
+    free = {"lookback_hours": 1.0, "sources": ["codex"], "auto_adopt": True}
     assert make_sleep_config({**MODELS, "sleep": free}).identity() == config.identity()
     for sleep in ({"dream": 1}, {"tasks": "t.json"}, {"skill": "x"}):
         assert make_sleep_config({**MODELS, "sleep": sleep}).identity() != config.identity()

@@ -25,11 +25,14 @@ def small(tmp_path: Path) -> Small:
     return Small(tmp_path, n=0)
 
 
-def test_nothing_that_a_transcript_hides_reaches_a_terminal(small: Small, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_that_a_transcript_hides_reaches_a_terminal(
+    small: Small, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", small.environ["XDG_STATE_HOME"])
     said_outright(small, lambda _: HIDDEN, n=3)
     gullible = Counted("optimizer-gullible", lambda request: None)
     small.night(given=Given(optimizer=gullible))
-    args = ["--project", str(small.project), "--state", str(small.base)]
+    args = ["--project", str(small.project)]
     for words in (["status"], ["show"], ["show", "--tasks"]):
         assert main(["sleep", *words, *args]) == 0
     said = capsys.readouterr().out

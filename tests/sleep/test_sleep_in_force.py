@@ -11,12 +11,12 @@ from sleep_proposals import Project, proposed
 
 from etude.config.sections import AgentSection
 from etude.errors import InputError
+from etude.programs.in_force import InForce, in_force
 from etude.prompts import Prompts
 from etude.records import Skill, Task
 from etude.sleep.adoption.adopt import adopt
 from etude.sleep.adoption.proposal import Proposal, stage
 from etude.sleep.improve.context import Documents, InContext
-from etude.sleep.in_force import InForce, in_force
 from etude.sleep.tasks.environment import NightEnvironment
 from etude.testing import ScriptedModel
 

@@ -13,7 +13,7 @@ from etude.errors import SkillError
 from etude.records import Skill
 from etude.skill import Document, validate_skill
 from etude.sleep.config import SleepSection, make_sleep_config
-from etude.sleep.live_documents import check_writable, document_paths, located, read_document, skill_paths
+from etude.sleep.live_documents import check_writable, documents_of, located, read_document, skill_paths
 from etude.sleep.state import Surroundings
 from rows import rows
 
@@ -34,8 +34,8 @@ from rows import rows
 )
 def test_each_agent_has_its_own_memory_file_and_folder_of_skills(agent: str, memory: str, skill: str) -> None:
     around = Surroundings(home=Path("/nobody"), environ={})
-    found = document_paths(SleepSection(project="/p", agent=agent, skill="s"), around)
-    assert found == {"skill": Path("/p", skill), "memory": Path("/p", memory)}
+    found = documents_of(SleepSection(project="/p", agent=agent, skill="s"), around)
+    assert (found.skill.path, found.memory.path) == (f"/p/{skill}", f"/p/{memory}")
 
 
 def test_the_skills_of_a_project_are_found_by_their_folders(tmp_path: Path) -> None:
@@ -88,10 +88,10 @@ def test_a_document_that_cannot_be_written_is_refused() -> None:
             )
         check_writable(read_document(folder / "own" / "deep" / "CLAUDE.md", "memory", folder))
         model, state = {"model": "simulated:target"}, folder / "own" / "state"
-        sleep = {"project": str(folder), "skill": False, "state": str(state)}
+        sleep = {"project": str(folder), "skill": False}
         config = make_sleep_config({"target": model, "optimizer": model, "sleep": sleep})
         with pytest.raises(SkillError, match="read-only"):
-            run_night(config, Surroundings(home=folder, environ={}))
+            run_night(config, Surroundings(home=folder, environ={"XDG_STATE_HOME": str(state)}))
         assert not state.exists()  # so nothing was paid for
 
 

@@ -1,6 +1,6 @@
 """Nights that are stopped, and what the next one makes of them."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from small_night import MODELS, Counted, Small, run_night, tree
 
+from etude import workbench
 from etude.config import LimitsSection
 from etude.errors import BudgetStop, Interrupted, OutageStop, RejectedRequest, RejectedRole, StopRun
-from etude.programs.trouble import AFTER_RESET
+from etude.programs.trouble import after_reset
 from etude.records import ChatRequest, Reply
 from etude.simulation.endpoint import running_endpoint
 from etude.simulation.faults import Faults
-from etude.sleep import limits
 from etude.sleep.improve.changes import Spent
-from etude.sleep.limits import Deadline, allowed_again, of_the_night
+from etude.sleep.limits import of_the_night
 from etude.sleep.report import NightReport
 from etude.workbench import StopSwitch
 
@@ -54,11 +54,11 @@ def test_a_budget_stops_a_night_and_a_larger_one_leads_to_the_same_result(tmp_pa
     assert queued(small) or not small.ledger()
     assert not report.proposal
     again = small.night()
-    assert (again.night, again.status, again.starts) == (1, "proposed", 2)
+    assert (again.night, again.status) == (1, "proposed")
     assert set(small.ledger().values()) == {"used"}
     for asked in (small.target.answered, small.optimizer.answered):
-        known = [text for text in asked if not text.startswith("Reply with the word OK.")]
         # Nothing is asked twice. The target is asked the same for each attempt; only its seed tells them apart.
+        known = [text for text in asked if not text.startswith("Reply with the word OK.")]
         assert asked is small.target.answered or len(known) == len(set(known))
     left = tree(small.state.night(1), without=DIFFER)
     small.base.rename(tmp_path / "first")
@@ -97,7 +97,7 @@ def stopped(small: Small, answers: int = 18, sleep: dict[str, Any] | None = None
 def test_settings_that_changed_since_begin_a_new_night(small: Small) -> None:
     assert stopped(small).resumes
     report = small.night(train={"epochs": 2})
-    assert (report.night, report.starts) == (2, 1)
+    assert report.night == 2
     assert report.sessions == {"claude-code": 5}
     old = small.report()
     assert (old.status, old.resumes) == ("error", False)
@@ -107,7 +107,7 @@ def test_settings_that_changed_since_begin_a_new_night(small: Small) -> None:
 def test_settings_that_decide_nothing_any_more_may_change(small: Small) -> None:
     stopped(small)
     report = small.night({"sources": ["codex"], "lookback_hours": 1.0}, limits={"concurrency": 4})
-    assert (report.night, report.status, report.starts) == (1, "proposed", 2)
+    assert (report.night, report.status) == (1, "proposed")
     assert report.sessions == {"claude-code": 5}
 
 
@@ -117,7 +117,7 @@ def test_documents_that_changed_since_begin_a_new_night(small: Small) -> None:
     path.parent.mkdir(parents=True)
     path.write_text("---\nname: learned\ndescription: By hand.\n---\n\nUse spaces.\n")
     report = small.night()
-    assert (report.night, report.status, report.starts) == (2, "proposed", 1)
+    assert (report.night, report.status) == (2, "proposed")
     old = small.report()
     assert (old.status, old.resumes) == ("error", False)
     assert set(small.ledger().values()) == {"used"}
@@ -158,19 +158,20 @@ def test_a_model_that_says_nothing_is_as_good_as_none(small: Small) -> None:
 
 def test_minutes_are_those_of_the_whole_night(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr(limits, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(workbench, "time", SimpleNamespace(monotonic=lambda: now[0]))
     switch = StopSwitch()
-    deadline = Deadline(switch, 2.0)
+    switch.allow(2.0)
     now[0] = 119.9
-    deadline.check()
+    switch.check()
     now[0] = 120.0
     with pytest.raises(BudgetStop) as stop:
-        deadline.check()
+        switch.check()
     assert stop.value.message == "limits.minutes = 2 is reached: nothing more is sent"
-    Deadline(switch, None).check()
-    deadline.stop()
+    switch.allow(None)
+    switch.check()
+    switch.stop()
     with pytest.raises(Interrupted):
-        deadline.check()
+        switch.check()
 
 
 def test_a_night_out_of_minutes_stops_and_goes_on(small: Small) -> None:
@@ -199,31 +200,10 @@ def test_a_limit_of_money_or_tokens_is_reported_as_it_was_set() -> None:
     assert of_the_night(other, limits, spent) is other
 
 
-NOON = datetime(2026, 11, 28, 12, 0, tzinfo=UTC)
-
-
-@pytest.mark.parametrize(
-    ("words", "minutes"),
-    [
-        ("usage limit: try again in 3 hours", 180),
-        ("Upgrade to Pro or try again in 2 days 17 hours.", 65 * 60),
-        ("You've hit your limit, resets in 5h 30m", 330),
-        ("Claude AI usage limit reached|1795874400", 120),
-        ("You've hit your session limit \u00b7 resets 8:30pm (UTC)", 510),
-        ("5-hour limit reached \u2219 resets 11am (UTC)", 23 * 60),
-        ("resets 8:30pm (Asia/Tokyo)", 23 * 60 + 30),
-        ("You have hit your weekly limit", None),
-        ("limit reached, resets at 25:99", None),
-    ],
-)
-def test_the_words_of_a_program_say_when_its_plan_allows_more(words: str, minutes: int | None) -> None:
-    found = allowed_again(words, NOON)
-    assert found == (None if minutes is None else NOON + timedelta(minutes=minutes))
-
-
 def test_a_plan_that_is_used_up_ends_the_night_at_once_and_says_when_it_goes_on(small: Small) -> None:
     def used_up(request: ChatRequest) -> None:
-        raise RejectedRole("You've hit your usage limit: try again in 3 hours", hint=AFTER_RESET)
+        said = "You've hit your usage limit: try again in 3 hours"
+        raise RejectedRole(said, hint=after_reset(said, small.around.now()))
 
     small.before = used_up
     with pytest.raises(OutageStop) as stop:

@@ -10,7 +10,7 @@ from small_night import Small
 from task_files import mark_reviewed
 
 from etude.errors import BudgetStop, DataError
-from etude.sleep.adoption.proposal import read_proposal
+from etude.sleep.adoption.proposal import read_proposal, readable
 from etude.sleep.report import read_report
 from etude.sleep.tasks.files import write
 from etude.sleep.tasks.mined import MinedTask
@@ -91,9 +91,9 @@ def test_with_the_gate_off_all_is_proposed_unverified_and_no_validation_is_paid_
     assert document.reason == "the gate is off: it was not tried on held-out tasks"
     assert report.held_back[0].endswith("was not tested on its own")
     assert not small.skill.exists()
-    folder = Path(report.proposal)
-    assert [rule.evidence.trial for one in read_proposal(folder).documents for rule in one.added] == [None]
-    assert (folder / "proposal.diff").read_text().startswith(".claude/skills/learned/SKILL.md: not tested: - ")
+    proposal = read_proposal(Path(report.proposal))
+    assert [rule.evidence.trial for one in proposal.documents for rule in one.added] == [None]
+    assert readable(proposal).startswith(".claude/skills/learned/SKILL.md: not tested: - ")
     held = [task["intent"] for task in sides(small)["val"]]
     assert [asked_of_target(small, intent) for intent in held] == [0] * len(held)
 

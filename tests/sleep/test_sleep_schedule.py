@@ -102,7 +102,7 @@ def test_what_a_crontab_cannot_hold_is_refused(crontab: Path) -> None:
             line_of(NAME, AT, command)
     with pytest.raises(InputError, match="a crontab takes 990") as caught:
         install(NAME, AT, f"echo {'long' * 300} short")
-    assert str(caught.value.hint).startswith("set sleep.state to another folder; or have another scheduler run ")
+    assert str(caught.value.hint).startswith("set XDG_STATE_HOME to another folder; or have another scheduler run ")
     assert not crontab.exists()
 
 

@@ -28,7 +28,6 @@ def test_the_folder_is_the_user_s_state_folder_with_one_for_each_project(tmp_pat
     usual = state_folder(Path("/code/My App!"), home=home, environ={"XDG_STATE_HOME": "relative"})
     assert usual == home / ".local/state/etude/sleep" / given.name
     assert state_folder(Path("/"), home=home, environ={}).name.startswith("root-")
-    assert state_folder(Path("/code/My App!"), home=home, environ={}, base=tmp_path) == tmp_path / given.name
 
 
 def test_a_link_to_a_project_has_the_project_s_own_state(tmp_path):
@@ -40,14 +39,14 @@ def test_a_link_to_a_project_has_the_project_s_own_state(tmp_path):
 
 def test_nights_are_numbered_and_closed_to_others(tmp_path):
     state = SleepState(tmp_path / "a" / "b")
-    assert state.next_night == 1
+    assert state.numbers() == []
     state.make()
     assert mode(state.folder) == mode(state.nights) == 0o700
     state.write(state.night(1) / "x", "")
     assert mode(state.night(1)) == 0o700
     state.night(12).mkdir()
     (state.nights / "notes").mkdir()
-    assert (state.numbers(), state.next_night) == ([1, 12], 13)
+    assert state.numbers() == [1, 12]
     os.chmod(state.folder, 0o755)
     state.make()
     assert mode(state.folder) == 0o700
@@ -73,56 +72,18 @@ def test_a_file_that_cannot_be_written_is_an_error(tmp_path):
         state.write(state.archive, "")
 
 
-@pytest.mark.parametrize("part", ["", "nights", "ledger.json", "archive.jsonl"])
-def test_a_symbolic_link_in_its_place_is_refused(tmp_path, part):
-    state = SleepState(tmp_path / "s")
-    if part:
-        state.folder.mkdir()
-    (tmp_path / "elsewhere").mkdir()
-    (state.folder / part).symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(
-        ConfigError, match=r"cannot be used: it is a symbolic link\nhint: set `sleep\.state` to another"
-    ):
-        state.make()
-    assert list((tmp_path / "elsewhere").iterdir()) == []
-
-
-def test_what_is_no_folder_or_no_file_is_refused(tmp_path):
-    state = SleepState(tmp_path / "s")
-    state.folder.write_text("")
-    with pytest.raises(ConfigError, match="cannot be used"):
-        state.make()
-    state.folder.unlink()
-    state.ledger.mkdir(parents=True)
-    with pytest.raises(ConfigError, match="it is not a file"):
-        state.check()
-    inner = SleepState(tmp_path / "s" / "ledger.json")
-    inner.nights.write_text("")
-    with pytest.raises(ConfigError, match="it is not a folder"):
-        inner.check()
-
-
 def test_a_folder_below_a_file_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(ConfigError, match="cannot be used: Not a directory"):
+    with pytest.raises(ConfigError, match=r"cannot be used: (Not a directory|File exists)"):
         SleepState(tmp_path / "file" / "s").make()
     with pytest.raises(ConfigError, match="cannot be used"):
         SleepState(tmp_path / "file").write(tmp_path / "file" / "nights" / "x", "")
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
-def test_a_folder_of_another_user_is_refused(tmp_path):
-    state = SleepState(tmp_path / "s")
-    state.make()
-    os.chown(state.folder, 12345, -1)
-    with pytest.raises(ConfigError, match="it belongs to another user"):
-        state.make()
-
-
 READERS: dict[str, Callable[[SleepState], object]] = {
     "rules.json": lambda state: kept_rules(state.folder),
     "adopted/0001~1.json": lambda state: receipts(state.folder),
-    PENDING: lambda state: recover(state.folder, state.folder),
+    PENDING: lambda state: recover(state.folder),
     "archive.jsonl": archived,
     "nights/0001/tasks.json": lambda state: read_tasks(state, 1),
 }

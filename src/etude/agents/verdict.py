@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from etude.errors import EtudeError, OutageStop
 from etude.programs.program import Report, last_words
-from etude.programs.trouble import AFTER_RESET, outdated, trouble
+from etude.programs.trouble import after_reset, outdated, trouble
 from etude.records.said import cut_off_at
 from etude.sandbox import Finished, Limits
 
@@ -71,7 +71,7 @@ def verdict(seen: AttemptEvidence) -> str:
             raise _outdated(gave_up)
         kind = trouble(report.error) if seen.asked is None else "other"
         if kind == "used up":
-            raise OutageStop(gave_up, hint=AFTER_RESET)
+            raise OutageStop(gave_up, hint=after_reset(report.error))
         if kind == "refused":
             raise OutageStop(gave_up, hint="look at the program's own login, model and version, then run this again")
         raise ProgramFailed(gave_up)

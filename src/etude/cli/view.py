@@ -106,7 +106,7 @@ def _reviews() -> Reviews | None:
     """The nights of the project here; None where there were none yet."""
     sleep = settings_in(None)
     project = find_project(None, sleep)
-    state = state_in(project, None if sleep is None else sleep.state, Surroundings())
+    state = state_in(project, Surroundings())
     named = () if sleep is None else tuple(Path(path) for path in sleep.named_paths)
     return Reviews(project, state, named) if state.numbers() else None
 

@@ -17,7 +17,7 @@ from etude.programs.known import known_programs
 from etude.programs.login import find_login
 from etude.programs.memory import available_mb, room_for
 from etude.programs.program import Order, Report, last_words, read_without
-from etude.programs.trouble import AFTER_RESET, trouble
+from etude.programs.trouble import after_reset, trouble
 from etude.records import ChatRequest, Message, Reply, Skill, digest
 from etude.sandbox import Finished, Limits, Workspace, find_sandbox, run
 
@@ -119,7 +119,7 @@ class ProgramModel(TextModel):
             return Reply(text=report.answer.strip(), usage=report.usage)
         kind = trouble(words)
         if kind == "used up":
-            raise RejectedRole(words, hint=AFTER_RESET)
+            raise RejectedRole(words, hint=after_reset(words))
         words += self._program.age(self._version, self._installed)
         if kind == "refused":
             raise RejectedRole(words, hint=f"look at it with `{self._program.command}`: its login, model and version")

@@ -236,14 +236,14 @@ _KEYLIKE = re.compile(r"(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])(?=[^0-9]*[0-9])[\w+/=.-
 
 def has_marker(lowered: str, shapes: Sequence[Shape]) -> bool:
     """Whether a lower-case text may hold one of the shapes."""
-    return any(marker in lowered for shape in shapes for marker in shape.markers)
+    return any(any(map(lowered.__contains__, shape.markers)) for shape in shapes)
 
 
 def without_shapes(text: str, shapes: Sequence[Shape], counts: Counter[str]) -> str:
     """`text` with each match replaced by `[redacted:kind]`; `counts` grows by kind."""
     lowered = text.lower()
     for shape in shapes:
-        if any(marker in lowered for marker in shape.markers):
+        if any(map(lowered.__contains__, shape.markers)):
 
             def replaced(match: re.Match[str], kind: str = shape.kind) -> str:
                 if _BLANK.search(match[0]):

@@ -35,9 +35,9 @@ class SleepSection(Section):
     """What a night reads, improves and leaves."""
 
     free: ClassVar[frozenset[str]] = frozenset(
-        {"state", "sources", "project", "other_paths", "scripts", "lookback_hours", "auto_adopt"}
+        {"sources", "project", "other_paths", "scripts", "lookback_hours", "auto_adopt"}
     )
-    paths: ClassVar[frozenset[str]] = frozenset({"state", "project", "tasks"})
+    paths: ClassVar[frozenset[str]] = frozenset({"project", "tasks"})
     names_or_paths: ClassVar[frozenset[str]] = frozenset({"skill", "memory", "sources"})
 
     project: str = "."
@@ -77,8 +77,6 @@ class SleepSection(Section):
     carries. 0 for none: its rules are then never adopted without a person."""
     auto_adopt: bool = False
     """Adopt at once each new rule that needs no person. Every other one waits."""
-    state: str | None = None
-    """Folder of ledgers, nights and proposals; by default `etude/sleep` in the user's state folder."""
 
     @property
     def skill_name(self) -> str:

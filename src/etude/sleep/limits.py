@@ -1,11 +1,7 @@
 """The budget of a night. Each of its parts gets what the others left."""
 
-import re
-import time
-from contextlib import closing, suppress
-from datetime import UTC, datetime, timedelta
+from contextlib import closing
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
 from etude.config import LimitsSection
 from etude.errors import BudgetStop
@@ -13,35 +9,7 @@ from etude.sleep.config import SleepConfig
 from etude.sleep.report import Spent
 from etude.store import SqliteSpend
 from etude.store.journal import SqliteJournal
-from etude.store.spend import check_minutes
 from etude.store.views import JOURNAL
-from etude.workbench import StopSwitch
-
-_SINCE_1970 = re.compile(r"\|\s*(\d{10})\b")
-_IN = re.compile(r"\bin (?:about )?(?:(\d+) ?d\w*)?,? ?(?:(\d+) ?h\w*)?,? ?(?:(\d+) ?m\w*)?", re.IGNORECASE)
-_AT = re.compile(
-    r"\b(?:resets?|again|until|from)(?: at)? (\d{1,2})(?::(\d\d))? ?([ap])?\.?m?\b\.?(?: ?\(([\w/+-]+)\))?",
-    re.IGNORECASE,
-)
-
-
-def allowed_again(words: str, now: datetime) -> datetime | None:
-    """When a plan that is used up allows more, by the words of its program; None where they do not say."""
-    if found := _SINCE_1970.search(words):
-        return datetime.fromtimestamp(int(found[1]), UTC)
-    if found := next((each for each in _IN.finditer(words) if any(each.groups())), None):
-        days, hours, minutes = (int(each or 0) for each in found.groups())
-        return now + timedelta(days=days, hours=hours, minutes=minutes)
-    if found := _AT.search(words):
-        zone = None
-        with suppress(KeyError, ValueError, OSError):
-            zone = ZoneInfo(found[4] or "")
-        with suppress(ValueError):
-            hour = int(found[1]) % 12 + 12 * (found[3].lower() == "p") if found[3] else int(found[1])
-            here = now.astimezone(zone)
-            at = here.replace(hour=hour, minute=int(found[2] or 0), second=0, microsecond=0)
-            return (at if at > here else at + timedelta(days=1)).astimezone(UTC)
-    return None
 
 
 def spent_in(run: Path) -> Spent:
@@ -77,26 +45,6 @@ def within(config: SleepConfig, spent: Spent) -> SleepConfig:
                 limit=name,
             )
     return config.model_copy(update={"limits": config.limits.model_copy(update=left)})
-
-
-class Deadline(StopSwitch):
-    """Lets nothing start once this process has worked for the minutes of a night (None: any number), and passes on
-    what the switch says that stops the night from outside."""
-
-    def __init__(self, switch: StopSwitch, minutes: float | None) -> None:
-        super().__init__()
-        self._switch = switch
-        self._minutes = minutes
-        self._started = time.monotonic()
-
-    def stop(self) -> None:
-        """Ask the other switch."""
-        self._switch.stop()
-
-    def check(self) -> None:
-        """Raise Interrupted once asked, and BudgetStop once the minutes are over."""
-        self._switch.check()
-        check_minutes(self._minutes, time.monotonic() - self._started)
 
 
 def of_the_night(stop: BudgetStop, limits: LimitsSection, spent: Spent) -> BudgetStop:

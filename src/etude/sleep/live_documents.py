@@ -2,18 +2,18 @@
 
 import os
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from etude.errors import EtudeError, SkillError
+from etude.programs.in_force import CLAUDE, InForce, in_force, opening_of, read_text
 from etude.programs.project_paths import place_of
 from etude.records import Record
 from etude.redaction import Redactor
 from etude.skill import Document
 from etude.skill.folder import DOCUMENT
 from etude.sleep.config import SleepSection
-from etude.sleep.in_force import CLAUDE, InForce, in_force, opening_of, read_text
 from etude.sleep.state import Surroundings
 
 Kind = Literal["skill", "memory"]
@@ -73,12 +73,6 @@ def skill_paths(project: Path, agent: str) -> dict[str, Path]:
     return {path.parent.name: path for path in sorted(folder.glob(f"*/{DOCUMENT}")) if path.is_file()}
 
 
-def places_of(sleep: SleepSection, around: Surroundings) -> InForce:
-    """The instructions that the agent of the settings reads, with the memory file that they name, where they do."""
-    found = places_in(sleep.agent, Path(sleep.project), around)
-    return found if sleep.memory_path is None else found._replace(memory=Path(sleep.memory_path).absolute())
-
-
 def places_in(agent: str, project: Path, around: Surroundings) -> InForce:
     """The instructions that the version of an agent reads which is installed here."""
     asked = agent, project, around.home, around.environ
@@ -93,26 +87,32 @@ def places_in(agent: str, project: Path, around: Surroundings) -> InForce:
         return found
 
 
-def shared_instructions(sleep: SleepSection, around: Surroundings) -> dict[str, str]:
-    """What the agent reads beside the documents of a night, without secrets, by path."""
-    found = {str(path): read_text(path) for path in places_of(sleep, around).shared}
-    return {path: without_secrets(text) for path, text in found.items() if text is not None and text.strip()}
+class ReadByAgent(NamedTuple):
+    """What the agent of a project reads."""
+
+    skill: LiveDocument
+    memory: LiveDocument
+    shared: tuple[Path, ...]
+    """Files of instructions beside these two, which a night does not change."""
+
+    @property
+    def others(self) -> list[str]:
+        """What is in them, without secrets."""
+        found = (read_text(path) for path in self.shared)
+        return [without_secrets(text) for text in found if text is not None and text.strip()]
 
 
-def document_paths(sleep: SleepSection, around: Surroundings) -> Mapping[Kind, Path]:
-    """Where the skill and the memory file of a night are, whether or not they exist."""
-    project = Path(sleep.project)
+def documents_of(sleep: SleepSection, around: Surroundings) -> ReadByAgent:
+    """The skill and the memory file of a night as they are now, whether or not they exist, and what is read besides;
+    errors as of `read_document`."""
+    project, named = Path(sleep.project), [Path(path) for path in sleep.named_paths]
+    found = places_in(sleep.agent, project, around)
+    path = Path(sleep.memory_path or project / os.path.relpath(found.memory, project))
     skill = project / place_of(sleep.agent).skills / sleep.skill_name / DOCUMENT
-    memory = project / os.path.relpath(places_of(sleep, around).memory, project)
-    return {"skill": Path(sleep.skill_path or skill), "memory": Path(sleep.memory_path or memory)}
-
-
-def documents_of(sleep: SleepSection, around: Surroundings) -> tuple[LiveDocument, LiveDocument]:
-    """The skill and the memory file of a night, as they are now; errors as of `read_document`."""
-    paths, named = document_paths(sleep, around), [Path(path) for path in sleep.named_paths]
     # The memory file first: it is there before any night, so what is wrong with it is reported first.
-    memory = read_document(paths["memory"], "memory", Path(sleep.project), named)
-    return read_document(paths["skill"], "skill", Path(sleep.project), named), memory
+    memory = read_document(path, "memory", project, named)
+    shared = tuple(one for one in found.files if one != path.absolute())
+    return ReadByAgent(read_document(Path(sleep.skill_path or skill), "skill", project, named), memory, shared)
 
 
 def read_document(path: Path, kind: Kind, project: Path, allow: Iterable[Path] = ()) -> LiveDocument:

@@ -9,12 +9,11 @@ from etude.build import open_workbench
 from etude.errors import BudgetStop, EtudeError, IdentityError, ModelError, OutageStop, StopRun
 from etude.files import private_folder
 from etude.models import build_model, price_of
-from etude.programs.trouble import AFTER_RESET
 from etude.records import SPLITS, ChatRequest, Skill, user
 from etude.records.said import SERVER
 from etude.sleep.adoption.adopt import doubtful, kept_rules
 from etude.sleep.adoption.proposal import Proposal
-from etude.sleep.adoption.proposals import ProjectProposals, items_of
+from etude.sleep.adoption.proposals import ProjectProposals
 from etude.sleep.adoption.rules import said
 from etude.sleep.adoption.wording import KnownWords
 from etude.sleep.config import SleepConfig
@@ -23,8 +22,8 @@ from etude.sleep.improve.documents import TrainingOutcome, improve
 from etude.sleep.improve.groups import check_documents, check_tasks, groups_of
 from etude.sleep.improve.propose import propose
 from etude.sleep.improve.wishes import UserWishes, asked, what_was_said
-from etude.sleep.limits import Deadline, allowed_again, of_the_night, spent_in, spent_so_far, within
-from etude.sleep.live_documents import documents_of, shared_instructions, without_secrets
+from etude.sleep.limits import of_the_night, spent_in, spent_so_far, within
+from etude.sleep.live_documents import documents_of, without_secrets
 from etude.sleep.page import as_file, night_page
 from etude.sleep.report import DocumentReport, NightIntake, NightReport, Spent, read_report, unfinished
 from etude.sleep.state import REPORT, SleepState, Surroundings, read_kept, state_of
@@ -77,22 +76,22 @@ async def arun_night(
     state = state_of(config, around)
     found = sources_of(config) if sources is None else sources
     given = given or Given()
-    state.check()
     recovery = _proposals(config, state).recover()
     kept_rules(state.folder)  # what is damaged is reported before anything is paid for
-    _check_inputs(config, around, given)
+    check_inputs(config, around, given)
     state.make()
     with Ledger(state.ledger) as ledger:
-        switch = Deadline(given.get("switch") or StopSwitch(), config.limits.minutes)
+        switch = given.get("switch") or StopSwitch()
+        switch.allow(config.limits.minutes)
         night = _Night(config, around, state, ledger, found, {**given, "switch": switch})
         notes, number = () if recovery is None else recovery.notes, unfinished(state)
         if number is not None:
             with suppress(IdentityError):  # settings or documents changed: it is over, and its report says so
                 return await night.run(number, notes)
-        return await night.run(state.next_night, notes)
+        return await night.run(1 + max(state.numbers(), default=0), notes)
 
 
-def _check_inputs(config: SleepConfig, around: Surroundings, given: Given) -> None:
+def check_inputs(config: SleepConfig, around: Surroundings, given: Given) -> None:
     """Documents, tasks and models that cannot be used are reported before anything is paid for or written."""
     check_documents(config, around)
     if config.sleep.tasks is not None:
@@ -152,8 +151,6 @@ class _Night:
             night=number,
             status="running",
             resumes=True,
-            command=self._around.command,
-            starts=1 if before is None else before.starts + 1,
             project=str(Path(self._config.sleep.project).absolute()),
             started=self._around.now() if before is None else before.started,
             target=self._config.target.model,
@@ -175,11 +172,6 @@ class _Night:
             self._fail(stop)
             raise stop from error
         except EtudeError as error:
-            again = allowed_again(error.message, self._around.now()) if error.hint == AFTER_RESET else None
-            if again is not None:
-                error.hint = (
-                    f"it goes on from {again:%Y-%m-%d %H:%M} (UTC), when your plan allows more: run it again then"
-                )
             self._fail(error)
             raise
         return self._report
@@ -223,9 +215,8 @@ class _Night:
             groups, notes = groups_of(config, gathered.tasks, around, self._folder / "runs", waiting)
             trained = await improve(config, groups, self._state, self._number, self._given)
             trained = trained._replace(notes=(*notes, *trained.notes))
-        skill, memory = documents_of(config.sleep, around)
-        texts = [without_secrets(live.text) for live in (skill, memory)]
-        texts += shared_instructions(config.sleep, around).values()
+        read = documents_of(config.sleep, around)
+        texts = [*(without_secrets(live.text) for live in (read.skill, read.memory)), *read.others]
         wanted, heard = UserWishes(known=KnownWords(texts)), what_was_said(gathered.wishes, gathered.tasks)
         waits = [rule for one in waiting.values() for rule in one.added]
         if heard or trained.rules:  # a rule that waits may have other words now: do its quotes still ask for it?
@@ -236,11 +227,10 @@ class _Night:
             async with self._bench("wishes", trained.spent) as bench:
                 wanted = await asked(bench.optimizer(), rules, texts, heard, rejected)
             trained = trained._replace(spent=trained.spent + spent_in(self._folder / "runs" / "wishes"))
-        place = memory if config.sleep.memory else skill  # the memory file is read in every session
+        place = read.memory if config.sleep.memory else read.skill  # the memory file is read in every session
         wanted = wanted._replace(overheard=gathered.overheard, document=place)
-        found = propose(config.sleep, self._state, self._number, waiting, trained, wanted)
-        notes = (*trained.notes, *wanted.notes, *found.notes)
-        return trained._replace(notes=notes), found.proposal
+        proposal, left = propose(config.sleep, self._state, self._number, waiting, trained, wanted)
+        return trained._replace(notes=(*trained.notes, *wanted.notes, *left)), proposal
 
     def _without(self, gathered: GatheredTasks, slow: str) -> GatheredTasks:
         """The tasks without one of which a pattern takes too long. A run folder belongs to the tasks it began with,
@@ -270,13 +260,12 @@ class _Night:
         return open_workbench(config, {**with_judge(self._config, self._given), **parts})
 
     async def _probe(self, bench: Workbench) -> None:
-        """Ask every model whether it is there, before anything is read or paid for."""
+        """Ask every model once whether it is there, before anything is read or paid for."""
         for role, model in bench.models.items():
             if model.answered_by_hand or (role == "judge" and self._config.judge is None):
                 continue  # asking a person would cost a round; without a judge of its own it is the optimizer
-            question = f"Reply with the word OK. (Question {self._report.starts} of night {self._number}.)\n\n{OWN}"
             try:
-                reply = await model.complete(ChatRequest(messages=(user(question),)))
+                reply = await model.complete(ChatRequest(messages=(user(f"Reply with the word OK.\n\n{OWN}"),)))
             except ModelError as error:
                 hint = error.hint or "fix the cause and run the same command again"
                 raise OutageStop(f"{role}: {error.message}", hint=hint) from error
@@ -311,7 +300,7 @@ class _Night:
         else:
             status, reason = "no change", _why_nothing(gathered, trained.reports)
         ended = self._report.model_copy(update={"status": status, "reason": reason})
-        items = () if proposal is None else items_of(proposal)
+        items = () if proposal is None else self._proposals.pending(self._number).items
         found = night_page(self._number, ended, items, self._proposals.project)
         self._state.write(self._folder / PAGE, as_file(found))
         if self._config.sleep.tasks is None:

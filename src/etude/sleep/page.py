@@ -15,6 +15,7 @@ from etude.sleep.adoption.wording import bare, unasked
 from etude.sleep.live_documents import without_secrets
 from etude.sleep.report import DocumentReport, NightReport
 from etude.sleep.tasks.mined import Quote
+from etude.stages.shared.contest import ERROR
 
 _LINE = 200
 _ANSWER = 120
@@ -217,14 +218,15 @@ def document_lines(document: DocumentReport) -> list[str]:
     """What was measured of a document as a whole."""
     lines = [f"{document.name}: {document.status}  ({plain(document.path, 300)})", f"  {plain(document.reason, 500)}"]
     if document.baseline is not None:
-        after = "none made" if document.candidate is None else f"{document.candidate:.3f} (selected on)"
-        lines.append(f"  held-out tasks: before {document.baseline:.3f}, candidate {after}, n={document.held_out}")
+        after = "" if document.candidate is None else f", candidate {document.candidate:.3f} (selected on)"
+        lines.append(f"  held-out tasks: before {document.baseline:.3f}{after}, n={document.held_out}")
     if document.confirmed is not None:
         change = document.confirmed
         interval = f"{change.mean:+.3f} [{change.low:+.3f}, {change.high:+.3f}]"
         lines.append(f"  fresh attempts: {interval}, verdict {document.verdict}")
-    if document.fresh is not None:
-        lines.append(f"  by luck alone: {document.fresh.text}")
+    if document.by_luck is not None:
+        side = "not above" if document.by_luck <= ERROR else "above"
+        lines.append(f"  by luck alone: p = {document.by_luck:.2g}, {side} the significance level {ERROR:g}")
     if document.settle:
         lines.append(f"  {document.settle}")
     return lines

@@ -3,12 +3,11 @@
 from datetime import datetime
 from typing import Literal
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from etude.records import Record
 from etude.records.summary import Interval, ShipVerdict
-from etude.sleep.state import REPORT, CommandLine, SleepState
-from etude.stages.shared.contest import ERROR
+from etude.sleep.state import REPORT, SleepState
 
 NightStatus = Literal["running", "proposed", "adopted", "no change", "nothing to do", "error"]
 """How a night stands.
@@ -38,33 +37,8 @@ class Spent(Record):
         return Spent(calls=self.calls + other.calls, tokens=self.tokens + other.tokens, usd=usd)
 
 
-class Fresh(Record):
-    """What fresh attempts at the held-out tasks show."""
-
-    p: float
-    """How often luck alone does as well: the exact p of `etude.intervals.permutation`."""
-    tasks: int
-    varied: int | None
-    """Noise floor: tasks whose attempts under the old document differ among themselves; None with one each."""
-
-    @property
-    def settled(self) -> bool:
-        """Whether luck alone is ruled out."""
-        return self.p <= ERROR
-
-    @property
-    def text(self) -> str:
-        """For people."""
-        found = f"p = {self.p:.2g}, {'not above' if self.settled else 'above'} the significance level {ERROR:g}"
-        if self.varied is None:
-            return found
-        return f"{found}; noise floor: {self.varied} of {self.tasks} held-out tasks vary under the same old document"
-
-
 class DocumentReport(Record):
     """What came of one document."""
-
-    model_config = ConfigDict(extra="ignore")  # earlier versions kept more
 
     name: str
     """`memory`, or the name of the skill."""
@@ -81,16 +55,15 @@ class DocumentReport(Record):
     """Whether these attempts settle that it is better; None without them."""
     settle: str = ""
     """What would settle an inconclusive verdict or status."""
-    fresh: Fresh | None = None
-    """Whether fresh attempts show a gain that luck alone does not explain; None without them."""
+    by_luck: float | None = None
+    """How often luck alone does as well as the fresh attempts: the exact p of `etude.intervals.permutation`; None
+    without them."""
     train: int = 0
     held_out: int = 0
 
 
 class NightIntake(Record):
     """What a night has read for its tasks, and what it left out on the way to them."""
-
-    model_config = ConfigDict(extra="ignore")  # earlier versions kept more
 
     sessions: dict[str, int] = Field(default_factory=dict[str, int])
     """Sessions that were read, by source."""
@@ -112,10 +85,6 @@ class NightReport(NightIntake):
     status: NightStatus
     resumes: bool = False
     """The next run resumes this night, where it has the same settings."""
-    command: CommandLine | None = None
-    """The last one that began or resumed it; None where it was not begun by a command."""
-    starts: int = 1
-    """How often it was begun."""
     reason: str = ""
     """Why there is nothing, or what went wrong."""
     hint: str = ""

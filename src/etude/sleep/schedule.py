@@ -50,7 +50,7 @@ def line_of(name: str, at: tuple[int, int], command: str) -> str:
     Raises:
         InputError: a character cannot stand in a crontab, or the line is too long for one.
     """
-    hint = "set sleep.state to another folder"
+    hint = "set XDG_STATE_HOME to another folder"
     if found := _UNUSABLE.search(command):
         raise InputError(f"{found[0]!r} cannot stand in a crontab: {command!r}", hint=hint)
     line = f"{at[1]} {at[0]} * * * {command}{_mark(name)}".replace("%", "\\%")

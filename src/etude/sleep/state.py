@@ -9,7 +9,6 @@ its owner only: it holds what was said to agents.
 import hashlib
 import os
 import re
-import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -32,21 +31,13 @@ _LONGEST_SLUG = 40
 _NIGHT = re.compile(r"\d{4,9}")
 
 
-def state_folder(project: Path, *, home: Path, environ: Mapping[str, str], base: Path | None = None) -> Path:
-    """The folder for a project: `<name>-<hash of the real path>` in `base`, by default `sleep` in the state
-    of the user (`user_state`)."""
-    base = user_state(environ, home) / "sleep" if base is None else base
+def state_folder(project: Path, *, home: Path, environ: Mapping[str, str]) -> Path:
+    """The folder for a project: `<name>-<hash of the real path>` in `sleep` in the state of the user
+    (`user_state`)."""
     real = os.path.realpath(project)
     slug = re.sub(r"[^a-z0-9]+", "-", os.path.basename(real).lower())[:_LONGEST_SLUG].strip("-") or "root"
     number = hashlib.sha256(os.fsencode(real)).hexdigest()[:10]
-    return base / f"{slug}-{number}"
-
-
-class CommandLine(Record):
-    """A command line, and the folder in which it was given: paths in it are relative to that one."""
-
-    text: str
-    folder: str
+    return user_state(environ, home) / "sleep" / f"{slug}-{number}"
 
 
 @dataclass(frozen=True)
@@ -57,8 +48,6 @@ class Surroundings:
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     """The clock, in UTC."""
-    command: CommandLine | None = None
-    """With which the night is begun or continued: its report keeps it, and nothing depends on it."""
 
 
 class SleepState:
@@ -75,38 +64,14 @@ class SleepState:
 
     def make(self) -> None:
         """Make the folders that are missing, and close the state to all but its owner."""
-        self.check()
         self._make(self.folder)
         self._make(self.nights)
-        self.check()
-
-    def check(self) -> None:
-        """Refuse a state folder that leads somewhere else."""
-        for path in (self.folder, self.nights, self.ledger, self.archive):
-            kind = "folder" if path in (self.folder, self.nights) else "file"
-            try:
-                found = path.lstat()
-            except FileNotFoundError:
-                continue
-            except OSError as error:
-                raise _unusable(path, str(error.strerror)) from error
-            if stat.S_ISLNK(found.st_mode):
-                raise _unusable(path, "it is a symbolic link")
-            if not (stat.S_ISDIR if kind == "folder" else stat.S_ISREG)(found.st_mode):
-                raise _unusable(path, f"it is not a {kind}")
-            if found.st_uid != os.getuid():
-                raise _unusable(path, "it belongs to another user")
 
     def numbers(self) -> list[int]:
         """The nights there are, in order."""
         if not self.nights.is_dir():
             return []
         return sorted(int(entry.name) for entry in self.nights.iterdir() if _NIGHT.fullmatch(entry.name))
-
-    @property
-    def next_night(self) -> int:
-        """The number of the next night, from 1."""
-        return max(self.numbers(), default=0) + 1
 
     def night(self, number: int) -> Path:
         """The folder of a night, which need not exist."""
@@ -125,7 +90,10 @@ class SleepState:
         try:
             private_folder(folder)
         except OSError as error:
-            raise _unusable(folder, str(error.strerror)) from error
+            raise ConfigError(
+                f"sleep state {str(folder)!r} cannot be used: {error.strerror}",
+                hint="put a folder of your own there, or set XDG_STATE_HOME to another one",
+            ) from error
 
 
 def state_of(config: SleepConfig, around: Surroundings) -> SleepState:
@@ -135,16 +103,12 @@ def state_of(config: SleepConfig, around: Surroundings) -> SleepState:
         raise ConfigError(
             f"sleep.project = {config.sleep.project!r} is not a folder", hint="name the project's folder"
         )
-    return state_in(project, config.sleep.state, around)
+    return state_in(project, around)
 
 
-def state_in(project: Path, base: str | None, around: Surroundings) -> SleepState:
-    """The same for a project that exists, in the folder `base` for all nights or the usual one."""
-    at = None
-    if base is not None:
-        short = Path(os.path.abspath(base))  # without `..`, where no link makes that another place
-        at = short if os.path.realpath(short) == os.path.realpath(base) else Path(base).absolute()
-    return SleepState(state_folder(project, home=around.home, environ=around.environ, base=at))
+def state_in(project: Path, around: Surroundings) -> SleepState:
+    """The same for a project that exists."""
+    return SleepState(state_folder(project, home=around.home, environ=around.environ))
 
 
 def write_private(path: Path, text: str) -> None:
@@ -177,10 +141,3 @@ def why_unreadable(error: OSError | ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(map(str, first["loc"]))
     return f"{where}: {first['msg']}" if where else first["msg"]
-
-
-def _unusable(path: Path, why: str) -> ConfigError:
-    return ConfigError(
-        f"sleep state {str(path)!r} cannot be used: {why}",
-        hint="set `sleep.state` to another folder, or put a folder of your own there",
-    )

@@ -27,22 +27,20 @@ def test_after_a_night_of_another_settings_file_all_that_is_named_works(sleeper:
     assert follow(capsys, back.partition(": ")[2]) == [f"restored  {sleeper.skill}: as it was before"]
 
 
-def test_after_a_night_with_a_state_and_a_project_of_its_own_they_are_named(
+def test_after_a_night_of_another_project_that_is_named(
     sleeper: Small, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(sleeper.root)
-    places = ["--sleep.state", "other", "--sleep.project", "project"]
-    *_, adopt = said(capsys, "run", "project/sleep.yaml", *places)
-    options = "--config project/sleep.yaml --project project --state other"
+    *_, adopt = said(capsys, "run", "project/sleep.yaml", "--sleep.project", "project")
+    options = "--config project/sleep.yaml --project project"
     assert adopt == f"  etude sleep adopt {options}"
     assert follow(capsys, adopt)[0].startswith("adopted  ")
 
 
 def test_a_night_that_stopped_goes_on_with_its_own_settings(sleeper: Small, capsys: Captured) -> None:
     Path("sleep.yaml").rename("slow.yaml")
-    said(capsys, "run", "slow.yaml", "--sleep.state", "other", "--limits.calls", "9", code=3)
-    places = ["--config", "slow.yaml", "--state", "other"]
-    on = said(capsys, "status", *places)[-1].removeprefix("night 1 continues (with a larger --limits.calls): ")
-    assert on == "etude sleep run slow.yaml --sleep.state other --limits.calls 9"
-    assert f"  {on}" in said(capsys, "show", *places)
-    assert follow(capsys, on.replace(" 9", " 90"))[1] == "night 1  proposed"
+    said(capsys, "run", "slow.yaml", "--limits.calls", "9", code=3)
+    on = "night 1 continues with the next `etude sleep run` of the same settings (with a larger --limits.calls)"
+    assert said(capsys, "status", "--config", "slow.yaml")[-1] == on
+    assert f"  {on}" in said(capsys, "show", "--config", "slow.yaml")
+    assert said(capsys, "run", "slow.yaml", "--limits.calls", "90")[1] == "night 1  proposed"

@@ -21,11 +21,10 @@ def test_a_paused_project_has_no_night_until_it_is_resumed(sleeper: Small, capsy
     assert data(capsys, "run")["night"] == 1
 
 
-def test_the_state_and_the_project_may_be_named(sleeper: Small, capsys: Captured) -> None:
+def test_the_project_may_be_named(sleeper: Small, capsys: Captured) -> None:
     other = sleeper.root / "other"
     other.mkdir()
-    place = ["--project", str(other), "--state", str(sleeper.root / "elsewhere")]
-    settings = ["--sleep.project", place[1], "--sleep.state", place[3]]
+    place, settings = ["--project", str(other)], ["--sleep.project", str(other)]
     assert data(capsys, "schedule", "--pause", *settings)["project"] == str(other)
     assert not data(capsys, "status")["paused"]
     assert data(capsys, "status", *place)["paused"]

@@ -11,9 +11,7 @@ from cli_said import Captured, data, said
 from small_night import MODELS, Small
 
 from etude.cli.main import main
-from etude.cli.parsing.parser import read_verb
 from etude.cli.sleep.text import print_report
-from etude.cli.sleep.verbs import SPELT
 from etude.simulation.endpoint import running_endpoint
 from etude.sleep.report import NightReport
 from etude.sleep.tasks.probe import HOLLOW
@@ -26,14 +24,12 @@ def a_file(tasks: Sequence[dict[str, Any]]) -> None:
 
 def test_rules_have_their_ids_wherever_json_tells_of_them(one: Small, capsys: Captured) -> None:
     (rule,) = data(capsys, "show")["rules"]
-    assert rule["document"] == str(one.skill)
+    assert rule["document"] == ".claude/skills/learned/SKILL.md"
     assert "Key Risks" in rule["text"]
-    assert rule["status"] == "active"
-    assert len(rule["evidence"]["trial"]["missed"]) == 2
     assert any(line.endswith(f"[{rule['id']}]") for line in said(capsys, "show"))
-    assert rule.pop("state") == "waits"
+    assert rule["state"] == "waits"
     adopted = data(capsys, "adopt")
-    assert adopted["rules"] == [rule]
+    assert adopted["rules"] == [rule["id"]]
     assert adopted["documents"][0]["added"] == [rule["text"]]
     assert data(capsys, "revert", "--rule", rule["id"])["restored"] == [str(one.skill)]
 
@@ -65,12 +61,11 @@ def test_sessions_that_no_night_has_looked_at_are_not_called_none(sleeper: Small
     assert "sessions  none looked at yet" in said(capsys, "status")
 
 
-def test_tasks_that_a_night_can_do_nothing_with_are_noted_before_it(sleeper: Small, capsys: Captured) -> None:
+def test_tasks_that_a_night_can_do_nothing_with_are_seen_before_it(sleeper: Small, capsys: Captured) -> None:
     words = ("run", "--dry-run", "--sleep.tasks", "tasks.json")
     a_file([{"id": f"t{n}", "intent": f"Write about topic {n}.", "exact": ["x"], "split": "test"} for n in range(3)])
-    idle = "there is nothing to train on: a night would change nothing"
-    assert f"note       {idle}" in said(capsys, *words)
-    assert data(capsys, *words)["notes"] == [idle]
+    assert "tasks      3 test" in said(capsys, *words)
+    assert data(capsys, *words)["tasks"] == {"test": 3}
 
 
 def test_settings_without_tasks_of_their_own_are_checked_as_those_of_a_night(
@@ -122,18 +117,10 @@ def test_settings_that_do_not_fit_together_are_named_without_all_others(
     )
 
 
-def test_a_state_folder_that_cannot_be_used_is_replaced_in_the_settings(sleeper: Small, capsys: Captured) -> None:
+def test_a_state_folder_that_cannot_be_used_is_named(sleeper: Small, capsys: Captured) -> None:
+    sleeper.base.parent.mkdir(parents=True)
     sleeper.base.write_text("no folder")
-    assert main(["sleep", "status"]) == 2
-    assert "hint: set `sleep.state` to another folder, or put a folder" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("name", SPELT)
-def test_what_one_may_look_for_under_another_name_is_found(name: str, capsys: Captured) -> None:
-    assert main(name.split()) == 2
-    error, hint = capsys.readouterr().err.splitlines()
-    assert error == f"error: unknown verb {name!r}"
-    _, *words = hint.removeprefix("hint: it is `").removesuffix("`").split()
-    assert SPELT[name] in hint
-    verb, rest = read_verb(words)
-    verb.parse(rest)
+    assert main(["sleep", "run"]) == 2
+    error = capsys.readouterr().err
+    assert str(sleeper.base) in error
+    assert "Not a directory" in error

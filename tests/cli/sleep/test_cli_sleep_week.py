@@ -61,7 +61,7 @@ def proposed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, st
         report = run_night(load_sleep_config("sleep.yaml"), around, given=models)
         assert report.status == "proposed", report
         before = (shop / "AGENTS.md").read_text()
-        nights = Reviews(shop, state_in(shop, None, Surroundings()))
+        nights = Reviews(shop, state_in(shop, Surroundings()))
         rules = [rule.model_dump(mode="json") for rule in nights.night(1).rules]
         shown = at_a_terminal(["sleep", "review"], ["n"] * (len(rules) - 1) + ["t"])
         assert f"taken: 1, rejected: {len(rules) - 1}, wait: 0" in shown

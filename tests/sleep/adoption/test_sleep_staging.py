@@ -7,13 +7,13 @@ from pydantic import ValidationError
 from sleep_proposals import HAND, both, offer, project, proposed
 
 from etude.errors import InputError
-from etude.sleep.adoption.proposal import Proposal, read_proposal
+from etude.sleep.adoption.proposal import Proposal, read_proposal, readable
 
 
-def test_a_proposal_holds_the_new_files_a_diff_the_rules_and_a_manifest(tmp_path: Path) -> None:
+def test_a_proposal_holds_the_documents_and_their_rules(tmp_path: Path) -> None:
     place = project(tmp_path)
     folder = both(place)
-    assert sorted(path.name for path in folder.iterdir()) == ["proposal.diff", "proposal.json"]
+    assert sorted(path.name for path in folder.iterdir()) == ["proposal.json"]
     proposal = read_proposal(folder)
     assert [(proposal.name(one), one.live.kind, one.live.data is None) for one in proposal.documents] == [
         ("CLAUDE.md", "memory", False),
@@ -28,7 +28,7 @@ def test_a_proposal_holds_the_new_files_a_diff_the_rules_and_a_manifest(tmp_path
 def test_the_diff_shows_the_block_and_makes_hidden_characters_visible(tmp_path: Path) -> None:
     place = project(tmp_path)
     folder = offer(place, [(place.memory, "- a\u202eb\x1b[31m\n"), (place.skill, "- c\n")])
-    diff = (folder / "proposal.diff").read_text()
+    diff = readable(read_proposal(folder))
     assert "--- a/CLAUDE.md\n+++ b/CLAUDE.md\n" in diff
     assert "+- a<U+202E>b<U+001B>[31m\n" in diff
     assert "--- /dev/null\n+++ b/.claude/skills/learned/SKILL.md\n" in diff

@@ -2,7 +2,6 @@
 on the way: a kill, a full disk, an interrupt, a person at the same file."""
 
 import errno
-import json
 import os
 import shutil
 import subprocess
@@ -77,6 +76,7 @@ def test_an_interrupt_puts_everything_back(tmp_path: Path) -> None:
 
 FULL = """
 import resource, sys
+from collections.abc import Callable
 from pathlib import Path
 from etude.errors import EtudeError
 from etude.sleep.adoption.adopt import adopt
@@ -120,7 +120,7 @@ def test_text_written_by_hand_into_a_half_adopted_document_is_kept(tmp_path: Pat
     both(place)
     killed_once(place, "replace 1")
     place.memory.write_text(place.memory.read_text() + "By hand.\n")
-    recovery = recover(place.state, place.root)
+    recovery = recover(place.state)
     assert recovery is not None
     assert recovery.notes == (
         "an interrupted adoption or revert was finished",
@@ -170,7 +170,7 @@ def test_a_pending_record_that_cannot_be_read_stops_everything(tmp_path: Path) -
     with pytest.raises(EtudeError, match=r"pending.json' cannot be read"):
         adopt(proposal, place.root, place.state)
     with pytest.raises(EtudeError, match=r"pending.json' cannot be read"):
-        recover(place.state, place.root)
+        recover(place.state)
 
 
 def test_what_cannot_be_finished_now_is_finished_later(tmp_path: Path) -> None:
@@ -178,8 +178,8 @@ def test_what_cannot_be_finished_now_is_finished_later(tmp_path: Path) -> None:
     both(place)
     killed_once(place, "replace 1")
     with pytest.raises(EtudeError, match=r"could not be finished: .*full"), told(full_at("replace 1")):
-        recover(place.state, place.root)
-    assert recover(place.state, place.root) is not None
+        recover(place.state)
+    assert recover(place.state) is not None
     assert place.skill.exists()
     assert not list(place.root.rglob(".etude-*"))
 
@@ -199,7 +199,7 @@ def test_an_adoption_that_can_neither_be_done_nor_undone_is_finished_by_the_next
         adopt(proposal, place.root, place.state)
     assert PENDING in error.value.hint
     blocks[0].rmdir()
-    recovery = recover(place.state, place.root)
+    recovery = recover(place.state)
     assert recovery is not None
     assert recovery.left == ()
     assert place.memory.read_text() == HAND + BLOCK
@@ -316,7 +316,7 @@ def test_nothing_is_finished_through_a_folder_that_became_a_link(tmp_path: Path)
     outside = tmp_path / "outside"
     place.skill.parent.rename(outside)
     place.skill.parent.symlink_to(outside)
-    recovery = recover(place.state, place.root)
+    recovery = recover(place.state)
     assert recovery is not None
     assert recovery.left == (str(place.skill),)
     assert not (outside / "SKILL.md").exists()
@@ -327,35 +327,5 @@ def test_a_note_that_was_not_written_in_full_is_removed(tmp_path: Path) -> None:
     place = project(tmp_path)
     both(place)
     (place.state / ".etude-0").write_text("{")  # what a kill within that note leaves
-    recover(place.state, place.root)
+    recover(place.state)
     assert not list(place.state.glob(".etude-*"))
-
-
-FORGED: dict[str, Callable[[Path, Path], dict[str, object]]] = {
-    "a file of the user": lambda out, root: {"real": str(out / ".profile")},
-    "a document of another project": lambda out, root: {"real": str(out / "CLAUDE.md")},
-    "a program of the project": lambda out, root: {"real": str(root / "build.sh")},
-    "by way of another file": lambda out, root: {"real": str(root / "CLAUDE.md"), "temporary": str(out / "x")},
-    "with a folder elsewhere": lambda out, root: {"real": str(root / "N.md"), "folders": (str(out / "made"),)},
-}
-
-
-@pytest.mark.parametrize("where", FORGED)
-def test_a_begun_adoption_that_came_with_a_project_changes_nothing_but_its_documents(
-    tmp_path: Path, where: str
-) -> None:
-    place, outside = project(tmp_path), tmp_path / "outside"
-    outside.mkdir()
-    given = FORGED[where](outside, place.root)
-    real = Path(str(given["real"]))
-    before = real.read_bytes() if real.exists() else None
-    write = Write.model_validate(
-        {"temporary": str(real.parent / ".etude-x-0"), **given, "before": before, "after": b"x"}
-    )
-    place.state.mkdir(parents=True, exist_ok=True)
-    record = {"version": 4, "writes": [write.model_dump(mode="json")]}
-    (place.state / PENDING).write_text(json.dumps(record))
-    with pytest.raises(EtudeError, match=r"is not finished: .*(outside of the project|not a Markdown|another place)"):
-        recover(place.state, place.root)
-    assert list(outside.iterdir()) == []
-    assert (real.read_bytes() if real.exists() else None) == before

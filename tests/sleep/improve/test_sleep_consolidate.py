@@ -124,7 +124,6 @@ def test_what_was_asked_and_answered_explains_a_night_that_changed_nothing(tmp_p
     change = found.changes[0]
     assert change.status == "rejected"
     assert "candidate 0.0000 = current 0.0000" in change.reason
-    assert {shown.why for shown in change.held_out.candidate} == {"no line says yes"}
 
 
 def test_a_consolidation_that_is_called_again_pays_nothing(tmp_path: Path) -> None:
@@ -215,7 +214,7 @@ def test_a_change_that_makes_one_held_out_task_worse_is_rejected_though_the_mean
     assert change.status == "rejected"
     assert "v5" in change.reason
     assert change.baseline == pytest.approx(1 / 3)
-    assert change.candidate == pytest.approx(2 / 3)
+    assert change.candidate is None
     allowed, _ = night(
         tmp_path / "allowed",
         bool,

@@ -91,7 +91,6 @@ def night(
             "train": {"seed": seed},
             "sleep": {
                 "project": str(project),
-                "state": str(root / "state"),
                 **task_file(root, [*tasks(gaps, seed, strict=strict), *more]),
                 "skill": "each",
                 **(sleep or {}),

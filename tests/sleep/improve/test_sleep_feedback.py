@@ -35,12 +35,7 @@ def test_the_person_reads_what_failed_and_the_optimizer_does_not(
     config = make_sleep_config(
         {
             **{role: {"model": f"x:{role}"} for role in ("target", "optimizer", "judge")},
-            "sleep": {
-                "project": str(project),
-                "state": str(tmp_path / "s"),
-                "skill": False,
-                **task_file(tmp_path, tasks),
-            },
+            "sleep": {"project": str(project), "skill": False, **task_file(tmp_path, tasks)},
             "search": {"attempts": attempts, "slow_update": True, "meta_skill": True},
         }
     )

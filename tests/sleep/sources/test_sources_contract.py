@@ -22,6 +22,7 @@ from etude.sleep.transcripts.sources.lines import (
     open_regular,
     records,
 )
+from etude.sleep.transcripts.sources.record_files import RecordFiles
 from etude.sleep.transcripts.sources.session_builder import SessionBuilder
 from rows import rows
 
@@ -133,16 +134,38 @@ def test_the_head_of_a_file_that_cannot_be_read_is_empty(tmp_path: Path) -> None
     assert 0 < len(head(tmp_path / "a")) < 100_000
 
 
-def test_files_with_a_link_or_a_strange_name_are_not_found(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text("")
-    (tmp_path / "link.jsonl").symlink_to(tmp_path / "a.jsonl")
-    (tmp_path / "around").symlink_to(tmp_path)
-    (tmp_path / "inside").symlink_to(tmp_path / "in")
-    (tmp_path / os.fsdecode(b"\xff.jsonl")).write_text("")
-    (tmp_path / "in" / "deep").mkdir(parents=True)
-    (tmp_path / "in" / "b.jsonl").write_text("")
-    (tmp_path / "in" / "deep" / "c.jsonl").write_text("")
-    assert [path.name for path, _ in files_under(tmp_path, ".jsonl", depth=1)] == ["a.jsonl", "b.jsonl"]
+def test_links_are_followed_and_what_cannot_be_read_comes_without_a_state(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    (root / "in" / "deep").mkdir(parents=True)
+    for place in ("root/a.jsonl", "root/in/b.jsonl", "root/in/deep/c.jsonl", "elsewhere.jsonl"):
+        (tmp_path / place).write_text("")
+    for name, target in {
+        "link.jsonl": "../elsewhere.jsonl",
+        "gone.jsonl": "nowhere.jsonl",
+        "gone": "nowhere",
+        "round": "round",
+        "around": ".",
+        "inside": "in",
+    }.items():
+        (root / name).symlink_to(target)
+    os.mkfifo(root / "pipe.jsonl")
+    (root / os.fsdecode(b"\xff.jsonl")).write_text("")
+    found = {path.name: state is not None for path, state in files_under(root, ".jsonl", depth=1)}
+    read, named = ["a.jsonl", "b.jsonl", "link.jsonl"], ["gone", "gone.jsonl", "pipe.jsonl", "round"]
+    assert found == dict.fromkeys(read, True) | dict.fromkeys(named, False)
+
+
+@pytest.mark.parametrize("name", ["claude-code", "codex", "gemini-cli", "pi", "qwen-code", "copilot-cli"])
+def test_a_program_s_folder_that_leads_nowhere_is_named(name: str, tmp_path: Path) -> None:
+    source = source_of(name)
+    assert isinstance(source, RecordFiles)
+    (root, _, _), *_ = source.places(tmp_path, {})
+    root.mkdir(parents=True)
+    link = root / "gone"
+    link.symlink_to("/nowhere")
+    (found,) = source.find(tmp_path, {})
+    assert (found.path, found.revision) == (str(link), "")
+    assert source.read(found).problem
 
 
 def test_a_folder_that_is_a_link_to_another_place_is_looked_into(tmp_path: Path) -> None:
@@ -155,11 +178,11 @@ def test_a_folder_that_is_a_link_to_another_place_is_looked_into(tmp_path: Path)
     assert found == [tmp_path / "root" / "linked" / "a.jsonl"]
 
 
-def test_a_link_is_not_opened(tmp_path: Path) -> None:
-    (tmp_path / "a").write_text("secret")
-    (tmp_path / "b").symlink_to(tmp_path / "a")
-    with pytest.raises(OSError, match="not a regular file"):
-        open_regular(tmp_path / "b")
+def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("pipe", "."):
+        with pytest.raises(OSError, match="not a regular file"):
+            open_regular(tmp_path / name)
 
 
 def test_the_later_of_two_files_with_one_id_is_found(tmp_path: Path) -> None:

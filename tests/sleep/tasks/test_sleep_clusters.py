@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from etude.envs.likeness import NEAR, likeness
 from etude.records import Split
-from etude.sleep.tasks.clusters import NEAR, alike, by_recurrence, divide, likeness, near
+from etude.sleep.tasks.clusters import alike, by_recurrence, divide, near
 from etude.sleep.tasks.mined import MinedTask, SessionRef
 from rows import rows
 

@@ -262,8 +262,7 @@ def test_long_sessions_are_cut() -> None:
 
 async def test_what_was_mined_before_is_marked_as_context() -> None:
     model = ScriptedModel([reply()])
-    seen = {SessionRef(source="codex", id="s1"): 1}
-    await mine([session("s1", "Old wish.", "New wish.")], optimizer(model), seen=seen)
+    await mine([session("s1", "Old wish.", "New wish.").model_copy(update={"new": 1})], optimizer(model))
     said = model.requests[0].messages[1].text
     assert re.search(
         r"\(seen before, for understanding only\)\n\[user\] Old wish\.[^(]*\(new from here on\)\n\[user\] New wish",

@@ -8,11 +8,12 @@ from small_night import MODELS, Finished, Gullible, Small
 
 from etude.cli.main import main
 from etude.concurrency import run_to_end
+from etude.envs.hollow import hollow_answer
 from etude.errors import BudgetStop, OutageStop, RejectedRequest, RejectedRole, UnusableReply
 from etude.protocols import Environment
 from etude.records import ChatRequest, Reply, Score, Task, Trajectory
 from etude.sleep.tasks.mined import MinedTask
-from etude.sleep.tasks.probe import GAMEABLE, HOLLOW, UNJUDGED, hollow_answer, probe
+from etude.sleep.tasks.probe import GAMEABLE, HOLLOW, UNJUDGED, probe
 
 WORD = {"op": "contains", "arg": "Recommendation:"}
 RUBRIC = "It gives a clear recommendation.\nIt names real risks; each with its weight."
@@ -43,7 +44,7 @@ class Judged(Environment):
 
 
 def test_a_hollow_answer_says_all_that_is_asked_and_claims_to_have_done_it() -> None:
-    said = hollow_answer(task(rubric=RUBRIC))
+    said = hollow_answer("Write a brief on m1.", RUBRIC)
     for wanted in (
         "Write a brief on m1.",
         "It gives a clear recommendation.",
@@ -55,11 +56,11 @@ def test_a_hollow_answer_says_all_that_is_asked_and_claims_to_have_done_it() -> 
 
 def test_a_task_whose_judge_takes_a_hollow_answer_is_dropped_and_named() -> None:
     env = Judged(0.9)
-    found = run_to_end(probe([task(rubric=RUBRIC), task("m2", exact=("5",))], env))
-    assert found.fooled == (HOLLOW,)
-    assert [one.id for one in found.tasks] == ["m2"]
+    kept, fooled = run_to_end(probe([task(rubric=RUBRIC), task("m2", exact=("5",))], env))
+    assert fooled == (HOLLOW,)
+    assert [one.id for one in kept] == ["m2"]
     ((asked, answer),) = env.shown
-    assert (asked.gold, answer) == ({"rubric": RUBRIC}, hollow_answer(task(rubric=RUBRIC)))
+    assert (asked.gold, answer) == ({"rubric": RUBRIC}, hollow_answer("Write a brief on m1.", RUBRIC))
 
 
 def test_checks_beside_a_rubric_are_not_shown_to_the_judge_and_count_without_it() -> None:
@@ -76,17 +77,17 @@ def test_checks_of_plain_words_stay_with_a_mark() -> None:
         task("m2", checks=[WORD], rubric=RUBRIC),
         task("m3", exact=("5",), checks=[WORD]),
     ]
-    found = run_to_end(probe(tasks, Judged(0.0)))
-    assert [(one.id, one.gameable) for one in found.tasks] == [("m1", True), ("m2", False), ("m3", False)]
-    fooled = run_to_end(probe(tasks, Judged(1.0)))
-    assert [one.gameable for one in fooled.tasks] == [True, True, False]
-    assert fooled.fooled == (UNJUDGED,)
-    assert run_to_end(probe(tasks, None)).tasks == found.tasks
+    found, _ = run_to_end(probe(tasks, Judged(0.0)))
+    assert [(one.id, one.gameable) for one in found] == [("m1", True), ("m2", False), ("m3", False)]
+    kept, fooled = run_to_end(probe(tasks, Judged(1.0)))
+    assert [one.gameable for one in kept] == [True, True, False]
+    assert fooled == (UNJUDGED,)
+    assert run_to_end(probe(tasks, None))[0] == found
 
 
 @pytest.mark.parametrize("grade", [0.79, UnusableReply("no grade"), RejectedRequest("too long")])
 def test_a_judge_that_is_not_fooled_or_has_no_grade_costs_no_task(grade: float | Exception) -> None:
-    assert run_to_end(probe([task(rubric=RUBRIC)], Judged(grade))).fooled == ()
+    assert run_to_end(probe([task(rubric=RUBRIC)], Judged(grade)))[1] == ()
 
 
 def test_what_stops_a_judge_stops_the_night() -> None:
@@ -114,13 +115,14 @@ def test_a_night_whose_judge_is_fooled_goes_by_the_checks(tmp_path: Path) -> Non
 
 
 def test_a_night_with_checks_of_plain_words_alone_learns_from_them_and_says_what_they_are(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small = Small(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", small.environ["XDG_STATE_HOME"])
     report = small.night(given={"optimizer": PlainWords(MODELS["optimizer"], lambda request: None)})
     assert (report.status, report.tasks) == ("proposed", {"train": 3, "val": 2})
     assert f"2 of 2 held-out tasks are {GAMEABLE}" in report.notes
-    args = ["--project", str(small.project), "--state", str(small.base)]
+    args = ["--project", str(small.project)]
     assert main(["sleep", "show", "--tasks", *args]) == 0
     assert capsys.readouterr().out.count("1 checks, gameable") == 5
 

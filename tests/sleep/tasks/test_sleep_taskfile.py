@@ -53,7 +53,7 @@ def test_tasks_are_worked_on_only_when_a_person_has_reviewed_them(tmp_path) -> N
     with pytest.raises(DataError, match=r"no person has reviewed these tasks \(reviewed: false\)\nhint: read them"):
         replay(path)
     mark_reviewed(path)
-    assert (replay(path).tasks, replay(path).redacted) == (TASKS, {})
+    assert replay(path) == (TASKS, {})
 
 
 def test_a_file_without_tasks_can_be_read_and_not_worked_on(tmp_path) -> None:
@@ -145,13 +145,13 @@ def test_tasks_are_worked_on_without_the_secrets_that_their_file_holds(tmp_path)
     path = tmp_path / "tasks.json"
     write(path, [task])
     mark_reviewed(path)
-    replayed = replay(path)
+    tasks, redacted = replay(path)
     clean = "Say [redacted:token] aloud."
     shown = unlike.model_copy(update={"requirement": clean})
-    assert replayed.tasks == (
+    assert tasks == (
         task.model_copy(update=dict.fromkeys(["intent", "context", "rubric"], clean) | {"checks": (shown,)}),
     )
-    assert replayed.redacted == {"token": 4}
+    assert redacted == {"token": 4}
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_values_of_key_variables_are_taken_out(tmp_path, monkeypatch: pytest.Mon
     path = tmp_path / "tasks.json"
     write(path, [MinedTask(id="one", intent="Open with plain-words-4711.", exact=("yes",))])
     mark_reviewed(path)
-    assert replay(path).tasks[0].intent == "Open with [redacted:HOUSE_KEY]."
+    assert replay(path)[0][0].intent == "Open with [redacted:HOUSE_KEY]."
 
 
 def test_a_pipe_is_refused_and_a_link_to_a_file_is_followed(tmp_path) -> None:

@@ -1,7 +1,7 @@
 """Which turns are worth something."""
 
 from etude.prompts import Prompts, prompt_names
-from etude.sleep.transcripts.cleaning import OBSERVERS, OWN, cleaned, left_out
+from etude.sleep.transcripts.cleaning import OWN, cleaned, left_out
 from etude.sleep.transcripts.sessions import Session, Turn
 from rows import rows
 
@@ -57,34 +57,34 @@ def test_left_out_turns_are_counted_by_reason():
     clean = cleaned(session("fix it", "/clear", "", "", "and test it"))
     assert clean.session is not None
     assert [turn.prompt for turn in clean.session.turns] == ["fix it", "and test it"]
-    assert (clean.new, clean.skipped, clean.own) == (0, {"command": 1, "empty prompt": 2}, False)
+    assert (clean.session.new, clean.skipped) == (0, {"command": 1, "empty prompt": 2})
 
 
 def test_used_turns_are_context_and_are_not_counted_again():
     clean = cleaned(session("/clear", "one", "", "two"), seen=2)
     assert clean.session is not None
     assert [turn.prompt for turn in clean.session.turns] == ["one", "two"]
-    assert (clean.new, clean.skipped) == (1, {"empty prompt": 1})
+    assert (clean.session.new, clean.skipped) == (1, {"empty prompt": 1})
 
 
 def test_a_session_without_new_turns_of_worth_is_none():
     assert cleaned(session()).session is None
     clean = cleaned(session("one", "/exit"), seen=1)
-    assert (clean.session, clean.skipped, clean.own) == (None, {"command": 1}, False)
+    assert (clean.session, clean.skipped) == (None, {"command": 1})
 
 
 def test_sessions_of_etude_are_known_by_the_line_in_their_prompts():
     for prompt in (f"{OWN}\nTask: x", f"Task: x\n  {OWN}  \n"):
         clean = cleaned(session(prompt, "more"))
-        assert (clean.session, clean.skipped, clean.own) == (None, {"own": 1}, True)
-    assert cleaned(session("<caveat>x</caveat>", f"{OWN}\nx")).own
+        assert (clean.session, clean.skipped) == (None, {"own": 1})
+    assert cleaned(session("<caveat>x</caveat>", f"{OWN}\nx")).skipped == {"own": 1}
     assert cleaned(session("fix it", f"{OWN}\nx")).skipped == {"own prompt": 1}
 
 
 def test_sessions_of_etude_are_known_by_its_prompts():
     for name in prompt_names():
         prompt = Prompts()[name].replace("\n", "\n  ")
-        assert cleaned(session(f"# Instructions\n\n{prompt}\n\nTask: add 1 and 1")).own, name
+        assert cleaned(session(f"# Instructions\n\n{prompt}\n\nTask: add 1 and 1")).skipped == {"own": 1}, name
 
 
 def test_a_user_may_say_what_the_first_sentence_of_a_prompt_says():
@@ -95,11 +95,3 @@ def test_a_user_may_say_what_the_first_sentence_of_a_prompt_says():
 
 def test_a_user_may_ask_for_edits_to_a_skill():
     assert cleaned(session("Please return edits to the skill. I need them as a table.")).session is not None
-
-
-def test_sessions_of_observers_are_known_by_markers():
-    observer = session("Hello memory agent, you are   continuing to observe the session")
-    clean = cleaned(observer)
-    assert (clean.session, clean.skipped, clean.own) == (None, {"observer": 1}, False)
-    assert cleaned(session(f"<b>{OBSERVERS[2].upper()}</b>, go on")).skipped == {"observer": 1}
-    assert cleaned(session("hello", OBSERVERS[2])).session is not None

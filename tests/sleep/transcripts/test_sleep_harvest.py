@@ -10,8 +10,8 @@ from strict_source import in_zone
 
 from etude.records import digest
 from etude.redaction.redactor import Redactor
-from etude.sleep.transcripts.cleaning import OBSERVERS, OWN
-from etude.sleep.transcripts.harvest import Harvest, Harvested, SessionQuery, harvest
+from etude.sleep.transcripts.cleaning import OWN
+from etude.sleep.transcripts.harvest import Harvest, SessionQuery, harvest
 from etude.sleep.transcripts.ledger import Ledger
 from etude.sleep.transcripts.scope import Scope
 from etude.sleep.transcripts.sessions import Found, Reading, Session, Turn
@@ -91,12 +91,12 @@ def night(ledger, number, *sources, **asked) -> list[str]:
     return ids(found)
 
 
-def new_turns(harvested: Harvested) -> tuple[Turn, ...]:
-    return harvested.session.turns[harvested.new :]
+def new_turns(harvested: Session) -> tuple[Turn, ...]:
+    return harvested.turns[harvested.new :]
 
 
 def ids(found: Harvest) -> list[str]:
-    return [each.session.id for each in found.sessions]
+    return [each.id for each in found.taken]
 
 
 def test_sessions_come_clean_and_without_secrets_the_one_changed_first_first(ledger):
@@ -104,16 +104,12 @@ def test_sessions_come_clean_and_without_secrets_the_one_changed_first_first(led
     other = Memory("other").add("c", "use open-sesame-1", at=NOON - HOUR / 2, skipped={"sidechain": 2})
     found = gather(ledger, source, other, environ={"MY_KEY": "open-sesame-1"})
     assert ids(found) == ["a", "c", "b"]
-    assert [turn.prompt for turn in new_turns(found.sessions[2])] == ["token=[redacted:token] for [redacted:email]"]
-    assert found.sessions[1].session.turns[0].prompt == "use [redacted:MY_KEY]"
+    assert [turn.prompt for turn in new_turns(found.taken[2])] == ["token=[redacted:token] for [redacted:email]"]
+    assert found.taken[1].turns[0].prompt == "use [redacted:MY_KEY]"
     assert found.redacted == {"MY_KEY": 1, "email": 1, "token": 1}
     assert found.skipped == {"command": 1, "sidechain": 2}
-    assert [(each.source, each.found, each.read, each.taken, each.beyond) for each in found.sources] == [
-        ("memory", 2, 2, 2, 0),
-        ("other", 1, 1, 1, 0),
-    ]
-    assert found.sources[0].redacted == {"email": 1, "token": 1}
-    assert (found.problems, found.beyond) == ((), 0)
+    assert found.sessions == {"memory": 2, "other": 1}
+    assert (found.problems, found.waiting) == ((), 0)
 
 
 def test_a_used_session_is_read_no_second_time_and_a_resumed_one_gives_its_new_turns(ledger):
@@ -123,34 +119,34 @@ def test_a_used_session_is_read_no_second_time_and_a_resumed_one_gives_its_new_t
     assert (ids(again), again.skipped, source.reads) == ([], {"used before": 1}, ["a"])
     source.add("a", "one", "two", "three")
     resumed = gather(ledger, source)
-    assert [turn.prompt for turn in resumed.sessions[0].session.turns] == ["one", "two", "three"]
-    assert [turn.prompt for turn in new_turns(resumed.sessions[0])] == ["three"]
+    assert [turn.prompt for turn in resumed.taken[0].turns] == ["one", "two", "three"]
+    assert [turn.prompt for turn in new_turns(resumed.taken[0])] == ["three"]
 
 
 def test_the_turns_that_a_fork_has_from_another_session_are_context(ledger):
     source = Memory().add("fork", "one", "two", "three", copied=2).add("same", "one", "two", copied=2)
     found = gather(ledger, source)
     assert ids(found) == ["fork"]
-    assert [turn.prompt for turn in found.sessions[0].session.turns] == ["one", "two", "three"]
-    assert [turn.prompt for turn in new_turns(found.sessions[0])] == ["three"]
+    assert [turn.prompt for turn in found.taken[0].turns] == ["one", "two", "three"]
+    assert [turn.prompt for turn in new_turns(found.taken[0])] == ["three"]
     assert found.skipped == {"nothing new": 1}
     assert night(ledger, 1, source) == ["fork"]
     assert gather(ledger, source).skipped == {"used before": 2}
     source.add("same", "one", "two", "four", copied=2)
-    assert [turn.prompt for turn in new_turns(gather(ledger, source).sessions[0])] == ["four"]
+    assert [turn.prompt for turn in new_turns(gather(ledger, source).taken[0])] == ["four"]
 
 
 def test_turns_that_another_session_has_from_the_same_moment_count_once(ledger):
     then = {"asked": NOON - 9 * HOUR}
     source = Memory().add("fork", "one", "two", "three", **then).add("back", "one", "four", **then)
     source.add("first", "one", "two", at=NOON - HOUR, **then).add("same words", "one", asked=NOON - HOUR)
-    found = {each.session.id: [turn.prompt for turn in new_turns(each)] for each in gather(ledger, source).sessions}
+    found = {each.id: [turn.prompt for turn in new_turns(each)] for each in gather(ledger, source).taken}
     assert found == {"first": ["one", "two"], "fork": ["three"], "back": ["four"], "same words": ["one"]}
     assert sorted(night(ledger, 1, source)) == ["back", "first", "fork", "same words"]
     other = Memory("other").add("fork", "one", "two", **then)  # another program may have taken the session over
     source.add("late", "one", "two", "five", at=NOON + HOUR, **then).add("whole", "one", "two", at=NOON, **then)
     found = gather(ledger, source, other)
-    assert [[turn.prompt for turn in new_turns(each)] for each in found.sessions] == [["five"]]
+    assert [[turn.prompt for turn in new_turns(each)] for each in found.taken] == [["five"]]
     assert found.skipped == {"nothing new": 2, "used before": 4}
 
 
@@ -160,7 +156,7 @@ def test_the_turns_that_a_fork_begins_with_as_its_parent_does_are_context_whenev
     source.add("lost", "one", "five", parent="gone", asked=NOON - 3 * HOUR).add(
         "own", "one", parent="own", asked=NOON - HOUR
     )
-    found = {each.session.id: [turn.prompt for turn in new_turns(each)] for each in gather(ledger, source).sessions}
+    found = {each.id: [turn.prompt for turn in new_turns(each)] for each in gather(ledger, source).taken}
     assert found.pop("parent") == ["one", "two", "three"]
     assert found == {"fork": ["four"], "lost": ["one", "five"], "own": ["one"]}
 
@@ -171,7 +167,7 @@ def test_a_fork_that_is_read_before_its_parent_leaves_it_all_that_it_has_from_th
     source.add("parent", "one", "two", "three", at=NOON, **then)
     for limit in (None, 1, 1):  # in one night, or in two
         found = gather(ledger, source, limit=limit)
-        new = {each.session.id: [turn.prompt for turn in new_turns(each)] for each in found.sessions}
+        new = {each.id: [turn.prompt for turn in new_turns(each)] for each in found.taken}
         fork, parent = {"fork": ["four"]}, {"parent": ["one", "two", "three"]}
         one = parent if ledger.counts() == {"queued": 1, "used": 1} else fork
         assert new == (fork | parent if limit is None else one)
@@ -185,7 +181,7 @@ def test_a_copy_with_nothing_new_in_it_takes_no_place_of_a_night(ledger):
     then = {"asked": NOON - 9 * HOUR}
     source = Memory().add("a", "one", at=NOON - 3 * HOUR, **then).add("b", "one", at=NOON - 2 * HOUR, **then)
     found = gather(ledger, source.add("c", "two", at=NOON - HOUR), limit=2)
-    assert (ids(found), found.beyond) == (["a", "c"], 0)
+    assert (ids(found), found.waiting) == (["a", "c"], 0)
 
 
 def test_what_scripts_said_is_left_out_until_it_is_asked_for(ledger):
@@ -212,7 +208,7 @@ def test_a_night_that_failed_consumes_nothing(ledger):
     assert night(ledger, 2, source) == ["a"]
     source.add("a", "one", "two")
     ledger.take(gather(ledger, source).entries)
-    assert [turn.prompt for turn in new_turns(gather(ledger, source).sessions[0])] == ["two"]
+    assert [turn.prompt for turn in new_turns(gather(ledger, source).taken[0])] == ["two"]
 
 
 def test_where_the_past_was_rewritten_what_follows_is_new(ledger):
@@ -220,7 +216,7 @@ def test_where_the_past_was_rewritten_what_follows_is_new(ledger):
     night(ledger, 1, source)
     for prompts, new in ((("one", "other", "three"), ["other", "three"]), (("other",), ["other"])):
         found = gather(ledger, source.add("a", *prompts))
-        assert [turn.prompt for turn in new_turns(found.sessions[0])] == new
+        assert [turn.prompt for turn in new_turns(found.taken[0])] == new
     assert gather(ledger, source.add("a", "one")).skipped == {"nothing new": 1}
 
 
@@ -233,7 +229,7 @@ def test_new_turns_without_worth_are_used_up(ledger):
     assert night(ledger, 2, source) == []
     assert gather(ledger, source).skipped == {"used before": 1}
     source.add("a", "one", "/exit", "two")
-    assert [turn.prompt for turn in new_turns(gather(ledger, source).sessions[0])] == ["two"]
+    assert [turn.prompt for turn in new_turns(gather(ledger, source).taken[0])] == ["two"]
 
 
 def test_sessions_past_the_limit_wait_whatever_their_age(ledger):
@@ -241,13 +237,13 @@ def test_sessions_past_the_limit_wait_whatever_their_age(ledger):
     for number in range(5):
         source.add(f"s{number}", "do it", at=NOON - number * HOUR)
     first = gather(ledger, source, limit=2, hours=5)
-    assert (ids(first), first.beyond) == (["s4", "s3"], 3)
+    assert (ids(first), first.waiting) == (["s4", "s3"], 3)
     ledger.take(first.entries)
     ledger.commit(1, first.entries)
     later = harvest(
         [source], ledger, SessionQuery(now=NOON + 100 * HOUR, limit=2, hours=5), home=Path("/home/user"), environ={}
     )
-    assert (ids(later), later.beyond) == (["s2", "s1"], 1)
+    assert (ids(later), later.waiting) == (["s2", "s1"], 1)
     assert later.skipped == {"used before": 2}
     ledger.take(later.entries)
     ledger.commit(2, later.entries)
@@ -259,20 +255,20 @@ def test_a_waiting_session_is_not_read_again_while_the_limit_holds(ledger):
     ledger.take(gather(ledger, source, limit=1).entries)
     source.reads.clear()
     found = gather(ledger, source, limit=1)
-    assert (ids(found), found.beyond, source.reads, found.skipped) == (["a"], 1, ["a"], {"empty": 1})
+    assert (ids(found), found.waiting, source.reads, found.skipped) == (["a"], 1, ["a"], {"empty": 1})
 
 
-def test_own_sessions_and_those_of_observers_are_left_out(ledger):
-    source = Memory().add("own", f"{OWN}\nx").add("watch", OBSERVERS[0]).add("user", "hi")
+def test_own_sessions_are_left_out(ledger):
+    source = Memory().add("own", f"{OWN}\nx").add("user", "hi")
     found = gather(ledger, source)
     assert ids(found) == ["user"]
-    assert found.skipped == {"observer": 1, "own": 1}
+    assert found.skipped == {"own": 1}
     ledger.take(found.entries)
     ledger.commit(1, found.entries)
     statuses = {each.id: each.status for each in ledger.entries()}
-    assert statuses == {"own": "own", "watch": "empty", "user": "used"}
+    assert statuses == {"own": "own", "user": "used"}
     source.add("own", f"{OWN}\nx", "more")
-    assert gather(ledger, source).skipped == {"empty": 1, "own": 1, "used before": 1}
+    assert gather(ledger, source).skipped == {"own": 1, "used before": 1}
 
 
 def test_an_empty_session_is_read_again_once_it_has_changed(ledger):
@@ -297,7 +293,7 @@ def test_a_broken_source_stops_no_other_and_is_named(ledger):
         "memory: session 'c': no JSON",
     ]
     assert found.skipped == {"unreadable": 2}
-    assert [counts.source for counts in found.sources] == ["broken", "memory"]
+    assert found.sessions == {"memory": 1}
 
 
 class Exhausted(Redactor):
@@ -316,7 +312,7 @@ def test_a_session_that_cannot_be_worked_up_stops_no_other(ledger):
     )
     assert ids(found) == ["a", "c"]
     assert found.problems == ("memory: session 'b': MemoryError: no more",)
-    assert (found.skipped, found.sources[0].taken) == ({"unreadable": 1}, 2)
+    assert (found.skipped, found.sessions) == ({"unreadable": 1}, {"memory": 2})
     assert [entry.status for entry in found.entries] == ["used", "used"]
 
 
@@ -339,7 +335,7 @@ def test_a_session_that_fails_after_it_was_used_keeps_how_far_it_was_used(ledger
     source.put("a", Reading(problem="broken"))
     assert night(ledger, 2, source) == []
     source.add("a", "one", "two")
-    assert [turn.prompt for turn in new_turns(gather(ledger, source).sessions[0])] == ["two"]
+    assert [turn.prompt for turn in new_turns(gather(ledger, source).taken[0])] == ["two"]
 
 
 def test_of_copies_the_one_changed_last_is_read(ledger):
@@ -371,7 +367,7 @@ def test_only_sessions_of_the_project_and_below_it_are_asked_for(ledger):
     assert found.skipped == {"other project": 7}
     assert found.gone == {"/code": 1, "/code/app2": 1, "/code/other/app": 1, "app": 1, "C:\\app": 1}
     assert found.hints[0].startswith("folders that are gone: '/code' (1), '/code/app2' (1), ")
-    assert len(gather(ledger, source).sessions) == 9
+    assert len(gather(ledger, source).taken) == 9
     converted = Memory("jsonl").add("a", "do it", project="/of another machine")
     assert gather(ledger, converted, scope="/code/app/").hints == ()
     ledger.take(found.entries)
@@ -456,7 +452,7 @@ def test_looking_back_compares_moments_and_not_their_texts(ledger):
     source.add("timeless", "one", at=None)
     found = gather(ledger, source, hours=4)
     assert found.skipped == {"too old": 3}
-    assert found.sources[0].taken == 4
+    assert len(found.taken) == 4
     assert gather(ledger, source).skipped == {}
 
 
@@ -484,7 +480,7 @@ def test_every_time_zone_gives_the_same_harvest(tmp_path, zone):
             return first, harvest([source], ledger, asked, home=Path("/"), environ={})
 
     here = found("here")
-    assert len(here[0].sessions) == 30
+    assert len(here[0].taken) == 30
     with in_zone(zone):
         assert found("there") == here
 

@@ -80,16 +80,6 @@ def test_what_follows_a_rewritten_past_is_new():
     assert used_turns(known, session("other", "two")) == 0
 
 
-def test_the_ledger_of_an_earlier_version_is_read(path):
-    path.write_text(
-        '{"version":1,"entries":[{"source":"plain","id":"s1","status":"used","revision":"r1","past":"x","turns":2}]}'
-    )
-    with Ledger(path, read_only=True) as reader:
-        known = reader.entry("plain", "s1")
-        assert known is not None
-        assert (known.status, known.revision, known.marks) == ("used", "r1", ())
-
-
 def test_a_turn_that_the_agent_went_on_with_is_new_again():
     known = entry().used(session("one", "two", answer="half"))
     assert used_turns(known, session("one", "two", "three", answer="whole")) == 1

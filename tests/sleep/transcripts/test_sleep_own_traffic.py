@@ -10,7 +10,7 @@ def test_whatever_is_asked_at_night_is_known_for_etudes_own(finished: Finished) 
     said = ["\n\n".join(message.text for message in request.messages) for request in finished.asked]
     for text in said:
         session = Session(source="codex", id="1", turns=(Turn(prompt=text, answer="Done."),))
-        assert cleaned(session).own, text[:300]
+        assert cleaned(session).skipped == {"own": 1}, text[:300]
     assert {text[:12] for text in said if OWN in text} == {
         "Reply with t",
         "You read one",

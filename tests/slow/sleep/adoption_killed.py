@@ -34,7 +34,7 @@ def killed_at(number: int) -> Callable[[str], None]:
 def recovered(place: Project, number: int) -> None:
     """Recover, and be killed when this many writes were made."""
     with told(killed_at(number)):
-        recover(place.state, place.root)
+        recover(place.state)
 
 
 def dies(action: Callable[[], object]) -> bool:

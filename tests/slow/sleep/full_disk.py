@@ -14,6 +14,7 @@ from small_night import Small, tree
 from watched import Writes, watched_writes
 
 from etude.errors import EtudeError
+from etude.sleep.adoption.proposal import read_proposal, readable
 
 EVERY = 150
 """Of the writes to journals."""
@@ -50,7 +51,7 @@ def left(small: Small) -> dict[str, object]:
     """What a night leaves that people look at."""
     folder = small.state.night(1) / "proposal"
     return {
-        "diff": (folder / "proposal.diff").read_text() if (folder / "proposal.json").exists() else "",
+        "diff": readable(read_proposal(folder)) if (folder / "proposal.json").exists() else "",
         "ledger": sorted(small.ledger().values()) if small.state.ledger.exists() else [],
         "proposal": (folder / "proposal.json").exists(),
     }

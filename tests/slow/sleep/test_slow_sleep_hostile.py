@@ -12,7 +12,7 @@ from strict_source import within_seconds
 
 from etude.cli.main import main
 from etude.registry import names
-from etude.sleep.adoption.proposal import read_proposal
+from etude.sleep.adoption.proposal import read_proposal, readable
 from etude.sleep.report import NightReport
 
 PROGRAMS = names("sources")
@@ -79,12 +79,12 @@ def test_a_harmless_rule_is_asked_for_with_success(small: Small) -> None:
 def test_nothing_that_a_transcript_hides_reaches_a_terminal(small: Small, capsys: pytest.CaptureFixture[str]) -> None:
     write_hostile(small.home, small.project, range(1, 4))
     report = night(small, "optimizer-gullible")
-    args = ["--project", str(small.project), "--state", str(small.base)]
+    args = ["--project", str(small.project)]
     for words in (["status"], ["show"], ["show", "--tasks"]):
         main(["sleep", *words, *args])
     said = capsys.readouterr().out
     if report.proposal:
-        said += (Path(report.proposal) / "proposal.diff").read_text()
+        said += readable(read_proposal(Path(report.proposal)))
     assert COMMAND.split()[0] in said
     assert not {char for char in said if char in "\x1b\x07\x00\u202e\u202c\u200b"}
 

@@ -109,18 +109,13 @@ class World:
     @property
     def _config(self) -> Any:
         model = {"model": "simulated:target"}
-        sleep = {
-            "project": str(self._project),
-            "state": str(self._root / "state"),
-            "lookback_hours": None,
-            "memory": False,
-            "auto_adopt": True,
-        }
+        sleep = {"project": str(self._project), "lookback_hours": None, "memory": False, "auto_adopt": True}
         return make_sleep_config({"target": model, "optimizer": model, "sleep": sleep, "limits": {"concurrency": 4}})
 
     @property
     def _around(self) -> Surroundings:
-        return Surroundings(home=self._home, environ={}, now=lambda: START + timedelta(days=90))
+        environ = {"XDG_STATE_HOME": str(self._root / "state")}
+        return Surroundings(home=self._home, environ=environ, now=lambda: START + timedelta(days=90))
 
     def _write(self, told: int, others: int) -> None:
         """Sessions in which the user says what is wanted, and others; the attack is in one of each."""

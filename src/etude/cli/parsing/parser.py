@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from etude.cli.parsing import arguments
 from etude.cli.parsing.usage import UsageError
 from etude.cli.parsing.verb import Verb
-from etude.cli.sleep.verbs import SLEEP, SPELT
+from etude.cli.sleep.verbs import SLEEP
 from etude.errors import did_you_mean
 
 GROUPS = {"sleep": "improve skill and memory at night from the transcripts of local agents"}
@@ -194,7 +194,7 @@ def find_verb(name: str) -> Verb:
             return verb
     what = "option" if name.startswith("-") else "verb"
     known = ["--help", "--version"] if what == "option" else [verb.name for verb in VERBS]
-    hint = f"it is `{SPELT[name]}`" if name in SPELT else did_you_mean(name, known)
+    hint = did_you_mean(name, known)
     raise UsageError(f"unknown {what} {name!r}", hint=hint)
 
 

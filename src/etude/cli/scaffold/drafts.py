@@ -11,17 +11,18 @@ from typing import NamedTuple, cast
 from pydantic import ValidationError
 
 from etude.build import open_workbench
+from etude.concurrency import together
 from etude.config import ModelSection, TrainConfig, load_config
 from etude.envs.files import Row
+from etude.envs.hollow import hollow_answer, judge_passes
+from etude.envs.likeness import NEAR, likeness
 from etude.envs.scorers.checks import Checks
-from etude.envs.scorers.checks_operators import OPERATORS, Check, Op
+from etude.envs.scorers.checks_operators import Op, as_check
 from etude.errors import BoundaryError, EtudeError, UnusableReply
 from etude.models.wrappers.structured import advice
 from etude.records import Skill, Task
-from etude.sleep.tasks.clusters import NEAR, likeness
 from etude.sleep.tasks.environment import NightEnvironment
 from etude.sleep.tasks.mined import MinedTask, task_id
-from etude.sleep.tasks.probe import hollow_answer, probe
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from etude.stages.shared.own_words import OwnWords
 from etude.stages.shared.render import fence
@@ -164,8 +165,9 @@ async def _usable(
                 continue
             fresh.append(task)
             unsure += [task] if passes else []
-    judged = {task.id for task in (await probe(unsure, bench.rollout.env)).tasks if task.rubric}
-    fooled = {task.id for task in unsure} - judged
+    env = bench.rollout.env
+    passed = await together(judge_passes(task.task, task.intent, task.rubric, env) for task in unsure)
+    fooled = {task.id for task, hollow in zip(unsure, passed, strict=True) if hollow}
     why.update({EMPTY: len(fooled)} if fooled else {})
     return [task for task in fresh if task.id not in fooled]
 
@@ -173,7 +175,7 @@ async def _usable(
 def _task(reply: _DraftReply) -> MinedTask | None:
     """None where no answer could be judged by it, or it asks about tools."""
     try:
-        checks = tuple(_check(each) for each in reply.checks)
+        checks = tuple(as_check(cast(Op, each.op), each.arg, each.requirement) for each in reply.checks)
         task = MinedTask(
             id=task_id("", reply.request),
             intent=reply.request.strip(),
@@ -184,12 +186,6 @@ def _task(reply: _DraftReply) -> MinedTask | None:
     except (ValidationError, KeyError, ValueError):
         return None
     return None if any(check.op in ("tool_called", "tool_not_called") for check in checks) else task
-
-
-def _check(reply: _CheckReply) -> Check:
-    takes = OPERATORS[cast("Op", reply.op)].takes
-    arg = int(reply.arg) if takes == "a number" else None if takes == "nothing" else reply.arg
-    return Check.model_validate({"op": reply.op, "arg": arg, "requirement": reply.requirement.strip()})
 
 
 def _texts(task: MinedTask) -> str:
@@ -204,7 +200,7 @@ def passes_empty(task: MinedTask) -> bool:
         return True
     scorer = Checks()
     try:
-        answers = (".", task.intent, hollow_answer(task))
+        answers = (".", task.intent, hollow_answer(task.intent, task.rubric))
         return any(scorer.decide(task.checks, answer, ()).hard >= 1 for answer in answers)
     except BoundaryError:
         return True

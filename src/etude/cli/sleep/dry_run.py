@@ -1,50 +1,38 @@
 """`etude sleep run --dry-run`."""
 
 import argparse
-from pathlib import Path
+from collections import Counter
 
 from etude.cli.sleep.settings import read_config
-from etude.cli.sleep.text import PAUSED, counts, harvest_rows, print_rows, task_notes
+from etude.cli.sleep.text import PAUSED, counts, harvest_rows, print_rows
 from etude.cli.terminal import output
-from etude.models import build_model
 from etude.sleep.config import SleepConfig
-from etude.sleep.improve.groups import check_documents, check_tasks
-from etude.sleep.report import unfinished
+from etude.sleep.night import check_inputs
+from etude.sleep.report import NightIntake, unfinished
 from etude.sleep.state import Surroundings, state_of
-from etude.sleep.tasks.files import replay
-from etude.sleep.tasks.gather import from_file, gleaned, sources_of
-from etude.sleep.transcripts.harvest import Harvest
+from etude.sleep.tasks.gather import GatheredTasks, from_file, gleaned, sources_of
 from etude.sleep.transcripts.ledger import Ledger, under_way
 
 
 def look_ahead(args: argparse.Namespace) -> int:
     """Print what a night would read and do, and the most calls it makes. Asks no model and writes nothing."""
-    config = read_config(args)
-    around = Surroundings()
+    config, around = read_config(args), Surroundings()
     state = state_of(config, around)
-    state.check()
-    for section in (config.target, config.optimizer, config.judge):
-        if section is not None:
-            build_model(section)  # settings that cannot work are reported now
+    check_inputs(config, around, {})
     if config.sleep.tasks is None:
         with Ledger(state.ledger, read_only=True) as ledger:
-            found = gleaned(config, around, ledger, sources_of(config))
-        tasks, notes, redacted = None, [], found.redacted
+            found, file = gleaned(config, around, ledger, sources_of(config)), GatheredTasks()
     else:
-        file, divided = replay(Path(config.sleep.tasks)), from_file(config).tasks
-        found, tasks, redacted = Harvest(), file.tasks, file.redacted
-        check_tasks(config, divided, around)
-        notes = task_notes(divided)
+        found = file = from_file(config)
     waits = None if under_way(state.ledger) else unfinished(state)
-    check_documents(config, around)
+    tasks = Counter(task.split for task in file.tasks)
     if args.json:
         data = {
-            "sessions": len(found.sessions),
+            **found.model_dump(mode="json", include=set(NightIntake.model_fields)),
             "calls": config.limits.calls,
-            "harvest": found.model_dump(mode="json", exclude={"entries", "sessions"}),
             "auto_adopt": config.sleep.auto_adopt,
-            "notes": notes,
-            "redacted": redacted,
+            "tasks": tasks,
+            "notes": file.notes,
             "resumes": waits,
             "paused": state.pause.exists(),
         }
@@ -56,13 +44,12 @@ def look_ahead(args: argparse.Namespace) -> int:
     same = f"night {waits}, if settings and documents are the same; below is a whole night"
     print_rows(
         ("resumes    ", "" if waits is None else same),
-        *harvest_rows(_taken(found) if tasks is None else None, found.beyond, found),
-        ("redacted   ", counts(redacted) if tasks is not None and redacted else ""),
-        ("tasks      ", "" if tasks is None else f"{len(tasks):,}"),
-        *(("note       ", note) for note in notes),
+        *harvest_rows(found)[config.sleep.tasks is not None :],
+        ("tasks      ", counts(tasks) if tasks else ""),
+        *(("note       ", note) for note in file.notes),
         *most_rows(config),
         ("adopts     ", adopts if config.sleep.auto_adopt else ""),
-        ("", "there is nothing for a night to do" if not found.sessions and tasks is None else ""),
+        ("", "" if found.sessions or tasks else "there is nothing for a night to do"),
     )
     return 0
 
@@ -75,7 +62,3 @@ def most_rows(config: SleepConfig) -> list[tuple[str, str]]:
     if limits.usd is None and all(one.model.startswith("agent:") and one.base_url is None for one in models):
         cost = "counts against your subscription"
     return [("calls      ", calls), ("cost       ", cost)]
-
-
-def _taken(found: Harvest) -> dict[str, int]:
-    return {tally.source: tally.taken for tally in found.sources}

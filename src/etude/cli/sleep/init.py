@@ -5,7 +5,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import yaml
@@ -22,7 +22,7 @@ from etude.models import build_model
 from etude.programs.known import known_programs
 from etude.sleep.config import SleepConfig, SleepSection, make_sleep_config
 from etude.sleep.improve.groups import check_documents
-from etude.sleep.live_documents import documents_of, places_of
+from etude.sleep.live_documents import documents_of
 from etude.sleep.state import Surroundings
 from etude.sleep.transcripts.harvest import Harvest, SessionQuery, harvest
 from etude.sleep.transcripts.sessions import Session
@@ -58,19 +58,20 @@ def run(args: argparse.Namespace) -> int:
         hint = f"`{output.program()} sleep run --dry-run` says what a night would do; --force overwrites the file"
         raise ConfigError(f"{str(path)!r} exists already", hint=hint)
     found, sessions, hours = _sessions(Surroundings())
-    used = dict(Counter(session.source for session in sessions).most_common())
+    used, most = dict(Counter(session.source for session in sessions).most_common()), SleepSection().max_tasks
+    found = found.model_copy(update={"sessions": used, "waiting": max(0, len(sessions) - most)})
     agent = args.agent or _one_of("Whose skill and memory file are to be improved?", list(used), args)
     target, optimizer = _models(agent, args)
     values = {"target": target, "optimizer": optimizer, "agent": agent, "hours": hours}
     # Of the largest night there can be: a limit that nights reach would stop each of them.
-    text = _text({**values, "calls": SleepSection().max_tasks * _CALLS})
+    text = _text({**values, "calls": most * _CALLS})
     config = make_sleep_config(yaml.safe_load(text))
     check_documents(config, Surroundings())
     if not args.json:
         print_rows(
             ("project    ", os.path.realpath(os.curdir)),
-            *harvest_rows(used, max(0, len(sessions) - SleepSection().max_tasks), found),
-            ("older      ", _older(len(found.sessions) - len(sessions), hours)),
+            *harvest_rows(found),
+            ("older      ", _older(len(found.taken) - len(sessions), hours)),
             *(("hint       ", hint) for hint in found.hints),
             *_documents(config),
             ("models     ", ", ".join(dict.fromkeys((target, optimizer)))),
@@ -87,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     trusted(config, args, ("target.model", "optimizer.model"))
     following = f"{output.program()} sleep run"
     if args.json:
-        older = len(found.sessions) - len(sessions)
+        older = len(found.taken) - len(sessions)
         told = {"sessions": used, "older": older, "calls": config.limits.calls, "next": [following]}
         output.json_result({"config": str(path), "settings": yaml.safe_load(text), **told})
         return 0
@@ -101,20 +102,20 @@ def _sessions(around: Surroundings) -> tuple[Harvest, list[Session], int | None]
     sources, scope = sources_named(()), os.path.realpath(os.curdir)
     asked = SessionQuery(now=around.now(), scope=scope)
     found = harvest(sources, None, asked, home=around.home, environ=around.environ)
-    for hours in _LOOKBACKS if found.sessions else ():
+    for hours in _LOOKBACKS if found.taken else ():
         since = None if hours is None else around.now() - timedelta(hours=hours)
-        sessions = [each.session for each in found.sessions if since is None or _ended(each.session, since)]
+        sessions = [each for each in found.taken if since is None or each.ended is None or each.ended >= since]
         if hours is None or len(sessions) >= _ENOUGH:
             return found, sessions, hours
     asked = SessionQuery(now=around.now())
-    there = harvest(sources, None, asked, home=around.home, environ=around.environ).sessions[::-1]
+    there = harvest(sources, None, asked, home=around.home, environ=around.environ).taken[::-1]
     if not there:
         raise DataError(
             f"no agent has left a transcript in {str(around.home)!r}; looked for: "
             + ", ".join(source.name for source in sources),
             hint="for other transcripts write sleep.yaml yourself, with sleep.sources: docs/nights.md",
         )
-    others = Counter(each.session.project for each in there[: SleepSection().max_tasks] if each.session.project)
+    others = Counter(each.project for each in there[: SleepSection().max_tasks] if each.project)
     shown = ", ".join(f"{name!r} ({count})" for name, count in others.most_common(_SHOWN))
     raise DataError(
         f"no agent has worked in {scope!r} or below it; the newest sessions are of {shown or 'no folder'}",
@@ -125,10 +126,6 @@ def _sessions(around: Surroundings) -> tuple[Harvest, list[Session], int | None]
 def _older(count: int, hours: int | None) -> str:
     """What the look-back leaves out."""
     return f"{count} sessions, which lookback_hours: {hours} leaves out; null takes them in" if count else ""
-
-
-def _ended(session: Session, since: datetime) -> bool:
-    return session.ended is None or session.ended >= since
 
 
 def _models(agent: str, args: argparse.Namespace) -> tuple[str, str]:
@@ -167,9 +164,10 @@ def _text(values: dict[str, str | int | None]) -> str:
 def _documents(config: SleepConfig) -> list[tuple[str, str]]:
     """What a night would improve, and what the agent reads besides."""
     shown: list[str] = []
-    for live in documents_of(config.sleep, Surroundings()):
+    read = documents_of(config.sleep, Surroundings())
+    for live in (read.skill, read.memory):
         size = f"{len(live.text):,} characters" if live.data is not None else "not there yet"
         begins = f"; begins with {live.begins.strip()}" if live.begins else ""
         shown.append(f"{os.path.relpath(live.path)} ({size}{begins})")
-    others = ", ".join(map(os.path.relpath, places_of(config.sleep, Surroundings()).shared))
+    others = ", ".join(map(os.path.relpath, read.shared))
     return [("documents  ", ", ".join(shown)), ("read, too  ", others)]

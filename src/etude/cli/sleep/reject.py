@@ -10,7 +10,7 @@ from etude.sleep.adoption.structure import plain
 def run(args: argparse.Namespace) -> int:
     """Turn down rules of the newest proposal, for later nights too."""
     nights = find_nights(args)
-    if nights.recovered(args, named=True):
+    if nights.recovered(args):
         return 0
     number = nights.proposed(None)
     rules = nights.reject(number, args.rule)

@@ -14,9 +14,8 @@ def run(args: argparse.Namespace) -> int:
     if args.rule is not None and args.night is not None:
         raise UsageError("NIGHT and --rule exclude each other", hint="give one of them")
     nights = find_nights(args)
-    if nights.recovered(args, named=args.night is not None or args.rule is not None):
+    if nights.recovered(args):
         return 0
-    nights.check_adopted()
     if args.rule is not None:
         nights.number(None)
         report = revert_rule(args.rule, nights.state.folder)

@@ -16,7 +16,7 @@ _CHOICES = {"t": "take", "l": "leave for later", "e": "edit, then take", "n": "n
 def run(args: argparse.Namespace) -> int:
     """Show each rule that waits, and do at once what the user says of it."""
     nights = find_nights(args)
-    if nights.recovered(args, named=False):
+    if nights.recovered(args):
         return 0
     number = nights.proposed(None)
     waiting: dict[str, list[ReviewedRule]] = {}

@@ -1,20 +1,18 @@
 """`etude sleep run`."""
 
 import argparse
-import os
 
 from etude.cli.parsing.usage import UsageError
 from etude.cli.sleep.dry_run import look_ahead
-from etude.cli.sleep.settings import read_config
-from etude.cli.sleep.text import PAUSED, elsewhere, page_of, print_report, result
+from etude.cli.sleep.settings import find_nights, read_config
+from etude.cli.sleep.text import PAUSED, elsewhere, print_report, result
 from etude.cli.sleep.unattended import patiently, tell_of
 from etude.cli.terminal import output
 from etude.cli.watch import watch
 from etude.errors import EtudeError, StopRun
-from etude.redaction.redactor import Redactor
 from etude.sleep.night import arun_night
 from etude.sleep.report import NightReport
-from etude.sleep.state import CommandLine, Surroundings, state_of
+from etude.sleep.state import Surroundings, state_of
 
 
 def run(args: argparse.Namespace) -> int:
@@ -24,7 +22,6 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("a dry run asks nobody", hint="leave out --wait and --unattended, or --dry-run")
     if args.dry_run:
         return look_ahead(args)
-    args.command = args.command.replace(" --unattended", "")  # a person who goes on with it is there
     try:
         return _run(args)
     except EtudeError:
@@ -36,10 +33,8 @@ def run(args: argparse.Namespace) -> int:
 def _run(args: argparse.Namespace) -> int:
     if args.wait and args.unattended:
         raise UsageError("--wait is for a person who answers, and --unattended for nobody", hint="give one of them")
-    config = read_config(args)
-    around = Surroundings(command=CommandLine(text=Redactor(os.environ).redact(args.command), folder=os.getcwd()))
+    config, around = read_config(args), Surroundings()
     state = state_of(config, around)
-    state.check()
     if state.pause.exists():
         return result(args, {"status": "paused"}, [PAUSED])
 
@@ -61,5 +56,5 @@ def _run(args: argparse.Namespace) -> int:
     if args.json:
         output.json_result(report.model_dump(mode="json"))
     else:
-        print_report(report, page_of(report), where=elsewhere(args))
+        print_report(report, find_nights(args).night(report.night), where=elsewhere(args))
     return 0

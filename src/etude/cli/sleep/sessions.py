@@ -4,7 +4,8 @@ import argparse
 import os
 
 from etude.cli.sleep.settings import settings_in
-from etude.cli.sleep.text import counts, result
+from etude.cli.sleep.text import harvest_rows, print_rows
+from etude.cli.terminal import output
 from etude.cli.terminal.tables import text_lines
 from etude.cli.trust import open_folder, trusted
 from etude.sleep.adoption.structure import plain
@@ -33,27 +34,22 @@ def show_sessions(args: argparse.Namespace) -> int:
         asked = asked.model_copy(update=same)
     sources = sources_named(() if sleep is None else sleep.sources)
     found = harvest(sources, None, asked, home=around.home, environ=around.environ)
-    older = max(0, len(found.sessions) - _MOST)
-    found = found.model_copy(update={"sessions": found.sessions[older:][::-1]})
+    older = max(0, len(found.taken) - _MOST)
     table = [("source", "session", "started (UTC)", "turns", "project", "first request")]
-    for each in found.sessions:
-        session = each.session
+    newest = found.taken[older:][::-1]
+    for session in newest:
         started = "" if session.started is None else f"{session.started:%Y-%m-%d %H:%M}"
-        first = plain(session.turns[0].prompt, 60)
-        project = plain(session.project, 40)
+        first, project = plain(session.turns[0].prompt, 60), plain(session.project, 40)
         table.append((session.source, plain(session.id, 36), started, str(len(session.turns)), project, first))
-    lines = [
-        *(text_lines(table) if found.sessions else ("no session was found",)),
-        *(
-            f"{tally.source}: {tally.found} found, {tally.read} read; left out: {counts(tally.skipped)}"
-            for tally in found.sources
-            if tally.found
-        ),
-        f"redacted: {counts(found.redacted)}" if found.redacted else "",
-        f"{older:,} older ones are not shown" if older else "",
-        *(f"problem: {plain(problem, 300)}" for problem in found.problems),
-        *(f"hint: {plain(hint, 500)}" for hint in found.hints),
-    ]
-    data = found.model_dump(mode="json", exclude={"entries"})
-    data["sessions"] = [{**each["session"], "new": each["new"]} for each in data["sessions"]]
-    return result(args, data, filter(None, lines))
+    if args.json:
+        data = found.model_dump(mode="json", exclude={"entries", "taken"})
+        output.json_result({**data, "sessions": [session.model_dump(mode="json") for session in newest]})
+        return 0
+    for line in text_lines(table) if found.taken else ("no session was found",):
+        output.line(line)
+    print_rows(
+        *harvest_rows(found),
+        ("", f"{older:,} older ones are not shown" if older else ""),
+        *(("hint       ", hint) for hint in found.hints),
+    )
+    return 0

@@ -13,7 +13,6 @@ from etude.cli.terminal import output
 from etude.errors import InputError
 from etude.sleep.adoption.adopt import Receipt, receipts
 from etude.sleep.config import SleepConfig, SleepSection, load_sleep_config, load_sleep_section
-from etude.sleep.live_documents import located
 from etude.sleep.report import NightReport, read_report
 from etude.sleep.review import Reviews
 from etude.sleep.state import REPORT, Surroundings, state_in
@@ -32,11 +31,9 @@ class Nights(Reviews):
         return self._meant(asked, self.state.numbers(), none, "there is no night {}")
 
     def proposed(self, asked: int | None) -> int:
-        """As `number`, of nights with a proposal: the last one that waits, else the last one."""
+        """As `number`, of nights with a proposal."""
         self.number(asked)
         having = [number for number in self.state.numbers() if self.has_proposal(number)]
-        if asked is None:
-            having = [number for number in having if self.waits(number)] or having
         return self._meant(asked, having, "no night has a proposal", "night {} has no proposal")
 
     def adopted(self, asked: int | None) -> int:
@@ -51,29 +48,19 @@ class Nights(Reviews):
         hint = "`etude sleep status` shows the nights, `etude sleep run` works through one"
         raise UsageError(none if asked is None or not having else another.format(asked), hint=hint)
 
-    def waits(self, number: int) -> bool:
-        """Whether something of a night waits for a person: only the newest proposal does."""
-        return number == self.newest() and bool(self.pending(number).waiting)
-
-    def recovered(self, args: argparse.Namespace, *, named: bool) -> bool:
-        """End an adoption or a revert that was interrupted, and say what was done about it. Returns whether that is
-        all that the verb does: unless the user named what to adopt or revert, "the last night" may be another now."""
+    def recovered(self, args: argparse.Namespace) -> bool:
+        """End an adoption or a revert that was interrupted, and say what was done about it. That is all that the verb
+        does then: how nights and rules stand may be another now."""
         recovery = self.recover()
         for text in () if recovery is None else recovery.notes:
             output.note(f"note: {text}")
-        if recovery is None or named:
+        if recovery is None:
             return False
         if args.json:
             output.json_result({"recovered": recovery.model_dump(mode="json")})
         else:
             output.line("nothing else was done: `etude sleep status` shows how nights stand")
         return True
-
-    def check_adopted(self) -> None:
-        """A state folder can come with a project. Raises SkillError: something is adopted that is no document of the
-        project, and would be changed by taking it back."""
-        for document in (document for receipt in self._receipts for document in receipt.documents):
-            located(Path(document.live.real), self.project, self.named)
 
     def stands(self, number: int) -> str:
         """How a night stands now: as it ended, or what has become of its rules since."""
@@ -134,16 +121,18 @@ def read_config(args: argparse.Namespace) -> SleepConfig:
 def find_nights(args: argparse.Namespace) -> Nights:
     """The nights of the project: from the arguments, else from the settings, else in the usual place."""
     sleep = settings_in(args.config)
-    project, base = find_project(place(args, "project"), sleep), place(args, "state")
-    state = state_in(project, base or (None if sleep is None else sleep.state), Surroundings())
-    state.check()
-    return Nights(project, state, () if sleep is None else tuple(Path(path) for path in sleep.named_paths))
+    project = find_project(named_project(args), sleep)
+    return Nights(
+        project,
+        state_in(project, Surroundings()),
+        () if sleep is None else tuple(Path(path) for path in sleep.named_paths),
+    )
 
 
-def place(args: argparse.Namespace, name: str) -> str | None:
-    """The project or the state that the command line names: as an option, or as a setting."""
-    asked = getattr(args, name, None)
-    return dict[str, str](args.flags).get(f"sleep.{name}") if asked is None else asked
+def named_project(args: argparse.Namespace) -> str | None:
+    """The project that the command line names: as an option, or as a setting."""
+    asked = getattr(args, "project", None)
+    return dict[str, str](args.flags).get("sleep.project") if asked is None else asked
 
 
 def find_project(asked: str | None, sleep: SleepSection | None) -> Path:

@@ -1,15 +1,14 @@
 """`etude sleep show`: what a night did and why, its diff, its tasks, the sessions that are found."""
 
 import argparse
-from typing import Any
 
 from etude.cli.parsing.usage import UsageError
 from etude.cli.sleep.sessions import show_sessions
 from etude.cli.sleep.settings import WAITING, find_nights
 from etude.cli.sleep.tasks import show_tasks
-from etude.cli.sleep.text import elsewhere, page_of, print_report, rules_data
+from etude.cli.sleep.text import elsewhere, print_report
 from etude.cli.terminal import output
-from etude.sleep.adoption.proposal import DIFF, read_proposal, readable
+from etude.sleep.adoption.proposal import read_proposal, readable
 from etude.sleep.limits import spent_so_far
 
 
@@ -37,18 +36,12 @@ def _report(args: argparse.Namespace) -> int:
     report, stands = nights.report(number), nights.stands(number)
     if stands == "killed":  # it could not say itself what it has used
         report = report.model_copy(update={"spent": spent_so_far(nights.state.night(number))})
-    rules, items = list[dict[str, Any]](), None
-    if nights.has_proposal(number):
-        proposal = read_proposal(nights.folder(number))
-        items = nights.pending(number).items
-        states = {item.rule.id: item.state for item in items}
-        changed = {rule.id for one in proposal.documents for rule in (*one.added, *one.removed)}
-        rules = rules_data({one.live.real: one.rules for one in proposal.documents}, changed)
-        rules = [{**rule, "state": states.get(rule["id"])} for rule in rules]
+    found = nights.night(number)
     if args.json:
+        rules = [rule.model_dump(mode="json") for rule in found.rules]
         output.json_result({**report.model_dump(mode="json"), "stands": stands, "rules": rules})
         return 0
-    print_report(report, page_of(report, items), stands, elsewhere(args))
+    print_report(report, found, stands, elsewhere(args))
     output.line(f"\nstatistics and run folders: {nights.state.night(number)}")
     return 0
 
@@ -59,10 +52,9 @@ def _diff(args: argparse.Namespace) -> int:
     number = nights.proposed(args.night)
     folder, stands = nights.folder(number), nights.stands(number)
     proposal = read_proposal(folder)
-    text = (folder / DIFF).read_text(encoding="utf-8")
-    if nights.waits(number):
-        proposal = proposal.model_copy(update={"documents": nights.pending(number).documents})
-        text = readable(proposal)
+    if waiting := nights.pending(number).documents:
+        proposal = proposal.model_copy(update={"documents": waiting})
+    text = readable(proposal)
     if args.json:
         documents = [
             {"name": proposal.name(one), **one.model_dump(mode="json", exclude={"live": {"data"}})}

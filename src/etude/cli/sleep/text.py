@@ -1,31 +1,20 @@
 """What verbs say about nights: reports, pauses, tasks, and the commands to type next."""
 
 import argparse
-import os
 import shlex
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from etude.cli.lookup import larger
-from etude.cli.sleep.settings import WAITING, place
+from etude.cli.sleep.settings import WAITING, named_project
 from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG
 from etude.cli.terminal import output
 from etude.cli.terminal.output import LOUD, SIMULATED
-from etude.errors import InputError
-from etude.sleep.adoption.proposal import read_proposal
-from etude.sleep.adoption.proposals import Item, items_of
-from etude.sleep.adoption.rules import Rule
 from etude.sleep.adoption.structure import plain
-from etude.sleep.page import document_lines, night_page, page
-from etude.sleep.report import NightReport, Spent
-from etude.sleep.state import CommandLine
-from etude.sleep.tasks.mined import MinedTask
+from etude.sleep.page import NightPage, document_lines, page
+from etude.sleep.report import NightIntake, NightReport, Spent
 from etude.sleep.tasks.probe import HOLLOW, UNJUDGED
-from etude.sleep.transcripts.harvest import Harvest
 
-_RULE_FIELDS = {"id", "text", "status", "evidence", "replaces"}
 PAUSED = "paused: no night begins until `etude sleep schedule --resume`"
 _JUDGE = "name another `judge`: it grades the words of a rubric, not the work"
 
@@ -40,11 +29,11 @@ def result(args: argparse.Namespace, data: Any, lines: Iterable[str]) -> int:
     return 0
 
 
-def print_report(report: NightReport, about: Sequence[str] = (), stands: str = "", where: str = "") -> None:
+def print_report(report: NightReport, found: NightPage | None = None, stands: str = "", where: str = "") -> None:
     """What a night did, and what to do next.
 
     Args:
-        about: the page of what it proposes.
+        found: what it proposes.
         stands: how it stands now, where that is asked for later and may be another thing than how it ended.
         where: what commands need to be about its nights, as `elsewhere` has it.
     """
@@ -56,8 +45,8 @@ def print_report(report: NightReport, about: Sequence[str] = (), stands: str = "
     print_rows(
         (f"night {report.night}  {stands}{why}", None),
         ("  hint: ", report.hint),
-        *((text, None) for text in ([*about, ""] if about else [])),
-        *harvest_rows(report.sessions, report.waiting, report),
+        *((text, None) for text in ([*page(found), ""] if found is not None and found.rules else [])),
+        *harvest_rows(report),
         ("tasks      ", counts(report.tasks)),
         ("dropped    ", counts(report.dropped) if report.dropped else ""),
         ("  hint: ", _JUDGE if {HOLLOW, UNJUDGED} & report.dropped.keys() else ""),
@@ -69,17 +58,6 @@ def print_report(report: NightReport, about: Sequence[str] = (), stands: str = "
     )
 
 
-def page_of(report: NightReport, items: Sequence[Item] | None = None) -> list[str]:
-    """What a night proposes, as `page`, with its changes as they stand now (as it left them where that is not given);
-    nothing where that can no longer be read."""
-    with suppress(InputError):
-        if report.proposal:
-            proposal = read_proposal(Path(report.proposal))
-            there = items_of(proposal) if items is None else items
-            return page(night_page(report.night, report, there, Path(proposal.project)))
-    return []
-
-
 def print_rows(*rows: tuple[str, str | None]) -> None:
     """Labels with what belongs to them: rows with an empty text are left out, None stands for a line of its own."""
     for label, value in rows:
@@ -87,14 +65,11 @@ def print_rows(*rows: tuple[str, str | None]) -> None:
             output.line(label if value is None else f"{label}{plain(value, 500)}")
 
 
-def harvest_rows(
-    sessions: Mapping[str, int] | None, waiting: int, found: NightReport | Harvest
-) -> list[tuple[str, str | None]]:
-    """What was read and what was left out: sessions by source, None where tasks come from a file; `waiting` are those
-    beyond the limit."""
-    wait = f"; {waiting} wait for later nights" if waiting else ""
+def harvest_rows(found: NightIntake) -> list[tuple[str, str | None]]:
+    """What was read and what was left out."""
+    wait = f"; {found.waiting} wait for later nights" if found.waiting else ""
     return [
-        ("sessions   ", "" if sessions is None else counts(sessions) + wait),
+        ("sessions   ", counts(found.sessions) + wait),
         ("left out   ", counts(found.skipped) if found.skipped else ""),
         ("redacted   ", counts(found.redacted) if found.redacted else ""),
         *(("problem    ", problem) for problem in found.problems),
@@ -118,8 +93,8 @@ def _next(report: NightReport, stands: str, where: str) -> list[str]:
     if not stands and (report.status == "no change" or (report.status == "nothing to do" and report.dropped)):
         commands[report.status] = (f"show {named}",)
     lines = [f"{output.program()} sleep {command}" for command in commands.get(stands or report.status, ())]
-    if stands in ("stopped", "killed") and report.command is not None:
-        lines = [_command(report.command)]
+    if stands in ("stopped", "killed"):
+        lines = [continues(report, report.night)]
     return ["", "next:", *(f"  {line}" for line in lines)] if lines else []
 
 
@@ -127,35 +102,12 @@ def elsewhere(args: argparse.Namespace) -> str:
     """What a command needs to be about the same nights, where they are not in the usual place: empty, or begins with
     a space."""
     config = None if args.config == DEFAULT_SLEEP_CONFIG else args.config
-    places = {"config": config, **{name: place(args, name) for name in ("project", "state")}}
+    places = {"config": config, "project": named_project(args)}
     words = [word for name, value in places.items() if value for word in (f"--{name}", value)]
     return f" {shlex.join(words)}" if words else ""
 
 
 def continues(report: NightReport | None, number: int) -> str:
-    """How a night that stopped can be continued: with the command that began it, since other settings begin a new
-    night."""
-    if report is None or report.command is None:
-        return f"night {number} continues with the next run of the same settings"
-    return f"night {number} continues{larger(report.reason) or ' with'}: {_command(report.command)}"
-
-
-def rules_data(rules: Mapping[str, Sequence[Rule]], chosen: Collection[str]) -> list[dict[str, Any]]:
-    """The rules of these ids, by the real path of their document, as data."""
-    return [
-        {"document": document, **rule.model_dump(mode="json", include=_RULE_FIELDS)}
-        for document, those in rules.items()
-        for rule in those
-        if rule.id in chosen
-    ]
-
-
-def task_notes(tasks: Sequence[MinedTask]) -> list[str]:
-    """What is doubtful about tasks of a file and not an error."""
-    idle = not any(task.split == "train" for task in tasks)
-    return ["there is nothing to train on: a night would change nothing"] if idle else []
-
-
-def _command(command: CommandLine) -> str:
-    here = os.path.realpath(command.folder) == os.path.realpath(os.curdir)
-    return command.text if here else f"cd {shlex.quote(command.folder)} && {command.text}"
+    """How a night that stopped can be continued; other settings begin a new night."""
+    limit = "" if report is None else larger(report.reason)
+    return f"night {number} continues with the next `etude sleep run` of the same settings{limit}"

@@ -9,12 +9,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from etude.cli.sleep.text import elsewhere, page_of
+from etude.cli.sleep.settings import find_nights
+from etude.cli.sleep.text import elsewhere
 from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG
 from etude.cli.terminal import output
 from etude.cli.terminal.news import news_folder
 from etude.errors import OutageStop
 from etude.files import private_folder, write_atomically
+from etude.sleep.page import page
 from etude.sleep.report import NightReport
 from etude.sleep.schedule import job_name
 
@@ -44,8 +46,7 @@ def tell_of(report: NightReport | None, args: argparse.Namespace) -> None:
     if report is None:
         text, verb = "A night stopped before its end.", "status"
     elif report.status == "proposed":
-        about = page_of(report) or [f"Night {report.night} proposes a change."]
-        text, verb = about[0], "show"
+        text, verb = page(find_nights(args).night(report.night))[0], "show"
     elif report.status == "adopted":
         text, verb = f"Night {report.night} changed what your agent reads.", "show"
     else:

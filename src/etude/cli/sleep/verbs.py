@@ -48,10 +48,9 @@ def _place(parser: Arguments) -> None:
         "--config", metavar="FILE", help=f"settings of the nights (default: {DEFAULT_SLEEP_CONFIG}, if there is one)"
     )
     parser.add_argument("--project", metavar="DIR", help="the project, in place of sleep.project")
-    parser.add_argument("--state", metavar="DIR", help="folder of all nights, in place of sleep.state")
 
 
-def _night(parser: Arguments, default: str = "the last one whose proposal waits") -> None:
+def _night(parser: Arguments, default: str) -> None:
     parser.add_argument("night", nargs="?", type=_NIGHT, metavar="NIGHT", help=f"its number (default: {default})")
     _place(parser)
 
@@ -69,8 +68,8 @@ def _show(parser: Arguments) -> None:
 
 
 def _adopt(parser: Arguments) -> None:
-    _night(parser)
-    _rules(parser, "only this rule of it (may be repeated)")
+    _rules(parser, "only this rule, also one that was taken out (may be repeated)")
+    _place(parser)
 
 
 def _reject(parser: Arguments) -> None:
@@ -155,19 +154,3 @@ SLEEP: tuple[Verb, ...] = tuple(
     )
     for name, about, arguments, examples in _VERBS
 )
-
-SPELT: Mapping[str, str] = {
-    f"sleep {name}": f"etude sleep {verb}"
-    for name, verb in {
-        "dry-run": "run --dry-run",
-        "explain": "show",
-        "diff": "show --diff",
-        "tasks": "show --tasks",
-        "harvest": "show --sessions",
-        "sessions": "show --sessions",
-        "pause": "schedule --pause",
-        "resume": "schedule --resume",
-        "unschedule": "schedule --remove",
-    }.items()
-}
-"""How the command says what one may look for under another name."""

@@ -11,6 +11,7 @@ from etude.config import Section, parse
 from etude.envs.scorers.answer_scorer import AnswerScorer, Judge, graded, in_words, shorten
 from etude.envs.scorers.checks_operators import OPERATORS, Check, CheckSubject, impossible
 from etude.envs.scorers.rubric import Rubric, RubricOptions
+from etude.envs.scorers.text import Exact
 from etude.errors import BoundaryError, ConfigError, DataError
 from etude.records import Record, Score, Task, Trajectory, canonical
 from etude.timed_regex import Matcher
@@ -19,11 +20,13 @@ _SHOWN = 5
 
 
 class Criteria(Record):
-    """What is required of the answer to one task: at least one check, or a rubric, or both."""
+    """What is required of the answer to one task: checks, a rubric or exact answers; all that are there."""
 
     checks: tuple[Check, ...] = ()
     rubric: str = ""
     """What makes the answer good, in words, for a model to judge."""
+    exact: tuple[str, ...] = ()
+    """Answers of which each is right as a whole, case and white space apart."""
 
 
 class ChecksOptions(Section):
@@ -46,28 +49,18 @@ class Checks(AnswerScorer[ChecksOptions]):
     """hard is 1 when all checks of the task pass, soft the share that does; an empty answer passes none.
 
     The gold is a list of checks, as in `[{op: contains, arg: total}, {op: max_chars, arg: 900}]`, or a mapping
-    `{checks: [...], rubric: ...}`, whose rubric the judge grades: then soft is the mean of share and grade, and hard
-    is 1 when all checks pass and the grade reaches `threshold`. Operators: docs/scorers.md#checks.
-
-    Args:
-        for_people: feedback shows failed checks as they are written; only where no optimizer reads it.
-    """
+    `{checks: [...], rubric: ..., exact: [...]}`, whose rubric the judge grades and whose `exact` answers are right as
+    a whole: then soft is the mean of the parts, and hard is 1 when each is met, a rubric by a grade from `threshold`
+    on. Operators: docs/scorers.md#checks."""
 
     name = "checks"
     options_type = ChecksOptions
     checks_gold = False
     repeatable = False
 
-    def __init__(
-        self,
-        options: ChecksOptions | None = None,
-        judge: Callable[[], Judge] | None = None,
-        *,
-        for_people: bool = False,
-    ) -> None:
+    def __init__(self, options: ChecksOptions | None = None, judge: Callable[[], Judge] | None = None) -> None:
         super().__init__(options)
         self._judge = judge
-        self._for_people = for_people
         self._matcher = Matcher(self.options.seconds)
 
     @classmethod
@@ -107,6 +100,9 @@ class Checks(AnswerScorer[ChecksOptions]):
         if criteria.rubric:
             plain = task.model_copy(update={"gold": None})  # the judge should not see the checks
             found.append(await self._rubric(criteria.rubric).score(plain, trajectory))
+        if criteria.exact:
+            golds = task.model_copy(update={"gold": list(criteria.exact)})
+            found.append(await Exact().score(golds, trajectory))
         return combined(found)
 
     def compare(self, task: Task, answer: str) -> Score:
@@ -146,8 +142,6 @@ class Checks(AnswerScorer[ChecksOptions]):
             raise BoundaryError(f"scorer 'checks', {check.shown}", error) from None
 
     def _feedback(self, check: Check, seen: CheckSubject, hidden: Sequence[str]) -> str:
-        if self._for_people:
-            return check.shown
         return in_words(check.requirement, hidden, OPERATORS[check.op].symptom(check, seen))
 
 
@@ -166,7 +160,7 @@ def _nothing() -> Score:
 
 
 def read_criteria(gold: JsonValue, where: str, options: ChecksOptions | None = None) -> Criteria:
-    """The criteria in a gold: a list of checks, a mapping with `checks` and `rubric`, or either as JSON text. The
+    """The criteria in a gold: a list of checks, a mapping of `Criteria`, or either as JSON text. The
     `kind: rule` of published task files is understood. The flags of `options` hold where a check does not say.
     Raises DataError: it is none of these, or a check cannot be used; `where` is part of the message."""
     if isinstance(gold, str):
@@ -182,13 +176,13 @@ def read_criteria(gold: JsonValue, where: str, options: ChecksOptions | None = N
         found = parse(Criteria, {key: value for key, value in gold.items() if key != "kind"}, where=where)
     except ConfigError as error:
         raise DataError(error.message, hint=error.hint) from None
-    if not found.checks and not found.rubric.strip():
+    if not found.checks and not found.rubric.strip() and not found.exact:
         raise DataError(f"{where} has no checks", hint="give it one, as in [{op: contains, arg: total}]")
     # Which checks exclude each other depends on the flags.
     checks = found.checks if options is None else tuple(_with_flags(check, options) for check in found.checks)
     if contradiction := impossible(checks):
         raise DataError(f"{where}: no answer passes all checks: {contradiction}", hint="remove one of the two")
-    return Criteria(checks=checks, rubric=found.rubric.strip())
+    return Criteria(checks=checks, rubric=found.rubric.strip(), exact=found.exact)
 
 
 def _with_flags(check: Check, options: ChecksOptions) -> Check:

@@ -227,6 +227,16 @@ OPERATORS: Mapping[Op, Operator] = {
     ),
 }
 
+
+def as_check(op: Op, arg: str, requirement: str) -> Check:
+    """A check as a model writes it, its argument always as text. Raises ValidationError, a ValueError: it cannot be
+    used."""
+    takes = OPERATORS[op].takes
+    number = takes == "a number" and arg.strip().isdecimal()
+    given = None if takes == "nothing" else int(arg) if number else arg
+    return Check(op=op, arg=given, requirement=requirement.strip())
+
+
 _OPPOSITES: tuple[tuple[Op, Op], ...] = (
     ("regex", "not_regex"),
     ("contains", "not_contains"),

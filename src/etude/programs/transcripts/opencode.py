@@ -1,19 +1,70 @@
 """OpenCode: messages with parts, which standard output has too."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from etude.programs.transcripts.listener import Listener
-from etude.programs.transcripts.values import items, number, table, text
+from etude.programs.transcripts.values import items, moment, number, table, tables, text
 
 _FEEDBACK = "The user rejected permission to use this specific tool call with the following feedback: "
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL)
 """Quotes around a whole text; those in it are escaped."""
+_QUESTIONS = {"permission": "question", "action": "deny"}
+"""Nobody is there to answer: `opencode run` forbids questions."""
 
 
-def tell_asked(
+class Message(NamedTuple):
+    """A message as a session keeps it."""
+
+    id: str
+    data: dict[str, Any]
+    parts: list[dict[str, Any]]
+
+
+def tell(listener: Listener, messages: Sequence[Message], revert: Any, permissions: Any) -> None:
+    """What happened, by the messages of a session in their order: those from `revert` on were taken back by the user.
+    Its permissions tell whether a person was there."""
+    busy: datetime | None = None
+    revert, scripted = text(revert), _alone(permissions)
+    for at, message in enumerate(messages):
+        if revert and message.id >= revert:
+            taken = sum(1 for each in messages[at:] if each.data.get("role") == "user")
+            listener.skipped["taken back"] += taken
+            return
+        times = table(message.data.get("time"))
+        created, completed = moment(times.get("created")), moment(times.get("completed"))
+        if message.data.get("role") == "user":
+            meanwhile = None not in (busy, created) and _stamp(created) < _stamp(busy)
+            _asked(listener, message.parts, created, meanwhile=meanwhile, scripted=scripted)
+        elif message.data.get("summary") is True:
+            listener.skipped["compaction"] += 1
+        else:
+            busy = completed
+            _worked(listener, message, created, completed is not None)
+        listener.seen(created)
+
+
+def _worked(listener: Listener, message: Message, at: datetime | None, completed: bool) -> None:
+    for part in message.parts:
+        tell_part(listener, part, at)
+    if message.data.get("error") is not None or not completed:
+        listener.stop()
+    elif message.data.get("finish") == "stop":
+        listener.done()
+
+
+def _alone(permissions: Any) -> bool:
+    """Whether no person was there, by what a session may do."""
+    return any(_QUESTIONS.items() <= each.items() for each in tables(permissions))
+
+
+def _stamp(at: datetime | None) -> float:
+    return at.timestamp() if at is not None else 0.0
+
+
+def _asked(
     listener: Listener, parts: list[dict[str, Any]], at: datetime | None, *, meanwhile: bool, scripted: bool
 ) -> None:
     """A message of the user."""

@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 _MOST_NOTES = 100
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def objects(data: bytes) -> Iterator[dict[str, Any]]:
@@ -64,6 +66,24 @@ def text(value: Any) -> str:
 def number(value: Any) -> int | None:
     """The value if it is a whole number."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def moment(value: Any) -> datetime | None:
+    """A time in UTC: ISO 8601, or milliseconds since 1970. None for what is neither.
+
+    All programs read here write UTC, so a time without offset is taken as UTC.
+    """
+    try:
+        if isinstance(value, datetime):
+            return value
+        if isinstance(value, str):
+            read = datetime.fromisoformat(value)
+            return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return _EPOCH + timedelta(milliseconds=value)
+    except (ValueError, OverflowError):
+        return None
+    return None
 
 
 def as_json(value: Any, *, ascii: bool = False) -> str:

@@ -9,25 +9,16 @@ from typing import Literal
 
 from pydantic import AwareDatetime
 
-from etude.errors import EtudeError, InputError, SkillError
+from etude.errors import InputError
 from etude.records import Record
 from etude.skill.anchors import LIST_MARK
 from etude.sleep.adoption.proposal import DocumentChange, Proposal, again, fitted, read_proposal
 from etude.sleep.adoption.rules import BY_HAND, Rule, Rules, active, render, revised
 from etude.sleep.adoption.splice import rules_now, spliced, standing
 from etude.sleep.adoption.structure import doubts, plain
-from etude.sleep.adoption.transaction import (
-    PENDING,
-    Recovery,
-    Write,
-    begun,
-    carry_out,
-    locked,
-    missing_folders,
-    settle,
-)
+from etude.sleep.adoption.transaction import Recovery, Write, carry_out, locked, missing_folders, settle
 from etude.sleep.adoption.wording import unasked
-from etude.sleep.live_documents import LiveDocument, located, places_in, read_document
+from etude.sleep.live_documents import LiveDocument, places_in, read_document
 from etude.sleep.state import Surroundings, as_json, read_kept
 
 RULES = "rules.json"
@@ -158,24 +149,9 @@ def record(path: Path, value: Record) -> Write:
     return Write(real=real, before=before, after=as_json(value).encode(), mode=0o600, folders=folders)
 
 
-def recover(state: Path, project: Path, allow: Iterable[Path] = ()) -> Recovery | None:
-    """End what an interrupted adoption or revert left; None when there is nothing. A state folder can come with a
-    project: EtudeError where that would change anything but the state and documents as of `adopt`."""
+def recover(state: Path) -> Recovery | None:
+    """End what an interrupted adoption or revert left; None when there is nothing."""
     with locked(state):
-        inside, allowed = os.path.realpath(state), tuple(allow)
-        for write in begun(state):
-            try:
-                linked = os.path.realpath(write.real) != write.real  # then it is left as it is
-                if not linked and not Path(write.real).is_relative_to(inside):
-                    located(Path(write.real), project, allowed)
-                fault = "" if write.plain else f"{write.real!r} is written by way of another place"
-            except SkillError as error:
-                fault = error.message
-            if fault:
-                raise EtudeError(
-                    f"what was begun in {str(state / PENDING)!r} is not finished: {fault}",
-                    hint="if you began no adoption there, remove the folder; else name that file in the settings",
-                )
         return settle(state)
 
 

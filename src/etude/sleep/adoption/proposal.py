@@ -1,11 +1,10 @@
 """A proposal: what a night wants to change in documents, with all that a person needs to decide.
 
-The folder `proposal` of a night holds `proposal.diff` to read, and `proposal.json`, which is written last: without it
-there is no proposal.
+The folder `proposal` of a night holds it as `proposal.json`.
 """
 
 import os
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Literal
 
@@ -24,7 +23,6 @@ from etude.sleep.state import as_json, read_kept, write_private
 
 FOLDER = "proposal"
 PROPOSAL = "proposal.json"
-DIFF = "proposal.diff"
 
 
 class DocumentChange(Record):
@@ -71,6 +69,11 @@ class DocumentChange(Record):
     def changes(self) -> tuple[Rule, ...]:
         """All that a person decides on, rule by rule: what is added, and what leaves."""
         return (*self.added, *self.leaving)
+
+    def with_new(self, change: Callable[[Rule], Rule]) -> "DocumentChange":
+        """With something else in the place of each rule that the night brings."""
+        new = {rule.id for rule in self.added}
+        return self.model_copy(update={"rules": tuple(change(one) if one.id in new else one for one in self.rules)})
 
     def instead(self, rule: Rule) -> Rule | None:
         """The rule of the document whose place a new one takes."""
@@ -137,8 +140,6 @@ def stage(night: Path, proposal: Proposal) -> Path:
     """Write the proposal into the folder of the night; returns its own folder, which replaces an earlier one."""
     folder = night / FOLDER
     private_folder(folder)
-    (folder / PROPOSAL).unlink(missing_ok=True)
-    write_private(folder / DIFF, readable(proposal))
     write_private(folder / PROPOSAL, as_json(proposal))
     return folder
 

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from etude.errors import InputError, SkillError
 from etude.sleep.adoption.adopt import Receipt, adopt, kept_rules, recover, reject, taken_out
-from etude.sleep.adoption.proposal import FOLDER, PROPOSAL, DocumentChange, Proposal, fitted, read_proposal
+from etude.sleep.adoption.proposal import FOLDER, PROPOSAL, DocumentChange, fitted, read_proposal
 from etude.sleep.adoption.rules import BY_HAND, Rule
 from etude.sleep.adoption.splice import RuleState, rules_now, spliced, standing
 from etude.sleep.adoption.transaction import Recovery
@@ -28,11 +28,6 @@ class Item(NamedTuple):
     """The rule is to be taken out."""
 
 
-def items_of(proposal: Proposal) -> tuple[Item, ...]:
-    """The changes of a proposal that nobody has decided on."""
-    return tuple(Item(one, rule, "waits", rule in one.leaving) for one in proposal.documents for rule in one.changes)
-
-
 class Pending(NamedTuple):
     """A proposal as it stands now."""
 
@@ -40,11 +35,6 @@ class Pending(NamedTuple):
     """As they are now, and with what waits; only those for which something waits."""
     items: tuple[Item, ...]
     """All changes, in the order of the proposal."""
-
-    @property
-    def waiting(self) -> tuple[Item, ...]:
-        """Those that nobody has decided on."""
-        return tuple(item for item in self.items if item.state == "waits")
 
 
 class RuleLine(NamedTuple):
@@ -131,4 +121,4 @@ class ProjectProposals:
 
     def recover(self) -> Recovery | None:
         """End an adoption or a revert that was interrupted; None where there is none."""
-        return recover(self.state.folder, self.project, self.named) if self.state.folder.exists() else None
+        return recover(self.state.folder) if self.state.folder.exists() else None

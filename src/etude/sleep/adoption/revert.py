@@ -20,7 +20,7 @@ from etude.sleep.adoption.rules import (
     taken_back,
     with_block,
 )
-from etude.sleep.adoption.transaction import Write, carry_out, locked, settle
+from etude.sleep.adoption.transaction import carry_out, locked, settle
 from etude.sleep.live_documents import LiveDocument, read_document
 
 
@@ -104,7 +104,8 @@ class _Work:
         self._said: dict[str, list[str]] = {name: [] for name in Reverted.model_fields}
         """What to report."""
         self._found: dict[str, LiveDocument] = {}
-        self._writes: dict[str, Write] = {}
+        self._after: dict[str, tuple[bytes | None, tuple[str, ...]]] = {}
+        """What documents become, and folders that go with them."""
         self._how: dict[str, str] = {}
         """What came of each document, `restored` or `cut`."""
 
@@ -133,7 +134,7 @@ class _Work:
             there = {rule.id for rule in document.before}
             out = [retired_by(rule, BY_HAND) for rule in known if rule.id not in there]
             self.rules[real] = (*document.before, *out)
-            self._put(document, now, document.live.data, document.made)
+            self._put(document, document.live.data, document.made)
             return
         back = len(self._said["back"])
         gone = {rule.id for rule in known if taken_out(rule)}
@@ -158,14 +159,15 @@ class _Work:
         there = {rule.id for rule in active(block)}
         self._said["back"] += [rule.text for rule in active(after) if rule.id not in there]
         self.rules[real] = after
-        self._put(document, now, *self._without_block(real, with_block(now.text, render(after))))
+        self._put(document, *self._without_block(real, with_block(now.text, render(after))))
 
     def finish(self, gone: Sequence[Receipt]) -> Reverted:
         """Write it all: documents, the receipts of which nothing is left, and the rules that are left."""
         reverted = [one.model_copy(update={"reverted": True}) for one in gone]
         records = [record(one.place(self._state), one) for one in reverted]
         rules = record(self._state / RULES, self._kept.model_copy(update={"documents": self.rules}))
-        carry_out(self._state, [*self._writes.values(), *records, rules])
+        writes = [replaced(self._found[real], *after) for real, after in self._after.items()]
+        carry_out(self._state, [*writes, *records, rules])
         for path, how in self._how.items():
             self._said[how].append(path)
         return Reverted(**{what: tuple(said) for what, said in self._said.items()})
@@ -174,18 +176,13 @@ class _Work:
         """A document as it is now, with what was taken back so far."""
         if was.real not in self._found:
             self._found[was.real] = _read_now(was)
-        return self._found[was.real].model_copy(update={"path": was.path})
+        found = self._found[was.real]
+        data, _ = self._after.get(was.real, (found.data, ()))
+        return found.model_copy(update={"path": was.path, "data": data})
 
-    def _put(
-        self, document: DocumentChange, now: LiveDocument, after: bytes | None, folders: tuple[str, ...]
-    ) -> None:
-        real, earlier = now.real, self._writes.get(now.real)
-        write = replaced(now, after, folders)
-        if earlier is not None:
-            made = (*folders, *(one for one in earlier.folders if one not in folders))
-            write = write.model_copy(update={"before": earlier.before, "folders": made})
-        self._writes[real] = write
-        self._found[real] = now.model_copy(update={"data": after})
+    def _put(self, document: DocumentChange, after: bytes | None, folders: tuple[str, ...]) -> None:
+        _, earlier = self._after.get(document.live.real, (None, ()))
+        self._after[document.live.real] = after, tuple(dict.fromkeys((*folders, *earlier)))
         self._how[document.live.path] = "restored" if after == document.live.data else "cut"
 
     def _without_block(self, real: str, text: str) -> tuple[bytes | None, tuple[str, ...]]:

@@ -7,7 +7,7 @@ a paragraph, a heading or a piece of fenced code that stands alone.
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 from rapidfuzz import fuzz
 
 from etude.records import Record, digest
@@ -55,8 +55,6 @@ class Trial(Record):
 class Evidence(Record):
     """What a rule rests on."""
 
-    model_config = ConfigDict(extra="ignore")  # earlier versions kept more
-
     quotes: tuple[Quote, ...] = ()
     """Words of users that ask for this rule."""
     overheard: Quote | None = None
@@ -69,8 +67,6 @@ class Evidence(Record):
 
 class Rule(Record):
     """One rule of a document."""
-
-    model_config = ConfigDict(extra="ignore")  # earlier versions kept more
 
     id: str
     """8 hex digits over the text and the night."""
@@ -86,6 +82,10 @@ class Rule(Record):
     """Id of the rule whose text this one has in other words, in its place; empty for a rule that is new."""
     after: str = Field(default="\n", pattern=r"^\s*$")
     """The line end after the rule, and the blank lines below it."""
+
+    def resting_on(self, **changes: object) -> "Rule":
+        """With other evidence, where it changes."""
+        return self.model_copy(update={"evidence": self.evidence.model_copy(update=changes)})
 
 
 class Rules(Record):

@@ -49,13 +49,6 @@ class Write(Record):
         return "" if _read(self.real) in (self.before, self.after) else "changed while it was being replaced"
 
     @property
-    def plain(self) -> bool:
-        """Whether it touches nothing but its file, and the folders above that."""
-        real, temporary = Path(self.real), Path(self.temporary)
-        beside = temporary.parent == real.parent and temporary.name.startswith(TEMPORARY)
-        return beside and all(real.is_relative_to(folder) for folder in self.folders)
-
-    @property
     def done(self) -> bool:
         """Whether the file is what it becomes."""
         return not self.changed and _read(self.real) == self.after
@@ -123,12 +116,6 @@ def carry_out(state: Path, writes: Sequence[Write]) -> None:
                 f"the documents could not be replaced, and are as they were: {error}",
                 hint="see that there is room on the disk and that you may write there",
             ) from error
-
-
-def begun(state: Path) -> tuple[Write, ...]:
-    """What an earlier process did not finish."""
-    pending = _kept(state)
-    return () if pending is None else pending.writes
 
 
 def settle(state: Path) -> Recovery | None:

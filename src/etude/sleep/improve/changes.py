@@ -8,9 +8,10 @@ from pydantic import Field
 from etude.records import Record, Skill
 from etude.records.summary import Comparison, ShipVerdict
 from etude.sleep.adoption.rules import Trial
-from etude.sleep.improve.held_out import HeldOut, HeldOutAttempt
-from etude.sleep.report import DocumentReport, Fresh, Spent, Status
+from etude.sleep.improve.held_out import HeldOut
+from etude.sleep.report import DocumentReport, Spent, Status
 from etude.sleep.tasks.mined import MinedTask
+from etude.stages.shared.contest import ERROR
 
 Place = Literal["skill", "memory"]
 PLACES: tuple[Place, ...] = ("skill", "memory")
@@ -38,9 +39,13 @@ class DocumentOutcome(Record):
     """It is to be proposed: accepted, or unverified because the gate is off."""
     confirmed: Comparison | None = None
     """Fresh attempts at the held-out tasks under both documents; None when none were asked for."""
-    fresh: Fresh | None = None
-    """Whether these show a gain that luck alone does not explain."""
+    by_luck: float | None = None
+    """How often luck alone does as well as these."""
     held_out: HeldOut
+    baseline: float | None
+    """Mean on the held-out tasks before; None when not measured."""
+    candidate: float | None
+    """Mean of the candidate that passed, which selected on them; None where none did."""
     spent: Spent
     simulated: bool
     """Answers came from the simulated world."""
@@ -48,33 +53,18 @@ class DocumentOutcome(Record):
     """What was measured of each new rule on its own, by what it says."""
 
     @property
-    def baseline(self) -> float | None:
-        """Mean on the held-out tasks before; None when not measured."""
-        return _mean(self.held_out.initial)
-
-    @property
-    def candidate(self) -> float | None:
-        """Mean of the candidate, which selected on them; None when not measured."""
-        return _mean(self.held_out.candidate)
-
-    @property
     def verdict(self) -> ShipVerdict | None:
         """Of fresh attempts; None without any."""
         return None if self.confirmed is None else self.confirmed.verdict
 
 
-def _mean(attempts: Sequence[HeldOutAttempt]) -> float | None:
-    known = [shown.hard for shown in attempts if shown.hard is not None]
-    return sum(known) / len(known) if known else None
-
-
 def reported(name: str, path: str, change: DocumentOutcome, tasks: Sequence[MinedTask]) -> DocumentReport:
     """The report on the change of a document that has these tasks, and why it came to that."""
-    confirmed, fresh = change.confirmed, change.fresh
+    confirmed = change.confirmed
     settle = "" if confirmed is None or confirmed.settle is None else confirmed.settle.note
-    if fresh is not None and not fresh.settled:
+    if change.by_luck is not None and change.by_luck > ERROR:
         settle = "more held-out tasks, or a higher sleep.confirm_trials, would settle it"
-    same = ("status", "reason", "baseline", "candidate", "verdict", "fresh")
+    same = ("status", "reason", "baseline", "candidate", "verdict", "by_luck")
     return DocumentReport(
         **{field: getattr(change, field) for field in same},
         name=name,

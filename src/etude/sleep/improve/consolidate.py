@@ -4,7 +4,7 @@ trainer, with what is left of the night's budget."""
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, TypeVar, Unpack
 
 from etude.config import TrainConfig
 from etude.display import seen
@@ -24,7 +24,7 @@ from etude.sleep.improve.changes import PLACES, DocumentOutcome, Place
 from etude.sleep.improve.context import Documents, InContext
 from etude.sleep.improve.held_out import HeldOutObserver
 from etude.sleep.limits import spent_in, within
-from etude.sleep.report import Fresh, Spent, Status
+from etude.sleep.report import Spent, Status
 from etude.sleep.tasks.environment import NightEnvironment
 from etude.sleep.tasks.mined import MinedTask, learnable
 from etude.stages.shared.contest import behind, exchanged
@@ -43,6 +43,7 @@ _DECIDED: Mapping[ShipVerdict, Status] = {
 }
 
 Tasks = Environment | Sequence[MinedTask]
+C = TypeVar("C", bound=TrainConfig)
 
 
 class Consolidation(Record):
@@ -151,13 +152,14 @@ def in_room(config: TrainConfig, document: Skill) -> TrainConfig:
         f"{BLOCK_TOKENS * CHARACTERS_PER_TOKEN:,} characters. They had {used:,} before the first edit: {left}. What "
         "is longer is not tried. Sharpen or merge rules instead of saying a thing twice."
     )
-    preferences = "\n\n".join(filter(None, [config.reflect.preferences.strip(), room]))
-    return config.model_copy(
-        update={
-            "skill": config.skill.model_copy(update={"max_tokens": min(config.skill.max_tokens, most)}),
-            "reflect": config.reflect.model_copy(update={"preferences": preferences}),
-        }
-    )
+    skill = config.skill.model_copy(update={"max_tokens": min(config.skill.max_tokens, most)})
+    return preferring(config, room).model_copy(update={"skill": skill})
+
+
+def preferring(config: C, *more: str) -> C:
+    """The settings that tell the optimizer more of what the user prefers."""
+    preferences = "\n\n".join(filter(None, [config.reflect.preferences.strip(), *more]))
+    return config.model_copy(update={"reflect": config.reflect.model_copy(update={"preferences": preferences})})
 
 
 async def _improve(
@@ -168,13 +170,12 @@ async def _improve(
     config, observer = in_room(plain, before), HeldOutObserver()
     summary = await Trainer(config, **{**parts, "observer": observer}).atrain()
     run, held_out = Path(summary.folder), observer.found
-    if held_out.silent:
-        why = [shown.why for shown in held_out.initial if shown.why]
+    if held_out.silent is not None:
         raise EtudeError(
-            f"no attempt has an answer{f'; the last one: {why[-1]}' if why else ''}",
+            f"no attempt has an answer{f'; the last one: {held_out.silent}' if held_out.silent else ''}",
             hint="look at the target and its agent with `etude doctor`, then run it again",
         )
-    reason, after, comparison, fresh = held_out.reason, before, None, None
+    reason, after, comparison, by_luck = held_out.reason, before, None, None
     status: Status = "unchanged" if held_out.accepted is None else "rejected"
     if config.skill.max_tokens < plain.skill.max_tokens:
         limit = f"skill.max_tokens = {config.skill.max_tokens}"
@@ -188,7 +189,7 @@ async def _improve(
         if summary.best.val is None or not held_out_tasks:
             status, reason = "unverified", GATE_OFF if held_out_tasks else NO_HELD_OUT
         elif trials:
-            status, why, comparison, fresh = await _confirmed(config, before, after, trials, parts)
+            status, why, comparison, by_luck = await _confirmed(config, before, after, trials, parts)
             reason += why
     return DocumentOutcome(
         place=place,
@@ -198,8 +199,10 @@ async def _improve(
         after=before if status == "rejected" else after,
         proposed=status == "accepted" or (status == "unverified" and not (held_out_tasks and options_of(plain).gate)),
         confirmed=comparison,
-        fresh=fresh,
+        by_luck=by_luck,
         held_out=held_out,
+        baseline=None if summary.initial.val is None else summary.initial.val.mean,
+        candidate=None if after is before or summary.best.val is None else summary.best.val.mean,
         spent=spent_in(run),
         simulated=summary.simulated,
     )
@@ -215,7 +218,7 @@ def _trials_of(config: SleepConfig, given: Given) -> int:
 
 async def _confirmed(
     config: TrainConfig, before: Skill, after: Skill, trials: int, parts: Given
-) -> tuple[Status, str, Comparison, Fresh]:
+) -> tuple[Status, str, Comparison, float]:
     """Make fresh attempts at the held-out tasks under both documents and decide, since the candidate was selected on
     these tasks; also what to add to the reason, and on what it rests. One attempt at each task is enough where the
     candidate is behind."""
@@ -223,8 +226,4 @@ async def _confirmed(
     if trials > 1 and not behind(found.tried):
         found = await compare_alike(config, before, after, trials, parts)
     decided = await asyncio.to_thread(exchanged, found.tried, strict=options_of(config).no_regression)
-    several = [one for one in found.tried if len(one.a) > 1]
-    fresh = Fresh(
-        p=decided.p, tasks=len(found.tried), varied=sum(len(set(one.a)) > 1 for one in several) if several else None
-    )
-    return _DECIDED[decided.verdict], decided.why and f", but {decided.why}", found, fresh
+    return _DECIDED[decided.verdict], decided.why and f", but {decided.why}", found, decided.p

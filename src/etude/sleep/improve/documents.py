@@ -9,7 +9,7 @@ from etude.sleep.adoption.structure import plain
 from etude.sleep.adoption.wording import KnownWords, bare
 from etude.sleep.config import SleepConfig
 from etude.sleep.improve.changes import PLACES, DocumentOutcome, reported
-from etude.sleep.improve.consolidate import aconsolidate, tasks_on
+from etude.sleep.improve.consolidate import aconsolidate, preferring, tasks_on
 from etude.sleep.improve.groups import DocumentGroup
 from etude.sleep.improve.leave_out import new_rules, without_idle_rules
 from etude.sleep.limits import spent_so_far, within
@@ -90,5 +90,4 @@ def _told(config: SleepConfig, rules: Rules, groups: Sequence[DocumentGroup]) ->
         for what, those in told.items()
         if those
     )
-    preferences = "\n\n".join(filter(None, [config.reflect.preferences.strip(), *lists]))
-    return config.model_copy(update={"reflect": config.reflect.model_copy(update={"preferences": preferences})})
+    return preferring(config, *lists)

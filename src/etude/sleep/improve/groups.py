@@ -22,7 +22,6 @@ from etude.sleep.live_documents import (
     documents_of,
     read_document,
     secrets_in,
-    shared_instructions,
     skill_paths,
     without_secrets,
 )
@@ -81,8 +80,9 @@ def groups_of(
         offer = waiting.get(live.real)
         return live if offer is None else live.model_copy(update={"data": offer.text.encode()})
 
-    learned, memory = map(drafted, documents_of(sleep, around))
-    others = tuple(cut_middle(text, _SHOWN) for text in shared_instructions(sleep, around).values())
+    read = documents_of(sleep, around)
+    learned, memory = drafted(read.skill), drafted(read.memory)
+    others = tuple(cut_middle(text, _SHOWN) for text in read.others)
     found: list[DocumentGroup] = []
     notes = [
         f"{live.path} holds what looks like a secret ({count}): no model is sent it; take it out of the file"
@@ -134,7 +134,7 @@ def _sent(live: LiveDocument) -> str:
 
 def check_documents(config: SleepConfig, around: Surroundings) -> None:
     """Raises SkillError: a document that is to be improved has no room for a rule, or cannot be written."""
-    for live in documents_of(config.sleep, around):
+    for live in documents_of(config.sleep, around)[:2]:
         if getattr(config.sleep, live.kind):
             _check_usable(live, config)
 

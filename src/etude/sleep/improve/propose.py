@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from etude.envs.splits import fold
 from etude.sleep.adoption.adopt import kept_rules
@@ -36,14 +35,6 @@ from etude.sleep.tasks.overheard import says_the_same
 _OVERRULED = "a later wish says otherwise"
 
 
-class Proposed(NamedTuple):
-    """What is proposed, and what is not."""
-
-    proposal: Proposal | None = None
-    """None where the night adds nothing to what waits."""
-    notes: tuple[str, ...] = ()
-
-
 def propose(
     sleep: SleepSection,
     state: SleepState,
@@ -51,9 +42,10 @@ def propose(
     waiting: Mapping[str, DocumentChange],
     trained: TrainingOutcome,
     wanted: UserWishes,
-) -> Proposed:
-    """Stage what passes the gate, and the rules that users asked for besides, with what waits. Left out is what a
-    person has rejected or taken back, and what the agent reads already."""
+) -> tuple[Proposal | None, tuple[str, ...]]:
+    """Stage what passes the gate, and the rules that users asked for besides, with what waits; None where the night
+    adds nothing to that. Left out is what a person has rejected or taken back, and what the agent reads already:
+    notes say how much."""
     kept, night = kept_rules(state.folder), f"{number:04d}"
     offers = {real: _heard(one, wanted) for real, one in waiting.items()}
     for group, change in trained.changes:
@@ -75,12 +67,12 @@ def propose(
     said = tuple(f"rules left out, since {reason}: {count}" for reason, count in notes.items())
     documents = tuple(one for one in offers.values() if one.added or one.removed)
     if not documents or offers == waiting:
-        return Proposed(None, said)
+        return None, said
     project = str(Path(sleep.project).absolute())
     agent = "" if sleep.memory_path else sleep.agent
     found = Proposal(night=night, project=project, agent=agent, documents=documents)
     stage(state.night(number), found)
-    return Proposed(found, said)
+    return found, said
 
 
 def _refused(rule: Rule, rejected: Sequence[Rule], wanted: UserWishes) -> str:
@@ -94,24 +86,19 @@ def _refused(rule: Rule, rejected: Sequence[Rule], wanted: UserWishes) -> str:
 
 def _heard(offer: DocumentChange, wanted: UserWishes) -> DocumentChange:
     """The rules that wait, with what users said about them since."""
-    mine = {rule.id for rule in offer.added}
 
     def one(rule: Rule) -> Rule:
-        more = wanted.by_rule.get(said(rule.text), ()) if rule.id in mine else ()
-        quotes = tuple(dict.fromkeys((*rule.evidence.quotes, *more)))
-        return rule.model_copy(update={"evidence": rule.evidence.model_copy(update={"quotes": quotes})})
+        more = wanted.by_rule.get(said(rule.text), ())
+        return rule.resting_on(quotes=tuple(dict.fromkeys((*rule.evidence.quotes, *more))))
 
-    return offer.model_copy(update={"rules": tuple(map(one, offer.rules))})
+    return offer.with_new(one)
 
 
 def _marked(offer: DocumentChange, wanted: UserWishes) -> DocumentChange:
     """With a mark on each new rule that has words of what users did not say, whichever quotes are said to ask for
     it, since a model that believes a page believes that, too; and on one that contradicts a document."""
-    mine = {rule.id for rule in offer.added}
 
     def one(rule: Rule) -> Rule:
-        if rule.id not in mine:
-            return rule
         behind = rule.evidence
         pieces = [*wanted.overheard, *filter(None, [behind.overheard])]
         heard = [fold(piece.text) for piece in pieces]  # what stands in a mail vouches for nothing
@@ -119,10 +106,9 @@ def _marked(offer: DocumentChange, wanted: UserWishes) -> DocumentChange:
         found = next((piece for piece in pieces if says_the_same(said(rule.text), piece.text, own)), None)
         against = wanted.against.get(said(rule.text)) or wanted.against.get(bare(rule.text)) or behind.against
         against = against or wanted.known.against(rule.text)
-        marked = behind.model_copy(update={"overheard": found, "against": against})
-        return rule if marked == behind else rule.model_copy(update={"evidence": marked})
+        return rule.resting_on(overheard=found, against=against)
 
-    return offer.model_copy(update={"rules": tuple(map(one, offer.rules))})
+    return offer.with_new(one)
 
 
 def _changed(
@@ -142,8 +128,8 @@ def _changed(
         if instead is None or instead.id not in {each.id for each in base.added}:
             return rule
         # It has other words than what waits, so only quotes that ask for these are its own.
-        own = {"quotes": rule.evidence.quotes, "trial": rule.evidence.trial or instead.evidence.trial}
-        return rule.model_copy(update={"evidence": instead.evidence.model_copy(update=own)})
+        both = rule.model_copy(update={"evidence": instead.evidence})
+        return both.resting_on(quotes=rule.evidence.quotes, trial=rule.evidence.trial or instead.evidence.trial)
 
     apart = {order[at].id for at in kept}
     sent = [rule for rule in base.rules if rule.id not in apart]
@@ -166,9 +152,7 @@ def _measured(rule: Rule, tasks: Mapping[str, MinedTask], change: DocumentOutcom
 
 def _example(trial: Trial, tasks: Mapping[str, MinedTask], change: DocumentOutcome) -> Answers | None:
     """Answers to the first held-out task that does worse without a rule."""
-    before, after = (
-        {one.task: one.response for one in seen} for seen in (change.held_out.initial, change.held_out.candidate)
-    )
+    before, after = change.held_out.before, change.held_out.after
     for name in trial.missed:
         if name in before and name in after and name in tasks:
             return Answers(asked=tasks[name].intent, before=before[name], after=after[name])

@@ -8,12 +8,11 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
+from etude.envs.likeness import EMPTY_WORDS, NEAR, likeness, overlap, runs_in, runs_of, words_in
 from etude.envs.splits import fold
 from etude.records import Split, digest
 from etude.sleep.tasks.mined import MinedTask
 
-NEAR = 0.75
-"""Likeness from which two intents count as the same wish."""
 _NEAR_SUBJECT = 0.5
 """Likeness from which two intents of one kind count as the same wish by what is in them in addition to the kind."""
 _SAME_KIND = 0.6
@@ -24,16 +23,6 @@ _FIRST: tuple[Split, ...] = ("test", "val", "train")
 """Whose cluster a task joins that is near tasks of several sides: nothing held-out is trained on in other words."""
 
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
-_WORD = re.compile(r"[\w.@/-]*\w")
-_EMPTY_WORDS = frozenset(
-    re.findall(
-        r"\w+",
-        "a an and are as at be by can could do does for from have hello hey hi i in is it just me my need now of on "
-        "one or our please quick quickly so some task thank thanks that the them there this to us want we will with "
-        "would you your",
-    )
-)
-"""What politeness and grammar add, not what is asked."""
 _ASKING_WORDS = frozenset(
     re.findall(
         r"\w+",
@@ -42,7 +31,6 @@ _ASKING_WORDS = frozenset(
     )
 )
 """What asks for something whatever it is."""
-_GRAM = 3
 _ENOUGH = 4
 """Clusters of which two can be held out."""
 
@@ -62,15 +50,6 @@ class Sides(NamedTuple):
         return int(digest([self.seed, cluster])[:16], 16)
 
 
-def likeness(one: str, other: str) -> float:
-    """How much two texts have in common, in [0, 1]: twice the runs of three letters that both have, by all that each
-    has. Case, order of words, and words that only make a sentence polite or complete do not count."""
-    left, right = _grams(one), _grams(other)
-    if not left or not right:
-        return float(left == right)
-    return _shared(left, right)
-
-
 def alike(one: MinedTask, other: MinedTask) -> float:
     """The likeness of two intents; 0 where both come with a context, and these have little in common."""
     if one.context.strip() and other.context.strip() and likeness(one.context, other.context) < _SAME_DATA:
@@ -88,7 +67,7 @@ def near(one: MinedTask, other: MinedTask) -> bool:
         return found >= NEAR
     kinds = fold(f"{one.type} {other.type}") if one.type < other.type else fold(f"{other.type} {one.type}")
     subjects = zip(_subjects(one.intent, kinds), _subjects(other.intent, kinds), strict=True)
-    return all(left and right and _shared(left, right) >= _NEAR_SUBJECT for left, right in subjects)
+    return all(left and right and overlap(left, right) >= _NEAR_SUBJECT for left, right in subjects)
 
 
 def divide(
@@ -142,7 +121,7 @@ def by_recurrence(tasks: Sequence[MinedTask]) -> tuple[MinedTask, ...]:
 
 
 def _name(task: MinedTask) -> str:
-    return f"c{digest([sorted(_grams(task.intent)), fold(task.context)])[:12]}"
+    return f"c{digest([sorted(runs_in(task.intent)), fold(task.context)])[:12]}"
 
 
 def _groups(tasks: Iterable[MinedTask]) -> list[list[MinedTask]]:
@@ -177,34 +156,16 @@ def _repair(split: dict[str, Split], tonight: set[str], earlier: set[str], sides
             split[name] = side
 
 
-def _shared(left: frozenset[str], right: frozenset[str]) -> float:
-    return 2 * len(left & right) / (len(left) + len(right))
-
-
-@lru_cache(maxsize=4096)
-def _grams(text: str) -> frozenset[str]:
-    words = _words(text)
-    return _runs(word for word in words if word not in _EMPTY_WORDS) or _runs(words)
-
-
 @lru_cache(maxsize=4096)
 def _subjects(text: str, kinds: str) -> tuple[frozenset[str], frozenset[str]]:
     """What a text says without the words that ask, and those that are like one of `kinds`: all of it, and the first
     sentence that says anything."""
-    skipped = _EMPTY_WORDS | _ASKING_WORDS
-    names = _words(kinds)
+    skipped = EMPTY_WORDS | _ASKING_WORDS
+    names = words_in(kinds)
 
     def subject(part: str) -> frozenset[str]:
-        words = (word for word in _words(part) if word not in skipped)
-        return _runs(word for word in words if all(likeness(word, name) < _SAME_KIND for name in names))
+        words = (word for word in words_in(part) if word not in skipped)
+        return runs_of(word for word in words if all(likeness(word, name) < _SAME_KIND for name in names))
 
     said = [found for sentence in _SENTENCE.split(text) if (found := subject(sentence))]
     return subject(text), said[0] if said else frozenset()
-
-
-def _words(text: str) -> list[str]:
-    return [word.strip("-./") for word in _WORD.findall(text.casefold())]
-
-
-def _runs(words: Iterable[str]) -> frozenset[str]:
-    return frozenset(f" {word} "[at : at + _GRAM] for word in words for at in range(len(word)))

@@ -1,13 +1,14 @@
 """More to train on than one night has: rewordings of its tasks, and similar tasks of earlier nights."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from etude.concurrency import together
+from etude.envs.likeness import NEAR, likeness
 from etude.envs.splits import fold
 from etude.errors import UnusableReply
-from etude.records import digest
-from etude.sleep.tasks.clusters import NEAR, alike, likeness
+from etude.records import Split, digest
+from etude.sleep.tasks.clusters import alike, near
 from etude.sleep.tasks.mined import LONGEST_INTENT, SHORTEST_INTENT, MinedTask
 from etude.sleep.tasks.mining import MiningResult, all_of
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
@@ -41,26 +42,31 @@ async def dream(tasks: Sequence[MinedTask], n: int, optimizer: Optimizer) -> Min
     return all_of(results)
 
 
-def recall(archive: Iterable[MinedTask], tasks: Sequence[MinedTask], k: int) -> tuple[MinedTask, ...]:
-    """The `k` training tasks of earlier nights that are most like one of tonight's in the same project; fewer where
-    fewer have something in common with it. Never one that is held out, tonight or then, or near one that is."""
-    tonight = [task for task in tasks if task.split == "train"]
+def recall(
+    archive: Sequence[MinedTask],
+    tasks: Sequence[MinedTask],
+    k: int,
+    side: Split = "train",
+    least: float = _LEAST_LIKE,
+) -> tuple[MinedTask, ...]:
+    """The `k` tasks of a side in earlier nights that are most like one of tonight's in the same project; fewer where
+    fewer have something in common with it, or `least` in likeness. Never one that is near a task of the other side,
+    tonight's or then."""
     ids = {task.id for task in tasks}
-    past = list(archive)
-    held = [task for task in (*tasks, *past) if task.split != "train"]
+    tonight = [task for task in tasks if task.split == side] or tasks
+    other_side = [task for task in (*tasks, *archive) if task.split != side]
     found: list[tuple[float, str, MinedTask]] = []
-    for task in past:
-        if task.origin != "real" or task.split != "train" or task.id in ids:
-            continue
+    for task in archive:
         own = [alike(task, other) for other in tonight if other.project == task.project]
-        if max(own, default=0.0) < _LEAST_LIKE or any(_is_near(task, other) for other in held):
+        if task.origin != "real" or task.split != side or task.id in ids or max(own, default=-1.0) < least:
             continue
-        found.append((-max(own), task.id, task))
-    best = sorted(found, key=lambda row: row[:2])[: max(k, 0)]
-    return tuple(recalled(task) for _, _, task in best)
+        if not any(_is_near(task, other) for other in other_side):
+            found.append((-max(own), task.id, task))
+    best = [task for _, _, task in sorted(found, key=lambda row: row[:2])[: max(k, 0)]]
+    return tuple(_recalled(task) if side == "train" else task for task in best)
 
 
-def recalled(task: MinedTask) -> MinedTask:
+def _recalled(task: MinedTask) -> MinedTask:
     """A task of an earlier night, for training tonight."""
     change = {"id": f"recall:{task.id}", "origin": "recall", "split": "train", "derived_from": task.id}
     return task.model_copy(update=change)
@@ -107,4 +113,4 @@ def _unlike(task: MinedTask, text: str, said: set[str], held: Sequence[MinedTask
 
 def _is_near(task: MinedTask, other: MinedTask) -> bool:
     same = bool(task.cluster) and task.cluster == other.cluster
-    return same or alike(task, other) >= NEAR
+    return same or near(task, other)

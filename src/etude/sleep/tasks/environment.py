@@ -2,12 +2,10 @@
 
 from collections.abc import Callable, Sequence
 
-from etude.envs.scorers.answer_scorer import Judge
-from etude.envs.scorers.checks import Checks, ChecksOptions, combined
-from etude.envs.scorers.text import Exact
+from etude.envs.scorers.answer_scorer import Judge, ScoredEnvironment
+from etude.envs.scorers.checks import Checks, ChecksOptions
 from etude.envs.splits import check_splits
-from etude.errors import BoundaryError, ConfigError, DataError, StopRun
-from etude.protocols import Environment, Scorer
+from etude.errors import BoundaryError, StopRun
 from etude.records import SPLITS, Score, Split, Task, Trajectory, canonical
 from etude.sleep.tasks.mined import MinedTask
 
@@ -21,14 +19,8 @@ class SlowPattern(StopRun):
         self.task = task
 
 
-class NightEnvironment(Environment):
+class NightEnvironment(ScoredEnvironment):
     """Mined tasks with their own criteria.
-
-    Of the criteria that a task has, checks, exact answers and a rubric, all apply: `hard` is 1 when each is met,
-    `soft` the mean over them.
-
-    Feedback on training tasks, which the optimizer reads, says in words what is wrong. On held-out tasks it is for
-    people and shows the checks that failed as they are written: no stage shows the optimizer an attempt at one.
 
     Args:
         tasks: with their sides; an empty side is for the caller to judge.
@@ -36,8 +28,8 @@ class NightEnvironment(Environment):
         options: of the checks, and the grade from which a rubric is met.
 
     Raises:
-        DataError: two tasks have one id, or tasks on different sides the same text.
-        ConfigError: a task has a rubric, and there is no judge.
+        DataError: two tasks have one id, or tasks on different sides the same text; a task has a rubric, and there is
+            no judge.
     """
 
     name = "night"
@@ -49,23 +41,15 @@ class NightEnvironment(Environment):
         *,
         options: ChecksOptions | None = None,
     ) -> None:
-        options = options or ChecksOptions()
-        self._checks = Checks(options, judge)
-        self._open = Checks(options, judge, for_people=True)
-        self._exact = Exact()
-        judged = next((task.id for task in tasks if task.rubric.strip()), None)
-        self._graded = judged is not None
-        if self._graded and judge is None:
-            raise ConfigError(
-                f"task {judged!r} has a rubric, and there is no model to judge by it",
-                hint="name a model for the judge, or leave the rubric out",
-            )
+        self.scorer = Checks(options, judge)
+        self._told_apart = self.scorer if any(task.rubric.strip() for task in tasks) else Checks(options)
         self._tasks: dict[Split, tuple[Task, ...]] = {
             split: tuple(task.task for task in tasks if task.split == split) for split in SPLITS
         }
+        for task in tasks:
+            self.scorer.check_task(task.task)
         check_splits(*(self._tasks[split] for split in SPLITS), need=())
         self._mined = frozenset(task.id for task in tasks if task.night is not None)
-        self._training = frozenset(task.id for task in self._tasks["train"])
 
     def tasks(self, split: Split) -> tuple[Task, ...]:
         """The tasks of a side, in the order given."""
@@ -79,30 +63,17 @@ class NightEnvironment(Environment):
         """All criteria of the task together; an empty answer meets none of them, and is not shown to the judge.
 
         Raises:
-            DataError: the task is not one of this environment.
+            DataError: the task has no criteria.
             SlowPattern: the match of a pattern that a night mined took too long.
             BoundaryError: so did that of a pattern that a person wrote, or the process that matches patterns died.
         """
-        gold = task.gold if isinstance(task.gold, dict) else {}
-        checks = self._checks if task.id in self._training else self._open
-        scorers: dict[str, Scorer] = {"checks": checks, "rubric": checks, "exact": self._exact}
-        kinds = [kind for kind in scorers if kind in gold]
-        if not kinds:
-            raise DataError(f"task {task.id!r} has no criteria", hint="use the tasks of this environment")
-        if not trajectory.answer.strip():
-            return Score(hard=0, soft=0, feedback="there is no answer")
-        found: list[Score] = []
-        for kind in kinds:
-            part = task.model_copy(update={"gold": gold[kind] if kind == "exact" else {kind: gold[kind]}})
-            try:
-                found.append(await scorers[kind].score(part, trajectory))
-            except BoundaryError as error:
-                if kind == "checks" and task.id in self._mined and isinstance(error.cause, TimeoutError):
-                    raise SlowPattern(task.id, error) from error
-                raise
-        return combined(found)
+        try:
+            return await super().score(task, trajectory)
+        except BoundaryError as error:
+            if task.id in self._mined and isinstance(error.cause, TimeoutError):
+                raise SlowPattern(task.id, error) from error
+            raise
 
     def fingerprint(self) -> str:
         """Name, scorers and, where a task has a rubric, the judge."""
-        checks = self._checks if self._graded else Checks(self._checks.options)
-        return canonical([self.name, checks.fingerprint(), self._exact.fingerprint()])
+        return canonical([self.name, self._told_apart.fingerprint()])

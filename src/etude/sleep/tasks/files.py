@@ -43,15 +43,6 @@ class TaskFile(Record):
         return self
 
 
-class Replayed(Record):
-    """The tasks of a file that a person has read."""
-
-    tasks: tuple[MinedTask, ...]
-    """Without secrets: their texts are sent to models and stored."""
-    redacted: dict[str, int]
-    """Secrets that were taken out, by kind."""
-
-
 def write(path: Path, tasks: Iterable[MinedTask], *, project: str = "") -> TaskFile:
     """Write tasks to a file that is not reviewed yet, readable by its owner only: it quotes from conversations. An
     existing file is replaced in one move. Raises DataError: the file cannot be written."""
@@ -78,9 +69,9 @@ def read(path: Path) -> TaskFile:
         raise DataError(error.message, hint=error.hint if error.key else "correct it, or leave it out") from None
 
 
-def replay(path: Path) -> Replayed:
+def replay(path: Path) -> tuple[tuple[MinedTask, ...], dict[str, int]]:
     """The tasks of a reviewed file, to be worked on, without what looks like a secret in intent, context, rubric and
-    what their checks say is required.
+    what their checks say is required, which are sent to models and stored; and how many were taken out, by kind.
 
     Raises:
         DataError: as `read`; it has no tasks, no person has reviewed it, or an answer would need what looks like a
@@ -106,7 +97,7 @@ def replay(path: Path) -> Replayed:
         return task.model_copy(update={**texts, "checks": tuple(checks)})
 
     tasks = tuple(cleaned(task) for task in file.tasks)
-    return Replayed(tasks=tasks, redacted=dict(sorted(counts.items())))
+    return tasks, dict(sorted(counts.items()))
 
 
 def _check_usable(file: TaskFile, path: Path) -> None:
@@ -129,7 +120,7 @@ def _check_usable(file: TaskFile, path: Path) -> None:
 
 def _json(path: Path) -> JsonValue:
     try:
-        with open_regular(os.path.realpath(path)) as file:  # a person may link to a file, and a pipe has no end
+        with open_regular(path) as file:  # a pipe has no end
             return cast(JsonValue, json.loads(file.read().decode(), parse_constant=_no_constant))
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{str(path)!r} cannot be read: {error}", hint="give a JSON file in UTF-8") from None

@@ -11,12 +11,12 @@ from pydantic import Field, JsonValue, ValidationError
 from etude.config.loading import is_path
 from etude.errors import ConfigError, DataError, EtudeError
 from etude.models.wrappers.structured import advice
-from etude.records import Split, canonical, digest
+from etude.records import canonical, digest
 from etude.sleep.config import SleepConfig
 from etude.sleep.report import NightIntake
 from etude.sleep.state import SleepState, Surroundings, why_unreadable
-from etude.sleep.tasks.clusters import alike, by_recurrence, divide, near
-from etude.sleep.tasks.dreams import dream, recall, recalled
+from etude.sleep.tasks.clusters import by_recurrence, divide
+from etude.sleep.tasks.dreams import dream, recall
 from etude.sleep.tasks.files import replay
 from etude.sleep.tasks.mined import MinedTask, Quote, SessionRef, Wish, learnable, untested
 from etude.sleep.tasks.mining import mine
@@ -64,18 +64,15 @@ def sources_of(config: SleepConfig) -> list[Source]:
     """The sources to read: those that are named, else all.
 
     Raises:
-        ConfigError: a name is unknown or there twice; a path leads nowhere.
+        ConfigError: a name is unknown; a path leads nowhere.
     """
     named = config.sleep.sources
-    twice = next((name for at, name in enumerate(named) if name in named[:at]), None)
-    if twice is not None:
-        raise ConfigError(f"sleep.sources names {twice!r} twice", hint="name each source once")
     missing = next((name for name in named if is_path(name) and not Path(name).exists()), None)
     if missing is not None:
         raise ConfigError(
             f"sleep.sources: {missing!r} does not exist", hint="name a .jsonl file, or a folder that has such files"
         )
-    return sources_named(named)
+    return sources_named(tuple(dict.fromkeys(named)))
 
 
 def settings_of(config: SleepConfig) -> dict[str, str]:
@@ -106,13 +103,13 @@ def gleaned(config: SleepConfig, around: Surroundings, ledger: Ledger, sources: 
 def from_file(config: SleepConfig, *, tools: bool = True) -> GatheredTasks:
     """The tasks of the reviewed file that a target (with `tools` or without) can attempt; divided here when none of
     them says on which side it is. Raises DataError: the file cannot be used, or no person has reviewed it."""
-    file = replay(Path(str(config.sleep.tasks)))
-    tasks, dropped = _doable(file.tasks, tools=tools)
+    read, redacted = replay(Path(str(config.sleep.tasks)))
+    tasks, dropped = _doable(read, tools=tools)
     if any(task.split != "train" for task in tasks):
         tasks = learnable(tasks)
-        return GatheredTasks(tasks=tasks, dropped=dropped, redacted=file.redacted, notes=untested(tasks))
+        return GatheredTasks(tasks=tasks, dropped=dropped, redacted=redacted, notes=untested(tasks))
     gathered = divided(config, tasks, ())
-    return gathered.model_copy(update={"dropped": {**gathered.dropped, **dropped}, "redacted": file.redacted})
+    return gathered.model_copy(update={"dropped": {**gathered.dropped, **dropped}, "redacted": redacted})
 
 
 def _doable(tasks: Sequence[MinedTask], *, tools: bool) -> tuple[tuple[MinedTask, ...], dict[str, int]]:
@@ -141,11 +138,9 @@ async def from_transcripts(
         StopRun: a call failed; the same call resumes.
     """
     optimizer = bench.optimizer()
-    sessions = [each.session for each in found.sessions]
-    seen = {SessionRef(source=one.session.source, id=one.session.id): one.new for one in found.sessions}
-    mined = await mine(sessions, optimizer, night=night, seen=seen)
+    mined = await mine(found.taken, optimizer, night)
     again = tuple(each.session for each in mined.failed if (each.session.source, each.session.id) not in tried)
-    if again and len(mined.failed) == len(sessions):
+    if again and len(mined.failed) == len(found.taken):
         model = bench.models["optimizer"]
         other = "look at the optimizer's model"
         other += "" if bench.structured.rung == "prompt" else ", or set optimizer.structured: prompt"
@@ -177,10 +172,7 @@ async def from_transcripts(
             "tasks": (*tasks, *dreamt.tasks),
             "wishes": mined.wishes,
             "overheard": mined.overheard,
-            "sessions": dict(sorted(Counter(session.source for session in sessions).items())),
-            "skipped": found.skipped,
-            "redacted": found.redacted,
-            "waiting": found.beyond,
+            **{name: getattr(found, name) for name in NightIntake.model_fields},
             "problems": (*found.problems, *failures),
             "unmined": again,
             "entries": found.entries,
@@ -216,7 +208,7 @@ def divided(config: SleepConfig, tasks: Sequence[MinedTask], known: Sequence[Min
     for side in ("train", "val") if kept else ():
         if any(task.split == side for task in kept) or (side == "val" and not sleep.val_fraction):
             continue
-        found = _earlier(side, kept, known)
+        found = recall(known, kept, max(_FEWEST, len(kept)), side, 0.0)
         kept += found
         if found:
             notes.append(f"{len(found)} tasks of earlier nights stand in for {side!r}, which has none tonight")
@@ -227,22 +219,6 @@ def divided(config: SleepConfig, tasks: Sequence[MinedTask], known: Sequence[Min
         later=later,
         notes=(*notes, *untested(kept)),
     )
-
-
-def _earlier(side: Split, tasks: Sequence[MinedTask], known: Sequence[MinedTask]) -> tuple[MinedTask, ...]:
-    """Tasks of earlier nights that were on that side, for a night that has none: those most like tonight's,
-    of the same projects, as many as there are tonight and at least `_FEWEST`."""
-    projects, ids = {task.project for task in tasks}, {task.id for task in tasks}
-    found = [
-        task
-        for task in known
-        if task.origin == "real" and task.split == side and task.id not in ids and task.project in projects
-        # One that is near tonight's is the same wish, and on one side with it.
-        if not any(near(task, other) for other in tasks)
-    ]
-    found.sort(key=lambda task: (-max(alike(task, other) for other in tasks), task.id))
-    best = found[: max(_FEWEST, len(tasks))]
-    return tuple(recalled(task) if side == "train" else task for task in best)
 
 
 def archived(state: SleepState) -> tuple[MinedTask, ...]:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, Any, Literal, Self, cast
+from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, JsonValue, model_validator
 
@@ -103,13 +103,6 @@ class MinedTask(Record):
     """An answer that only says the right words passes: nothing but plain words decides."""
     skill: str = ""
     """Name of the only skill that the sessions loaded; empty when there was none, or several."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_what_earlier_versions_kept(cls, data: object) -> object:
-        if isinstance(data, dict):
-            return {key: value for key, value in cast(dict[str, Any], data).items() if key != "command" or value}
-        return data
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -9,7 +9,7 @@ from pydantic import ValidationError, model_validator
 
 from etude.concurrency import together
 from etude.envs.scorers.checks import Check
-from etude.envs.scorers.checks_operators import OPERATORS, Op
+from etude.envs.scorers.checks_operators import OPERATORS, Op, as_check
 from etude.errors import UnusableReply, in_plain_words
 from etude.prompts.cuts import cut_middle
 from etude.records import Record
@@ -32,7 +32,9 @@ _SAID_CHARS = 3_000
 _TOOL_CHARS = 300
 _MOST_TOOLS = 12
 _KIND_CHARS = 60
-_SPEAKER = re.compile(r"^\s*\[(?=\s*(?:user|agent|result|stopped)\b)", re.MULTILINE | re.IGNORECASE)
+_FRAME = re.compile(
+    r"^\s*\[(?=\s*(?:user|agent|result|stopped)\b)|<(?=\s*/?\s*conversation\b)", re.MULTILINE | re.IGNORECASE
+)
 _LARGEST = 100_000
 """A number in a check: no answer has more characters, nor as many sources."""
 _FEEDBACK: Mapping[str, Feedback] = {"yes": "satisfied", "no": "unsatisfied", "unknown": "unknown"}
@@ -68,13 +70,7 @@ class _CheckReply(ReplyForm):
         return self
 
     def check(self) -> Check:
-        takes = OPERATORS[self.op].takes
-        arg: str | int | None = self.arg
-        if takes == "nothing":
-            arg = None
-        elif takes == "a number" and self.arg.strip().isdecimal():
-            arg = int(self.arg)
-        return Check(op=self.op, arg=arg, requirement=self.requirement.strip())
+        return as_check(self.op, self.arg, self.requirement)
 
 
 class _TaskReply(ReplyForm):
@@ -147,26 +143,15 @@ class MiningResult(Record):
     """They are still to be mined: nothing is known about them."""
 
 
-async def mine(
-    sessions: Sequence[Session],
-    optimizer: Optimizer,
-    *,
-    night: int | None = None,
-    seen: Mapping[SessionRef, int] | None = None,
-) -> MiningResult:
-    """Ask the optimizer for the tasks of each session that has turns, all sessions at the same time.
-
-    The result does not depend on the order of the sessions. Nothing is mined without a model.
-
-    Args:
-        seen: how many turns of a session, from its first, an earlier night has mined; they are shown as context.
+async def mine(sessions: Sequence[Session], optimizer: Optimizer, night: int | None = None) -> MiningResult:
+    """Ask the optimizer for the tasks of each session that has turns, all sessions at the same time. The result does
+    not depend on the order of the sessions.
 
     Raises:
         StopRun: a call failed. Answers are cached: the same call resumes.
     """
     read = sorted((each for each in sessions if each.turns), key=lambda each: (each.source, each.id))
-    known = seen or {}
-    results = await together(_read(each, optimizer, night, known.get(_ref(each), 0)) for each in read)
+    results = await together(_read(each, optimizer, night) for each in read)
     mined = all_of(results)
     return mined.model_copy(update={"tasks": merged(mined.tasks)})
 
@@ -182,9 +167,9 @@ def all_of(parts: Sequence[MiningResult]) -> MiningResult:
     )
 
 
-async def _read(session: Session, optimizer: Optimizer, night: int | None, seen: int) -> MiningResult:
-    shown = session_text(session, seen=seen)
-    transcript = fence("conversation", _without_tags(shown))
+async def _read(session: Session, optimizer: Optimizer, night: int | None) -> MiningResult:
+    shown = session_text(session)
+    transcript = fence("conversation", shown)
     try:
         reply = await optimizer.ask("sleep_mine", ["# Conversation", transcript], _MinedReply)
     except UnusableReply as error:
@@ -197,8 +182,8 @@ async def _read(session: Session, optimizer: Optimizer, night: int | None, seen:
         if reason:
             dropped.append(reason)
         else:
-            tasks.append(task.model_copy(update={"quotes": _quotes(row.said, session, seen)}))
-    wishes = tuple(filter(None, (_wish(wish, session, seen) for wish in reply.wishes[:MOST_WISHES])))
+            tasks.append(task.model_copy(update={"quotes": _quotes(row.said, session)}))
+    wishes = tuple(filter(None, (_wish(wish, session) for wish in reply.wishes[:MOST_WISHES])))
     texts = [text for task in tasks for text in _texts(task)] + [wish.rule for wish in wishes]
     heard = await asyncio.to_thread(overheard, session, texts, shown, _TOOL_CHARS)
     return MiningResult(tasks=tuple(tasks), wishes=wishes, dropped=tuple(dropped), overheard=heard)
@@ -210,9 +195,9 @@ def _texts(task: MinedTask) -> Iterator[str]:
     yield from (text for check in task.checks for text in (str(check.arg), check.requirement))
 
 
-def _quotes(said: Sequence[str], session: Session, seen: int) -> tuple[Quote, ...]:
+def _quotes(said: Sequence[str], session: Session) -> tuple[Quote, ...]:
     """Those that the user really said, and that no other session or night has."""
-    new = session.turns[seen:]
+    new = session.turns[session.new :]
     own = (text for text in map(str.strip, said) if in_own_words(text, new))
     return tuple(_quote(text, session, new) for text in list(own)[:MOST_QUOTES])
 
@@ -223,12 +208,12 @@ def _quote(text: str, session: Session, turns: Sequence[Turn]) -> Quote:
     return Quote(session=_ref(session), text=text[:LONGEST_QUOTE], at=max(said, default=session.started))
 
 
-def _wish(reply: _WishReply, session: Session, seen: int) -> Wish | None:
+def _wish(reply: _WishReply, session: Session) -> Wish | None:
     """What the user said outright; None where no turn of the user since then has these words."""
-    rule, quote = " ".join(reply.rule.split()), reply.quote.strip()
-    if not rule or len(rule) > LONGEST_WISH or not in_own_words(quote, session.turns[seen:]):
+    rule, quote, new = " ".join(reply.rule.split()), reply.quote.strip(), session.turns[session.new :]
+    if not rule or len(rule) > LONGEST_WISH or not in_own_words(quote, new):
         return None
-    return Wish(rule=rule, quote=_quote(quote, session, session.turns[seen:]))
+    return Wish(rule=rule, quote=_quote(quote, session, new))
 
 
 def _useless(row: _TaskReply, task: MinedTask) -> str:
@@ -243,15 +228,15 @@ def _ref(session: Session) -> SessionRef:
     return SessionRef(source=session.source, id=session.id)
 
 
-def session_text(session: Session, *, seen: int = 0, limit: int = SESSION_CHARS) -> str:
+def session_text(session: Session, limit: int = SESSION_CHARS) -> str:
     """A session as the optimizer reads it: what was asked, which tools were called with what result, what was said.
-    The first `seen` turns are marked as seen before. Each text is cut in its middle when it is long, and then the
+    Turns that are not new are marked as seen before. Each text is cut in its middle when it is long, and then the
     whole to about `limit` characters."""
     lines: list[str] = []
     for at, turn in enumerate(session.turns):
-        if seen and at == 0:
+        if session.new and at == 0:
             lines.append("(seen before, for understanding only)")
-        if seen and at == seen:
+        if session.new and at == session.new:
             lines.append("(new from here on)")
         lines += _turn_lines(turn)
     return cut_middle("\n".join(lines), limit)
@@ -278,10 +263,5 @@ def _tool_line(tool: ToolUse) -> str:
 
 
 def _one(text: str) -> str:
-    """The text of one speaker: no line of it begins as if another one spoke."""
-    return _SPEAKER.sub("\u2039", text)
-
-
-def _without_tags(text: str) -> str:
-    """The text with no tag in it that looks like the ones it is put between."""
-    return re.sub(r"<(?=\s*/?\s*conversation\b)", "\u2039", text, flags=re.IGNORECASE)
+    """The text of one speaker: no line of it begins as if another one spoke, and no tag looks like those around."""
+    return _FRAME.sub("\u2039", text)

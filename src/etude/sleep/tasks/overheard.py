@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from unicodedata import east_asian_width
 
+from etude.envs.likeness import likeness
 from etude.envs.splits import fold
 from etude.prompts.cuts import cut_middle
-from etude.sleep.tasks.clusters import likeness
 from etude.sleep.tasks.mails import mails
 from etude.sleep.tasks.mined import LONGEST_QUOTE, Quote, SessionRef
 from etude.sleep.tasks.quoted import own_words, pasted

@@ -13,13 +13,6 @@ OWN = "etude-sleep: this conversation is an attempt of etude, not a user's"
 """A line of every prompt that etude sends during sleep, so that no later night takes the conversation for a
 user's."""
 
-OBSERVERS = (
-    "You are a Claude-Mem, a specialized observer tool",
-    "Hello memory agent, you are continuing to observe",
-    "You are observing a software development session",
-)
-"""What the first prompts of other programs that watch conversations contain, whatever its case."""
-
 _HEAD = 4_000
 """Characters of a prompt in which marks are looked for."""
 _MARK = 100
@@ -44,21 +37,14 @@ class CleaningResult(Record):
 
     session: Session | None = None
     """The session with the turns that are worth something; None when there is no new one among them."""
-    new: int = 0
-    """Index of the first turn of `session` that no night has seen; those before it are context."""
     skipped: dict[str, int] = Field(default_factory=dict[str, int])
-    """New turns that were left out, by reason. `own` and `observer` count the session as one."""
-
-    @property
-    def own(self) -> bool:
-        """The session is etude's own."""
-        return self.session is None and "own" in self.skipped
+    """New turns that were left out, by reason. `own` counts the session as one."""
 
 
 def cleaned(session: Session, *, seen: int = 0, scripts: bool = False) -> CleaningResult:
     """Leave out what no user said: empty prompts, commands of a few words, pasted wrappers, blocks of tags, notices
-    of the program, what scripts said unless they are wanted (`scripts`), and whole sessions of etude's own or of
-    observers. Earlier nights have used `seen` turns.
+    of the program, what scripts said unless they are wanted (`scripts`), and whole sessions of etude's own. Earlier
+    nights have used `seen` turns.
     """
     reasons = [left_out(turn) or (SCRIPT if turn.scripted and not scripts else "") for turn in session.turns]
     asked = (
@@ -69,9 +55,6 @@ def cleaned(session: Session, *, seen: int = 0, scripts: bool = False) -> Cleani
     first = next(asked, "")
     if _is_own(first):
         return CleaningResult(skipped={"own": 1})
-    head = _folded(first[:_HEAD])
-    if any(_folded(marker) in head for marker in OBSERVERS):
-        return CleaningResult(skipped={"observer": 1})
     skipped: dict[str, int] = {}
     kept: list[Turn] = []
     new = 0
@@ -83,7 +66,7 @@ def cleaned(session: Session, *, seen: int = 0, scripts: bool = False) -> Cleani
             skipped[reason] = skipped.get(reason, 0) + 1
     if new == len(kept):
         return CleaningResult(skipped=skipped)
-    return CleaningResult(session=session.model_copy(update={"turns": tuple(kept)}), new=new, skipped=skipped)
+    return CleaningResult(session=session.model_copy(update={"turns": tuple(kept), "new": new}), skipped=skipped)
 
 
 def left_out(turn: Turn) -> str:

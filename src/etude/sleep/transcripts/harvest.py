@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from pydantic import AwareDatetime, Field
 
 from etude.records import Record
 from etude.redaction.redactor import Redactor
+from etude.sleep.report import NightIntake
 from etude.sleep.transcripts.cleaning import SCRIPT, cleaned
 from etude.sleep.transcripts.ledger import Entry, Ledger, Status, mark, same_turns, used_turns
 from etude.sleep.transcripts.redaction import redacted
@@ -41,56 +41,16 @@ class SessionQuery(Record):
     """Most sessions of the night; the others wait for the next ones."""
 
 
-class Harvested(Record):
-    """A session to work on, clean and without secrets."""
-
-    session: Session
-    new: int
-    """Index of the first turn that no night has used; those before it are context."""
-
-
-@dataclass
-class SourceCounts:
-    """What became of the sessions of one source."""
-
-    source: str
-    found: int = 0
-    """Sessions there are."""
-    read: int = 0
-    """Sessions that were read."""
-    taken: int = 0
-    """Sessions with new turns that this night works on."""
-    beyond: int = 0
-    """Sessions that wait because the limit was reached."""
-    skipped: Counter[str] = field(default_factory=Counter[str])
-    """Sessions, turns and records that were left out, by reason."""
-    redacted: Counter[str] = field(default_factory=Counter[str])
-    """Secrets that were taken out, by kind."""
-
-
-class Harvest(Record):
+class Harvest(NightIntake):
     """What a night has to work on, and what became of all else."""
 
-    sessions: tuple[Harvested, ...] = ()
-    """The one changed first comes first."""
-    sources: tuple[SourceCounts, ...] = ()
-    problems: tuple[str, ...] = ()
-    """Sources and sessions that could not be read, each with the reason."""
+    taken: tuple[Session, ...] = ()
+    """To work on, clean and without secrets; the one changed first comes first."""
     gone: dict[str, int] = Field(default_factory=dict[str, int])
     """Sessions of folders that are not on this machine, by folder: an earlier name of the project may be among
     them."""
     entries: tuple[Entry, ...] = ()
     """What the ledger is to know: `Ledger.take`."""
-
-    @property
-    def skipped(self) -> dict[str, int]:
-        """What was left out of all sources, by reason."""
-        return dict(sorted(sum((each.skipped for each in self.sources), Counter[str]()).items()))
-
-    @property
-    def redacted(self) -> dict[str, int]:
-        """Secrets that were taken out of all sources, by kind."""
-        return dict(sorted(sum((each.redacted for each in self.sources), Counter[str]()).items()))
 
     @property
     def hints(self) -> tuple[str, ...]:
@@ -102,11 +62,6 @@ class Harvest(Record):
             *((f"folders that are gone: {folders}; sleep.other_paths takes in those of this project",) * bool(often)),
             *((f"{told} prompts of scripts are left out; sleep.scripts: true takes them in",) * bool(told)),
         )
-
-    @property
-    def beyond(self) -> int:
-        """Sessions that wait because the limit was reached."""
-        return sum(counts.beyond for counts in self.sources)
 
 
 def harvest(
@@ -133,14 +88,12 @@ def harvest(
     work = _Work(ledger, asked, redactor or Redactor.for_transcripts(environ))
     candidates: list[tuple[Source, Found]] = []
     for source in sources:
-        tally = work.tally(source.name)
         try:
             found = list(source.find(home, environ))
         except Exception as error:  # noqa: BLE001 - the boundary: a source can meet any kind of file
-            work.problem(source.name, "", _problem(error))
+            work.problem(source.name, "", error)
             continue
-        tally.found = len(found)
-        candidates += [(source, each) for each in _newest(found, tally)]
+        candidates += [(source, each) for each in _newest(found, work.skipped)]
     work.found = {(each.source, each.id): each for _, each in candidates}
     for source, each in sorted(candidates, key=lambda candidate: _order(candidate[1])):
         work.look(source, each)
@@ -151,20 +104,16 @@ def _order(found: Found) -> tuple[datetime, str, str]:
     return (found.changed or _NEVER, found.source, found.id)
 
 
-def _newest(found: Sequence[Found], tally: SourceCounts) -> list[Found]:
+def _newest(found: Sequence[Found], skipped: Counter[str]) -> list[Found]:
     """One of each session: a program may keep a copy elsewhere."""
     chosen: dict[str, Found] = {}
     for each in found:
         other = chosen.get(each.id)
         if other is not None:
-            tally.skipped["copy"] += 1
+            skipped["copy"] += 1
         if other is None or (each.changed or _NEVER) > (other.changed or _NEVER):
             chosen[each.id] = each
     return list(chosen.values())
-
-
-def _problem(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
 
 
 class _Work:
@@ -176,24 +125,27 @@ class _Work:
         self._redactor = redactor
         self.found: dict[tuple[str, str], Found] = {}
         self._since = None if asked.hours is None else asked.now.astimezone(UTC) - timedelta(hours=asked.hours)
-        self._tallies: dict[str, SourceCounts] = {}
+        self.skipped: Counter[str] = Counter()
+        self._redacted: Counter[str] = Counter()
+        self._waiting = 0
         self._scope = Scope(None if asked.scope is None else (asked.scope, *asked.other_paths))
-        self._taken: list[Harvested] = []
+        self._taken: list[Session] = []
         self._problems: dict[tuple[str, str], list[str]] = {}
         self._gone: Counter[str] = Counter()
         self._entries: list[Entry] = []
         self._owners = {} if ledger is None else ledger.owners()
 
-    def tally(self, source: str) -> SourceCounts:
-        return self._tallies.setdefault(source, SourceCounts(source))
-
-    def problem(self, source: str, session: str, reason: str) -> None:
-        self._problems.setdefault((source, reason), []).append(session)
+    def problem(self, source: str, session: str, reason: Exception | str) -> None:
+        told = reason if isinstance(reason, str) else f"{type(reason).__name__}: {reason}"
+        self._problems.setdefault((source, told), []).append(session)
 
     def result(self) -> Harvest:
         return Harvest(
-            sessions=tuple(self._taken),
-            sources=tuple(self._tallies.values()),
+            taken=tuple(self._taken),
+            sessions=dict(sorted(Counter(session.source for session in self._taken).items())),
+            skipped=dict(sorted((+self.skipped).items())),
+            redacted=dict(sorted(self._redacted.items())),
+            waiting=self._waiting,
             problems=tuple(self._told(*key, sessions) for key, sessions in self._problems.items()),
             gone=dict(+self._gone),
             entries=tuple(self._entries),
@@ -229,36 +181,34 @@ class _Work:
 
     def look(self, source: Source, found: Found) -> None:
         """Read a session, unless the ledger says that nothing in it is wanted."""
-        tally = self.tally(source.name)
         entry = None if self._ledger is None else self._ledger.entry(found.source, found.id)
         waits = entry is not None and entry.status == "queued"
         reason = self._known(entry, found) or ("" if waits else self._too_old(found.changed))
         if reason:
-            tally.skipped[reason] += 1
+            self.skipped[reason] += 1
         elif self._full and entry is not None and waits and entry.revision == found.revision:
-            tally.beyond += self._scope.has(entry.project)
+            self._waiting += self._scope.has(entry.project)
         else:
             try:
                 self._read(source, found, entry)
             except Exception as error:  # noqa: BLE001 - the boundary: a source can meet any kind of file
-                self._fail(source, found, _problem(error))
+                self._fail(source, found, error)
 
     def _read(self, source: Source, found: Found, entry: Entry | None) -> None:
-        tally, reading = self.tally(source.name), source.read(found)
-        tally.skipped.update(reading.skipped)
+        reading = source.read(found)
+        self.skipped.update(reading.skipped)
         if reading.problem:
             self._fail(source, found, reading.problem)
             return
-        tally.read += 1
         if reading.session is None:
-            tally.skipped["empty"] += 1
+            self.skipped["empty"] += 1
             self._note(found, entry, "empty")
         else:
             copied = max(reading.copied, self._of_parent(source, found, reading.parent, reading.session))
-            self._weigh(reading.session, copied, found, tally, entry)
+            self._weigh(reading.session, copied, found, entry)
 
-    def _fail(self, source: Source, found: Found, reason: str) -> None:
-        self.tally(source.name).skipped["unreadable"] += 1
+    def _fail(self, source: Source, found: Found, reason: Exception | str) -> None:
+        self.skipped["unreadable"] += 1
         self.problem(source.name, found.id, reason)
 
     def _known(self, entry: Entry | None, found: Found) -> str:
@@ -277,36 +227,35 @@ class _Work:
     def _too_old(self, moment: datetime | None) -> str:
         return "too old" if self._since is not None and moment is not None and moment < self._since else ""
 
-    def _weigh(self, session: Session, copied: int, found: Found, tally: SourceCounts, entry: Entry | None) -> None:
+    def _weigh(self, session: Session, copied: int, found: Found, entry: Entry | None) -> None:
         """Decide what becomes of a session that was read."""
         copied = max(copied, self._copied(found, session))
         known = max(used_turns(entry, session), copied)
         clean = cleaned(session, seen=known, scripts=self._asked.scripts)
         waits = entry is not None and entry.status == "queued"
-        if clean.session is None and (clean.own or "observer" in clean.skipped):
-            tally.skipped.update(clean.skipped)
-            self._note(found, entry, "own" if clean.own else "empty", session)
+        if "own" in clean.skipped:
+            self.skipped.update(clean.skipped)
+            self._note(found, entry, "own", session)
         elif not self._scope.has(session.project):
-            tally.skipped["other project"] += 1
+            self.skipped["other project"] += 1
             self._elsewhere(found, session.project)
             self._note(found, entry, "outside", session)
         elif not waits and self._too_old(session.ended):
-            tally.skipped["too old"] += 1
+            self.skipped["too old"] += 1
         elif clean.session is None:
-            tally.skipped.update(clean.skipped)
+            self.skipped.update(clean.skipped)
             if SCRIPT in clean.skipped:  # not noted: it may be asked for another time
                 return
-            tally.skipped["nothing new" if known else "empty"] += 1
+            self.skipped["nothing new" if known else "empty"] += 1
             self._note(found, entry, "used" if known else "empty", session, copied)
         elif self._full:
-            tally.beyond += 1
+            self._waiting += 1
             self._note(found, entry, "queued", session)
         else:
             without, counts = redacted(clean.session, self._redactor)
-            tally.skipped.update(clean.skipped)
-            tally.taken += 1
-            tally.redacted.update(counts)
-            self._taken.append(Harvested(session=without, new=clean.new))
+            self.skipped.update(clean.skipped)
+            self._redacted.update(counts)
+            self._taken.append(without)
             self._own(found, session.turns[known:])
             self._note(found, entry, "used", session, copied)
 

@@ -7,10 +7,10 @@ killed, the next night sees again. What was past the limit of a night stays queu
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, cast
+from typing import Annotated, Literal, Self
 
 from filelock import FileLock
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field
 
 from etude.errors import LockedError
 from etude.files import is_locked, take_lock
@@ -58,13 +58,6 @@ class Entry(Record):
         return self.model_copy(
             update={"status": "used", "marks": marks, "context": context, "last": _last(session, len(marks))}
         )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_what_earlier_versions_kept(cls, data: object) -> object:
-        if isinstance(data, dict):
-            return {key: value for key, value in cast(dict[str, Any], data).items() if key not in ("past", "turns")}
-        return data
 
 
 class _Kept(Record):
@@ -164,8 +157,7 @@ class Ledger:
     def commit(self, night: int, entries: Sequence[Entry], once_more: Collection[tuple[str, str]] = ()) -> None:
         """End a night with success: what it took is used, except sessions (`once_more`: source and id) that the next
         night is to try again. Doing it again changes nothing."""
-        left = {(source, _storable(id)) for source, id in once_more}
-        found: list[Entry] = []
+        left, found = {(source, _storable(id)) for source, id in once_more}, list[Entry]()
         for entry in entries:
             if entry.status == "used" and (entry.source, entry.id) in left:
                 waits = self.entry(entry.source, entry.id) or entry

@@ -18,12 +18,13 @@ LONG_PROMPT = 64_000
 
 def redacted(session: Session, redactor: Redactor) -> tuple[Session, Counter[str]]:
     """The session without secrets, and how many were taken out by kind, never which. `source`, `id` and the times
-    stay, all other texts pass the redactor (`Redactor.for_transcripts`), with U+FFFD where one held half of a
-    surrogate pair, which nothing could store or send. Long ones are cut in the middle."""
+    stay, all other texts pass the redactor (`Redactor.for_transcripts`). Long ones are cut in the middle."""
     counts = Counter[str]()
 
     def clean(text: str) -> str:
-        kept, found = redactor.redact_counted(_whole(text))
+        # Halves of surrogate pairs, which may stand behind escapes, can be neither stored nor sent.
+        whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        kept, found = redactor.redact_counted(whole)
         counts.update(found)
         return kept
 
@@ -61,7 +62,3 @@ def redacted(session: Session, redactor: Redactor) -> tuple[Session, Counter[str
         }
     )
     return without, counts
-
-
-def _whole(text: str) -> str:
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

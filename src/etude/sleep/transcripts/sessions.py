@@ -50,6 +50,8 @@ class Session(Record):
     ended: datetime | None = None
     """When the last record was written; UTC."""
     turns: tuple[Turn, ...] = ()
+    new: int = 0
+    """Index of the first turn that no night has used; those before it are context."""
     skills: tuple[str, ...] = ()
     """Skills that the agent loaded, in the order of first use."""
 

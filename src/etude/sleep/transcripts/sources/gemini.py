@@ -4,51 +4,48 @@ object in a `.json`, which are counted.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from etude.programs.transcripts.gemini import GeminiLog, tell
+from etude.programs.transcripts.listener import Listener
 from etude.sleep.transcripts.sessions import Found, Reading
-from etude.sleep.transcripts.sources.lines import files_under, found_in, head, program_folder
-from etude.sleep.transcripts.sources.session_builder import SessionBuilder
-from etude.sleep.transcripts.sources.source import Source
+from etude.sleep.transcripts.sources.lines import head, program_folder
+from etude.sleep.transcripts.sources.record_files import RecordFiles
 
 _ID = re.compile(r'"sessionId"\s*:\s*"([^"\\]+)"')
 
 
-class GeminiCliTranscripts(Source):
+class GeminiCliTranscripts(RecordFiles):
     """Transcripts of Gemini CLI."""
 
     name = "gemini-cli"
 
-    def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[Found]:
+    @staticmethod
+    def tell(listener: Listener, records: Iterable[dict[str, Any]]) -> None:
+        log = GeminiLog(records)
+        if log.about.get("kind", "main") != "main":
+            listener.skipped["subagent"] += 1
+        else:
+            tell(listener, log)
+
+    def places(self, home: Path, environ: Mapping[str, str]) -> Iterable[tuple[Path, str, int]]:
         root = program_folder(home, environ, "GEMINI_CLI_HOME") / ".gemini" / "tmp"
-        return found_in(
-            self.name,
-            (
-                (_id(path), path, state)
-                for suffix in (".json", ".jsonl")
-                for path, state in files_under(root, suffix, depth=2)
-                if path.parent.name == "chats" and path.name.startswith("session-")
-            ),
-        )
+        return [(root, suffix, 2) for suffix in (".json", ".jsonl")]
+
+    def id_of(self, path: Path, root: Path) -> str:
+        """The id in the head of the file; the name of a file has only the beginning of it."""
+        if path.parent.name != "chats" or not path.name.startswith("session-"):
+            return ""
+        found = _ID.search(head(path))
+        return found[1] if found else path.stem
 
     def _read(self, found: Found) -> Reading:
         path = Path(found.path)
         if path.suffix == ".json":
             return Reading(skipped={"of an old version": 1})
-        conversation = SessionBuilder(found)
-        log = GeminiLog(conversation.records())
-        if log.about.get("kind", "main") != "main":
-            conversation.skipped["subagent"] += 1
-            return conversation.reading()
-        tell(conversation, log)
-        if conversation.prompts:
-            conversation.seen(None, head(path.parent.parent / ".project_root").strip())
-        return conversation.reading()
-
-
-def _id(path: Path) -> str:
-    """The id in the head of the file; the name of a file has only the beginning of it."""
-    found = _ID.search(head(path))
-    return found[1] if found else path.stem
+        reading, root = super()._read(found), head(path.parent.parent / ".project_root").strip()
+        if reading.session is None or not root or reading.session.project:
+            return reading
+        return reading.model_copy(update={"session": reading.session.model_copy(update={"project": root})})

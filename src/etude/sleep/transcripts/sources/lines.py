@@ -1,7 +1,6 @@
 """Files of transcripts, read with care: JSON lines whatever they hold, and the values in them whatever they are.
 
-Nothing here raises for what a file holds. Only regular files are opened; links, pipes and devices are not, because a
-transcript is a file that the program wrote itself.
+Nothing here raises for what a file holds. Links are followed; pipes and devices are not opened.
 """
 
 import os
@@ -9,12 +8,10 @@ import re
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from etude.programs.transcripts.values import object_of
+from etude.programs.transcripts.values import moment, object_of
 from etude.sleep.transcripts.sessions import Found
 
 LONG_LINE = 8 * 2**20
@@ -22,7 +19,6 @@ LONG_LINE = 8 * 2**20
 
 _HEAD = 16 * 2**10
 _PICTURE = re.compile(rb"[A-Za-z0-9+/=_-]{1000,}")
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def program_folder(home: Path, environ: Mapping[str, str], variable: str, *default: str) -> Path:
@@ -32,9 +28,10 @@ def program_folder(home: Path, environ: Mapping[str, str], variable: str, *defau
     return Path(moved) if os.path.isabs(moved) else home.joinpath(*default)
 
 
-def files_under(root: Path, suffix: str, depth: int) -> Iterator[tuple[Path, os.stat_result]]:
+def files_under(root: Path, suffix: str, depth: int) -> Iterator[tuple[Path, os.stat_result | None]]:
     """Regular files whose name ends with `suffix`, in folders at most `depth` below the root; none where there is no
-    such folder. Follows links to folders elsewhere, and passes over folders below it that cannot be read.
+    such folder. Follows links to files, and to folders elsewhere. What may hold such files and cannot be read, as a
+    link to nothing or a closed folder, comes with None.
 
     Raises OSError when the root cannot be read.
     """
@@ -43,18 +40,20 @@ def files_under(root: Path, suffix: str, depth: int) -> Iterator[tuple[Path, os.
     except (FileNotFoundError, NotADirectoryError):
         return
     for entry in entries:
+        path, linked = root / entry.name, entry.is_symlink()
         try:
-            state = entry.stat(follow_symlinks=False)
             entry.name.encode()
-        except (OSError, UnicodeEncodeError):
-            # Gone meanwhile, or a name that no program gives.
+            state = entry.stat()
+            if stat.S_ISDIR(state.st_mode):
+                if depth and (not linked or _is_elsewhere(path, root)):
+                    yield from files_under(path, suffix, depth - 1)
+            elif entry.name.endswith(suffix):
+                yield path, state if stat.S_ISREG(state.st_mode) else None
+        except UnicodeEncodeError:  # a name that no program gives
             continue
-        linked = stat.S_ISLNK(state.st_mode) and _is_elsewhere(root / entry.name, root)
-        if depth and (linked or stat.S_ISDIR(state.st_mode)):
-            with suppress(OSError):
-                yield from files_under(root / entry.name, suffix, depth - 1)
-        elif stat.S_ISREG(state.st_mode) and entry.name.endswith(suffix):
-            yield root / entry.name, state
+        except OSError:
+            if linked or entry.is_dir(follow_symlinks=False):  # else it is gone meanwhile
+                yield path, None
 
 
 def _is_elsewhere(link: Path, root: Path) -> bool:
@@ -63,16 +62,19 @@ def _is_elsewhere(link: Path, root: Path) -> bool:
     return target.is_dir() and not (target.is_relative_to(real) or real.is_relative_to(target))
 
 
-def found_in(source: str, files: Iterable[tuple[str, Path, os.stat_result]]) -> tuple[Found, ...]:
-    """Sessions, one to a file. Of several files with one id, the one changed last."""
-    last = {id: (path, state) for id, path, state in sorted(files, key=lambda file: (file[2].st_mtime_ns, file[1]))}
+def found_in(source: str, files: Iterable[tuple[str, Path, os.stat_result | None]]) -> tuple[Found, ...]:
+    """Sessions, one to a file: its id, path and state (`files_under`). Of several files with one id, the one changed
+    last. One without an id is none; one without a state is found so that reading it says why."""
+    known = [(id, path, state) for id, path, state in files if id or state is None]
+    known.sort(key=lambda file: (0 if file[2] is None else file[2].st_mtime_ns, file[1]))
+    last = {str(path) if state is None else id: (path, state) for id, path, state in known}
     return tuple(
         Found(
             source=source,
             id=id,
             path=str(path),
-            revision=f"{state.st_size}:{state.st_mtime_ns}",
-            changed=moment(state.st_mtime_ns // 1000 / 1000),
+            revision="" if state is None else f"{state.st_size}:{state.st_mtime_ns}",
+            changed=None if state is None else moment(state.st_mtime_ns // 1000 / 1000),
         )
         for id, (path, state) in last.items()
     )
@@ -80,10 +82,12 @@ def found_in(source: str, files: Iterable[tuple[str, Path, os.stat_result]]) -> 
 
 def open_regular(path: str | Path) -> BinaryIO:
     """A file opened for reading. Raises OSError if it is not a regular file, without opening what it is instead."""
-    if not stat.S_ISREG(os.lstat(path).st_mode):
+    if os.path.isdir(path):
+        os.scandir(path).close()  # says why a folder cannot be read
+    if not stat.S_ISREG(os.stat(path).st_mode):
         raise OSError(0, "it is not a regular file")
-    # Should it be replaced this moment: no link is followed, and no pipe waited for.
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    # Should it be replaced this moment: no pipe is waited for.
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     return os.fdopen(os.open(path, flags), "rb")
 
 
@@ -129,21 +133,3 @@ def _without_pictures(piece: bytes, file: BinaryIO) -> bytes:
             break
         piece = file.readline(LONG_LINE)
     return kept
-
-
-def moment(value: Any) -> datetime | None:
-    """A time in UTC: ISO 8601, or milliseconds since 1970. None for what is neither.
-
-    All programs read here write UTC, so a time without offset is taken as UTC.
-    """
-    try:
-        if isinstance(value, datetime):
-            return value
-        if isinstance(value, str):
-            read = datetime.fromisoformat(value)
-            return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return _EPOCH + timedelta(milliseconds=value)
-    except (ValueError, OverflowError):
-        return None
-    return None

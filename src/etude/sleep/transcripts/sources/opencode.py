@@ -4,14 +4,13 @@ import os
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
-from etude.programs.transcripts.opencode import tell_asked, tell_part
-from etude.programs.transcripts.values import object_of, table, tables, text
+from etude.programs.transcripts.opencode import Message, tell
+from etude.programs.transcripts.values import object_of, text
 from etude.sleep.transcripts.sessions import Found, Reading
-from etude.sleep.transcripts.sources.lines import LONG_LINE, moment, program_folder
+from etude.sleep.transcripts.sources.lines import LONG_LINE, program_folder
 from etude.sleep.transcripts.sources.session_builder import SessionBuilder
 from etude.sleep.transcripts.sources.source import Source
 from etude.sleep.transcripts.sources.sqlite import Databases, rows
@@ -20,14 +19,6 @@ _DATA = f"CASE WHEN length(data) <= {LONG_LINE} THEN data END AS data"
 _OLD = "storage"
 """The folder of versions that had no database."""
 _SESSION = ("id", "parent_id", "directory", "revert", "permission", "time_created", "time_updated")
-_QUESTIONS = {"permission": "question", "action": "deny"}
-"""Nobody is there to answer: `opencode run` forbids questions."""
-
-
-class _Message(NamedTuple):
-    id: str
-    data: dict[str, Any]
-    parts: list[dict[str, Any]]
 
 
 class OpenCodeTranscripts(Source):
@@ -82,44 +73,13 @@ def _from_database(database: sqlite3.Connection, found: Found, conversation: Ses
         if part is not None:
             parts.setdefault(text(message), []).append(part)
     query = f"SELECT id, {_DATA} FROM message WHERE session_id = ? ORDER BY time_created, id"
-    messages: list[_Message] = []
+    messages: list[Message] = []
     for id, data in database.execute(query, (found.id,)):
         message = _counted(data, conversation.skipped)
         if message is not None:
-            messages.append(_Message(text(id), message, parts.get(text(id), [])))
-    scripted = _alone(_json_list(session["permission"]))
-    _tell(messages, text(_json(session["revert"]).get("messageID")), conversation, scripted)
+            messages.append(Message(text(id), message, parts.get(text(id), [])))
+    tell(conversation, messages, _json(session["revert"]).get("messageID"), _json_list(session["permission"]))
     return conversation.reading()
-
-
-def _tell(messages: Sequence[_Message], revert: str, conversation: SessionBuilder, scripted: bool) -> None:
-    """The messages in their order; those from `revert` on were taken back by the user."""
-    busy: datetime | None = None
-    for number, message in enumerate(messages):
-        if revert and message.id >= revert:
-            taken = sum(1 for each in messages[number:] if each.data.get("role") == "user")
-            conversation.skipped["taken back"] += taken
-            return
-        times = table(message.data.get("time"))
-        created, completed = moment(times.get("created")), moment(times.get("completed"))
-        if message.data.get("role") == "user":
-            meanwhile = None not in (busy, created) and _stamp(created) < _stamp(busy)
-            tell_asked(conversation, message.parts, created, meanwhile=meanwhile, scripted=scripted)
-        elif message.data.get("summary") is True:
-            conversation.skipped["compaction"] += 1
-        else:
-            busy = completed
-            _worked(message, created, conversation, completed is not None)
-        conversation.seen(created)
-
-
-def _worked(message: _Message, at: datetime | None, conversation: SessionBuilder, completed: bool) -> None:
-    for part in message.parts:
-        tell_part(conversation, part, at)
-    if message.data.get("error") is not None or not completed:
-        conversation.stop()
-    elif message.data.get("finish") == "stop":
-        conversation.done()
 
 
 def _counted(data: object, skipped: Counter[str]) -> dict[str, Any] | None:
@@ -138,15 +98,6 @@ def _json_list(value: object) -> object:
     return (object_of(b'{"list": ' + text(value).encode() + b"}") or {}).get("list")
 
 
-def _alone(permissions: Any) -> bool:
-    """Whether no person was there, by what a session may do."""
-    return any(_QUESTIONS.items() <= each.items() for each in tables(permissions))
-
-
 def _absolute(value: object) -> str:
     path = text(value)
     return path if os.path.isabs(path) else ""
-
-
-def _stamp(at: datetime | None) -> float:
-    return at.timestamp() if at is not None else 0.0

@@ -59,7 +59,8 @@ class PlainTranscripts(Source):
                 f"{str(self._path)!r} is neither a file nor a folder",
                 hint="name a .jsonl file, or a folder that has such files",
             )
-        return found_in(self.name, ((id, path, state) for path, state in files for id in self._ids(path)))
+        read = ((path, state, self._ids(path) if state else [""]) for path, state in files)
+        return found_in(self.name, ((id, path, state) for path, state, ids in read for id in ids))
 
     def _ids(self, path: Path) -> Sequence[str]:
         """The sessions of a file."""
@@ -87,7 +88,7 @@ class PlainTranscripts(Source):
 
         Raises OSError when the file cannot be read.
         """
-        state = path.lstat()
+        state = path.stat()
         revision = f"{state.st_ino}:{state.st_size}:{state.st_mtime_ns}"
         if self._last[:2] == (str(path), revision):
             return self._last[2]

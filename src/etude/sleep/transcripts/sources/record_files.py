@@ -4,7 +4,6 @@ import re
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from os import stat_result
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from etude.sleep.transcripts.sources.lines import files_under, found_in, program
 from etude.sleep.transcripts.sources.session_builder import SessionBuilder
 from etude.sleep.transcripts.sources.source import Source
 
-_File = tuple[str, Path, stat_result]
+_Place = tuple[Path, str, int]
 _EVENTS = "events.jsonl"
 _NAME = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\Z")
 _MOST_PARENTS = 100
@@ -31,11 +30,17 @@ class RecordFiles(Source):
         """Read the program's records."""
 
     @abstractmethod
-    def files(self, home: Path, environ: Mapping[str, str]) -> Iterable[_File]:
-        """Session, path and state of each file."""
+    def places(self, home: Path, environ: Mapping[str, str]) -> Iterable[_Place]:
+        """Folders, what the names of files in them end with, and how many folders below may hold some."""
+
+    @abstractmethod
+    def id_of(self, path: Path, root: Path) -> str:
+        """The session of a file in one of these folders; empty where it is none."""
 
     def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[Found]:
-        return found_in(self.name, self.files(home, environ))
+        places = self.places(home, environ)
+        files = ((root, *file) for root, suffix, depth in places for file in files_under(root, suffix, depth))
+        return found_in(self.name, ((self.id_of(path, root), path, state) for root, path, state in files))
 
     def _read(self, found: Found) -> Reading:
         conversation = SessionBuilder(found)
@@ -50,11 +55,11 @@ class ClaudeCodeTranscripts(RecordFiles):
     name = "claude-code"
     tell = staticmethod(claude_code.tell)
 
-    def files(self, home: Path, environ: Mapping[str, str]) -> Iterator[_File]:
-        root = program_folder(home, environ, "CLAUDE_CONFIG_DIR", ".claude") / "projects"
-        for path, state in files_under(root, ".jsonl", depth=1):
-            if path.parent != root and not path.name.startswith("agent-"):
-                yield path.stem, path, state
+    def places(self, home: Path, environ: Mapping[str, str]) -> Iterable[_Place]:
+        return [(program_folder(home, environ, "CLAUDE_CONFIG_DIR", ".claude") / "projects", ".jsonl", 1)]
+
+    def id_of(self, path: Path, root: Path) -> str:
+        return "" if path.parent == root or path.name.startswith("agent-") else path.stem
 
 
 class QwenCodeTranscripts(RecordFiles):
@@ -63,12 +68,12 @@ class QwenCodeTranscripts(RecordFiles):
     name = "qwen-code"
     tell = staticmethod(qwen.tell)
 
-    def files(self, home: Path, environ: Mapping[str, str]) -> Iterator[_File]:
+    def places(self, home: Path, environ: Mapping[str, str]) -> Iterable[_Place]:
         folder = program_folder(home, environ, "QWEN_HOME", ".qwen")
-        root = program_folder(folder, environ, "QWEN_RUNTIME_DIR") / "projects"
-        for path, state in files_under(root, ".jsonl", depth=2):
-            if path.parent.name == "chats":
-                yield path.stem, path, state
+        return [(program_folder(folder, environ, "QWEN_RUNTIME_DIR") / "projects", ".jsonl", 2)]
+
+    def id_of(self, path: Path, root: Path) -> str:
+        return path.stem if path.parent.name == "chats" else ""
 
 
 class PiTranscripts(RecordFiles):
@@ -77,10 +82,11 @@ class PiTranscripts(RecordFiles):
     name = "pi"
     tell = staticmethod(pi.tell)
 
-    def files(self, home: Path, environ: Mapping[str, str]) -> Iterator[_File]:
-        root = program_folder(home, environ, "PI_CODING_AGENT_DIR", ".pi", "agent") / "sessions"
-        for path, state in files_under(root, ".jsonl", depth=1):
-            yield path.stem.rpartition("_")[2], path, state
+    def places(self, home: Path, environ: Mapping[str, str]) -> Iterable[_Place]:
+        return [(program_folder(home, environ, "PI_CODING_AGENT_DIR", ".pi", "agent") / "sessions", ".jsonl", 1)]
+
+    def id_of(self, path: Path, root: Path) -> str:
+        return path.stem.rpartition("_")[2]
 
 
 class CopilotCliTranscripts(RecordFiles):
@@ -89,11 +95,11 @@ class CopilotCliTranscripts(RecordFiles):
     name = "copilot-cli"
     tell = staticmethod(copilot_cli.tell)
 
-    def files(self, home: Path, environ: Mapping[str, str]) -> Iterator[_File]:
-        folder = program_folder(home, environ, "COPILOT_HOME", ".copilot") / "session-state"
-        for path, state in files_under(folder, _EVENTS, 1):
-            if path.name == _EVENTS and path.parent != folder:
-                yield path.parent.name, path, state
+    def places(self, home: Path, environ: Mapping[str, str]) -> Iterable[_Place]:
+        return [(program_folder(home, environ, "COPILOT_HOME", ".copilot") / "session-state", _EVENTS, 1)]
+
+    def id_of(self, path: Path, root: Path) -> str:
+        return path.parent.name if path.name == _EVENTS and path.parent != root else ""
 
 
 class CodexTranscripts(RecordFiles):
@@ -109,16 +115,20 @@ class CodexTranscripts(RecordFiles):
     def __init__(self) -> None:
         self._paths: dict[str, Path] = {}
 
-    def files(self, home: Path, environ: Mapping[str, str]) -> Iterator[_File]:
+    def places(self, home: Path, environ: Mapping[str, str]) -> Iterable[_Place]:
         root = program_folder(home, environ, "CODEX_HOME", ".codex")
-        for suffix in (".jsonl.zst", ".jsonl"):
-            for folder, depth in (("sessions", 3), ("archived_sessions", 0)):
-                for path, state in files_under(root / folder, suffix, depth):
-                    stem = path.name.removesuffix(suffix)
-                    named = _NAME.search(stem)
-                    id = named[1] if named else stem
-                    self._paths[id] = path
-                    yield id, path, state
+        folders = ((root / "sessions", 3), (root / "archived_sessions", 0))
+        return [(folder, suffix, depth) for suffix in (".jsonl.zst", ".jsonl") for folder, depth in folders]
+
+    def id_of(self, path: Path, root: Path) -> str:
+        stem = path.name.partition(".jsonl")[0]
+        named = _NAME.search(stem)
+        return named[1] if named else stem
+
+    def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[Found]:
+        found = super().find(home, environ)
+        self._paths = {each.id: Path(each.path) for each in found}
+        return found
 
     def _read(self, found: Found) -> Reading:
         path = Path(found.path)

@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import Any
 
 from etude.programs.transcripts.listener import Listener
-from etude.programs.transcripts.values import as_json, text
+from etude.programs.transcripts.values import as_json, moment, text
 from etude.prompts.cuts import cut_middle
 from etude.sleep.transcripts.sessions import Found, Reading, Session, ToolUse, Turn
-from etude.sleep.transcripts.sources.lines import moment, records
+from etude.sleep.transcripts.sources.lines import records
 
 _MOST_READ = 40_000
 """Characters. What goes into a tool or comes out of it is cut to about as many; JSON that is cut is redacted as text,

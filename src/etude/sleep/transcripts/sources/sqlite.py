@@ -15,8 +15,9 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from etude.programs.transcripts.values import moment
 from etude.sleep.transcripts.sessions import Found
-from etude.sleep.transcripts.sources.lines import LONG_LINE, moment, open_regular, reason_of
+from etude.sleep.transcripts.sources.lines import LONG_LINE, open_regular, reason_of
 
 MOST_BYTES = 2 * 2**30
 """A larger database is not copied."""
@@ -67,7 +68,7 @@ class Databases:
         """A copy of the database, as it was committed last. Its tables can be read and its views cannot: one in a
         forged database has rows and columns without end. Raises OSError: it is not a regular file, too large, not a
         database, or written to all the time; also in place of whatever SQLite raises in the `with` block."""
-        copy = self._copy(path)
+        copy = self._copy(Path(os.path.realpath(path)) if path.is_symlink() else path)
         try:
             with closing(sqlite3.connect(copy)) as database:
                 database.text_factory = _decoded

@@ -1,9 +1,10 @@
-"""Which instructions an agent program reads before it does anything in a project, so that a night neither puts one of
-them out of force nor says again what stands there. Seen with real programs; the tests marked `programs` hold it."""
+"""Which instructions an agent program reads before it does anything in a project, so that nobody puts one of them out
+of force or says again what stands there. Seen with real programs; the tests marked `programs` hold it."""
 
 import json
 import os
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -39,7 +40,7 @@ class Reader(NamedTuple):
     imports: bool = False
     """`@path` in a file stands for what is in that one."""
     new: str = ""
-    """What a new file is called where nothing is there."""
+    """What a new file is called where nothing is there, if it is not called as usual (`ProjectPaths.memory`)."""
 
 
 class InForce(NamedTuple):
@@ -49,11 +50,6 @@ class InForce(NamedTuple):
     """Where rules for every session belong, whether or not it is there."""
     files: tuple[Path, ...] = ()
     """All files of instructions that are there, imports and the user's own among them."""
-
-    @property
-    def shared(self) -> tuple[Path, ...]:
-        """Those beside the memory file."""
-        return tuple(path for path in self.files if path != self.memory)
 
 
 def in_force(
@@ -82,7 +78,7 @@ def in_force(
         own, found = list(_imported(own, home)), list(_imported(found, home, project))
     if agent == "opencode":
         own += _listed(project, home, environ)
-    return InForce(_memory(reader, project, folders), tuple(dict.fromkeys([*own, *found])))
+    return InForce(_memory(reader, project, folders, place_of(agent).memory), tuple(dict.fromkeys([*own, *found])))
 
 
 def opening_of(path: Path) -> str:
@@ -92,7 +88,7 @@ def opening_of(path: Path) -> str:
     return "@AGENTS.md\n\n" if beside else ""
 
 
-def _memory(reader: Reader, project: Path, folders: list[Path]) -> Path:
+def _memory(reader: Reader, project: Path, folders: list[Path], usual: str) -> Path:
     """The file of the project that is in force, else a new one that puts no other out of force."""
     kind = _there(reader, folders if reader.of_all else [project])
     if not kind and reader.of_all:  # in a folder below, a new file of an earlier kind would hide those of a later one
@@ -100,7 +96,7 @@ def _memory(reader: Reader, project: Path, folders: list[Path]) -> Path:
         kind = _there(reader, below, last=True)
     shared = [name for name in kind if not name.endswith(".local.md")]
     there = (name for name in shared if _counts(project / name, blank=reader.blank))
-    new = shared[0] if reader.of_all and shared else reader.new
+    new = shared[0] if reader.of_all and shared else reader.new or usual
     return project / next(there, new)
 
 
@@ -124,20 +120,20 @@ def _reader(agent: str, project: Path, home: Path, environ: Mapping[str, str], v
     if agent == CLAUDE:
         kinds: tuple[tuple[str, ...], ...] = (("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"), ("AGENTS.md",))
         kinds = kinds[:1] if version is not None and _numbers(version) < _numbers(READS_AGENTS) else kinds
-        return Reader(kinds, of_all=True, outside=True, blank=False, imports=True, new="CLAUDE.md")
+        return Reader(kinds, of_all=True, outside=True, blank=False, imports=True)
     if agent == "opencode":
         outside = not any((folder / ".git").exists() for folder in (project, *project.parents))
-        return Reader((("AGENTS.md",), ("CLAUDE.md",), ("CONTEXT.md",)), True, outside, new="AGENTS.md")
+        return Reader((("AGENTS.md",), ("CLAUDE.md",), ("CONTEXT.md",)), True, outside)
     if agent == "codex":
-        more = _of_codex(_folder(environ, "CODEX_HOME", home / ".codex") / "config.toml")
-        return Reader((("AGENTS.override.md",), ("AGENTS.md",), *((name,) for name in more)), new="AGENTS.md")
+        settings = _folder(environ, "CODEX_HOME", home / ".codex") / "config.toml"
+        more = _setting(settings, "project_doc_fallback_filenames")
+        return Reader((("AGENTS.override.md",), ("AGENTS.md",), *((name,) for name in more)))
     if agent == "gemini-cli":
         names = (*_of_gemini(project, home, environ), "GEMINI.md")
         return Reader((tuple(dict.fromkeys(names)),), imports=True, new=names[0])
     if agent == "pi":
-        return Reader((("AGENTS.md",), ("CLAUDE.md",)), outside=True, new="AGENTS.md")
-    memory = place_of(agent).memory
-    return Reader((tuple(dict.fromkeys((memory, "AGENTS.md"))),), new=memory)
+        return Reader((("AGENTS.md",), ("CLAUDE.md",)), outside=True)
+    return Reader((tuple(dict.fromkeys((place_of(agent).memory, "AGENTS.md"))),))
 
 
 def _of_user(agent: str, home: Path, environ: Mapping[str, str]) -> list[Path]:
@@ -212,16 +208,11 @@ def _of_gemini(project: Path | None, home: Path, environ: Mapping[str, str]) -> 
     return tuple(dict.fromkeys(named))
 
 
-def _of_codex(settings: Path) -> list[str]:
-    """What the settings of Codex say that is read where there is no AGENTS.md."""
-    found = re.search(r"^project_doc_fallback_filenames\s*=\s*\[([^\]]*)\]", read_text(settings) or "", re.MULTILINE)
-    return re.findall(r"[\"']([^\"'\n]+)[\"']", found[1]) if found else []
-
-
 def _setting(path: Path, *keys: str) -> list[str]:
     """The texts of a setting; none where there is no such file, or it cannot be read."""
     try:
-        value: JsonValue = json.loads(read_text(path) or "null")
+        text = read_text(path) or ""
+        value: JsonValue = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text or "null")
     except ValueError:
         return []
     for key in keys:
