@@ -121,7 +121,7 @@ def test_assertions_become_checks(
         ({"tests": "file://cases.py"}, "cases.py: tests are read from YAML, JSON and CSV files"),
         ({"tests": [3]}, "test 1 is neither an object nor a file"),
         ({"tests": TESTS, "prompts": ["file://cases.py"]}, "'file://cases.py' is no text"),
-        ({}, "a YAML file is read where it has `tests`"),
+        ({}, "a YAML file is read where it has a list of tasks, or `tests`"),
     ],
 )
 def test_what_cannot_be_used_is_said(given: dict[str, Any], message: str, here: Path, capsys: Captured) -> None:

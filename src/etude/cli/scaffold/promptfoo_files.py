@@ -56,7 +56,8 @@ def read_tests(path: Path) -> list[Row]:
 
 
 def _is_tasks(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(each, dict) for each in cast(list[Any], value))
+    rows = cast(list[Any], value) if isinstance(value, list) else []
+    return bool(rows) and all(isinstance(each, dict) for each in rows)
 
 
 def with_assertions(rows: list[Row]) -> list[Row]:

@@ -228,7 +228,7 @@ def _checks(value: JsonValue, row: Row) -> JsonValue:
     for item in cast(list[Any], value if isinstance(value, list) else []):
         kind, arg = str(item.get("type")), item.get("value")
         if kind in ("llm-rubric", "g-eval"):
-            rubrics += map(str, arg if isinstance(arg, list) else [arg])
+            rubrics += map(str, cast(list[Any], arg) if isinstance(arg, list) else [arg])
             continue
         found = _check(kind, arg)
         if found is None:
