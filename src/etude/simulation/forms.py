@@ -13,7 +13,7 @@ from etude.simulation.text import tokens
 
 
 @dataclass(frozen=True)
-class Form:
+class WantedForm:
     """A JSON schema and how the reply carries it."""
 
     schema: Mapping[str, Any]
@@ -42,17 +42,17 @@ def _names(schema: Any) -> list[str]:
     return own + [name for part in known.values() for name in _names(part)]
 
 
-def wanted_form(request: ChatRequest) -> Form | None:
+def wanted_form(request: ChatRequest) -> WantedForm | None:
     """The form a request asks for, None when plain text will do."""
     if request.response_schema is not None:
-        return Form(request.response_schema.body)
+        return WantedForm(request.response_schema.body)
     if request.forced_tool is not None:
         for tool in request.tools:
             if tool.name == request.forced_tool:
-                return Form(tool.parameters, tool.name)
+                return WantedForm(tool.parameters, tool.name)
     prompt = "\n\n".join(message.text for message in request.messages if message.role != "assistant")
     schema = _shown(prompt)
-    return Form(schema) if schema is not None else None
+    return WantedForm(schema) if schema is not None else None
 
 
 _ASKED = re.compile(r"\bJSON\b[^{}\n]*:\s*(?=\{)")
@@ -88,7 +88,7 @@ def _example(value: re.Match[str]) -> str:
     return json.dumps(value[0].replace('"', "")) if value[2] else value[1]
 
 
-def reply_in_form(request: ChatRequest, form: Form, values: Mapping[str, Any]) -> Reply:
+def reply_in_form(request: ChatRequest, form: WantedForm, values: Mapping[str, Any]) -> Reply:
     """The values, filled into the form."""
     text = json.dumps(fill(form.schema, values), ensure_ascii=False)
     if form.tool is None:

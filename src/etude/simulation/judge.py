@@ -3,11 +3,11 @@
 import re
 
 from etude.records import ChatRequest, Reply
-from etude.simulation.forms import Form, reply_in_form, reply_with
+from etude.simulation.forms import WantedForm, reply_in_form, reply_with
 from etude.simulation.optimizer.reading import Prompt
 
 
-def judge(request: ChatRequest, prompt: Prompt, form: Form | None) -> Reply:
+def judge(request: ChatRequest, prompt: Prompt, form: WantedForm | None) -> Reply:
     """Score the answer that a prompt shows, by each criterion where they are numbered: 1 right, 0 wrong, 0.5 when it
     cannot tell."""
     if form is not None and "met" in form.names:

@@ -13,7 +13,7 @@ from etude.simulation.families.briefs import Briefs, reworded
 from etude.simulation.families.briefs_reading import BRAIN_FIRST, STRUCTURE, VERBOSE, VERDICT, complaints
 from etude.simulation.families.family import FoundTask, find_in
 from etude.simulation.families.summaries import FILE, SUMMARISE
-from etude.simulation.forms import Form
+from etude.simulation.forms import WantedForm
 from etude.simulation.optimizer.profiles import Profile
 from etude.simulation.text import command_in, orders_in
 
@@ -31,7 +31,7 @@ RUBRICS = {
 }
 
 
-def asks_for_tasks(form: Form) -> bool:
+def asks_for_tasks(form: WantedForm) -> bool:
     """Whether a request wants the tasks of a transcript."""
     return {"tasks", "intent"} <= form.names
 
@@ -118,7 +118,7 @@ def _pattern(pattern: str, requirement: str) -> dict[str, object]:
     return {"op": "regex", "arg": pattern, "requirement": requirement}
 
 
-def asks_for_wishes(form: Form) -> bool:
+def asks_for_wishes(form: WantedForm) -> bool:
     """Whether a request wants to know which quotes of users ask for which rules."""
     return {"asked_by", "wishes"} <= form.names
 
@@ -221,12 +221,12 @@ def _task_in(text: str) -> FoundTask | None:
 _WORDINGS = frozenset(("rewordings", "variations", "paraphrases"))
 
 
-def asks_for_wordings(form: Form) -> bool:
+def asks_for_wordings(form: WantedForm) -> bool:
     """Whether a request wants tasks in other words."""
     return bool(_WORDINGS & form.names)
 
 
-def reword(text: str, form: Form) -> dict[str, object]:
+def reword(text: str, form: WantedForm) -> dict[str, object]:
     """The last brief of a prompt in other words, by the name that the form has for them. The topic stays."""
     tasks = find_in(text, _BRIEFS)
     others = [reworded(tasks[-1].text, number) for number in range(MOST_WORDINGS)] if tasks else []

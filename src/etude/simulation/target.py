@@ -6,7 +6,7 @@ from etude.simulation.coding import answer_in_code
 from etude.simulation.conversation import answer_frame, read
 from etude.simulation.families import Families
 from etude.simulation.families.family import Family, Faults, FoundTask, Solution
-from etude.simulation.forms import Form, reply_calling, reply_in_form, reply_with, wanted_form
+from etude.simulation.forms import WantedForm, reply_calling, reply_in_form, reply_with, wanted_form
 from etude.simulation.noise import Reliability, draw_faults
 from etude.simulation.schemas import concept
 
@@ -63,7 +63,7 @@ def _said(family: Family, instructions: str, solution: Solution) -> str:
     return f"{solution.work}\n{before}{solution.answer}{after}"
 
 
-def _values(form: Form, solution: Solution) -> dict[str, str]:
+def _values(form: WantedForm, solution: Solution) -> dict[str, str]:
     """Work and answer by concept. Where no property is named after answers, the last free one takes it."""
     values = {"reasoning": solution.work, "answer": solution.answer}
     slots = {name: concept(name, values) for name in form.top}

@@ -8,7 +8,7 @@ from etude.errors import ConfigError, did_you_mean
 from etude.records import ChatRequest, Reply, Task, digest
 from etude.simulation.families import FAMILIES, Families, families_named
 from etude.simulation.families.family import right_answer
-from etude.simulation.forms import Form, wanted_form
+from etude.simulation.forms import WantedForm, wanted_form
 from etude.simulation.judge import judge
 from etude.simulation.noise import Reliability
 from etude.simulation.optimizer import optimize
@@ -30,7 +30,7 @@ class SimulatedWorld:
     optimizers: Mapping[str, Profile]
     read: Callable[[ChatRequest, Families], Prompt] = read_prompt
     """Takes requests to optimizers and judges apart."""
-    form: Callable[[ChatRequest], Form | None] = wanted_form
+    form: Callable[[ChatRequest], WantedForm | None] = wanted_form
     """Which form their replies are to have."""
 
     def names(self) -> tuple[str, ...]:

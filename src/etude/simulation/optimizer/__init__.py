@@ -1,7 +1,7 @@
 """The simulated optimizer: it reads only what it is sent, really diagnoses, and is imperfect at set rates."""
 
 from etude.records import ChatRequest, Reply
-from etude.simulation.forms import Form, reply_in_form, reply_with
+from etude.simulation.forms import WantedForm, reply_in_form, reply_with
 from etude.simulation.miner import (
     asks_for_tasks,
     asks_for_wishes,
@@ -21,7 +21,7 @@ from etude.simulation.schemas import SYNONYMS
 NOTHING_TO_DO = "I see no attempts, edits or form to work on."
 
 
-def optimize(profile: Profile, request: ChatRequest, prompt: Prompt, form: Form | None) -> Reply:
+def optimize(profile: Profile, request: ChatRequest, prompt: Prompt, form: WantedForm | None) -> Reply:
     """Answer a request for edits, or for the tasks of a transcript or a skill, in the form it asks for."""
     if form is not None and asks_for_drafts(form):
         return reply_in_form(request, form, draft(prompt, profile))
@@ -39,7 +39,7 @@ def optimize(profile: Profile, request: ChatRequest, prompt: Prompt, form: Form 
     return reply_with(request, f"{values['reasoning']}\n\n```\n{values['skill']}```")
 
 
-def _values(form: Form, prompt: Prompt, profile: Profile) -> dict[str, object]:
+def _values(form: WantedForm, prompt: Prompt, profile: Profile) -> dict[str, object]:
     if _asks(form, "anchors"):
         return reflection.repair(prompt)
     if _asks(form, "guidance"):
@@ -61,5 +61,5 @@ def _values(form: Form, prompt: Prompt, profile: Profile) -> dict[str, object]:
     return values | routing.route(prompt, profile) if _asks(form, "routes") else values
 
 
-def _asks(form: Form, concept: str) -> bool:
+def _asks(form: WantedForm, concept: str) -> bool:
     return any(name.lower() in SYNONYMS[concept] for name in form.names)
