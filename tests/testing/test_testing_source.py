@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from strict_source import StrictSourceContract, within_seconds
 
-from etude.sleep.transcripts.sessions import Found, Reading, Session, Turn
+from etude.sleep.transcripts.sessions import Reading, Session, SessionRef, Turn
 from etude.sleep.transcripts.sources.plain import PlainTranscripts
 from etude.sleep.transcripts.sources.source import Source
 from etude.testing.source import ID, PROJECT, START, dated
@@ -20,18 +20,18 @@ class Careless(Source):
 
     name = "jsonl"
 
-    def __init__(self, change: Callable[[Found, Reading], Reading]) -> None:
+    def __init__(self, change: Callable[[SessionRef, Reading], Reading]) -> None:
         self._change = change
 
-    def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[Found]:
+    def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[SessionRef]:
         return PlainTranscripts(home).find(home, environ) if home.is_dir() else ()
 
-    def _read(self, found: Found) -> Reading:
+    def _read(self, found: SessionRef) -> Reading:
         return self._change(found, PlainTranscripts(Path(found.path)).read(found))
 
 
 class CarelessContract(StrictSourceContract):
-    def __init__(self, change: Callable[[Found, Reading], Reading]) -> None:
+    def __init__(self, change: Callable[[SessionRef, Reading], Reading]) -> None:
         self._change = change
 
     def make_source(self) -> Source:
@@ -50,12 +50,12 @@ def changed(reading: Reading, **fields: object) -> Reading:
     return reading if session is None else Reading(session=session.model_copy(update=fields), skipped=reading.skipped)
 
 
-def touches(found: Found, reading: Reading) -> Reading:
+def touches(found: SessionRef, reading: Reading) -> Reading:
     os.utime(found.path)
     return reading
 
 
-def in_local_time(found: Found, reading: Reading) -> Reading:
+def in_local_time(found: SessionRef, reading: Reading) -> Reading:
     turns = reading.session.turns if reading.session is not None else ()
     hours = [turn.at.hour for turn in turns if turn.at is not None]
     naive = datetime(START.year, START.month, START.day, hours[0]).astimezone() if hours else None
@@ -66,7 +66,7 @@ def in_local_time(found: Found, reading: Reading) -> Reading:
     return changed(reading, turns=moved)
 
 
-def forgets(found: Found, reading: Reading) -> Reading:
+def forgets(found: SessionRef, reading: Reading) -> Reading:
     return Reading(session=reading.session, problem=reading.problem)
 
 
@@ -91,7 +91,7 @@ def test_a_source_that_does_not_count_what_it_leaves_out_is_noticed(tmp_path: Pa
 
 
 def test_a_source_that_raises_for_a_wrong_value_is_noticed(tmp_path: Path) -> None:
-    def raises(found: Found, reading: Reading) -> Reading:
+    def raises(found: SessionRef, reading: Reading) -> Reading:
         if reading.session is not None and reading.session.project == "":
             raise TypeError(found.id)
         return reading

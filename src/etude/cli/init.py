@@ -22,7 +22,7 @@ from etude.cli.scaffold.project_files import (
     write_tasks,
     writing,
 )
-from etude.cli.scaffold.report import Found, first_tasks, tell_found, tell_written
+from etude.cli.scaffold.report import DataPreview, first_tasks, tell_found, tell_written
 from etude.cli.scaffold.table import Unclear, Wishes
 from etude.cli.scaffold.tasks import Data, drafted_data, read_data
 from etude.cli.terminal import output
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     agent, folders = _agent(args.skill)
     opens = [f"the skill has {folders}: agent {agent!r} can open that, `chat` shows only the text"] if folders else []
     kept = [f"{skill_path} exists already and is kept"] if not skill and args.skill is None else []
-    found = Found(data, [*data.notes, *opens, *kept], first_tasks(data.env))
+    found = DataPreview(data, [*data.notes, *opens, *kept], first_tasks(data.env))
     if not args.json:
         tell_found(found)
     if asks(args) and not yes("write this? [Y/n]"):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from strict_source import StrictSourceContract
 
-from etude.sleep.transcripts.sessions import Found, Session, Turn
+from etude.sleep.transcripts.sessions import Session, SessionRef, Turn
 from etude.sleep.transcripts.sources.opencode import OpenCodeTranscripts
 from etude.testing.source import ID, OTHER, PROJECT, START
 
@@ -124,7 +124,7 @@ class TestDatabase(StrictSourceContract):
                 insert(database, row.pop("table"), row)
 
 
-def only(home: Path, environ: dict[str, str] | None = None) -> Found:
+def only(home: Path, environ: dict[str, str] | None = None) -> SessionRef:
     (found,) = OpenCodeTranscripts().find(home, environ or {})
     return found
 

@@ -11,7 +11,7 @@ import pytest
 from etude.programs.transcripts import claude_code, codex, copilot_cli, gemini, pi, qwen
 from etude.programs.transcripts.listener import Listener
 from etude.programs.transcripts.opencode import tell_part
-from etude.sleep.transcripts.sessions import Found, Reading
+from etude.sleep.transcripts.sessions import Reading, SessionRef
 from etude.sleep.transcripts.sources.lines import LONG_LINE, records
 from etude.sleep.transcripts.sources.session_builder import SessionBuilder
 
@@ -26,7 +26,7 @@ IMAGE = {"type": "image", "source": {"type": "base64", "data": "AAAA"}}
 
 
 def read(tell: Callable[[Listener, Iterable[Record]], None], records: Iterable[Record]) -> Reading:
-    conversation = SessionBuilder(Found(source="x", id="a", path="/a", revision="1"))
+    conversation = SessionBuilder(SessionRef(source="x", id="a", path="/a", revision="1"))
     tell(conversation, records)
     return conversation.reading()
 

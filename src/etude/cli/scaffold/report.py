@@ -35,7 +35,7 @@ class TaskPreview:
 
 
 @dataclass(frozen=True)
-class Found:
+class DataPreview:
     """What is said of the data before anything is written."""
 
     data: Data
@@ -91,7 +91,7 @@ def _as_lines(shown: Sequence[TaskPreview]) -> Iterator[str]:
         yield ""
 
 
-def tell_found(found: Found) -> None:
+def tell_found(found: DataPreview) -> None:
     """Say what was found, before anything is written."""
     data, made = found.data, found.data.made
     columns = [f"{name} = {column}" for name, column in made.fields.items()]
@@ -110,7 +110,7 @@ def tell_found(found: Found) -> None:
         output.line(f"note    {note}")
 
 
-def tell_written(found: Found, config: Path, skill: Path, wrote: Sequence[Path], *, as_json: bool) -> None:
+def tell_written(found: DataPreview, config: Path, skill: Path, wrote: Sequence[Path], *, as_json: bool) -> None:
     """Say what was written and what to do next; as JSON, also what was found."""
     keys = _missing_keys(config)
     commands = _next_commands(config, skill, trainable=bool(found.tasks["train"]))

@@ -15,7 +15,7 @@ _QUESTIONS = {"permission": "question", "action": "deny"}
 """Nobody is there to answer: `opencode run` forbids questions."""
 
 
-class Message(NamedTuple):
+class MessageRow(NamedTuple):
     """A message as a session keeps it."""
 
     id: str
@@ -23,7 +23,7 @@ class Message(NamedTuple):
     parts: list[dict[str, Any]]
 
 
-def tell(listener: Listener, messages: Sequence[Message], revert: Any, permissions: Any) -> None:
+def tell(listener: Listener, messages: Sequence[MessageRow], revert: Any, permissions: Any) -> None:
     """What happened, by the messages of a session in their order: those from `revert` on were taken back by the user.
     Its permissions tell whether a person was there."""
     busy: datetime | None = None
@@ -46,7 +46,7 @@ def tell(listener: Listener, messages: Sequence[Message], revert: Any, permissio
         listener.seen(created)
 
 
-def _worked(listener: Listener, message: Message, at: datetime | None, completed: bool) -> None:
+def _worked(listener: Listener, message: MessageRow, at: datetime | None, completed: bool) -> None:
     for part in message.parts:
         tell_part(listener, part, at)
     if message.data.get("error") is not None or not completed:

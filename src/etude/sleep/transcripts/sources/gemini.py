@@ -10,7 +10,7 @@ from typing import Any
 
 from etude.programs.transcripts.gemini import GeminiLog, tell
 from etude.programs.transcripts.listener import Listener
-from etude.sleep.transcripts.sessions import Found, Reading
+from etude.sleep.transcripts.sessions import Reading, SessionRef
 from etude.sleep.transcripts.sources.lines import head, program_folder
 from etude.sleep.transcripts.sources.record_files import RecordFiles
 
@@ -41,7 +41,7 @@ class GeminiCliTranscripts(RecordFiles):
         found = _ID.search(head(path))
         return found[1] if found else path.stem
 
-    def _read(self, found: Found) -> Reading:
+    def _read(self, found: SessionRef) -> Reading:
         path = Path(found.path)
         if path.suffix == ".json":
             return Reading(skipped={"of an old version": 1})

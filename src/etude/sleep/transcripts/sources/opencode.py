@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from etude.programs.transcripts.opencode import Message, tell
+from etude.programs.transcripts.opencode import MessageRow, tell
 from etude.programs.transcripts.values import object_of, text
-from etude.sleep.transcripts.sessions import Found, Reading
+from etude.sleep.transcripts.sessions import Reading, SessionRef
 from etude.sleep.transcripts.sources.lines import LONG_LINE, program_folder
 from etude.sleep.transcripts.sources.session_builder import SessionBuilder
 from etude.sleep.transcripts.sources.source import Source
@@ -29,14 +29,14 @@ class OpenCodeTranscripts(Source):
     def __init__(self) -> None:
         self._databases = Databases()
 
-    def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[Found]:
+    def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[SessionRef]:
         data = program_folder(home, environ, "XDG_DATA_HOME", ".local", "share") / "opencode"
         database = data / (environ.get("OPENCODE_DB") or "opencode.db")
         if not database.exists() and (data / _OLD / "session").is_dir():
-            return [Found(source=self.name, id=_OLD, path=str(data / _OLD), revision="")]
+            return [SessionRef(source=self.name, id=_OLD, path=str(data / _OLD), revision="")]
         return self._databases.found(self.name, database, _sessions)
 
-    def _read(self, found: Found) -> Reading:
+    def _read(self, found: SessionRef) -> Reading:
         if problem := self._databases.problem(found):
             return Reading(problem=problem)
         if found.id == _OLD:
@@ -56,7 +56,7 @@ def _sessions(database: sqlite3.Connection) -> Iterator[tuple[str, str, object]]
         yield text(row["id"]), f"{row['time_updated']}:{count}:{latest}", row["time_updated"]
 
 
-def _from_database(database: sqlite3.Connection, found: Found, conversation: SessionBuilder) -> Reading:
+def _from_database(database: sqlite3.Connection, found: SessionRef, conversation: SessionBuilder) -> Reading:
     session = next(rows(database, "session", _SESSION, "WHERE id = ?", found.id), None)
     if session is None:
         return Reading(problem="the session is gone")
@@ -73,11 +73,11 @@ def _from_database(database: sqlite3.Connection, found: Found, conversation: Ses
         if part is not None:
             parts.setdefault(text(message), []).append(part)
     query = f"SELECT id, {_DATA} FROM message WHERE session_id = ? ORDER BY time_created, id"
-    messages: list[Message] = []
+    messages: list[MessageRow] = []
     for id, data in database.execute(query, (found.id,)):
         message = _counted(data, conversation.skipped)
         if message is not None:
-            messages.append(Message(text(id), message, parts.get(text(id), [])))
+            messages.append(MessageRow(text(id), message, parts.get(text(id), [])))
     tell(conversation, messages, _json(session["revert"]).get("messageID"), _json_list(session["permission"]))
     return conversation.reading()
 

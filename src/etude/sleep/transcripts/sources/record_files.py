@@ -10,7 +10,7 @@ from typing import Any
 from etude.programs.transcripts import claude_code, codex, copilot_cli, pi, qwen
 from etude.programs.transcripts.listener import Listener
 from etude.programs.transcripts.values import number, table, text
-from etude.sleep.transcripts.sessions import Found, Reading
+from etude.sleep.transcripts.sessions import Reading, SessionRef
 from etude.sleep.transcripts.sources.lines import files_under, found_in, program_folder, records
 from etude.sleep.transcripts.sources.session_builder import SessionBuilder
 from etude.sleep.transcripts.sources.source import Source
@@ -37,12 +37,12 @@ class RecordFiles(Source):
     def id_of(self, path: Path, root: Path) -> str:
         """The session of a file in one of these folders; empty where it is none."""
 
-    def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[Found]:
+    def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[SessionRef]:
         places = self.places(home, environ)
         files = ((root, *file) for root, suffix, depth in places for file in files_under(root, suffix, depth))
         return found_in(self.name, ((self.id_of(path, root), path, state) for root, path, state in files))
 
-    def _read(self, found: Found) -> Reading:
+    def _read(self, found: SessionRef) -> Reading:
         conversation = SessionBuilder(found)
         self.tell(conversation, conversation.records())
         return conversation.reading()
@@ -125,12 +125,12 @@ class CodexTranscripts(RecordFiles):
         named = _NAME.search(stem)
         return named[1] if named else stem
 
-    def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[Found]:
+    def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[SessionRef]:
         found = super().find(home, environ)
         self._paths = {each.id: Path(each.path) for each in found}
         return found
 
-    def _read(self, found: Found) -> Reading:
+    def _read(self, found: SessionRef) -> Reading:
         path = Path(found.path)
         if path.suffix == ".zst":
             return Reading(problem="it is packed: `unzstd --keep` beside it has it read", skipped={"packed": 1})

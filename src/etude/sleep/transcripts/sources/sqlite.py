@@ -16,7 +16,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from etude.programs.transcripts.values import moment
-from etude.sleep.transcripts.sessions import Found
+from etude.sleep.transcripts.sessions import SessionRef
 from etude.sleep.transcripts.sources.lines import LONG_LINE, open_regular, reason_of
 
 MOST_BYTES = 2 * 2**30
@@ -43,13 +43,13 @@ class Databases:
 
     def found(
         self, source: str, path: Path, sessions: Callable[[sqlite3.Connection], Iterable[tuple[str, str, object]]]
-    ) -> list[Found]:
+    ) -> list[SessionRef]:
         """The sessions of a database, from id, revision and time of the last change of each; without those with an
         empty id. A database that cannot be read is found in place of its sessions, so that reading it says why."""
         try:
             with self.opened(path) as database:
                 return [
-                    Found(source=source, id=id, path=str(path), revision=revision, changed=moment(changed))
+                    SessionRef(source=source, id=id, path=str(path), revision=revision, changed=moment(changed))
                     for id, revision, changed in sessions(database)
                     if id
                 ]
@@ -57,9 +57,9 @@ class Databases:
             return []
         except OSError as error:
             self._refused[str(path)] = reason_of(error)
-            return [Found(source=source, id=str(path), path=str(path), revision="")]
+            return [SessionRef(source=source, id=str(path), path=str(path), revision="")]
 
-    def problem(self, found: Found) -> str:
+    def problem(self, found: SessionRef) -> str:
         """Why the database was refused that `found` stands for; empty for a session."""
         return self._refused.get(found.id, "")
 
