@@ -133,7 +133,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
     doubts = await waited_for(
         check_scoring(config, env, loaded, varied=claim), "the checks of gold answers and solutions", switch.check
     )
-    trusted = labels_of(Path(config.run.folder), env.fingerprint()).told if "judge" in parts.providers else ""
+    agrees = labels_of(Path(config.run.folder), env.fingerprint()).told if "judge" in parts.providers else ""
     tasks: dict[Split, Sequence[Task]] = {split: for_each_target(loaded[split], config.agents) for split in SPLITS}
     executor = _executor(config, given)
     await waited_for(in_thread(executor.check), f"the executor {config.executor.name!r}", switch.check)
@@ -170,11 +170,12 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
         async with executor.placed(Here(agent, env, Threads(config.limits.concurrency)), recipe) as place:
             rollout = Rollout(agent, env, executor, folder.journal, *run, place=place)
             try:
-                told = [_warning(doubt.text, "") for doubt in doubts]
+                told = [
+                    *(_warning(one.text, "") for one in doubts),
+                    *[Notice(level="info", text=agrees)] * bool(agrees),
+                ]
                 for notice in (*map(_warning, warnings), *parts.warnings(), *told):
                     emit(notice)
-                if trusted:
-                    emit(Notice(level="info", text=trusted))
                 yield Workbench(
                     config=config,
                     skill=parts.skill,
@@ -188,7 +189,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
                     models=models,
                     resumed=resumed,
                     doubts=doubts,
-                    judge_agrees=trusted,
+                    judge_agrees=agrees,
                     observer=observer,
                 )
             except StopRun:

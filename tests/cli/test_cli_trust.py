@@ -63,7 +63,7 @@ class Stranger:
         whole = {"env": {"name": "dataset", **DATA}, **MODELS, "train": {"epochs": 1}, **settings}
         (self.folder / "etude.yaml").write_text(yaml.safe_dump(whole))
         night = {name: value for name, value in whole.items() if name not in ("env", "search", "train")}
-        night["sleep"] = {"project": ".", "state": "state", "sources": ["canary:Source"], "tasks": "tasks.json"}
+        night["sleep"] = {"project": ".", "sources": ["canary:Source"], "tasks": "tasks.json"}
         (self.folder / "sleep.yaml").write_text(yaml.safe_dump(night))
         for run in self.folder.glob("runs/*"):
             shutil.copy(self.folder / "etude.yaml", run / "config.yaml")

@@ -59,6 +59,7 @@ def test_the_command_stops_with_code_3_and_says_where_to_answer(
 ) -> None:
     small = Small(tmp_path, n=2)
     monkeypatch.setenv("HOME", str(small.home))
+    monkeypatch.setenv("XDG_STATE_HOME", small.environ["XDG_STATE_HOME"])
     monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
     monkeypatch.chdir(small.project)
     Path("sleep.yaml").write_text(

@@ -176,12 +176,6 @@ async def test_feedback_says_what_is_wrong_and_never_shows_a_pattern(check: dict
     assert score.feedback == f"1 of 1 requirements not met: {feedback}"
 
 
-async def test_checks_are_shown_as_written_to_people() -> None:
-    gold = [{"op": "regex", "arg": "^B", "multiline": True, "requirement": "It begins with B."}, {"op": "no_refusal"}]
-    score = await Checks(for_people=True).score(task(gold), Trajectory(answer="I can't."))
-    assert score.feedback == "2 of 2 requirements not met: regex('^B', multiline=True); no_refusal()"
-
-
 async def test_a_rubric_is_graded_beside_the_checks_and_its_judge_sees_none_of_them() -> None:
     judge = Graded(0.5)
     gold = {"checks": [{"op": "contains", "arg": "secret words"}], "rubric": "It weighs both sides."}
