@@ -170,11 +170,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
         async with executor.placed(Here(agent, env, Threads(config.limits.concurrency)), recipe) as place:
             rollout = Rollout(agent, env, executor, folder.journal, *run, place=place)
             try:
-                told = [
-                    *(_warning(one.text, "") for one in doubts),
-                    *[Notice(level="info", text=agrees)] * bool(agrees),
-                ]
-                for notice in (*map(_warning, warnings), *parts.warnings(), *told):
+                for notice in (*map(_warning, warnings), *parts.warnings(), *_told(doubts, agrees)):
                     emit(notice)
                 yield Workbench(
                     config=config,
@@ -260,6 +256,11 @@ def trackers_of(config: TrainConfig, given: Given) -> list[Tracker]:
 
 def _warning(text: str, hint: str = "training continues anyway; `etude doctor` checks data and skill") -> Notice:
     return Notice(level="warning", text=text, hint=hint)
+
+
+def _told(doubts: Sequence[Doubt], agrees: str) -> list[Notice]:
+    """What is doubtful, and how far the judge can be trusted."""
+    return [*(_warning(doubt.text, "") for doubt in doubts), *([Notice(level="info", text=agrees)] if agrees else [])]
 
 
 def redactor_of(config: TrainConfig, given: Given) -> Redactor:
