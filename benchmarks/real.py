@@ -209,21 +209,21 @@ def _holds(reported: Interval | None, true: float) -> str | None:
 
 def table(outcomes: Sequence[Outcome], plan: Plan) -> dict[str, Any]:
     """The results as the page shows them."""
-    program = "a program that reads prompts, written for `cities` and `tickets` and not for `names`"
-    who = "`handoff:`, answered by hand" if plan.by_hand else program
+    program = (
+        "The target is SmolLM2-135M-Instruct (4 bits) behind llama.cpp, the optimizer a program that reads prompts, "
+        "written for `cities` and `tickets` and not for `names`. "
+        f"{plan.tasks} tasks in each run, training to validation to test as {' to '.join(map(str, RATIO))}. "
+        "`initial`, `handed out` and `best step`: scores of these skills on "
+        f"{plan.fresh} tasks that no run saw, each with a request seed of its own; and the step of the best. "
+        "`holds`: the interval that the run reports has the score on these tasks in it; `gain holds` is the same "
+        "of the gain. `p`: how often the best step would be as far above the skill handed out by chance, by a "
+        "paired permutation test. It is the best of several, so a small `p` is no proof."
+    )
     return {
         "caption": "Reported and true scores with SmolLM2-135M" + ", by hand" * bool(plan.by_hand),
         "columns": COLUMNS,
         "rows": [row(one) for one in outcomes],
-        "note": (
-            f"The target is SmolLM2-135M-Instruct (4 bits) behind llama.cpp, the optimizer {who}. "
-            f"{plan.tasks} tasks in each run, training to validation to test as {' to '.join(map(str, RATIO))}. "
-            "`initial`, `handed out` and `best step`: scores of these skills on "
-            f"{plan.fresh} tasks that no run saw, each with a request seed of its own; and the step of the best. "
-            "`holds`: the interval that the run reports has the score on these tasks in it; `gain holds` is the same "
-            "of the gain. `p`: how often the best step would be as far above the skill handed out by chance, by a "
-            "paired permutation test. It is the best of several, so a small `p` is no proof."
-        ),
+        "note": "The same with `handoff:`, each question answered by hand." if plan.by_hand else program,
     }
 
 
