@@ -225,7 +225,7 @@ def test_a_limit_prints_the_rows_so_far_and_how_to_go_on(skills: None, capsys: C
 def test_suites_of_a_folder_are_audited_in_one_table(skills: None, capsys: Captured) -> None:
     assert main(["audit", "skills", "--limits.calls", "30", "--json"]) == 3
     so_far = json.loads(capsys.readouterr().out)
-    assert [row["problem"] for row in so_far["rows"]][5] == "it was not begun"
+    assert [row["problem"] for row in so_far["rows"]][5] == "it was not finished"
     assert main(["audit", "skills", "--json"]) == 0
     said = capsys.readouterr()
     found = json.loads(said.out)

@@ -13,7 +13,6 @@ from etude.measure.audit.unseen import unseen
 from etude.measure.audit.versions import VERSIONS
 from etude.measure.several import WRONG, Suite, opened
 from etude.records import Record
-from etude.stages.evaluation import FRESH
 from etude.workbench import Given, takes_given
 
 
@@ -66,7 +65,7 @@ async def aaudit_suites(config: TrainConfig, suites: Sequence[Suite], **given: U
         for suite in suites:
             work, problem = works.get(suite.name), suite.problem or problems.get(suite.name, "")
             if work is None:
-                rows.append(AuditRow(skill=suite.name, problem=problem or "it was not begun"))
+                rows.append(AuditRow(skill=suite.name, problem=problem or "it was not finished"))
                 continue
             mine = frozenset(task.id for task in work.tasks if f"{suite.name}/{task.id}" in alike)
             firsts = [each.scores for each in work.tried.values()]
@@ -84,7 +83,7 @@ async def aaudit_suites(config: TrainConfig, suites: Sequence[Suite], **given: U
                 async with opened(config, suite, 1, given) as bench:
                     await open_test(bench, skills)  # all at once: a table opens the tests of all
                     skills, before = [], bench.spend.totals().total_calls
-                    work = Auditing(bench.rollout, bench.config, bench.skill, bench.split("test"), "test", FRESH)
+                    work = Auditing(bench.rollout, bench.config, bench.skill, bench.split("test"), "test", 0)
                     try:
                         await work.attempt()
                         await work.look()
