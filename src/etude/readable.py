@@ -1,4 +1,4 @@
-"""Numbers and texts as people read them: the same in a terminal, on the page and in a notebook."""
+"""Numbers and texts as people read them: the same in a terminal and on the page."""
 
 import re
 import textwrap

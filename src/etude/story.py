@@ -1,6 +1,6 @@
 """The story of a run: one function from its events to what is known of it after them.
 
-Terminal, page, trackers and notebooks draw this, live from the events of a process or from `events.jsonl`.
+Terminal, page and trackers draw this, live from the events of a process or from `events.jsonl`.
 """
 
 from collections.abc import Mapping

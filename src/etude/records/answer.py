@@ -1,4 +1,4 @@
-"""What a run came to, in the words that terminal, page and notebook show."""
+"""What a run came to, in the words that terminal and page show."""
 
 from typing import Literal
 
@@ -23,11 +23,6 @@ class Interval(Record):
     def shown(self) -> str:
         """As in `0.86 [0.77, 0.92]`."""
         return f"{self.mean:.2f} [{self.low:.2f}, {self.high:.2f}]"
-
-    @property
-    def shown_of(self) -> str:
-        """The same with the number of tasks."""
-        return f"{self.shown}, n={self.n}"
 
     @property
     def shown_change(self) -> str:

@@ -5,12 +5,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from etude.readable import SIMULATED
-from etude.records import Metric, Record, Split, brief, html
+from etude.records import Metric, Record, Split, brief
 from etude.records.answer import Interval, ShipVerdict
 
-FLIPS = 10
-"""Most tasks of a kind that a notebook names."""
 Claim = Literal["tasks like these", "these tasks"]
 """What a verdict is about: a gain on new tasks of the same kind, or one on just those that were attempted."""
 
@@ -138,45 +135,6 @@ class Comparison(Record):
     def __repr__(self) -> str:
         skills = f"{brief(self.a.skill, 25)} -> {brief(self.b.skill, 25)}"
         return f"<Comparison {skills} on {self.split}: {self.difference.shown_change}, {self.verdict}>"
-
-    def _repr_html_(self) -> str:
-        """Verdict, scores of both skills, the difference with its interval, and the tasks behind it."""
-        rows = [("", "skill", "score")]
-        rows += [
-            (side, each.skill, f"{each.score.shown}, n={each.score.n}")
-            for side, each in (("A", self.a), ("B", self.b))
-        ]
-        rows.append(("B − A", "", self.difference.shown_change))
-        trials = "1 trial" if self.trials == 1 else f"{self.trials} trials each"
-        errors = f"; {self.voids} attempts errored" if self.voids else ""
-        about = f"{self.split} split, n={self.difference.n}, {trials}, mean {self.metric} score{errors}"
-        return html.box(
-            html.band(self.verdict, "B in place of A", self.verdict),
-            html.warning(SIMULATED) if self.simulated else "",
-            "" if self.settle is None else html.warning(self.settle.note),
-            html.table(rows),
-            html.small(self._claims),
-            html.small(f"{about}; {len(self.gained)} better, {len(self.lost)} worse, {self.equal} equal under B."),
-            _flips("better under B", self.gained),
-            _flips("worse under B", self.lost),
-        )
-
-    @property
-    def _claims(self) -> str:
-        """What the verdict is about, and the other claim."""
-        if self.these is None:
-            return ""
-        if self.claim == "these tasks":
-            return f"The verdict is about just these tasks: {self.these.why}."
-        return f"The verdict is about tasks like these. On just these tasks: {self.these.verdict}, {self.these.why}."
-
-
-def _flips(what: str, flips: Sequence[Flip]) -> str:
-    if not flips:
-        return ""
-    rows = [("task", "A", "B"), *((flip.task, f"{flip.a:.2f}", f"{flip.b:.2f}") for flip in flips[:FLIPS])]
-    more = html.small(f"and {len(flips) - FLIPS:,} more") if len(flips) > FLIPS else ""
-    return html.folded(f"{len(flips)} {what}", html.table(rows) + more)
 
 
 def target_rows(

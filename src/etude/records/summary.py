@@ -5,8 +5,8 @@ from pathlib import Path
 
 from pydantic import Field
 
-from etude.readable import SIMULATED, counted, duration, money, short
-from etude.records import Metric, Record, Role, Usage, brief, html
+from etude.readable import counted, duration, money, short
+from etude.records import Metric, Record, Role, Usage, brief
 from etude.records.answer import Answer, Interval, Remark, ScoreRow, ShipVerdict
 from etude.records.comparison import (
     Claim,
@@ -192,36 +192,6 @@ class Summary(Record):
         scores = "not scored" if initial is None or best is None else f"{split} {initial.mean:.2f} -> {best.mean:.2f}"
         end = f"stopped: {brief(self.stopped, 40)}" if self.stopped is not None else self.verdict or "no verdict"
         return f"<Summary {brief(self.name, 30)}: {scores}, {end}>"
-
-    def _repr_html_(self) -> str:
-        """The answer, and what changed in the skill."""
-        answer, rows = self.answer, [("", "initial", "best")]
-        for row in answer.scores:
-            initial, best = ("not measured" if each is None else each.shown_of for each in (row.initial, row.best))
-            rows.append((row.name, initial, best))
-        if answer.gain is not None:
-            rows.append(("test gain", "", f"{answer.gain.shown_change}, n={answer.gain.n}"))
-        facts = "\n".join(f"{line.name}: {line.text}" for line in answer.facts)
-        return html.box(
-            html.band(answer.words, f"run {self.name}", answer.verdict or ""),
-            html.warning(SIMULATED) if self.simulated else "",
-            html.table(rows),
-            *(html.warning(f"{line.name}: {line.text}" if line.name else line.text) for line in answer.lines),
-            html.table(answer.targets) if answer.targets else "",
-            self._changes(),
-            html.folded("what it took", html.small(facts)),
-        )
-
-    def _changes(self) -> str:
-        """What changed in the skill; nothing where its files are gone."""
-        try:
-            names = self.initial.skill, self.best.skill
-            texts = [(Path(self.folder) / name).read_bytes().decode(errors="replace") for name in names]
-        except OSError:
-            return ""
-        plus, minus = html.counted_changes(*texts)
-        title = f"what changed in the skill (+{plus} −{minus} lines)"
-        return "" if self.same else html.folded(title, html.diff_html(*texts))
 
     @property
     def same(self) -> bool:

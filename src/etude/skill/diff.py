@@ -4,25 +4,22 @@ import difflib
 from pathlib import Path
 
 from etude.records import Record, Skill, brief
-from etude.records.html import counted_changes, diff_html
 from etude.skill.folder import load_skill
 
 
 class SkillDiff(Record):
-    """How two skills differ. Printed it is a unified diff, in a notebook one in color."""
+    """How two skills differ. Printed it is a unified diff."""
 
     before: Skill
     after: Skill
 
     def __repr__(self) -> str:
-        plus, minus = counted_changes(self.before.text, self.after.text)
+        lines = str(self).split("\n")[2:]  # the first two name files
+        plus, minus = (sum(line.startswith(sign) for line in lines) for sign in "+-")
         return f"<SkillDiff {brief(self.before.name, 30)} -> {brief(self.after.name, 30)}: +{plus} -{minus} lines>"
 
     def __str__(self) -> str:
         return unified_diff(self.before.text, self.after.text, "before/SKILL.md", "after/SKILL.md")
-
-    def _repr_html_(self) -> str:
-        return diff_html(self.before.text, self.after.text)
 
 
 def diff_skills(before: Skill | Path | str, after: Skill | Path | str) -> SkillDiff:
