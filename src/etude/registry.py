@@ -33,7 +33,6 @@ BUILT_IN: dict[Family, dict[str, str]] = {
         "command": "etude.agents.program:CommandAgent",
         "copilot-cli": "etude.agents.program:CopilotCliAgent",
         "gemini-cli": "etude.agents.program:GeminiCliAgent",
-        "goose": "etude.agents.program:GooseAgent",
         "opencode": "etude.agents.program:OpenCodeAgent",
         "pi": "etude.agents.program:PiAgent",
         "qwen-code": "etude.agents.program:QwenCodeAgent",

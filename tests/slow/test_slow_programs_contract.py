@@ -7,15 +7,7 @@ import pytest
 from program_contract import ProgramContract
 from program_training import training_changes_the_skill
 
-from etude.agents.program import (
-    CopilotCliAgent,
-    GeminiCliAgent,
-    GooseAgent,
-    OpenCodeAgent,
-    PiAgent,
-    ProgramAgent,
-    QwenCodeAgent,
-)
+from etude.agents.program import CopilotCliAgent, GeminiCliAgent, OpenCodeAgent, PiAgent, ProgramAgent, QwenCodeAgent
 from etude.config import ModelSection
 from etude.gateway import Gateway
 from etude.models import build_model
@@ -42,11 +34,6 @@ class TestGeminiCli(ProgramContract):
         return GeminiCliAgent.from_options(options, target, Prompts(), where="agent")
 
 
-class TestGoose(ProgramContract):
-    def make_agent(self, target: ScriptedModel, **options: Any) -> ProgramAgent:
-        return GooseAgent.from_options(options, target, Prompts(), where="agent")
-
-
 class TestOpenCode(ProgramContract):
     start_seconds = 20.0
 
@@ -66,7 +53,7 @@ class TestQwenCode(ProgramContract):
         return QwenCodeAgent.from_options(options, target, Prompts(), where="agent")
 
 
-@pytest.mark.parametrize("program", ["copilot-cli", "gemini-cli", "goose", "qwen-code"])
+@pytest.mark.parametrize("program", ["copilot-cli", "gemini-cli", "qwen-code"])
 def test_training_through_a_program_that_decides_whether_to_read_the_skill_raises_the_score(
     tmp_path: Path, program: str
 ) -> None:

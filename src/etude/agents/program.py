@@ -23,7 +23,6 @@ from etude.programs.codex import Codex
 from etude.programs.command import CommandProgram
 from etude.programs.copilot_cli import CopilotCli
 from etude.programs.gemini_cli import GeminiCli
-from etude.programs.goose import Goose
 from etude.programs.login import find_login
 from etude.programs.memory import available_mb, room_for
 from etude.programs.opencode import OpenCode
@@ -327,12 +326,6 @@ class GeminiCliAgent(ProgramAgent):
     """Gemini CLI."""
 
     program = GeminiCli()
-
-
-class GooseAgent(ProgramAgent):
-    """Goose."""
-
-    program = Goose()
 
 
 class OpenCodeAgent(ProgramAgent):

@@ -107,14 +107,6 @@ def skill_of(run: RunView, which: str) -> NamedSkill:
     return NamedSkill("initial" if step == 0 else f"step {step}", _base(run).with_text(_read(run, name)), step, run)
 
 
-def known_skills(run: RunView) -> list[Skill]:
-    """Every skill that a run wrote down: those of its steps, the candidates, and none at all."""
-    base, path = _base(run), Path(run.path)
-    texts = [_read(run, name) for name in run.skills]
-    texts += [file.read_bytes().decode() for file in sorted(path.glob("*/*/candidate.md"))]
-    return [*(base.with_text(text) for text in dict.fromkeys(texts)), Skill(text="")]
-
-
 def here(run: RunView) -> list[tuple[str, str]]:
     """Flags that name the folder of a run: it may have been moved since its settings were written."""
     path = Path(run.path)

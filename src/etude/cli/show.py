@@ -3,23 +3,21 @@
 import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import cast
 
-from etude.cli.lookup import find_run, here, known_skills, larger, last_run
-from etude.cli.settings import with_options
+from etude.cli.lookup import find_run, larger, last_run
 from etude.cli.terminal import output
-from etude.cli.terminal.attempt_text import HEADS, attempt_lines
+from etude.cli.terminal.attempt_text import HEADS, attempt_lines, page_lines
 from etude.cli.terminal.cost_text import cost_lines
 from etude.cli.terminal.summary_text import print_summary
 from etude.cli.terminal.tables import shown, text_lines
-from etude.config import load_config
 from etude.errors import DataError
 from etude.readable import counted
-from etude.records import Attempt, Edit, Split, Tested
+from etude.records import Edit, Tested
 from etude.records.summary import Summary
 from etude.store import RunView, StepView, read_events
-from etude.store.projections.attempts import find_attempt
+from etude.store.projections.attempts import attempt_page, find_attempt
 from etude.store.projections.cost import read_cost
+from etude.store.projections.log import Log
 from etude.store.projections.runs import decisions, planned, reached_limit, resume_command, summary_of
 from etude.store.projections.steps import step_page
 
@@ -47,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
         _show_step(view, args.step, args.json)
         return 0
     if args.attempt is not None:
-        _show_attempt(view, args)
+        _show_attempt(view, args.attempt, args.json)
         return 0
     if args.cost:
         cost = read_cost(view.path)
@@ -164,9 +162,11 @@ def _show_step(view: RunView, number: int, as_json: bool) -> None:
     output.line(f"files: {Path(view.path) / page.place}")
 
 
-def _show_attempt(view: RunView, args: argparse.Namespace) -> None:
-    name, as_json = args.attempt, args.json
-    attempt = find_attempt(view.path, name) or _replayed(view, args)
+def _show_attempt(view: RunView, name: str, as_json: bool) -> None:
+    attempt = find_attempt(view.path, name)
+    if attempt is None:
+        _show_logged(view, name, as_json)
+        return
     if as_json:
         output.json_result(attempt.model_dump(mode="json", context={"view": True}))
         return
@@ -177,22 +177,16 @@ def _show_attempt(view: RunView, args: argparse.Namespace) -> None:
         output.line(text, "bold" if text.startswith(HEADS) else None)
 
 
-def _replayed(view: RunView, args: argparse.Namespace) -> Attempt:
-    """An attempt of which the run folder has only the score, made again from the journal."""
-    name = args.attempt
-    event = next((each for each in read_events(view.path, "attempt_finished") if each.get("attempt") == name), None)
-    if event is None:
-        hint = f"the edits of a step cite attempts: `{output.program()} show {view.path} --step 1`"
-        raise DataError(f"run {view.name!r} has no attempt {name!r}", hint=hint)
-    from etude.measure.replay import replay_attempt  # only here: it brings all that a run works with
-
-    config = with_options(lambda flags: load_config(Path(view.path, "config.yaml"), flags=flags), args, here(view))
-    place = name, str(event["task"]), cast(Split, event["split"])
-    attempt = replay_attempt(config, place, known_skills(view))
-    if attempt is None:
-        hint = f"it is one at {event['split']} task {event['task']!r}: {event['outcome']}, score {event['hard']}"
-        raise DataError(f"run {view.name!r} kept only the score of attempt {name!r}", hint=hint)
-    return attempt
+def _show_logged(view: RunView, name: str, as_json: bool) -> None:
+    """An attempt that no step kept: what the log tells of it, and what the journal holds of its replies."""
+    log = Log(view.path)
+    log.read()
+    page = attempt_page(log, name)
+    if as_json:
+        output.json_result(page.model_dump(mode="json"))
+        return
+    output.line(f"attempt {name} of run {view.name}")
+    output.lines(page_lines(page), simulated=_simulated(view))
 
 
 def _simulated(view: RunView) -> bool:

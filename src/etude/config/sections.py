@@ -31,7 +31,7 @@ class AgentSection(Section):
     model_config = ConfigDict(frozen=True, extra="allow", use_attribute_docstrings=True)
 
     name: str = "chat"
-    """`chat`, `tools`, `claude-code`, `codex`, `copilot-cli`, `gemini-cli`, `goose`, `opencode`, `pi`, `qwen-code`,
+    """`chat`, `tools`, `claude-code`, `codex`, `copilot-cli`, `gemini-cli`, `opencode`, `pi`, `qwen-code`,
     `command`, or the name or import path of another agent."""
 
 

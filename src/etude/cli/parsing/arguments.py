@@ -279,7 +279,6 @@ def show(parser: Arguments) -> None:
     _value(part, "--step", "N", "show the edits and the diff of this step", type=_COUNT)
     _value(part, "--attempt", "ID", "show one attempt as a conversation")
     _flag(part, "--cost", "show calls, tokens and money by role and stage")
-    trust(parser)
 
 
 def simulate(parser: Arguments) -> None:

@@ -7,6 +7,7 @@ from pydantic import JsonValue
 
 from etude.prompts.cuts import cut_middle
 from etude.records import Attempt, Message
+from etude.store.projections.attempts import AttemptPage
 
 _SYSTEM_CHARS = 400
 """Of a system message: it has the skill, which `show` and `diff` print whole."""
@@ -36,15 +37,31 @@ def attempt_lines(attempt: Attempt) -> Iterator[str]:
         yield f"cut off  at target.max_output_tokens = {trajectory.cut_at}"
     if score is not None:
         yield f"score    {score.hard:g}" + (f" (soft {score.soft:g})" if score.soft != score.hard else "")
-    for name, text in (
-        ("answer", trajectory.answer),
-        ("gold", _plain(attempt.task.gold)),
-        ("feedback", "" if score is None else score.feedback),
-    ):
-        for number, line in enumerate(text.splitlines()):
-            yield f"{name if number == 0 else '':<8} {line}"
+    yield from _named(
+        answer=trajectory.answer, gold=_plain(attempt.task.gold), feedback="" if score is None else score.feedback
+    )
     usage = trajectory.usage
     yield f"tokens   {usage.input_tokens:,} in ({usage.cached_tokens:,} cached), {usage.output_tokens:,} out"
+
+
+def page_lines(page: AttemptPage) -> Iterator[str]:
+    """An attempt of which the run kept the score, and the journal what was asked and said."""
+    yield f"task     {page.task}, {page.split} split"
+    yield f"skill    {page.skill}"
+    for fact in page.facts:
+        for message in fact.asked:
+            yield from ("", _head(message, {}, {}), *_indented(_said(message)))
+        yield from ("", "assistant", *_indented(fact.said))
+    yield ""
+    yield f"result   {page.outcome}" + (f": {page.reason}" if page.reason else "")
+    yield f"score    {'none' if page.hard is None else f'{page.hard:g}'}"
+    yield from _named(answer=page.answer or "", gold=_plain(page.gold))
+
+
+def _named(**texts: str) -> Iterator[str]:
+    for name, text in texts.items():
+        for number, line in enumerate(text.splitlines()):
+            yield f"{name if number == 0 else '':<8} {line}"
 
 
 def _head(message: Message, names: dict[str, str], exit_codes: dict[str, int]) -> str:

@@ -146,7 +146,7 @@ def read_folder(folder: Path, id: str, *, network: bool) -> TaskFolder:
     if not (folder / INSTRUCTION).is_file():
         raise DataError(f"{where}: there is no {INSTRUCTION}", hint="add what the agent has to do")
     instruction = files.read(INSTRUCTION, folder, where)[INSTRUCTION].data
-    workdir, start, lacking = _start(given, context, where)
+    workdir, lacking = _start(given, context, where)
     memory = {} if given.memory_mb is None else {"memory_mb": given.memory_mb}
     memory |= {} if given.storage_mb is None else {"disk_mb": given.storage_mb}
     kind = toml.metadata.get("category")
@@ -155,7 +155,7 @@ def read_folder(folder: Path, id: str, *, network: bool) -> TaskFolder:
         instruction=_text(instruction, f"{where}, {INSTRUCTION}"),
         kind=kind if isinstance(kind, str) else "",
         workdir=workdir,
-        files=start,
+        files={},
         lacking=lacking,
         image=given.docker_image or "",
         context=context,
@@ -170,20 +170,18 @@ def read_folder(folder: Path, id: str, *, network: bool) -> TaskFolder:
     )
 
 
-def _start(given: _Environment, context: Mapping[str, File], where: str) -> tuple[str, dict[str, File], str]:
-    """The working directory, what is in it at first, and why it takes an image to know more."""
+def _start(given: _Environment, context: Mapping[str, File], where: str) -> tuple[str, str]:
+    """The working directory, and why it takes an image to know more."""
     if given.docker_image:
-        lacking = f"{where}: {TOML} asks for the image {given.docker_image!r}"
-    else:
-        try:
-            workdir, files = plain_start(context, where)
-        except NeedsImage as error:
-            lacking = error.message
-        else:
-            if given.workdir in (None, workdir):
-                return workdir, files, ""
-            lacking = f"{where}: {TOML} has the working directory {given.workdir!r}, the Dockerfile {workdir!r}"
-    return given.workdir or "", {}, lacking
+        return given.workdir or "", f"{where}: {TOML} asks for the image {given.docker_image!r}"
+    try:
+        workdir = plain_start(context["Dockerfile"], where)
+    except NeedsImage as error:
+        return given.workdir or "", error.message
+    if given.workdir in (None, workdir):
+        return workdir, ""
+    lacking = f"{where}: {TOML} has the working directory {given.workdir!r}, the Dockerfile {workdir!r}"
+    return given.workdir, lacking
 
 
 def _toml(path: Path, where: str) -> _Toml:
