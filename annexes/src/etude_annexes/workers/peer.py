@@ -117,10 +117,6 @@ class Peer:
             return result
         raise LostWorker(GONE) if error is None else read_error(error)
 
-    def tell(self, name: str, *texts: str) -> None:
-        """Call, and do not wait for the answer."""
-        self._send("call", next(self._numbers), 0, name, list(texts))
-
     def note(self, text: str) -> None:
         """Tell the other side something about the call that is being answered."""
         self._send("note", _WITHIN.get(), text)

@@ -14,7 +14,6 @@ import secrets
 import socket
 import sys
 from abc import abstractmethod
-from collections import deque
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from contextvars import ContextVar, copy_context
@@ -86,11 +85,11 @@ class _Worker:
         self.peer = peer
         self.over = over
         """Done when the connection has ended."""
-        self.leases = 0
+        self.busy = 0
         """Attempts that are made there."""
 
 
-_LEASED: ContextVar[_Worker | None] = ContextVar("leased", default=None)
+_LEASED: ContextVar[_Worker] = ContextVar("leased")
 """The worker of the attempt under way."""
 
 
@@ -108,42 +107,41 @@ class _Pool(Workplace):
         self._workers: list[_Worker] = []
         self._most = executor.concurrency
         """Attempts at the same time in one worker."""
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._room_left: asyncio.PriorityQueue[tuple[int, int, _Worker | None]] = asyncio.PriorityQueue()
+        """Each worker has places of rank 0, 1 and so on: the lowest one is taken first, so that all have as much to
+        do. None where the run has to stop."""
         self._orphans: set[asyncio.Task[None]] = set()
         """Requests to models whose worker is gone. What they pay for is worth having."""
-        self._rooms = itertools.count()
+        self._numbers = itertools.count()
         self._stillborn = 0
         self._stop: StopRun | None = None
         self._closing = False
 
     @asynccontextmanager
-    async def _room(self) -> AsyncGenerator[None]:
-        worker = await self._lease()
-        name = str(next(self._rooms))
+    async def _leased(self) -> AsyncGenerator[_Worker]:
+        rank, worker = await self._lease()
         token = _LEASED.set(worker)
+        worker.busy += 1
         try:
-            await worker.peer.call("enter", name)
-            yield
+            yield worker
         finally:
-            worker.peer.tell("leave", name)
+            worker.busy -= 1
             _LEASED.reset(token)
-            self._release(worker)
+            if worker.peer.stuck:
+                worker.peer.close()  # its seat ends it and starts another one
+            self._give_back(rank, worker)
 
     def room(self) -> AbstractAsyncContextManager[object]:
-        return self._room()
+        """A place in a worker. It has the agent's own room there, too, while an attempt is made."""
+        return self._leased()
 
     async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:
-        worker = _LEASED.get()
-        assert worker is not None
-        (text,) = await worker.peer.call("attempt", as_text(task), as_text(skill), str(trial))
+        (text,) = await _LEASED.get().peer.call("attempt", as_text(task), as_text(skill), str(trial))
         return Trajectory.model_validate_json(text)
 
     async def score(self, task: Task, trajectory: Trajectory) -> Score:
-        worker = await self._lease()
-        try:
+        async with self._leased() as worker:
             (text,) = await worker.peer.call("score", as_text(task), as_text(trajectory))
-        finally:
-            self._release(worker)
         return Score.model_validate_json(text)
 
     async def aclose(self) -> None:
@@ -162,54 +160,33 @@ class _Pool(Workplace):
         if self._server is not None:
             self._server.close()
 
-    async def _lease(self) -> _Worker:
-        """A worker with room for an attempt, the one that has fewest. Raises StopRun: there will be none."""
+    async def _lease(self) -> tuple[int, _Worker]:
+        """A place in a worker, the one that has fewest attempts. Raises StopRun: there will be none."""
         if self._opening is None:
             self._opening = asyncio.create_task(self._open(), context=self._context)
-        loop = asyncio.get_running_loop()
-        patience = loop.time() + START_SECONDS
         while True:
             if self._stop is not None:
                 raise self._stop
-            free = [worker for worker in self._workers if not worker.peer.gone]
-            if free:
-                patience = loop.time() + START_SECONDS
-                worker = min(free, key=lambda worker: worker.leases)
-                if worker.leases < self._most:
-                    worker.leases += 1
-                    return worker
-            elif loop.time() >= patience:
+            try:
+                rank, _, worker = await asyncio.wait_for(self._room_left.get(), START_SECONDS)
+            except TimeoutError:
+                if self._workers:
+                    continue  # all are busy
                 raise StopRun(
                     f"no worker takes attempts for {START_SECONDS:g} seconds",
                     hint="look whether the cluster has room; the same command goes on from here",
-                )
-            turn: asyncio.Future[None] = loop.create_future()
-            self._waiting.append(turn)
-            try:
-                await asyncio.wait({turn}, timeout=START_SECONDS)
-            except asyncio.CancelledError:
-                if turn.done():
-                    self._wake(1)
-                raise
-            finally:
-                turn.cancel()
+                ) from None
+            if worker is None:
+                self._give_back(rank, None)  # the next one waits for it, too
+            elif not worker.peer.gone:
+                return rank, worker
 
-    def _release(self, worker: _Worker) -> None:
-        worker.leases -= 1
-        if worker.peer.stuck:
-            worker.peer.close()  # its seat ends it and starts another one
-        self._wake(1)
-
-    def _wake(self, most: int) -> None:
-        while self._waiting and most > 0:
-            turn = self._waiting.popleft()
-            if not turn.done():
-                turn.set_result(None)
-                most -= 1
+    def _give_back(self, rank: int, worker: _Worker | None) -> None:
+        self._room_left.put_nowait((rank, next(self._numbers), worker))
 
     def _fail(self, error: StopRun) -> None:
         self._stop = self._stop or error
-        self._wake(len(self._waiting))
+        self._give_back(-1, None)
 
     async def _open(self) -> None:
         try:
@@ -274,7 +251,8 @@ class _Pool(Workplace):
             joined.set_result(worker)
             self._workers.append(worker)
             self._stillborn = 0
-            self._wake(self._most)
+            for rank in range(self._most):
+                self._give_back(rank, worker)
             await asyncio.wait({serving})
         except LostWorker:
             pass  # its seat starts another one
@@ -286,7 +264,7 @@ class _Pool(Workplace):
             if worker in self._workers:
                 self._workers.remove(worker)
                 if not self._closing:
-                    self._recipe.notice(f"a worker is gone; its {worker.leases} attempts under way are made again")
+                    self._recipe.notice(f"a worker is gone; its {worker.busy} attempts under way are made again")
             self._orphans |= (orphans := {task for _, task in peer.answering.values()})
             for task in orphans:
                 task.add_done_callback(self._orphans.discard)

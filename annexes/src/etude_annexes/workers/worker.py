@@ -9,7 +9,6 @@ import os
 import socket
 import sys
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
 from importlib import import_module
 
 from pydantic import Field
@@ -81,7 +80,6 @@ class _Bench:
     def __init__(self) -> None:
         self._agent: Agent | None = None
         self._here: Here | None = None
-        self._rooms: dict[str, AsyncExitStack] = {}
 
     async def answer(self, name: str, texts: Sequence[str]) -> list[str]:
         """Answer a call of the process that holds the run."""
@@ -89,23 +87,14 @@ class _Bench:
             return self._start(Start.model_validate_json(texts[0]))
         here = self._here
         assert here is not None
-        if name == "enter":
-            # A room that is left while it is waited for is not entered: the call is cancelled then.
-            room = AsyncExitStack()
-            await room.enter_async_context(here.room())
-            self._rooms[texts[0]] = room
-            return []
-        if name == "leave":
-            if texts[0] in self._rooms:
-                await self._rooms.pop(texts[0]).aclose()
-            return []
         if name == "score":
             score = await here.score(Task.model_validate_json(texts[0]), Trajectory.model_validate_json(texts[1]))
             return [as_text(score)]
         task, skill = Task.model_validate_json(texts[0]), Skill.model_validate_json(texts[1])
         spent = seconds_used()
         try:
-            return [as_text(await here.attempt(task, skill, int(texts[2])))]
+            async with here.room():
+                return [as_text(await here.attempt(task, skill, int(texts[2])))]
         finally:
             self.peer.note(str(sum(spent)))
 
