@@ -59,7 +59,7 @@ def make_environment(section: EnvSection, judge: RunJudge) -> Environment:
 
 def unopened(config: TrainConfig, skill: Skill) -> str:
     """That an agent of the settings cannot open folders which the skill has, as `scripts`; empty where it can."""
-    blind = [each.name for each in config.agents.values() if getattr(find("agents", each.name), "text_only", False)]
+    blind = [each.name for each in config.agents.values() if not find("agents", each.name).opens_files]
     folders = " and ".join(folders_of(skill))
     return f"the skill has {folders}, and agent {blind[0]!r} shows only its text" if blind and folders else ""
 

@@ -38,6 +38,7 @@ from etude.registry import find
 from etude.searches import Policy, policy_of
 from etude.secret_values import Secrets
 from etude.skill import Document, load_skill
+from etude.skill.parts import CARRIED, gathered, laid_out
 from etude.stages.shared.rollout import Rollout
 from etude.store import RunFolder, SqliteSpend
 from etude.store.identity import known_settings
@@ -66,8 +67,9 @@ class _Parts:
         prompts = given.get("prompts", {name: Path(path) for name, path in config.prompts.items()})
         self.prompts = prompts if isinstance(prompts, Prompts) else Prompts(prompts)
         skill = given.get("skill", config.skill.path)
-        self.skill = skill if isinstance(skill, Skill) else load_skill(skill)
-        Document.parse(self.skill.text)
+        skill = skill if isinstance(skill, Skill) else load_skill(skill)
+        Document.parse(skill.text)
+        self.skill = (gathered if config.skill.files else laid_out)(skill)
         objects = cast(Mapping[str, Any], given)
         for name in ("target", "agent") if config.targets else ():
             if name in objects:
@@ -101,6 +103,8 @@ class _Parts:
         warmer = f"set {'targets' if config.targets else 'target'}.temperature above 0"
         repeats = useless_repeats(config, self.policy.options.tries)
         told = {repeats: warmer, unopened(config, self.skill): "set agent.name: tools, or an agent program"}
+        kept = [part.path for part in Document.parse(self.skill.text).files if part.says == "kept"]
+        told |= {f"skill.files leaves as they are: {', '.join(kept)}": CARRIED} if kept else {}
         yield from (_warning(text, hint) for text, hint in told.items() if text)
 
     def price(self, role: str) -> Price | None:
@@ -360,6 +364,16 @@ def _agent(
     """The agent that was given, that of the environment, or that of the settings, or those of several targets as one;
     it can attempt the tasks. With what must not be stored."""
     agents = make_agents(parts.config.agents, env, targets, parts.prompts, parts.given.get("agent"))
+    for name, one in agents.items() if parts.config.skill.files else ():
+        options = parts.config.agents[name].model_extra or {}
+        fault = "opens no files of a skill" if not one.opens_files else ""
+        if options.get("unsafe_no_sandbox"):
+            fault = "may run scripts that a model wrote outside of a sandbox: agent.unsafe_no_sandbox is set"
+        if fault:
+            raise ConfigError(
+                f"skill.files is set, and agent {one.name!r} {fault}",
+                hint="use agent 'tools' or an agent program, with a sandbox; or leave skill.files out",
+            )
     agent = agents.get("") or one_of(agents)
     for task in tasks:
         agent.check_task(task)

@@ -63,6 +63,9 @@ class SkillSection(Section):
     """A skill folder, a SKILL.md or a plain Markdown file. None starts with an empty skill."""
     max_tokens: int = Field(default=5000, ge=1)
     """A longer candidate is not evaluated. Tokens are estimated as characters / 4."""
+    files: bool = False
+    """Train the texts under `references/` and `scripts/` of the skill, too; they count for `max_tokens` then. Needs
+    `search.policy: evidence`, and an agent that opens files in a sandbox."""
 
 
 class TrainSection(Section):
