@@ -116,13 +116,15 @@ def _next_call(request: ChatRequest) -> Reply:
     told = "\n".join(message.text for message in request.messages if message.role != "assistant")
     ask = next(found for pattern in (_ZONE, _CHECK) if (found := pattern.search(_asked(request.messages))))
     heard = [message.text for message in request.messages if message.role == "tool"]
-    folder = next(iter(re.findall(r"Paths in the skill count from `([^`]+)`", told)), "")
-    if ask.re is _ZONE:
-        command = f"cat {folder}/references/*" if f"{folder}/references/" in told else ""
-    else:
-        named = next(iter(re.findall(r"run `(scripts/[\w.]+)`", told)), None)
-        command = f"python3 {folder}/{named} {ask[1]}" if named and f"{folder}/{named}" in told else ""
-    if command and not heard:
+    folder = next(iter(re.findall(r"(?:count from `|Base directory for this skill: )([^`\s]+)", told)), "")
+    opener = next((tool for tool in request.tools if tool.name == "Skill"), None)
+    if not folder and opener and "parcels: How to answer" in told and not heard:
+        return _call(opener.name, skill="parcels")
+    command = f"cat {folder}/references/*" if folder and ask.re is _ZONE else ""
+    if ask.re is _CHECK and (named := next(iter(re.findall(r"run `(scripts/[\w.]+)`", told)), None)):
+        command = f"python3 {folder}/{named} {ask[1]}"
+    ran = any("python3 " in call.arguments or "cat " in call.arguments for call in _calls(request))
+    if command and folder and not ran:
         return _run(request, command)
     if ask.re is _ZONE:
         return _say(_cost(ask, "\n".join(heard)))
@@ -144,6 +146,14 @@ def _run(request: ChatRequest, command: str) -> Reply:
         name = next((name for name in ("command", "cmd") if name in known), None)
         if name and tool.name.lower() in ("bash", "shell", "exec_command", "shell_command", "local_shell"):
             value = ["bash", "-lc", command] if known[name].get("type") == "array" else command
-            call = ToolCall(id="call_1", name=tool.name, arguments=json.dumps({name: value}))
-            return Reply(text="", tool_calls=(call,), finish="tool_calls")
+            return _call(tool.name, **{name: value})
     return _say("0")
+
+
+def _call(tool: str, **arguments: Any) -> Reply:
+    call = ToolCall(id=f"call_{tool}", name=tool, arguments=json.dumps(arguments))
+    return Reply(text="", tool_calls=(call,), finish="tool_calls")
+
+
+def _calls(request: ChatRequest) -> list[ToolCall]:
+    return [call for message in request.messages for call in message.tool_calls]

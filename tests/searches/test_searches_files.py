@@ -64,7 +64,7 @@ def test_the_plan_allows_for_what_the_run_used_and_a_second_run_asks_nothing(tra
     folder, summary, optimizer = trained
     most = plan(settings(str(folder)), env=world(), skill=SKILL, agent=Clerk(), target=parcel_target()).forecast
     assert summary.cost.optimizer_calls == len(optimizer.requests) <= most.roles["optimizer"].calls
-    assert most.attempts >= sum(1 for _ in open(folder / "run/events.jsonl") if "attempt_finished" in _)
+    assert most.attempts >= (folder / "run/events.jsonl").read_text().count("attempt_finished")
     again, asked = train(folder, USELESS)
     assert again.best == summary.best
     assert asked.requests == []
@@ -129,7 +129,7 @@ def test_a_script_that_breaks_what_was_there_is_replaced_by_its_lines(tmp_path) 
 
 REFUSED = {
     "chat": ({"agent": {"name": "chat"}}, "'chat' opens no files of a skill"),
-    "no sandbox": ({"agent": {"name": "tools", "unsafe_no_sandbox": True}}, "outside of a sandbox"),
+    "no sandbox": ({"agent": {"name": "tools", "unsafe_no_sandbox": True}}, "without a sandbox"),
     "another policy": ({"search": {"policy": "paper"}}, "'paper' edits the text of a skill only"),
 }
 

@@ -168,11 +168,7 @@ EDITS = {
     ),
     "a mark in a file": (("insert_after", "| b | 2 |", "<!-- etude:file scripts/y -->\ny"), "protected", ""),
     "a mark is no anchor": (("replace", "<!-- etude:file scripts/run.sh +x -->", "x"), "protected", ""),
-    "an anchor in two parts": (
-        ("replace", "| b | 2 |\n<!-- etude:file scripts/run.sh +x -->", "x"),
-        "protected",
-        "",
-    ),
+    "an anchor in two parts": (("replace", "| b | 2 |\n<!-- etude:file scripts/run.sh +x -->", "x"), "protected", ""),
     "the line above files": (("delete", FILES), "protected", ""),
     "no plain text": (("replace", "| b | 2 |", "a\0b"), "protected", ""),
     "too long": (("replace", "| b | 2 |", "b" * MOST_CHARS), "protected", ""),

@@ -16,7 +16,7 @@ from etude.skill.markers import FILES, path_fault, pretends
 MOST_FILES = 24
 MOST_CHARS = 20_000
 """Of one file."""
-CARRIED = f"what is trained is UTF-8 with LF line ends, of at most {MOST_CHARS:,} characters, without marker lines"
+TRAINABLE = f"what is trained is UTF-8 with LF line ends, of at most {MOST_CHARS:,} characters, without marker lines"
 
 
 def gathered(skill: Skill) -> Skill:
@@ -47,6 +47,11 @@ def gathered(skill: Skill) -> Skill:
     except SkillError as error:
         raise SkillError(f"skill {skill.name!r}, {error.message}", hint="rename one of the files") from None
     return Skill(name=skill.name, text="".join(pieces), files=kept)
+
+
+def prepared(skill: Skill, files: bool) -> Skill:
+    """The skill as it is trained: with its files in its text, or without. Raises SkillError: as these two."""
+    return gathered(skill) if files else laid_out(skill)
 
 
 def laid_out(skill: Skill) -> Skill:
