@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from folder_world import (
     BODY,
+    OPENS_SCRIPT,
     OPENS_TABLE,
     RUN_IT,
     SCRIPT,
@@ -25,10 +26,13 @@ from etude import Trainer, load_skill
 from etude.cli.lookup import find_skill
 from etude.cli.main import main
 from etude.config import make_config
-from etude.errors import InputError
+from etude.errors import BudgetStop, InputError
 from etude.measure.plan import plan
 from etude.measure.verify import verify_skill
-from etude.records import File, Skill
+from etude.records import Edit, File, LedgerEntry, Skill, TrainState
+from etude.skill import apply_edits
+from etude.skill.parts import gathered, laid_out
+from etude.stages.shared.jury import added
 
 LEAK = "<!-- etude:file references/answers.md -->\n" + "".join(f"- {one.gold}\n" for one in tasks(0, 16)[1::2])
 
@@ -99,6 +103,23 @@ def test_an_exported_skill_is_a_folder_whose_lines_can_be_verified(trained, tmp_
     (place / "scripts/check.py").write_text(SCRIPT.replace("7919", "7901"))
     result = verify_skill(config, load_skill(place), **given)
     assert {problem.what for problem in result.problems} >= {"the run did not write it so"}
+
+
+def test_a_run_that_was_stopped_ends_like_one_that_was_not(trained, tmp_path) -> None:
+    _, summary, _ = trained
+    with pytest.raises(BudgetStop):
+        train(tmp_path, USELESS, limits={"calls": 1})
+    again, optimizer = train(tmp_path, USELESS)
+    assert (again.best.hash, again.accepted, len(optimizer.requests)) == (summary.best.hash, summary.accepted, 1)
+
+
+def test_a_file_that_entered_is_taken_back_as_one() -> None:
+    edit = Edit(op="append", content=OPENS_SCRIPT)
+    skill = SKILL.with_text(apply_edits(gathered(SKILL).text, [Edit(op="append", content=OPENS_TABLE), edit])[0])
+    entry = LedgerEntry(step=1, edit=edit, fate="applied", accepted=True)
+    (removal,) = added(TrainState(current=skill, best=skill, ledger=(entry,)))
+    left = laid_out(skill.with_text(apply_edits(skill.text, [removal.edit])[0]))
+    assert list(left.files) == ["references/rates.md"]
 
 
 def test_a_skill_of_the_run_is_what_its_attempts_were_made_with(trained, monkeypatch) -> None:

@@ -65,5 +65,6 @@ def check_files(config: TrainConfig, agents: Mapping[str, Agent]) -> None:
             does = "may run scripts without a sandbox (unsafe_no_sandbox)" if unsafe else "opens no files of a skill"
             raise ConfigError(
                 f"skill.files is set, and agent {agent.name!r} {does}",
-                hint="use agent 'tools' or an agent program, in a sandbox; or leave skill.files out",
+                hint="use agent 'tools' or an agent program, in a sandbox (a class of your own says that it "
+                "`opens_files`); or leave skill.files out",
             )
