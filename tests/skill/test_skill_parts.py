@@ -203,8 +203,10 @@ def test_a_body_with_other_line_ends_has_files_with_their_own() -> None:
     text, fate = apply_edit(one.text, Edit(op="append", content="<!-- etude:file scripts/x -->\nx\ny"))
     text, more = apply_edit(text, Edit(op="append", content="- One.\n- Two."))
     assert (fate.fate, more.fate) == ("applied", "applied")
+    text, last = apply_edit(text, Edit(op="insert_after", target="y", content="z\r\nz"))
+    assert last.fate == "applied"
     made = laid_out(one.with_text(text))
-    assert made.files["scripts/x"].data == b"x\ny\n"
+    assert made.files["scripts/x"].data == b"x\ny\nz\nz\n"
     assert made.text.endswith("- One.\r\n- Two.\r\n")
 
 

@@ -227,7 +227,7 @@ def _stands_in(body: str, content: str) -> bool:
 
 
 def _insert_after(document: Document, place: AnchorSpan, content: str) -> _Revision | Refusal:
-    text, line_end = document.text, document.line_end
+    text, line_end = document.text, document.line_end if place.start < document.body_stop else "\n"
     stop, below = next_line_end(text, place.stop)
     rest = text[below:]
     if rest.startswith(content) and rest[len(content) : len(content) + 1] in ("", "\n", "\r"):
