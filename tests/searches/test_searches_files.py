@@ -140,16 +140,17 @@ def test_files_that_copy_answers_are_left_out(tmp_path) -> None:
     assert left[0]["why"].startswith("it copies the gold answer")
 
 
-def test_a_script_that_breaks_what_was_there_is_replaced_by_its_lines(tmp_path) -> None:
-    """The skill comes with a script that is wrong; an edit in its lines mends it."""
-    wrong = SKILL.with_text(f"{BODY}\n{RUN_IT}\n")
-    files = {"scripts/check.py": File(data=SCRIPT.replace("7919", "7901").encode(), executable=True)}
-    wrong = Skill(name="parcels", text=wrong.text, files=files)
-    summary, _ = train(tmp_path, skill=wrong, train={"epochs": 1})
+def test_files_that_a_skill_brings_stay_as_they_are_where_nothing_changes_them(tmp_path) -> None:
+    """One can be run, and one cannot stand in the text that is trained, which is said."""
+    script = File(data=SCRIPT.replace("7919", "7901").encode(), executable=True)
+    files = {"scripts/check.py": script, "references/old.md": File(data=b"a\r\n")}
+    skill = Skill(name="parcels", text=f"{BODY}\n{RUN_IT}\n", files=files)
+    summary, _ = train(tmp_path, skill=skill, train={"epochs": 1})
     assert summary.test_gain is not None
     assert summary.test_gain.mean > 0
-    (script,) = (tmp_path / "run/best").glob("*/scripts/check.py")
-    assert script.stat().st_mode & 0o100
+    best = load_skill(next((tmp_path / "run/best").glob("*")))
+    assert files.items() <= best.files.items()
+    assert "skill.files leaves references/old.md as it is" in (tmp_path / "run/events.jsonl").read_text()
 
 
 REFUSED = {
