@@ -73,9 +73,9 @@ def parcel_target() -> ScriptedModel:
     return ScriptedModel(_next_call, name="scripted:clerk")
 
 
-def parcel_optimizer(*more: str, cites: str = "") -> ScriptedModel:
+def parcel_optimizer(*more: str, cites: str = "", mends: tuple[str, str] | None = None) -> ScriptedModel:
     """A model that proposes what the failures need, and each of `more`, which cites the failures of type `cites`, or
-    all of them."""
+    all of them; and the second text of `mends` in place of the first."""
 
     def propose(request: ChatRequest) -> str:
         text = request.messages[-1].text
@@ -87,6 +87,9 @@ def parcel_optimizer(*more: str, cites: str = "") -> ScriptedModel:
         rows = [
             {"op": "append", "content": content, "reason": "needed", "cites": ids} for content, ids in edits if ids
         ]
+        if mends and kinds["check"]:
+            row = {"op": "replace", "target": mends[0], "content": mends[1]}
+            rows.append({**row, "reason": "it is wrong", "cites": kinds["check"]})
         return json.dumps({"reasoning": "what is missing", "edits": rows})
 
     return ScriptedModel(propose, name="scripted:optimizer")

@@ -37,10 +37,10 @@ from etude.stages.shared.jury import added
 LEAK = "<!-- etude:file references/answers.md -->\n" + "".join(f"- {one.gold}\n" for one in tasks(0, 16)[1::2])
 
 
-def train(folder: Path, *more: str, cites: str = "", skill: Skill = SKILL, files: bool = True, **config: Any):
+def train(folder: Path, *more: str, skill: Skill = SKILL, files: bool = True, proposes: Any = None, **config: Any):
     config = {"skill": {"files": files}, **config}
     given: Any = {"env": world(), "skill": skill, "agent": Clerk(), "target": parcel_target()}
-    given["optimizer"] = parcel_optimizer(*more, cites=cites)
+    given["optimizer"] = parcel_optimizer(*more, **(proposes or {}))
     return Trainer(settings(str(folder), **config), **given).train(), given["optimizer"]
 
 
@@ -134,7 +134,7 @@ def test_a_skill_of_the_run_is_what_its_attempts_were_made_with(trained, monkeyp
 
 
 def test_files_that_copy_answers_are_left_out(tmp_path) -> None:
-    train(tmp_path, LEAK, cites="check", train={"epochs": 1})
+    train(tmp_path, LEAK, proposes={"cites": "check"}, train={"epochs": 1})
     left = json.loads((tmp_path / "run/steps/0001/selected.json").read_text())["left_out"]
     assert [row["edit"]["content"] for row in left] == [LEAK]
     assert left[0]["why"].startswith("it copies the gold answer")
@@ -151,6 +151,18 @@ def test_files_that_a_skill_brings_stay_as_they_are_where_nothing_changes_them(t
     best = load_skill(next((tmp_path / "run/best").glob("*")))
     assert files.items() <= best.files.items()
     assert "skill.files leaves references/old.md as it is" in (tmp_path / "run/events.jsonl").read_text()
+
+
+def test_a_line_of_a_script_is_mended(tmp_path) -> None:
+    wrong = File(data=SCRIPT.replace("7919", "7901").encode(), executable=True)
+    skill = Skill(name="parcels", text=f"{BODY}\n{RUN_IT}\n", files={"scripts/check.py": wrong})
+    line = SCRIPT.splitlines()[-1]
+    mends = {"mends": (line.replace("7919", "7901"), line)}
+    summary, _ = train(tmp_path, skill=skill, proposes=mends, train={"epochs": 1})
+    best = load_skill(next((tmp_path / "run/best").glob("*")))
+    assert best.files["scripts/check.py"] == File(data=SCRIPT.encode(), executable=True)
+    assert summary.test_gain is not None
+    assert summary.test_gain.mean == 1
 
 
 REFUSED = {
