@@ -22,7 +22,9 @@ from etude.prompts import Prompts, prompt_names
 from etude.protocols import Agent, Ask, ChatModel, Environment, Recipe
 from etude.records import SPLITS, ChatRequest, Message, Record, Reply, Skill, as_text
 from etude.registry import find
+from etude.skill import Document
 from etude.skill.folder import folders_of
+from etude.skill.parts import TRAINABLE
 
 M = TypeVar("M", bound=BaseModel)
 T = TypeVar("T")
@@ -57,11 +59,17 @@ def make_environment(section: EnvSection, judge: RunJudge) -> Environment:
     return cls.from_options(dict(section.model_extra or {}), where="env", judge=asked)
 
 
-def unopened(config: TrainConfig, skill: Skill) -> str:
-    """That an agent of the settings cannot open folders which the skill has, as `scripts`; empty where it can."""
-    blind = [each.name for each in config.agents.values() if getattr(find("agents", each.name), "text_only", False)]
-    folders = " and ".join(folders_of(skill))
-    return f"the skill has {folders}, and agent {blind[0]!r} shows only its text" if blind and folders else ""
+def unopened(config: TrainConfig, skill: Skill) -> dict[str, str]:
+    """What keeps files of a skill from being used: an agent of the settings that cannot open folders, as `scripts`;
+    a file that cannot be trained although files are. With what to do."""
+    blind = [each.name for each in config.agents.values() if not find("agents", each.name).opens_files]
+    folders, found = " and ".join(folders_of(skill)), dict[str, str]()
+    if blind and folders:
+        text = f"the skill has {folders}, and agent {blind[0]!r} shows only its text"
+        found[text] = "set agent.name: tools, or an agent program"
+    if kept := ", ".join(part.path for part in Document.parse(skill.text).files if part.says == "kept"):
+        found[f"skill.files leaves {kept} as it is"] = TRAINABLE
+    return found
 
 
 def make_agent(

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import yaml
 
-from etude.agents.targets import one_of
+from etude.agents.targets import check_files, one_of
 from etude.attempt_parts import RunJudge, about_target, make_agents, make_environment, recipe_of, targets_of, unopened
 from etude.concurrency import Threads, allow_open_files, in_thread, waited_for
 from etude.config import ModelSection, Price, TrainConfig, file_data
@@ -38,6 +38,7 @@ from etude.registry import find
 from etude.searches import Policy, policy_of
 from etude.secret_values import Secrets
 from etude.skill import Document, load_skill
+from etude.skill.parts import prepared
 from etude.stages.shared.rollout import Rollout
 from etude.store import RunFolder, SqliteSpend
 from etude.store.identity import known_settings
@@ -66,7 +67,7 @@ class _Parts:
         prompts = given.get("prompts", {name: Path(path) for name, path in config.prompts.items()})
         self.prompts = prompts if isinstance(prompts, Prompts) else Prompts(prompts)
         skill = given.get("skill", config.skill.path)
-        self.skill = skill if isinstance(skill, Skill) else load_skill(skill)
+        self.skill = prepared(skill if isinstance(skill, Skill) else load_skill(skill), config.skill.files)
         Document.parse(self.skill.text)
         objects = cast(Mapping[str, Any], given)
         for name in ("target", "agent") if config.targets else ():
@@ -100,8 +101,7 @@ class _Parts:
             yield _warning("the skill is empty: training starts from nothing")
         warmer = f"set {'targets' if config.targets else 'target'}.temperature above 0"
         repeats = useless_repeats(config, self.policy.options.tries)
-        told = {repeats: warmer, unopened(config, self.skill): "set agent.name: tools, or an agent program"}
-        yield from (_warning(text, hint) for text, hint in told.items() if text)
+        yield from (_warning(*told) for told in [(repeats, warmer), *unopened(config, self.skill).items()] if told[0])
 
     def price(self, role: str) -> Price | None:
         """The price of a model; the simulated world costs nothing."""
@@ -360,6 +360,7 @@ def _agent(
     """The agent that was given, that of the environment, or that of the settings, or those of several targets as one;
     it can attempt the tasks. With what must not be stored."""
     agents = make_agents(parts.config.agents, env, targets, parts.prompts, parts.given.get("agent"))
+    check_files(parts.config, agents)
     agent = agents.get("") or one_of(agents)
     for task in tasks:
         agent.check_task(task)

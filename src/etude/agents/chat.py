@@ -19,8 +19,6 @@ class ChatAgent(Agent):
 
     name = "chat"
     journals_calls: ClassVar[bool] = True
-    text_only: ClassVar[bool] = True
-    """Of a skill it shows the text: other files of its folder cannot be opened."""
 
     def __init__(self, target: ChatModel, prompts: Prompts, options: AnswerOptions | None = None) -> None:
         self._target = target

@@ -97,6 +97,7 @@ class ProgramAgent(Agent):
     """
 
     program: Program
+    opens_files = True
     needs_tools: ClassVar[bool] = True
     """The program asks its model with tools."""
     options_type: ClassVar[type[ProgramOptions]] = ProgramOptions

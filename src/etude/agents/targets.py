@@ -4,6 +4,8 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import ClassVar
 
+from etude.config import TrainConfig
+from etude.errors import ConfigError
 from etude.protocols import Agent
 from etude.records import Skill, Task, Trajectory, canonical
 
@@ -52,3 +54,17 @@ class _CallsKnown(Targets):
 def one_of(agents: Mapping[str, Agent]) -> Targets:
     """Agents by the names of their targets, as one."""
     return (_CallsKnown if all(agent.journals_calls for agent in agents.values()) else Targets)(agents)
+
+
+def check_files(config: TrainConfig, agents: Mapping[str, Agent]) -> None:
+    """Raises ConfigError: files of the skill are to be trained, and an agent does not open them, or runs what a model
+    wrote without a sandbox."""
+    for name, agent in agents.items() if config.skill.files else ():
+        unsafe = (config.agents[name].model_extra or {}).get("unsafe_no_sandbox")
+        if unsafe or not agent.opens_files:
+            does = "may run scripts without a sandbox (unsafe_no_sandbox)" if unsafe else "opens no files of a skill"
+            raise ConfigError(
+                f"skill.files is set, and agent {agent.name!r} {does}",
+                hint="use agent 'tools' or an agent program, in a sandbox (a class of your own says that it "
+                "`opens_files`); or leave skill.files out",
+            )

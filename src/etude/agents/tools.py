@@ -82,6 +82,7 @@ class ToolsAgent(Agent):
 
     name = "tools"
     options_type = ToolsOptions
+    opens_files = True
 
     def __init__(
         self, target: ChatModel, prompts: Prompts, options: ToolsOptions | None = None, sandbox: Sandbox | None = None

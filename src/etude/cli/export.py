@@ -15,10 +15,11 @@ from etude.programs.project_paths import PLACES
 from etude.records import Skill
 from etude.records.provenance import Provenance
 from etude.records.summary import Summary
-from etude.skill import save_skill
+from etude.skill import Document, save_skill
 from etude.skill.blame import texts_of
 from etude.skill.export import check_replaceable, export_skill, prompt_text
 from etude.skill.folder import DOCUMENT, PROVENANCE
+from etude.skill.parts import gathered
 from etude.store.provenance import exported, read_provenance
 
 _OWN_KEYS = frozenset({"claude"})
@@ -117,7 +118,10 @@ def _provenance(named: NamedSkill, skill: Skill) -> Provenance | None:
     """Of the lines of the exported skill; None for another skill than the one that a run hands out."""
     found = None if named.run is None else read_provenance(Path(named.run.path) / PROVENANCE)
     own = found is not None and [line.text for line in found.lines] == texts_of(named.skill.text)
-    return exported(found, skill.text) if found is not None and own else None
+    if found is None or not own:
+        return None
+    files = Document.parse(named.skill.text).files_at is not None
+    return exported(found, gathered(skill).text if files else skill.text)
 
 
 def _refuse_links(folder: Path) -> None:

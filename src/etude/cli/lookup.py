@@ -11,7 +11,8 @@ from etude.config import load_config
 from etude.errors import ConfigError, DataError, SkillError
 from etude.records import Skill
 from etude.skill import load_skill
-from etude.skill.folder import DOCUMENT, read_folder
+from etude.skill.folder import best_skill
+from etude.skill.parts import as_trained
 from etude.store import RunView, read_run, run_names
 from etude.store.projections.runs import decisions, reached_limit
 from etude.store.views import JOURNAL, is_run, runs_in
@@ -133,7 +134,7 @@ def _is_which(text: str) -> bool:
 def _best(run: RunView) -> tuple[str, int | None]:
     """The text of the best skill so far, and after which step it was the current one."""
     winners = [decision.place for decision in decisions(run) if decision.view.best]
-    saved = _saved(run)
+    saved = best_skill(Path(run.path))
     if saved is not None and not run.running and not run.resumable:
         text = saved.text
     elif winners:
@@ -146,23 +147,14 @@ def _best(run: RunView) -> tuple[str, int | None]:
 
 def _base(run: RunView) -> Skill:
     """A skill with the run's name and files, which no step changes."""
-    saved = _saved(run)
+    saved = best_skill(Path(run.path))
     if saved is not None:
         return saved
     path = Path(run.path) / "config.yaml"
     try:
-        return load_skill(load_config(path, environ={}).skill.path)
+        return as_trained(path.parent, load_skill(load_config(path, environ={}).skill.path))
     except (ConfigError, SkillError):
         return Skill(text="")  # it came from Python, or is not there any more
-
-
-def _saved(run: RunView) -> Skill | None:
-    """The skill in `best/`, as the run last left it, however incomplete its front matter is."""
-    document = next(iter(sorted(Path(run.path).glob(f"best/*/{DOCUMENT}"))), None)
-    if document is None:
-        return None
-    files = read_folder(document.parent)
-    return Skill(name=document.parent.name, text=files.pop(DOCUMENT).data.decode(), files=files)
 
 
 def _read(run: RunView, name: str) -> str:

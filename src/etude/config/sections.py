@@ -63,6 +63,8 @@ class SkillSection(Section):
     """A skill folder, a SKILL.md or a plain Markdown file. None starts with an empty skill."""
     max_tokens: int = Field(default=5000, ge=1)
     """A longer candidate is not evaluated. Tokens are estimated as characters / 4."""
+    files: bool = False
+    """Train the texts under `references/` and `scripts/`, too. They count for `max_tokens` then."""
 
 
 class TrainSection(Section):
@@ -173,8 +175,7 @@ class RunSection(Section):
     folder: str = "runs"
     """Folder of all runs."""
     name: str = "run"
-    """Folder of this run within it: at most 100 bytes, without a dash in front. It is text whatever it looks like, as
-    `2026-01-01` or `007`."""
+    """Folder of this run within it: at most 100 bytes, without a dash in front. `007` is text, too."""
 
 
 class TrainConfig(Section):
@@ -220,7 +221,7 @@ class TrainConfig(Section):
     run: RunSection = RunSection()
     """Where results go."""
     report_to: tuple[str, ...] = ()
-    """Trackers that training is reported to while it happens: `trackio`, `wandb`, `mlflow`, `opentelemetry`, or names
+    """Trackers that training is reported to: `trackio`, `wandb`, `mlflow`, `opentelemetry`, or names
     or import paths of others."""
 
     @field_validator("prompts")

@@ -15,8 +15,9 @@ from etude.records import Record, Skill, digest
 from etude.records.provenance import Provenance, ProvenLine
 from etude.skill import Document
 from etude.skill.export import without_markers
-from etude.skill.folder import PROVENANCE, initial_skill
+from etude.skill.folder import PROVENANCE, best_skill, initial_skill
 from etude.skill.lines import lines_of
+from etude.skill.parts import gathered
 from etude.store import SqliteJournal, read_run
 from etude.store.provenance import exported, read_provenance
 from etude.store.views import JOURNAL
@@ -69,6 +70,7 @@ async def averify_skill(
             here, as without its data.
     """
     folder = Path(config.run.folder) / config.run.name
+    trained = gathered(trained) if config.skill.files else trained
     if not (folder / JOURNAL).exists():
         raise DataError(f"{str(folder / JOURNAL)!r} is missing: nothing can be recomputed", hint="restore the file")
     said = carried or read_provenance(folder / PROVENANCE)
@@ -115,8 +117,9 @@ async def _replayed(config: TrainConfig, place: Path, given: Given) -> _Replay:
         raise DataError(f"the run cannot be repeated: {stopped}", hint="restore its journal")
     provenance = read_provenance(place / run.name / PROVENANCE)
     assert provenance is not None
-    text = (place / run.name / summary.best.skill).read_bytes().decode()
-    return _Replay(text, provenance, stopped, summary.steps)
+    best = best_skill(place / run.name)
+    assert best is not None
+    return _Replay(best.text, provenance, stopped, summary.steps)
 
 
 def _changed_facts(said: Provenance, copy: Path, folder: Path) -> list[Problem]:

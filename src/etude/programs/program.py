@@ -282,7 +282,7 @@ def install_skill(skill: Skill, folder: Path) -> Path | None:
     Programs list a skill by the name and the description in its front matter: a skill without gets them.
     """
     document = Document.parse(skill.text)
-    if not document.body.strip():
+    if not document.body.strip() and not skill.files:
         return None
     name = _DASHED.sub("-", str(document.meta.get("name") or skill.name).lower()).strip("-")[:_MAX_NAME] or "skill"
     text = skill.text
@@ -319,7 +319,7 @@ def put(path: Path, text: str) -> Path:
 def skill_instructions(order: Order) -> str:
     """The text of a skill that is always in context, empty when there is none. Its files are put into the home."""
     body = Document.parse(order.skill.text).body.strip()
-    if order.delivery != "inline" or not body:
+    if order.delivery != "inline" or not (body or order.skill.files):
         return ""
     text = f"# Skill\n\n{order.instructions}\n\n{body}\n"
     if order.skill.files:

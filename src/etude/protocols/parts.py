@@ -141,6 +141,8 @@ class Agent(ABC):
     journals_calls: ClassVar[bool] = False
     """All that is paid for in an attempt are calls of the target model, which are facts already. False makes the
     attempt itself a fact."""
+    opens_files: ClassVar[bool] = False
+    """Its model can open the files of a skill; else it is shown the text only."""
 
     @abstractmethod
     async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:

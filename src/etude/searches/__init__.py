@@ -46,6 +46,11 @@ def policy_of(config: TrainConfig) -> Policy:
             raise
         what = f"search.{error.key} is an option of search.policy = {owners[0]!r}, and the policy is {name!r}"
         raise ConfigError(what, hint=f"leave search.{error.key} out, or set search.policy: {owners[0]}") from None
+    if config.skill.files and not search.edits_files:
+        raise ConfigError(
+            f"skill.files is set, and search policy {name!r} edits the text of a skill only",
+            hint="set search.policy: evidence, or leave skill.files out",
+        )
     search.check(config)
     return policy
 

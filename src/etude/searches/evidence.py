@@ -105,6 +105,7 @@ class EvidenceSearch(Search):
     """A step collects failures, has edits proposed for them, and keeps those that are shown to help."""
 
     options_type: ClassVar[type[SearchOptions]] = EvidenceOptions
+    edits_files = True
 
     def __init__(self, bench: Workbench, options: EvidenceOptions) -> None:
         super().__init__(bench, options)

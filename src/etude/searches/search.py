@@ -58,6 +58,8 @@ class Search(ABC):
 
     options_type: ClassVar[type[SearchOptions]] = SearchOptions
     """What the further keys of the section `search` are."""
+    edits_files: ClassVar[bool] = False
+    """It keeps to the lines above files, where these are in the text that is trained (`skill.files`)."""
 
     @classmethod
     def check(cls, config: TrainConfig) -> None:

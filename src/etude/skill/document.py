@@ -11,6 +11,9 @@ to find the regions could be led astray by an edit that opens a fence. Blanks ar
 A line that starts like a marker but is not exactly one is an error and not text, since its author meant to
 protect something. Within a line of text a marker means nothing.
 
+Where files of the skill are trained, the line `<!-- etude:files -->` ends the body, and below it stands each file
+under a line with its path (`etude.skill.parts`). No part of a file is a region.
+
 The region named `learned` turns this around: in a document that has it only the inside of that block may be edited,
 and everything else, both of its marker lines too, is protected.
 """
@@ -28,7 +31,17 @@ from etude.errors import SkillError
 from etude.safe_yaml import load_yaml
 from etude.skill.fences import closed
 from etude.skill.lines import Line, line_end_of, lines_of, with_line_ends, without_blank_edges
-from etude.skill.markers import FORM, NAME, made_harmless, pretends, read_marker
+from etude.skill.markers import (
+    FILE_FORM,
+    FILES,
+    FORM,
+    NAME,
+    made_harmless,
+    path_fault,
+    pretends,
+    read_file_mark,
+    read_marker,
+)
 from etude.skill.placing import divided, inside, statements
 
 BOM = "\ufeff"
@@ -55,6 +68,19 @@ class Region:
 
 
 @dataclass(frozen=True)
+class FilePart:
+    """A file of the skill, as the text that is trained has it."""
+
+    path: str
+    says: str
+    """`+x` where it can be run; `kept` where it stands here with its path alone."""
+    span: tuple[int, int]
+    """Start and stop in the document's text, with the line above it."""
+    inner: tuple[int, int]
+    """Start and stop of its content."""
+
+
+@dataclass(frozen=True)
 class Document:
     """A parsed SKILL.md or plain Markdown text. Made by `parse`; every change returns a new document."""
 
@@ -65,21 +91,30 @@ class Document:
     """The front matter as YAML reads it; empty when there is none."""
     regions: tuple[Region, ...]
     """In the order they stand in."""
+    files_at: int | None = None
+    """Where the line stands that ends the text proper; None where files are not trained."""
+    files: tuple[FilePart, ...] = ()
 
     @staticmethod
     def parse(text: str) -> "Document":
         """Read a document. `Document.parse(text).render() == text` for every text that can be read.
         Raises SkillError: the front matter is unclosed, no YAML or no mapping; or a region is unclosed, nested,
-        closed before it begins or has a name that another region has. Names the line, counted from 1."""
+        closed before it begins or has a name that another region has; or a file has no path that it may have. Names
+        the line, counted from 1."""
         lines = lines_of(text)
         if text.startswith(BOM):
             lines[0] = Line(lines[0].text[len(BOM) :], len(BOM), lines[0].stop)
         closing = _closing_fence(lines)
-        if closing is None:
-            return Document(text, "", {}, tuple(_regions(text, lines, first=1)))
-        front_matter = text[: lines[closing].stop]
-        meta = _mapping(text[lines[0].stop : lines[closing].start])
-        return Document(text, front_matter, meta, tuple(_regions(text, lines[closing + 1 :], first=closing + 2)))
+        front_matter, meta, start = "", cast("Mapping[str, Any]", {}), 0
+        if closing is not None:
+            front_matter, start = text[: lines[closing].stop], closing + 1
+            meta = _mapping(text[lines[0].stop : lines[closing].start])
+        end = next((at for at in range(start, len(lines)) if lines[at].text == FILES), len(lines))
+        regions = tuple(_regions(text, lines[start:end], first=start + 1))
+        if end == len(lines):
+            return Document(text, front_matter, meta, regions)
+        files = tuple(_files(text, lines[end + 1 :], first=end + 2))
+        return Document(text, front_matter, meta, regions, lines[end].start, files)
 
     def render(self) -> str:
         """The text, byte for byte what was parsed."""
@@ -87,15 +122,21 @@ class Document:
 
     @property
     def body(self) -> str:
-        """Everything after the front matter, regions included."""
-        return self.text[len(self.front_matter) :]
+        """Everything after the front matter, regions included, without the files."""
+        return self.text[len(self.front_matter) : self.body_stop]
+
+    @property
+    def body_stop(self) -> int:
+        """Where the body ends in `render()`."""
+        return len(self.text) if self.files_at is None else self.files_at
 
     @property
     def editable_spans(self) -> tuple[tuple[int, int], ...]:
         """Starts and stops in `render()` that edits may touch: the inside of the `learned` block, or the body without
-        its regions where there is no such block. None is empty."""
+        its regions, and each file, where there is no such block. None is empty."""
         learned = self._find(LEARNED)
-        return tuple(span for span in ([learned.inner] if learned else self._between) if span[0] < span[1])
+        spans = [learned.inner] if learned else [*self._between, *(file.inner for file in self.files)]
+        return tuple(span for span in spans if span[0] < span[1])
 
     @property
     def learned(self) -> str | None:
@@ -204,7 +245,7 @@ class Document:
             head += "" if head.endswith(("\n", "\r")) else line_end
         elif any(_FENCE.fullmatch(line.text) for line in lines_of(written)[:1]):
             head += line_end  # a thematic break that came first would be read as front matter
-        return Document.parse(head + written)
+        return Document.parse(head + written + self.text[self.body_stop :])
 
     def _with_inside(self, block: Region, text: str) -> "Document":
         start, stop = block.inner
@@ -220,7 +261,7 @@ class Document:
     def _between(self) -> list[tuple[int, int]]:
         """Starts and stops of what is before each region, and after the last; each may be empty."""
         starts = [self._body_start, *(region.span[1] for region in self.regions)]
-        stops = [*(region.span[0] for region in self.regions), len(self.text)]
+        stops = [*(region.span[0] for region in self.regions), self.body_stop]
         return list(zip(starts, stops, strict=True))
 
     @property
@@ -328,6 +369,23 @@ def _regions(text: str, lines: list[Line], first: int) -> Iterator[Region]:
         begin = None
     if begin:
         _refuse(begin[0], f"region {begin[1]!r} is not closed", FORM)
+
+
+def _files(text: str, lines: list[Line], first: int) -> Iterator[FilePart]:
+    marks: list[tuple[int, str, str]] = []
+    for index, line in enumerate(lines):
+        mark = read_file_mark(line.text)
+        if mark is None and (pretends(line.text) or not marks):
+            _refuse(first + index, f"{line.text.strip()!r:.100} stands in no file", FILE_FORM)
+        if mark is not None:
+            if fault := path_fault(mark[0], (path for _, path, _ in marks)):
+                _refuse(first + index, fault, FILE_FORM)
+            marks.append((index, *mark))
+    starts = [*(lines[index].start for index, _, _ in marks), len(text)]
+    for (index, path, says), start, stop in zip(marks, starts, starts[1:], strict=False):
+        if says == "kept" and lines[index].stop < stop:
+            _refuse(first + index, f"{path!r} is kept as it is and has text here", "leave the text out")
+        yield FilePart(path, says, (start, stop), (lines[index].stop, stop))
 
 
 def _without_last_line_end(text: str) -> str:

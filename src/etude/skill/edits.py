@@ -24,7 +24,8 @@ from etude.skill.anchors import (
 from etude.skill.document import BOM, Document
 from etude.skill.fences import left_open
 from etude.skill.lines import lines_of, next_line_end, with_line_ends, without_blank_edges, without_blank_end
-from etude.skill.markers import looks_like_marker
+from etude.skill.markers import looks_like_marker, path_fault, read_file_mark
+from etude.skill.parts import MOST_FILES, unfit
 
 _SENTENCE_END = re.compile(r"[.!?]['\")*_`]*\s+\Z")
 _LEFTOVER = re.compile(r"[ \t]*(?:[-*+>]|\d{1,9}[.)]|#{1,6})?[ \t]*")
@@ -35,6 +36,8 @@ _LEFTOVER = re.compile(r"[ \t]*(?:[-*+>]|\d{1,9}[.)]|#{1,6})?[ \t]*")
 class _Revision:
     text: str
     detail: str = ""
+    files: bool = False
+    """A file comes or goes."""
 
 
 def apply_edits(text: str, edits: Sequence[Edit]) -> tuple[str, tuple[AppliedEdit, ...]]:
@@ -57,6 +60,10 @@ def apply_edit(text: str, edit: Edit) -> tuple[str, AppliedEdit]:
     replace       puts the content in place of the anchor; empty content deletes it
     delete        removes the anchor, and the line with it when nothing else stands there
 
+    Where files are trained, an anchor lies in one of them or in the body. `append` of a text whose first line has the
+    path of a file adds the file. `delete` of that line, alone or with all of the file, takes it away, and so does
+    what leaves nothing of it.
+
     Blank lines around the content do not count, its line ends become those of the document. Content that holds
     something like a region marker is `protected`. How anchors are found is in `etude.skill.anchors`.
     Raises SkillError: `text` is a document that cannot be read."""
@@ -70,6 +77,11 @@ def apply_edit(text: str, edit: Edit) -> tuple[str, AppliedEdit]:
 
 
 def _revise(document: Document, edit: Edit) -> _Revision | Refusal:
+    if document.files_at is not None and edit.op in ("append", "delete"):
+        whole = with_line_ends(without_blank_edges(edit.content if edit.op == "append" else edit.target), "\n")
+        first, _, rest = whole.partition("\n")
+        if mark := read_file_mark(first):
+            return (_opened if edit.op == "append" else _closed)(document, mark, rest)
     content = "" if edit.op == "delete" else without_blank_edges(edit.content)
     content = with_line_ends(content, document.line_end)
     if edit.op in ("append", "insert_after") and not content.strip():
@@ -81,11 +93,42 @@ def _revise(document: Document, edit: Edit) -> _Revision | Refusal:
     place = find_anchor(document, edit.target)
     if isinstance(place, Refusal):
         return place
+    file = next((one for one in document.files if one.inner[0] <= place.start < one.inner[1]), None)
+    if file is not None:
+        content = with_line_ends(content, "\n")
     if edit.op == "insert_after":
         return _insert_after(document, place, content)
     if not content.strip():
+        text = document.text
+        if file and not (text[file.inner[0] : place.start] + text[place.stop : file.inner[1]]).strip():
+            return _Revision(text[: file.span[0]] + text[file.span[1] :], place.detail, files=True)
         return _Revision(_deleted(document, place), place.detail)
     return _Revision(_replaced(document.text, place, content), place.detail)
+
+
+def _opened(document: Document, mark: tuple[str, str], content: str) -> _Revision | Refusal:
+    (path, says), paths = mark, [file.path for file in document.files]
+    if path in paths:
+        return Refusal("missed", f"{path!r} is there already: change it by its lines")
+    fault = path_fault(path, paths) or ("a kept file has no text" if says == "kept" else "")
+    if fault or looks_like_marker(content):
+        return Refusal("protected", fault or "the content holds a region marker")
+    if not content.strip():
+        return Refusal("no_change", "the edit adds nothing")
+    if len(paths) >= MOST_FILES:
+        return Refusal("protected", f"the skill has {len(paths)} files, and no more are added")
+    at = next((file.span[0] for file in document.files if file.path > path), len(document.text))
+    first = f"<!-- etude:file {path}{says and f' {says}'} -->\n"
+    return _Revision(f"{document.text[:at]}{first}{content}\n{document.text[at:]}", files=True)
+
+
+def _closed(document: Document, mark: tuple[str, str], content: str) -> _Revision | Refusal:
+    file = next((one for one in document.files if one.path == mark[0]), None)
+    if file is None or file.says == "kept":
+        return Refusal("missed" if file is None else "protected", f"{mark[0]!r} is no file that edits may take away")
+    if content.strip() and content.strip() != document.text[slice(*file.inner)].strip():
+        return Refusal("missed", f"{mark[0]!r} reads otherwise now")
+    return _Revision(document.text[: file.span[0]] + document.text[file.span[1] :], files=True)
 
 
 def _checked(before: Document, revision: _Revision) -> _Revision | Refusal:
@@ -96,7 +139,10 @@ def _checked(before: Document, revision: _Revision) -> _Revision | Refusal:
         after = Document.parse(revision.text)
     except SkillError as error:
         return Refusal("protected", f"the edit would break the document: {error.message}")
-    if _guarded(after) != _guarded(before):
+    for file in after.files:
+        if why := unfit(after.text[slice(*file.inner)]):
+            return Refusal("protected", f"{file.path!r} would not be kept: {why}")
+    if _guarded(after, revision.files) != _guarded(before, revision.files):
         learned = before.learned is not None
         what = "text outside of the learned block" if learned else "the front matter or a protected region"
         return Refusal("protected", f"the edit would change {what}")
@@ -105,14 +151,15 @@ def _checked(before: Document, revision: _Revision) -> _Revision | Refusal:
     return revision
 
 
-def _guarded(document: Document) -> list[str]:
-    """What edits must leave alone. The line end after its last line may be added, so that text can follow; but not
-    around a `learned` block, which has its line ends."""
+def _guarded(document: Document, files: bool) -> list[str]:
+    """What edits must leave alone; with `files`, not the lines above files. The line end after its last line may be
+    added, so that text can follow; but not around a `learned` block, which has its line ends."""
     if document.learned_span:
         start, stop = document.learned_span
         return [document.text[:start], document.text[stop:]]
     regions = [document.text[slice(*region.span)] for region in document.regions]
-    return [part.rstrip("\r\n") for part in (document.front_matter, *regions)]
+    marks = [] if files else [document.text[file.span[0] : file.inner[0]] for file in document.files]
+    return [part.rstrip("\r\n") for part in (document.front_matter, *regions, *marks)]
 
 
 def _append(document: Document, content: str) -> _Revision | Refusal:
@@ -126,7 +173,7 @@ def _append(document: Document, content: str) -> _Revision | Refusal:
             return _Revision(text[:start] + content + line_end + text[stop:])
         between = _separator(written, content, line_end)
         return _Revision(text[:start] + written + between + content + text[start + len(written) :])
-    cut = len(text)
+    cut = document.body_stop
     for region in reversed(document.regions):
         if text[region.span[1] : cut].strip():
             break
@@ -141,8 +188,9 @@ def _append(document: Document, content: str) -> _Revision | Refusal:
         if head not in ("", BOM) and not head.endswith(("\n", "\r")):
             head += line_end
     tail = text[cut:]
-    if len(lines_of(gap)) < (2 if tail else 1):
-        gap = line_end * (2 if tail else 1)
+    least = 2 if text[cut : document.body_stop] else 1
+    if len(lines_of(gap)) < least:
+        gap = line_end * least
     return _Revision(head + content + gap + tail)
 
 
@@ -179,7 +227,7 @@ def _stands_in(body: str, content: str) -> bool:
 
 
 def _insert_after(document: Document, place: AnchorSpan, content: str) -> _Revision | Refusal:
-    text, line_end = document.text, document.line_end
+    text, line_end = document.text, document.line_end if place.start < document.body_stop else "\n"
     stop, below = next_line_end(text, place.stop)
     rest = text[below:]
     if rest.startswith(content) and rest[len(content) : len(content) + 1] in ("", "\n", "\r"):
@@ -214,8 +262,9 @@ def _deleted(document: Document, place: AnchorSpan) -> str:
     above = lines_of(text[low:start])
     following = lines_of(text[stop:high])
     blank_above = bool(above) and not above[-1].text.strip()
-    at_start = start == low if document.learned_span else start in (0, len(BOM))
-    at_end = stop == high if document.learned_span else stop == len(text)
+    bounded = document.learned_span is not None or start >= document.body_stop
+    at_start = start == low if bounded else start in (0, len(BOM))
+    at_end = stop == (high if bounded else document.body_stop)
     if following and not following[0].text.strip() and (blank_above or at_start):
         stop += following[0].stop
     elif blank_above and at_end:

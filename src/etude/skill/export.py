@@ -13,6 +13,7 @@ from etude.skill.document import BOM, Document
 from etude.skill.folder import load_skill, validate_skill
 from etude.skill.front_matter import MAX_DESCRIPTION
 from etude.skill.lines import line_end_of, lines_of, with_line_ends, without_blank_edges
+from etude.skill.parts import laid_out
 
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)[ \t]*#*[ \t]*")
 _BEYOND_BLOCK_STYLE = (
@@ -51,6 +52,7 @@ def export_skill(
     their content always stays. `own_keys` allows front matter keys that are not part of the format, for programs with
     keys of their own. Raises SkillError: the skill is invalid in the format, and how, or there is nothing to describe
     it with."""
+    skill = laid_out(skill)
     document = Document.parse(skill.text)
     notes: list[str] = []
     meta = {"name": skill.name, "description": "", **document.meta}
@@ -100,7 +102,7 @@ def check_replaceable(skill: Skill, place: Path) -> None:
 
 def prompt_text(skill: Skill) -> str:
     """The body without front matter, markers and blank lines around it: what goes into a prompt as it is."""
-    return without_blank_edges(without_markers(Document.parse(skill.text)).removeprefix(BOM))
+    return without_blank_edges(without_markers(Document.parse(laid_out(skill).text)).removeprefix(BOM))
 
 
 def _described(document: Document, given: str | None, notes: list[str]) -> Any:

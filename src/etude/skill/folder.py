@@ -11,6 +11,7 @@ from etude.files import TEMPORARY, private_folder, write_atomically
 from etude.records import File, Skill
 from etude.skill.document import Document
 from etude.skill.front_matter import disagreements, faults
+from etude.skill.parts import as_trained, laid_out
 
 DOCUMENT = "SKILL.md"
 MAX_BYTES = 50_000_000
@@ -53,6 +54,17 @@ def initial_skill(run: Path) -> Skill | None:
     Raises SkillError: it cannot be read."""
     found = sorted((run / INITIAL).glob(f"*/{DOCUMENT}"))
     return load_skill(found[0]) if found else None
+
+
+def best_skill(run: Path) -> Skill | None:
+    """The skill in `best/` of a run, as the run last left it, however incomplete its front matter is; None where
+    there is none."""
+    document = next(iter(sorted(run.glob(f"best/*/{DOCUMENT}"))), None)
+    if document is None:
+        return None
+    files = read_folder(document.parent)
+    skill = Skill(name=document.parent.name, text=files.pop(DOCUMENT).data.decode(), files=files)
+    return as_trained(run, skill)
 
 
 def load_skill(path: Path | str | None) -> Skill:
@@ -100,6 +112,7 @@ def save_skill(skill: Skill, folder: Path, *, private: bool = False) -> Path:
     Raises:
         SkillError: the skill's name or a file's would lead out of the folder. Nothing was written.
     """
+    skill = laid_out(skill)
     if PurePosixPath(skill.name).parts != (skill.name,) or not _is_inner(skill.name):
         raise SkillError(
             f"skill name {skill.name!r} is not a folder name", hint="use lowercase letters, digits and '-'"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from etude import __version__
 from etude.agents.program import ProgramAgent
+from etude.agents.targets import check_files
 from etude.attempt_parts import about_target, make_agent, targets_of, unopened
 from etude.build import check_scoring, redactor_of, trackers_of
 from etude.cli.doctor.findings import DoctorReport
@@ -34,6 +35,7 @@ from etude.sandbox.launch.group import NoGroup, place
 from etude.secret_values import SHORTEST_KEY
 from etude.skill import Document, load_skill, token_count, validate_skill
 from etude.skill.front_matter import unlisted
+from etude.skill.parts import laid_out, prepared
 from etude.store import is_running, read_run
 from etude.store.run import plain_name
 from etude.workbench import Given
@@ -163,7 +165,7 @@ def _no_judge() -> Judge:
 
 
 def _skill(config: TrainConfig, found: DoctorReport) -> None:
-    skill, most = load_skill(config.skill.path), config.skill.max_tokens
+    skill, most = prepared(load_skill(config.skill.path), config.skill.files), config.skill.max_tokens
     if config.skill.path is None:
         found.note("skill", "none given: training starts with an empty skill", "set skill.path")
         return
@@ -173,14 +175,15 @@ def _skill(config: TrainConfig, found: DoctorReport) -> None:
             f"{skill.name}: about {tokens:,} tokens, more than skill.max_tokens = {most:,}: no candidate would fit",
             hint="shorten the skill or raise skill.max_tokens",
         )
-    others = f"{len(skill.files)} other file{'s' * (len(skill.files) != 1)}"
+    files = len(laid_out(skill).files)
+    others = f"{files} other file{'s' * (files != 1)}"
     found.ok("skill", f"{skill.name}: about {tokens:,} of {most:,} tokens, {others}")
-    if unseen := unopened(config, skill):
-        found.note("skill", unseen, "set agent.name: tools, or an agent program")
+    for text, hint in unopened(config, skill).items():
+        found.note("skill", text, hint)
     if Path(config.skill.path).is_dir() or Path(config.skill.path).name == "SKILL.md":
         installed = (config.agent.model_extra or {}).get("delivery") == "install"
         more = unlisted(Document.parse(skill.text).meta) if installed else []
-        for text in (*validate_skill(skill), *more):
+        for text in (*validate_skill(laid_out(skill)), *more):
             found.note("skill", text)
 
 
@@ -321,6 +324,7 @@ async def _agent(
             else:
                 agent = make_agent(section, env, model, prompts)
             try:
+                check_files(config, {name: agent})
                 for task in tasks:
                     agent.check_task(task)
             finally:

@@ -8,6 +8,7 @@ from etude.skill import Document
 from etude.skill.fences import Fences
 from etude.skill.lines import lines_of
 from etude.skill.markers import is_marker_comment
+from etude.skill.parts import laid_out
 
 VERSIONS = ("skill", "none", "headings", "opposite")
 _HEADING = re.compile(r" {0,3}#{1,6}\s")
@@ -38,6 +39,7 @@ def versions_of(skill: Skill) -> Mapping[str, Skill]:
     """By their names in `VERSIONS`. Front matter stays, so that programs list each version alike; code, tables and
     the files of the folder are in the skill only, as examples would teach what an opposite denies.
     Raises SkillError: the document cannot be read."""
+    skill = laid_out(skill)
     document = Document.parse(skill.text)
     front, blocks = document.front_matter, _blocks(document.body)
     headings = "".join(f"{text}\n\n" for text, heading in blocks if heading)

@@ -17,6 +17,7 @@ from etude.skill.blame import texts_of
 from etude.skill.blocks import Block, blocks_of, without_blocks
 from etude.skill.diff import unified_diff
 from etude.skill.folder import PROVENANCE
+from etude.skill.parts import laid_out
 from etude.stages.evaluation import FRESH
 from etude.stages.shared.contest import decide
 from etude.stages.shared.noise import Outcomes
@@ -105,7 +106,7 @@ async def aprune_skill(
         place = save_skill(skill, base / "pruned")
         result = result.model_copy(update={"file": str(place)})
         bench.folder.write_json(f"pruned/{skill.name}/{PROVENANCE}", pruning.provenance(skill, result))
-        bench.folder.write_text("pruned/prune.diff", unified_diff(bench.skill.text, skill.text, "before", "after"))
+        bench.folder.write_text("pruned/prune.diff", unified_diff(pruning.skill.text, skill.text, "before", "after"))
         bench.folder.write_json("pruned/prune.json", result.model_dump(mode="json", exclude={"calls_sent"}))
         return result.model_copy(update={"calls_sent": bench.spend.totals().total_calls - sent})
 
@@ -114,7 +115,7 @@ class _Pruning:
     """Attempts, and what they say."""
 
     def __init__(self, bench: Workbench, code: bool) -> None:
-        self.bench, self.skill = bench, bench.skill
+        self.bench, self.skill = bench, laid_out(bench.skill)
         self.blocks = blocks_of(self.skill.text)
         self.tested = [number for number, block in enumerate(self.blocks) if code or not block.code]
         self.tasks = {task.id: task for split in ("train", "val") for task in bench.tasks[split]}

@@ -69,7 +69,7 @@ def training(
     body = Document.parse(skill.text).body.strip()[:_SHOWN_BODY]
     told = _TOLD.format(name=shelf.own, others=len(shelf.catalogue) - 1, most=longest, body=body)
     update = {
-        "skill": config.skill.model_copy(update={"max_tokens": -(-longest // CHARACTERS_PER_TOKEN)}),
+        "skill": config.skill.model_copy(update={"max_tokens": -(-longest // CHARACTERS_PER_TOKEN), "files": False}),
         "test": config.test.model_copy(update={"no_skill": False}),  # nobody asks what no description is worth
     }
     env = TriggerEnvironment(parts, replace(shelf, rule=rule, told=told), by)

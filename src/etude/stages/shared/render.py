@@ -8,6 +8,7 @@ from etude.prompts.cuts import cut_middle
 from etude.records import Attempt, LedgerEntry, Skill
 from etude.records.said import cut_off_at
 from etude.skill import Document
+from etude.skill.parts import MOST_CHARS
 from etude.stages.shared.transcript import ends_with, files_text, only_answers, transcript_text
 
 _LEDGER_CHARS = 600
@@ -33,6 +34,17 @@ _LEARNED = (
 )
 
 
+_FILES = (
+    "Files of the skill stand below `<!-- etude:files -->`, each under a line with its path. The agent knows their "
+    "names, and reads a file or runs a script where it sees a reason: the text above says when, by path. What only "
+    "some tasks need, as a table, is better in a reference, and what has to be worked out exactly in a script. An "
+    "anchor lies in one file, or in the text. `append` adds to the text; where the first line of its content is "
+    "`<!-- etude:file references/NAME.md -->` or `<!-- etude:file scripts/NAME.py -->`, it adds a file, of which the "
+    f"other lines are all, {MOST_CHARS:,} characters at most. `delete` with that line as target takes a file away. "
+    "Files that are `kept` do not change."
+)
+
+
 class Shared(str):
     """A section that the calls of a step have in common. Where such sections come first, providers can keep what
     they begin with in their caches."""
@@ -51,8 +63,10 @@ def _mark(text: str) -> str:
 def skill_block(skill: Skill) -> Shared:
     """The body of the skill: what the agent reads and edits refer to."""
     document = Document.parse(skill.text)
-    body = document.body.strip()
+    body = document.text[len(document.front_matter) :].strip()
     text = "# Current skill\n\n" + (fence("skill", body) if body else "(The skill is empty.)")
+    if document.files_at is not None:
+        return Shared(f"{text}\n\n{_FILES}")
     return Shared(text if document.learned is None else f"{text}\n\n{_LEARNED}")
 
 

@@ -16,6 +16,7 @@ from etude.events import AttemptFinished, Event
 from etude.protocols import Agent, Environment, Executor, Here, Journal, Workplace
 from etude.records import Attempt, Score, Skill, Split, Task, Trajectory, Usage, digest
 from etude.sandbox.process import seconds_used
+from etude.skill.parts import laid_out
 from etude.store.journal import facts_noted
 
 VoidLimit = Literal["max_void", "max_void_eval"]
@@ -234,7 +235,7 @@ class Rollout:
             spent = seconds_used()
             try:
                 async with late:
-                    trajectory = await self._place.attempt(task, skill, trial)
+                    trajectory = await self._place.attempt(task, laid_out(skill), trial)
             except EtudeError:
                 raise
             except TimeoutError as error:
