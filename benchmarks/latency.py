@@ -2,7 +2,7 @@
 
     python benchmarks/latency.py                     two minutes
     python benchmarks/latency.py --quick             half a minute
-    python benchmarks/latency.py --before FOLDER     adds columns of another version, whose source is in this folder
+    python benchmarks/latency.py --before FOLDER     adds another version, whose src and benchmarks are in this folder
 
 Latencies are drawn by a digest of the request, so a request that is sent at another time takes as long.
 """
@@ -179,7 +179,8 @@ def make_limits() -> Any:
 def measured(seeds: int, source: Path | None) -> dict[str, Any]:
     """The same of the version in a folder, in a process of its own."""
     env = os.environ | ({} if source is None else {"PYTHONPATH": str(source / "src")})
-    words = [sys.executable, __file__, "--one", str(seeds)]
+    script = __file__ if source is None else source / "benchmarks/latency.py"
+    words = [sys.executable, str(script), "--one", str(seeds)]
     return json.loads(subprocess.run(words, stdout=subprocess.PIPE, check=True, text=True, env=env).stdout)
 
 
