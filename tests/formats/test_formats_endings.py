@@ -39,7 +39,14 @@ BROKEN: list[object] = [
     "ERROR",
     "load",
 ]
-BROKEN += ["time_limit", "unknown_of_tomorrow", "model_error", {"type": "abort", "message": "gone"}, {"reason": "gone"}, 500]
+BROKEN += [
+    "time_limit",
+    "unknown_of_tomorrow",
+    "model_error",
+    {"type": "abort", "message": "gone"},
+    {"reason": "gone"},
+    500,
+]
 
 
 @pytest.mark.parametrize(("reason", "meant"), [(word, meant) for meant, words in GOOD.items() for word in words])

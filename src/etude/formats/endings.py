@@ -29,8 +29,8 @@ _WORDS: Mapping[Ending, str] = {
     "length": """
         length max_length max_tokens max_output_tokens max_completion_tokens max_new_tokens max_tool_calls
         token_limit limit maximum_tokens max_predicted_tokens_reached
-        model_length max_len max_context context context_length_reached model_context_window_exceeded context_length_exceeded error_limit
-        continuation repetition
+        model_length max_len max_context context context_length_reached context_length_exceeded
+        model_context_window_exceeded error_limit continuation repetition
     """,
     # Refused, by the model or by a filter; `other` is Gemini's word for reasons that it does not tell.
     "refusal": """

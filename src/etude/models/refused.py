@@ -63,8 +63,9 @@ _OF_CONTENT = (
 )
 """What is said of what a message says, which would be said of it in every other place."""
 _NO_SYSTEM = (
-    rf"(?s:\A(?!.*(?:{_OF_CONTENT})).*(?:{_REFUSED}|must alternate|first message must|(?:only|must be|should be) \W*user"
-    r"|without system|no system|not match|(?:invalid|unexpected).{0,60}\broles?\b|\broles?\b.{0,60}(?:invalid|unexpected)))"
+    rf"(?s:\A(?!.*(?:{_OF_CONTENT})).*(?:{_REFUSED}|must alternate|first message must"
+    r"|(?:only|must be|should be) \W*user|without system|no system|not match"
+    r"|(?:invalid|unexpected).{0,60}\broles?\b|\broles?\b.{0,60}(?:invalid|unexpected)))"
 )
 
 
