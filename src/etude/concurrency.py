@@ -90,8 +90,14 @@ async def waited_for(
                 _LOG.warning("waiting for %s: %.0f seconds so far, at most %.0f", what, waited, seconds)
         return task.result()
     finally:
+        await give_up(task)
+
+
+async def give_up(*tasks: asyncio.Future[Any]) -> None:
+    """Cancel them and wait until they have ended. What they raise has been said, or came too late."""
+    for task in tasks:
         task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 class _Work(Generic[R]):

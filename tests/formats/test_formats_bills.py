@@ -26,6 +26,7 @@ def counted(bill: Any) -> tuple[int, int, int]:
         ({"prompt_tokens": 80, "completion_tokens": 0, "total_tokens": 580}, (80, 500, 0)),
         ({"input_tokens": 80, "output_tokens": 9, "total_tokens": 589}, (80, 509, 0)),
         ({"prompt_tokens": 80, "completion_tokens": 9, "reasoning_tokens": 500, "total_tokens": 89}, (80, 509, 0)),
+        ({"prompt_tokens": 80, "completion_tokens": 9, "thinking_tokens": 500}, (80, 509, 0)),
         # and those that it has in it
         (
             {
@@ -42,6 +43,7 @@ def counted(bill: Any) -> tuple[int, int, int]:
         ({"prompt_tokens": 90, "completion_tokens": 9, "prompt_tokens_details": {"cached_tokens": 70}}, (90, 9, 70)),
         ({"input_tokens": 90, "output_tokens": 9, "input_tokens_details": {"cached_tokens": 70}}, (90, 9, 70)),
         ({"prompt_tokens": 90, "completion_tokens": 9, "cached_tokens": 70}, (90, 9, 70)),
+        ({"prompt_tokens": 90, "completion_tokens": 9, "num_cached_tokens": 70}, (90, 9, 70)),
         ({"prompt_tokens": 20, "completion_tokens": 9, "cache_read_input_tokens": 70}, (90, 9, 70)),
         # a total that is too small, or all there is
         ({"prompt_tokens": 90, "completion_tokens": 9, "total_tokens": 9}, (90, 9, 0)),
@@ -71,6 +73,7 @@ def test_bills_in_the_words_of_openai(bill: Any, tokens: tuple[int, int, int]) -
     [
         {"prompt_tokens": 90, "prompt_tokens_details": {"cache_write_tokens": 40}},
         {"prompt_tokens": 90, "prompt_tokens_details": {"cache_creation_tokens": 40}},
+        {"prompt_tokens": 90, "prompt_tokens_details": {"cache_creation_input_tokens": 40}},
         {"prompt_tokens": 90, "cache_creation_input_tokens": 40},
     ],
 )
@@ -120,6 +123,13 @@ def test_the_bill_of_a_stream_never_shrinks() -> None:
     ):
         bill = later(bill, more)
     assert bill == {"input_tokens": 9, "a": {"b": 4}, "output_tokens": 3}
+
+
+def test_a_stream_may_have_the_bill_in_its_choice() -> None:
+    last = {"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop", "usage": {"prompt_tokens": "7"}}
+    for usage in ({}, {"usage": None}):
+        body = b"data: " + json.dumps({"choices": [last], **usage}).encode() + b"\n\n"
+        assert CHAT.read_reply(body).usage.input_tokens == 7
 
 
 def test_an_odd_bill_spoils_no_answer() -> None:

@@ -22,10 +22,12 @@ STOP += [
     "pause_turn",
     "MALFORMED_FUNCTION_CALL",
     {"type": "stop", "matched": 7},
+    "stopStringFound",
+    "STOP_REASON_END_TURN",
 ]
 LENGTH: list[object] = ["length", "max_tokens", "MAX_TOKENS", "maxTokens", "model_length", "max_output_tokens"]
-LENGTH += ["model_context_window_exceeded", "ERROR_LIMIT", "max_new_tokens", {"type": "length", "length": 9}]
-REFUSAL = ["content_filter", "SAFETY", "refusal", "sensitive", "content_filter: RECITATION", "OTHER"]
+LENGTH += ["model_context_window_exceeded", "ERROR_LIMIT", "context", {"type": "length", "length": 9}]
+REFUSAL = ["content_filter", "SAFETY", "refusal", "sensitive", "content_filter: RECITATION", "OTHER", "blacklist"]
 GOOD = {"stop": STOP, "length": LENGTH, "refusal": REFUSAL}
 BROKEN: list[object] = [
     "error",
@@ -37,7 +39,14 @@ BROKEN: list[object] = [
     "ERROR",
     "load",
 ]
-BROKEN += ["time_limit", "unknown_of_tomorrow", "model_error", {"type": "abort", "message": "gone"}, 500]
+BROKEN += [
+    "time_limit",
+    "unknown_of_tomorrow",
+    "model_error",
+    {"type": "abort", "message": "gone"},
+    {"reason": "gone"},
+    500,
+]
 
 
 @pytest.mark.parametrize(("reason", "meant"), [(word, meant) for meant, words in GOOD.items() for word in words])
@@ -105,6 +114,7 @@ BROKEN_BODIES = [
     (RESPONSES, response("incomplete", incomplete_details={"reason": "server_shutdown"})),
     (RESPONSES, streamed({"type": "response.failed", "response": response("failed")})),
     (RESPONSES, streamed({"type": "response.cancelled", "response": response("cancelled")})),
+    (RESPONSES, streamed({"type": "response.failed", "response": response(None)})),
 ]
 
 
@@ -143,6 +153,8 @@ def test_an_error_within_a_body_is_told_in_its_words(form: Format, body: Any) ->
         (CHAT, streamed(chunk("half a"))),
         (CHAT, streamed(chunk("half a")) + b"data: [DONE]\n\n"),
         (MESSAGES, streamed({"type": "message_start", "message": message(None)})),
+        (MESSAGES, streamed({"type": "message_start", "message": message(None)}, {"type": "message_stop"})),
+        (CHAT, streamed(chunk("half"), chunk(" a", False))),
         (RESPONSES, streamed({"type": "response.output_text.delta", "delta": "half a"})),
     ],
 )
@@ -159,6 +171,7 @@ def test_a_stream_without_an_end_is_no_answer(form: Format, body: bytes) -> None
         (CHAT, chat("eos_token") | {"error": {}}, "stop"),
         (CHAT, {"choices": [{"finish_reason": "content_filter"}]}, "refusal"),
         (CHAT, streamed(chunk("a", "null"), chunk("b", "MAX_TOKENS")), "length"),
+        (RESPONSES, streamed({"type": "response.incomplete", "response": response(None)}), "length"),
         (MESSAGES, message(None), "stop"),
         (MESSAGES, message("model_context_window_exceeded"), "length"),
         (RESPONSES, response(None), "stop"),
@@ -169,6 +182,10 @@ def test_a_stream_without_an_end_is_no_answer(form: Format, body: bytes) -> None
 )
 def test_a_whole_reply_is_an_answer(form: Format, body: Any, finish: str) -> None:
     assert read(form, body).finish == finish
+
+
+def test_a_stream_of_one_piece_may_have_the_message_in_whole() -> None:
+    assert read(CHAT, streamed(chat("stop"))).text == "half a"
 
 
 def test_a_stream_whose_last_event_leaves_the_items_out_has_those_it_sent_before() -> None:

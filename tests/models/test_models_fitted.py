@@ -129,20 +129,27 @@ async def test_a_server_that_only_streams_is_asked_to(server: Server, sent: Call
 
 
 @pytest.mark.parametrize(
-    ("settings", "fields", "answer"),
+    ("settings", "fields", "more"),
     [
         (
             {"model": "openai:m", "api": "responses", "reasoning_effort": "low"},
             ("temperature", "reasoning"),
-            RESPONSE,
+            {"answer": RESPONSE},
         ),
-        ({"model": "anthropic:m"}, ("temperature", "top_p"), MESSAGE),
+        ({"model": "anthropic:m"}, ("temperature", "top_p"), {"answer": MESSAGE}),
+        ({}, ("seed", "top_p"), {"status": 404}),
+        ({}, ("seed", "top_p"), {"status": 405}),
+        ({}, ("seed", "top_p"), {"status": 501}),
     ],
 )
-async def test_other_interfaces_leave_out_what_is_refused_as_well(
-    server: Server, sent: Callable[[str], list[Any]], settings: dict[str, Any], fields: tuple[str, ...], answer: bytes
+async def test_other_interfaces_and_statuses_leave_out_what_is_refused_as_well(
+    server: Server,
+    sent: Callable[[str], list[Any]],
+    settings: dict[str, Any],
+    fields: tuple[str, ...],
+    more: dict[str, Any],
 ) -> None:
-    server.script = [refusing(*fields, answer=answer)]
+    server.script = [refusing(*fields, **more)]
     asked = Asked(server, temperature=0.2, top_p=0.5, **settings)
     for _ in range(2):
         await asked.model.complete(ASKED)
@@ -163,8 +170,8 @@ async def test_a_target_at_temperature_0_is_not_asked_at_another_one(server: Ser
 
 @pytest.mark.parametrize("status", [404, 405, 410])
 async def test_an_address_that_is_wrong_or_gone_ends_the_run(server: Server, status: int) -> None:
-    server.script = [http(status, {"error": {"message": "nothing here"}})]
-    inner = Asked(server).inner
+    server.script = [http(status, {"error": {"message": "nothing here: seed-oss does not exist"}})]
+    inner = Asked(server, model="openai:seed-oss").inner
     assert isinstance(inner, OpenAIModel)
     with pytest.raises(Exception, match="nothing here") as caught:
         await inner.complete(ASKED)

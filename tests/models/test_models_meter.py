@@ -124,11 +124,10 @@ async def test_an_answer_of_the_simulated_world_costs_nothing_unless_a_price_was
 
 async def test_a_reply_without_token_counts_is_estimated():
     spend = FreeSpend()
-    call = ToolCall(id="1", name="f", arguments="x" * 7)
-    model = Metered(
-        ScriptedModel([Reply(text="y" * 5, tool_calls=(call,))]), "target", spend, None, lambda event: None
-    )
-    expected = Usage(input_tokens=2, output_tokens=4)
+    call, thought = ToolCall(id="1", name="f", arguments="x" * 7), Opaque(format="chat", data="z" * 38)
+    reply = Reply(text="y" * 5, tool_calls=(call,), opaque=thought)
+    model = Metered(ScriptedModel([reply]), "target", spend, None, lambda event: None)
+    expected = Usage(input_tokens=2, output_tokens=14)
     assert (await model.complete(HELLO)).usage == expected
     assert spend.settled[0].usage == expected
 

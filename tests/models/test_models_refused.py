@@ -54,6 +54,7 @@ REFUSED: dict[str, list[Any]] = {
         "create_chat_completion() got an unexpected keyword argument 'seed'",
         error(_REPEATED),
         error("Setting a seed is disabled for this deployment"),
+        {"error": {"issues": [{"code": "unrecognized_keys", "message": 'Unrecognized key: "seed"'}]}},
         error("'seed' is not one of the allowed parameters"),
         {"error": _PASSED_ON},
     ],
@@ -87,6 +88,7 @@ REFUSED: dict[str, list[Any]] = {
         error("Unsupported parameter: 'reasoning.effort' is not supported with this model.", "reasoning.effort"),
         error("Model m does not support parameter reasoningEffort."),
         error("This model does not support the effort parameter."),
+        error("reasoning is not supported for this model"),
     ],
     "thinking": [
         forbidden("chat_template_kwargs"),
@@ -109,6 +111,8 @@ REFUSED: dict[str, list[Any]] = {
         error("The first message must be from the user"),
         error('messages: Unexpected role "system". Allowed: user, assistant'),
         error("Invalid role: system"),
+        error("Only 'user', 'assistant' and 'tool' roles are allowed"),
+        error("Input tag 'system' found using 'role' does not match any of the expected tags: 'user', 'assistant'"),
         error("Invalid value: 'system'.", "messages[0].role", "invalid_value"),
     ],
     "plain": [
@@ -127,6 +131,12 @@ EACH = [(said, names) for names, texts in REFUSED.items() for said in texts]
 @pytest.mark.parametrize(("said", "names"), EACH)
 def test_a_refusal_with_one_reading_names_what_to_leave_out(said: Any, names: str) -> None:
     assert read(said) == RefusedParameters(tuple(names.split()), curable=True)
+
+
+@pytest.mark.parametrize("said", ["Streaming is not supported for this model", "This model requires stream=false"])
+def test_streaming_that_is_refused_is_switched_off(said: str) -> None:
+    streamed = SETTINGS.model_copy(update={"stream": True})
+    assert read(error(said), streamed) == RefusedParameters(("stream",), curable=True)
 
 
 _TOO_LARGE = "'max_tokens' or 'max_completion_tokens' is too large: 900. The maximum context length is 512."

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from etude.concurrency import give_up
 from etude.gateway import GatewaySession
 from etude.programs.program import Launch
 from etude.sandbox import Box, Finished, Limits, Sandbox, run
@@ -55,7 +56,5 @@ async def run_program(
             in_vain = not answered or sum(session.used) - before - waited < limits.seconds / 2
         return ProgramRun(running.result() if running.done() else None, in_vain)
     finally:
-        for task in (running, failing, watching):
-            task.cancel()  # the first ends the program and all it started
-        await asyncio.gather(running, failing, watching, return_exceptions=True)
+        await give_up(running, failing, watching)  # the first ends the program and all it started
         spend(-waited)

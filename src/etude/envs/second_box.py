@@ -11,10 +11,11 @@ import contextlib
 import json
 import os
 import tempfile
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any
 
+from etude.concurrency import give_up
 from etude.errors import BoundaryError, EtudeError
 from etude.programs.installed import find_program, installed
 from etude.records import File
@@ -92,7 +93,7 @@ class SecondBox:
                 await asyncio.wait({program, relay}, timeout=_LAST_WORDS_SECONDS)
                 return {"failed": _ending(program.result()) if program.done() else "it has hung up"}
             finally:
-                await _end([program, relay])
+                await give_up(program, relay)
 
     async def _start(
         self, words: list[str], stdin: bytes | None, seconds: float, socket: Path | None = None
@@ -147,7 +148,7 @@ async def _listening(answer: Callable[[*Streams], Coroutine[Any, Any, None]]) ->
             yield path
         finally:
             server.close()
-            await _end(tasks)
+            await give_up(*tasks)
 
 
 async def _relay(check: Streams, met: asyncio.Queue[Streams]) -> None:
@@ -156,7 +157,7 @@ async def _relay(check: Streams, met: asyncio.Queue[Streams]) -> None:
     try:
         await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        await _end(ways)
+        await give_up(*ways)
         with contextlib.suppress(OSError):
             program[1].write_eof()
 
@@ -166,13 +167,6 @@ async def _pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> Non
         while data := await source.read(65536):
             sink.write(data)
             await sink.drain()
-
-
-async def _end(tasks: Iterable[asyncio.Task[Any]]) -> None:
-    """Cancels tasks and waits for them; what they raise has been said or came too late."""
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _say(writer: asyncio.StreamWriter, reply: Mapping[str, Any]) -> None:

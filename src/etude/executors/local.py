@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, Self
 
+from etude.concurrency import give_up
 from etude.config import Section, parse
 from etude.protocols import Executor, R, T
 
@@ -74,7 +75,5 @@ class LocalExecutor(Executor):
 
     async def cancel(self) -> None:
         """End all work under way, of open streams as well."""
-        for task in self._running:
-            task.cancel()
         ended, self._left = self._running | self._left, set()
-        await asyncio.gather(*ended, return_exceptions=True)
+        await give_up(*ended)

@@ -14,21 +14,21 @@ MOST = 10**9
 _PROMPT = ("prompt_tokens", "input_tokens")
 _SAID = ("completion_tokens", "output_tokens")
 _DETAILS = ("prompt_tokens_details", "input_tokens_details")
-_THOUGHT = (
-    "completion_tokens_details.reasoning_tokens",
-    "output_tokens_details.reasoning_tokens",
-    "output_tokens_details.thinking_tokens",
-    "reasoning_tokens",
+_THOUGHT = tuple(
+    f"{place}{name}_tokens"
+    for place in ("completion_tokens_details.", "output_tokens_details.", "")
+    for name in ("reasoning", "thinking", "thoughts")
 )
 _READ = (
     *(f"{details}.cached_tokens" for details in _DETAILS),
     "prompt_cache_hit_tokens",  # DeepSeek
     "cached_tokens",  # Moonshot
+    "num_cached_tokens",  # Mistral
     "cache_read_input_tokens",  # proxies to Anthropic
 )
 _WRITTEN = (
     *(f"{details}.{name}" for details in _DETAILS for name in ("cache_write_tokens", "cache_creation_tokens")),
-    "cache_creation_input_tokens",
+    *(f"{place}cache_creation_input_tokens" for place in ("prompt_tokens_details.", "")),  # the first is Qwen's
 )
 
 

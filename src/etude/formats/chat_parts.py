@@ -77,6 +77,8 @@ class CompletionChoice(BaseModel):
     delta: CompletionMessage | None = None
     """What a stream adds to the message."""
     finish_reason: Any = None
+    usage: Any = None
+    """Moonshot has it here in a stream."""
     error: Any = None
 
 
@@ -108,6 +110,7 @@ def gathered(events: Sequence[dict[str, Any]]) -> Completion:
         whole.usage = later(as_bill(whole.usage), chunk.usage)
         whole.system_fingerprint = chunk.system_fingerprint or whole.system_fingerprint
         for piece in chunk.choices or ():
+            whole.usage = later(as_bill(whole.usage), piece.usage)
             if piece.index == 0:
                 _add(choice, said, calls, piece)
     if not has_ended(choice.finish_reason) and not choice.error:
@@ -123,7 +126,7 @@ def _add(
     """Add a piece of a stream to the choice, its message and its calls."""
     whole.error = piece.error or whole.error
     whole.finish_reason = piece.finish_reason if has_ended(piece.finish_reason) else whole.finish_reason
-    delta = piece.delta or CompletionMessage()
+    delta = piece.delta or piece.message or CompletionMessage()
     said.content = _continued(said.content, delta.content)
     said.refusal = (said.refusal or "") + (delta.refusal or "") or None
     said.raw = grown(said.raw, delta.more(MESSAGE))

@@ -22,20 +22,20 @@ _WORDS: Mapping[Ending, str] = {
         malformed_function_call malformed_tool_use malformed_model_output malformed_response
         unexpected_tool_call too_many_tool_calls
         eos eos_token eos_token_id eos_found eot eom end end_of_text endoftext end_of_turn end_of_sequence
-        stop_word stop_token
+        stop_word stop_token stop_before end_token stop_string_found
         complete done finish finished normal success
     """,
     # Cut off: by a limit of tokens, by the end of the context, or because the model went round in circles.
     "length": """
         length max_length max_tokens max_output_tokens max_completion_tokens max_new_tokens max_tool_calls
-        token_limit limit
-        model_length max_len max_context model_context_window_exceeded context_length_exceeded error_limit
-        continuation repetition
+        token_limit limit maximum_tokens max_predicted_tokens_reached
+        model_length max_len max_context context context_length_reached context_length_exceeded
+        model_context_window_exceeded error_limit continuation repetition
     """,
     # Refused, by the model or by a filter; `other` is Gemini's word for reasons that it does not tell.
     "refusal": """
         content_filter content_filtered refusal refused sensitive safety recitation language blocklist blocked
-        prohibited_content spii image_safety image_prohibited_content image_recitation
+        blacklist prohibited_content spii image_safety image_prohibited_content image_recitation
         model_armor guardrail_intervened error_toxic other
     """,
 }
@@ -63,16 +63,16 @@ def ends_well(reason: object) -> bool:
 
 def has_ended(reason: object) -> bool:
     """Whether there is a word for the end: a stream that has none was broken off."""
-    return reason is not None and not _NOTHING.issuperset(_words(reason))
+    return bool(reason) and not _NOTHING.issuperset(_words(reason))
 
 
 def _words(reason: object) -> list[str]:
     """Some servers have two, as in `content_filter: SAFETY`, or an object with a `type`."""
-    said = cast(dict[str, Any], reason).get("type", "") if isinstance(reason, dict) else reason
+    said = cast(dict[str, Any], reason).get("type", reason) if isinstance(reason, dict) else reason
     return list(map(_plain, str(said).split(":")))
 
 
 def _plain(word: str) -> str:
     """A word as listed: servers write `MAX_TOKENS`, `maxTokens`, `FinishReason.STOP` and `FINISH_REASON_STOP`."""
     word = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", word.strip().rpartition(".")[2])
-    return re.sub(r"[\s_-]+", "_", word).lower().removeprefix("finish_").removeprefix("reason_")
+    return re.sub(r"^(?:finish_)?(?:(?:stop_)?reason_)?", "", re.sub(r"[\s_-]+", "_", word).lower())

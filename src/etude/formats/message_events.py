@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from etude.formats.bills import Bill, later
+from etude.formats.endings import has_ended
 from etude.formats.errors import error_within
 from etude.formats.events import pieces
 from etude.formats.wire import as_data
@@ -66,7 +67,7 @@ def gathered(events: Sequence[Data]) -> Data:
             blocks[event.index] = _with_piece(blocks.get(event.index, event.content_block), piece)
         elif event.type == "message_delta":
             answer = {**answer, "stop_reason": event.delta.get("stop_reason") or answer.get("stop_reason")}
-        elif event.type == "message_stop":
+        elif event.type == "message_stop" and has_ended(answer.get("stop_reason")):
             inputs = {index: {"input": as_data(text)} for index, text in written.items() if text}
             whole = [blocks[index] | inputs.get(index, {}) for index in sorted(blocks)]
             return {**answer, "content": whole, "usage": bill}

@@ -63,18 +63,21 @@ _STREAMED: Mapping[str, tuple[Data, Callable[[Data, Data], list[Data]]]] = {
 _LAST = frozenset(f"response.{end}" for end in ("completed", "incomplete", "failed", "cancelled", "done"))
 
 
-def last_state(body: bytes) -> Any:
-    """The last event of a stream holds the whole response; some servers leave out of it what they sent before.
+def last_state(body: bytes) -> Data:
+    """The last event of a stream holds the whole response; some servers leave out of it what they sent before, or
+    how it ended, which its name says.
     Raises ServerError: the last event is an error; ValueError: there is no last event."""
     events = read_events(body)
     for event in reversed(events):
         kind = event.get("type")
         if kind in _LAST:
             response: Any = event.get("response")
-            if isinstance(response, dict) and not cast(Data, response).get("output"):
-                done = [one.get("item") for one in events if one.get("type") == "response.output_item.done"]
-                return {**cast(Data, response), "output": done}
-            return cast(Any, response)
+            if not isinstance(response, dict):
+                raise ValueError("a stream without a response")
+            whole = cast(Data, response)
+            done = [one.get("item") for one in events if one.get("type") == "response.output_item.done"]
+            ended = kind.removeprefix("response.").replace("done", "completed")
+            return {**whole, "status": whole.get("status") or ended, "output": whole.get("output") or done}
         if kind == "error":
             raise error_within(event.get("error", event))
     raise ValueError("a stream without an end")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextvars import copy_context
 from pathlib import Path
 
+from etude.concurrency import give_up
 from etude.errors import BoundaryError, EtudeError, InputError, RejectedRequest
 from etude.gateway.memory import OpaqueMemory
 from etude.protocols import ChatModel
@@ -227,7 +228,4 @@ class GatewaySession:
     async def end(self) -> None:
         """Cancel what is under way, and wait until it has ended."""
         self._ended = True
-        tasks = [turn.task for turn in self._turns]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await give_up(*(turn.task for turn in self._turns))

@@ -15,8 +15,8 @@ from etude.secret_values import Secrets
 
 _NO_NAME = re.compile(r"[^A-Za-z0-9!#$%&'*+.^_`|~-]")
 _NO_VALUE = re.compile(r"[^\x20-\x7e]")
-_ABOUT_REQUEST = frozenset({400, 422, 500, 501})
-"""Statuses of servers that do not take a parameter: some of them fail over it."""
+_ABOUT_REQUEST = frozenset({400, 404, 405, 422, 500, 501})
+"""Statuses of servers that do not take a parameter: some of them fail over it, or say that there is no such thing."""
 LONGEST_QUOTE = 500
 """Characters of a provider's answer in an error message."""
 
@@ -58,8 +58,10 @@ class ProviderModel(ChatModel):
         """The error where a server complains of parameters of a request that was sent so."""
         if error.status not in _ABOUT_REQUEST:
             return None
-        found = read_refusal(error.said, sending, request, self.can_leave_out)
-        if error.status >= 500 and not found.curable:  # it may fail for any reason
+        own = re.escape(self.name.partition(":")[2])  # as `seed-oss`
+        said = re.sub(rf"(?<![\w.-]){own}(?![\w-])", "model", error.said)
+        found = read_refusal(said, sending, request, self.can_leave_out)
+        if error.status not in (400, 422) and not found.curable:  # it may be for any reason
             return None
         if found == RefusedParameters():
             return None

@@ -63,8 +63,9 @@ _OF_CONTENT = (
 )
 """What is said of what a message says, which would be said of it in every other place."""
 _NO_SYSTEM = (
-    rf"(?s:\A(?!.*(?:{_OF_CONTENT})).*(?:{_REFUSED}|must alternate|first message must|only \W*user|should be \W*user"
-    r"|without system|no system|(?:invalid|unexpected).{0,60}\broles?\b|\broles?\b.{0,60}(?:invalid|unexpected)))"
+    rf"(?s:\A(?!.*(?:{_OF_CONTENT})).*(?:{_REFUSED}|must alternate|first message must"
+    r"|(?:only|must be|should be) \W*user|without system|no system|not match"
+    r"|(?:invalid|unexpected).{0,60}\broles?\b|\broles?\b.{0,60}(?:invalid|unexpected)))"
 )
 
 
@@ -149,7 +150,8 @@ PARAMETERS: Mapping[str, Parameter] = {
     ),
     "reasoning_effort": _unset(
         "reasoning_effort",
-        r"reasoning[_. -]?effort|output_config\.effort|effort|(?<=['\"`])reasoning(?=['\"`])|body\.reasoning",
+        r"reasoning[_. -]?effort|output_config\.effort|effort|(?<=['\"`])reasoning(?=['\"`])|body\.reasoning"
+        r"|reasoning(?= is)|(?<=support )reasoning(?! model)",
         *("reasoning", "output_config"),
         then="requests are sent without one, so the model thinks as much as it does by itself",
         setting="leave .reasoning_effort unset",
@@ -173,7 +175,7 @@ PARAMETERS: Mapping[str, Parameter] = {
     "system": Parameter(
         r"(?:system|developer)\W{0,2}[ _-]?(?:role|message|prompt|instruction)s?|roles?\W.*\W(?:system|developer)"
         r"|roles? must alternate|first message|messages?\W{1,2}0\W{1,2}role"
-        r"|only \W*user.*(?:assistant|model)\W+roles?",
+        r"|'system' found using 'role'|only \W*user.*roles?|roles? must be \W*user",
         sent=lambda sent: any(message.role == "system" for message in sent.request.messages),
         change=lambda settings: {},
         instead="system messages stand at the beginning of the first user message",
@@ -190,11 +192,12 @@ PARAMETERS: Mapping[str, Parameter] = {
         refused=_ONLY_STREAMED,
     ),
     "stream": Parameter(
-        r"(?<!non-)(?<!non)stream(?:ing|ed|_options)?(?!\W*false)",
+        r"(?<!non-)(?<!non)stream(?:ing|ed|_options)?(?!\W*false\W+\w)",
         sent=lambda sent: sent.given.stream and sent.settings.stream and "stream" not in sent.given.extra_body,
         change=lambda settings: {"stream": False},
         instead="answers are not streamed",
         setting="set .stream: false",
+        refused=rf"{_REFUSED}|stream\W+(?:must |should )?(?:be )?(?:set to )?\W*false",
     ),
 }
 """By the names under which they are remembered."""
@@ -292,7 +295,7 @@ def _refused_in(text: str, found: Collection[str]) -> list[str]:
     return refused
 
 
-_TOLD = ("error", "errors", "detail", "details", "message", "msg", "metadata", "raw")
+_TOLD = ("error", "errors", "issues", "detail", "details", "message", "msg", "metadata", "raw")
 """Where bodies have what servers say; elsewhere they repeat the request."""
 _PYDANTIC = re.compile(r"""'type': '(\w+)', 'loc': \(([^)]*)\), 'msg': ("[^"]*"|'[^']*')""")
 _SENTENCES = re.compile(r"(?<=[.!;])\s+|\n")

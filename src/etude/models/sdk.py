@@ -209,7 +209,8 @@ class SdkModel(ProviderModel):
         shown = ServerError(error.status, text, error.codes)
         place = f"check the model name {self._model!r} and the address {self.endpoint}"
         known = as_model_error(shown, wait, account=self._key.advice, place=place)
-        if not isinstance(known, RejectedRole) and (refused := self._refused(error, text, sending, request)):
+        refused = self._refused(error, text, sending, request)
+        if refused and (refused.curable or not isinstance(known, RejectedRole)):
             return refused
         if self._is_about_form(error, _form_of(request)):
             return RejectedRequest(text, failing=error.status >= 500)

@@ -7,13 +7,14 @@ import asyncio
 from collections.abc import AsyncGenerator
 from typing import ClassVar
 
+from etude.concurrency import give_up
 from etude.published.acceptance import Acceptance
 from etude.published.counts import analyses, between_epochs, parts, step_calls, validated
 from etude.published.epochs import end_epoch
 from etude.published.options import PaperOptions
 from etude.published.proposer import Proposer, batches_of
 from etude.records import TrainState
-from etude.searches.search import Known, Most, Search, SearchOptions, give_up
+from etude.searches.search import Known, Most, Search, SearchOptions
 from etude.workbench import Workbench
 
 

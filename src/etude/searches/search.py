@@ -1,6 +1,5 @@
 """What a search policy is."""
 
-import asyncio
 import random
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping
@@ -101,9 +100,3 @@ class Search(ABC):
         tasks = [tasks[first + (first // several + epoch) % several] for first in range(0, len(tasks), several)]
         random.Random(seed).shuffle(tasks)
         return tasks, seed
-
-
-async def give_up(work: asyncio.Future[Any]) -> None:
-    """Cancel what nobody will wait for any more."""
-    work.cancel()
-    await asyncio.gather(work, return_exceptions=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from etude.concurrency import give_up
 from etude.envs.returned_score import with_score
 from etude.envs.scorers.answer_scorer import shorten
 from etude.errors import EtudeError
@@ -105,9 +106,7 @@ class ForeignAgent(Agent):
                     raise session.error
             return await asking
         finally:
-            for task in under_way:
-                task.cancel()
-            await asyncio.gather(*under_way, return_exceptions=True)
+            await give_up(*under_way)
             if not watching.cancelled():
                 spend(watching.result())
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import JsonValue, ValidationError
 
+from etude.concurrency import give_up
 from etude.errors import ConfigError, EtudeError
 from etude.own_process import how_ended, last_lines
 from etude.programs.installed import find_program, installed
@@ -173,8 +174,7 @@ class _Process:
             self._waiting.pop(order["id"], None)
 
     async def end(self) -> None:
-        self._task.cancel()
-        await asyncio.gather(self._task, return_exceptions=True)
+        await give_up(self._task)
 
     async def _run(self, command: RunnerSetup, socket: Path | None, port: int) -> None:
         try:

@@ -19,6 +19,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from contextvars import ContextVar, copy_context
 from typing import ClassVar, NamedTuple
 
+from etude.concurrency import give_up
 from etude.errors import EtudeError, LostWorker, StopRun
 from etude.executors.local import LocalExecutor
 from etude.protocols import Here, Recipe, Workplace
@@ -153,10 +154,7 @@ class _Pool(Workplace):
             joined.cancel()  # unless it has joined
         if self._seats:
             await asyncio.wait(self._seats, timeout=END_SECONDS)
-        left = [*self._seats, *self._orphans, *([self._opening] if self._opening else [])]
-        for task in left:
-            task.cancel()
-        await asyncio.gather(*left, return_exceptions=True)
+        await give_up(*self._seats, *self._orphans, *([self._opening] if self._opening else []))
         if self._server is not None:
             self._server.close()
 

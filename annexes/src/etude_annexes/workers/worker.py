@@ -13,7 +13,7 @@ from importlib import import_module
 
 from pydantic import Field
 
-from etude.concurrency import Threads
+from etude.concurrency import Threads, give_up
 from etude.protocols import Agent, Environment, Here
 from etude.records import Record, Skill, Task, Trajectory, as_text
 from etude.sandbox.process import seconds_used
@@ -65,10 +65,7 @@ async def _work(invitation: Invitation) -> None:
     bench = _Bench()
     peer = bench.peer = Peer(reader, writer, bench.answer)
     await peer.run()
-    tasks = [task for _, task in peer.answering.values()]
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    await give_up(*(task for _, task in peer.answering.values()))
     await bench.aclose()
 
 

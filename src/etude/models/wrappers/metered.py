@@ -180,14 +180,9 @@ def least_tokens(request: ChatRequest) -> int:
 
 def _billed(request: ChatRequest, reply: Reply) -> Usage:
     """What the server says, with an estimate where it says nothing of input or output: neither is ever free."""
-    written = reply.text + "".join(call.name + call.arguments for call in reply.tool_calls)
-    guesses = {"input_tokens": _extent(request)[2], "output_tokens": written}
-    missing = {name: _quarter(text) for name, text in guesses.items() if getattr(reply.usage, name) == 0}
-    return reply.usage.model_copy(update=missing)
-
-
-def _quarter(text: str) -> int:
-    return -(-len(text) // 4)
+    whole = {"input_tokens": request, "output_tokens": ChatRequest(messages=(reply.turn,))}
+    sizes = {name: len(_extent(one)[2]) for name, one in whole.items() if getattr(reply.usage, name) == 0}
+    return reply.usage.model_copy(update={name: -(-size // 4) for name, size in sizes.items()})
 
 
 def _extent(request: ChatRequest) -> tuple[int, int, str]:

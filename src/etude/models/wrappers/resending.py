@@ -4,6 +4,7 @@ import asyncio
 import math
 from collections import deque
 
+from etude.concurrency import give_up
 from etude.errors import TransientError
 from etude.models.wrappers.limited import Limited
 from etude.models.wrappers.metered import racing
@@ -58,7 +59,7 @@ class Resending(Wrapper):
                     tasks.append(asyncio.create_task(self._limited.complete(request)))
                 race.won = await _first_answer(tasks)
             finally:
-                await _ended(tasks)
+                await give_up(*tasks)
         self._times.append(loop.time() - sent.result())
         return race.won
 
@@ -92,9 +93,3 @@ async def _first_answer(tasks: list[asyncio.Task[Reply]]) -> Reply:
         if first.done() and not isinstance(first.exception(), TransientError):
             break
     return first.result()
-
-
-async def _ended(tasks: list[asyncio.Task[Reply]]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
