@@ -12,7 +12,7 @@ from etude.records import ChatRequest, Skill
 from etude.testing import ScriptedModel
 
 INSTALLED = Path(__file__).resolve().parents[2] / ".tools" / "programs" / "bin"
-_SECONDS = 60.0
+_SECONDS = 300.0
 
 
 def installed(agent: str) -> str | None:

@@ -66,54 +66,75 @@ PLACES = [
     ("gemini-cli", ["top/.git", "top/GEMINI.md"], "all", "GEMINI.md"),
 ]
 
+CHAIN = {P + "CLAUDE.md": "W @1.md\n", **{f"{P}{at}.md": f"W\n@{at + 1}.md\n" for at in range(1, 6)}}
 TEXTS = [
-    # agent, texts of files, where rules go, what is read of the files
+    # agent, texts of files, where rules go, what is read of the files; `W` is a word of the file
     (
         "claude-code",
         {
-            P + "CLAUDE.md": "@AGENTS.md\n`@no.md`\n@../AGENTS.md\n",
-            P + "AGENTS.md": "a",
-            P + "no.md": "b",
-            "top/AGENTS.md": "c",
+            P + "CLAUDE.md": "W @AGENTS.md\n`@no.md`\n@../AGENTS.md (@no.md) @no.md.\n",
+            P + "AGENTS.md": "W",
+            P + "no.md": "W",
+            "top/AGENTS.md": "W",
         },
         "CLAUDE.md",
-        [P + "CLAUDE.md", P + "AGENTS.md"],
+        "CLAUDE.md AGENTS.md",
     ),
-    ("claude-code", {P + "CLAUDE.md": "", P + "AGENTS.md": "a"}, "AGENTS.md", [P + "AGENTS.md"]),
+    ("claude-code", CHAIN, "CLAUDE.md", "CLAUDE.md 1.md 2.md 3.md 4.md"),
+    ("claude-code", {P + "CLAUDE.md": "", P + "AGENTS.md": "W"}, "AGENTS.md", "AGENTS.md"),
+    ("claude-code", {P + "CLAUDE.md": "<!-- W -->\n", P + "AGENTS.md": "W"}, "AGENTS.md", "AGENTS.md"),
+    ("claude-code", {P + "CLAUDE.md": "---\r\na: 1\r\n---\r\n", P + "AGENTS.md": "W"}, "AGENTS.md", "AGENTS.md"),
     (
         "claude-code",
         {
-            H + ".claude/CLAUDE.md": "See @~/.claude/more.md and @extra.md.",
-            H + ".claude/more.md": "a",
-            H + ".claude/extra.md": "b",
+            P + "CLAUDE.md": "W",
+            P + ".claude/rules/a.md": "W",
+            P + ".claude/rules/b.md": "---\npaths:\n  - 'src/**'\n---\nW",
         },
         "CLAUDE.md",
-        [H + ".claude/CLAUDE.md", H + ".claude/more.md", H + ".claude/extra.md"],
+        "CLAUDE.md .claude/rules/a.md",
+    ),
+    (
+        "claude-code",
+        {
+            H + ".claude/CLAUDE.md": "W See @~/.claude/more.md and @extra.md",
+            H + ".claude/more.md": "W",
+            H + ".claude/extra.md": "W",
+        },
+        "CLAUDE.md",
+        "~/.claude/CLAUDE.md ~/.claude/more.md ~/.claude/extra.md",
     ),
     (
         "opencode",
-        {P + "opencode.json": '{"instructions": ["docs/*.md", "~/x.md"]}', P + "docs/a.md": "a", H + "x.md": "b"},
+        {P + "opencode.json": '{"instructions": ["docs/*.md", "~/x.md"]}', P + "docs/a.md": "W", H + "x.md": "W"},
         "AGENTS.md",
-        [P + "docs/a.md", H + "x.md"],
+        "docs/a.md ~/x.md",
     ),
-    ("opencode", {P + "AGENTS.md": "", P + "CLAUDE.md": "a"}, "AGENTS.md", [P + "AGENTS.md"]),
-    ("codex", {P + "AGENTS.md": "@x.md", P + "x.md": "a"}, "AGENTS.md", [P + "AGENTS.md"]),
+    (
+        "opencode",
+        {P + "opencode.jsonc": '{\n// mine: "x"\n"instructions": ["docs/*.md",],\n}', P + "docs/a.md": "W"},
+        "AGENTS.md",
+        "docs/a.md",
+    ),
+    ("opencode", {P + "AGENTS.md": "", P + "CLAUDE.md": "W"}, "AGENTS.md", "AGENTS.md"),
+    ("codex", {P + "AGENTS.md": "W @x.md", P + "x.md": "W"}, "AGENTS.md", "AGENTS.md"),
+    ("codex", {P + "AGENTS.override.md": "", P + "AGENTS.md": "W"}, "AGENTS.override.md", "AGENTS.override.md"),
     (
         "codex",
-        {H + ".codex/config.toml": 'project_doc_fallback_filenames = ["CLAUDE.md"]', P + "CLAUDE.md": "a"},
+        {H + ".codex/config.toml": 'project_doc_fallback_filenames = ["CLAUDE.md"]', P + "CLAUDE.md": "W"},
         "CLAUDE.md",
-        [P + "CLAUDE.md"],
+        "CLAUDE.md",
     ),
-    ("gemini-cli", {P + "GEMINI.md": "@./x.md", P + "x.md": "a"}, "GEMINI.md", [P + "GEMINI.md", P + "x.md"]),
+    ("gemini-cli", {P + "GEMINI.md": "W @./x.md", P + "x.md": "W"}, "GEMINI.md", "GEMINI.md x.md"),
     (
         "gemini-cli",
         {
-            P + ".gemini/settings.json": '{"context": {"fileName": "AGENTS.md"}}',
-            P + "GEMINI.md": "a",
-            P + "AGENTS.md": "b",
+            P + ".gemini/settings.json": '{/* mine */ "context": {"fileName": "AGENTS.md"}}',
+            P + "GEMINI.md": "W",
+            P + "AGENTS.md": "W",
         },
         "AGENTS.md",
-        [P + "AGENTS.md", P + "GEMINI.md"],
+        "AGENTS.md GEMINI.md",
     ),
 ]
 
@@ -128,12 +149,12 @@ def made(root: Path, texts: Mapping[str, str]) -> Path:
         if path.name == ".git":
             subprocess.run(["git", "init", "--quiet", str(path.parent)], check=True)
         else:
-            path.write_text(text)
+            path.write_bytes(text.replace("W", f"The word of {name} is 77.").encode())
     return root / P
 
 
 def marked(names: list[str]) -> dict[str, str]:
-    return {name: f"The word of {name} is 77.\n" for name in names}
+    return dict.fromkeys(names, "W\n")
 
 
 def found(root: Path, agent: str, project: Path, version: str | None = None) -> tuple[str, list[str]]:
@@ -158,11 +179,12 @@ def test_rules_go_where_they_are_read_and_hide_nothing(
 
 @pytest.mark.parametrize(("agent", "texts", "goes", "read"), TEXTS)
 def test_imports_settings_and_empty_files_count_as_programs_have_it(
-    tmp_path: Path, agent: str, texts: Mapping[str, str], goes: str, read: list[str]
+    tmp_path: Path, agent: str, texts: Mapping[str, str], goes: str, read: str
 ) -> None:
     project = made(tmp_path, texts)
     memory, files = found(tmp_path, agent, project)
-    assert (memory, sorted(files)) == (goes, sorted(read))
+    wanted = [H + name[2:] if name.startswith("~/") else P + name for name in read.split()]
+    assert (memory, sorted(files)) == (goes, sorted(wanted))
 
 
 @pytest.mark.parametrize(
@@ -201,25 +223,30 @@ def test_a_file_that_was_made_since_the_night_is_not_put_out_of_force(tmp_path: 
 
 
 @pytest.mark.programs
-@pytest.mark.parametrize(("agent", "there", "read", "goes"), [row for row in PLACES if row[1]])
+@pytest.mark.parametrize(
+    ("agent", "texts", "goes"),
+    [
+        *((agent, marked(there), goes) for agent, there, _, goes in PLACES if there),
+        *((agent, texts, goes) for agent, texts, goes, _ in TEXTS),
+    ],
+)
 async def test_real_programs_read_what_is_said_here_also_after_an_adoption(
-    tmp_path: Path, agent: str, there: list[str], read: str, goes: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, agent: str, texts: Mapping[str, str], goes: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    del read
     path = installed(agent)
     if path is None:
         pytest.skip(f"no {agent} here: scripts/programs --all installs it")
     monkeypatch.setenv("PATH", f"{Path(path).parent}{os.pathsep}{os.environ['PATH']}")
-    project = made(tmp_path, marked(there))
+    project = made(tmp_path, texts)
     before = await read_by(agent, project, tmp_path / "home", path)
-    told = {name for name in there if f"The word of {name} is 77." in before}
-    assert told == set(found(tmp_path, agent, project)[1])
+    told = {name for name in texts if f"The word of {name} is 77." in before}
+    assert told == {name for name in found(tmp_path, agent, project)[1] if "W" in texts[name]}
     place = Project(project, tmp_path / "state")
     change = proposed(place, project / goes, "- Learn the word 88.\n")
     offer = Proposal(night="n1", project=str(project), agent=agent, documents=(change,))
     adopt(stage(tmp_path / "state" / "nights" / "n1", offer), project, tmp_path / "state")
     after = await read_by(agent, project, tmp_path / "home", path)
-    assert told <= {name for name in there if f"The word of {name} is 77." in after}
+    assert told <= {name for name in texts if f"The word of {name} is 77." in after}
     assert "Learn the word 88." in after
 
 

@@ -46,7 +46,7 @@ class ClaudeCode(Program):
     name: ClassVar[str] = "claude-code"
     command: ClassVar[str] = "claude"
     install: ClassVar[str] = "npm install -g @anthropic-ai/claude-code"
-    tested: ClassVar[str] = "2.1.328"
+    tested: ClassVar[str] = "2.1.332"
     login_files: ClassVar[tuple[str, ...]] = (".claude/.credentials.json",)
     login_variables: ClassVar[tuple[str, ...]] = (
         "CLAUDE_CODE_OAUTH_TOKEN",

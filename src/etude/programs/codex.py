@@ -68,7 +68,7 @@ class Codex(Program):
     name: ClassVar[str] = "codex"
     command: ClassVar[str] = "codex"
     install: ClassVar[str] = "npm install -g @openai/codex"
-    tested: ClassVar[str] = "0.169.0"
+    tested: ClassVar[str] = "0.171.0"
     memory_mb: ClassVar[int] = 384
     login_files: ClassVar[tuple[str, ...]] = (".codex/auth.json",)
     login_variables: ClassVar[tuple[str, ...]] = ("CODEX_API_KEY",)

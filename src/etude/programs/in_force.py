@@ -18,12 +18,20 @@ READS_AGENTS = "2.1.281"
 """The first version of Claude Code that reads AGENTS.md, where there is no CLAUDE.md."""
 _LARGEST = 200_000
 """Bytes of a file of instructions; a larger one is none."""
-_DEPTH = 5
+_DEPTH = 4
 """How many imports lead from one file to another."""
 _BELOW = ("*", "*/*")
 """Folders of a project in which agents are started, too."""
 _CODE = re.compile(r"^[ \t]*(```+|~~~+)[\s\S]*?(?:^[ \t]*\1|\Z)|(`+)[^`]*\2", re.MULTILINE)
-_IMPORT = re.compile(r"(?<!\S)@(\S*[\w)])")
+_IMPORT = re.compile(r"(?<!\S)@(\S+)")
+_WORD = re.compile(r"(?<!\S)@(\S*[\w)])")
+"""What counts as an import: Gemini CLI leaves out the stop behind it."""
+_UNSEEN = re.compile(r"\A\ufeff?---[ \t]*$[\s\S]*?^---[ \t]*$|<!--[\s\S]*?-->", re.MULTILINE)
+"""What Claude Code takes out of a file before it looks whether there is any text."""
+_FOR_PATHS = re.compile(r"\A\ufeff?---[ \t]*$(?:(?!^---)[\s\S])*?^paths:", re.MULTILINE)
+"""The front matter of a rule that is read with some files only."""
+
+_COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*[\s\S]*?\*/')
 
 
 class Reader(NamedTuple):
@@ -37,7 +45,7 @@ class Reader(NamedTuple):
     """Folders above the repository count, or above a project that is in none."""
     blank: bool = True
     """A file without text hides others, too."""
-    imports: bool = False
+    imports: re.Pattern[str] | None = None
     """`@path` in a file stands for what is in that one."""
     new: str = ""
     """What a new file is called where nothing is there, if it is not called as usual (`ProjectPaths.memory`)."""
@@ -75,7 +83,8 @@ def in_force(
     if agent == CLAUDE:
         own += [path for folder in reversed(folders) for path in _rules(folder / ".claude")]
     if reader.imports:
-        own, found = list(_imported(own, home)), list(_imported(found, home, project))
+        own = list(_imported(own, home, reader.imports))
+        found = list(_imported(found, home, reader.imports, project))
     if agent == "opencode":
         own += _listed(project, home, environ)
     return InForce(_memory(reader, project, folders, place_of(agent).memory), tuple(dict.fromkeys([*own, *found])))
@@ -111,7 +120,7 @@ def _there(reader: Reader, folders: Sequence[Path], *, last: bool = False) -> tu
 
 def _counts(path: Path, *, blank: bool) -> bool:
     try:
-        return path.is_file() and (blank or bool(path.read_bytes().strip()))
+        return path.is_file() and (blank or bool(_UNSEEN.sub("", _lines(path)).strip()))
     except OSError:
         return False
 
@@ -120,7 +129,7 @@ def _reader(agent: str, project: Path, home: Path, environ: Mapping[str, str], v
     if agent == CLAUDE:
         kinds: tuple[tuple[str, ...], ...] = (("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"), ("AGENTS.md",))
         kinds = kinds[:1] if version is not None and _numbers(version) < _numbers(READS_AGENTS) else kinds
-        return Reader(kinds, of_all=True, outside=True, blank=False, imports=True)
+        return Reader(kinds, of_all=True, outside=True, blank=False, imports=_IMPORT)
     if agent == "opencode":
         outside = not any((folder / ".git").exists() for folder in (project, *project.parents))
         return Reader((("AGENTS.md",), ("CLAUDE.md",), ("CONTEXT.md",)), True, outside)
@@ -130,7 +139,7 @@ def _reader(agent: str, project: Path, home: Path, environ: Mapping[str, str], v
         return Reader((("AGENTS.override.md",), ("AGENTS.md",), *((name,) for name in more)))
     if agent == "gemini-cli":
         names = (*_of_gemini(project, home, environ), "GEMINI.md")
-        return Reader((tuple(dict.fromkeys(names)),), imports=True, new=names[0])
+        return Reader((tuple(dict.fromkeys(names)),), imports=_WORD, new=names[0])
     if agent == "pi":
         return Reader((("AGENTS.md",), ("CLAUDE.md",)), outside=True)
     return Reader((tuple(dict.fromkeys((place_of(agent).memory, "AGENTS.md"))),))
@@ -158,19 +167,26 @@ def _of_user(agent: str, home: Path, environ: Mapping[str, str]) -> list[Path]:
 
 
 def _rules(folder: Path) -> list[Path]:
-    return sorted(path for path in (folder / "rules").rglob("*.md") if path.is_file())
+    found = sorted(path for path in (folder / "rules").rglob("*.md") if path.is_file())
+    return [path for path in found if not _FOR_PATHS.match(_lines(path))]
 
 
-def _imported(files: Iterable[Path], home: Path, within: Path | None = None, depth: int = 0) -> Iterator[Path]:
+def _lines(path: Path) -> str:
+    return path.read_bytes().decode(errors="replace").replace("\r\n", "\n")
+
+
+def _imported(
+    files: Iterable[Path], home: Path, form: re.Pattern[str], within: Path | None = None, depth: int = 0
+) -> Iterator[Path]:
     """The files, each with those that it imports behind it: only what is in the folder `within`, where one is given,
     since a program asks before it reads others."""
     for path in files:
         yield path
         text = _CODE.sub(" ", read_text(path) or "") if depth < _DEPTH else ""
-        words = (re.sub("^~/", lambda _: f"{home}/", each[1]) for each in _IMPORT.finditer(text))
+        words = (re.sub("^~/", lambda _: f"{home}/", each[1]) for each in form.finditer(text))
         named = [Path(os.path.normpath(path.parent / word)) for word in words]
         inside = [one for one in named if one.is_file() and (within is None or one.is_relative_to(within))]
-        yield from _imported(inside, home, within, depth + 1)
+        yield from _imported(inside, home, form, within, depth + 1)
 
 
 def read_text(path: Path) -> str | None:
@@ -193,8 +209,9 @@ def _opencode(home: Path, environ: Mapping[str, str]) -> Path:
 def _listed(project: Path, home: Path, environ: Mapping[str, str]) -> list[Path]:
     """What settings of OpenCode name as instructions: paths and patterns."""
     found: list[Path] = []
-    for folder in (_opencode(home, environ), project):
-        for pattern in _setting(folder / "opencode.json", "instructions"):
+    places = (_opencode(home, environ), project, project / ".opencode")
+    for settings in (folder / f"opencode.{end}" for folder in places for end in ("json", "jsonc")):
+        for pattern in _setting(settings, "instructions"):
             at = pattern.replace("~", str(home), 1) if pattern.startswith("~/") else pattern
             root, name = (Path("/"), at.lstrip("/")) if at.startswith("/") else (project, at)
             found += sorted(root.glob(name)) if name and "://" not in at else []
@@ -212,12 +229,18 @@ def _setting(path: Path, *keys: str) -> list[str]:
     """The texts of a setting; none where there is no such file, or it cannot be read."""
     try:
         text = read_text(path) or ""
-        value: JsonValue = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text or "null")
+        value: JsonValue = tomllib.loads(text) if path.suffix == ".toml" else json.loads(_bare(text) or "null")
     except ValueError:
         return []
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str) and one]
+
+
+def _bare(text: str) -> str:
+    """JSON without comments, and without commas before an end."""
+    plain = _COMMENT.sub(lambda found: found[1] or "", text)
+    return re.sub(r",(\s*[}\]])", r"\1", plain).strip()
 
 
 def _numbers(version: str) -> list[int]:

@@ -154,7 +154,8 @@ def rule_lines(
     else:
         yield NO_WORDS
     if asked:
-        yield from (f'No words of yours ask for this part: "{plain(part, _ANSWER)}"' for part in _unasked(rule))
+        parts = unasked(rule.text, [quote.text for quote in behind.quotes])
+        yield from (f'No words of yours ask for this part: "{plain(part, _ANSWER)}"' for part in parts)
     if behind.quotes and all(quote.once for quote in behind.quotes):
         yield ONCE
     if behind.against:
@@ -181,10 +182,6 @@ def _words(quotes: Sequence[Quote]) -> list[str]:
     found = {plain(quote.text, _ANSWER): quote for quote in ordered}  # of equal words the latest
     shown = list(found.items())[-_MOST_QUOTES:]
     return [f'"{text}"{"" if quote.at is None else f" ({quote.at:%Y-%m-%d})"}' for text, quote in shown]
-
-
-def _unasked(rule: Rule) -> tuple[str, ...]:
-    return unasked(rule.text, [quote.text for quote in rule.evidence.quotes])
 
 
 def _cost(rule: Rule, document: DocumentChange, name: str) -> str:

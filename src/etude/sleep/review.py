@@ -32,11 +32,15 @@ class Reviews(ProjectProposals):
     def nights(self) -> tuple[NightLine, ...]:
         """All nights, the last one first."""
         last = self.newest()
+        found = ((number, read_report(self.state, number)) for number in reversed(self.state.numbers()))
         return tuple(
             NightLine(
-                night=number, status=self._status(number), proposal=self.has_proposal(number), newest=number == last
+                night=number,
+                status="" if report is None else report.status,
+                proposal=self.has_proposal(number),
+                newest=number == last,
             )
-            for number in reversed(self.state.numbers())
+            for number, report in found
         )
 
     def night(self, number: int) -> NightPage:
@@ -66,7 +70,3 @@ class Reviews(ProjectProposals):
         """Changes when a night or a decision does."""
         files = (self.state.folder / RULES, self.state.nights, *self.state.nights.glob(f"*/{REPORT}"))
         return "-".join(f"{file.stat().st_mtime_ns:x}" for file in files if file.exists())
-
-    def _status(self, number: int) -> str:
-        report = read_report(self.state, number)
-        return "" if report is None else report.status

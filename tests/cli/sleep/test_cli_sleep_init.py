@@ -112,8 +112,22 @@ def test_a_folder_in_which_no_agent_has_worked_is_told_where_they_did(
     told = refused(capsys, *NAMED)
     assert f"no agent has worked in '{other}' or below it; the newest sessions are of '{machine.project}' (5)" in told
     monkeypatch.setenv("HOME", str(other))
-    assert f"no agent has left a transcript in '{other}'; looked for: claude-code, codex, " in refused(capsys, *NAMED)
+    told = refused(capsys, *NAMED)
+    assert f"no agent has left a transcript in '{other}' that can be used; looked for: claude-code, codex, " in told
     assert list(other.iterdir()) == []
+
+
+def test_what_cannot_be_used_is_named_where_there_is_nothing_else(
+    machine: Small, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = machine.root / "home of another"
+    monkeypatch.setenv("HOME", str(home))
+    (home / ".codex" / "sessions").mkdir(parents=True)
+    (home / ".codex" / "sessions" / "rollout-2026-11-27T09-00-01-a.jsonl.zst").write_bytes(b"")
+    write_claude(home, machine.turns[:5], "/home/me/oldname", datetime.now(UTC))
+    told = refused(capsys, *NAMED)
+    assert "it is packed: `unzstd --keep` beside it has it read" in told
+    assert "folders that are gone: '/home/me/oldname' (5); sleep.other_paths takes in those of this project" in told
 
 
 def test_no_at_a_terminal_writes_nothing(machine: Small) -> None:

@@ -15,6 +15,12 @@ as 2026-11-28.
 * **Never** use `any`.
 1. Add tests
    for each change.
+- [x] _Sign_ each commit.
+- You should do reviews in pairs.
+
+| rule | why |
+|---|---|
+| Number the [pages](https://example.org/a). | they are many |
 
 <!-- etude:begin learned -->
 - Name the customer first.
@@ -54,6 +60,9 @@ def test_a_mark_is_taken_off_as_a_mark(text: str, left: str) -> None:
         ("All dates are written as 2026-11-28.", True),
         ("Add tests for each change", True),
         ("Please always name the customer first!", True),
+        ("Sign each commit", True),
+        ("Please do reviews in pairs!", True),
+        ("Always number the pages.", True),
         ("Use npm.", False),
         ("Never use pnpm.", False),
         ("Use pnpm in every project.", False),
@@ -91,7 +100,9 @@ def test_a_line_that_a_model_quotes_has_to_stand_there() -> None:
     [
         ("Use tabs instead of spaces", "Use spaces instead of tabs", False),
         ("- The title names a year.", "title names the year", True),
-        ("Don't guess", "Do not guess", False),
+        ("Don't guess", "Do not guess", True),
+        ("You cannot guess", "Can not guess", True),
+        ("Name a_b", "Name a b", False),
     ],
 )
 def test_rules_say_the_same_with_other_small_words(one: str, other: str, alike: bool) -> None:

@@ -10,7 +10,7 @@ import pytest
 from etude.models import Structured
 from etude.prompts import Prompts
 from etude.sleep.adoption.rules import Rule
-from etude.sleep.improve.wishes import UserWishes, about_once, asked
+from etude.sleep.improve.wishes import ONCE, UserWishes, asked
 from etude.sleep.tasks.mined import Quote, SessionRef
 from etude.stages.shared.optimizer import Optimizer
 from etude.testing import ScriptedModel
@@ -106,7 +106,7 @@ async def test_a_wish_for_one_occasion_is_marked_by_its_words_or_by_the_optimize
     ],
 )
 def test_words_about_one_occasion(words: str, once: bool) -> None:
-    assert about_once(words) is once
+    assert (ONCE.search(words) is not None) is once
 
 
 async def test_a_line_that_a_rule_contradicts_is_named_if_it_stands_there() -> None:
@@ -121,3 +121,11 @@ async def test_no_wish_takes_the_place_of_another_because_it_is_known_already() 
     wishes = [{"rule": name, "quotes": ["q1"]} for name in names]
     found, _ = await sorted_out([said("Always use the tools.", 0)], {"wishes": wishes}, (), [document])
     assert list(found.wishes) == names[25:]
+    assert found.left == {"the agent reads the same already": 25}
+
+
+async def test_of_two_wishes_in_one_turn_the_one_that_stands_behind_is_the_later() -> None:
+    wishes = [{"rule": TABS, "quotes": ["q2"]}, {"rule": SPACES, "quotes": ["q1"]}]
+    heard = [said(SPACES, 2), said(TABS, 2)]
+    found, _ = await sorted_out(heard, {"wishes": wishes, "contradict": [{"one": "q1", "other": "q2"}]})
+    assert list(found.wishes) == [TABS]

@@ -1,6 +1,7 @@
 """Transcripts of Codex CLI."""
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,60 @@ def test_archived_sessions_are_found_and_none_twice(tmp_path: Path) -> None:
     write(tmp_path, [META], id=OTHER, folder="archived_sessions")
     (tmp_path / ".codex" / "archived_sessions" / "old.jsonl").write_text("")
     assert sorted(found.id for found in CodexTranscripts().find(tmp_path, {})) == [ID, OTHER, "old"]
+
+
+def test_a_session_that_is_packed_is_named_and_read_once_it_is_unpacked_beside(tmp_path: Path) -> None:
+    path = write(tmp_path, [META, message("user", "Hello")])
+    packed = path.rename(f"{path}.zst")
+    source = CodexTranscripts()
+    (found,) = source.find(tmp_path, {})
+    reading = source.read(found)
+    assert (reading.session, reading.skipped) == (None, {"packed": 1})
+    assert "`unzstd --keep`" in reading.problem
+    write(tmp_path, [META, message("user", "Hello")])
+    os.utime(path, ns=(packed.stat().st_mtime_ns, packed.stat().st_mtime_ns))
+    (found,) = source.find(tmp_path, {})
+    reading = source.read(found)
+    assert reading.session is not None
+    assert [turn.prompt for turn in reading.session.turns] == ["Hello"]
+
+
+LATER = ["01a227aa-2559-71d2-9d30-6e4872940531", "01a227ab-2559-71d2-9d30-6e4872940531"]
+FIRST, FORK = "01a227aa-191c-7de3-b0d1-18d25dab85bd", "01a227aa-2366-7622-8c40-ea7dc9f5b9c5"
+
+
+@pytest.mark.parametrize(
+    ("files", "prompts", "copied", "back"),
+    [
+        # of each file its name, the session that it goes on from, how many turns of that, and its own
+        ([(FIRST, "", 0, "abc"), (f"{FIRST}_{LATER[0]}", FIRST, 2, "d")], "abd", 0, 1),
+        ([(FIRST, "", 0, "ab"), (FORK, FIRST, 2, "c"), (f"{FORK}_{LATER[0]}", FORK, 2, "d")], "abd", 2, 1),
+        ([(FIRST, "", 0, "ab"), (FORK, FIRST, 1, "c"), (f"{FORK}_{LATER[0]}", FORK, 2, "d")], "acd", 1, 0),
+        (
+            [(FIRST, "", 0, "abc"), (f"{FIRST}_{LATER[0]}", FIRST, 2, "de"), (f"{FIRST}_{LATER[1]}", FIRST, 1, "f")],
+            "af",
+            0,
+            4,
+        ),
+        ([(FIRST, "", 0, "ab"), (f"{FIRST}_{LATER[0]}", "gone", 1, "c")], "c", 0, 0),
+    ],
+)
+def test_a_file_that_goes_on_from_an_earlier_turn_takes_back_what_stands_behind_it(
+    tmp_path: Path, files: Sequence[tuple[str, str, int, str]], prompts: str, copied: int, back: int
+) -> None:
+    for name, base, turns, own in files:
+        begun = {"thread_id": base, "end_ordinal_exclusive": 1 + turns} if base else None
+        meta = {"type": "session_meta", "payload": {**META["payload"], "id": name[:36], "history_base": begun}}
+        start = 1 + (turns if base else 0)
+        said = [{**message("user", prompt), "ordinal": start + at} for at, prompt in enumerate(own)]
+        write(tmp_path, [meta, *said], id=name)
+    source = CodexTranscripts()
+    found = {each.id: each for each in source.find(tmp_path, {})}
+    last = files[-1][0]
+    reading = source.read(found[last[:36]])
+    assert reading.session is not None
+    assert "".join(turn.prompt for turn in reading.session.turns) == prompts
+    assert (reading.copied, reading.skipped.get("taken back", 0)) == (copied, back)
 
 
 @pytest.mark.parametrize(

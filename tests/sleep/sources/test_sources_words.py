@@ -80,6 +80,11 @@ CLAUDE: dict[str, tuple[list[Record], list[str]]] = {
     "a plan is refused": (refused("ExitPlanMode", f"{REFUSED}{USE}\nAnd more."), [ASK, f"{USE}\nAnd more."]),
     "refused without words": (refused("Bash", REFUSED.partition(" To tell")[0]), [ASK]),
     "a server says it": (refused("mcp__x__y", REFUSED + USE), [ASK]),
+    "the user says it to a server": (
+        refused("mcp__x__y", REFUSED + USE, toolUseResult="User rejected tool use"),
+        [ASK, USE],
+    ),
+    "a question is refused": (refused("AskUserQuestion", REFUSED + USE), [ASK, USE]),
     "a file holds it": ([user(ASK), call("Read"), given_back(REFUSED + USE), agent("Fine.")], [ASK]),
     "a command prints it": (refused("Bash", f"Exit code 1\n{REFUSED}{USE}"), [ASK]),
     "an answer": ([user(ASK), call("AskUserQuestion"), given_back(ANSWERED, toolUseResult=CHOSEN)], [ASK, USE]),

@@ -74,6 +74,8 @@ MAILS: dict[str, tuple[str, bool]] = {
     "with its head": (f"Summarise this:\n\nFrom: a@b.example\nSubject: Prices\n\n{ORDER}\n", True),
     "an answer": (f"Reply to it.\n\nOn Mon, 3 May 2026, Bob wrote:\n{ORDER}", True),
     "forwarded": (f"Please check.\n---------- Forwarded message ---------\n{ORDER}", True),
+    "above what is asked": (f"Dear team,\n{ORDER}\n{SIGNED}\n\nSummarise this.", True),
+    "with a colon": (f"Summarise this:\n\nTo whom it may concern:\n{ORDER}\n{SIGNED}", True),
     "in German": (f"Fasse zusammen:\n\nLiebe Kolleginnen,\n{ORDER}\nViele Grüße\nA", True),
     "a greeting of the user": (f"Hi,\n{ORDER}\nThanks\nBob", False),
     "below a mail": (f"Summarise this:\n\nDear team,\nit is late.\n{SIGNED}\n\n{ORDER}", False),

@@ -109,17 +109,19 @@ def _sessions(around: Surroundings) -> tuple[Harvest, list[Session], int | None]
             return found, sessions, hours
     asked = SessionQuery(now=around.now())
     there = harvest(sources, None, asked, home=around.home, environ=around.environ).taken[::-1]
+    by_hand = "write sleep.yaml yourself: docs/nights.md"
+    why = "".join(f"\n  {each}" for each in (*found.problems, *found.hints))
     if not there:
         raise DataError(
-            f"no agent has left a transcript in {str(around.home)!r}; looked for: "
-            + ", ".join(source.name for source in sources),
-            hint="for other transcripts write sleep.yaml yourself, with sleep.sources: docs/nights.md",
+            f"no agent has left a transcript in {str(around.home)!r} that can be used; looked for: "
+            f"{', '.join(source.name for source in sources)}{why}",
+            hint=f"for other transcripts, and other settings, {by_hand}",
         )
     others = Counter(each.project for each in there[: SleepSection().max_tasks] if each.project)
     shown = ", ".join(f"{name!r} ({count})" for name, count in others.most_common(_SHOWN))
     raise DataError(
-        f"no agent has worked in {scope!r} or below it; the newest sessions are of {shown or 'no folder'}",
-        hint="run this in the folder of a project that an agent has worked in",
+        f"no agent has worked in {scope!r} or below it; the newest sessions are of {shown or 'no folder'}{why}",
+        hint=f"run this in the folder of a project that an agent has worked in, or {by_hand}",
     )
 
 

@@ -7,7 +7,6 @@ from etude.cli.sleep.settings import find_nights
 from etude.cli.sleep.text import PAUSED, continues, counts, elsewhere
 from etude.cli.terminal import output
 from etude.cli.terminal.tables import text_lines
-from etude.sleep.adoption.proposals import RuleLine
 from etude.sleep.adoption.structure import plain
 from etude.sleep.adoption.transaction import PENDING
 from etude.sleep.report import read_report, unfinished
@@ -36,7 +35,11 @@ def run(args: argparse.Namespace) -> int:
         }
         for number, report in reports.items()
     ]
-    rules, paused = [_data(one) for one in nights.rules()], nights.state.pause.exists()
+    paused = nights.state.pause.exists()
+    rules = [
+        {"id": rule.id, "state": state, "night": rule.night, "document": document, "text": rule.text}
+        for rule, state, document in nights.rules()
+    ]
     if args.json:
         found = {"state": str(nights.state.folder), "sessions": sessions, "nights": rows, "rules": rules}
         output.json_result({**found, "paused": paused})
@@ -71,8 +74,3 @@ def run(args: argparse.Namespace) -> int:
     if (nights.state.folder / PENDING).exists():
         output.line("\nan adoption or a revert has not ended: the next adopt, revert or run finishes it")
     return 0
-
-
-def _data(line: RuleLine) -> dict[str, str]:
-    rule = line.rule
-    return {"id": rule.id, "state": line.state, "night": rule.night, "document": line.document, "text": rule.text}

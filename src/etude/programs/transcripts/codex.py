@@ -5,6 +5,7 @@ how commands ended and how the turn did.
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from etude.programs.transcripts.listener import Listener
@@ -24,6 +25,8 @@ _EXIT = re.compile(r"(?:Process exited with code|Exit code:) (-?\d+)")
 _OUTPUT = "\nOutput:\n"
 _QUESTIONS = "request_user_input"
 _NOTE = "user_note: "
+_ID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_NAME = re.compile(rf"({_ID})(?:_({_ID}))?\Z")
 
 
 def tell(listener: Listener, records: Iterable[dict[str, Any]]) -> None:
@@ -53,6 +56,21 @@ def tell(listener: Listener, records: Iterable[dict[str, Any]]) -> None:
 def opened(record: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """The type of a line and what it says; the first versions wrote items without an envelope."""
     return (record.get("type"), table(record["payload"])) if "payload" in record else ("response_item", record)
+
+
+def ids_of(path: Path) -> tuple[str, str]:
+    """The session of a file, and what tells the file from earlier ones of it: ids that are made later sort later."""
+    stem = path.name.partition(".jsonl")[0]
+    named = _NAME.search(stem)
+    return (named[1], named[2] or named[1]) if named else (stem, stem)
+
+
+def base_of(record: dict[str, Any]) -> tuple[str, int]:
+    """The session that one goes on from, by its first record, and the record of that before which it does; empty
+    where it begins by itself."""
+    base = table(opened(record)[1].get("history_base"))
+    end = number(base.get("end_ordinal_exclusive"))
+    return (text(base.get("thread_id")), end) if end is not None else ("", 0)
 
 
 def _item(listener: Listener, item: dict[str, Any], at: Any, scripted: bool) -> None:

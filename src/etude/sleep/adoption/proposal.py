@@ -16,7 +16,7 @@ from etude.records import Record
 from etude.skill import Document
 from etude.skill.diff import unified_diff
 from etude.skill.lines import with_line_ends
-from etude.sleep.adoption.rules import Rule, active, lineage, render, with_block
+from etude.sleep.adoption.rules import Rule, active, lineage, with_rules
 from etude.sleep.adoption.structure import plain, visible
 from etude.sleep.live_documents import LiveDocument, without_secrets
 from etude.sleep.state import as_json, read_kept, write_private
@@ -40,7 +40,7 @@ class DocumentChange(Record):
     @property
     def text(self) -> str:
         """What the document becomes: what it is, with other rules in its learned block."""
-        return with_block(opened(self.live).text, render(self.rules))
+        return with_rules(opened(self.live).text, self.rules)
 
     @property
     def had_block(self) -> bool:

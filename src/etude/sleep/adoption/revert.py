@@ -9,17 +9,7 @@ from etude.skill import Document
 from etude.skill.document import LEARNED
 from etude.sleep.adoption.adopt import RULES, Receipt, kept_rules, receipts, record, replaced, taken_out
 from etude.sleep.adoption.proposal import DocumentChange, opened
-from etude.sleep.adoption.rules import (
-    BY_HAND,
-    Rule,
-    active,
-    block_of,
-    render,
-    retired_by,
-    revised,
-    taken_back,
-    with_block,
-)
+from etude.sleep.adoption.rules import BY_HAND, Rule, active, retired_by, rules_in, taken_back, with_rules
 from etude.sleep.adoption.transaction import carry_out, locked, settle
 from etude.sleep.live_documents import LiveDocument, read_document
 
@@ -124,7 +114,7 @@ class _Work:
 
     def block(self, document: DocumentChange) -> tuple[Rule, ...]:
         """The rules of a document as it is now."""
-        return revised(self.rules.get(document.live.real, ()), block_of(self._now(document.live).text), BY_HAND)
+        return rules_in(self._now(document.live).text, self.rules.get(document.live.real, ()))
 
     def take_back(self, document: DocumentChange) -> None:
         """Put the old file back where nothing else happened to the document; else cut the rules."""
@@ -159,7 +149,7 @@ class _Work:
         there = {rule.id for rule in active(block)}
         self._said["back"] += [rule.text for rule in active(after) if rule.id not in there]
         self.rules[real] = after
-        self._put(document, *self._without_block(real, with_block(now.text, render(after))))
+        self._put(document, *self._without_block(real, with_rules(now.text, after)))
 
     def finish(self, gone: Sequence[Receipt]) -> Reverted:
         """Write it all: documents, the receipts of which nothing is left, and the rules that are left."""

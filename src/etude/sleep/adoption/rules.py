@@ -167,6 +167,16 @@ def block_of(text: str) -> str:
     return "" if span is None else text[slice(*span)]
 
 
+def rules_in(text: str, known: Sequence[Rule] = (), night: str = BY_HAND) -> tuple[Rule, ...]:
+    """The rules in the learned block of a document, as `revised`."""
+    return revised(known, block_of(text), night)
+
+
+def with_rules(text: str, rules: Sequence[Rule]) -> str:
+    """A document that has a learned block with these rules in it."""
+    return with_block(text, render(rules))
+
+
 def with_block(text: str, block: str) -> str:
     """A document that has a learned block with `block` inside of it. Nothing else changes."""
     span = Document.parse(text).learned_span

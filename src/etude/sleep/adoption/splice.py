@@ -5,19 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
 from etude.sleep.adoption.proposal import DocumentChange, opened
-from etude.sleep.adoption.rules import (
-    BY_HAND,
-    Rule,
-    Rules,
-    active,
-    apart,
-    block_of,
-    lineage,
-    render,
-    revised,
-    said,
-    without,
-)
+from etude.sleep.adoption.rules import Rule, Rules, active, apart, lineage, render, rules_in, said, without
 from etude.sleep.live_documents import LiveDocument
 
 RuleState = Literal["waits", "adopted", "taken out", "rejected", "line changed"]
@@ -62,7 +50,7 @@ def spliced(
 
 def rules_now(rules: Rules, live: LiveDocument) -> tuple[Rule, ...]:
     """The rules of a document as it is now, with what is known of each."""
-    return revised(rules.documents.get(live.real, ()), block_of(opened(live).text), BY_HAND)
+    return rules_in(opened(live).text, rules.documents.get(live.real, ()))
 
 
 def standing(offer: DocumentChange, now: tuple[Rule, ...], rules: Rules) -> Mapping[str, RuleState]:

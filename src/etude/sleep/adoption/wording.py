@@ -11,11 +11,12 @@ from etude.sleep.adoption.rules import pieces
 Wording = tuple[str, ...]
 """The words that count, in their order."""
 
-_WORD = re.compile(r"\w+(?:['’]\w+)?")
-_BULLET = re.compile(r"[ \t]*•[ \t]+")
-_IDLE = frozenset(("please", "always", "a", "an", "the"))
+_WORD = re.compile(r"[^\W_](?:[\w']*[^\W_])?")
+_MARK = re.compile(rf"(?:{LIST_MARK.pattern}|[ \t]*•[ \t]+)(?:\[[ xX]\][ \t]+)?")
+_TARGET = re.compile(r"\]\([^()\s]*\)")
+_IDLE = frozenset(("please", "always", "a", "an", "the", "you", "must", "should"))
 """Words that may be there or not."""
-_NEGATIONS = frozenset(("not", "never", "no", "don't", "don’t", "do"))
+_NEGATIONS = frozenset(("not", "never", "no", "do"))
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？])\s*")
 _CLAUSE = re.compile(
     r"(?:[.,;!?()\u2013\u2014]+(?:\s+|$)|\s+(?=(?:and|but|then|or)\b))(?:(?:and|but|then|or)\s+)?", re.IGNORECASE
@@ -28,13 +29,14 @@ _STEM = 5
 def bare(text: str) -> str:
     """A rule without the mark of its list item, which is a mark only with a blank behind it."""
     text = text.strip()
-    mark = LIST_MARK.match(text) or _BULLET.match(text)
+    mark = _MARK.match(text)
     return text[mark.end() :].lstrip() if mark else text
 
 
 def wording(text: str) -> Wording:
     """The words of a text that count."""
-    return tuple(word for word in _WORD.findall(fold(bare(text))) if word not in _IDLE)
+    plain = _TARGET.sub(" ", fold(bare(text))).replace("’", "'").replace("n't", " not").replace("cannot", "can not")
+    return tuple(word for word in _WORD.findall(plain) if word not in _IDLE)
 
 
 def same(one: str, other: str) -> bool:
@@ -54,7 +56,7 @@ def statements(document: str) -> list[str]:
     """What a document says: each rule or paragraph, each line and sentence of it."""
     found: dict[str, None] = {}
     for text, _ in pieces(document):
-        lines = text.splitlines()
+        lines = [cell for line in text.splitlines() for cell in (line.split("|") if "|" in line else [line])]
         whole = " ".join(map(bare, lines))
         found |= dict.fromkeys(filter(None, (whole, *map(bare, lines), *_SENTENCE.split(whole))))
     return list(found)

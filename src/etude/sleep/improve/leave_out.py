@@ -9,18 +9,7 @@ from statistics import fmean
 from etude.measure.compare import compare_alike
 from etude.records import Skill
 from etude.records.summary import Comparison
-from etude.sleep.adoption.rules import (
-    BY_HAND,
-    Rule,
-    Trial,
-    active,
-    block_of,
-    render,
-    revised,
-    said,
-    with_block,
-    without,
-)
+from etude.sleep.adoption.rules import Rule, Trial, active, rules_in, said, with_rules, without
 from etude.sleep.config import SleepConfig
 from etude.sleep.improve.changes import DocumentOutcome
 from etude.sleep.improve.consolidate import Consolidation, parts_of
@@ -52,9 +41,9 @@ async def without_idle_rules(
 
 def new_rules(before: Skill, after: Skill) -> tuple[Rule, ...]:
     """The rules in the block of a document that were not there before, in their order."""
-    known = revised((), block_of(before.text), BY_HAND)
+    known = rules_in(before.text)
     there = {rule.id for rule in known}
-    return tuple(rule for rule in active(revised(known, block_of(after.text), "tonight")) if rule.id not in there)
+    return tuple(rule for rule in active(rules_in(after.text, known, "tonight")) if rule.id not in there)
 
 
 async def _tried(
@@ -101,7 +90,7 @@ def _trial(found: Comparison, config: SleepConfig) -> Trial:
 
 def _left_out(document: Skill, rule: Rule) -> Skill | None:
     """The document without a rule; None where it does not stand there."""
-    there = active(revised([rule], block_of(document.text), BY_HAND))
+    there = active(rules_in(document.text, [rule]))
     if all(one.id != rule.id for one in there):
         return None
-    return document.with_text(with_block(document.text, render(without(there, [rule.id]))))
+    return document.with_text(with_rules(document.text, without(there, [rule.id])))

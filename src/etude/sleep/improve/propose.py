@@ -14,19 +14,19 @@ from etude.sleep.adoption.rules import (
     Rules,
     Trial,
     active,
-    block_of,
     forgotten,
     render,
     revised,
+    rules_in,
     said,
 )
 from etude.sleep.adoption.splice import insert, rules_now
-from etude.sleep.adoption.wording import bare, same
+from etude.sleep.adoption.wording import bare
 from etude.sleep.config import SleepSection
 from etude.sleep.improve.changes import DocumentOutcome
 from etude.sleep.improve.documents import TrainingOutcome
 from etude.sleep.improve.groups import DocumentGroup, kept_from_models
-from etude.sleep.improve.wishes import UserWishes
+from etude.sleep.improve.wishes import UserWishes, refused
 from etude.sleep.live_documents import LiveDocument
 from etude.sleep.state import SleepState
 from etude.sleep.tasks.mined import MinedTask, Quote
@@ -57,7 +57,7 @@ def propose(
         live = wanted.document
         base = offers.get(live.real) or _unchanged(live, kept)
         offers[live.real] = _with_wishes(base, wanted.wishes, night)
-    notes, known = Counter[str](), {rule.id for one in waiting.values() for rule in one.added}
+    notes, known = Counter(wanted.left), {rule.id for one in waiting.values() for rule in one.added}
     for real, one in offers.items():
         why = {rule.id: _refused(rule, kept.turned_down, wanted) for rule in one.added}
         gone = {name for name, reason in why.items() if reason and (name not in known or reason == _OVERRULED)}
@@ -79,9 +79,7 @@ def _refused(rule: Rule, rejected: Sequence[Rule], wanted: UserWishes) -> str:
     """Why a new rule is not proposed; empty where it is."""
     if said(rule.text) in wanted.overruled:
         return _OVERRULED
-    if any(same(rule.text, one.text) for one in rejected):
-        return "they were turned down"
-    return "the agent reads the same already" if wanted.known.says(rule.text) else ""
+    return refused(rule.text, (one.text for one in rejected), wanted.known)
 
 
 def _heard(offer: DocumentChange, wanted: UserWishes) -> DocumentChange:
@@ -133,7 +131,7 @@ def _changed(
 
     apart = {order[at].id for at in kept}
     sent = [rule for rule in base.rules if rule.id not in apart]
-    rules = revised(sent, block_of(change.after.text), night)
+    rules = rules_in(change.after.text, sent, night)
     placed = list(active(rules))
     for at in sorted(kept):
         insert(placed, order, at)

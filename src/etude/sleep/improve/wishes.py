@@ -5,6 +5,7 @@ a person to take or leave.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -22,16 +23,17 @@ from etude.stages.shared.render import fence
 MOST_QUOTES = 60
 MOST_WISHES = 20
 """Rules that are proposed in one night because somebody asked for them."""
+TOO_MANY = f"a night proposes no more than {MOST_WISHES} of them"
 LONGEST_RULE = 300
 LONGEST_DOCUMENT = 12_000
 _NEVER = datetime.min.replace(tzinfo=UTC)
-_ONCE = re.compile(
+ONCE = re.compile(
     r"\b(?:today|tonight|tomorrow|this (?:time|once|one|morning|afternoon|evening|week)|(?:just|only) (?:this )?once"
     r"|for now|right now|for the (?:demo|meeting|presentation|talk|workshop|interview)|until (?:the|next) \w+"
     r"|heute|diesmal|fürs erste|aujourd['’]hui|cette fois|hoy|esta vez)\b",
     re.IGNORECASE,
 )
-"""What somebody says of one occasion."""
+"""What somebody says who speaks of one occasion only."""
 
 
 class _AskedReply(ReplyForm):
@@ -75,6 +77,8 @@ class UserWishes(NamedTuple):
     """What the agent reads already."""
     document: LiveDocument | None = None
     """Where wishes belong."""
+    left: Mapping[str, int] = {}
+    """How many rules were left out, by reason."""
 
 
 async def asked(
@@ -116,23 +120,35 @@ async def asked(
 
     def quotes(names: Iterable[str]) -> tuple[Quote, ...]:
         there = [name for name in names if name in numbered and name not in back]
-        found = ((name, quote) for name in there for quote in numbered[name].quotes)
-        marked = (quote.model_copy(update={"once": name in once or about_once(quote.text)}) for name, quote in found)
+        found = ((name in once or ONCE.search(one.text), one) for name in there for one in numbered[name].quotes)
+        marked = (quote.model_copy(update={"once": bool(for_once)}) for for_once, quote in found)
         return tuple(dict.fromkeys(marked))
 
     named = [one for one in reply.asked_by if one.rule in by_id]
     by_rule = {by_id[one.rule]: found for one in named if (found := quotes(one.quotes))}
     overruled = {by_id[one.rule] for one in named if back & set(one.quotes)} - by_rule.keys()
     wishes: dict[str, tuple[Quote, ...]] = {}
+    left = Counter[str]()
     for one in reply.wishes:
         text, found = " ".join(bare(one.rule).split()), quotes(one.quotes)
-        there = any(same(text, one) for one in (*by_id.values(), *turned_down, *wishes)) or known.says(text)
-        if found and 0 < len(text) <= LONGEST_RULE and not there:
+        there = any(same(text, one) for one in (*by_id.values(), *wishes))
+        if not found or there or not 0 < len(text) <= LONGEST_RULE:
+            continue
+        why = refused(text, turned_down, known) or (TOO_MANY if len(wishes) == MOST_WISHES else "")
+        if why:
+            left[why] += 1
+        else:
             wishes[text] = found
-    wishes = dict(list(wishes.items())[:MOST_WISHES])
     against = {by_id.get(one.rule, said(one.rule)): known.line(one.line) for one in reply.against}
     against |= {text: line for text in (*by_id.values(), *wishes) if (line := known.against(text))}
-    return UserWishes(by_rule, wishes, against=against, overruled=frozenset(overruled), known=known)
+    return UserWishes(by_rule, wishes, against=against, overruled=frozenset(overruled), known=known, left=left)
+
+
+def refused(text: str, rejected: Iterable[str], known: KnownWords) -> str:
+    """Why a rule is not proposed; empty where it is."""
+    if any(same(text, one) for one in rejected):
+        return "they were turned down"
+    return "the agent reads the same already" if known.says(text) else ""
 
 
 def what_was_said(wishes: Sequence[Wish], tasks: Sequence[MinedTask]) -> list[tuple[str, Quote]]:
@@ -143,21 +159,12 @@ def what_was_said(wishes: Sequence[Wish], tasks: Sequence[MinedTask]) -> list[tu
     ]
 
 
-def about_once(quote: str) -> bool:
-    """Whether somebody seems to speak of one occasion only."""
-    return _ONCE.search(quote) is not None
-
-
 class _Said(NamedTuple):
     """The same words, wherever they were said."""
 
     text: str
     """As the optimizer reads it."""
     quotes: tuple[Quote, ...]
-
-    @property
-    def last(self) -> datetime:
-        return max((quote.at or _NEVER for quote in self.quotes), default=_NEVER)
 
 
 def _taken_back(reply: _Reply, numbered: Mapping[str, _Said]) -> frozenset[str]:
@@ -172,20 +179,23 @@ def _taken_back(reply: _Reply, numbered: Mapping[str, _Said]) -> frozenset[str]:
 def _numbered(heard: Sequence[tuple[str, Quote]]) -> dict[str, _Said]:
     """By number, in order of time: equal words are one quote, which was last said when the latest of them was."""
     found: dict[str, tuple[set[str], set[Quote]]] = {}
-    for rule, quote in heard:
-        rules, quotes = found.setdefault(fold(quote.text), (set(), set()))
+    last: dict[str, tuple[datetime, int]] = {}  # in one turn, what stands behind comes later
+    for at, (rule, quote) in enumerate(heard):
+        words = fold(quote.text)
+        rules, quotes = found.setdefault(words, (set(), set()))
+        last[words] = max(last.get(words, (_NEVER, at)), (quote.at or _NEVER, at))
         quotes.add(quote)
         if rule:
             rules.add(rule)
-    often = sorted(found, key=lambda text: (-len(found[text][1]), text))[:MOST_QUOTES]
-    result: list[_Said] = []
-    for rules, quotes in (found[text] for text in often):
-        ordered = sorted(quotes, key=lambda quote: (quote.session.source, quote.session.id, quote.text))
-        one = _Said(f'"{ordered[0].text}", said in {len(ordered)} sessions', tuple(ordered))
-        last = "" if one.last == _NEVER else f", last on {one.last:%Y-%m-%d}"
+    often = sorted(found, key=lambda words: -len(found[words][1]))[:MOST_QUOTES]
+    result: dict[str, _Said] = {}
+    for number, words in enumerate(sorted(often, key=lambda words: last[words]), 1):
+        rules, quotes = found[words]
+        ordered = tuple(sorted(quotes, key=lambda quote: (quote.session.source, quote.session.id, quote.text)))
+        when = "" if last[words][0] == _NEVER else f", last on {last[words][0]:%Y-%m-%d}"
         wish = f" (a wish: {min(rules)})" if rules else ""
-        result.append(one._replace(text=f"{one.text}{last}{wish}"))
-    return {f"q{at}": one for at, one in enumerate(sorted(result, key=lambda one: (one.last, one.text)), 1)}
+        result[f"q{number}"] = _Said(f'"{ordered[0].text}", said in {len(ordered)} sessions{when}{wish}', ordered)
+    return result
 
 
 def _section(title: str, tag: str, lines: Sequence[str]) -> str:

@@ -60,7 +60,7 @@ def recall(
         own = [alike(task, other) for other in tonight if other.project == task.project]
         if task.origin != "real" or task.split != side or task.id in ids or max(own, default=-1.0) < least:
             continue
-        if not any(_is_near(task, other) for other in other_side):
+        if not any(task.cluster == other.cluster != "" or near(task, other) for other in other_side):
             found.append((-max(own), task.id, task))
     best = [task for _, _, task in sorted(found, key=lambda row: row[:2])[: max(k, 0)]]
     return tuple(_recalled(task) if side == "train" else task for task in best)
@@ -109,8 +109,3 @@ def _unlike(task: MinedTask, text: str, said: set[str], held: Sequence[MinedTask
         return f"it loses {lost[0]}"
     near = next((other.id for other in held if likeness(text, other.intent) >= NEAR), None)
     return f"it comes near the held-out task {near!r}" if near is not None else ""
-
-
-def _is_near(task: MinedTask, other: MinedTask) -> bool:
-    same = bool(task.cluster) and task.cluster == other.cluster
-    return same or near(task, other)

@@ -13,9 +13,9 @@ _BEGINS = re.compile(
     re.IGNORECASE,
 )
 _GREETING = re.compile(
-    r"\s*(?:dear|hi|hello|hey|good (?:morning|afternoon|evening)|liebe[rs]?|sehr geehrte[rs]?|hallo"
+    r"\s*(?:dear|hi|hello|hey|good (?:day|morning|afternoon|evening)|to whom|liebe[rs]?|sehr geehrte[rs]?|hallo"
     r"|guten (?:tag|morgen)|bonjour|ch(?:er|ère)s?|madame|monsieur|hola|estimad[oa]s?|querid[oa]s?|buongiorno"
-    r"|gentil[ei]|car[oai])\b[^\n.?:;]{0,50}[,!]?\s*",
+    r"|gentil[ei]|car[oai])\b[^\n.?:;]{0,50}[,!:]?\s*",
     re.IGNORECASE,
 )
 _CLOSING = re.compile(
@@ -28,22 +28,19 @@ _CLOSING = re.compile(
 
 
 def mails(prompt: str) -> tuple[str, ...]:
-    """The mails in a prompt: from their head, or a greeting that stands below other text, to the signature, or the
-    end of the prompt where there is none."""
+    """The mails in a prompt: from their head, or a greeting, to the signature, or the end of the prompt where
+    there is none. A greeting begins none where there is no other text above or below."""
     lines, found, at = prompt.splitlines(), list[str](), 0
     while at < len(lines):
-        if not _begins(lines, at):
-            at += 1
-            continue
-        end = next((place for place in range(at + 1, len(lines)) if _CLOSING.fullmatch(lines[place])), len(lines))
-        while end < len(lines) and lines[end].strip():
-            end += 1
-        found.append("\n".join(lines[at:end]))
+        headed = all(_HEADER.fullmatch(line) for line in (*lines[at : at + 2], "")[:2])
+        headed = headed or _BEGINS.fullmatch(lines[at]) is not None
+        end = at + 1
+        if headed or _GREETING.fullmatch(lines[at]):
+            end = next((place for place in range(end, len(lines)) if _CLOSING.fullmatch(lines[place])), len(lines))
+            end = next((place for place in range(end, len(lines)) if not lines[place].strip()), len(lines))
+            if headed or any(line.strip() for line in lines[:at] + lines[end:]):
+                found.append("\n".join(lines[at:end]))
+            else:
+                end = at + 1
         at = end
     return tuple(found)
-
-
-def _begins(lines: list[str], at: int) -> bool:
-    headed = all(_HEADER.fullmatch(line) for line in (*lines[at : at + 2], "")[:2])
-    greets = _GREETING.fullmatch(lines[at]) and any(line.strip() for line in lines[:at])
-    return headed or bool(_BEGINS.fullmatch(lines[at]) or greets)

@@ -10,6 +10,7 @@ from pydantic import ValidationError, model_validator
 from etude.concurrency import together
 from etude.envs.scorers.checks import Check
 from etude.envs.scorers.checks_operators import OPERATORS, Op, as_check
+from etude.envs.splits import fold
 from etude.errors import UnusableReply, in_plain_words
 from etude.prompts.cuts import cut_middle
 from etude.records import Record
@@ -183,7 +184,9 @@ async def _read(session: Session, optimizer: Optimizer, night: int | None) -> Mi
             dropped.append(reason)
         else:
             tasks.append(task.model_copy(update={"quotes": _quotes(row.said, session)}))
-    wishes = tuple(filter(None, (_wish(wish, session) for wish in reply.wishes[:MOST_WISHES])))
+    typed = fold("\n".join(turn.prompt for turn in session.turns))
+    found = filter(None, (_wish(wish, session) for wish in reply.wishes[:MOST_WISHES]))
+    wishes = tuple(sorted(found, key=lambda wish: typed.rfind(fold(wish.quote.text))))
     texts = [text for task in tasks for text in _texts(task)] + [wish.rule for wish in wishes]
     heard = await asyncio.to_thread(overheard, session, texts, shown, _TOOL_CHARS)
     return MiningResult(tasks=tuple(tasks), wishes=wishes, dropped=tuple(dropped), overheard=heard)

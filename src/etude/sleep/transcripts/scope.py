@@ -7,7 +7,8 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path, PureWindowsPath
 
-_WSL = re.compile(r"\\\\wsl(?:\$|\.localhost)\\[^\\]+", re.IGNORECASE)
+_WSL = re.compile(r"[\\/]{2}wsl(?:\$|\.localhost)[\\/][^\\/]+", re.IGNORECASE)
+_DRIVE = re.compile(r"/mnt/[a-z]/")
 
 
 class Scope:
@@ -15,7 +16,7 @@ class Scope:
     to exist."""
 
     def __init__(self, folders: Iterable[str] | None) -> None:
-        self._folders = None if folders is None else list(_folders(folders))
+        self._folders = None if folders is None else [_compared(each) for each in _folders(folders)]
         self._known: dict[str, bool] = {}
 
     def has(self, project: str) -> bool:
@@ -25,7 +26,7 @@ class Scope:
             return True
         if project not in self._known:
             inner = _real(project)
-            self._known[project] = inner is not None and any(map(inner.is_relative_to, self._folders))
+            self._known[project] = inner is not None and any(map(_compared(inner).is_relative_to, self._folders))
         return self._known[project]
 
 
@@ -51,6 +52,11 @@ def _real(project: str) -> Path | None:
         return Path(os.path.realpath(project))
     except ValueError:  # a transcript may hold what no path can
         return None
+
+
+def _compared(path: Path) -> Path:
+    """The path as it is compared with others: on drives of Windows case does not count."""
+    return Path(str(path).lower()) if _DRIVE.match(f"{path}/") else path
 
 
 def _folders(named: Iterable[str]) -> Iterator[Path]:

@@ -64,7 +64,8 @@ def _from_database(database: sqlite3.Connection, found: SessionRef, conversation
         return Reading(skipped={"subagent": 1})
     (children,) = database.execute("SELECT count(*) FROM session WHERE parent_id = ?", (found.id,)).fetchone()
     conversation.skipped["subagent"] += int(children)
-    conversation.seen(session["time_created"], _absolute(session["directory"]))
+    folder = text(session["directory"])
+    conversation.seen(session["time_created"], folder if os.path.isabs(folder) else "")
     conversation.seen(session["time_updated"])
     parts: dict[str, list[dict[str, Any]]] = {}
     query = f"SELECT message_id, {_DATA} FROM part WHERE session_id = ? ORDER BY id"
@@ -96,8 +97,3 @@ def _json(value: object) -> dict[str, Any]:
 
 def _json_list(value: object) -> object:
     return (object_of(b'{"list": ' + text(value).encode() + b"}") or {}).get("list")
-
-
-def _absolute(value: object) -> str:
-    path = text(value)
-    return path if os.path.isabs(path) else ""

@@ -1,6 +1,7 @@
 """Programs that write a file of records for each session."""
 
-import re
+import math
+import os
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,15 +10,15 @@ from typing import Any
 
 from etude.programs.transcripts import claude_code, codex, copilot_cli, pi, qwen
 from etude.programs.transcripts.listener import Listener
-from etude.programs.transcripts.values import number, table, text
+from etude.programs.transcripts.values import number
 from etude.sleep.transcripts.sessions import Reading, SessionRef
 from etude.sleep.transcripts.sources.lines import files_under, found_in, program_folder, records
 from etude.sleep.transcripts.sources.session_builder import SessionBuilder
 from etude.sleep.transcripts.sources.source import Source
 
 _Place = tuple[Path, str, int]
+_File = tuple[str, Path, os.stat_result | None]
 _EVENTS = "events.jsonl"
-_NAME = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\Z")
 _MOST_PARENTS = 100
 
 
@@ -38,9 +39,13 @@ class RecordFiles(Source):
         """The session of a file in one of these folders; empty where it is none."""
 
     def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[SessionRef]:
+        return found_in(self.name, self.files(home, environ))
+
+    def files(self, home: Path, environ: Mapping[str, str]) -> list[_File]:
+        """All files, with their sessions and as they are."""
         places = self.places(home, environ)
-        files = ((root, *file) for root, suffix, depth in places for file in files_under(root, suffix, depth))
-        return found_in(self.name, ((self.id_of(path, root), path, state) for root, path, state in files))
+        there = ((root, *file) for root, suffix, depth in places for file in files_under(root, suffix, depth))
+        return [(self.id_of(path, root), path, state) for root, path, state in there]
 
     def _read(self, found: SessionRef) -> Reading:
         conversation = SessionBuilder(found)
@@ -106,14 +111,15 @@ class CodexTranscripts(RecordFiles):
     """`~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<session>.jsonl` and `~/.codex/archived_sessions`; `CODEX_HOME`
     moves `~/.codex`. The program packs old ones (`.jsonl.zst`).
 
-    A fork has the turns of its parent again, or says up to which record of its parent's file they are its own: then
-    they are read from there."""
+    A fork has the turns of its parent again, or says before which record of its parent's file it begins: then they
+    are read from there. So does a file `...-<session>_<later>.jsonl` that goes on with the same session from an
+    earlier turn: those behind were taken back."""
 
     name = "codex"
     tell = staticmethod(codex.tell)
 
     def __init__(self) -> None:
-        self._paths: dict[str, Path] = {}
+        self._paths: dict[str, list[Path]] = {}
 
     def places(self, home: Path, environ: Mapping[str, str]) -> Iterable[_Place]:
         root = program_folder(home, environ, "CODEX_HOME", ".codex")
@@ -121,37 +127,49 @@ class CodexTranscripts(RecordFiles):
         return [(folder, suffix, depth) for suffix in (".jsonl.zst", ".jsonl") for folder, depth in folders]
 
     def id_of(self, path: Path, root: Path) -> str:
-        stem = path.name.partition(".jsonl")[0]
-        named = _NAME.search(stem)
-        return named[1] if named else stem
+        return codex.ids_of(path)[0]
 
-    def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[SessionRef]:
-        found = super().find(home, environ)
-        self._paths = {each.id: Path(each.path) for each in found}
-        return found
+    def files(self, home: Path, environ: Mapping[str, str]) -> list[_File]:
+        files = sorted(super().files(home, environ), key=lambda file: _rank(file[1]))
+        self._paths = {}
+        for id, path, _ in files:
+            self._paths.setdefault(id, []).append(path)
+        return [file for file in files if _rank(file[1]) == _rank(self._paths[file[0]][-1])]
 
     def _read(self, found: SessionRef) -> Reading:
         path = Path(found.path)
         if path.suffix == ".zst":
             return Reading(problem="it is packed: `unzstd --keep` beside it has it read", skipped={"packed": 1})
-        conversation = SessionBuilder(found)
-        self.tell(conversation, self._inherited(_meta(path), _MOST_PARENTS))
-        copied = conversation.prompts
-        conversation.pause()
-        conversation.skipped.clear()
+        conversation, copied = SessionBuilder(found), 0
+        for earlier, end in self._earlier(path, math.inf, _MOST_PARENTS):
+            own, behind = codex.ids_of(earlier)[0] == found.id, SessionBuilder(found)
+            self.tell(conversation, (each for each in _records(earlier) if _ordinal(each) < end))
+            self.tell(behind, (each for each in _records(earlier) if own and _ordinal(each) >= end))
+            conversation.skipped["taken back"] += behind.prompts
+            conversation.pause()
+            if not own:
+                copied = conversation.prompts
+                conversation.skipped.clear()
         self.tell(conversation, conversation.records())
         return conversation.reading().model_copy(update={"copied": copied})
 
-    def _inherited(self, meta: dict[str, Any], most: int) -> Iterator[dict[str, Any]]:
-        """Records of the parent that a fork refers to, and of its parents."""
-        base = table(meta.get("history_base"))
-        path, end = self._paths.get(text(base.get("thread_id"))), number(base.get("end_ordinal_exclusive"))
-        if path is None or end is None or not most:
-            return
-        yield from self._inherited(_meta(path), most - 1)
-        for record in _records(path):
-            if (number(record.get("ordinal")) or 0) < end:
-                yield record
+    def _earlier(self, path: Path, end: float, most: int) -> Iterator[tuple[Path, float]]:
+        """The files that one begins with, the first one first, and the record before which each of them ends."""
+        session, at = codex.base_of(next(_records(path), {}))
+        there = [each for each in self._paths.get(session, ()) if codex.ids_of(each)[1] < codex.ids_of(path)[1]]
+        if there and most:
+            before, end = there[-1], min(at, end)
+            yield from self._earlier(before, end, most - 1)
+            yield before, end
+
+
+def _rank(path: Path) -> tuple[bool, str]:
+    """Of several files of a session the one that ranks highest is how it stands."""
+    return path.suffix != ".zst", codex.ids_of(path)[1]
+
+
+def _ordinal(record: dict[str, Any]) -> int:
+    return number(record.get("ordinal")) or 0
 
 
 def _records(path: Path) -> Iterator[dict[str, Any]]:
@@ -160,9 +178,3 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
         yield from records(path, Counter())
     except OSError:
         return
-
-
-def _meta(path: Path) -> dict[str, Any]:
-    """What a session says of itself first."""
-    kind, payload = codex.opened(next(_records(path), dict[str, Any]()))
-    return payload if kind == "session_meta" else {}
