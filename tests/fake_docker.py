@@ -15,7 +15,6 @@ fi
 word=$1; shift
 case $word in
 info) cat "$DOCKER_FAKE/info" ;;
-ps) cat "$DOCKER_FAKE/ps" ;;
 create) echo created ;;
 build)
   if [ -e "$DOCKER_FAKE/broken" ]; then echo "Step 2/3 : RUN make world"; echo "no rule to make world" >&2; exit 1; fi
@@ -64,7 +63,7 @@ class FakeDocker:
         (folder / "bin" / "docker").chmod(0o755)
         patch.setenv("PATH", f"{folder / 'bin'}:/usr/local/bin:/usr/bin:/bin")
         patch.setenv("DOCKER_FAKE", str(folder))
-        self.say(info="29.0.1|true|[name=seccomp,profile=default]", ps="", workdir="/app")
+        self.say(info="29.0.1|true|[name=seccomp,profile=default]", workdir="/app")
 
     def say(self, **texts: str) -> None:
         """What it answers from here on."""

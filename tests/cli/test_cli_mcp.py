@@ -114,7 +114,7 @@ async def test_what_is_wrong_is_told_with_its_hint(here: Path) -> None:
         assert (await ask(client, "status"))["runs"] == []
 
 
-@pytest.mark.parametrize("name", ["-x", "../x", "n" * 101, "a.", "con"])
+@pytest.mark.parametrize("name", ["-x", "../x", "n" * 101, "a."])
 async def test_a_name_that_no_run_may_have_is_refused(name: str, fresh_project: Path) -> None:
     async with desk(calls=10) as client:
         said = await ask(client, "train", name=name, config=str(fresh_project / "etude.yaml"))

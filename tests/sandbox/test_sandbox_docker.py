@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import platform
 import signal
 import subprocess
 import sys
@@ -16,7 +15,6 @@ from etude.errors import ConfigError
 from etude.sandbox import Box, Finished, Limits, Workspace, run
 from etude.sandbox.docker import Docker, Engine, find_engine, in_image
 from etude.sandbox.sandbox import SandboxError
-from etude.sandbox.scratch import Scratch
 from fake_docker import FakeDocker
 
 
@@ -147,18 +145,6 @@ def wait_for(process: "subprocess.Popen[bytes] | None", true: Callable[[], objec
         assert process is None or process.poll() is None
         assert time.monotonic() < end
         time.sleep(0.01)
-
-
-def test_what_killed_processes_left_is_removed_and_nothing_else(docker, tmp_path) -> None:
-    owner = f"{os.geteuid()}@{platform.node()}"
-    with Scratch(tmp_path) as held, Scratch(tmp_path) as gone:
-        gone.close()
-        docker.say(
-            ps=f"one {owner}:{gone.path}/work\ntwo {owner}:{held.path}/work\nthree other@else:{gone.path}/work\n"
-            f"four {owner}:{tmp_path}\n"
-        )
-        engine()
-    assert docker.asked("rm") == ["rm --force --volumes one"]
 
 
 def test_an_engine_is_found_or_the_reason_why_not(docker, monkeypatch) -> None:

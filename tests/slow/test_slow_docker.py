@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -55,7 +54,7 @@ def nothing_left(engine: Engine, tmp_path: Path) -> Iterator[None]:
 def containers(engine: Engine, folder: Path) -> list[str]:
     """Those for boxes below the folder."""
     found = engine.ask("ps", "--all", "--filter", "label=etude", "--format", '{{.ID}} {{.Label "etude"}}')
-    return [line for line in found.splitlines() if f":{folder}/" in line]
+    return [line for line in found.splitlines() if f" {folder}/" in line]
 
 
 @pytest.fixture
@@ -137,27 +136,12 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.parametrize("watched", [True, False])
-def test_nothing_is_left_of_an_etude_that_was_killed(engine, tmp_path, watched) -> None:
+def test_nothing_is_left_of_an_etude_that_was_killed(engine, tmp_path) -> None:
     paths = ":".join([str(Path(__file__).parent), *sys.path])
     with subprocess.Popen([sys.executable, "-c", KILLED, paths, str(tmp_path)]) as process:
         wait_until(lambda: [*tmp_path.glob("*/work/began")])
-        keeper = _child(process.pid)
-        victims = [process.pid] if watched else [process.pid, _child(keeper), keeper]
-        for pid in victims:
-            os.kill(pid, signal.SIGSTOP)
-        for pid in victims:
-            os.kill(pid, signal.SIGKILL)
-    if watched:
-        wait_until(lambda: containers(engine, tmp_path) == [])
-    else:
-        assert len(containers(engine, tmp_path)) == 1
-        find_engine()
-        assert containers(engine, tmp_path) == []
-
-
-def _child(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
+        process.kill()
+    wait_until(lambda: containers(engine, tmp_path) == [])
 
 
 def wait_until(true: Callable[[], object]) -> None:
@@ -258,6 +242,6 @@ def test_a_build_that_fails_is_told_with_its_last_lines(tmp_path: Path, engine: 
     broken = f"{DOCKERFILE}RUN make-the-world --now\n"
     write_task(tmp_path / "broken", "Say one.", "one", **{"environment/Dockerfile": broken})
     with pytest.raises(
-        DataError, match=r"task 'broken': its image cannot be used: docker build failed:\n(?s:.*)make-the"
+        DataError, match=r"task 'broken': its image cannot be used: docker build failed: (?s:.*)make-the"
     ):
         HarborEnvironment({"path": str(tmp_path), "ratio": [1, 1, 0]})

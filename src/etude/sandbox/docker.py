@@ -1,25 +1,20 @@
 """Docker: a program in a container of a task's own image, over the folders of its box."""
 
 import os
-import platform
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import uuid
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Timer
 
 from etude.errors import ConfigError
 from etude.sandbox.box import Box, Limits
 from etude.sandbox.sandbox import Finished, Sandbox, SandboxError, Wrapped
-from etude.sandbox.scratch import abandoned
 
-_LABEL = "etude"
 _SECONDS = 60.0
 _COPY_SECONDS = 600.0
 _THREADS = 4
@@ -29,7 +24,6 @@ _CLIENT = {"memory_mb": 4096, "processes": 64}
 _ENGINE = "{{.ServerVersion}}|{{.SwapLimit}}|{{.SecurityOptions}}"
 _STATE = "{{.State.Status}} {{.State.ExitCode}} {{.State.OOMKilled}}"
 _SHOWN = 600
-_LINES = 12
 
 
 @dataclass(frozen=True)
@@ -43,54 +37,32 @@ class Engine:
     swap: bool
     """It can keep a program from using swap."""
 
-    def ask(self, *words: str, seconds: float = _SECONDS) -> str:
-        """What a command of docker writes. Raises SandboxError: it fails, or takes longer."""
+    def ask(self, *words: str, seconds: float = _SECONDS, shown: bool = False) -> str:
+        """What a command of docker writes; `shown` in a terminal while it does, where that may take minutes. Raises
+        SandboxError: it fails, or takes longer."""
+        to = sys.stderr if shown and sys.stderr.isatty() else subprocess.PIPE
         try:
             done = subprocess.run(
                 [self.program, *words],
                 stdin=subprocess.DEVNULL,
-                capture_output=True,
+                stdout=to,
+                stderr=to,
                 timeout=seconds,
                 env=_client(),
+                encoding="utf-8",
+                errors="replace",
                 check=False,
             )
         except subprocess.TimeoutExpired:
             raise SandboxError(f"docker {words[0]} took longer than {seconds:g} s") from None
         if done.returncode != 0:
-            raise SandboxError(f"docker {words[0]} failed: {done.stderr.decode(errors='replace').strip()[-_SHOWN:]}")
-        return done.stdout.decode(errors="replace").strip()
-
-    def follow(self, *words: str, seconds: float) -> None:
-        """Runs a command of docker that may take minutes; in a terminal its lines are shown. Raises SandboxError: it
-        fails, or takes longer; with its last lines."""
-        shown, last = sys.stderr.isatty(), deque[str](maxlen=_LINES)
-        with subprocess.Popen(
-            [self.program, *words],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env=_client(),
-            encoding="utf-8",
-            errors="replace",
-        ) as process:
-            timer = Timer(seconds, process.kill)
-            timer.start()
-            try:
-                for line in process.stdout or ():
-                    last.append(line)
-                    if shown:
-                        sys.stderr.write(line)
-                late = not timer.is_alive()
-            finally:
-                timer.cancel()
-        if late:
-            raise SandboxError(f"docker {words[0]} took longer than {seconds:g} s")
-        if process.returncode != 0:
-            raise SandboxError(f"docker {words[0]} failed:\n{''.join(last).strip()}")
+            said = f"{done.stdout or ''}{done.stderr or ''}".strip()[-_SHOWN:]
+            raise SandboxError(f"docker {words[0]} failed: {said or 'see above'}")
+        return (done.stdout or "").strip()
 
     def copy_out(self, image: str, folder: str, to: Path) -> None:
         """Copies the content of a folder of an image. Raises SandboxError."""
-        container = self.ask("create", "--pull", "never", "--label", _label(to), image, "true")
+        container = self.ask("create", "--pull", "never", "--label", f"etude={to}", image, "true")
         try:
             self.ask("cp", f"{container}:{folder}/.", str(to), seconds=_COPY_SECONDS)
         finally:
@@ -98,8 +70,7 @@ class Engine:
 
 
 def find_engine(program: str = "docker") -> Engine | str:
-    """The Docker engine that answers here, else why none does. Containers that killed processes of this user left
-    behind are removed first."""
+    """The Docker engine that answers here, else why none does."""
     path = shutil.which(program)
     if path is None:
         return f"'{program}' is not installed"
@@ -109,7 +80,6 @@ def find_engine(program: str = "docker") -> Engine | str:
         # A rootless engine shows the files of its user as those of root.
         user = "0:0" if "name=rootless" in security else engine.user
         engine = replace(engine, version=version, user=user, swap=swap == "true")
-        _remove_stale(engine)
     except (OSError, ValueError, SandboxError) as error:
         return str(error)
     return engine
@@ -144,7 +114,7 @@ class Docker(Sandbox):
     def wrap(self, argv: Sequence[str], box: Box, limits: Limits, env: Mapping[str, str]) -> Wrapped:
         """The command line of a new container. The variables of the image stay, those of `env` are added."""
         docker, name = self._engine.program, f"etude-{uuid.uuid4().hex}"
-        command = [docker, "run", "--name", name, "--label", _label(box.workspace)]
+        command = [docker, "run", "--name", name, "--label", f"etude={box.workspace}"]
         command += ["--pull", "never", "--interactive", "--init", "--log-driver", "none", "--user", self._engine.user]
         command += ["--cap-drop", "ALL", "--security-opt", "no-new-privileges"]
         command += ["--network", "host"] if box.network == "host" else ["--network", "none", "--hostname", "box"]
@@ -197,23 +167,3 @@ def _client() -> dict[str, str]:
     """The environment of the program `docker`: where it finds its engine."""
     own = ("HOME", "PATH", "SSH_AUTH_SOCK", "XDG_RUNTIME_DIR")
     return {name: value for name, value in os.environ.items() if name in own or name.startswith("DOCKER_")}
-
-
-def _label(workspace: Path) -> str:
-    """Tells later whose container it is, and whether its workspace is still there."""
-    return f"{_LABEL}={_owner()}:{workspace}"
-
-
-def _owner() -> str:
-    return f"{os.geteuid()}@{platform.node()}"
-
-
-def _remove_stale(engine: Engine) -> None:
-    lines = engine.ask(
-        "ps", "--all", "--filter", f"label={_LABEL}", "--format", f'{{{{.ID}}}} {{{{.Label "{_LABEL}"}}}}'
-    )
-    for line in lines.splitlines():
-        container, _, label = line.partition(" ")
-        owner, _, folder = label.partition(":")
-        if owner == _owner() and abandoned(Path(folder)):
-            engine.ask("rm", "--force", "--volumes", container)

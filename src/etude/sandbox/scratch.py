@@ -64,22 +64,6 @@ def remove_stale(root: Path | None = None) -> None:
                 _remove_if_stale(path)
 
 
-def abandoned(path: Path) -> bool:
-    """Whether something in a scratch folder is gone, or nobody has that folder any more."""
-    top = next((folder for folder in path.parents if _NAME.fullmatch(folder.name)), None)
-    try:
-        lock = os.open(top or path, _FOLDER)
-    except OSError:
-        return not os.path.lexists(path)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    finally:
-        os.close(lock)
-    return top is not None
-
-
 def _remove_if_stale(path: Path) -> None:
     info = path.lstat()
     if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.geteuid() or time.time() - info.st_mtime < _YOUNG_SECONDS:

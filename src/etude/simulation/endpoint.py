@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from etude.concurrency import allow_open_files
 from etude.errors import not_installed
 from etude.formats import CHAT, MESSAGES, RESPONSES
-from etude.simulation.faults import Faults
+from etude.simulation.faults import FaultDice, Faults
 from etude.simulation.service import Service, Stats
 from etude.simulation.world import EVERYDAY, SimulatedWorld
 
@@ -48,8 +48,6 @@ def make_app(service: Service) -> "Starlette":
             Route("/openai/responses", partial(responses, versioned=True), methods=["POST"]),
             Route("/v1/models", service.models),
             Route("/stats", service.show_stats),
-            Route("/stats/reset", service.reset_stats, methods=["POST"]),
-            Route("/faults", service.set_faults, methods=["POST"]),
         ]
     )
 
@@ -112,12 +110,12 @@ class Endpoint:
         return asdict(self._service.stats)
 
     def reset_stats(self) -> None:
-        """What `POST /stats/reset` does."""
+        """Count from zero."""
         self._service.stats = Stats()
 
     def set_faults(self, faults: Faults) -> None:
-        """What `POST /faults` does."""
-        self._service.change_faults(faults)
+        """Use other faults from now on; `outage_after` counts from here."""
+        self._service.dice = FaultDice(faults)
 
 
 @contextmanager

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from etude.formats import CHAT, BadBody, Format, WireRequest, with_field
-from etude.formats.wire import parse_body
 from etude.simulation.faults import FaultDice, Faults
 from etude.simulation.wire import SEED_HEADER, clip, cut, empty, model_of, wants_json, wrong
 from etude.simulation.world import EVERYDAY, SimulatedWorld
@@ -53,10 +52,6 @@ class Service:
         self.key = key
         self.world = world
         self.stats = Stats()
-
-    def change_faults(self, faults: Faults) -> None:
-        """Use other faults from now on; `outage_after` counts from here."""
-        self.dice = FaultDice(faults)
 
     async def respond(self, form: Format, request: "Request", *, versioned: bool = False) -> "Response":
         """Answer a request in a format, or let a fault strike. The address may name the model, as one of Azure's
@@ -142,21 +137,6 @@ class Service:
         """The counts."""
         del request
         return _json(asdict(self.stats))
-
-    async def reset_stats(self, request: "Request") -> "Response":
-        """Count from zero."""
-        del request
-        self.stats = Stats()
-        return _json(asdict(self.stats))
-
-    async def set_faults(self, request: "Request") -> "Response":
-        """Change the faults."""
-        try:
-            faults = parse_body(Faults, await request.body())
-        except BadBody as error:
-            return _error(CHAT, 400, error.message)
-        self.change_faults(faults)
-        return _json(faults.model_dump())
 
 
 def _question(call: WireRequest) -> str:

@@ -10,14 +10,12 @@ Everything but the journal can be written again from it.
 import errno
 import json
 import os
-import re
 from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from shutil import rmtree
 from typing import Any, Self
-from unicodedata import category
 
 from pydantic_core import to_jsonable_python
 
@@ -48,11 +46,6 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """No space, no quota, or a file beyond its limit: another folder on the same disk does not help."""
 MOST_NAME_BYTES = 100
 """Of the name of a run. File names have 255: `-seed12`, `-seeds.json` and what trackers add come behind it."""
-_UNSEEN = frozenset({"Cc", "Cs", "Zl", "Zp"})
-"""Categories of Unicode: control characters, halves of others, ends of lines and paragraphs."""
-_TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""They show what comes after them in another order."""
-_DEVICE = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9\u00b9\u00b2\u00b3])\s*(\..*)?", re.IGNORECASE)
 
 
 def _now() -> datetime:
@@ -275,12 +268,10 @@ def _why_not(name: str) -> str:
         return "it names nothing"
     if any(letter in "/\\" for letter in name):
         return "it has a '/' or a '\\'"
-    if any(category(letter) in _UNSEEN or letter in _TURNING for letter in name):
+    if not name.isprintable():
         return "it has a character that cannot be seen"
     if len(name.encode()) > MOST_NAME_BYTES:
         return f"it has {len(name.encode())} bytes, {MOST_NAME_BYTES} are allowed"
     if name.startswith("-"):
         return "it begins with a dash, as options do"
-    if name != name.strip() or name.endswith("."):
-        return "it begins or ends with a space, or ends with a dot"
-    return "Windows keeps it for a device" if _DEVICE.fullmatch(name) else ""
+    return "it begins or ends with a space, or ends with a dot" if name != name.strip() or name.endswith(".") else ""

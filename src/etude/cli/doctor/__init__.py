@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     not need is left out; without settings, all is looked at."""
     found, settings = DoctorReport(), DoctorReport()
     config = _config(args, settings)  # first: it may ask, or end here
-    check_install(found, extras=config is None)
+    check_install(found)
     if config is None or _runs_programs(config):
         check_sandbox(found)
     if config is None or isinstance(config, SleepConfig):

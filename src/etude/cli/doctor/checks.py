@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
 from etude import __version__
@@ -19,7 +18,7 @@ from etude.config.sections import AgentSection, ExecutorSection
 from etude.envs.grading import CommandScorer
 from etude.envs.scorers.answer_scorer import AnswerScorer, Judge
 from etude.envs.splits import check_tasks
-from etude.errors import ConfigError, EtudeError, install_command
+from etude.errors import ConfigError, EtudeError
 from etude.models import build_model, price_of, used_key_variable
 from etude.models.handoff import unanswered
 from etude.programs.known import known_programs
@@ -40,29 +39,10 @@ from etude.store import is_running, read_run
 from etude.store.run import plain_name
 from etude.workbench import Given
 
-EXTRAS = {
-    "serve": (("starlette", "uvicorn"), "`etude simulate`"),
-    "agents": (("starlette", "uvicorn"), "the gateway of agent programs"),
-    "annexes": (("etude_annexes",), "tasks of other tools, and trackers"),
-    "spreadsheet": (("openpyxl", "etude_annexes"), "the environment `spreadsheet`"),
-    "parquet": (("pyarrow",), "Parquet files"),
-    "hf": (("datasets",), "datasets of the Hugging Face hub"),
-    "anthropic": (("anthropic",), "`anthropic:` models"),
-    "mcp": (("mcp",), "`etude mcp`"),
-    "ray": (("ray", "etude_annexes"), "attempts on several machines"),
-}
-"""The modules of each extra, and what it is for."""
 
-
-def check_install(found: DoctorReport, *, extras: bool) -> None:
-    """Python, plugins and, where nothing says what is needed, all `extras`."""
+def check_install(found: DoctorReport) -> None:
+    """Python and plugins."""
     found.ok("etude", f"{__version__} on Python {'.'.join(map(str, sys.version_info[:3]))}")
-    missing = {name: why for name, (modules, why) in EXTRAS.items() if not all(map(find_spec, modules))}
-    if (installed := [name for name in EXTRAS if name not in missing]) and extras:
-        found.ok("extras", f"installed: {', '.join(installed)}")
-    if missing and extras:
-        text = ", ".join(f"{name} (for {why})" for name, why in missing.items())
-        found.note("extras", f"not installed: {text}", install_command(",".join(missing)))
     for family in BUILT_IN:
         for point in plugins(family):
             name, text = f"plugin {point.name}", f"{origin(point)}: {point.value}, one of the {family}"

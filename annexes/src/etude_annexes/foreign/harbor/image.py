@@ -59,13 +59,13 @@ def _made(folder: TaskFolder, context: Path, engine: Engine) -> str:
     """An image that works, by its name or id. Raises SandboxError."""
     if folder.image:
         if not _there(folder.image, engine):
-            engine.follow("pull", folder.image, seconds=_PULL_SECONDS)
+            engine.ask("pull", folder.image, seconds=_PULL_SECONDS, shown=True)
         image = folder.image
     else:
         with Workspace() as workspace:
             written = workspace.tmp / "id"
             build = ("build", "--iidfile", str(written), "--force-rm", str(context))
-            engine.follow(*build, seconds=folder.build_seconds)
+            engine.ask(*build, seconds=folder.build_seconds, shown=True)
             image = written.read_text().strip()
     run_to_end(_try(image, engine))
     return image
