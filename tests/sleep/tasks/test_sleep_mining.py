@@ -139,6 +139,14 @@ async def test_the_order_of_sessions_changes_nothing() -> None:
     assert (both.feedback, len(results[0].tasks)) == ("unknown", 2)
 
 
+async def test_wishes_stand_in_the_order_in_which_they_were_said() -> None:
+    said = ["Indent with tabs.", "No: indent with spaces.", "Cite pages."]
+    wishes = [{"rule": text, "quote": text} for text in (said[1], said[2], said[0])]
+    model = ScriptedModel(lambda _: json.dumps({"tasks": [], "wishes": wishes}), name="x:optimizer")
+    mined = await mine([session("s1", " ".join(said[:2]), said[2])], optimizer(model))
+    assert [wish.rule for wish in mined.wishes] == said
+
+
 async def test_a_call_that_fails_stops_the_night_after_the_others_were_answered() -> None:
     model = by_session(one=TransientError("the line is dead"), two=reply(row()))
     sessions = [session("a", "Tell me about one."), session("b", "Tell me about two.")]
