@@ -67,6 +67,7 @@ class Document:
     """In the order they stand in."""
 
     @staticmethod
+    @lru_cache(maxsize=128)  # a search reads the same few texts again and again
     def parse(text: str) -> "Document":
         """Read a document. `Document.parse(text).render() == text` for every text that can be read.
         Raises SkillError: the front matter is unclosed, no YAML or no mapping; or a region is unclosed, nested,
@@ -76,7 +77,7 @@ class Document:
             lines[0] = Line(lines[0].text[len(BOM) :], len(BOM), lines[0].stop)
         closing = _closing_fence(lines)
         if closing is None:
-            return Document(text, "", {}, tuple(_regions(text, lines, first=1)))
+            return Document(text, "", MappingProxyType({}), tuple(_regions(text, lines, first=1)))
         front_matter = text[: lines[closing].stop]
         meta = _mapping(text[lines[0].stop : lines[closing].start])
         return Document(text, front_matter, meta, tuple(_regions(text, lines[closing + 1 :], first=closing + 2)))
