@@ -8,13 +8,13 @@ import threading
 from typing import Any
 
 import httpx2
-import openai
 import pytest
 from gateway_clients import QUESTION, WIRES, Heard, chat, every_wire, messages, one_session, plain_or_streamed
 
 from etude.gateway import Gateway
 from etude.records import ChatRequest, Reply, ToolCall, Usage
 from etude.testing import ScriptedModel
+from later import openai
 
 BLUE = Reply(text="Blue, by day.", usage=Usage(input_tokens=10, output_tokens=4, cached_tokens=3))
 LISTING = Reply(
