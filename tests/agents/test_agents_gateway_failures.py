@@ -6,7 +6,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from gateway_clients import QUESTION, WIRES, chat, every_wire, messages, one_session, plain_or_streamed
+from gateway_clients import QUESTION, WIRES, chat, every_wire, messages, one_session, plain_or_streamed, refusals
 
 from etude.config import LimitsSection
 from etude.errors import (
