@@ -68,11 +68,11 @@ def whole(runs_done: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> M
 
 @pytest.mark.slow
 def test_a_flipped_bit_of_the_journal_does_no_harm(whole: Any) -> None:
-    assert flips(range(24), whole) == []
+    assert flips(range(1_000, 1_300), whole) == []
 
 
 def flips(numbers: Iterable[int], whole: Mapping[str, Mapping[str, Said]]) -> list[str]:
-    """What goes wrong with these flips, in both runs by turns: `tests/slow/test_slow_damage.py` takes more."""
+    """What goes wrong with these flips, in both runs by turns."""
     kept = (KEPT[number % 2] for number in numbers)
     return [each for number, name in zip(numbers, kept, strict=True) for each in flipped(name, number, whole[name])]
 
