@@ -85,7 +85,7 @@ async def test_a_key_of_no_session_is_refused(wire: str) -> None:
 
 
 async def get(session: Any, path: str, method: str = "GET", **more: Any) -> httpx2.Response:
-    async with httpx2.AsyncClient(base_url=session.url) as client:
+    async with httpx2.AsyncClient(base_url=session.url, timeout=60) as client:
         return await client.request(method, path, **{"headers": {"x-api-key": session.key}, **more})
 
 

@@ -51,6 +51,7 @@ class TestSpreadsheet(EnvironmentContract):
         ]
 
 
+@pytest.mark.slow
 class TestCodeAgent(AgentContract):
     @pytest.fixture(autouse=True)
     def _data(self, data: DataSet) -> None:
@@ -287,6 +288,7 @@ async def test_a_workbook_that_is_never_read_to_its_end_is_a_failed_attempt_with
     assert re.search("ended for its (time|memory) limit|hold too much text", score.feedback), score.feedback
 
 
+@pytest.mark.slow
 async def test_another_interpreter_can_run_the_code(data: DataSet) -> None:
     env = environment(data, mode="single", python=sys.executable)
     _, score, _ = await attempt(env, [block(ADD)])
