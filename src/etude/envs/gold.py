@@ -121,8 +121,8 @@ async def scored(env: Environment, answers: Sequence[tuple[Task, str]]) -> list[
 
 
 async def _tried(env: Environment, answers: Sequence[tuple[Task, str]]) -> list[Score | DataError]:
-    """The score of each answer, or why there is none. Functions run in a thread, as one may hang; where a score has to
-    be waited for, its work is done in the loop."""
+    """The score of each answer, or why there is none. Functions run in a thread, as one may hang; scores that are
+    waited for are made in the loop."""
     found: list[Score | DataError] = []
     waits = await in_thread(_score_on, env, answers, found)
     while waits is not None:
