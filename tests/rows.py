@@ -5,6 +5,8 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import pytest
+
 
 def rows(names: str | tuple[str, ...], table: Iterable[Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Run a test for each row of a table, as one case. A failure names its row.
@@ -31,3 +33,14 @@ def rows(names: str | tuple[str, ...], table: Iterable[Any]) -> Callable[[Callab
         return each
 
     return decorate
+
+
+def few(cases: Iterable[Any], *fast: Any) -> list[Any]:
+    """All cases of a long table, of which only those named run in the fast suite, and the others with `--slow`."""
+    found = list(cases)
+    assert all(one in found for one in fast), "a fast case is not in the table"
+    several = [one if isinstance(one, tuple) else (one,) for one in found]
+    return [
+        pytest.param(*values, marks=() if one in fast else pytest.mark.slow)
+        for one, values in zip(found, several, strict=True)
+    ]

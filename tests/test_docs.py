@@ -28,6 +28,7 @@ from etude.registry import BUILT_IN, find
 from etude.simulation import names
 from etude.simulation.faults import Faults
 from etude.sleep.config import SleepConfig, load_sleep_config, make_sleep_config
+from rows import few
 from trusting import trust
 
 SOURCE = Path(etude.__file__).parent
@@ -78,9 +79,8 @@ def test_every_page_can_be_reached_from_the_index() -> None:
 
 
 LONG = DOCS / "agent-skill.md"
-"""Its session trains over checks in sandboxes: `tests/slow/test_slow_docs.py` runs it."""
 TRAINING = (LONG, DOCS / "results.md", DOCS / "tasks.md")
-"""Pages whose sessions train for minutes: they run in `tests/slow/test_slow_docs.py`."""
+"""Pages whose sessions train for minutes."""
 RUN = [page for page in PAGES if page not in TRAINING and blocks(page, "python", "console")]
 
 
@@ -92,21 +92,8 @@ def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name)
 
 
-@pytest.mark.parametrize("page", RUN, ids=name_of)
+@pytest.mark.parametrize("page", few([*RUN, *TRAINING], *RUN), ids=name_of)
 def test_the_code_and_the_sessions_of_a_page_run_in_their_order(reader, monkeypatch, capsys, page: Path) -> None:
-    runs_in_its_order(page, monkeypatch, capsys)
-
-
-def test_the_code_of_the_longest_page_makes_a_project_that_can_be_trained(reader, capsys) -> None:
-    namespace: dict[str, object] = {"__name__": "page"}
-    for block in blocks(LONG, "python"):
-        exec(compile(block.text, f"<{block.place}>", "exec"), namespace)
-    trust("etude.yaml")
-    assert main(["plan"]) == 0
-    assert "16 train, 12 val" in capsys.readouterr().out
-
-
-def runs_in_its_order(page: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     namespace: dict[str, object] = {"__name__": "page"}
     before = ""
     for block in blocks(page, "python", "console", "text"):
@@ -124,6 +111,15 @@ def runs_in_its_order(page: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
             out = capsys.readouterr().out
             assert prints(block.text.splitlines(), out), (block.place, out)
         before = block.language
+
+
+def test_the_code_of_the_longest_page_makes_a_project_that_can_be_trained(reader, capsys) -> None:
+    namespace: dict[str, object] = {"__name__": "page"}
+    for block in blocks(LONG, "python"):
+        exec(compile(block.text, f"<{block.place}>", "exec"), namespace)
+    trust("etude.yaml")
+    assert main(["plan"]) == 0
+    assert "16 train, 12 val" in capsys.readouterr().out
 
 
 def carried_out(step: Step, patch: pytest.MonkeyPatch) -> int:

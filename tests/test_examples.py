@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rows import rows
+from rows import few, rows
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 TELLING = {
@@ -26,30 +26,25 @@ TELLING = {
 }
 IN_MEMORY = {"loop_in_one_file"}
 QUICK = ("loop_in_one_file", "own_model", "train_from_python")
-"""The others run in `tests/slow/test_slow_examples.py`."""
 
 
 def test_every_example_is_known_here() -> None:
     assert {path.stem for path in EXAMPLES.glob("*.py")} == set(TELLING)
 
 
-def runs_and_shows(name: str, folder: Path) -> None:
+@pytest.mark.parametrize("name", few(sorted(TELLING), *QUICK))
+def test_an_example_runs_and_shows_what_it_claims(tmp_path: Path, name: str) -> None:
     arguments = [] if name in IN_MEMORY else ["runs"]
     done = subprocess.run(
         [sys.executable, "-W", "error", EXAMPLES / f"{name}.py", *arguments],
-        cwd=folder,
+        cwd=tmp_path,
         capture_output=True,
         text=True,
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
     assert [line for line in TELLING[name] if line not in done.stdout] == [], done.stdout
-    assert [path.name for path in folder.iterdir()] == arguments
-
-
-@pytest.mark.parametrize("name", QUICK)
-def test_an_example_runs_and_shows_what_it_claims(tmp_path: Path, name: str) -> None:
-    runs_and_shows(name, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == arguments
 
 
 @rows("name", sorted(TELLING))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from etude.intervals import Arms, permutation
+from rows import rows
 
 
 def counted(tasks: Sequence[Arms]) -> float:
@@ -42,7 +43,7 @@ def test_a_p_of_one_in_twenty_is_at_the_level_of_one_in_twenty() -> None:
     assert permutation([Arms((0, 0, 0), (1, 1, 1))]) <= 0.05
 
 
-@pytest.mark.parametrize("seed", range(30))
+@rows("seed", range(30))
 def test_partial_scores_are_permuted_exactly(seed: int) -> None:
     dice = random.Random(seed)
     parts = dice.choice((3, 4, 7, 10))

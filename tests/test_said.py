@@ -4,11 +4,12 @@ import pytest
 
 from etude.records import Reply, ToolCall
 from etude.records.said import SERVER, last_answer, said_in, without_thoughts
+from rows import rows
 
 CUT = "the reply was cut off at the token limit (target.max_output_tokens = 512)"
 
 
-@pytest.mark.parametrize(
+@rows(
     "thought",
     [
         "<think>It rains.</think>",
@@ -63,7 +64,7 @@ CUT = "the reply was cut off at the token limit (target.max_output_tokens = 512)
         "\ufeff\n <think>It rains.</think>",
     ],
 )
-@pytest.mark.parametrize("answer", ["Rain", '{"a": "b"}', "```json\n{}\n```", '"rain"', "Use <b>rain</b>."])
+@rows("answer", ["Rain", '{"a": "b"}', "```json\n{}\n```", '"rain"', "Use <b>rain</b>."])
 def test_a_thought_in_any_spelling_is_taken_off(thought: str, answer: str):
     assert without_thoughts(f"{thought}{answer}\n") == answer
 
@@ -77,7 +78,7 @@ def test_marks_around_what_is_said_are_taken_off_too(tail: str):
     assert without_thoughts(f"<think>a</think>{heads.get(tail, '')}Rain{tail}") == "Rain"
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "Thoughts stand between <think> and </think>.",
@@ -146,7 +147,7 @@ def test_a_reply_that_says_nothing_has_its_reason(reply: Reply, problem: str):
     assert said_in(reply, 512).problem == problem
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "answer"),
     [
         ("I put it in <answer> tags.\n<answer>7</answer>", "7"),

@@ -5,10 +5,11 @@ A name is a built-in short name, the name of an entry point in the group `etude.
 """
 
 import inspect
+import os
 import sys
 from collections.abc import Mapping
 from contextlib import redirect_stdout
-from functools import reduce
+from functools import lru_cache, reduce
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal, NamedTuple, cast
@@ -127,7 +128,20 @@ def names(family: Family) -> list[str]:
 
 def plugins(family: Family) -> list[EntryPoint]:
     """The entry points of a family. Nothing is imported."""
-    return sorted(entry_points(group=f"etude.{family}"), key=lambda point: (point.name, point.value))
+    return [*_points(family, tuple((place, _changed(place)) for place in sys.path))]
+
+
+@lru_cache(maxsize=len(BUILT_IN))
+def _points(family: Family, places: tuple[tuple[str, int], ...]) -> tuple[EntryPoint, ...]:
+    """Read anew where the search path, or what lies in a folder of it, is another: that is half of a start."""
+    return tuple(sorted(entry_points(group=f"etude.{family}"), key=lambda point: (point.name, point.value)))
+
+
+def _changed(folder: str) -> int:
+    try:
+        return os.stat(folder or ".").st_mtime_ns
+    except OSError:
+        return 0
 
 
 def origin(point: EntryPoint) -> str:

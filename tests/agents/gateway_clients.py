@@ -5,12 +5,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
-import anthropic
 import httpx2
-import openai
 import pytest
 
 from etude.gateway import Gateway, GatewaySession
+from later import anthropic, openai
 
 SCHEMA = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
 QUESTION = "Which colour has the sky?"
@@ -127,7 +126,10 @@ async def gemini(session: GatewaySession, *, stream: bool = False, tools: bool =
     )
 
 
-REFUSALS = (openai.BadRequestError, anthropic.BadRequestError, GeminiError)
+def refusals() -> tuple[type[Exception], ...]:
+    return openai.BadRequestError, anthropic.BadRequestError, GeminiError
+
+
 WIRES: dict[str, Ask] = {"chat": chat, "responses": responses, "messages": messages, "gemini": gemini}
 every_wire = pytest.mark.parametrize("wire", list(WIRES))
 plain_or_streamed = pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])

@@ -8,13 +8,13 @@ import threading
 from typing import Any
 
 import httpx2
-import openai
 import pytest
 from gateway_clients import QUESTION, WIRES, Heard, chat, every_wire, messages, one_session, plain_or_streamed
 
 from etude.gateway import Gateway
 from etude.records import ChatRequest, Reply, ToolCall, Usage
 from etude.testing import ScriptedModel
+from later import openai
 
 BLUE = Reply(text="Blue, by day.", usage=Usage(input_tokens=10, output_tokens=4, cached_tokens=3))
 LISTING = Reply(
@@ -85,7 +85,7 @@ async def test_a_key_of_no_session_is_refused(wire: str) -> None:
 
 
 async def get(session: Any, path: str, method: str = "GET", **more: Any) -> httpx2.Response:
-    async with httpx2.AsyncClient(base_url=session.url) as client:
+    async with httpx2.AsyncClient(base_url=session.url, timeout=60) as client:
         return await client.request(method, path, **{"headers": {"x-api-key": session.key}, **more})
 
 

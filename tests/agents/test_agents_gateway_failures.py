@@ -4,11 +4,9 @@ import asyncio
 import json
 from pathlib import Path
 
-import anthropic
 import httpx2
-import openai
 import pytest
-from gateway_clients import QUESTION, REFUSALS, WIRES, chat, every_wire, messages, one_session, plain_or_streamed
+from gateway_clients import QUESTION, WIRES, chat, every_wire, messages, one_session, plain_or_streamed, refusals
 
 from etude.config import LimitsSection
 from etude.errors import (
@@ -26,6 +24,7 @@ from etude.models.wrappers.metered import Metered
 from etude.records import ChatRequest, Reply
 from etude.store import SqliteJournal, SqliteSpend
 from etude.testing import ScriptedModel
+from later import anthropic, openai
 
 FATAL = [
     BudgetStop("limits.calls = 3 are used up", hint="allow more"),
@@ -50,14 +49,14 @@ async def test_a_failure_ends_the_session_with_the_words_of_the_failure(
     model = ScriptedModel([failure])
     async with one_session(Gateway(model)) as session:
         # Clients ask again what can pass: they are told that this cannot.
-        with pytest.raises(REFUSALS) as caught:
+        with pytest.raises(refusals()) as caught:
             await WIRES[wire](session, stream=stream, retries=5)
         assert failure.message in str(caught.value)
         assert caught.value.status_code == 400
         assert session.failed.is_set()
         assert type(session.error) is type(failure)
         assert session.error.message == failure.message
-        with pytest.raises(REFUSALS, match=failure.message[:20]):
+        with pytest.raises(refusals(), match=failure.message[:20]):
             await WIRES[wire](session)
         assert len(model.requests) == 1
         assert [(one.status, one.error) for one in session.log] == [(400, failure.message)]
@@ -80,7 +79,7 @@ async def test_whatever_else_a_model_raises_names_the_model(failure: BaseExcepti
 async def test_a_request_the_provider_rejects_is_the_programs_to_deal_with(wire: str) -> None:
     model = ScriptedModel([RejectedRequest("400: maximum context length exceeded"), "Shorter."])
     async with one_session(Gateway(model)) as session:
-        with pytest.raises(REFUSALS, match="maximum context length"):
+        with pytest.raises(refusals(), match="maximum context length"):
             await WIRES[wire](session)
         assert isinstance(session.error, RejectedRequest)
         assert not session.failed.is_set()

@@ -16,6 +16,7 @@ from etude.records import Opaque, Reply, Skill, Task, ToolCall, assistant
 from etude.sandbox import find_sandbox
 from etude.testing import ScriptedModel
 from memory_doubles import MemoryJournal
+from rows import few
 
 Data = dict[str, Any]
 EACH_KIND = pytest.mark.parametrize("kind", KINDS)
@@ -33,17 +34,12 @@ async def test_the_agent_with_tools_sends_them_back(kind: str, stream: bool) -> 
     async with strict_server(kind, stream) as (model, server):
         trajectory = await an_agent(model).attempt(TASK, Skill(text=""), 0)
     assert (trajectory.answer, len(server.heard)) == (SEVEN, STEPS + 1)
-
-
-@EACH_KIND
-async def test_they_are_not_part_of_what_others_see(kind: str) -> None:
-    async with strict_server(kind) as (model, _):
-        trajectory = await an_agent(model).attempt(TASK, Skill(text=""), 0)
+    # Others do not see them.
     assert all(message.opaque is None for message in trajectory.messages)
     assert "sig" not in trajectory.model_dump_json()
 
 
-@EACH_KIND
+@pytest.mark.parametrize("kind", few(KINDS, "responses", "whole turns"))
 async def test_they_survive_the_journal(kind: str) -> None:
     journal = MemoryJournal()
     async with strict_server(kind) as (model, server):

@@ -1,36 +1,37 @@
 """The tools that an agent gets, asked for by a real client."""
 
+from __future__ import annotations
+
 import asyncio
+import importlib.util
 import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("mcp")
-
-from mcp import Client, StdioServerParameters
 from small_night import Small
 
 from etude.cli.main import main
-from etude.cli.mcp.server import server_of
 from etude.cli.mcp.tools import Cap, VerbRunner
 from etude.config import RunSection
 from etude.store import RunFolder
+from later import mcp
+from rows import few
 
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("mcp") is None, reason="mcp is not installed")
 TOOLS = {"plan", "train", "status", "show", "blame", "diff", "compare", "night_status", "night_explain", "night_diff"}
 SMALL = ("epochs: 2", "epochs: 1")
 
 
-async def ask(client: Client, tool: str, **given: Any) -> Any:
+async def ask(client: mcp.Client, tool: str, **given: Any) -> Any:
     """The result of a tool as data, or the text of its error."""
     result = await client.call_tool(tool, given)
     text = "\n".join(part.text for part in result.content if part.type == "text")
     return text if result.is_error else json.loads(text)
 
 
-async def until_ended(client: Client) -> dict[str, Any]:
+async def until_ended(client: mcp.Client) -> dict[str, Any]:
     for _ in range(600):
         found = await ask(client, "status")
         if found["training"]["state"] != "under way":
@@ -44,7 +45,7 @@ async def test_an_agent_plans_trains_and_explains_within_the_cap(fresh_project: 
     settings.write_text(settings.read_text().replace(*SMALL).replace("env:\n", "env:\n  limit: 12\n"))
     config = str(settings)
     words = ["-m", "etude", "mcp", "--calls", "5000", "--tokens", "5000000"]
-    async with Client(StdioServerParameters(command=sys.executable, args=words)) as client:
+    async with mcp.Client(mcp.StdioServerParameters(command=sys.executable, args=words)) as client:
         assert {tool.name for tool in (await client.list_tools()).tools} == TOOLS
         assert (await ask(client, "plan", config=config))["forecast"]["attempts"]
         begun = await ask(client, "train", name="first", config=config)
@@ -70,8 +71,10 @@ async def test_a_run_that_another_server_trains_is_refused(fresh_project: Path) 
             assert "is in use by another process" in said
 
 
-def desk(*, calls: int | None = None) -> Client:
-    return Client(server_of(VerbRunner(Cap(calls=calls))))
+def desk(*, calls: int | None = None) -> mcp.Client:
+    from etude.cli.mcp.server import server_of
+
+    return mcp.Client(server_of(VerbRunner(Cap(calls=calls))))
 
 
 async def test_nothing_that_costs_money_starts_without_a_cap(fresh_project: Path) -> None:
@@ -121,7 +124,7 @@ async def test_a_name_that_no_run_may_have_is_refused(name: str, fresh_project: 
     assert "is not a plain folder name" in said
 
 
-@pytest.mark.parametrize("name", ["etude/__init__.py", "json.py", "runpy.py", "argparse/__init__.py"])
+@pytest.mark.parametrize("name", few(["etude/__init__.py", "json.py", "runpy.py", "argparse/__init__.py"], "json.py"))
 async def test_code_in_the_current_folder_is_not_run(name: str, fresh_project: Path) -> None:
     attack = Path(name)
     attack.parent.mkdir(exist_ok=True)

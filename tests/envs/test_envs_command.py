@@ -153,7 +153,7 @@ async def test_a_grader_that_fails_gives_no_score(project: Project, program: str
     assert error.value.message.startswith(f"grader 'python grade.py': ChildProcessError: {problem}")
 
 
-@pytest.mark.parametrize("code", [1, 2, 5, 125, 255])
+@pytest.mark.parametrize("code", [1, 125, 255])
 async def test_an_exit_code_other_than_0_is_a_failed_check_with_its_last_lines(project: Project, code: int) -> None:
     env = project.check(
         f"import sys\nfor n in range(100): print('line', n)\nprint('because', file=sys.stderr); sys.exit({code})"

@@ -11,7 +11,9 @@ from etude.errors import BoundaryError
 from etude.records import File, Task, Trajectory
 from etude.sandbox import Limits, Sandbox, find_sandbox
 from etude.sandbox.find import find_bubblewrap, find_landlock
+from rows import few
 
+LANDLOCK = partial(find_landlock, for_root=True)
 TASK = Task(id="t", input="Write add.py.")
 WRONG = "def add(a, b):\n    return a - b\n"
 RIGHT = "def add(a, b):\n    return a + b\n"
@@ -56,7 +58,7 @@ def sandbox() -> Sandbox:
     return find_sandbox()
 
 
-@pytest.fixture(scope="module", params=[find_bubblewrap, partial(find_landlock, for_root=True)])
+@pytest.fixture(scope="module", params=few([find_bubblewrap, LANDLOCK], find_bubblewrap))
 def either(request: pytest.FixtureRequest) -> Sandbox:
     found = request.param()
     return found if isinstance(found, Sandbox) else pytest.skip(found)
@@ -78,7 +80,7 @@ async def score(scorer: CommandScorer, files: dict[str, str], task: Task = TASK)
     return found.hard
 
 
-@pytest.mark.parametrize("check", COMMANDS)
+@pytest.mark.parametrize("check", few(COMMANDS, UNITTEST, "python check.py"))
 async def test_a_check_accepts_the_right_attempt_and_no_other(project: Path, sandbox: Sandbox, check: str) -> None:
     assert await score(scorer(project, check, sandbox), {"add.py": RIGHT}) == 1
     assert (
@@ -91,7 +93,7 @@ async def test_a_check_accepts_the_right_attempt_and_no_other(project: Path, san
     assert await score(scorer(project, check, sandbox), {}) == 0
 
 
-@pytest.mark.parametrize("check", COMMANDS)
+@pytest.mark.parametrize("check", few(COMMANDS, "python check.py"))
 @pytest.mark.parametrize(
     "names",
     [
@@ -125,6 +127,7 @@ async def test_in_either_sandbox_no_module_of_an_attempt_stands_in_for_one_of_th
     assert await score(scorer(project, "python check.py", either), {"add.py": RIGHT, **planted}) == 1
 
 
+@pytest.mark.slow
 async def test_settings_of_pytest_and_plugins_of_an_attempt_are_not_read(project: Path, sandbox: Sandbox) -> None:
     planted = {
         "add.py": WRONG,
@@ -167,19 +170,20 @@ def repository(tmp_path: Path) -> dict[str, File]:
     }
 
 
+GIT_ATTACKS = [
+    {".git/config": "[core]\n\tfsmonitor = ./evil\n\trepositoryformatversion = 0\n"},
+    {".git/config": "[filter \"e\"]\n\tclean = ./evil\n", ".gitattributes": "* filter=e\n"},
+    {".git/config": "[diff \"e\"]\n\ttextconv = ./evil\n", ".git/info/attributes": "* diff=e\n"},
+    {".git/hooks/post-index-change": "#!/bin/sh\n./evil\n"},
+    {".git/commondir": "../other\n", "other/config": "[core]\n\tfsmonitor = ./evil\n"},
+    {".git/config.worktree": "[core]\n\tfsmonitor = ./evil\n"},
+    {".gitconfig": "[core]\n\tfsmonitor = ./evil\n"},
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    "planted",
-    [
-        {".git/config": "[core]\n\tfsmonitor = ./evil\n\trepositoryformatversion = 0\n"},
-        {".git/config": "[filter \"e\"]\n\tclean = ./evil\n", ".gitattributes": "* filter=e\n"},
-        {".git/config": "[diff \"e\"]\n\ttextconv = ./evil\n", ".git/info/attributes": "* diff=e\n"},
-        {".git/hooks/post-index-change": "#!/bin/sh\n./evil\n"},
-        {".git/commondir": "../other\n", "other/config": "[core]\n\tfsmonitor = ./evil\n"},
-        {".git/config.worktree": "[core]\n\tfsmonitor = ./evil\n"},
-        {".gitconfig": "[core]\n\tfsmonitor = ./evil\n"},
-    ],
-    ids=lambda planted: next(iter(planted)),
-)  # fmt: skip
+    "planted", few(GIT_ATTACKS, GIT_ATTACKS[0], GIT_ATTACKS[3]), ids=lambda planted: next(iter(planted))
+)
 async def test_git_runs_no_program_that_an_attempt_names(
     project: Path, sandbox: Sandbox, tmp_path: Path, planted: dict[str, str]
 ) -> None:
@@ -238,15 +242,15 @@ async def test_programs_are_not_looked_for_in_the_workspace(
         assert (await scorer(project, "sh check.sh", either).score(TASK, Trajectory(files=fake))).hard == 0
 
 
-@pytest.mark.parametrize(
-    ("code", "reason"),
-    [
-        ("import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\n", "was ended by signal 9"),
-        ("import time\ntime.sleep(60)\n", "was ended for its time limit"),
-        ("held = []\nwhile True:\n    held.append(b'x' * (1 << 22))\n", "was ended for its memory limit"),
-        ("raise SystemExit(127)\n", "ended with exit code 127: without a word"),
-    ],
-)
+ENDS = [
+    ("import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\n", "was ended by signal 9"),
+    ("import time\ntime.sleep(60)\n", "was ended for its time limit"),
+    ("held = []\nwhile True:\n    held.append(b'x' * (1 << 22))\n", "was ended for its memory limit"),
+    ("raise SystemExit(127)\n", "ended with exit code 127: without a word"),
+]
+
+
+@pytest.mark.parametrize(("code", "reason"), few(ENDS, *ENDS[:2]))
 async def test_an_attempt_that_ends_the_check_has_failed(
     project: Path, either: Sandbox, code: str, reason: str
 ) -> None:

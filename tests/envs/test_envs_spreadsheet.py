@@ -20,6 +20,7 @@ from etude.testing.agent import AgentContract
 from etude.testing.doubles import Script, ScriptedModel
 from etude.testing.environment import EnvironmentContract
 from etude_annexes.spreadsheet.environment import SpreadsheetEnvironment
+from rows import few
 
 SKILL = Skill(text="Rule 12: look at the last row.")
 
@@ -50,6 +51,7 @@ class TestSpreadsheet(EnvironmentContract):
         ]
 
 
+@pytest.mark.slow
 class TestCodeAgent(AgentContract):
     @pytest.fixture(autouse=True)
     def _data(self, data: DataSet) -> None:
@@ -245,6 +247,7 @@ async def test_hostile_code_gets_nowhere(data: DataSet, monkeypatch, name: str) 
     assert score.hard == 0
 
 
+@pytest.mark.slow
 async def test_a_fork_bomb_and_a_full_disk_end_with_the_attempt(data: DataSet) -> None:
     bombs = [
         "import os\nwhile True: os.fork()",
@@ -268,7 +271,11 @@ def spanned() -> bytes:
     return saved.getvalue()
 
 
-@pytest.mark.parametrize("made", [spanned, lambda: book({"Data": [["\xe9" * 32_000] * 26] * 40})])
+def heavy() -> bytes:
+    return book({"Data": [["\xe9" * 32_000] * 26] * 40})
+
+
+@pytest.mark.parametrize("made", few([spanned, heavy], spanned))
 async def test_a_workbook_that_is_never_read_to_its_end_is_a_failed_attempt_with_the_reason(
     tmp_path: Path, made
 ) -> None:
@@ -281,6 +288,7 @@ async def test_a_workbook_that_is_never_read_to_its_end_is_a_failed_attempt_with
     assert re.search("ended for its (time|memory) limit|hold too much text", score.feedback), score.feedback
 
 
+@pytest.mark.slow
 async def test_another_interpreter_can_run_the_code(data: DataSet) -> None:
     env = environment(data, mode="single", python=sys.executable)
     _, score, _ = await attempt(env, [block(ADD)])

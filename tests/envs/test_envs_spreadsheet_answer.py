@@ -12,6 +12,7 @@ from etude.errors import DataError
 from etude.records import Score
 from etude_annexes.spreadsheet.answer import Contents, compare, parse_ranges
 from etude_annexes.spreadsheet.cells import comparable, open_workbook, read_cells
+from rows import rows
 
 
 def ranges(position: str, sheets: str = "", first: str = "First") -> list[str]:
@@ -46,7 +47,7 @@ def test_a_position_without_cells_is_an_error(position: str) -> None:
     assert error.value.hint == "as in 'Sheet1'!A1:B2"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("value", "counts"),
     [
         (1.006, 1.01),

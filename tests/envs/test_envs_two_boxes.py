@@ -12,7 +12,9 @@ from etude.errors import BoundaryError, ConfigError
 from etude.records import File, Score, Task, Trajectory
 from etude.sandbox import Limits, Sandbox, find_sandbox
 from etude.sandbox.find import find_bubblewrap, find_landlock
+from rows import few
 
+LANDLOCK = partial(find_landlock, for_root=True)
 TEMPLATES = Path(__file__).parents[2] / "examples" / "checks"
 INSTALLED = str(Path(pytest.__file__).parents[1])
 COMMANDS = {
@@ -34,7 +36,7 @@ def best() -> Sandbox:
     return find_sandbox()
 
 
-@pytest.fixture(scope="module", params=[find_bubblewrap, partial(find_landlock, for_root=True)])
+@pytest.fixture(scope="module", params=few([find_bubblewrap, LANDLOCK], find_bubblewrap))
 def sandbox(request: pytest.FixtureRequest) -> Sandbox:
     found = request.param()
     return found if isinstance(found, Sandbox) else pytest.skip(found)
@@ -53,11 +55,12 @@ HONEST = {"solution.py": RIGHT, "main.py": MAIN, "total.txt": "5\n"}
 LOST = {"solution.py": WRONG, "main.py": MAIN, "total.txt": "4\n"}
 
 
-@pytest.mark.parametrize("template", COMMANDS)
+@pytest.mark.parametrize("template", few(COMMANDS, "unittest", "command", "diff"))
 async def test_a_template_gives_the_honest_attempt_1_and_a_wrong_one_0(template: str, best: Sandbox) -> None:
     await tell_apart(template, best)
 
 
+@pytest.mark.slow
 async def test_a_template_tells_them_apart_in_either_sandbox(sandbox: Sandbox) -> None:
     await tell_apart("unittest", sandbox)
 
@@ -123,23 +126,25 @@ CHEATS = {
 }
 
 
-@pytest.mark.parametrize("cheat", CHEATS)
+@pytest.mark.parametrize("cheat", few(CHEATS, "exit 0 when called", "equal to all", "conftest.py"))
 async def test_no_cheat_scores_with_unittest(cheat: str, best: Sandbox) -> None:
     await lose("unittest", cheat, best)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cheat", ["pytest.py", "conftest.py", "exit 0 when called", "raises out of str"])
 async def test_no_cheat_scores_with_pytest(cheat: str, best: Sandbox) -> None:
     await lose("pytest", cheat, best)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cheat", ["json.py", "exit 0 when imported"])
 @pytest.mark.parametrize("template", ["command", "diff"])
 async def test_no_cheat_scores_with_the_other_templates(template: str, cheat: str, best: Sandbox) -> None:
     await lose(template, cheat, best)
 
 
-@pytest.mark.parametrize("cheat", ["reads the judge", "writes the score file"])
+@pytest.mark.parametrize("cheat", few(["reads the judge", "writes the score file"], "writes the score file"))
 async def test_no_cheat_scores_with_either_sandbox(cheat: str, sandbox: Sandbox) -> None:
     await lose("unittest", cheat, sandbox)
 

@@ -8,6 +8,7 @@ import pytest
 from etude.formats import CHAT, MESSAGES, RESPONSES
 from etude.formats.bills import later, usage_of_anthropic, usage_of_openai
 from etude.records import Usage
+from rows import rows
 
 THOUGHTS = {"reasoning_tokens": 500}
 
@@ -17,7 +18,7 @@ def counted(bill: Any) -> tuple[int, int, int]:
     return usage.input_tokens, usage.output_tokens, usage.cached_tokens
 
 
-@pytest.mark.parametrize(
+@rows(
     ("bill", "tokens"),
     [
         # thoughts that the output leaves out

@@ -10,6 +10,7 @@ from etude.formats import CHAT, MESSAGES, RESPONSES, Format
 from etude.formats.endings import ending_of, has_ended
 from etude.formats.errors import ServerError
 from etude.records import Reply, Usage
+from rows import rows
 
 STOP: list[object] = [None, "", "null", "stop", "STOP", "eos", "eos_token", "eosFound", "stop_sequence", "end_turn"]
 STOP += ["COMPLETE", "FinishReason.STOP", "FINISH_REASON_STOP", "REASON_STOP", "function_call", "tool_use", "normal"]
@@ -49,7 +50,7 @@ BROKEN += [
 ]
 
 
-@pytest.mark.parametrize(("reason", "meant"), [(word, meant) for meant, words in GOOD.items() for word in words])
+@rows(("reason", "meant"), [(word, meant) for meant, words in GOOD.items() for word in words])
 def test_good_ends_are_known_however_they_are_spelt(reason: object, meant: str) -> None:
     assert ending_of(reason, Usage()) == meant
 

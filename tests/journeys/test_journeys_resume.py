@@ -32,7 +32,7 @@ def undisturbed(tmp_path_factory, request) -> Whole:
 
 
 def test_a_run_killed_before_or_after_a_write_ends_as_an_undisturbed_one(tmp_path, undisturbed) -> None:
-    ends_alike_when_killed(undisturbed, tmp_path, every=17)
+    ends_alike_when_killed(undisturbed, tmp_path, every=37)
 
 
 def ends_alike_when_killed(undisturbed: Whole, tmp_path: Path, every: int = 1) -> None:
@@ -69,7 +69,7 @@ def test_a_finished_run_started_again_calls_nobody_and_keeps_its_time(tmp_path, 
     assert again.cost.wall_seconds == json.loads(summary.read_text())["cost"]["wall_seconds"] == 1234.5
 
 
-@pytest.mark.parametrize("calls", [0, 20])
+@pytest.mark.parametrize("calls", [20])
 def test_an_outage_stops_the_run_and_the_resumed_run_is_the_same(tmp_path, undisturbed, calls: int) -> None:
     folder, whole, search, size = undisturbed
     down = True

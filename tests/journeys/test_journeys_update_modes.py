@@ -11,6 +11,7 @@ from small_run import train as train_small
 from etude.config import merge
 from etude.records.provenance import Provenance
 from etude.simulation.families import RULES
+from rows import few
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "rewrite from suggestions": {"search": {"update_mode": "rewrite_from_suggestions"}},
@@ -51,9 +52,9 @@ class Whole(NamedTuple):
     moments: list[Left]
 
 
-@pytest.fixture(scope="module", params=OPTIONS)
+@pytest.fixture(scope="module", params=few(OPTIONS, "autonomous", "skill-aware"))
 def whole(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Whole:
-    return run_whole(request.param, tmp_path_factory.mktemp("whole"), every=67)
+    return run_whole(request.param, tmp_path_factory.mktemp("whole"), every=101)
 
 
 def run_whole(option: str, folder: Path, every: int) -> Whole:

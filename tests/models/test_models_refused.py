@@ -3,11 +3,10 @@
 import json
 from typing import Any
 
-import pytest
-
 from etude.config import ModelSection
 from etude.models.refused import PARAMETERS, RefusedParameters, Sending, read_refusal
 from etude.records import ChatRequest, ResponseSchema, assistant, system, user
+from rows import rows
 
 SETTINGS = ModelSection(
     model="openai:m", temperature=0.2, top_p=0.9, reasoning_effort="high", thinking="off", max_output_tokens=900
@@ -128,7 +127,7 @@ REFUSED: dict[str, list[Any]] = {
 EACH = [(said, names) for names, texts in REFUSED.items() for said in texts]
 
 
-@pytest.mark.parametrize(("said", "names"), EACH)
+@rows(("said", "names"), EACH)
 def test_a_refusal_with_one_reading_names_what_to_leave_out(said: Any, names: str) -> None:
     assert read(said) == RefusedParameters(tuple(names.split()), curable=True)
 
@@ -181,12 +180,12 @@ COMPLAINTS: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("said", "names"), COMPLAINTS)
+@rows(("said", "names"), COMPLAINTS)
 def test_a_complaint_about_a_value_or_a_pair_is_named_and_nothing_is_left_out(said: Any, names: str) -> None:
     assert read(said) == RefusedParameters(tuple(names.split()), curable=False)
 
 
-@pytest.mark.parametrize(("said", "names"), EACH)
+@rows(("said", "names"), EACH)
 def test_what_was_not_sent_or_stands_in_the_users_own_fields_is_not_left_out(said: Any, names: str) -> None:
     own = {"seed": 1, "temperature": 1, "top_p": 1, "reasoning_effort": "low", "chat_template_kwargs": {}}
     plain = ModelSection(model="openai:m", send_seed=False, extra_body={"max_tokens": 5}, stream=True)

@@ -7,6 +7,7 @@ import pytest
 from sandbox_boxes import sandbox_named
 
 from etude.sandbox import Sandbox, Workspace
+from rows import few
 
 
 @pytest.fixture(scope="session")
@@ -14,7 +15,11 @@ def sandboxes() -> dict[str, Sandbox]:
     return {}
 
 
-@pytest.fixture(params=["bubblewrap", "landlock"])
+EITHER = pytest.mark.parametrize("sandbox", ["bubblewrap", "landlock"], indirect=True)
+"""What is promised of each of them; the rest is tried in the second one by `scripts/test --slow`."""
+
+
+@pytest.fixture(params=few(["bubblewrap", "landlock"], "bubblewrap"))
 def sandbox(request: pytest.FixtureRequest, sandboxes: dict[str, Sandbox]) -> Sandbox:
     """Each sandbox that keeps programs in."""
     if request.param not in sandboxes:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from sandbox_boxes import play, python, sandbox_named, worked
+from sandbox_fixtures import EITHER
 
 from etude.sandbox import Limits, Workspace
 from etude.sandbox.launch.group import NoGroup, place
@@ -34,6 +35,7 @@ attempt("own", lambda: open("own", "w").write("x"))
 """
 
 
+@EITHER
 async def test_only_what_is_granted_is_read_and_only_the_folders_of_the_box_are_written(
     sandbox, workspace, tmp_path_factory
 ) -> None:
@@ -57,6 +59,7 @@ attempt("path", connect, socket.AF_UNIX, sys.argv[2])
 """
 
 
+@EITHER
 async def test_no_network_is_reached_not_even_that_of_the_machine(sandbox, workspace, tmp_path_factory) -> None:
     path = tmp_path_factory.mktemp("d") / "door"
     with socket.create_server(("127.0.0.1", 0)) as tcp, socket.socket(socket.AF_UNIX) as door:
@@ -78,6 +81,7 @@ attempt("signal", os.kill, int(sys.argv[1]), 9)
 """
 
 
+@EITHER
 async def test_other_processes_are_not_read_or_ended(sandbox, workspace) -> None:
     code = NEIGHBOUR + (END if sandbox.name == "bubblewrap" or version() >= 6 else "")
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
@@ -103,6 +107,7 @@ attempt("settings of the machine", lambda: os.open("/proc/sys/kernel/core_patter
 """
 
 
+@EITHER
 async def test_a_program_has_no_privilege_and_gets_none(sandbox, workspace) -> None:
     assert await worked(sandbox, workspace, PRIVILEGES) == []
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from sandbox_boxes import living, play, python
+from sandbox_fixtures import EITHER
 
 from etude.sandbox import Limits
 
@@ -196,6 +197,7 @@ print(json.dumps(worked))
 """
 
 
+@EITHER
 async def test_nothing_but_the_gateway_is_reached(sandbox, workspace, gateway, tmp_path_factory) -> None:
     path = tmp_path_factory.mktemp("f") / "s"
     with (

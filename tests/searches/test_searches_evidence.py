@@ -63,7 +63,7 @@ def test_failures_are_repeated_with_the_same_skill_except_at_temperature_0(tmp_p
 
 
 def test_only_the_most_cited_edits_are_tested(tmp_path) -> None:
-    run(tmp_path, search={"edits": 2})
+    run(tmp_path, search={"edits": 2}, train={"epochs": 1})
     first = steps(tmp_path, "selected")[0]
     support = [len(edit["cites"]) for edit in first["edits"]]
     assert support == sorted(support, reverse=True)
@@ -155,7 +155,8 @@ def test_edits_that_would_make_the_skill_too_long_are_left_out(tmp_path) -> None
 
 
 def test_fresh_attempts_are_made_anew_in_each_epoch(tmp_path) -> None:
-    run(tmp_path, train={"epochs": 2, "fresh_attempts": True}, search={"failures": 50})
+    useless = {"model": "simulated:optimizer-useless"}
+    run(tmp_path, train={"epochs": 2, "fresh_attempts": True}, search={"failures": 50}, optimizer=useless)
     assert [{row["trial"] for row in view} for view in steps(tmp_path, "rollout")] == [{0}, {1000}]
 
 

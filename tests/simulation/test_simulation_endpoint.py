@@ -3,6 +3,8 @@
 How requests and replies are written is tested with the formats; here it is what the endpoint makes of them.
 """
 
+from __future__ import annotations
+
 import asyncio
 import json
 import urllib.error
@@ -10,8 +12,6 @@ import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import anthropic
-import openai
 import pytest
 from simulation_prompts import FULL_SKILL, PATCH, ask, attempt_block, reported, root
 
@@ -20,6 +20,7 @@ from etude.simulation.endpoint import Endpoint, make_app, running_endpoint
 from etude.simulation.faults import IN_A_ROW, Faults
 from etude.simulation.service import Service
 from etude.simulation.wire import SEED_HEADER
+from later import anthropic, openai
 from rows import rows
 
 TASK = "Sort the following words alphabetically: List: pear apple fig"
@@ -197,15 +198,16 @@ def test_a_required_key_is_checked_in_every_header(keyed: Endpoint, way: str) ->
 
 
 REFUSED = {
-    "rate_limit": (openai.RateLimitError, anthropic.RateLimitError),
-    "rate_limit_bare": (openai.RateLimitError, anthropic.RateLimitError),
-    "server_error": (openai.InternalServerError, anthropic.InternalServerError),
-    "unavailable": (openai.InternalServerError, anthropic.APIStatusError),
-    "hang": (openai.APIConnectionError, anthropic.APIConnectionError),
-    "drop": (openai.APIConnectionError, anthropic.APIConnectionError),
-    "broken_json": (json.JSONDecodeError,),
-    "truncated": (openai.APIConnectionError, anthropic.APIConnectionError),
+    "rate_limit": ("RateLimitError", "RateLimitError"),
+    "rate_limit_bare": ("RateLimitError", "RateLimitError"),
+    "server_error": ("InternalServerError", "InternalServerError"),
+    "unavailable": ("InternalServerError", "APIStatusError"),
+    "hang": ("APIConnectionError", "APIConnectionError"),
+    "drop": ("APIConnectionError", "APIConnectionError"),
+    "broken_json": (),
+    "truncated": ("APIConnectionError", "APIConnectionError"),
 }
+"""What the clients raise, of OpenAI and Anthropic."""
 
 
 @pytest.mark.parametrize("fault", REFUSED)
@@ -215,8 +217,9 @@ def test_a_fault_strikes_at_most_twice_in_a_row_then_the_request_passes(
 ) -> None:
     how, client = WAYS[way](clients)
     endpoint.set_faults(Faults.model_validate({fault: 1.0, "hang_seconds": 0.05}))
+    known = [getattr(package, name) for package, name in zip((openai, anthropic), REFUSED[fault], strict=False)]
     for _ in range(IN_A_ROW):
-        with pytest.raises(REFUSED[fault]):
+        with pytest.raises((*known, json.JSONDecodeError)):
             how(client)
     assert how(client).endswith("apple fig pear")
     stats = endpoint.stats()

@@ -121,15 +121,16 @@ async def scored(env: Environment, answers: Sequence[tuple[Task, str]]) -> list[
 
 
 async def _tried(env: Environment, answers: Sequence[tuple[Task, str]]) -> list[Score | DataError]:
-    """The score of each answer, or why there is none. Functions run in a thread: one may hang."""
+    """The score of each answer, or why there is none. Functions run in a thread, as one may hang; scores that are
+    waited for are made in the loop."""
     found: list[Score | DataError] = []
-    while len(found) < len(answers):
-        waits = await in_thread(_score_on, env, answers, found)
-        if waits is not None:
-            try:
-                found.append(_as_score(await waits))
-            except DataError as error:
-                found.append(error)
+    waits = await in_thread(_score_on, env, answers, found)
+    while waits is not None:
+        try:
+            found.append(_as_score(await waits))
+        except DataError as error:
+            found.append(error)
+        waits = _score_on(env, answers, found)
     return found
 
 

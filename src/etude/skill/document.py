@@ -96,6 +96,7 @@ class Document:
     files: tuple[FilePart, ...] = ()
 
     @staticmethod
+    @lru_cache(maxsize=128)  # a search reads the same few texts again and again
     def parse(text: str) -> "Document":
         """Read a document. `Document.parse(text).render() == text` for every text that can be read.
         Raises SkillError: the front matter is unclosed, no YAML or no mapping; or a region is unclosed, nested,
@@ -105,7 +106,7 @@ class Document:
         if text.startswith(BOM):
             lines[0] = Line(lines[0].text[len(BOM) :], len(BOM), lines[0].stop)
         closing = _closing_fence(lines)
-        front_matter, meta, start = "", cast("Mapping[str, Any]", {}), 0
+        front_matter, meta, start = "", cast("Mapping[str, Any]", MappingProxyType({})), 0
         if closing is not None:
             front_matter, start = text[: lines[closing].stop], closing + 1
             meta = _mapping(text[lines[0].stop : lines[closing].start])

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from rows import few
 from trusting import trust
 
 DEADLINE = 30
@@ -78,14 +79,14 @@ def start(verb: str, here: Path) -> subprocess.Popen[str]:
     return process
 
 
-@pytest.mark.parametrize(
-    ("verb", "number", "place"),
-    [
-        *(("train", signal.SIGINT, place) for place in PLACES),
-        ("train", signal.SIGTERM, "foreign"),
-        ("doctor", signal.SIGINT, "made"),
-    ],
-)
+SIGNALS = [
+    *(("train", signal.SIGINT, place) for place in PLACES),
+    ("train", signal.SIGTERM, "foreign"),
+    ("doctor", signal.SIGINT, "made"),
+]
+
+
+@pytest.mark.parametrize(("verb", "number", "place"), few(SIGNALS, *SIGNALS[2:5:2]))
 def test_one_signal_ends_it(verb: str, number: signal.Signals, place: str, here: Path) -> None:
     write(place, here)
     with start(verb, here) as process:
@@ -124,7 +125,7 @@ class Own:
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", few([signal.SIGINT, signal.SIGTERM], signal.SIGINT))
 def test_what_does_not_let_the_run_go_on_is_named_and_ended(number: signal.Signals, here: Path) -> None:
     (here / "own.py").write_text(AGENT)
     rows = "".join(f'{{"input": "{each}", "gold": "{each}"}}\n' for each in range(12))

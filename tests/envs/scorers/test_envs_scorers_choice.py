@@ -6,6 +6,7 @@ from etude.envs.scorers.choice import Choice, ChoiceOptions, read_label, read_op
 from etude.errors import DataError
 from etude.records import Task
 from etude.testing.scorer import ScorerContract
+from rows import rows
 
 QUESTION = "What is the date?\nOptions:\n(A) 12/11/1937\n(B) 12/25/1937\n(C) New York\n"
 LISTED = {"A": "12/11/1937", "B": "12/25/1937", "C": "New York"}
@@ -34,7 +35,7 @@ class TestChoice(ScorerContract):
         return [(task("B"), "A"), (task("B"), "I do not know"), (task("B"), "(A) or (B)?"), (task("B"), "D")]
 
 
-@pytest.mark.parametrize(
+@rows(
     "answer",
     [
         "B",
@@ -62,7 +63,7 @@ def test_an_answer_can_name_its_choice_in_many_ways(answer: str) -> None:
 COLOURS = {"A": "red", "B": "green", "C": "light blue", "D": "blue"}
 
 
-@pytest.mark.parametrize(
+@rows(
     "answer",
     [
         r"The answer is $\boxed{\textbf{B}}$.",
@@ -161,7 +162,7 @@ def test_a_longer_option_is_not_the_shorter_one_within_it() -> None:
     assert read_label("It is blue", COLOURS, "ABCD") == "D"
 
 
-@pytest.mark.parametrize(
+@rows(
     "answer",
     [
         "A or B",
@@ -232,7 +233,7 @@ def test_an_answer_that_could_mean_two_chooses_none(answer: str) -> None:
     assert read_label(answer, COLOURS, "ABCD") is None
 
 
-@pytest.mark.parametrize(
+@rows(
     "answer",
     [
         "ANSWER: A lot of them look right, I cannot tell.",
@@ -318,7 +319,7 @@ def test_an_answer_that_is_taken_back_chooses_none(answer: str) -> None:
 NUMBERS = {"A": "5", "B": "1", "C": "2"}
 
 
-@pytest.mark.parametrize(
+@rows(
     "answer",
     [
         *(

@@ -6,6 +6,7 @@ from etude.envs.scorers.math import Math, MathOptions, same_result
 from etude.errors import DataError
 from etude.records import Task, Trajectory
 from etude.testing.scorer import ScorerContract
+from rows import rows
 
 
 class TestMath(ScorerContract):
@@ -133,7 +134,7 @@ SAME = [
 ]
 
 
-@pytest.mark.parametrize(("gold", "answer"), SAME)
+@rows(("gold", "answer"), SAME)
 def test_what_is_meant_is_compared_in_both_directions(gold: str, answer: str) -> None:
     assert score(gold, answer) == 1
     assert score(answer, gold) == 1
@@ -210,7 +211,7 @@ OTHER = [
 ]
 
 
-@pytest.mark.parametrize(("gold", "answer"), OTHER)
+@rows(("gold", "answer"), OTHER)
 def test_another_value_is_wrong_in_both_directions(gold: str, answer: str) -> None:
     assert score(gold, answer) == 0
     assert score(answer, gold) == 0

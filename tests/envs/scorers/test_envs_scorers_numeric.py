@@ -6,6 +6,7 @@ from etude.envs.scorers.numeric import Numeric, NumericOptions, read_number
 from etude.errors import DataError
 from etude.records import Task
 from etude.testing.scorer import ScorerContract
+from rows import rows
 
 
 def task(gold: object) -> Task:
@@ -31,7 +32,7 @@ class TestNumeric(ScorerContract):
         return [(task(72), "73"), (task(72), "seventy-two"), (task(5), "-5"), (task(1_000_000), "1000001")]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "number"),
     [
         ("18", 18),
@@ -63,7 +64,7 @@ def test_numbers_are_read_as_people_write_them(text: str, number: float | None) 
     assert read_number(text) == number
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "number"),
     [
         ("1/2", 0.5),
@@ -158,7 +159,7 @@ def test_numbers_are_read_in_other_forms(text: str, number: float) -> None:
     assert read_number(text) == pytest.approx(number, rel=1e-12)
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "5 to 10",
