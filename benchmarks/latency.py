@@ -201,11 +201,10 @@ def trainings(sides: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         "caption": "A training with slow and with refused answers",
         "columns": ["world", "version", "answers", "calls", "seconds", "of constant"],
         "rows": rows,
-        "note": f"{TRAIN} training tasks, {SLOTS} slots; medians. Constant: each answer takes {MEAN:.1f} s. Tail: "
-        f"from 1 to {LONGEST:.0f} s with the same mean, one of twenty more than 15. Sent again: the same with "
-        "`limits.resend`; calls include both. The rest is constant, and one request of ten is refused with a 429 "
-        "that says nothing more. The last column is the median over the seeds of the share of the time with constant "
-        "answers under the same version.",
+        "note": f"{TRAIN} training tasks, {SLOTS} slots; medians, with `--quick` of one seed. Constant: each answer "
+        f"takes {MEAN:.1f} s. Tail: 1 to {LONGEST:.0f} s with the same mean. Sent again: with `limits.resend`; calls "
+        "include both. Refused: one request of ten, with a bare 429. Of constant: median share of the time with "
+        "constant answers.",
     }
 
 
@@ -220,8 +219,8 @@ def floods(sides: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         "caption": "Servers that refuse with 429",
         "columns": ["server", "slots", "requests", "at least, s", *columns],
         "rows": rows,
-        "note": "An answer takes 1 to 3 s, a refusal 0.05 s and no `Retry-After`. At least: what the requests take "
-        "at a server that is always as busy as it may be and refuses none.",
+        "note": "An answer takes 1 to 3 s, a refusal 0.05 s, without `Retry-After`. At least: at a server that is "
+        "always as busy as it may be.",
     }
 
 
