@@ -155,7 +155,7 @@ class CodexTranscripts(RecordFiles):
 
     def _earlier(self, path: Path, end: float, most: int) -> Iterator[tuple[Path, float]]:
         """The files that one begins with, the first one first, and the record before which each of them ends."""
-        session, at = codex.base_of(next(_records(path), {}))
+        session, at = codex.base_of(next(_records(path), dict[str, Any]()))
         there = [each for each in self._paths.get(session, ()) if codex.ids_of(each)[1] < codex.ids_of(path)[1]]
         if there and most:
             before, end = there[-1], min(at, end)
