@@ -137,8 +137,8 @@ def results(comparisons: int) -> dict[str, Any]:
         cells = [f"{100 * r.ship:.1f} / {100 * r.difference:.0f}" for r in found]
         rows.append([world.name, f"{world.gain:+.3f}", *cells])
     note = (
-        f"{comparisons:,} simulated comparisons a cell. Percentages: verdict `ship`; true difference inside its "
-        "interval. Where the true gain is 0, every `ship` is a mistake."
+        f"{comparisons:,} simulated comparisons a cell. Percentages: verdict `ship`, a mistake where the true gain "
+        "is 0; true difference inside its interval."
     )
     table = {"caption": "Verdicts of a comparison", "columns": ["tasks x trials", "true gain", *sizes], "rows": rows}
     return {
@@ -160,7 +160,7 @@ def _at_the_gate(comparisons: int) -> list[dict[str, Any]]:
         rows.append([str(tasks), *cells])
     note = (
         f"{comparisons:,} comparisons for each of {len(agents)} recorded agents; percentages of the worst: the gate "
-        "passes; `ship` on just these tasks. At most 5 may."
+        "passes; `ship` on just these tasks."
     )
     columns = ["tasks", *(f"{trials} trial{'s' * (trials > 1)}" for trials in TRIALS)]
     return [{"caption": "A skill that changes nothing, at the gate", "columns": columns, "rows": rows, "note": note}]

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import etude
-from etude.records import Attempt, File, Skill, Task
+from etude.records import Attempt, File, Skill, Task, Trajectory
 from etude.records.summary import SkillScores, Summary
 from etude.testing import ScriptedModel
 from etude.workbench import Given
@@ -79,7 +79,7 @@ def test_a_repr_is_one_short_line(tmp_path: Path) -> None:
         "<Comparison 'a' -> 'b' on test: +0.62 [-0.11, +1.00], ship>",
         f"<Summary '{'x ' * 13}x...': test 0.25 -> 0.25, ship>",
         "<TrainConfig 'first': target 'simulated:target', optimizer 'simulated:optimizer'>",
-        f"<Trajectory '{'x ' * 28}x...': 0 messages, failed: '{'x ' * 18}x...'>",
+        f"<Trajectory '{'x ' * 18}x...': 0 messages, failed: '{'x ' * 8}x...'>",
     ]
     assert str(task) == repr(task)
     given = etude.Trainer(config, target=ScriptedModel([], name="own:m"))

@@ -30,7 +30,7 @@ def test_trained_again_it_is_the_next_round_from_the_skill_as_it_stands(exported
     stands = load_skill(SKILL).text
     for _ in range(2):  # the second time it is the same round
         assert main(["train", "--limits.calls", "60"]) == 3
-        assert "run 'demo' was exported to where its skill came from: run 'demo-2'" in capsys.readouterr().err
+        assert "run 'demo' was exported to where its skill came from: 'demo-2'" in capsys.readouterr().err
     assert Path("runs/demo-2/skills/0000.md").read_text() == stands
     assert not Path("runs/demo-3").exists()
 

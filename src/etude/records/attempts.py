@@ -45,8 +45,8 @@ class Trajectory(Record):
     views either."""
 
     def __repr__(self) -> str:
-        failure = f", failed: {brief(self.failure, 40)}" if self.failure else ""
-        return f"<Trajectory {brief(self.answer)}: {len(self.messages)} messages{failure}>"
+        failure = f", failed: {brief(self.failure, 20)}" if self.failure else ""
+        return f"<Trajectory {brief(self.answer, 40)}: {len(self.messages)} messages{failure}>"
 
     @model_serializer(mode="wrap")
     def _for_views(self, handler: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:

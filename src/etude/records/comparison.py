@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from etude.readable import SIMULATED
-from etude.records import Metric, Record, Split, brief, html
+from etude.records import MEANS, Metric, Record, Split, brief, html
 from etude.records.answer import Interval, ShipVerdict
 
 FLIPS = 10
@@ -149,7 +149,7 @@ class Comparison(Record):
         rows.append(("B − A", "", self.difference.shown_change))
         trials = "1 trial" if self.trials == 1 else f"{self.trials} trials each"
         errors = f"; {self.voids} attempts errored" if self.voids else ""
-        about = f"{self.split} split, n={self.difference.n}, {trials}, mean {self.metric} score{errors}"
+        about = f"{self.split} split, n={self.difference.n}, {trials}, {MEANS[self.metric]}{errors}"
         return html.box(
             html.band(self.verdict, "B in place of A", self.verdict),
             html.warning(SIMULATED) if self.simulated else "",
