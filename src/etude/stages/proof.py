@@ -34,18 +34,13 @@ _VAGUE = 3
 
 
 async def prove(rollout: Rollout, given: ProofInput, step: int) -> ProofOutcome:
-    """Test edits.
-
-    Raises:
-        VoidStop: too many attempts errored.
-    """
+    """Test edits. Raises VoidStop: too many attempts errored."""
     proving = _Proving(rollout, given, step)
     proof = await proving.prove()
     kept, whole = sorted(proving.kept), given.measure.gate.metric == "hard"
     skill = given.variant(kept).hash
-    made = [
-        one for one in proving.attempts if whole or one.skill_hash == skill
-    ]  # edits that go may earn partial credit
+    # Under partial credit, edits that do not stay may have earned some of it.
+    made = [one for one in proving.attempts if whole or one.skill_hash == skill]
     fixed = {one.task.id: one for one in made if one.solved and one.task.id in proof.fixed}
     rest = [one for one in proving.attempts if kept and one.skill_hash == skill and one.task.id not in fixed]
     return ProofOutcome(
