@@ -89,8 +89,8 @@ def unchanged(records: Records, tasks: int, trials: int, comparisons: int) -> tu
     for _ in range(comparisons):
         tried = [_dealt(rng, outcomes, trials) for outcomes in rng.sample(known, tasks)]
         these = exchanged(tried, strict=False).verdict == "ship"
-        means = [[fmean(arm) for arm in arms] for arms in ([one.a for one in tried], [one.b for one in tried])]
-        passed += these if tasks < FEWEST else decide(*means).verdict == "ship"
+        before, after = [fmean(one.a) for one in tried], [fmean(one.b) for one in tried]
+        passed += these if tasks < FEWEST else decide(before, after).verdict == "ship"
         exact += these
     return passed / comparisons, exact / comparisons
 
