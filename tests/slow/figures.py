@@ -12,6 +12,8 @@ from typing import Any
 
 from browser import opened, shown, sized
 
+from etude.readable import duration
+
 FATES = {"applied": "applied", "repaired": "applied", "missed": "missed", "protected": "not done"}
 FATES |= {"no_change": "not done", "dropped": "dropped"}
 
@@ -80,10 +82,7 @@ def _band(driver: Any, run: Run) -> None:
     initial, best = (run.ship[arm]["score"]["mean"] for arm in "ab")
     gain = changed(run.ship["difference"])
     assert band.startswith(f"{run.ship['verdict']} test {score(initial)} → {score(best)} gain {gain} finished")
-    begun = run.of("run_started")[-1]["at"]
-    ended = max(event["at"] for event in run.events if event["kind"] not in ("attempt_finished", "call_finished"))
-    took = round((datetime.fromisoformat(ended) - datetime.fromisoformat(begun)).total_seconds())
-    assert f"finished in {took // 60}:{took % 60:02}" in band
+    assert f"finished in {duration(run.summary['cost']['wall_seconds'])}" in band
 
 
 def _answer(driver: Any, run: Run) -> None:
