@@ -25,23 +25,22 @@ PAGE = ROOT / "docs" / "reference" / "benchmarks.md"
 HEAD = """\
 # Benchmarks
 
-Written by `python benchmarks/page.py` from the files in `benchmarks/results`, which have the quartiles, single runs \
-and further tables. Each section names its command{machine}.
+Written by `python benchmarks/page.py` from `benchmarks/results`, which has quartiles, single runs and further \
+tables. Each section names its command{machine}.
 
 All models here, but for one [small real model](#a-small-real-model), are programs of the \
 [simulated world](../models-and-agents.md#the-simulated-world), served over HTTP on loopback; true scores are \
-computed, not sampled. They show what a system does with a given optimizer and target. They do not show how well a \
-prompt works on a real model, and most of them spare every system the noise of one. A system that wins here need not \
-win on your tasks.
+computed, not sampled. They do not show how well a \
+prompt works on a real model, nor, mostly, with its noise. What wins here need not win on your tasks.
 
 The sections on peers, search policies, slots, several targets and nights were measured with an earlier version of \
 the default search and of the simulated target.
 
 **With your own models.** `scripts/field-test --target openai:MODEL --optimizer openai:MODEL --calls 4000` trains on \
-three small sets, with the default and with `preset: paper`, and attempts the test tasks without a skill. It says \
-the most calls and sends nothing until `--yes`. `--calls` or `--usd` (with `--price openai:MODEL=1.25/10`) caps all \
-of it, `--base-url` and `--key-env` are for other servers. The result, `runs/field-test/field-test.json` and `.md`, \
-holds neither keys nor tasks and can be shared.
+three small sets, with the default and with `preset: paper`, and attempts the test tasks without a skill. \
+Nothing is sent without `--yes`. `--calls` or `--usd` (with `--price openai:MODEL=1.25/10`) caps it; \
+`--base-url` and `--key-env` name other servers. `runs/field-test` gets the result, without \
+keys or tasks.
 """
 MEDIANS = """\
 Medians over the seeds, and quartiles of the true score. The longest chain is the most requests of which each came \

@@ -1,17 +1,24 @@
-"""How often verdicts and intervals are right, in simulated comparisons with a known truth.
+"""How often verdicts and intervals are right, in simulated comparisons with a known truth, and in real attempts.
 
-    python benchmarks/verdicts.py    about a minute
+    python benchmarks/verdicts.py    two minutes
 
 Each task has a chance of success under both skills, drawn again for every comparison; attempts are independent draws.
+Where the records of `benchmarks/replay.py` lie beside the project, a second table is made of them: a skill that
+changes nothing, at the gate.
 """
 
 import random
+from collections.abc import Sequence
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from harness import computed, machine
 from peers import RESULTS
+from replay import DATA, Records, recorded
 
-from etude.stages.shared.contest import decide
+from etude.comparison import FEWEST
+from etude.records.summary import ComparedTask
+from etude.stages.shared.contest import decide, exchanged
 
 
 class World(NamedTuple):
@@ -47,6 +54,8 @@ WORLDS = (
 )
 SIZES = ((20, 1), (40, 3), (100, 3))
 """Tasks and trials."""
+FEW, TRIALS = (3, 5, 8), (1, 2, 3)
+"""Of suites at the gate."""
 
 
 class Rates(NamedTuple):
@@ -69,6 +78,26 @@ def rates(world: World, tasks: int, trials: int, comparisons: int, seed: int = 0
         ship += decision.verdict == "ship"
         difference += decision.difference.low <= world.gain <= decision.difference.high
     return Rates(ship / comparisons, difference / comparisons)
+
+
+def unchanged(records: Records, tasks: int, trials: int, comparisons: int) -> tuple[float, float]:
+    """How often the gate passes a skill that changes nothing, and how often the claim on just these tasks does. Each
+    attempt at a task is one of those that are recorded of it, with the same chance for each."""
+    rng = random.Random(f"{tasks} {trials}")
+    known = [[float(one == "1") for one in outcomes] for outcomes in records.values()]
+    passed = exact = 0
+    for _ in range(comparisons):
+        tried = [_dealt(rng, outcomes, trials) for outcomes in rng.sample(known, tasks)]
+        these = exchanged(tried, strict=False).verdict == "ship"
+        before, after = [fmean(one.a) for one in tried], [fmean(one.b) for one in tried]
+        passed += these if tasks < FEWEST else decide(before, after).verdict == "ship"
+        exact += these
+    return passed / comparisons, exact / comparisons
+
+
+def _dealt(rng: random.Random, outcomes: Sequence[float], trials: int) -> ComparedTask:
+    a, b = (tuple(rng.choices(outcomes, k=trials)) for _ in "ab")
+    return ComparedTask(task="", a=a, b=b)
 
 
 def _task(world: World, rng: random.Random) -> tuple[float, float]:
@@ -108,17 +137,33 @@ def results(comparisons: int) -> dict[str, Any]:
         cells = [f"{100 * r.ship:.1f} / {100 * r.difference:.0f}" for r in found]
         rows.append([world.name, f"{world.gain:+.3f}", *cells])
     note = (
-        f"{comparisons:,} comparisons for each cell, which holds two percentages: verdict `ship`, and "
-        "the true difference lies inside its 95% interval. Tasks and outcomes are "
-        "drawn at random; no model is asked. Where the true gain is 0, every `ship` is a mistake."
+        f"{comparisons:,} simulated comparisons a cell. Percentages: verdict `ship`, a mistake where the true gain "
+        "is 0; true difference inside its interval."
     )
     table = {"caption": "Verdicts of a comparison", "columns": ["tasks x trials", "true gain", *sizes], "rows": rows}
     return {
         "title": "How often verdicts are right",
         "command": "scripts/benchmark verdicts",
         "machine": machine(),
-        "tables": [{**table, "note": note}],
+        "tables": [{**table, "note": note}, *_at_the_gate(comparisons)],
     }
+
+
+def _at_the_gate(comparisons: int) -> list[dict[str, Any]]:
+    agents = recorded(DATA).values()
+    if not agents:
+        return []
+    rows: list[list[str]] = []
+    for tasks in FEW:
+        found = [[unchanged(records, tasks, trials, comparisons) for records in agents] for trials in TRIALS]
+        cells = [" / ".join(f"{100 * max(each):.1f}" for each in zip(*some, strict=True)) for some in found]
+        rows.append([str(tasks), *cells])
+    note = (
+        f"{comparisons:,} comparisons for each of {len(agents)} recorded agents; percentages of the worst: the gate "
+        "passes; `ship` on just these tasks."
+    )
+    columns = ["tasks", *(f"{trials} trial{'s' * (trials > 1)}" for trials in TRIALS)]
+    return [{"caption": "A skill that changes nothing, at the gate", "columns": columns, "rows": rows, "note": note}]
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from statistics import fmean
 from types import ModuleType
 from typing import Any
 
@@ -31,7 +32,7 @@ def verdicts(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     monkeypatch.syspath_prepend(str(Path(__file__).parent.parent / "benchmarks"))
     before = set(sys.modules)
     yield importlib.import_module("verdicts")
-    for name in ("verdicts", "peers", "harness", "measure", "environments", "endpoint", "contract"):
+    for name in ("verdicts", "replay", "peers", "harness", "measure", "environments", "endpoint", "contract"):
         if name not in before:
             sys.modules.pop(name, None)
 
@@ -44,6 +45,18 @@ def test_candidates_that_do_not_help_are_rarely_shipped_and_the_truth_is_in_the_
             found = verdicts.rates(world, tasks, trials, 200)
             assert world.gain > 0 or found.ship <= 18 / 200, (world, tasks, trials, found)
             assert found.difference >= 182 / 200, (world, tasks, trials, found)
+
+
+@pytest.mark.parametrize(("tasks", "trials"), [(3, 2), (3, 3), (5, 3), (8, 2)])
+def test_a_skill_that_changes_nothing_hardly_passes_the_gate_with_attempts_of_real_agents(
+    verdicts: ModuleType, tasks: int, trials: int
+) -> None:
+    if not verdicts.DATA.is_dir():
+        pytest.skip("the recorded outcomes are not here")
+    found = [verdicts.unchanged(one, tasks, trials, 100) for one in verdicts.recorded(verdicts.DATA).values()]
+    assert len(found) == 10
+    for claim in zip(*found, strict=True):
+        assert fmean(claim) <= 0.05
 
 
 def test_a_gain_that_is_there_is_mostly_found_with_a_hundred_tasks(verdicts: ModuleType) -> None:

@@ -1,7 +1,5 @@
 """Two claims: on just these tasks, and on tasks like these. Few tasks have a verdict of the first kind."""
 
-import csv
-import random
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,6 @@ from etude.records.summary import Comparison
 from etude.stages.shared.contest import ERROR, decide
 from two_skills import A, B, World
 
-OUTCOMES = Path(__file__).parents[2] / "shared" / "data" / "outcomes"
 NOTHING, EVERYTHING = "nnnnnnnn", "yyyyyyyy"
 BETTER = {f"A{trial}": NOTHING for trial in range(4)} | {f"B{trial}": EVERYTHING for trial in range(4)}
 
@@ -117,32 +114,3 @@ def test_a_trained_skill_is_compared_on_test_tasks_only(tmp_path: Path) -> None:
     for path in (folder, folder / "SKILL.md", str(folder)):
         with pytest.raises(SkillError, match="was trained"):
             compare_skills(world.config(), A, path, "all", 2, **world.given(2))
-
-
-@pytest.mark.parametrize("trials", [2, 3])
-def test_of_skills_that_change_nothing_at_most_one_in_twenty_is_shipped_on_three_tasks_of_real_agents(
-    trials: int,
-) -> None:
-    """Recorded attempts of agents (terminal-bench, tau-bench), dealt out to two skills that are the same."""
-    if not OUTCOMES.is_dir():
-        pytest.skip("the recorded outcomes are not here")
-    shipped = []
-    for agent, tasks in recorded(2 * trials).items():
-        rng = random.Random(agent)
-        for _ in range(200):
-            dealt = [rng.sample(made, 2 * trials) for made in rng.sample(tasks, 3)]
-            arms = [Arms(tuple(made[:trials]), tuple(made[trials:])) for made in dealt]
-            shipped.append(permutation(arms) <= ERROR)
-    assert len(shipped) >= 200
-    assert sum(shipped) <= ERROR * len(shipped)
-
-
-def recorded(least: int) -> dict[str, list[list[float]]]:
-    """By agent, the tasks that were attempted so often at least, as 1 for passed and 0 for not."""
-    found: dict[str, list[list[float]]] = {}
-    for name in ("terminal_bench.csv", "tau_airline.csv"):
-        with (OUTCOMES / name).open(newline="") as file:
-            for *agent, _, outcomes in list(csv.reader(file))[1:]:
-                if len(outcomes) >= least:
-                    found.setdefault(f"{name}{agent}", []).append([float(one == "1") for one in outcomes])
-    return {agent: tasks for agent, tasks in found.items() if len(tasks) >= 3}

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import etude
-from etude.records import Attempt, File, Skill, Task
+from etude.records import Attempt, File, Skill, Task, Trajectory
 from etude.records.summary import SkillScores, Summary
 from etude.testing import ScriptedModel
 from etude.workbench import Given
@@ -72,12 +72,14 @@ def test_a_repr_is_one_short_line(tmp_path: Path) -> None:
     scores = SkillScores(skill="SKILL.md", hash=skill.hash, test=found.a.score)
     summary = Summary.model_construct(name=long, initial=scores, best=scores, stopped=None, verdict="ship")
     config = etude.make_config({"run": {"name": "first"}})
-    shown = [repr(one) for one in (skill, task, attempt, found, summary, config, etude.Trainer(config, skill=skill))]
+    records = skill, task, attempt, found, summary, config, Trajectory(answer=long, failure=long)
+    shown = [repr(one) for one in (*records, etude.Trainer(config, skill=skill))]
     assert [line for line in shown if len(line) > 118 or "\n" in line] == []
-    assert shown[3:6] == [
+    assert shown[3:7] == [
         "<Comparison 'a' -> 'b' on test: +0.62 [-0.11, +1.00], ship>",
         f"<Summary '{'x ' * 13}x...': test 0.25 -> 0.25, ship>",
         "<TrainConfig 'first': target 'simulated:target', optimizer 'simulated:optimizer'>",
+        f"<Trajectory '{'x ' * 18}x...': 0 messages, failed: '{'x ' * 8}x...'>",
     ]
     assert str(task) == repr(task)
     given = etude.Trainer(config, target=ScriptedModel([], name="own:m"))

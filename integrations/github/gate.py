@@ -216,7 +216,7 @@ def report(result: Mapping[str, Any]) -> Iterator[str]:
         yield f"**{result['verdict']}**, on tasks like these: {bounds}. On just these tasks: {verdict}, {exact}.\n"
     else:
         yield f"**{result['verdict']}**: {bounds}.\n"
-    yield f"| | mean {safe(result['metric'])} | 95% interval |"
+    yield f"| | {'share solved' if result['metric'] == 'hard' else 'mean score'} | 95% interval |"
     yield "|---|---|---|"
     for name, score in (("base", result["a"]["score"]), ("pull request", result["b"]["score"])):
         yield f"| {name} | {score['mean']:.3f} | {score['low']:.3f} to {score['high']:.3f} |"

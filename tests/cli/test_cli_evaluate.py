@@ -19,7 +19,7 @@ def test_a_skill_is_scored_with_an_interval(demo_project: Path, capsys: Captured
     assert skill.startswith("skill   everyday-tasks (")
     summary = json.loads(Path("demo/runs/demo/summary.json").read_text())
     best = summary["best"]["test"]
-    assert score == f"test    {best['mean']:.2f} [{best['low']:.2f}, {best['high']:.2f}]  n=120, mean hard score"
+    assert score == f"test    {best['mean']:.2f} [{best['low']:.2f}, {best['high']:.2f}]  n=120, share solved"
     assert Path(file.split()[1]).exists()
 
 
@@ -31,7 +31,7 @@ def test_several_trials_and_the_skill_of_the_settings(demo_project: Path, capsys
     assert result["score"]["n"] == 10
     assert result["simulated"] is True
     assert main(words) == 0
-    assert "n=10, 2 trials each, mean hard score" in capsys.readouterr().out
+    assert "n=10, 2 trials each, share solved" in capsys.readouterr().out
 
 
 def test_validation_needs_no_test_tasks(fresh_project: Path, capsys: Captured) -> None:
@@ -82,7 +82,7 @@ def test_several_skills_and_models_make_one_table(demo_project: Path, capsys: Ca
     score = results[2]["score"]
     interval = f"[{score['low']:.3f}, {score['high']:.3f}]"
     assert re.split("  +", lines[4]) == [BEST, "simulated:target", f"{score['mean']:.3f}", interval, "20", "0", "0"]
-    assert lines[-1] == "test split, 1 trial, mean hard score"
+    assert lines[-1] == "test split, 1 trial, share solved"
 
 
 def test_another_model_has_no_known_price(demo_project: Path, capsys: Captured) -> None:

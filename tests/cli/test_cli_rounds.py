@@ -30,9 +30,20 @@ def test_trained_again_it_is_the_next_round_from_the_skill_as_it_stands(exported
     stands = load_skill(SKILL).text
     for _ in range(2):  # the second time it is the same round
         assert main(["train", "--limits.calls", "60"]) == 3
-        assert "run 'demo' has ended and its skill stands where it was taken from" in capsys.readouterr().err
+        assert "run 'demo' was exported to where its skill came from: 'demo-2'" in capsys.readouterr().err
     assert Path("runs/demo-2/skills/0000.md").read_text() == stands
     assert not Path("runs/demo-3").exists()
+
+
+def test_each_round_that_is_exported_is_followed_by_a_further_one(exported: Path) -> None:
+    few = ["train", "--env.limit", "{train: 4, val: 2, test: 2}"]
+    assert main(few) == 0
+    assert main(["export", "demo-2", "--to", "skills", "--force"]) == 0
+    assert main([*few, "--limits.calls", "1"]) == 3
+    assert Path("runs/demo-3/skills/0000.md").read_text() == load_skill(SKILL).text
+    assert main(["export", "demo-3", "--to", "skills", "--force"]) == 0
+    assert main(few) == 0  # the third one is resumed
+    assert not Path("runs/demo-4").exists()
 
 
 def test_a_run_keeps_the_skill_that_it_began_with(exported: Path) -> None:

@@ -20,7 +20,7 @@ def test_each_seed_is_a_row_and_mean_deviation_and_interval_follow(fresh_project
     rows = [line.split() for line in lines[2:5]]
     assert [row[:2] for row in rows] == [["1", "demo-seed1"], ["2", "demo-seed2"], ["7", "demo-seed7"]]
     assert rows[2][6] == f"{report.seeds[2].gain:+.3f}"
-    assert lines[6].endswith("(mean hard score over 3 seeds, test)")
+    assert lines[6].endswith("(share solved over 3 seeds, test)")
     assert lines[7].endswith("0.000  the same in every run")
     gain = report.gain
     assert gain is not None

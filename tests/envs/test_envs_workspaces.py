@@ -45,12 +45,19 @@ def folder(tmp_path: Path) -> Path:
         ("a\0b", "cannot be looked for: embedded null byte", "it was looked for at"),
         ("pipe", "tasks.jsonl:1: files: 'pipe' is not an ordinary file", "it was looked for"),
         ("linked", "tasks.jsonl:1: files: 'linked' has a link to a folder, '{}/linked/loop'", "put a copy there"),
+        (
+            "circle",
+            "'{}/circle/x' cannot be read: Too many levels of symbolic links",
+            "give a file that you may read",
+        ),
     ],
 )
 def test_files_that_cannot_be_used_are_named(folder: Path, value: object, message: str, hint: str) -> None:
     os.mkfifo(folder / "pipe")
     (folder / "linked").mkdir()
     (folder / "linked" / "loop").symlink_to(folder)
+    (folder / "circle").mkdir()
+    (folder / "circle" / "x").symlink_to("x")
     with pytest.raises(DataError) as error:
         TaskFiles({}).read(value, folder, "tasks.jsonl:1")
     assert message.format(folder) in error.value.message

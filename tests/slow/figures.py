@@ -1,6 +1,7 @@
 """Each figure on each screen of a finished run, against what journal, events and files say when they are asked."""
 
 import json
+import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from browser import opened, shown, sized
+
+from etude.readable import duration
 
 FATES = {"applied": "applied", "repaired": "applied", "missed": "missed", "protected": "not done"}
 FATES |= {"no_change": "not done", "dropped": "dropped"}
@@ -79,10 +82,7 @@ def _band(driver: Any, run: Run) -> None:
     initial, best = (run.ship[arm]["score"]["mean"] for arm in "ab")
     gain = changed(run.ship["difference"])
     assert band.startswith(f"{run.ship['verdict']} test {score(initial)} → {score(best)} gain {gain} finished")
-    begun = run.of("run_started")[-1]["at"]
-    ended = max(event["at"] for event in run.events if event["kind"] not in ("attempt_finished", "call_finished"))
-    took = round((datetime.fromisoformat(ended) - datetime.fromisoformat(begun)).total_seconds())
-    assert f"finished in {took // 60}:{took % 60:02}" in band
+    assert f"finished in {duration(run.summary['cost']['wall_seconds'])}" in band
 
 
 def _answer(driver: Any, run: Run) -> None:
@@ -164,8 +164,9 @@ def _step(driver: Any, run: Run, step: Path) -> None:
     if proof is not None and proof["edits"]:
         _proof(driver, run, proof, gate)
     diff = step / "candidate.diff"
-    drawn = driver.execute_script("return document.querySelector('pre.diff')?.textContent.trim() ?? ''")
-    assert drawn == (diff.read_text().strip() if diff.exists() else "")
+    drawn = driver.execute_script("return document.querySelector('pre.diff')?.textContent ?? ''").splitlines()
+    lines = diff.read_text().splitlines()[3:] if diff.exists() else []
+    assert [line for line in drawn if line] == [re.sub("^@@.*", "...", line) for line in lines if line]
 
 
 def _proof(driver: Any, run: Run, proof: Any, gate: Any) -> None:

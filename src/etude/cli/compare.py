@@ -14,6 +14,7 @@ from etude.comparison import FEWEST
 from etude.config import TrainConfig, load_config
 from etude.errors import DataError
 from etude.measure.compare import acompare_skills, need_untrained
+from etude.records import MEANS
 from etude.records.summary import Comparison, Flip, ShipVerdict, target_rows
 from etude.skill.folder import has_provenance
 from etude.store import RunView
@@ -62,7 +63,7 @@ def _lines(result: Comparison, a: str, b: str) -> Iterator[str]:
     yield f"B           {b:<{width}}  {score(result.b.score)}  ({result.b.hash})"
     gain = result.difference
     trials = f", {result.trials} trials each" if result.trials > 1 else ""
-    about = f"paired, {result.split} n={gain.n}{trials}, mean {result.metric} score"
+    about = f"paired, {result.split} n={gain.n}{trials}, {MEANS[result.metric]}"
     yield f"difference  {gain.mean:+.2f} [{gain.low:+.2f}, {gain.high:+.2f}]  {about}"
     yield from _verdicts(result)
     if result.settle is not None:

@@ -20,7 +20,7 @@ from etude.errors import StopRun
 from etude.measure.benchmark import Arm, write_benchmark
 from etude.measure.evaluate import SkillEvaluation, aevaluate_skill
 from etude.models import build_model
-from etude.records import Attempt
+from etude.records import MEANS, Attempt
 from etude.skill import load_skill
 from etude.workbench import Given
 
@@ -121,7 +121,7 @@ def _print(label: str, result: SkillEvaluation) -> None:
     trials = f", {result.trials} trials each" if result.trials > 1 else ""
     name = label if label == without_skill().label else result.skill
     output.line(f"skill   {name} ({result.hash})")
-    output.line(f"{result.split:<8}{score(result.score)}  n={result.score.n}{trials}, mean {result.metric} score")
+    output.line(f"{result.split:<8}{score(result.score)}  n={result.score.n}{trials}, {MEANS[result.metric]}")
     if result.voids:
         output.line(f"errors  {result.voids} attempts errored; the mean is over the others")
     if result.cut_off:
@@ -135,7 +135,7 @@ def _print_table(rows: Rows) -> None:
     first = rows[0][1]
     trials = "1 trial" if first.trials == 1 else f"{first.trials} trials each"
     table = text_lines([_COLUMNS, *(_row(label, result) for label, result in rows)])
-    about = f"{first.split} split, {trials}, mean {first.metric} score"
+    about = f"{first.split} split, {trials}, {MEANS[first.metric]}"
     output.lines([*table, "", about], simulated=any(result.simulated for _, result in rows))
 
 

@@ -26,8 +26,7 @@ def run(args: argparse.Namespace) -> int:
     further = next_round(config)
     if further is not config:
         output.note(
-            f"run {config.run.name!r} has ended and its skill stands where it was taken from: "
-            f"run {further.run.name!r} begins from that"
+            f"run {config.run.name!r} was exported to where its skill came from: {further.run.name!r} goes on there"
         )
     return train(further, args, fork=args.fork, seeds=args.seeds)
 

@@ -228,7 +228,9 @@ def _csv_rows(path: Path, text: str, delimiter: str, header: Sequence[str]) -> I
             raise DataError(
                 f"{place}: {len(cells)} value{'s' * (len(cells) != 1)} for {len(header)} columns "
                 f"({', '.join(header)[:200]})",
-                hint="put values that contain a comma in double quotes",
+                hint="put values that contain a comma in double quotes"
+                if len(header) > 1
+                else "begin the file with the line of column names",
             )
         yield Row(place, dict(zip(header, cells, strict=True)))
 

@@ -69,7 +69,7 @@ class TaskFiles:
             path = Path(os.path.abspath(folder / source))
             check_inside(path, folder, f"{place}: files: {source[:300]!r}")
             # A folder of a task may hold hidden files. That of the data is the user's project, more often than not.
-            all_of_it = "\0" not in source and path.resolve() == folder.resolve()
+            all_of_it = "\0" not in source and os.path.realpath(path) == os.path.realpath(folder)
             for inside, each in _listed(name, path, f"{place}: files: {source[:300]!r}"):
                 what = f"{place}: files: {str(each)[:300]!r}"
                 if all_of_it or each.is_symlink():
@@ -85,7 +85,7 @@ class TaskFiles:
         return dict(sorted(found.items()))
 
     def _file(self, path: Path, what: str) -> File:
-        real = path.resolve()
+        real = Path(os.path.realpath(path))
         if real in self._forbidden:
             raise DataError(
                 f"{what} is {self._forbidden[real]}, which no agent may see", hint="keep the files of tasks elsewhere"

@@ -32,9 +32,10 @@ from etude.records.messages import (
 )
 from etude.records.record import Record, as_text, brief, canonical, digest
 from etude.records.skills import File, Skill
-from etude.records.tasks import SPLITS, Criterion, Metric, Place, Score, Split, Task
+from etude.records.tasks import MEANS, SPLITS, Criterion, Metric, Place, Score, Split, Task
 
 __all__ = [
+    "MEANS",
     "SPLITS",
     "AppliedEdit",
     "Attempt",

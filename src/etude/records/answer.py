@@ -55,7 +55,7 @@ class Answer(Record):
     scores: tuple[ScoreRow, ...]
     """The split that decides comes last."""
     about: str
-    """What the scores are, as in `mean hard score with its 95% interval`."""
+    """What the scores are, as in `share solved, 95% interval`."""
     gain: Interval | None
     """On the test tasks; None where the best skill is the initial one."""
     lines: tuple[Remark, ...]

@@ -44,6 +44,10 @@ class Trajectory(Record):
     """What its model calls cost in US dollars; None when a price is unknown, or the calls are not metered. Not in
     views either."""
 
+    def __repr__(self) -> str:
+        failure = f", failed: {brief(self.failure, 20)}" if self.failure else ""
+        return f"<Trajectory {brief(self.answer, 40)}: {len(self.messages)} messages{failure}>"
+
     @model_serializer(mode="wrap")
     def _for_views(self, handler: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:
         data: dict[str, Any] = handler(self)

@@ -211,7 +211,7 @@ class Summary(Record):
             verdict=None if self.same else self.verdict,
             words="the best skill is the initial one" if self.same and self.best.val is not None else words,
             scores=tuple(scores if tested else scores[:1]),
-            about=f"mean {self.metric}, 95% interval",
+            about=f"{MEANS[self.metric]}, 95% interval",
             gain=None if self.same else self.test_gain,
             lines=tuple(self._lines()),
             targets=() if self.same else target_rows(self.targets, self.no_skill.targets if self.no_skill else ()),

@@ -1,6 +1,6 @@
 """Tasks, and how well they were done."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Literal, get_args
 
 from pydantic import Field, JsonValue
@@ -12,6 +12,12 @@ from etude.records.skills import File
 Split = Literal["train", "val", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
 Metric = Literal["hard", "soft", "mixed"]
+MEANS: Mapping[Metric, str] = {
+    "hard": "share solved",
+    "soft": "mean score",
+    "mixed": "mean of share solved and score",
+}
+"""What people call a mean over tasks."""
 
 
 class Place(Record):

@@ -33,19 +33,26 @@ def own_initial(config: TrainConfig) -> Skill | None:
 
 
 def next_round(config: TrainConfig) -> TrainConfig:
-    """The settings of the round after a finished run whose skill stands where it was taken from: the round that has
-    begun from it, else one of the next free name. Those that were given in every other case.
+    """The settings of the round after a finished run, or a further round of it, whose skill stands where it was taken
+    from: the round that has begun from it, else one of the next free name. Those that were given in every other case.
     Raises DataError: as `exported_over`."""
-    if not exported_over(config):
-        return config
-    summary = read_run(run_folder(config)).summary
+    number, made = 1, config
+    while not exported_over(made):
+        number, made = number + 1, _numbered(config, number + 1)
+        if not is_run(run_folder(made)):
+            return config
+    summary = read_run(run_folder(made)).summary
     if summary is None or summary.get("stopped"):
-        return config
-    stands, number = load_skill(config.skill.path).hash, 1
+        return made
+    stands = load_skill(config.skill.path).hash
     while True:
         number += 1
-        run = config.run.model_copy(update={"name": f"{config.run.name}-{number}"})
-        further = config.model_copy(update={"run": run})
+        further = _numbered(config, number)
         kept = initial_skill(run_folder(further))
         if not run_folder(further).exists() or (kept is not None and kept.hash == stands):
             return further
+
+
+def _numbered(config: TrainConfig, number: int) -> TrainConfig:
+    run = config.run.model_copy(update={"name": f"{config.run.name}-{number}"})
+    return config.model_copy(update={"run": run})

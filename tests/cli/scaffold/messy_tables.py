@@ -69,7 +69,7 @@ class Messy:
     """Options of `init`."""
 
 
-_ONE = "labels that differ in case or blanks are one: "
+_ONE = "labels that differ in case, blanks or a last sign are one: "
 _TAKEN = "'team' is taken for the right answer; --gold COLUMN names another"
 _FEW = "18 tasks show only a large difference: `etude plan` says how large"
 _THREE = (
@@ -119,6 +119,20 @@ MESSY = (
         20,
         ("no", "yes"),
         [f"{_ONE}'yes', 'no'"],
+    ),
+    Messy(
+        "a full stop",
+        table(_labels(lambda n, team: f"{team}." if n in (0, 3, 9) else team)),
+        21,
+        says=[f"{_ONE}'billing'"],
+        kept=False,
+    ),
+    Messy(
+        "no label, in a word",
+        table(_labels(lambda n, team: "N/A" if n in (1, 4) else team)),
+        21,
+        ("N/A", *TEAMS),
+        ["label 'N/A' occurs 2 times, as at data.csv:6, and may stand for no label: if so, remove these rows"],
     ),
     Messy(
         "a slip",
@@ -235,6 +249,7 @@ MESSY = (
         says=["the same input occurs more than once within a split: train data.csv:2 = data.csv:7"],
     ),
     # columns
+    Messy("a title above", "Tickets\n" + table(), says=["begin the file with the line of column names"]),
     Messy("no names", table(names=()), 21, says=[_UNNAMED], kept=False),
     Messy("no names, semicolons", table(names=(), sign=";"), 21, says=[_UNNAMED], kept=False),
     Messy(

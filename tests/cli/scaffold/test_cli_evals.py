@@ -112,6 +112,7 @@ def bring(rows: list[dict[str, Any]]) -> None:
     (SKILL / "evals" / "evals.json").write_text(json.dumps(rows))
 
 
+BEE = ["It contains: bee"]
 PROSE = "A successful answer rhymes, has four lines and names at least one bee."
 
 
@@ -162,6 +163,17 @@ def test_what_is_asked_and_expected_is_found_under_the_names_that_people_use(
         *(
             ("query", {name: PROSE}, [f"What is expected: {PROSE}"])
             for name in ("expected_output", "expected", "answer", "reference", "reference_answer", "gold", "ideal")
+        ),
+        *(("ask", {name: PROSE}, [f"What is expected: {PROSE}"]) for name in ("expected_outcome", "ideal_response")),
+        *(("user", {name: WANTED}, WANTED) for name in ("acceptance_criteria", "test_should", "evaluation_criteria")),
+        ("prompt", {"rubric": "- It rhymes.\n2) It has four lines."}, WANTED),
+        ("prompt", {"should": WANTED, "should_not": ["name a wasp"]}, [*WANTED, "It must not: name a wasp"]),
+        ("prompt", {"must_include": ["bee"], "must_not_include": ["wasp"]}, [*BEE, "It does not contain: wasp"]),
+        *(("prompt", {name: ["bee"]}, BEE) for name in ("expected_keywords", "contains", "must_contain")),
+        (
+            "prompt",
+            {"rubric": {"1": "No rhyme.", "5": "It rhymes."}},
+            ["It reaches the highest of these levels: 5: It rhymes.; 1: No rhyme."],
         ),
         ("input", {"ground_truth": [PROSE]}, [f"What is expected: {PROSE}"]),
         ("input", {"ground_truth": None, "assertions": WANTED}, WANTED),

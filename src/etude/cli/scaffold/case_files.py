@@ -26,10 +26,10 @@ def read_cases(folder: Path) -> list[Row]:
     shared = {name: _shared(folder, name) for name in (_BEFORE, _TEMPLATE, _AFTER)}
     rows: list[Row] = []
     for expected in sorted(folder.glob(f"*/{EXPECTED}")):
-        found = parse_rows(expected, f"[{_read(expected)}]", "json")
+        found = parse_rows(expected, f"[{read_text(expected)}]", "json")
         if len(found) != 1:
             raise DataError(f"{expected}: expected one object", hint="write the right answer of the case")
-        texts = {file.stem: _read(file) for file in _texts(expected.parent)}
+        texts = {file.stem: read_text(file) for file in _texts(expected.parent)}
         asked = _filled(shared[_TEMPLATE], texts, expected.parent)
         parts = [part for part in (shared[_BEFORE], asked, shared[_AFTER]) if part]
         rows.append(
@@ -49,7 +49,7 @@ def _texts(case: Path) -> Sequence[Path]:
 
 
 def _shared(folder: Path, name: str) -> str:
-    return next((_read(place / name) for place in (folder, folder.parent) if (place / name).is_file()), "")
+    return next((read_text(place / name) for place in (folder, folder.parent) if (place / name).is_file()), "")
 
 
 def _filled(template: str, texts: dict[str, str], case: Path) -> str:
@@ -66,7 +66,8 @@ def _filled(template: str, texts: dict[str, str], case: Path) -> str:
     return _HOLE.sub(lambda match: known[re.sub(r"\W", "_", match[1].casefold())], template)
 
 
-def _read(file: Path) -> str:
+def read_text(file: Path) -> str:
+    """A text without blanks around it. Raises DataError: it cannot be read."""
     try:
         return file.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:

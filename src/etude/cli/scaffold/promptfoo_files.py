@@ -9,6 +9,7 @@ from typing import Any, cast
 import yaml
 from pydantic import JsonValue
 
+from etude.cli.scaffold.case_files import read_text
 from etude.cli.scaffold.data_files import read_file
 from etude.envs.files import Row, parse_rows, plain
 from etude.errors import DataError
@@ -146,10 +147,7 @@ def _content(value: str, path: Path) -> str:
     file = _files(value, path)[0]
     if file.suffix.lower() not in (".txt", ".md", ""):
         raise DataError(f"{path}: {value!r} is no text", hint="give a .txt or .md file, or write the text here")
-    try:
-        return file.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{file} cannot be read: {error}"[:300], hint="save it as UTF-8") from None
+    return read_text(file)
 
 
 def _completed(row: Row, usual: Mapping[str, JsonValue], prompt: JsonValue, path: Path) -> dict[str, JsonValue]:

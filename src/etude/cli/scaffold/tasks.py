@@ -165,7 +165,8 @@ def _few(env: DatasetEnvironment) -> list[str]:
 
 
 def _odd(made: MadeTasks) -> list[str]:
-    return [f"{odd.what}: correct the row if it is a slip" for odd in made.odd]
+    cures = ("correct the row if it is a slip", "if so, remove these rows")
+    return [f"{odd.what}: {cures[odd.times > 1]}" for odd in made.odd]
 
 
 def _divided(tasks: Sequence[Row], rows: Mapping[str, Sequence[Row]]) -> dict[str, Sequence[Row]]:

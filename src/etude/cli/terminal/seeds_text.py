@@ -6,6 +6,7 @@ from etude.cli.terminal import output
 from etude.cli.terminal.tables import shown, text_lines
 from etude.measure.seeds import SeedReport, SeedResult, Spread
 from etude.readable import counted, money
+from etude.records import MEANS
 
 _COLUMNS = ("seed", "run", "val", "best val", "test", "best test", "gain", "calls", "cost")
 
@@ -28,7 +29,7 @@ def _spreads(report: SeedReport) -> Iterator[str]:
         yield "test      not measured"
         return
     seeds = counted(len(report.seeds), "seed")
-    yield f"{'':10}mean    sd     95% interval      (mean {report.metric} score over {seeds}, test)"
+    yield f"{'':10}mean    sd     95% interval      ({MEANS[report.metric]} over {seeds}, test)"
     yield f"initial   {_spread(report.initial_test, '')}"
     yield f"best      {_spread(report.best_test, '')}"
     yield f"gain      {_spread(report.gain, '+')}"

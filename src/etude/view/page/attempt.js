@@ -6,14 +6,14 @@ import { Cell, Chip, Loaded } from "./parts.js";
 import { to } from "./place.js";
 import { Gold } from "./tasks.js";
 
-export function AttemptScreen({ run, rest }) {
+export function AttemptScreen({ run, rest, dry }) {
   const state = useDocument(`runs/${run}/attempts/${rest[0]}`);
-  return html`<${Loaded} state=${state}>${(page) => html`<${Shown} run=${run} page=${page} />`}<//>`;
+  return html`<${Loaded} state=${state}>${(page) => html`<${Shown} run=${run} page=${page} dry=${dry} />`}<//>`;
 }
 
-function Shown({ run, page }) {
+function Shown({ run, page, dry }) {
   const { attempt, facts } = page;
-  const kind = page.outcome === "void" ? "void" : stateOf(page.hard);
+  const kind = page.outcome === "void" ? "void" : stateOf(page.hard, dry);
   const usage = attempt?.trajectory.usage ?? total(facts);
   const seconds = facts.reduce((sum, fact) => sum + fact.seconds, 0);
   const others = page.others;
@@ -21,7 +21,7 @@ function Shown({ run, page }) {
     <h1>Attempt <span class="code">${page.name}</span> <${Chip} kind=${kind}>${page.outcome === "void" ? "errored" : kind}<//></h1>
     <dl class="facts">
       <dt>task</dt><dd><a href=${to(["runs", run, "tasks"], { split: page.split, task: page.task })} most=${200}>${page.task}</a> <span class="soft">${page.split}</span></dd>
-      <dt>score</dt><dd>${score(page.hard)}${page.soft !== null && page.soft !== page.hard ? html` <span class="soft">soft ${score(page.soft)}</span>` : null} ${page.reason}</dd>
+      ${dry && !page.reason ? null : html`<dt>score</dt><dd>${score(page.hard)}${page.soft !== null && page.soft !== page.hard ? html` <span class="soft">soft ${score(page.soft)}</span>` : null} ${page.reason}</dd>`}
       ${attempt?.trajectory.cut_at ? html`<dt>cut off</dt><dd>at target.max_output_tokens = ${count(attempt.trajectory.cut_at)}</dd>` : null}
       <dt>skill</dt><dd>${page.skill}</dd>
       ${usage ? html`<dt>tokens</dt><dd class="number">${count(usage.input_tokens)} in${usage.cached_tokens ? ` (${count(usage.cached_tokens)} cached)` : ""}, ${count(usage.output_tokens)} out</dd>` : null}
@@ -44,7 +44,7 @@ function Shown({ run, page }) {
       ? html`<section>
           <h2>Other attempts at this task</h2>
           <ul class="attempts">
-            ${others.map((other) => html`<li><${Cell} kind=${stateOf(other.hard)} /> <a data-row href=${to(["runs", run, "attempts", other.attempt])}>${other.attempt}</a> <b>${score(other.hard)}</b> <span class="soft">skill: ${other.skill}${other.skill === page.skill ? ", the same" : ""}</span></li>`)}
+            ${others.map((other) => html`<li><${Cell} kind=${stateOf(other.hard, dry)} /> <a data-row href=${to(["runs", run, "attempts", other.attempt])}>${other.attempt}</a> ${dry ? null : html`<b>${score(other.hard)}</b> `}<span class="soft">skill: ${other.skill}${other.skill === page.skill ? ", the same" : ""}</span></li>`)}
           </ul>
         </section>`
       : null}

@@ -47,6 +47,8 @@ function Clock({ page }) {
     return () => clearInterval(timer);
   }, [running]);
   if (!page.started) return null;
+  const told = page.answer?.facts.find((fact) => fact.name === "time"); // without the pauses of a run that was resumed
+  if (told && page.state === "finished") return html`<span class="soft number">in ${told.text}</span>`;
   const took = ((running ? now : Date.parse(page.at)) - Date.parse(page.started)) / 1_000;
   return html`<span class="soft number">${{ running: "for", died: "after" }[page.state] ?? "in"} ${duration(took)}</span>`;
 }

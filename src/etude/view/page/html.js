@@ -71,8 +71,9 @@ export function duration(seconds) {
   return hours ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
 }
 
-/** The state of a score: what colours and words go by. */
-export function stateOf(value) {
+/** The state of a score: what colours and words go by. In a dry run a score means nothing. */
+export function stateOf(value, dry = false) {
   if (value === null || value === undefined) return "void";
+  if (dry) return "attempted";
   return value >= 1 ? "solved" : value <= 0 ? "failed" : "partly";
 }

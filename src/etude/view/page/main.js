@@ -72,11 +72,15 @@ function App() {
           ? html`<${NightScreen} key=${second} night=${second} />`
           : html`<${NightsScreen} />`
         : run
-        ? h(screenOf(kind, rest), { key: screen, run, kind, rest, query: place.query })
+        ? html`<${Screen} key=${screen} of=${screenOf(kind, rest)} run=${run} kind=${kind} rest=${rest} query=${place.query} />`
         : html`<${AllRuns} query=${place.query} />`}
     </main>
     <footer>${still ? "A file of etude: nothing on this page changes. " : ""}Keys: j/k rows, 1–5 screens, / search</footer>
   `;
+}
+
+function Screen({ of, ...given }) {
+  return h(of, { ...given, dry: useDocument(`runs/${given.run}`).data?.dry });
 }
 
 function titleOf(head, second, kind, rest) {

@@ -72,11 +72,11 @@ export function Cell({ kind, words = kind, more = "" }) {
 }
 
 export function Diff({ text }) {
-  const lines = text.replace(/\n$/, "").split("\n");
+  const lines = text.replace(/\n$/, "").split("\n").slice(2); // after the names of both versions
   if (!text) return html`<p class="soft">nothing changed</p>`;
   return html`<pre class="diff" tabindex="0" aria-label="what changed">
-${lines.map((line) => {
-      const kind = /^(---|\+\+\+) /.test(line) ? "head" : { "+": "plus", "-": "minus", "@": "at" }[line[0]];
-      return html`<span class=${kind ?? ""}>${line + "\n"}</span>`;
+${lines.map((line, at) => {
+      if (line[0] === "@") return at ? html`<span class="at">${"...\n"}</span>` : null;
+      return html`<span class=${{ "+": "plus", "-": "minus" }[line[0]] ?? ""}>${line + "\n"}</span>`;
     })}</pre>`;
 }

@@ -59,13 +59,13 @@ function fates(edits) {
   return [...sums].map(([word, number]) => `${number} ${word}`).join(", ");
 }
 
-export function StepScreen({ run, kind, rest }) {
+export function StepScreen({ run, kind, rest, dry }) {
   const state = useDocument(`runs/${run}/${kind}/${rest[0]}`);
-  return html`<${Loaded} state=${state}>${(step) => html`<${Step} run=${run} step=${step} />`}<//>`;
+  return html`<${Loaded} state=${state}>${(step) => html`<${Step} run=${run} step=${step} dry=${dry} />`}<//>`;
 }
 
-function Step({ run, step }) {
-  const failed = step.attempts.filter((attempt) => attempt.hard === null || attempt.hard < 1);
+function Step({ run, step, dry }) {
+  const failed = step.attempts.filter((attempt) => dry || attempt.hard === null || attempt.hard < 1);
   const number = step.view.number;
   const near = (at) => to(["runs", run, "steps", String(at).padStart(4, "0")]);
   const isStep = step.place.startsWith("steps/");
@@ -78,15 +78,15 @@ function Step({ run, step }) {
         </nav>`
       : null}
     <section>
-      <h2>What failed</h2>
+      <h2>${dry ? "What was attempted" : "What failed"}</h2>
       ${step.attempts.length
-        ? html`<p>${failed.length} of ${several(step.attempts.length, "attempt")} failed. Mean score of the batch: ${score(mean(step.attempts))}.</p>
+        ? html`<p>${dry ? several(step.attempts.length, "attempt") : `${failed.length} of ${several(step.attempts.length, "attempt")} failed. Mean score of the batch: ${score(mean(step.attempts))}.`}</p>
             <ul class="attempts">
               ${failed.map(
                 (attempt) => html`<li>
-                  <${Cell} kind=${stateOf(attempt.hard)} />
+                  <${Cell} kind=${stateOf(attempt.hard, dry)} />
                   <a data-row href=${to(["runs", run, "attempts", attempt.attempt])} most=${60}>${attempt.task}</a>
-                  <span class="soft" most=${300}>${attempt.feedback || attempt.reason}</span>
+                  <span class="soft" most=${300}>${dry ? attempt.reason : attempt.feedback || attempt.reason}</span>
                 </li>`,
               )}
             </ul>`

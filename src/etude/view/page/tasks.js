@@ -7,6 +7,7 @@ import { Cell, Loaded, useInView } from "./parts.js";
 import { go, to } from "./place.js";
 
 const KEY = [
+  ["attempted", "attempted"],
   ["solved", "solved"],
   ["partly", "partly"],
   ["failed", "failed"],
@@ -17,13 +18,13 @@ const KEY = [
 /** Pixels of a row, which grows with the size of the text that the reader has set. */
 const HIGH = 1.5 * parseFloat(getComputedStyle(document.documentElement).fontSize);
 
-export function TasksScreen({ run, query }) {
+export function TasksScreen({ run, query, dry }) {
   const state = useDocument(`runs/${run}/tasks`);
   return html`<h1>Tasks</h1>
-    <${Loaded} state=${state}>${(matrix) => html`<${Matrix} run=${run} matrix=${matrix} query=${query} />`}<//>`;
+    <${Loaded} state=${state}>${(matrix) => html`<${Matrix} run=${run} matrix=${matrix} query=${query} dry=${dry} />`}<//>`;
 }
 
-function Matrix({ run, matrix, query }) {
+function Matrix({ run, matrix, query, dry }) {
   const splits = [...new Set(matrix.rows.map((row) => row.split))];
   const chosen = { split: query.get("split") ?? splits[0] ?? "", type: query.get("type") ?? "", changed: query.get("changed") ?? "", find: query.get("find") ?? "", task: query.get("task") ?? "" };
   const types = [...new Set(matrix.rows.filter((row) => row.split === chosen.split).map((row) => row.type))].filter(Boolean).sort();
@@ -56,14 +57,14 @@ function Matrix({ run, matrix, query }) {
       <output>${several(rows.length, "task")}</output>
     </form>
     <p class="soft legendline">
-      ${KEY.map(([kind, words]) => html`<span class="key"><i class="cell ${kind}"></i> ${words}</span> `)}
+      ${KEY.filter(([kind]) => (dry ? ["attempted", "void", "none"].includes(kind) : kind !== "attempted")).map(([kind, words]) => html`<span class="key"><i class="cell ${kind}"></i> ${words}</span> `)}
     </p>
-    ${open ? html`<${Attempts} key=${open.task} run=${run} row=${open} columns=${matrix.columns} />` : null}
-    <${Rows} run=${run} rows=${rows} columns=${columns} chosen=${chosen.task} choose=${(task) => set({ task: task === chosen.task ? "" : task })} />
+    ${open ? html`<${Attempts} key=${open.task} run=${run} row=${open} columns=${matrix.columns} dry=${dry} />` : null}
+    <${Rows} run=${run} dry=${dry} rows=${rows} columns=${columns} chosen=${chosen.task} choose=${(task) => set({ task: task === chosen.task ? "" : task })} />
   `;
 }
 
-function Rows({ run, rows, columns, chosen, choose }) {
+function Rows({ run, dry, rows, columns, chosen, choose }) {
   const box = useRef(null);
   const [view, set] = useState({ top: 0, high: 600 });
   useEffect(() => {
@@ -84,14 +85,14 @@ function Rows({ run, rows, columns, chosen, choose }) {
       </thead>
       <tbody>
         ${first > 0 ? html`<tr aria-hidden="true" style=${{ height: `${first * HIGH}px` }}></tr>` : null}
-        ${rows.slice(first, last).map((row, at) => html`<${Row} key=${row.split + row.task} row=${row} columns=${columns} index=${first + at + 2} chosen=${row.task === chosen} choose=${choose} />`)}
+        ${rows.slice(first, last).map((row, at) => html`<${Row} key=${row.split + row.task} dry=${dry} row=${row} columns=${columns} index=${first + at + 2} chosen=${row.task === chosen} choose=${choose} />`)}
         ${last < rows.length ? html`<tr aria-hidden="true" style=${{ height: `${(rows.length - last) * HIGH}px` }}></tr>` : null}
       </tbody>
     </table>
   </div>`;
 }
 
-function Row({ row, columns, index, chosen, choose }) {
+function Row({ dry, row, columns, index, chosen, choose }) {
   const cells = new Map(row.cells.map((cell) => [cell[0], cell]));
   return html`<tr aria-rowindex=${index} class=${chosen ? "chosen" : ""}>
     <th scope="row" title="${row.task}: ${row.input}"><button type="button" class="plain" data-row aria-expanded=${chosen} onClick=${() => choose(row.task)} most=${160}>${row.input || row.task}</button></th>
@@ -99,15 +100,15 @@ function Row({ row, columns, index, chosen, choose }) {
       const cell = cells.get(column.number);
       if (!cell) return html`<td></td>`;
       const [, value, after] = cell;
-      const mended = after !== null && value !== null && after > value;
-      const words = `${column.label}: ${stateOf(value)}${after === null ? "" : `, with the candidate ${score(after)}`}`;
-      return html`<td><${Cell} kind=${stateOf(value)} words=${words} more=${mended ? "mended" : ""} /></td>`;
+      const mended = !dry && after !== null && value !== null && after > value;
+      const words = `${column.label}: ${stateOf(value, dry)}${dry || after === null ? "" : `, with the candidate ${score(after)}`}`;
+      return html`<td><${Cell} kind=${stateOf(value, dry)} words=${words} more=${mended ? "mended" : ""} /></td>`;
     })}
   </tr>`;
 }
 
 /** What was asked and expected, and what was answered with the initial and with the best skill, or in the first and the last step. */
-function Answers({ run, cells, columns }) {
+function Answers({ run, cells, columns, dry }) {
   const made = cells.filter(([, , , attempts]) => attempts.length);
   const whole = made.filter(([column]) => ["initial", "best"].includes(columns[column].key));
   const steps = made.filter(([column]) => columns[column].key.startsWith("steps/"));
@@ -115,7 +116,7 @@ function Answers({ run, cells, columns }) {
   if (!chosen.length) return null;
   return html`
     <${Asked} key=${chosen[0][3][0]} run=${run} name=${chosen[0][3][0]} />
-    <div class="answers">${chosen.map(([column, value, , attempts]) => html`<${Answer} key=${attempts[0]} run=${run} name=${attempts[0]} value=${value} title=${titleOf(columns[column])} />`)}</div>`;
+    <div class="answers">${chosen.map(([column, value, , attempts]) => html`<${Answer} key=${attempts[0]} run=${run} dry=${dry} name=${attempts[0]} value=${value} title=${titleOf(columns[column])} />`)}</div>`;
 }
 
 function titleOf(column) {
@@ -135,27 +136,27 @@ export function Gold({ gold }) {
   return html`<div><h3>expected</h3><pre class="text" most=${8000}>${typeof gold === "string" ? gold : JSON.stringify(gold, null, 2)}</pre></div>`;
 }
 
-function Answer({ run, name, value, title }) {
+function Answer({ run, name, value, title, dry }) {
   const state = useDocument(`runs/${run}/attempts/${name}`);
-  return html`<div><h3>answer, ${title} <${Cell} kind=${stateOf(value)} /></h3><${Loaded} state=${state}>
+  return html`<div><h3>answer, ${title} <${Cell} kind=${stateOf(value, dry)} /></h3><${Loaded} state=${state}>
     ${(page) => html`<pre class="text" most=${4000}>${page.answer ?? "the run kept only the score"}</pre>${page.attempt?.score?.feedback ? html`<p class="soft pre" most=${2000}>${page.attempt.score.feedback}</p>` : null}`}
   <//></div>`;
 }
 
 /** The attempts at a task, those of the initial and the best skill first. */
-function Attempts({ run, row, columns }) {
+function Attempts({ run, row, columns, dry }) {
   const weight = { initial: 0, best: 1, none: 2 };
   const cells = [...row.cells].sort((a, b) => (weight[columns[a[0]].key] ?? 3 + a[0]) - (weight[columns[b[0]].key] ?? 3 + b[0]));
   const box = useInView();
   return html`<aside class="wide" ref=${box} aria-label="attempts at ${row.task}">
     <h2 most=${80}>${row.task}</h2>
-    <${Answers} run=${run} cells=${cells} columns=${columns} />
+    <${Answers} run=${run} cells=${cells} columns=${columns} dry=${dry} />
     <h3>all attempts</h3>
     <ul class="attempts">
       ${cells.map(
         ([column, value, after, attempts]) => html`<li>
-          <${Cell} kind=${stateOf(value)} /> ${titleOf(columns[column])}: <b>${score(value)}</b>
-          ${after === null ? null : html` → ${score(after)}`} ${attempts.map((name) => html`<a href=${to(["runs", run, "attempts", name])}>${name}</a> `)}
+          <${Cell} kind=${stateOf(value, dry)} /> ${titleOf(columns[column])}${dry ? "" : html`: <b>${score(value)}</b>`}
+          ${dry || after === null ? null : html` → ${score(after)}`} ${attempts.map((name) => html`<a href=${to(["runs", run, "attempts", name])}>${name}</a> `)}
         </li>`,
       )}
     </ul>

@@ -1,30 +1,16 @@
 """Forms of data that people bring: what is asked, what is right, and how answers are compared.
 
-A form is a file with two functions: `fits` says whether a table is of this form, `tasks` makes its tasks."""
+A form is a file with two functions: `fits` says whether a table is of this form, `tasks` makes its tasks. Both raise
+DataError where a row is broken, `tasks` also Unclear where one answer of the user settles it."""
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NoReturn, Protocol
 
 from etude.cli.scaffold.forms import chat, choices, columns, evals
 from etude.cli.scaffold.forms.made import MadeTasks
 from etude.cli.scaffold.table import NothingAsked, Table
 
-
-class Form(Protocol):
-    """What a form has."""
-
-    def fits(self, table: Table) -> bool:
-        """Whether the rows are of this form. Raises DataError: they are, and one of them is broken."""
-        ...
-
-    def tasks(self, table: Table) -> MadeTasks:
-        """The tasks of a table that fits.
-        Raises DataError: a row cannot be used; Unclear: one answer of the user settles it."""
-        ...
-
-
-FORMS: tuple[Form, ...] = (evals, chat, choices, columns)
+FORMS = (evals, chat, choices, columns)
 """The first that fits is the form of a table; the last fits every one."""
 
 
@@ -41,8 +27,10 @@ def make_tasks(table: Table) -> MadeTasks:
     try:
         made = form.tasks(table)
     except NothingAsked as error:
-        table = _filled(table, error.columns, left_out) or _refuse(error)
-        made = form.tasks(table)
+        rest = _filled(table, error.columns, left_out)
+        if rest is None:
+            raise
+        table, made = rest, form.tasks(rest)
     gold = made.fields.get("gold")
     if gold in table.names and not made.built and (rest := _filled(table, [gold], left_out)) is not None:
         made = form.tasks(rest)
@@ -61,7 +49,3 @@ def _filled(table: Table, columns: Sequence[str], left_out: list[str]) -> Table 
     places = ", ".join(row.place for row in empty[:_SHOWN])
     left_out.append(f"left out, with nothing in {' and '.join(map(repr, columns))}: {places}{more}")
     return rest
-
-
-def _refuse(error: NothingAsked) -> NoReturn:
-    raise error

@@ -30,8 +30,7 @@ def tasks(table: Table) -> MadeTasks:
         return _judged(table)
     asked = _asked(table)
     gold, notes = _gold(table, asked)
-    if table.wishes.labels:
-        table = decided(table, gold)
+    said, table = spellings(table, gold), decided(table, gold)
     several = _several(table, gold)
     if several:
         rows = [
@@ -39,7 +38,7 @@ def tasks(table: Table) -> MadeTasks:
         ]
         what = f"{' and '.join(asked)}; any of the answers in {gold} is right"
         return built(what, rows, guess_scorer(several), notes=notes)
-    return _as_they_are(table, asked, gold, notes)
+    return _as_they_are(table, asked, gold, (notes, said))
 
 
 def _judged(table: Table) -> MadeTasks:
@@ -53,19 +52,22 @@ def _judged(table: Table) -> MadeTasks:
     return judged(table, " and ".join(table.question), rows)
 
 
-def _as_they_are(table: Table, asked: Sequence[str], gold: str, notes: Sequence[str]) -> MadeTasks:
+def _as_they_are(
+    table: Table, asked: Sequence[str], gold: str, said: tuple[Sequence[str], Sequence[str]]
+) -> MadeTasks:
+    """`said`: notes on the column of right answers, and those on it if it has labels."""
     for row in table.rows:
         table.asked(row, asked)
     besides = table.besides({gold, *asked, *table.wished_input})
     pictures = table.pictures({gold, *asked, *table.wished_input})
     scorer, why = guess_scorer([value for value in table.values(gold) if value is not None])
     template, labels = _template(table, asked, set(pictures)), labels_of(table, asked, gold, scorer)
+    notes = [*said[0], *(said[1] if labels else ())]
     odd = odd_labels(table, gold) if labels else []
     if scorer == "exact" and is_label(table, gold) and extracted(table, asked, gold):
         why = "answers stand in their own inputs, so they are compared and not chosen from labels"
     if labels:
         scorer, why = "exact", "the answer is one of the labels"
-        notes = [*notes, *spellings(table, gold)]
         whole = template or f"{{{asked[-1]}}}"
         template = f"{whole}\n\nAnswer with one of: {_escaped(', '.join(labels))}"
     place = {} if template else {"input": asked[-1]}

@@ -17,27 +17,29 @@ from etude.records import canonical
 
 _ASKED = (
     *("prompt", "question", "query", "input", "task", "request", "instruction", "instructions", "user_input"),
-    *("user_prompt", "message", "scenario"),
+    *("user_prompt", "message", "scenario", "user", "ask"),
 )
-_SURE = ("expectations", "expected_behavior", "expected_behaviour", "assertions", "success_criteria")
+_SURE = re.compile(r"expectations|expected_behaviou?r|assertions|(success|acceptance|evaluation)_criteria")
 """Nothing but evals has columns of these names."""
-_CRITERIA = (*_SURE, "expect", "rubric", "criteria", "checks", "checklist", "behavior", "behaviour")
 _MUST_NOT = "It must not: "
-_LEADS = {
-    **dict.fromkeys(("must_not", "must_not_do", "should_not", "traps", "negative_expectations"), _MUST_NOT),
-    "output_contains": "It contains: ",
-    "output_not_contains": "It does not contain: ",
-    "output_matches": "It matches the pattern: ",
-}
-"""Criteria that need a few words before them."""
+_CRITERIA: tuple[tuple[str, str], ...] = (
+    (r"(.+_)?not_(contains?|include)", "It does not contain: "),
+    (r"((.+_)?(contains|keywords)|must_(include|contain))", "It contains: "),
+    (r"(.+_)?output_matches", "It matches the pattern: "),
+    (r"(.+_)?(must|should)_not(_do)?|traps|negative_expectations|anti_patterns", _MUST_NOT),
+    (r"(.+_)?(expect|expectations|assertions|criteria|rubric|checks|checklist|behaviou?r|should|must)", ""),
+)
+"""What columns of criteria are called, and the words that each criterion needs before it."""
 _FILE = re.compile(r"(\bevals?\.jsonl?|\.ya?ml)\b")
 """Files that hold evals."""
 _EXPECTED = (
     *("expected_output", "ground_truth", "expected_workflow", "expected", "answer", "output", "expected_answer"),
-    *("reference", "reference_answer", "gold", "ideal", "ideal_answer", "response"),
+    *("expected_outcome", "expected_result", "expected_response", "reference", "reference_answer", "gold"),
+    *("golden_answer", "ideal", "ideal_answer", "ideal_response", "response"),
 )
 _SAYS = ("text", "criterion", "description", "assertion", "expectation")
 """Where an object says what an answer has to fulfil, the plainest first."""
+_ITEM = re.compile(r"\s*([-*•]|\d+[.)])\s+")
 _SHORT = 8
 """Words of an answer that can be compared as it is; a longer one describes what is wanted."""
 
@@ -47,11 +49,11 @@ def fits(table: Table) -> bool:
     compared as they are."""
     if _asserted(table):
         return True
-    asked, criteria, expected = (_found(table, names) for names in (_ASKED, (*_CRITERIA, *_LEADS), _EXPECTED))
+    asked, criteria, expected = _found(table, _ASKED), _of_criteria(table), _found(table, _EXPECTED)
     named = all(_FILE.search(row.place) for row in table.rows)
     if not asked or table.wishes.scorer or table.wishes.rubric:
         return False
-    if not named and not set(_SURE).intersection(criteria):
+    if not named and not any(map(_SURE.fullmatch, map(fold_name, criteria))):
         return False
     compared = all(_is_answer(_first(row, table, expected)) for row in table.rows)
     return not compared or any(_criteria(row, table, criteria) for row in table.rows)
@@ -61,7 +63,7 @@ def tasks(table: Table) -> MadeTasks:
     """Each criterion is judged by itself, and each assertion of promptfoo is a check."""
     if _asserted(table):
         return _asserted_tasks(table)
-    asked, criteria, expected = (_found(table, names) for names in (_ASKED, (*_CRITERIA, *_LEADS), _EXPECTED))
+    asked, criteria, expected = _found(table, _ASKED), _of_criteria(table), _found(table, _EXPECTED)
     files = table.find("files")
     if (before := table.find("setup")) is not None:
         raise DataError(
@@ -142,17 +144,26 @@ def _first(row: Row, table: Table, columns: Mapping[str, str]) -> JsonValue:
     return next((value for column in columns.values() if (value := table.value(row, column)) not in (None, "")), None)
 
 
+def _of_criteria(table: Table) -> dict[str, str]:
+    """The columns of criteria, with what stands before each; none that is a part of another one."""
+    found: dict[str, str] = {}
+    for name, column in table.folded().items():
+        lead = next((lead for pattern, lead in _CRITERIA if re.fullmatch(pattern, name)), None)
+        if lead is not None and column.partition(".")[0] not in found:
+            found[column] = lead
+    return found
+
+
 def _criteria(row: Row, table: Table, columns: Mapping[str, str]) -> list[str]:
     """What an answer has to fulfil, and must not do. Raises DataError: an entry says nothing."""
     found: list[str] = []
-    for name, column in columns.items():
-        value = table.value(row, column)
-        texts = _texts(value)
+    for column, lead in columns.items():
+        texts = _texts(table.value(row, column))
         if not all(texts):
             raise DataError(
                 f"{row.place}: {column!r} holds something else than texts", hint="write each as a sentence"
             )
-        found += [f"{_LEADS.get(name, '')}{text}" for text in texts]
+        found += [f"{lead}{text}" for text in texts]
     return list(dict.fromkeys(found))
 
 
@@ -165,8 +176,13 @@ def _is_answer(value: JsonValue) -> bool:
 
 def _texts(value: JsonValue) -> list[str]:
     """What each entry says; an empty text for one that says nothing."""
+    if isinstance(value, dict) and value and all(map(str.isdigit, value)):  # levels, of which the highest is wanted
+        levels = "; ".join(f"{level}: {_said(value[level])}" for level in sorted(value, key=int, reverse=True))
+        return [f"It reaches the highest of these levels: {levels}"]
     if isinstance(value, dict) and not value.keys() & {"type", *_SAYS}:
         value = list(value.values())
+    if isinstance(value, str) and all(map(_ITEM.match, value.strip().splitlines())):
+        value = [_ITEM.sub("", line) for line in value.strip().splitlines()]
     return [_said(each) for each in (value if isinstance(value, list) else [] if value is None else [value])]
 
 

@@ -21,6 +21,9 @@ _MANY = 10
 """Rows from which a label that occurs once is odd."""
 _MOST_ODD = 3
 """Where more labels occur once, most are rare, and none is odd."""
+_NO_LABEL = frozenset(("n/a", "#n/a", "na", "nan", "null", "-", "?", "tbd"))
+"""How tables write that there is none."""
+_SIGNS = " .,;:!"
 _ALIKE = 75.0
 """Percent; a label that is so near another one may be a slip of the pen."""
 _EXTRACTED = 0.8
@@ -29,16 +32,19 @@ _EXTRACTED = 0.8
 
 @dataclass(frozen=True)
 class OddLabel:
-    """A label that a single row has, beside labels that many have."""
+    """A label that a single row has, beside labels that many have, or that may stand for none."""
 
     label: str
     place: str
     near: str
     """The label that is spelled nearly so; empty where there is none."""
+    times: int = 1
 
     @property
     def what(self) -> str:
         """For people."""
+        if self.times > 1:
+            return f"label {self.label!r} occurs {self.times} times, as at {self.place}, and may stand for no label"
         return f"label {self.label!r} occurs once, at {self.place}" + (f", beside {self.near!r}" * bool(self.near))
 
 
@@ -76,8 +82,9 @@ def extracted(table: Table, asked: Sequence[str], gold: str) -> bool:
 
 
 def decided(table: Table, column: str) -> Table:
-    """The table as the user said what labels mean that occur once; a row that has none then is left out."""
-    said = {fold(label): meant for label, meant in table.wishes.labels.items()}
+    """The table as the user said what odd labels mean; a row that has none then is left out. A label with a sign at
+    its end is the one that stands without it elsewhere."""
+    said = {**_signed(table, column), **{fold(label): meant for label, meant in table.wishes.labels.items()}}
     rows: list[Row] = []
     for row in table.rows:
         value = table.value(row, column)
@@ -90,31 +97,42 @@ def decided(table: Table, column: str) -> Table:
 
 
 def odd_labels(table: Table, column: str) -> list[OddLabel]:
-    """Labels that occur once beside many, and that the user has not spoken of."""
+    """Labels that occur once beside many, or that may say that there is none, and that the user has not spoken of."""
     counts = Counter(fold(str(value)) for value in table.values(column) if value not in (None, ""))
     once = [label for label, count in counts.items() if count == 1]
-    if len(table.sample) < _MANY or not 0 < len(once) <= min(_MOST_ODD, len(counts) - len(once)):
-        return []
+    if len(table.sample) < _MANY or not len(once) <= min(_MOST_ODD, len(counts) - len(once)):
+        once = []
+    odd = [*once, *(label for label in counts if label in _NO_LABEL and label not in once)]
     places = {fold(str(table.value(row, column))): row.place for row in table.sample}
     names = _spelled(table, column)
-    known = [name for name in counts if name not in once]
+    known = [name for name in counts if name not in odd]
     known_to_user = set(map(fold, table.wishes.labels))
     found: list[OddLabel] = []
-    for label in once:
+    for label in odd:
         if label not in known_to_user:
             match = process.extractOne(label, known, scorer=fuzz.ratio, score_cutoff=_ALIKE)
-            found.append(OddLabel(names[label], places[label], names[match[0]] if match else ""))
+            found.append(OddLabel(names[label], places[label], names[match[0]] if match else "", counts[label]))
     return found
 
 
 def spellings(table: Table, column: str) -> list[str]:
     """A note on labels that are written in several ways."""
-    usual = _spelled(table, column)
+    usual, signed = _spelled(table, column), _signed(table, column)
     ways: dict[str, set[str]] = {}
     for value in table.values(column):
-        ways.setdefault(fold(str(value)), set()).add(str(value))
+        label = signed.get(fold(str(value)), str(value))
+        ways.setdefault(fold(label), set()).add(str(value))
     several = [f"{usual[name]!r}" for name, found in ways.items() if len(found) > 1]
-    return [f"labels that differ in case or blanks are one: {', '.join(several)}"] if several else []
+    return [f"labels that differ in case, blanks or a last sign are one: {', '.join(several)}"] if several else []
+
+
+def _signed(table: Table, column: str) -> Mapping[str, str]:
+    """Folded label with a sign at its end to the one without it, where both are there."""
+    if not is_label(table, column):
+        return {}
+    names = _spelled(table, column)
+    bare = {name: name.rstrip(_SIGNS) for name in names}
+    return {name: names[plain] for name, plain in bare.items() if plain != name and plain in names}
 
 
 def _spelled(table: Table, column: str) -> Mapping[str, str]:
