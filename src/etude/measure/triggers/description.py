@@ -1,6 +1,7 @@
-"""A description as a document that can be trained: a sentence a line, prose, of a limited length."""
+"""Descriptions as a document that can be trained: a sentence a line, prose, of a limited length."""
 
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from etude.measure.triggers.catalogue import one_line
@@ -8,6 +9,7 @@ from etude.measure.triggers.catalogue import one_line
 LONGEST = 1_024
 """Characters that the Agent Skills format allows."""
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+(?=[^a-z\s])")
+_NAME = re.compile(r"^## (\S+)$", re.MULTILINE)
 _WORD = re.compile(r"[^\W_][\w.'’-]*")
 _GLUE = frozenset(
     """a an and any are as at be before by can do does for from has have how if in into is it its like no not of on or
@@ -62,6 +64,43 @@ class Bounds(NamedTuple):
         return ""
 
 
-def as_lines(description: str) -> str:
-    """A document with a line for each sentence, so that edits can add, replace and delete them."""
-    return "\n".join(_SENTENCE.split(one_line(description))) + "\n"
+class Described(NamedTuple):
+    """The descriptions that are trained as one document, and what they may be."""
+
+    bounds: Mapping[str, Bounds]
+    """By the name of the skill, in the order of the document."""
+    longest: int
+    """Characters of all together."""
+
+    def text(self, catalogue: Mapping[str, str]) -> str:
+        """The document: below each name its description, a sentence a line, so that edits can add, replace and delete
+        them. One description has no name above it."""
+        lines = {name: "\n".join(_SENTENCE.split(one_line(catalogue[name]))) for name in self.bounds}
+        parts = lines.values() if len(lines) == 1 else (f"## {name}\n\n{text}\n" for name, text in lines.items())
+        return "\n".join(parts).rstrip("\n") + "\n"
+
+    def read(self, text: str) -> dict[str, str]:
+        """The descriptions of a document."""
+        _, *parts = ["", *self.bounds, text] if len(self.bounds) == 1 else _NAME.split(text)
+        return {name: one_line(part) for name, part in zip(parts[::2], parts[1::2], strict=True)}
+
+    def fault(self, found: Mapping[str, str]) -> str:
+        """What is wrong with the descriptions, for the optimizer to read; empty if nothing is."""
+        if list(found) != list(self.bounds):
+            return "the headings are the names of the skills: each has to stay as it is"
+        if wrong := next((f"{name}: {said}" for name, each in found.items() if (said := self._said(name, each))), ""):
+            return wrong
+        size = sum(map(len, found.values()))
+        if size > self.longest:
+            return f"all descriptions have {size:,} characters, at most {self.longest:,} are allowed"
+        return ""
+
+    def _said(self, name: str, text: str) -> str:
+        return self.bounds[name].fault(text)
+
+
+def described(published: Mapping[str, str], longest: int = LONGEST) -> Described:
+    """The rule for descriptions in the place of published ones: in at most `longest` characters each; several take no
+    more together than the published ones."""
+    bounds = {name: Bounds.beside(text, longest) for name, text in published.items()}
+    return Described(bounds, longest if len(bounds) == 1 else sum(map(len, published.values())))
