@@ -113,13 +113,21 @@ class DescribingOptimizer(ChatModel):
             if name in missed:
                 longer = _grown(longer, bodies[name], missed[name], rare, bounds)
             new[name] = new[name] if bounds.fault(longer) else longer
+        able = {name for name in old if name not in self._needed and _SENTENCE.search(new[name])}
+        longer = [name for name in old if name in self._needed and new[name] != old[name]]
         while sum(map(len, new.values())) > self._document.longest:
-            some = {name: text for name, text in new.items() if name not in self._needed and _SENTENCE.search(text)}
-            if not some:
-                break  # the document is refused
-            name = max(some, key=lambda each: len(some[each]))
-            shorter = _shortened(some[name], rare)
-            new[name] = shorter if not self._document.bounds[name].fault(shorter) else _SENTENCE.split(old[name])[0]
+            if not able:  # nobody is left to pay for it
+                dearest = longer.pop()
+                new[dearest] = old[dearest]
+                continue
+            name = max(able, key=lambda each: (len(new[each]), each))
+            shorter = _shortened(new[name], rare)
+            if self._document.bounds[name].fault(shorter):
+                able.remove(name)
+                continue
+            new[name] = shorter
+            if not _SENTENCE.search(shorter):
+                able.remove(name)
         return self._document.text(new)
 
 
@@ -131,9 +139,7 @@ def _grown(text: str, body: str, asked: Counter[str], rare: Mapping[str, float],
     part = bounds._replace(longest=_LONGEST)
     left = {one: set(_words(one)) for one in _parts(body) if not part.fault(one)}
     while left:
-        value = {
-            one: sum(worth.get(word, 0) for word in words) / len(one) ** _PER_LENGTH for one, words in left.items()
-        }
+        value = {one: sum(worth.get(word, 0) for word in words) / len(one) ** 0.8 for one, words in left.items()}
         best = max(value, key=lambda one: value[one])
         if value[best] <= 0:
             break
@@ -150,7 +156,7 @@ def _shortened(text: str, rare: Mapping[str, float]) -> str:
 
     def worth(one: str) -> float:
         others = {word for other in some if other is not one for word in _words(other)}
-        return sum(rare[word] for word in set(_words(one)) - others) / len(one)
+        return sum(rare.get(word, 0.0) for word in set(_words(one)) - others) / len(one)
 
     least = min(some, key=worth)
     return " ".join(one for one in some if one is not least)

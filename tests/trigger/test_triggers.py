@@ -17,7 +17,7 @@ from etude.config import make_config
 from etude.config.sections import AgentSection
 from etude.errors import ConfigError, StopRun, TransientError
 from etude.measure.triggers.catalogue import entries, one_line, read_catalogue, shown
-from etude.measure.triggers.description import Bounds, as_lines
+from etude.measure.triggers.description import Bounds, described
 from etude.measure.triggers.environment import LEXICAL, TriggerEnvironment
 from etude.measure.triggers.judge import SkillsAtHand
 from etude.measure.triggers.lexical import Ranking
@@ -214,8 +214,10 @@ def test_a_published_description_keeps_to_its_own_rule_in_any_language() -> None
 
 def test_a_description_is_a_document_with_a_sentence_a_line() -> None:
     text = "Bake bread, e.g. rye.  Use when\nthere is dough! Not for cakes."
-    assert as_lines(text).splitlines() == ["Bake bread, e.g. rye.", "Use when there is dough!", "Not for cakes."]
-    assert one_line(as_lines(text)) == " ".join(text.split())
+    rule = described({"bake": text})
+    lines = rule.text({"bake": text})
+    assert lines.splitlines() == ["Bake bread, e.g. rye.", "Use when there is dough!", "Not for cakes."]
+    assert rule.read(lines) == {"bake": " ".join(text.split())}
 
 
 @real_skills

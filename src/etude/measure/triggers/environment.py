@@ -77,7 +77,7 @@ class TriggerEnvironment(Environment):
         return f"\n\nWhat {skill!r} itself says:\n" + "\n".join(parts[number] for number in sorted(chosen))
 
     def fingerprint(self) -> str:
-        return f"{super().fingerprint()} {self._shelf.fingerprint()}"
+        return f"{super().fingerprint()} {self._shelf.fingerprint}"
 
     @property
     def warnings(self) -> Sequence[str]:

@@ -4,6 +4,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import ClassVar
 
 from etude.measure.triggers.catalogue import Catalogue, Listing, entries, shown
@@ -39,6 +40,7 @@ class SkillsAtHand:
     bodies: Mapping[str, str] = field(default_factory=dict[str, str])
     """What skills say themselves, shown with requests that fail for want of them."""
 
+    @cached_property
     def fingerprint(self) -> str:
         """Changes with whatever decides what is shown."""
         return digest([dict(self.catalogue), self.listing, self.own, self.trained, dict(self.bodies)])
@@ -76,7 +78,7 @@ class TriggerJudge(Agent):
         return self._read[1:]
 
     def fingerprint(self) -> str:
-        return digest([class_digest(type(self)), self.shelf.fingerprint()])
+        return digest([class_digest(type(self)), self.shelf.fingerprint])
 
 
 class LexicalJudge(TriggerJudge):
