@@ -4,7 +4,7 @@
 
 All descriptions are trained as one document, and may take no more characters together than the published ones. The
 judge is BM25, or a simulated chat model that is shown the list and compares letters. The optimizer is a program: it
-adds sentences of the skill's own text, as the prompt shows it, and no model is asked.
+adds sentences of the skills' own texts, and no model is asked.
 """
 
 import argparse
@@ -32,15 +32,15 @@ from etude.measure.triggers.measure import ameasure_triggers
 from etude.measure.triggers.requests import Request
 from etude.measure.triggers.train import trained_descriptions, training
 from etude.protocols import ChatModel
-from etude.records import ChatRequest, Reply, Split, digest
-from etude.skill import load_skill
+from etude.records import ChatRequest, Reply, Skill, Split, digest
+from etude.skill import Document, load_skill
 from etude.skill.folder import DOCUMENT
 from etude.trainer import Trainer
 from etude.workbench import Given
 
 _ATTEMPT = re.compile(r'<attempt id="([^"]+)"([^>]*)>\n(.*?)\n</attempt\b', re.DOTALL)
 _INNER = r"<{}\b[^>]*>\n(.*?)\n</{}\b"
-_NEEDS = re.compile(r"the request needs '([^']+)'[^\n]*(?:\n\nWhat '\1' itself says:\n(.*))?", re.DOTALL)
+_NEEDS = re.compile(r"the request needs '([^']+)'")
 _PLAIN = re.compile(r"```.*?```|[`*_>|]|\[([^\]]*)\]\([^)]*\)", re.DOTALL)
 _WORDS = re.compile(r"[^\W_]{3,}")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+(?=[^a-z\s])")
@@ -57,7 +57,7 @@ SETTINGS = {
         "edit_budget": 1,
         "min_edit_budget": 1,
     },
-    "train": {"epochs": 4},
+    "train": {"epochs": 2},
     "test": {"enabled": False},
     "limits": {"concurrency": 1},
 }
@@ -65,26 +65,23 @@ SETTINGS = {
 
 class DescribingOptimizer(ChatModel):
     """Describes all skills anew. It reads requests first, and writes when it knows which skills are asked for. Each
-    gets its name in a sentence; those that were missed also get parts of their own text, first those whose words
-    stand in the missed requests and are rare. What that takes is paid by skills that no request needs."""
+    gets its name in a sentence. Those that were missed also get parts of their own text, first those with rare words
+    that the skill repeats or the missed requests have. What that takes is paid by skills that no request needs."""
 
     name = "scripted"
     endpoint = "this process"
 
-    def __init__(self, document: Described) -> None:
+    def __init__(self, document: Described, skills: Mapping[str, Skill]) -> None:
         self._document = document
+        self._bodies = {name: Document.parse(skill.text).body for name, skill in skills.items()}
         self._needed = set[str]()
 
     async def complete(self, request: ChatRequest) -> Reply:
         text = "\n".join(message.text for message in request.messages if message.role == "user")
         schema = request.response_schema.body if request.response_schema else {}
         values: dict[str, Any] = nothing(schema, schema) if schema else {"reasoning": "", "edits": []}
-        skill, failed, knows = (
-            re.search(_INNER.format("skill", "skill"), text, re.DOTALL),
-            list[str](),
-            bool(self._needed),
-        )
-        missed, bodies = dict[str, Counter[str]](), dict[str, str]()
+        skill, knows = re.search(_INNER.format("skill", "skill"), text, re.DOTALL), bool(self._needed)
+        failed, missed = list[str](), dict[str, Counter[str]]()
         for name, attributes, shown in _ATTEMPT.findall(text):
             parts = {
                 tag: re.search(_INNER.format(tag, tag), shown, re.DOTALL) for tag in ("task", "answer", "feedback")
@@ -94,41 +91,39 @@ class DescribingOptimizer(ChatModel):
                 self._needed |= {parts["answer"][1].strip()} if parts["answer"] else set()
             elif needs and parts["task"]:
                 failed.append(name)
-                bodies[needs[1]] = needs[2] or ""
                 missed.setdefault(needs[1], Counter()).update(set(_words(parts["task"][1])))
         if "edits" in values and skill and failed and knows:
             self._needed |= missed.keys()
-            new = self._written(self._document.read(skill[1]), missed, bodies)
+            new = self._written(self._document.read(skill[1]), missed)
             edit = {"op": "replace", "target": skill[1], "content": new, "reason": "failed", "cites": failed}
             values |= {"reasoning": "Requests that fail.", "edits": [edit]}
         return Reply(text=json.dumps(values))
 
-    def _written(self, old: Mapping[str, str], missed: Mapping[str, Counter[str]], bodies: Mapping[str, str]) -> str:
+    def _written(self, old: Mapping[str, str], missed: Mapping[str, Counter[str]]) -> str:
         common = Counter(word for text in old.values() for word in set(_words(text)))
         rare = {word: math.log((1 + len(old)) / (1 + count)) for word, count in common.items()}
-        new = dict(old)
-        for name in old:
-            bounds, named = self._document.bounds[name], f"It is the skill for {name.replace('-', ' ')}."
-            longer = new[name] if named in new[name] else f"{named} {new[name]}"
+        named, said = dict.fromkeys(old, ""), dict(old)
+        for name, text in old.items():
+            bounds, name_said = self._document.bounds[name], f"Use it for {name.replace('-', ' ')}. "
+            if not text.startswith(name_said) and not bounds.fault(f"{name_said}{text}"):
+                named[name] = name_said
             if name in missed:
-                longer = _grown(longer, bodies[name], missed[name], rare, bounds)
-            new[name] = new[name] if bounds.fault(longer) else longer
-        able = {name for name in old if name not in self._needed and _SENTENCE.search(new[name])}
-        longer = [name for name in old if name in self._needed and new[name] != old[name]]
-        while sum(map(len, new.values())) > self._document.longest:
+                grown = _grown(f"{named[name]}{text}", self._bodies[name], missed[name], rare, bounds)
+                said[name] = grown.removeprefix(named[name])
+        able = {name for name in old if name not in self._needed and _SENTENCE.search(said[name])}
+        longer = [name for name in old if name in self._needed]
+        while sum(len(named[name]) + len(said[name]) for name in old) > self._document.longest:
             if not able:  # nobody is left to pay for it
                 dearest = longer.pop()
-                new[dearest] = old[dearest]
+                named[dearest], said[dearest] = "", old[dearest]
                 continue
-            name = max(able, key=lambda each: (len(new[each]), each))
-            shorter = _shortened(new[name], rare)
-            if self._document.bounds[name].fault(shorter):
+            name = max(able, key=lambda each: (len(said[each]) / len(old[each]), each))
+            shorter = _shortened(said[name], rare)
+            if not self._document.bounds[name].fault(f"{named[name]}{shorter}"):
+                said[name] = shorter
+            if said[name] != shorter or not _SENTENCE.search(shorter):
                 able.remove(name)
-                continue
-            new[name] = shorter
-            if not _SENTENCE.search(shorter):
-                able.remove(name)
-        return self._document.text(new)
+        return self._document.text({name: f"{named[name]}{said[name]}" for name in old})
 
 
 def _grown(text: str, body: str, asked: Counter[str], rare: Mapping[str, float], bounds: Bounds) -> str:
@@ -231,7 +226,7 @@ async def run(folder: Path, judge: str, salt: str) -> dict[str, Any]:
         parts: dict[Split, list[Request]] = {"train": seen, "val": seen}
         config = make_config({**SETTINGS, "run": {"folder": runs, "name": "trained"}})
         config, given = training(config, parts, SkillsAtHand(published, "whole"), by, skills)
-        given |= {**models, "optimizer": DescribingOptimizer(described(published))}
+        given |= {**models, "optimizer": DescribingOptimizer(described(published), skills)}
         trained = trained_descriptions(await Trainer(config, **given).atrain(), skills)
         result: dict[str, Any] = {
             "judge": judge,

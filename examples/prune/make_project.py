@@ -31,8 +31,8 @@ updated and the document appears in the most appropriate section.
 Use [Google style](https://google.github.io/styleguide/pyguide.html) docstrings for classes and functions. These are \
 parseable by Sphinx.
 
-For interfaces that may be used outside a file, prefer docstrings over comments. Comments should be reserved for code \
-within a function or interfaces local to a file.
+For interfaces that may be used outside a file, prefer docstrings over comments. Comments should be reserved for \
+code within a function or interfaces local to a file.
 
 ## Document New Features
 
@@ -76,7 +76,9 @@ def main(folder: Path) -> None:
     skill = folder / "nemo-rl-docs" / "SKILL.md"
     skill.parent.mkdir(parents=True)
     skill.write_text(SKILL, encoding="utf-8")
-    rows = [json.dumps({"id": f"t{n}", "input": task, "gold": said}) for n, (task, said) in enumerate(TASKS.items(), 1)]
+    rows = [
+        json.dumps({"id": f"t{n}", "input": task, "gold": said}) for n, (task, said) in enumerate(TASKS.items(), 1)
+    ]
     (folder / "tasks.jsonl").write_text("\n".join(rows) + "\n")
     (folder / "etude.yaml").write_text(SETTINGS)
     (folder / "make_project.py").write_text(Path(__file__).read_text(encoding="utf-8"), encoding="utf-8")

@@ -76,10 +76,7 @@ def _train(args: argparse.Namespace, case: Case, config: TrainConfig, by: AgentS
     config, more = training(config, parts, case.shelf, by, skills)
 
     async def work(given: Given) -> Summary:
-        planned = await aplan(config, **more)
-        calls = {role: share.calls for role, share in planned.forecast.roles.items()}
-        shown = ", ".join(f"{count:,} of the {role}" for role, count in calls.items() if count is not None)
-        output.note(f"at most {planned.forecast.attempts:,} attempts" + (f" and calls: {shown}" if shown else ""))
+        output.note(await _most(config, more))
         return await Trainer(config, **{**given, **more}).atrain()
 
     summary = watch(work, args.command)
@@ -104,6 +101,19 @@ def _train(args: argparse.Namespace, case: Case, config: TrainConfig, by: AgentS
         output.line(f"  {row['description']}")
         output.line(f"file         {row['file']}")
     return 0
+
+
+async def training_bound(config: TrainConfig, case: Case) -> str:
+    """The most that `--train` asks, for people. Raises InputError: it cannot be trained with these requests."""
+    parts = split(case.requests, case.shelf.own)
+    return await _most(*training(config, parts, case.shelf, config.agent, _described(case)))
+
+
+async def _most(config: TrainConfig, more: Given) -> str:
+    forecast = (await aplan(config, **more)).forecast
+    calls = {role: share.calls for role, share in forecast.roles.items()}
+    shown = ", ".join(f"{count:,} of the {role}" for role, count in calls.items() if count is not None)
+    return f"at most {forecast.attempts:,} attempts" + (f" and calls: {shown}" if shown else "")
 
 
 def _described(case: Case) -> dict[str, Skill]:

@@ -124,7 +124,10 @@ class _Pruning:
             why = "all of its blocks hold code" if self.blocks else "it has no text that may be edited"
             raise SkillError(f"nothing of skill {self.skill.name!r} can be left out: {why}", hint=_hint(self.blocks))
         if not self.tasks:
-            raise DataError("there are no training or validation tasks", hint="env.path names a file of tasks")
+            raise DataError(
+                "there are no training or validation tasks",
+                hint="bring more tasks, or give these splits a share in `env.ratio`",
+            )
         self.made: list[tuple[frozenset[int], Attempt]] = []
         self.counts: dict[str, int] = {}
         self.bar: dict[str, float] = {}
@@ -143,7 +146,9 @@ class _Pruning:
     async def run(self, allow_loss: float) -> tuple[Pruned, Skill]:
         """Find what is needed, then compare."""
         known, first = await self._whole()
-        search = Sieve(self.tested, {name: outcomes for name, outcomes in known.items() if outcomes.passed}, self.once)
+        search = Sieve(
+            self.tested, {name: outcomes for name, outcomes in known.items() if outcomes.passed}, self.once
+        )
         await self._searched(search)
         lost = self._dearest(search, int(allow_loss * len(search.tasks) + 1e-9))
         if lost:

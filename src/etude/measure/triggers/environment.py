@@ -5,17 +5,13 @@ from collections.abc import Mapping, Sequence
 from etude.config.sections import AgentSection
 from etude.errors import ConfigError
 from etude.measure.triggers.judge import LexicalJudge, ListingJudge, SkillsAtHand, TriggerJudge
-from etude.measure.triggers.lexical import Ranking
 from etude.measure.triggers.programs import STEPS, ProgramTriggerJudge
 from etude.measure.triggers.requests import Request, request_of
 from etude.prompts import Prompts
 from etude.protocols import ChatModel, Environment, Texts
 from etude.records import Score, Split, Task, Trajectory
 from etude.registry import find
-from etude.skill.blocks import parts_of
 
-_SHOWN_BODY = 1_200
-"""Characters of a skill's own text that stand with a request that fails for want of it."""
 LEXICAL = AgentSection(name="lexical")
 """In place of the agent of the settings: the judge that asks no model."""
 
@@ -33,7 +29,6 @@ class TriggerEnvironment(Environment):
         self._requests = requests
         self._shelf = shelf
         self._agent = agent
-        self._parts: dict[str, tuple[list[str], Ranking]] = {}
         by_words_or_chat = agent.name in (LEXICAL.name, "chat")
         if not by_words_or_chat and not _opens_skills(agent.name):
             raise ConfigError(
@@ -58,23 +53,10 @@ class TriggerEnvironment(Environment):
         own, done = self._shelf.own, f"{opened!r} was opened" if opened else "no skill was opened"
         if own and not request.expects(own):
             return f"{done}, and this request is not for {own!r}"
-        said = "".join(self._said(name, request.text) for name in request.needs[:1])
-        return f"{done}, and the request needs {' or '.join(map(repr, request.needs)) or 'none'}{said}"
-
-    def _said(self, skill: str, request: str) -> str:
-        """The parts of the skill's own text that are nearest to the request, in their order."""
-        if not (body := self._shelf.bodies.get(skill)):
-            return ""
-        if skill not in self._parts:
-            parts = [part.words for part in parts_of(body) if part.kind != "code"]
-            self._parts[skill] = parts, Ranking({str(number): text for number, text in enumerate(parts)})
-        (parts, ranking), chosen, room = self._parts[skill], list[int](), _SHOWN_BODY
-        scores = ranking.scores(request)
-        for number in sorted(map(int, scores), key=lambda each: -scores[str(each)]):
-            if (room := room - len(parts[number])) < 0:
-                break
-            chosen.append(number)
-        return f"\n\nWhat {skill!r} itself says:\n" + "\n".join(parts[number] for number in sorted(chosen))
+        needs = " or ".join(map(repr, request.needs)) or "none"
+        said = [(name, text) for name in request.needs if (text := self._shelf.bodies.get(name))]
+        shown = "".join(f"\n\nWhat {name!r} itself says:\n{text}" for name, text in said[:1])
+        return f"{done}, and the request needs {needs}{shown}"
 
     def fingerprint(self) -> str:
         return f"{super().fingerprint()} {self._shelf.fingerprint}"

@@ -38,7 +38,7 @@ class SkillsAtHand:
     """The descriptions that are the document under test; None where it decides nothing. With one against its bounds,
     all requests fail."""
     bodies: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What skills say themselves, shown with requests that fail for want of them."""
+    """How what skills say themselves begins, shown with requests that fail for want of them."""
 
     @cached_property
     def fingerprint(self) -> str:

@@ -27,7 +27,7 @@ _RATIO = (0.3, 0.3, 0.4)
 """Both first parts are trained on: requests are few, and what is held out decides."""
 _SHOWN_BODY = 1_200
 """Characters of the skill's own text that the optimizer reads: it is shown 2,000 of what an agent is told. Where
-several are trained, it reads what is nearest to a request that fails."""
+several are trained, it stands with each request that fails for want of it."""
 _ONE = """\
 The document is the description of the skill {name!r}: all that an agent sees of it, beside the descriptions of
 {others} other skills, when it decides which one to open for a request. It has a sentence in each line, and is shown
@@ -73,14 +73,15 @@ def training(
     as `split` makes them, or without a test.
     Raises SkillError: a published description does not keep to the rule itself."""
     published = {name: shelf.catalogue[name] for name in skills}
-    trained, bodies = described(published, longest), {n: Document.parse(each.text).body for n, each in skills.items()}
+    trained = described(published, longest)
+    bodies = {name: Document.parse(skill.text).body.strip()[:_SHOWN_BODY] for name, skill in skills.items()}
     if fault := trained.fault(published):
         raise SkillError(f"skill {fault}", hint="shorten it by hand first")
     others = len(shelf.catalogue) - len(skills)
     told = _ALL.format(count=len(skills), others=others, longest=longest, most=trained.longest)
     if len(skills) == 1:
         (own, body), bodies = *bodies.items(), dict[str, str]()
-        told = _ONE.format(name=own, others=others, most=longest, body=body.strip()[:_SHOWN_BODY])
+        told = _ONE.format(name=own, others=others, most=longest, body=body)
     document = Skill(name=shelf.own or "skills", text=trained.text(published))
     room = max(trained.longest, len(document.text))
     update = {
