@@ -206,7 +206,7 @@ def test_a_ranking_without_a_shared_word_names_nothing() -> None:
         ("For dough. For yeast. For flour. For sugar. For the oven.", "list of key words"),
         ("Dough; Yeast; Flour; Sugar; Oven; Use it.", "list of key words"),
         ("Baker's dough, baker's yeast, it's flour, sugar’s crust, loaf, crumb", "list of key words"),
-        ("DOUGH | YEAST | FLOUR | SUGAR | OVEN | CRUST | SALT | MILK | EGG | AND", "list of key words"),
+        ("DOUGH | YEAST | FLOUR | SUGAR | OVEN | CRUST | SALT | MILK | EGG | RYE | AND", "list of key words"),
         (f"Use it for dough{' or yeast or flour or sugar or oven' * 5}.", "list of key words"),
         (f"Use it when one bakes: {', '.join(f'dough {n}' for n in range(12))}.", "key words in a row"),
         ("Knead, proof, fold and bake the dough of a loaf, with the crust in view.", ""),
