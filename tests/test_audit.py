@@ -236,7 +236,7 @@ async def test_what_a_person_says_of_answers_is_told_with_every_score_of_that_ju
     monkeypatch.setattr("sys.stdin", SimpleNamespace(readline=lambda: next(said)))
     label(found, tmp_path, 30)
     shown = capsys.readouterr().err
-    assert "the judge agrees with a person on 2 of 3 answers (Cohen's kappa 0.40 [" in shown
+    assert "the judge agrees with a person on 2 of 3 answers (Cohen's kappa 0.50 [" in shown
     assert "graded" not in shown, "the judge's verdict would sway a person"
     told: list[Any] = []
     await world.audit(sinks=[SimpleNamespace(emit=told.append, close=lambda: None)])
@@ -249,23 +249,27 @@ async def test_what_a_person_says_of_answers_is_told_with_every_score_of_that_ju
 
 
 @pytest.mark.parametrize(
-    ("pairs", "kappa"),
+    ("pairs", "answers", "kappa"),
     [
-        ("", None),
-        ("yy yy", None),
-        ("yy nn", 1.0),
-        ("yn ny", -1.0),
-        ("yy yy yn ny", -1 / 3),
+        ("", (0, 0), None),
+        ("yy yy", (0, 0), None),
+        ("yy nn", (0, 0), 1.0),
+        ("yn ny", (0, 0), -1.0),
+        ("yy yy yn ny", (0, 0), -1 / 3),
         # Cohen's own kind of table: 20 yes yes, 5 yes no, 10 no yes, 15 no no.
-        ("yy " * 20 + "yn " * 5 + "ny " * 10 + "nn " * 15, 0.4),
+        ("yy " * 20 + "yn " * 5 + "ny " * 10 + "nn " * 15, (0, 0), 0.4),
+        # Of ten answers the judge passed nine: a label of those stands for nine times as many answers.
+        ("yy " * 9 + "yn " + "nn " * 9 + "ny ", (90, 10), (0.9 - 0.756) / (1 - 0.756)),
+        ("yy yn", (9, 1), None),
     ],
 )
-def test_kappa_is_the_agreement_beyond_chance(pairs: str, kappa: float | None) -> None:
+def test_kappa_is_the_agreement_beyond_chance(pairs: str, answers: tuple[int, int], kappa: float | None) -> None:
     labels = JudgeLabels(
+        answers=answers,
         labels=tuple(
             Label(task=str(number), answer="", judge=pair[0] == "y", person=pair[1] == "y")
             for number, pair in enumerate(pairs.split())
-        )
+        ),
     )
     found = labels.kappa
     if kappa is None or found is None:

@@ -16,6 +16,8 @@ from etude.errors import InputError, SkillError, StopRun
 from etude.measure.pruning.prune import Pruned, aprune_skill
 from etude.measure.pruning.sieve import Sieve
 from etude.records import ChatRequest
+from etude.simulation import make_tasks
+from etude.simulation.score import best_skill
 from etude.skill import load_skill
 from etude.skill.blocks import blocks_of, without_blocks
 from etude.stages.shared.noise import Outcomes
@@ -73,8 +75,8 @@ def prune(
     **more: Any,
 ) -> Pruned:
     tasks = [Task(id=name, input=f"form {name}", gold="done") for name in names]
-    config = make_config({"run": {"folder": str(folder), "name": "p"}, "limits": more.pop("limits", {})})
-    env = ListEnvironment(tasks[:-1], tasks[-1:])
+    config = make_config({"run": {"folder": str(folder), "name": "p"}, **more.pop("settings", {})})
+    env = ListEnvironment(tasks[:-1], tasks[-1:], **more.pop("scoring", {}))
     given = {"skill": Skill(name="forms", text=text), "env": env, "target": model or target()}
     return asyncio.run(aprune_skill(config, **more, **given))  # pyright: ignore
 
@@ -123,6 +125,8 @@ def test_what_no_task_needs_goes_and_the_rest_stays_with_a_reason(tmp_path: Path
         ({"allow_loss": 0.25}, NEEDS, {"- Sign at the ": "gone"}),
         # What another task needs too comes back.
         ({"allow_loss": 0.25}, {**NEEDS, "t4": ["full name"]}, {}),
+        # At temperature 0 one attempt says it.
+        ({"settings": {"target": {"model": "simulated:target", "temperature": 0}}}, NEEDS, {}),
         # Tasks that never pass, or pass without the skill, show nothing.
         ({}, {**NEEDS, "t3": ["nowhere"]}, {"Add up the amo": "section", "- Round to who": "section"}),
     ],
@@ -132,6 +136,49 @@ def test_rules(
 ) -> None:
     plain = fates(prune(tmp_path / "plain"))
     assert fates(prune(tmp_path / "other", model=target(needs), **more)) == plain | changed
+
+
+@pytest.mark.parametrize(("temperature", "luck"), [(0.0, 0.0), (1.0, 0.1)])
+def test_a_task_with_a_fraction_of_its_score_needs_what_that_fraction_needs(
+    temperature: float, luck: float, tmp_path: Path
+) -> None:
+    rng = random.Random(1)
+
+    def answer(request: ChatRequest) -> str:
+        shown = " ".join(str(message.content) for message in request.messages)
+        parts = next(parts for name, parts in NEEDS.items() if f"form {name}" in shown)
+        share = sum(part in shown for part in parts) / max(1, len(parts))
+        return "0.2" if rng.random() < luck else f"{0.2 + 0.6 * (share if parts else 1):.2f}"
+
+    result = prune(
+        tmp_path,
+        model=ScriptedModel(answer),
+        settings={"target": {"model": "simulated:target", "temperature": temperature}, "gate": {"metric": "soft"}},
+        scoring={"scorer": lambda task, answer: float(answer)},  # pyright: ignore
+    )
+    needed = {text for text, fate in fates(result).items() if fate == "needed"}
+    assert needed - {"- Round to who"} == {"- Write the da", "- Sign at the ", "Add up the amo"}
+    assert luck or "- Round to who" not in needed  # luck may keep one block more
+
+
+def test_what_one_of_several_targets_needs_stays(tmp_path: Path) -> None:
+    tasks = make_tasks("sorting", 8, seed=3)
+    dead = "Weigh each parcel twice."
+    config = make_config(
+        {
+            "targets": [{"model": "simulated:target-steady"}, {"model": "simulated:target-contrary"}],
+            "run": {"folder": str(tmp_path)},
+        }
+    )
+    skill = Skill(name="sort", text=f"{best_skill(tasks)}\n- {dead}\n")
+    env = ListEnvironment(tasks[:6], tasks[6:], scorer="exact")
+    result = asyncio.run(aprune_skill(config, env=env, skill=skill))
+    whys = [block.why for block in result.blocks if block.fate == "needed"]
+    assert {one for one in ("steady", "contrary") if any(f"target-{one}'" in why for why in whys)} == {
+        "steady",
+        "contrary",
+    }
+    assert [block.text for block in result.blocks if block.fate == "gone"][-1:] == [f"- {dead}\n"]
 
 
 def test_a_skill_that_no_task_needs_stays_as_it_is(tmp_path: Path) -> None:
@@ -145,7 +192,7 @@ def test_a_budget_stops_it_and_nothing_is_paid_twice(tmp_path: Path) -> None:
     expected = prune(tmp_path / "whole", model=whole)
     first, second = target(), target()
     with pytest.raises(StopRun):
-        prune(tmp_path / "cut", model=first, limits={"calls": 20})
+        prune(tmp_path / "cut", model=first, settings={"limits": {"calls": 20}})
     result = prune(tmp_path / "cut", model=second)
     assert 0 < len(first.requests) <= 20
     assert len(first.requests) + len(second.requests) == len(whole.requests) == expected.attempts

@@ -259,6 +259,8 @@ def test_a_plan_knows_what_a_folder_may_ask(skills: None, capsys: Captured) -> N
     assert "evaluate, recheck  2 skills with 12 tasks: at most 24 attempts" in out
     assert "audit              at most 120 attempts" in out
     assert "trigger            at most 29 calls of simulated:target" in out
+    assert [out.count(f"\n{verb} at most ") for verb in ("prune             ", "trigger --train   ")] == [1, 1]
+    assert "init --make-tasks  20 for a skill: at most 6 questions and 60 to try the criteria" in out
     assert not Path("runs").exists()
 
 

@@ -17,7 +17,7 @@ from etude.config import make_config
 from etude.config.sections import AgentSection
 from etude.errors import ConfigError, StopRun, TransientError
 from etude.measure.triggers.catalogue import entries, one_line, read_catalogue, shown
-from etude.measure.triggers.description import Bounds, as_lines
+from etude.measure.triggers.description import Bounds, described
 from etude.measure.triggers.environment import LEXICAL, TriggerEnvironment
 from etude.measure.triggers.judge import SkillsAtHand
 from etude.measure.triggers.lexical import Ranking
@@ -200,6 +200,16 @@ def test_a_ranking_without_a_shared_word_names_nothing() -> None:
         ("Use it for cakes. " * 60, "at most 1,024"),
         ("bake, bread, cake, oven, dough, yeast, flour, sugar", "list of key words"),
         (f"{'Use it when you want to bake. ' * 9}{'dough yeast ' * 14}", "key words in a row"),
+        (f"{'Use it when you want to bake. ' * 9}dough/yeast{'_flour-sugar.oven' * 9}", "key words in a row"),
+        ("Dough and yeast and flour and sugar and oven and crust and loaf and crumb.", "list of key words"),
+        ("The dough, the yeast, the flour, the sugar, the oven, the crust, the loaf.", "list of key words"),
+        ("For dough. For yeast. For flour. For sugar. For the oven.", "list of key words"),
+        ("Dough; Yeast; Flour; Sugar; Oven; Use it.", "list of key words"),
+        ("Baker's dough, baker's yeast, it's flour, sugar’s crust, loaf, crumb", "list of key words"),
+        ("DOUGH | YEAST | FLOUR | SUGAR | OVEN | CRUST | SALT | MILK | EGG | RYE | AND", "list of key words"),
+        (f"Use it for dough{' or yeast or flour or sugar or oven' * 5}.", "list of key words"),
+        (f"Use it when one bakes: {', '.join(f'dough {n}' for n in range(12))}.", "key words in a row"),
+        ("Knead, proof, fold and bake the dough of a loaf, with the crust in view.", ""),
     ],
 )
 def test_a_description_stays_prose_of_a_limited_length(text: str, fault: str) -> None:
@@ -214,8 +224,10 @@ def test_a_published_description_keeps_to_its_own_rule_in_any_language() -> None
 
 def test_a_description_is_a_document_with_a_sentence_a_line() -> None:
     text = "Bake bread, e.g. rye.  Use when\nthere is dough! Not for cakes."
-    assert as_lines(text).splitlines() == ["Bake bread, e.g. rye.", "Use when there is dough!", "Not for cakes."]
-    assert one_line(as_lines(text)) == " ".join(text.split())
+    rule = described({"bake": text})
+    lines = rule.text({"bake": text})
+    assert lines.splitlines() == ["Bake bread, e.g. rye.", "Use when there is dough!", "Not for cakes."]
+    assert rule.read(lines) == {"bake": " ".join(text.split())}
 
 
 @real_skills

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,11 @@ import pytest
 from etude.cli.main import main
 from etude.config import make_config
 from etude.errors import DataError, SkillError
+from etude.measure.triggers.description import described
 from etude.measure.triggers.environment import LEXICAL
 from etude.measure.triggers.judge import SkillsAtHand
 from etude.measure.triggers.requests import Request
-from etude.measure.triggers.train import split, trained_description, training, write_skill
+from etude.measure.triggers.train import split, trained_descriptions, training, write_skill
 from etude.records import ChatRequest, Skill
 from etude.skill import load_skill
 from etude.testing import ScriptedModel
@@ -60,14 +62,14 @@ def optimizer(content: str) -> ScriptedModel:
 
 def trained(folder: Path, content: str, requests: Sequence[Request] = REQUESTS, longest: int = 1024):
     config = make_config({"run": {"folder": str(folder), "name": "t"}, "train": {"epochs": 2}})
-    config, given = training(config, split(requests, "bake"), SHELF, LEXICAL, SKILL, longest)
+    config, given = training(config, split(requests, "bake"), SHELF, LEXICAL, {"bake": SKILL}, longest)
     model = optimizer(content)
     return Trainer(config, **{**given, "optimizer": model}).train(), model
 
 
 def test_a_description_that_helps_is_found_and_shipped_and_the_rest_of_the_skill_stays(tmp_path: Path) -> None:
     summary, model = trained(tmp_path, BETTER)
-    found = trained_description(summary)
+    found = trained_descriptions(summary, ["bake"])["bake"]
     assert found == f"Use it when the user wants to bake. {BETTER}"
     assert (summary.verdict, summary.no_skill) == ("ship", None)
     assert summary.test_gain is not None
@@ -83,17 +85,14 @@ def test_a_description_that_helps_is_found_and_shipped_and_the_rest_of_the_skill
 
 @pytest.mark.parametrize(
     ("content", "longest"),
-    [
-        ("dough, rise, yeast, bread, loaf, crust, crumb, oven, flour, knead, proof, rest, starter, sourdough", 1024),
-        (BETTER, len(PUBLISHED)),
-    ],
+    [(", ".join(["dough, yeast, bread, loaf, crust, crumb, oven"] * 3), 1024), (BETTER, len(PUBLISHED))],
     ids=["key words", "too long"],
 )
 def test_a_list_of_key_words_and_a_description_that_is_too_long_are_refused(
     tmp_path: Path, content: str, longest: int
 ) -> None:
     summary, _ = trained(tmp_path, content, longest=longest)
-    assert trained_description(summary) == PUBLISHED
+    assert trained_descriptions(summary, ["bake"]) == {"bake": PUBLISHED}
     assert summary.accepted == 0
 
 
@@ -108,7 +107,7 @@ def test_too_few_requests_and_a_description_against_its_own_rule_are_said_at_onc
     with pytest.raises(DataError, match="are too few"):
         split(REQUESTS[:3], "bake")
     with pytest.raises(SkillError, match="at most 20 are allowed"):
-        training(make_config({}), split(REQUESTS, "bake"), SHELF, LEXICAL, SKILL, longest=20)
+        training(make_config({}), split(REQUESTS, "bake"), SHELF, LEXICAL, {"bake": SKILL}, longest=20)
 
 
 def test_the_command_says_what_it_may_take_and_where_the_description_is(
@@ -126,7 +125,55 @@ def test_the_command_says_what_it_may_take_and_where_the_description_is(
     out, err = capsys.readouterr()
     assert "at most " in err
     found = json.loads(out)
-    assert (found["published"], found["name"]) == (PUBLISHED, "trigger-bake")
-    assert Path(found["described"]).read_text() == (tmp_path / "skills" / "bake" / "SKILL.md").read_text()
-    assert main(["trigger", "skills", "--lexical", "--train"]) == 2
-    assert "--train takes one skill" in capsys.readouterr().err
+    (row,) = found["described"]
+    assert (row["published"], row["description"], found["name"]) == (PUBLISHED, PUBLISHED, "trigger-bake")
+    assert Path(row["file"]).read_text() == (tmp_path / "skills" / "bake" / "SKILL.md").read_text()
+    # A folder is one document; a skill that cannot be read is passed over.
+    (tmp_path / "skills" / "broken").mkdir()
+    (tmp_path / "skills" / "broken" / "SKILL.md").write_text("---\nname: [\n---\n")
+    assert main(["trigger", "skills", "--lexical", "--train"]) == 0
+    out, err = capsys.readouterr()
+    assert "passed over: " in err
+    assert "changed      0 of 3 descriptions" in out
+
+
+def test_descriptions_of_a_folder_are_one_document_and_pay_for_each_other(tmp_path: Path) -> None:
+    """What `bake` needs more of is paid by `sail`, which no request needs."""
+    skills = dict.fromkeys(SHELF.catalogue, SKILL)
+    config = make_config({"run": {"folder": str(tmp_path), "name": "t"}, "search": {"policy": "paper"}})
+    config, given = training(config, split(REQUESTS, ""), replace(SHELF, own=""), LEXICAL, skills)
+    text = given["skill"].text  # pyright: ignore
+    new = text.replace("It is about the kitchen.", BETTER).replace("asks about the wind and the boat", "sails")
+    asked: list[str] = []
+
+    def answer(request: ChatRequest) -> str:
+        asked.append("\n".join(message.text for message in request.messages))
+        cites = [part.partition('"')[0] for part in asked[-1].split('<attempt id="')[1:] if 'hard="0"' in part[:200]]
+        edit = {"op": "replace", "target": text.strip(), "content": new, "reason": "r", "cites": cites}
+        return json.dumps({"reasoning": "r", "edits": [edit] if cites else []})
+
+    summary = Trainer(config, **{**given, "optimizer": ScriptedModel(answer)}).train()
+    found = trained_descriptions(summary, skills)
+    assert found == {
+        "bake": f"Use it when the user wants to bake. {BETTER}",
+        "sew": SHELF.catalogue["sew"],
+        "sail": "Use it when the user sails.",
+    }
+    assert any("What 'bake' itself says:\n# Bread\n\nThe dough has to rest." in each for each in asked)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("## bake\n\nUse it to bake.\n\n## sew\n\nUse it to sew.\n", ""),
+        ("## bake\n\nUse it to bake.\n\n## mend\n\nUse it to sew.\n", "each has to stay"),
+        ("## sew\n\nUse it to bake.\n\n## bake\n\nUse it to sew.\n", "each has to stay"),
+        ("## bake\n\n## sew\n\nUse it to sew.\n", "bake: the description is empty"),
+        ("## bake\n\nUse it to bake.\n\n## sew\n\nneedle, thread, cloth, hem\n", "sew: the description is a list"),
+        (f"## bake\n\nUse it to bake.\n\n## sew\n\n{'Use it to sew. ' * 9}\n", "at most 61 are allowed"),
+    ],
+)
+def test_what_is_wrong_with_a_document_of_descriptions_is_said(text: str, fault: str) -> None:
+    rule = described({"bake": "Use it to bake, as is usual it.", "sew": "Use it to sew the old clothes."})
+    found = rule.fault(rule.read(text))
+    assert fault in found if fault else not found

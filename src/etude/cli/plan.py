@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Callable, Iterator, Mapping
 
 from etude.cli import trigger
+from etude.cli.scaffold.drafts import most_calls
 from etude.cli.settings import read_settings
 from etude.cli.several.suites import folders_in, suite_of
 from etude.cli.several.table import bound
@@ -12,15 +13,19 @@ from etude.cli.terminal.summary_text import score
 from etude.cli.terminal.tables import text_lines
 from etude.cli.watch import watch
 from etude.config import TrainConfig
+from etude.errors import InputError
 from etude.measure.audit.suite import most_of_audit
 from etude.measure.forecast import Forecast, Share, Span
 from etude.measure.plan import TRIALS, Plan, aplan
+from etude.measure.pruning.prune import most_of_prune
 from etude.measure.several import acheck_suites
 from etude.readable import counted, duration, money, short
 
 _SIMULATED = "SIMULATED MODELS: tokens, money and time say nothing about a real model."
 _UNKNOWN = "unknown"
 _SHOWN = 5
+_DRAFTED = 20
+"""Tasks that one would have drafted for a skill."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -47,7 +52,11 @@ def _of_skills(args: argparse.Namespace, config: TrainConfig) -> int:
     case = trigger.case_of(argparse.Namespace(skill=args.skills, among=None, requests=[], list_as="claude-code"))
     suites = [suite_of(folder) for folder in folders_in(args.skills)]
     if any(not suite.problem for suite in suites):
-        suites = watch(lambda given: acheck_suites(config, suites, **given), args.command)
+        try:
+            suites = watch(lambda given: acheck_suites(config, suites, **given), args.command)
+        except InputError as error:  # of triggers more may be known
+            output.note(error.message)
+            suites = []
     if args.json:
         tasks = {suite.name: suite.tasks for suite in suites}
         problems = {suite.name: suite.problem for suite in suites if suite.problem}
@@ -57,8 +66,19 @@ def _of_skills(args: argparse.Namespace, config: TrainConfig) -> int:
         output.line(f"evaluate, recheck  {bound(config, suites)}")
         most = most_of_audit(sum(suite.tasks for suite in suites))[0]
         output.line(f"audit              at most {most:,} attempts")
+        pruned = sum(most_of_prune(suite.tasks) for suite in suites)
+        output.line(f"prune              at most {pruned:,} attempts, as a rule ten for each block")
         output.lines(f"  {suite.name}: {suite.problem}" for suite in suites if suite.problem)
     output.line(f"trigger            {trigger.bound(config, config.agent, len(case.requests))}")
+    try:
+        said = watch(lambda given: trigger.training_bound(config, case), args.command)
+    except InputError as error:
+        said = error.message
+    output.line(f"trigger --train    {said}")
+    drafts, tried = most_calls(_DRAFTED)
+    output.line(
+        f"init --make-tasks  {_DRAFTED} for a skill: at most {drafts} questions and {tried} to try the criteria"
+    )
     return 0
 
 

@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +23,9 @@ from etude.measure.triggers.judge import SkillsAtHand
 from etude.measure.triggers.measure import SkillTriggers, Triggers, ameasure_triggers, need_requests
 from etude.measure.triggers.programs import STEPS
 from etude.measure.triggers.requests import Request
-from etude.measure.triggers.train import split, trained_description, training, write_skill
+from etude.measure.triggers.train import split, trained_descriptions, training, write_skill
+from etude.readable import counted
+from etude.records import Skill
 from etude.records.summary import Interval, Summary
 from etude.skill import load_skill
 from etude.skill.folder import DOCUMENT
@@ -63,36 +66,67 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _train(args: argparse.Namespace, case: Case, config: TrainConfig, by: AgentSection) -> int:
-    """Train the description of one skill; what is better is written into the folder of the run."""
-    own = case.shelf.own
-    if not own:
-        raise UsageError("--train takes one skill", hint="as in `etude trigger skills/mine --train`")
+    """Train the description of one skill, or those of a folder as one document; what is better is written into the
+    folder of the run."""
     if args.trials > 1:
         raise UsageError("--trials is for a measurement, and --train makes a test", hint="set test.trials")
-    skill, parts = load_skill(case.place), split(case.requests, own)
-    config, more = training(config, parts, case.shelf, by, skill)
+    own, published = case.shelf.own, case.shelf.catalogue
+    skills = _described(case)
+    parts = split(case.requests, own)
+    config, more = training(config, parts, case.shelf, by, skills)
 
     async def work(given: Given) -> Summary:
-        planned = await aplan(config, **more)
-        calls = {role: share.calls for role, share in planned.forecast.roles.items()}
-        shown = ", ".join(f"{count:,} of the {role}" for role, count in calls.items() if count is not None)
-        output.note(f"at most {planned.forecast.attempts:,} attempts" + (f" and calls: {shown}" if shown else ""))
+        output.note(await _most(config, more))
         return await Trainer(config, **{**given, **more}).atrain()
 
     summary = watch(work, args.command)
-    description = trained_description(summary)
-    file = write_skill(skill, description, Path(summary.folder) / "described")
+    trained = trained_descriptions(summary, skills)
+    changed = [own] if own else [name for name in skills if trained[name] != published[name]]
+    place = Path(summary.folder) / "described"
+    rows = [
+        {"skill": name, "published": published[name], "description": trained[name], "file": str(file)}
+        for name in changed
+        for file in [write_skill(skills[name], trained[name], place)]
+    ]
     if args.json:
-        made = {"published": case.shelf.catalogue[own], "description": description, "described": str(file)}
-        output.json_result({**summary.model_dump(mode="json"), **made})
+        output.json_result({**summary.model_dump(mode="json"), "described": rows})
         return 0
     print_summary(summary)
     output.line()
     output.line(f"requests     {len(parts['train'])} to train on, {len(parts['test'])} held out")
-    output.line(f"description  {len(description)} characters, published {len(case.shelf.catalogue[own])}")
-    output.line(f"  {description}")
-    output.line(f"file         {file}")
+    if not own:
+        output.line(f"changed      {len(changed)} of {counted(len(skills), 'description')}")
+    for row in rows:
+        output.line(f"description  {len(row['description'])} characters, published {len(row['published'])}")
+        output.line(f"  {row['description']}")
+        output.line(f"file         {row['file']}")
     return 0
+
+
+async def training_bound(config: TrainConfig, case: Case) -> str:
+    """The most that `--train` asks, for people. Raises InputError: it cannot be trained with these requests."""
+    parts = split(case.requests, case.shelf.own)
+    return await _most(*training(config, parts, case.shelf, config.agent, _described(case)))
+
+
+async def _most(config: TrainConfig, more: Given) -> str:
+    forecast = (await aplan(config, **more)).forecast
+    calls = {role: share.calls for role, share in forecast.roles.items()}
+    shown = ", ".join(f"{count:,} of the {role}" for role, count in calls.items() if count is not None)
+    return f"at most {forecast.attempts:,} attempts" + (f" and calls: {shown}" if shown else "")
+
+
+def _described(case: Case) -> dict[str, Skill]:
+    """The skills that `--train` describes anew, by name. Those of a folder that cannot be read were named before,
+    and are passed over like those without a description."""
+    if case.shelf.own:
+        return {case.shelf.own: load_skill(case.place)}
+    found = dict[str, Skill]()
+    for place in _folders(case.place):
+        with suppress(SkillError):
+            name, description = read_entry(place / DOCUMENT)
+            found |= {name: load_skill(place)} if description else {}
+    return found
 
 
 def case_of(args: argparse.Namespace) -> Case:

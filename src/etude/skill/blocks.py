@@ -1,15 +1,16 @@
 """A skill in blocks that can be left out: paragraphs, items of lists, tables, fenced code."""
 
 import re
-from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterator, Sequence
+from typing import Literal, NamedTuple
 
 from etude.skill.document import Document
 from etude.skill.fences import Fences
 from etude.skill.lines import lines_of
 
 _HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
-_STARTS = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s|\|")
+_ITEM = re.compile(r"(?:[-*+•]|\d{1,9}[.)])\s")
+_MARKS = re.compile(r"\s*(?:>\s*)*(?:(?:[-*+•]|\d+[.)])\s+)?(?:\[[ xX]\]\s+)?")
 _RULE = re.compile(r"\s*(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,}|=+|-+)")
 _BLANK = re.compile(r"[ \t]*(?:\r\n|\r|\n)")
 _BLANKS_AT_END = re.compile(r"(\r\n|\r|\n)(?:[ \t]*(?:\r\n|\r|\n))+\Z")
@@ -30,28 +31,59 @@ class Block(NamedTuple):
     """It holds code, the name of a function or a formula."""
 
 
-def blocks_of(text: str) -> list[Block]:
-    """All blocks of a skill that edits may touch, in their order. An item has the lines that are indented below it, a
-    table all of its rows. Headings, rules and HTML comments are in none. Raises SkillError: it cannot be read."""
-    spans, fences, found = Document.parse(text).editable_spans, Fences(), list[Block]()
-    section, before, inside, comment, fenced = 0, "", False, False, False
+class Part(NamedTuple):
+    """A heading, paragraph, item of a list at any depth, table, or fenced code, with the blank lines inside."""
+
+    kind: Literal["heading", "text", "table", "code"]
+    start: int
+    """Offset in the text."""
+    stop: int
+    text: str
+    adjoins: bool
+    """No blank line, heading, rule or comment stands before it."""
+
+    @property
+    def words(self) -> str:
+        """Its text on one line, without the mark of an item."""
+        return " ".join(_MARKS.sub("", self.text, count=1).split())
+
+
+def parts_of(text: str) -> Iterator[Part]:
+    """What a text in Markdown is made of, in order. Rules and HTML comments are left out."""
+    fences, comment, found, adjoins = Fences(), False, None, False
     for line in lines_of(text):
-        code, fenced = fenced, fences.read(line.text)
-        bare = line.text.strip()
-        comment = comment or (not fenced and bare.startswith("<!--"))
-        if comment or not any(start <= line.start and line.stop <= stop for start, stop in spans):
-            inside, comment = False, comment and "-->" not in bare
-        elif not fenced and (_HEADING.match(line.text) or _RULE.fullmatch(line.text)):
-            section, inside = section + bool(_HEADING.match(line.text)), False
-        elif bare or fenced:
-            goes_on = bool(before) and not fenced and not _STARTS.match(bare) and not code
-            row = bare.startswith("|") and before.startswith("|")
-            joins = inside and (line.text[:1] in (" ", "\t") or goes_on or row or (fenced and code))
-            start = found.pop().start if joins else line.start
-            whole = text[start : line.stop]
-            found.append(Block(start, line.stop, whole, section, fenced or bool(_CODE.search(whole))))
-            inside = True
-        before = bare
+        code, bare = fences.read(line.text), line.text.strip()
+        comment = comment or (not code and bare.startswith("<!--"))
+        if comment or (not code and (not bare or _RULE.fullmatch(line.text))):
+            comment, adjoins = comment and "-->" not in bare, False
+            continue
+        kind = "code" if code else "heading" if _HEADING.match(line.text) else "table" if bare[0] == "|" else "text"
+        begins = kind == "heading" or (kind == "text" and _ITEM.match(bare))
+        if found and adjoins and not begins and kind == found.kind:
+            found = found._replace(stop=line.stop, text=text[found.start : line.stop])
+        else:
+            if found:
+                yield found
+            found = Part(kind, line.start, line.stop, text[line.start : line.stop], adjoins)
+        adjoins = kind != "heading"
+    if found:
+        yield found
+
+
+def blocks_of(text: str) -> list[Block]:
+    """All blocks of a skill that edits may touch, in their order. An item has what is indented below it, a table all
+    of its rows. Headings, rules and HTML comments are in none. Raises SkillError: it cannot be read."""
+    spans, found = Document.parse(text).editable_spans, list[Block]()
+    section, last = 0, ""
+    for part in parts_of(text):
+        if part.kind == "heading" or not any(start <= part.start and part.stop <= stop for start, stop in spans):
+            section, last = section + (part.kind == "heading"), ""
+            continue
+        indented = part.text[:1] in (" ", "\t")
+        lazy = part.adjoins and part.kind == "text" and last != "code" and not _ITEM.match(part.text.strip())
+        start = found.pop().start if last and (indented or lazy) else part.start
+        whole, last = text[start : part.stop], part.kind
+        found.append(Block(start, part.stop, whole, section, last == "code" or bool(_CODE.search(whole))))
     return found
 
 

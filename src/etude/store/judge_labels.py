@@ -3,8 +3,8 @@
 They lie beside the runs, in a file for each judge, prompt and rubric, so that every score it gives later can say so.
 """
 
+from math import hypot
 from pathlib import Path
-from statistics import fmean
 
 from pydantic import ValidationError
 
@@ -29,11 +29,14 @@ class JudgeLabels(Record):
     """All labels of one judge."""
 
     labels: tuple[Label, ...] = ()
+    answers: tuple[int, int] = (0, 0)
+    """Answers of the audit that the judge passed, and that it did not. As many of both are shown to a person, so a
+    label stands for its share of its kind. Without them, labels are a plain sample."""
 
     def plus(self, label: Label) -> "JudgeLabels":
         """With a label, in place of an older one of the same answer."""
         others = (one for one in self.labels if (one.task, one.answer) != (label.task, label.answer))
-        return JudgeLabels(labels=(*others, label))
+        return self.model_copy(update={"labels": (*others, label)})
 
     @property
     def agreed(self) -> int:
@@ -42,18 +45,30 @@ class JudgeLabels(Record):
 
     @property
     def kappa(self) -> tuple[float, float, float] | None:
-        """Cohen's kappa (1960, Educational and Psychological Measurement 20:1): the share of the agreement beyond
-        chance that is reached; and the same for both ends of the 95% interval of the agreement. None where chance
-        alone agrees always, as where both say `passes` every time."""
-        if not self.labels:
+        """Cohen's kappa (1960, Educational and Psychological Measurement 20:1) over the answers of the audit: the
+        share of the agreement beyond chance that is reached, with its 95% interval from those of both kinds (Zou and
+        Donner 2008, Statistics in Medicine 27:1693). None where chance alone agrees always, as where both say
+        `passes` every time, and where one kind of answer has no label."""
+        kinds = [[float(one.person) for one in self.labels if one.judge is passed] for passed in (True, False)]
+        counts = self.answers if any(self.answers) else (len(kinds[0]), len(kinds[1]))
+        if any(count and not kind for count, kind in zip(counts, kinds, strict=True)) or not any(counts):
             return None
-        judge, person = (fmean(each) for each in zip(*((one.judge, one.person) for one in self.labels), strict=True))
-        chance = judge * person + (1 - judge) * (1 - person)
-        if chance >= 1:
+        share = counts[0] / sum(counts)
+        passed, failed = (mean_interval(kind or [0.0]) for kind in kinds)
+        value = _kappa(share, passed.mean, failed.mean)
+        if value is None:
             return None
-        seen = mean_interval([float(one.judge == one.person) for one in self.labels])
-        value, low, high = ((share - chance) / (1 - chance) for share in (seen.mean, seen.low, seen.high))
-        return value, max(-1.0, low), high
+        ends = (
+            _kappa(share, p, f) or 0.0
+            for p, f in (
+                (passed.low, failed.mean),
+                (passed.mean, failed.high),
+                (passed.high, failed.mean),
+                (passed.mean, failed.low),
+            )
+        )
+        low1, low2, high1, high2 = (one - value for one in ends)
+        return value, max(-1.0, value - hypot(low1, low2)), min(1.0, value + hypot(high1, high2))
 
     @property
     def told(self) -> str:
@@ -61,10 +76,19 @@ class JudgeLabels(Record):
         if not self.labels:
             return ""
         kappa = self.kappa
-        what = "all of one kind: kappa is not defined"
+        what = "too few kinds of them: kappa is not defined"
         if kappa is not None:
-            what = "Cohen's kappa {:.2f} [{:.2f}, {:.2f}]".format(*kappa)
+            weighted = ", weighted as the judge passes answers" if any(self.answers) else ""
+            what = "Cohen's kappa {:.2f} [{:.2f}, {:.2f}]".format(*kappa) + weighted
         return f"the judge agrees with a person on {self.agreed} of {len(self.labels)} answers ({what})"
+
+
+def _kappa(share: float, passed: float, failed: float) -> float | None:
+    """Of a judge that passes `share` of the answers, where a person passes so many of those, and of the others."""
+    agreed = share * passed + (1 - share) * (1 - failed)
+    person = share * passed + (1 - share) * failed
+    chance = share * person + (1 - share) * (1 - person)
+    return None if chance >= 1 - 1e-12 else (agreed - chance) / (1 - chance)
 
 
 def labels_of(folder: Path, scoring: str) -> JudgeLabels:

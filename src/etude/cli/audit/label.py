@@ -15,7 +15,9 @@ from etude.store.judge_labels import Label, keep_labels, labels_of
 
 def label(audit: Audit, folder: Path, count: int) -> None:
     """Ask about answers that have no label yet, and keep each as it is given."""
-    labels = labels_of(folder, audit.scoring)
+    passed = sum(one.passed for one in audit.answers)
+    counts = {"answers": (passed, len(audit.answers) - passed)}
+    labels = labels_of(folder, audit.scoring).model_copy(update=counts)
     done = {(one.task, one.answer) for one in labels.labels}
     left = [one for one in audit.answers if (one.task.id, digest(one.answer)) not in done]
     chosen = mixed(left, count)

@@ -205,7 +205,7 @@ def trigger(parser: Arguments) -> None:
     about = "whose list a chat model is shown: claude-code (default), codex, or whole, where nothing is cut"
     _value(parser, "--list-as", "PROGRAM", about, choices=("claude-code", "codex", "whole"), default="claude-code")
     _value(parser, "--trials", "N", "attempts at each request (default: 1)", type=_COUNT, default=1)
-    about = "train the description on 60 of 100 requests and decide on the others; the skill itself stays as it is"
+    about = "train descriptions on 60 of 100 requests and decide on the others; the skills stay as they are"
     _flag(parser, "--train", about)
     _value(parser, "--name", "RUN", "name of the run, the same as --run.name (default: trigger-SKILL)")
 

@@ -6,7 +6,7 @@ from typing import Literal, Unpack
 from pydantic import Field
 
 from etude.build import open_workbench
-from etude.comparison import delivers, open_test
+from etude.comparison import open_test
 from etude.concurrency import together
 from etude.config import TrainConfig, another_trial_tells
 from etude.errors import EtudeError, SkillError, StopRun
@@ -16,6 +16,7 @@ from etude.measure.audit.versions import VERSIONS, sentences, versions_of
 from etude.records import Evaluation, Record, Score, Skill, Split, Task, Trajectory, digest, role_of
 from etude.run_log import counted
 from etude.skill import Document
+from etude.skill.blocks import parts_of
 from etude.stages.evaluation import FRESH, evaluate
 from etude.stages.shared.contest import ERROR
 from etude.stages.shared.nearest import common_words
@@ -121,8 +122,8 @@ async def aaudit_skill(config: TrainConfig, split: Asked = "all", **given: Unpac
     """
     config = config.model_copy(update={"test": config.test.model_copy(update={"trials": 1, "enabled": False})})
     async with open_workbench(config, given, claim=False) as bench:
-        if not delivers(bench.skill):
-            raise SkillError("the skill is empty", hint="give the skill that the suite is for")
+        if all(part.kind == "heading" for part in parts_of(Document.parse(bench.skill.text).body)):
+            raise SkillError("the skill is empty, or has headings only", hint="give the skill that the suite is for")
         openings = await open_test(bench, [bench.skill]) if split in ("test", "all") else 0
         every = [task for some in bench.tasks.values() for task in some]
         tasks = every if split == "all" else bench.split(split)

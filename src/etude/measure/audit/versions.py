@@ -5,16 +5,10 @@ from collections.abc import Mapping
 
 from etude.records import Skill
 from etude.skill import Document
-from etude.skill.fences import Fences
-from etude.skill.lines import lines_of
-from etude.skill.markers import is_marker_comment
+from etude.skill.blocks import Part, parts_of
 from etude.skill.parts import laid_out
 
 VERSIONS = ("skill", "none", "headings", "opposite")
-_HEADING = re.compile(r" {0,3}#{1,6}\s")
-_LEFT_OUT = re.compile(r"\s*(\||<!--|[-*_]{3,}\s*$)")
-"""Rows of tables, comments, rules."""
-_BULLET = re.compile(r"\s*(?:>\s*)*(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
 _SENTENCE = re.compile(r"(?<=[.!?;])[\"')\]*_]*\s+(?=\S)")
 _CASE = re.compile(r"(?:when|if|where|once|after|before|for|in|while)\b[^,]*,\s+", re.IGNORECASE)
 _MAIN = re.compile(
@@ -41,11 +35,12 @@ def versions_of(skill: Skill) -> Mapping[str, Skill]:
     Raises SkillError: the document cannot be read."""
     skill = laid_out(skill)
     document = Document.parse(skill.text)
-    front, blocks = document.front_matter, _blocks(document.body)
-    headings = "".join(f"{text}\n\n" for text, heading in blocks if heading)
+    front, parts = document.front_matter, list(parts_of(document.body))
+    headings = "".join(f"{part.words}\n\n" for part in parts if part.kind == "heading")
     turned = (
-        f"{text}\n\n" if heading else "".join(f"- {opposite(one)}\n" for one in _parted(text)) + "\n"
-        for text, heading in blocks
+        f"{part.words}\n\n" if part.kind == "heading" else "".join(f"- {opposite(one)}\n" for one in said) + "\n"
+        for part in parts
+        if part.kind == "heading" or (said := _parted(part))
     )
     made = (Skill(name=skill.name, text=front + text) for text in (headings, "".join(turned)))
     return dict(zip(VERSIONS, (skill, Skill(text=""), *made), strict=True))
@@ -53,7 +48,7 @@ def versions_of(skill: Skill) -> Mapping[str, Skill]:
 
 def sentences(body: str) -> list[str]:
     """The sentences of a text in Markdown, without headings, code and tables."""
-    return [one for text, heading in _blocks(body) if not heading for one in _parted(text)]
+    return [one for part in parts_of(body) for one in _parted(part)]
 
 
 def opposite(sentence: str) -> str:
@@ -73,24 +68,5 @@ def opposite(sentence: str) -> str:
     return made[0].upper() + made[1:]
 
 
-def _parted(text: str) -> list[str]:
-    return [one for one in _SENTENCE.split(text) if re.search(r"\w", one)]
-
-
-def _blocks(text: str) -> list[tuple[str, bool]]:
-    """Headings, list items and paragraphs in their order, each on one line, and which of them are headings."""
-    found: list[tuple[str, bool]] = []
-    fences, joins = Fences(), False
-    for line in lines_of(text):
-        code, bare = fences.read(line.text), line.text.strip()
-        if code or not bare or _LEFT_OUT.match(line.text) or is_marker_comment(line.text):
-            joins = False
-        elif _HEADING.match(line.text):
-            found.append((bare, True))
-            joins = False
-        elif joins and not _BULLET.match(line.text):
-            found[-1] = (f"{found[-1][0]} {bare}", False)
-        else:
-            found.append((_BULLET.sub("", line.text, count=1).strip(), False))
-            joins = True
-    return [block for block in found if block[0]]
+def _parted(part: Part) -> list[str]:
+    return [one for one in _SENTENCE.split(part.words) if part.kind == "text" and re.search(r"\w", one)]

@@ -119,11 +119,16 @@ class _Pruning:
         self.blocks = blocks_of(self.skill.text)
         self.tested = [number for number, block in enumerate(self.blocks) if code or not block.code]
         self.tasks = {task.id: task for split in ("train", "val") for task in bench.tasks[split]}
+        self.once = {name for name, task in self.tasks.items() if not another_trial_tells(bench.config, task)}
+        """Tasks of which another attempt with the same text tells nothing new."""
         if not self.tested:
             why = "all of its blocks hold code" if self.blocks else "it has no text that may be edited"
             raise SkillError(f"nothing of skill {self.skill.name!r} can be left out: {why}", hint=_hint(self.blocks))
         if not self.tasks:
-            raise DataError("there are no training or validation tasks", hint="env.path names a file of tasks")
+            raise DataError(
+                "there are no training or validation tasks",
+                hint="bring more tasks, or give these splits a share in `env.ratio`",
+            )
         self.made: list[tuple[frozenset[int], Attempt]] = []
         self.counts: dict[str, int] = {}
         self.bar: dict[str, float] = {}
@@ -142,8 +147,9 @@ class _Pruning:
     async def run(self, allow_loss: float) -> tuple[Pruned, Skill]:
         """Find what is needed, then compare."""
         known, first = await self._whole()
-        once = {name for name, task in self.tasks.items() if not another_trial_tells(self.bench.config, task)}
-        search = Sieve(self.tested, {name: outcomes for name, outcomes in known.items() if outcomes.passed}, once)
+        search = Sieve(
+            self.tested, {name: outcomes for name, outcomes in known.items() if outcomes.passed}, self.once
+        )
         await self._searched(search)
         lost = self._dearest(search, int(allow_loss * len(search.tasks) + 1e-9))
         if lost:
@@ -187,7 +193,8 @@ class _Pruning:
             # Fractions are attempted twice, so that the lower one is what later attempts have to reach.
             fractions = [name for name, bar in self.bar.items() if bar < 1 and turn == 1]
             names = [name for name, outcomes in known.items() if not outcomes.passed or name in fractions]
-            for each in await self._attempts([(name, frozenset()) for name in names]):
+            again = names if turn == 0 else [name for name in names if name not in self.once]
+            for each in await self._attempts([(name, frozenset()) for name in again]):
                 name = each.task.id
                 if each.score is None:
                     continue
@@ -215,7 +222,7 @@ class _Pruning:
         for name, out in planned:
             task, count = self.tasks[name], self.counts.get(name, 0)
             self.counts[name] = count + 1
-            trial = FRESH + count if another_trial_tells(self.bench.config, task) else 0
+            trial = 0 if name in self.once else FRESH + count
             tries.append(PlannedAttempt(task, self._without(out), trial))
         names = digest([[each.task.id, each.skill.hash, each.trial] for each in tries])
         found = await self.bench.rollout.settle(tries, "train", {"stage": "prune", "tries": names})

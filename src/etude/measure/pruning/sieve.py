@@ -21,6 +21,9 @@ block counts as not needed, and only the comparison at the end can show the loss
 _NEEDED, _DONE = 0.95, 0.97
 """Probability from which a block is taken to be needed, and from which a task needs nothing further. One of twenty
 blocks that nothing needs stays; a needed one seldom goes, since others of its tasks show it."""
+_LUCK = 0.01
+"""Probability that an attempt shows what is not so where another one tells nothing new: blocks may stand for each
+other."""
 _AT_ONCE = 4
 """Tasks that are asked side by side. One alone took 9% fewer attempts, and four times as many rounds; with eight, two
 tasks often find the same block."""
@@ -118,7 +121,7 @@ class Sieve:
     def _settled(self, name: str) -> frozenset[int] | None:
         """What to leave out next; None where a task is done or given up."""
         task = self.tasks[name]
-        weights, chances = self._hypotheses(task)
+        weights, chances = self._hypotheses(name)
         while True:
             new = {place: w for place, w in enumerate(weights[1:]) if task.among[place] not in self.needed}
             place = max(new, key=new.__getitem__, default=-1)
@@ -128,7 +131,7 @@ class Sieve:
             self.needed[found] = name
             # Attempts without it say nothing of others.
             task.tries = [each for each in task.tries if found not in each.out]
-            weights, chances = self._hypotheses(task)
+            weights, chances = self._hypotheses(name)
         settled = 1 - fsum(new.values()) >= _DONE and any(each.passed for each in task.tries)
         tried = {each.out for each in task.tries} if name in self.once else ()
         places = [
@@ -146,13 +149,16 @@ class Sieve:
         told = _told(weights, chances)
         return frozenset(task.among[max(places, key=told.__getitem__) :])
 
-    def _hypotheses(self, task: SievedTask) -> tuple[list[float], list[tuple[float, float]]]:
+    def _hypotheses(self, name: str) -> tuple[list[float], list[tuple[float, float]]]:
         """Of each place of the last further block that the task needs, none first: its probability, and that of a
         pass with the block and without."""
+        task = self.tasks[name]
         size, each = len(task.among), 0.5 / (max(1.0, len(self.blocks) * 0.5 / _EACH) + len(self.done))
         weights, chances, known = list[float](), list[tuple[float, float]](), dict[tuple[Outcomes, Outcomes], float]()
 
         def likely(intact: Outcomes, broken: Outcomes) -> float:
+            if name in self.once:
+                return _LUCK ** (intact.failed + broken.passed) * (1 - _LUCK) ** (intact.passed + broken.failed)
             if (intact, broken) not in known:
                 known[intact, broken] = self.noise.two_kinds(intact, broken, _LEFT)
             return known[intact, broken]

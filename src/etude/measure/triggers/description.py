@@ -1,6 +1,7 @@
-"""A description as a document that can be trained: a sentence a line, prose, of a limited length."""
+"""Descriptions as a document that can be trained: a sentence a line, prose, of a limited length."""
 
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from etude.measure.triggers.catalogue import one_line
@@ -8,16 +9,19 @@ from etude.measure.triggers.catalogue import one_line
 LONGEST = 1_024
 """Characters that the Agent Skills format allows."""
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+(?=[^a-z\s])")
-_WORD = re.compile(r"[^\W_][\w.'’-]*")
+_NAME = re.compile(r"^## (\S+)$", re.MULTILINE)
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _GLUE = frozenset(
     """a an and any are as at be before by can do does for from has have how if in into is it its like no not of on or
     over so such that the their them then these this to use used user uses using via was what when where which while
     who whose why will with without you your""".split()  # noqa: SIM905 - a list of them would fill a page
 )
 """Words that hold a sentence together and that no list of key words has."""
-_LEAST_GLUE = 1 / 7
+_SHORTEST = 4
+"""Words of a sentence in which such a word counts: `For dough. For yeast.` is a list as well."""
+_LEAST_GLUE = 0.1
 """Share of words: 97% of 343 published descriptions have at least this, a list of key words has hardly any."""
-_LONGEST_RUN = 12
+_LONGEST_RUN = 17
 """Words in a row without such a word: 70% of these descriptions have at most this. What has more may keep it."""
 
 
@@ -30,9 +34,13 @@ class Prose(NamedTuple):
     @staticmethod
     def of(text: str) -> "Prose":
         """Measure a text."""
-        words = [word.casefold() in _GLUE for word in _WORD.findall(text)]
-        runs = "".join("g" if glue else "." for glue in words).split("g")
-        return Prose(sum(words) / len(words) if words else 0.0, max(map(len, runs)))
+        said = list[bool]()
+        for sentence in _SENTENCE.split(text):
+            words = [word.casefold() for word in _WORD.findall(sentence)]
+            # The same word again joins nothing: `dough and yeast and flour` is a list.
+            said += [len(words) >= _SHORTEST and one in _GLUE - set(words[:at]) for at, one in enumerate(words)]
+        runs = "".join("g" if glue else "." for glue in said).split("g")
+        return Prose(sum(said) / len(said) if said else 0.0, max(map(len, runs)))
 
 
 class Bounds(NamedTuple):
@@ -62,6 +70,43 @@ class Bounds(NamedTuple):
         return ""
 
 
-def as_lines(description: str) -> str:
-    """A document with a line for each sentence, so that edits can add, replace and delete them."""
-    return "\n".join(_SENTENCE.split(one_line(description))) + "\n"
+class Described(NamedTuple):
+    """The descriptions that are trained as one document, and what they may be."""
+
+    bounds: Mapping[str, Bounds]
+    """By the name of the skill, in the order of the document."""
+    longest: int
+    """Characters of all together."""
+
+    def text(self, catalogue: Mapping[str, str]) -> str:
+        """The document: below each name its description, a sentence a line, so that edits can add, replace and delete
+        them. One description has no name above it."""
+        lines = {name: "\n".join(_SENTENCE.split(one_line(catalogue[name]))) for name in self.bounds}
+        parts = lines.values() if len(lines) == 1 else (f"## {name}\n\n{text}\n" for name, text in lines.items())
+        return "\n".join(parts).rstrip("\n") + "\n"
+
+    def read(self, text: str) -> dict[str, str]:
+        """The descriptions of a document."""
+        _, *parts = ["", *self.bounds, text] if len(self.bounds) == 1 else _NAME.split(text)
+        return {name: one_line(part) for name, part in zip(parts[::2], parts[1::2], strict=True)}
+
+    def fault(self, found: Mapping[str, str]) -> str:
+        """What is wrong with the descriptions, for the optimizer to read; empty if nothing is."""
+        if list(found) != list(self.bounds):
+            return "the headings are the names of the skills: each has to stay as it is"
+        if wrong := next((f"{name}: {said}" for name, each in found.items() if (said := self._said(name, each))), ""):
+            return wrong
+        size = sum(map(len, found.values()))
+        if size > self.longest:
+            return f"all descriptions have {size:,} characters, at most {self.longest:,} are allowed"
+        return ""
+
+    def _said(self, name: str, text: str) -> str:
+        return self.bounds[name].fault(text)
+
+
+def described(published: Mapping[str, str], longest: int = LONGEST) -> Described:
+    """The rule for descriptions in the place of published ones: in at most `longest` characters each; several take no
+    more together than the published ones."""
+    bounds = {name: Bounds.beside(text, longest) for name, text in published.items()}
+    return Described(bounds, longest if len(bounds) == 1 else sum(map(len, published.values())))

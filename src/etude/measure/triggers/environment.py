@@ -47,10 +47,19 @@ class TriggerEnvironment(Environment):
         if own and (expected := request.expects(own)) is not None:
             right = (opened == own) == expected
         value = float(right and not trajectory.failure)
-        return Score(hard=value, soft=value, feedback="" if value else _feedback(request, own, opened))
+        return Score(hard=value, soft=value, feedback="" if value else self._feedback(request, opened))
+
+    def _feedback(self, request: Request, opened: str) -> str:
+        own, done = self._shelf.own, f"{opened!r} was opened" if opened else "no skill was opened"
+        if own and not request.expects(own):
+            return f"{done}, and this request is not for {own!r}"
+        needs = " or ".join(map(repr, request.needs)) or "none"
+        said = [(name, text) for name in request.needs if (text := self._shelf.bodies.get(name))]
+        shown = "".join(f"\n\nWhat {name!r} itself says:\n{text}" for name, text in said[:1])
+        return f"{done}, and the request needs {needs}{shown}"
 
     def fingerprint(self) -> str:
-        return f"{super().fingerprint()} {self._shelf.own}"
+        return f"{super().fingerprint()} {self._shelf.fingerprint}"
 
     @property
     def warnings(self) -> Sequence[str]:
@@ -73,10 +82,3 @@ class TriggerEnvironment(Environment):
 def _opens_skills(agent: str) -> bool:
     """Whether it is an agent program that looks for skills itself."""
     return hasattr(find("agents", agent), "program")
-
-
-def _feedback(request: Request, own: str, opened: str) -> str:
-    done = f"{opened!r} was opened" if opened else "no skill was opened"
-    if own and not request.expects(own):
-        return f"{done}, and this request is not for {own!r}"
-    return f"{done}, and the request needs {' or '.join(map(repr, request.needs)) or 'none'}"

@@ -3,11 +3,12 @@
 import re
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import ClassVar
 
-from etude.measure.triggers.catalogue import Catalogue, Listing, entries, one_line, shown
-from etude.measure.triggers.description import Bounds
+from etude.measure.triggers.catalogue import Catalogue, Listing, entries, shown
+from etude.measure.triggers.description import Described
 from etude.measure.triggers.lexical import Ranking
 from etude.protocols import Agent, ChatModel
 from etude.protocols.code_digest import class_digest
@@ -30,15 +31,19 @@ class SkillsAtHand:
     catalogue: Catalogue
     listing: Listing = "claude-code"
     own: str = ""
-    """The skill whose description is the document under test; empty where none is."""
+    """The one skill that requests are asked about; empty where all are."""
     told: str = ""
-    """What an optimizer reads about that skill besides its description."""
-    rule: Bounds | None = None
-    """What its description has to keep to. One that does not fails every request."""
+    """What an optimizer reads about the document besides its text."""
+    trained: Described | None = None
+    """The descriptions that are the document under test; None where it decides nothing. With one against its bounds,
+    all requests fail."""
+    bodies: Mapping[str, str] = field(default_factory=dict[str, str])
+    """How what skills say themselves begins, shown with requests that fail for want of them."""
 
+    @cached_property
     def fingerprint(self) -> str:
         """Changes with whatever decides what is shown."""
-        return digest([dict(self.catalogue), self.listing, self.own, self.rule])
+        return digest([dict(self.catalogue), self.listing, self.own, self.trained, dict(self.bodies)])
 
 
 class TriggerJudge(Agent):
@@ -52,20 +57,28 @@ class TriggerJudge(Agent):
     def __init__(self, shelf: SkillsAtHand) -> None:
         self.shelf = shelf
         self.told = shelf.told
+        self._read: tuple[str, Catalogue, str] = ("", {}, "")
 
     @abstractmethod
     async def opened(self, task: Task, catalogue: Catalogue, trial: int) -> Trajectory:
         """Which of these skills is opened for the request. Whatever is raised is void."""
 
     async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:
-        shelf, description = self.shelf, one_line(skill.text)
-        if shelf.rule is not None and (fault := shelf.rule.fault(description)):
-            return Trajectory(failure=fault)
-        catalogue = {**shelf.catalogue, shelf.own: description} if shelf.own else shelf.catalogue
-        return await self.opened(task, catalogue, trial)
+        catalogue, fault = self._with(skill)
+        return Trajectory(failure=fault) if fault else await self.opened(task, catalogue, trial)
+
+    def _with(self, skill: Skill) -> tuple[Catalogue, str]:
+        """The skills as a document describes them, and what is wrong with it."""
+        trained = self.shelf.trained
+        if trained is None:
+            return self.shelf.catalogue, ""
+        if self._read[0] != skill.hash:  # one candidate meets many requests
+            found = trained.read(skill.text)
+            self._read = (skill.hash, {**self.shelf.catalogue, **found}, trained.fault(found))
+        return self._read[1:]
 
     def fingerprint(self) -> str:
-        return digest([class_digest(type(self)), self.shelf.fingerprint()])
+        return digest([class_digest(type(self)), self.shelf.fingerprint])
 
 
 class LexicalJudge(TriggerJudge):

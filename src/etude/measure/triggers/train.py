@@ -1,6 +1,6 @@
 """Training a description: the search that trains skills, over a document that is the description alone."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from etude.config.sections import AgentSection
 from etude.envs.splits import split_by_ratio
 from etude.errors import DataError, SkillError
 from etude.measure.triggers.catalogue import one_line
-from etude.measure.triggers.description import LONGEST, Bounds, as_lines
+from etude.measure.triggers.description import LONGEST, described
 from etude.measure.triggers.environment import TriggerEnvironment
 from etude.measure.triggers.judge import SkillsAtHand
 from etude.measure.triggers.requests import Request
@@ -26,26 +26,35 @@ FEWEST = 5
 _RATIO = (0.3, 0.3, 0.4)
 """Both first parts are trained on: requests are few, and what is held out decides."""
 _SHOWN_BODY = 1_200
-"""Characters of the skill's own text that the optimizer reads: it is shown 2,000 of what an agent is told."""
-_TOLD = """\
+"""Characters of the skill's own text that the optimizer reads: it is shown 2,000 of what an agent is told. Where
+several are trained, it stands with each request that fails for want of it."""
+_ONE = """\
 The document is the description of the skill {name!r}: all that an agent sees of it, beside the descriptions of
 {others} other skills, when it decides which one to open for a request. It has a sentence in each line, and is shown
 as one paragraph. Make it say for which requests this skill is right, and for which it is not. At most {most:,}
 characters, in whole sentences: a list of key words is refused. What the skill itself says:
 
 {body}"""
+_ALL = """\
+The document has the descriptions of {count} skills, each below the name of its skill: all that an agent sees of them,
+beside {others} further ones, when it decides which one to open for a request. A description has a sentence in each
+line, and is shown as one paragraph. Make each say for which requests its skill is right; what one says more may take
+requests from another. Names stay. At most {longest:,} characters each and {most:,} together, in whole sentences: a
+list of key words is refused."""
 
 
 def split(requests: Sequence[Request], own: str) -> dict[Split, list[Request]]:
     """60 of 100 requests to train on, which also validate, and the others to decide by; those that need a skill and
-    those that do not are divided alike. Raises DataError: they are too few, or none to train on needs `own`."""
+    those that do not are divided alike. Raises DataError: they are too few, or none to train on needs `own`, or any
+    skill where that is empty."""
     known = {request.id: request for request in requests}
     parts = split_by_ratio([request.task for request in requests], _RATIO)
     seen = [known[task.id] for name in ("train", "val") for task in parts[name]]
-    needing = [request for request in seen if request.expects(own)]
+    needing = [request for request in seen if (request.expects(own) if own else request.needs)]
     if len(requests) < FEWEST or not needing:
         raise DataError(
-            f"{len(requests)} requests, {len(needing)} to train on that need {own!r}, are too few",
+            f"{len(requests)} requests, {len(needing)} to train on that need {repr(own) if own else 'a skill'}, "
+            "are too few",
             hint=f"bring {FEWEST} or more, in evals/evals.json or with --requests FILE",
         )
     return {"train": seen, "val": seen, "test": [known[task.id] for task in parts["test"]]}
@@ -56,30 +65,37 @@ def training(
     parts: Mapping[Split, Sequence[Request]],
     shelf: SkillsAtHand,
     by: AgentSection,
-    skill: Skill,
+    skills: Mapping[str, Skill],
     longest: int = LONGEST,
 ) -> tuple[TrainConfig, Given]:
-    """What a `Trainer` takes to train the description of `skill`, the own one of the shelf, in at most `longest`
-    characters, by the search of `config`. `parts` are as `split` makes them, or without a test.
-    Raises SkillError: the published description does not keep to the rule itself."""
-    published = shelf.catalogue[shelf.own]
-    rule = Bounds.beside(published, longest)
-    if fault := rule.fault(published):
-        raise SkillError(f"skill {shelf.own!r}: {fault}", hint="shorten it by hand first")
-    body = Document.parse(skill.text).body.strip()[:_SHOWN_BODY]
-    told = _TOLD.format(name=shelf.own, others=len(shelf.catalogue) - 1, most=longest, body=body)
+    """What a `Trainer` takes to train the descriptions of some skills of the shelf, by name, by the search of
+    `config`, in at most `longest` characters each; several take no more together than the published ones. `parts` are
+    as `split` makes them, or without a test.
+    Raises SkillError: a published description does not keep to the rule itself."""
+    published = {name: shelf.catalogue[name] for name in skills}
+    trained = described(published, longest)
+    bodies = {name: Document.parse(skill.text).body.strip()[:_SHOWN_BODY] for name, skill in skills.items()}
+    if fault := trained.fault(published):
+        raise SkillError(f"skill {fault}", hint="shorten it by hand first")
+    others = len(shelf.catalogue) - len(skills)
+    told = _ALL.format(count=len(skills), others=others, longest=longest, most=trained.longest)
+    if len(skills) == 1:
+        (own, body), bodies = *bodies.items(), dict[str, str]()
+        told = _ONE.format(name=own, others=others, most=longest, body=body)
+    document = Skill(name=shelf.own or "skills", text=trained.text(published))
+    room = max(trained.longest, len(document.text))
     update = {
-        "skill": config.skill.model_copy(update={"max_tokens": -(-longest // CHARACTERS_PER_TOKEN), "files": False}),
+        "skill": config.skill.model_copy(update={"max_tokens": -(-room // CHARACTERS_PER_TOKEN), "files": False}),
         "test": config.test.model_copy(update={"no_skill": False}),  # nobody asks what no description is worth
     }
-    env = TriggerEnvironment(parts, replace(shelf, rule=rule, told=told), by)
-    document = Skill(name=shelf.own, text=as_lines(published))
+    env = TriggerEnvironment(parts, replace(shelf, trained=trained, told=told, bodies=bodies), by)
     return config.model_copy(update=update), Given(env=env, skill=document)
 
 
-def trained_description(summary: Summary) -> str:
-    """The best description of a run."""
-    return one_line(load_skill(next(Path(summary.folder).glob(f"best/*/{DOCUMENT}"))).text)
+def trained_descriptions(summary: Summary, skills: Iterable[str]) -> dict[str, str]:
+    """The best descriptions of a run that trained those of these skills."""
+    text = load_skill(next(Path(summary.folder).glob(f"best/*/{DOCUMENT}"))).text
+    return described(dict.fromkeys(skills, "")).read(text)
 
 
 def write_skill(skill: Skill, description: str, folder: Path) -> Path:
