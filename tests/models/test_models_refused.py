@@ -132,7 +132,7 @@ def test_a_refusal_with_one_reading_names_what_to_leave_out(said: Any, names: st
     assert read(said) == RefusedParameters(tuple(names.split()), curable=True)
 
 
-@pytest.mark.parametrize("said", ["Streaming is not supported for this model", "This model requires stream=false"])
+@rows("said", ["Streaming is not supported for this model", "This model requires stream=false"])
 def test_streaming_that_is_refused_is_switched_off(said: str) -> None:
     streamed = SETTINGS.model_copy(update={"stream": True})
     assert read(error(said), streamed) == RefusedParameters(("stream",), curable=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 from pydantic import Field
 
 from etude.readable import counted, duration, money, short
-from etude.records import Metric, Record, Role, Usage, brief
+from etude.records import MEANS, Metric, Record, Role, Usage, brief
 from etude.records.answer import Answer, Interval, Remark, ScoreRow, ShipVerdict
 from etude.records.comparison import (
     Claim,

@@ -37,12 +37,13 @@ def versions_of(skill: Skill) -> Mapping[str, Skill]:
     document = Document.parse(skill.text)
     front, parts = document.front_matter, list(parts_of(document.body))
     headings = "".join(f"{part.words}\n\n" for part in parts if part.kind == "heading")
-    turned = (
-        f"{part.words}\n\n" if part.kind == "heading" else "".join(f"- {opposite(one)}\n" for one in said) + "\n"
-        for part in parts
-        if part.kind == "heading" or (said := _parted(part))
+    turned = [
+        [part.words] if part.kind == "heading" else [f"- {opposite(one)}" for one in _parted(part)] for part in parts
+    ]
+    made = (
+        Skill(name=skill.name, text=front + text)
+        for text in (headings, "".join("\n".join(lines) + "\n\n" for lines in turned if lines))
     )
-    made = (Skill(name=skill.name, text=front + text) for text in (headings, "".join(turned)))
     return dict(zip(VERSIONS, (skill, Skill(text=""), *made), strict=True))
 
 
