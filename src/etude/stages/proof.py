@@ -34,18 +34,19 @@ _VAGUE = 3
 
 
 async def prove(rollout: Rollout, given: ProofInput, step: int) -> ProofOutcome:
-    """Test edits. Raises VoidStop: too many attempts errored."""
+    """Test edits.
+
+    Raises:
+        VoidStop: too many attempts errored.
+    """
     proving = _Proving(rollout, given, step)
     proof = await proving.prove()
-    kept, whole = sorted(proving.kept), given.measure.gate.metric == "hard"
+    kept = sorted(proving.kept)
     skill = given.variant(kept).hash
-    # Under partial credit, edits that do not stay may have earned some of it.
-    made = [one for one in proving.attempts if whole or one.skill_hash == skill]
-    fixed = {one.task.id: one for one in made if one.solved and one.task.id in proof.fixed}
-    rest = [one for one in proving.attempts if kept and one.skill_hash == skill and one.task.id not in fixed]
-    return ProofOutcome(
-        proof, kept, [*rest, *fixed.values()], proving.attempts, tuple(proving.tested()), len(proving.refuted)
-    )
+    fixed = {one.task.id: one for one in proving.attempts if one.solved and one.task.id in proof.fixed}
+    with_these = [one for one in proving.attempts if kept and one.skill_hash == skill and one.task.id not in fixed]
+    with_these += fixed.values()
+    return ProofOutcome(proof, kept, with_these, proving.attempts, tuple(proving.tested()), len(proving.refuted))
 
 
 class _Try(NamedTuple):
