@@ -54,7 +54,7 @@ class Whole(NamedTuple):
 
 @pytest.fixture(scope="module", params=few(OPTIONS, "autonomous", "skill-aware"))
 def whole(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Whole:
-    return run_whole(request.param, tmp_path_factory.mktemp("whole"), every=101)
+    return run_whole(request.param, tmp_path_factory.mktemp("whole"), every=67)
 
 
 def run_whole(option: str, folder: Path, every: int) -> Whole:
