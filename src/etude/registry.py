@@ -133,7 +133,8 @@ def plugins(family: Family) -> list[EntryPoint]:
 
 @lru_cache(maxsize=len(BUILT_IN))
 def _points(family: Family, places: tuple[tuple[str, int], ...]) -> tuple[EntryPoint, ...]:
-    """Read anew where the search path, or what lies in a folder of it, is another: that is half of a start."""
+    """Reading them takes half of the time of a start, so they are read again only where the search path or one of its
+    folders has changed."""
     return tuple(sorted(entry_points(group=f"etude.{family}"), key=lambda point: (point.name, point.value)))
 
 

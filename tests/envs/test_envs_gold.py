@@ -1,6 +1,9 @@
+import threading
+from typing import Any
+
 import pytest
 
-from etude.envs.gold import check_gold, check_varied
+from etude.envs.gold import check_gold, check_varied, scored
 from etude.envs.lists import ListEnvironment
 from etude.envs.scorers.answer_scorer import make_scorer
 from etude.errors import DataError
@@ -42,6 +45,30 @@ async def test_a_gold_answer_with_low_marks_is_shown_with_its_feedback() -> None
     checked = Doubtful([("a", "x")], [("b", "y")], scorer=strict)
     with pytest.raises(DataError, match=r"expected: x; got: x\?; similarity 0.50"):
         await check_gold(checked, checked.tasks("train"))
+
+
+async def test_a_plain_score_is_made_in_a_thread_also_behind_one_that_is_waited_for() -> None:
+    """It may hang, and the loop must hear Ctrl-C then."""
+    threads: list[int] = []
+
+    class Mixed(Environment):
+        def tasks(self, split: str) -> list[Task]:
+            return [Task(id=f"t{number}", input=f"{number}?", gold="1") for number in range(3)]
+
+        def score(self, task: Task, trajectory: Trajectory) -> Any:
+            async def late() -> Score:
+                return Score(hard=1, soft=1)
+
+            if task.id == "t0":
+                return late()
+            threads.append(threading.get_ident())
+            return 1.0
+
+    env = Mixed()
+    found = await scored(env, [(task, "1") for task in env.tasks("train")])
+    assert [score.hard for score in found] == [1, 1, 1]
+    assert len(threads) == 2
+    assert threading.get_ident() not in threads
 
 
 async def test_plain_numbers_of_own_environments_are_understood() -> None:

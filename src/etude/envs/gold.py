@@ -121,16 +121,17 @@ async def scored(env: Environment, answers: Sequence[tuple[Task, str]]) -> list[
 
 
 async def _tried(env: Environment, answers: Sequence[tuple[Task, str]]) -> list[Score | DataError]:
-    """The score of each answer, or why there is none. Functions run in a thread, as one may hang; scores that are
-    waited for are made in the loop."""
+    """The score of each answer, or why there is none. Functions run in a thread, as one may hang; coroutines are
+    waited for in the loop."""
     found: list[Score | DataError] = []
-    waits = await in_thread(_score_on, env, answers, found)
-    while waits is not None:
-        try:
-            found.append(_as_score(await waits))
-        except DataError as error:
-            found.append(error)
-        waits = _score_on(env, answers, found)
+    coroutines = inspect.iscoroutinefunction(env.score)
+    while len(found) < len(answers):
+        waits = _score_on(env, answers, found) if coroutines else await in_thread(_score_on, env, answers, found)
+        if waits is not None:
+            try:
+                found.append(_as_score(await waits))
+            except DataError as error:
+                found.append(error)
     return found
 
 

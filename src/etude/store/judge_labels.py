@@ -58,7 +58,7 @@ class JudgeLabels(Record):
         value = _kappa(share, passed.mean, failed.mean)
         if value is None:
             return None
-        ends = (
+        ends = (  # one without a kappa counts as what chance agrees on
             _kappa(share, p, f) or 0.0
             for p, f in (
                 (passed.low, failed.mean),

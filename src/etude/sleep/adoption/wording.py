@@ -16,6 +16,7 @@ _MARK = re.compile(rf"(?:{LIST_MARK.pattern}|[ \t]*•[ \t]+)(?:\[[ xX]\][ \t]+)
 _TARGET = re.compile(r"\]\([^()\s]*\)")
 _IDLE = frozenset(("please", "always", "a", "an", "the", "you", "must", "should"))
 """Words that may be there or not."""
+_CONTRACTED = (("can't", "can not"), ("cannot", "can not"), ("won't", "will not"), ("n't", " not"))
 _NEGATIONS = frozenset(("not", "never", "no", "do"))
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？])\s*")
 _CLAUSE = re.compile(
@@ -35,7 +36,9 @@ def bare(text: str) -> str:
 
 def wording(text: str) -> Wording:
     """The words of a text that count."""
-    plain = _TARGET.sub(" ", fold(bare(text))).replace("’", "'").replace("n't", " not").replace("cannot", "can not")
+    plain = _TARGET.sub(" ", fold(bare(text))).replace("’", "'")
+    for short, whole in _CONTRACTED:
+        plain = plain.replace(short, whole)
     return tuple(word for word in _WORD.findall(plain) if word not in _IDLE)
 
 
