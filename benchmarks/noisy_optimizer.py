@@ -26,6 +26,7 @@ from noisy_world import (
     chance,
     parts_of,
     said,
+    unsigned,
     ways,
     written,
 )
@@ -123,7 +124,7 @@ class Writer(ChatModel):
         fields = parts_of(task[1]) if task else {}
         if not fields or not answers:
             return []
-        given = answers[-1][1].strip().splitlines()[-1].split("/")
+        given = unsigned(answers[-1][1].strip().splitlines()[-1]).split("/")
         if len(given) != len(fields):
             return list(fields)[:1]
         right = ways(self.world.seed)

@@ -20,7 +20,7 @@ from functools import lru_cache
 from math import prod
 from typing import Any
 
-from etude import ChatModel, ChatRequest, Reply, Task
+from etude import ChatModel, ChatRequest, Reply, Score, Task
 from etude.protocols import Environment
 
 _FIELDS = (
@@ -62,6 +62,8 @@ _BROKEN = 0.15
 """What is left of the pass probability of a task that a general remark breaks."""
 _UNTAUGHT, _AGAINST, _TORN, _HEDGED = 0.04, 0.02, 0.5, 0.55
 """How often a field is right of which the skill says nothing, the wrong thing, both, or perhaps the right one."""
+_SIGNED = " (signed)"
+"""What an answer ends with that has what a task asks besides its fields."""
 _ALIKE = 0.4
 """Share of the forms that are filled in alike, other ones for each line that has this done."""
 
@@ -88,6 +90,14 @@ class World:
     none to twice as many for others."""
     order: float = 0.0
     """What a skill is worth less whose rules stand in the worst order."""
+    partial: bool = False
+    """The score is the share of the fields that are right."""
+    judge_errs: float = 0.0
+    """Share of the fields, drawn by how they were written, of which the grader says the opposite."""
+    common: int = 0
+    """All tasks have the same fields, so many; 0 for one to four of all."""
+    unmet: float | None = None
+    """Each task asks one thing more, which is met this often, whatever the skill says."""
     lucky: float = 0.0
     """Share of the attempts whose luck is drawn from the seed of the request alone."""
     seed: int = 0
@@ -148,7 +158,7 @@ def make_forms(world: World, split: str, count: int) -> list[Task]:
     tasks: list[Task] = []
     for number in range(count):
         size = rng.choices((1, 2, 3, 4), (0.3, 0.35, 0.2, 0.15))[0]
-        names: list[str] = []
+        names = order[: world.common]
         while len(names) < size:
             name = rng.choices(order, weights)[0]
             if name not in names:
@@ -158,6 +168,11 @@ def make_forms(world: World, split: str, count: int) -> list[Task]:
         gold = "/".join(written(value, ways(world.seed)[name]) for name, value in values.items())
         tasks.append(Task(id=f"{split}-{number}", input=text, gold=gold, type=names[0]))
     return tasks
+
+
+def unsigned(answer: str) -> str:
+    """What an answer says of the fields."""
+    return answer.removesuffix(_SIGNED)
 
 
 @dataclass(frozen=True)
@@ -279,15 +294,24 @@ class Truth:
         return next((way for line, way in skill.alike.items() if chance(seed, "alike", line, form) < _ALIKE), "")
 
     def passes(self, text: str, skill_text: str) -> float:
-        """Probability that a task is solved."""
-        if self.world.wanders:
+        """Probability that a task is solved; the expected score where there is partial credit."""
+        world = self.world
+        if world.wanders:
             return 0.0
-        form, skill = form_of(text), said(skill_text, self.world)
+        form, skill = form_of(text), said(skill_text, world)
         luck, alike = self.luck(form), self.alike(form, skill)
         if luck is not None:
             return luck
-        rates = (self.rate(name, skill, alike) for name in parts_of(text))
-        return (1 - skill.copied) * self.whole(form, skill) * prod(rates)
+        rates = [self.rate(name, skill, alike) for name in parts_of(text)]
+        whole = (1 - skill.copied) * self.whole(form, skill)
+        return self._share([whole * rate for rate in rates]) if world.partial else whole * prod(rates)
+
+    def _share(self, rates: Sequence[float]) -> float:
+        """Expected score where it is the share of the fields that the grader calls right."""
+        errs = self.world.judge_errs
+        met = [rate * (1 - errs) + (1 - rate) * errs for rate in rates]
+        met += [] if self.world.unmet is None else [self.world.unmet]
+        return sum(met) / len(met)
 
     def score(self, skill_text: str, tasks: Sequence[Task]) -> float:
         """Mean pass probability."""
@@ -326,12 +350,22 @@ class Forms(Environment):
         sizes = {"train": self.world.sizes[0], "val": self.world.sizes[1]}
         return make_forms(self.world, split, sizes.get(split, 0))
 
-    async def score(self, task: Task, trajectory: Any) -> float:
-        """1 for the gold answer, else 0; in a world that wanders something between .55 and .85. Async, so that it
-        runs in no thread, for which virtual time would not wait."""
+    async def score(self, task: Task, trajectory: Any) -> float | Score:
+        """1 for the gold answer, else 0, or partial credit; in a world that wanders something between .55 and .85.
+        Async, so that it runs in no thread, for which virtual time would not wait."""
         if self.world.wanders:
             return round(0.55 + 0.3 * chance(self.world.seed, "wander", task.id, trajectory.answer), 3)
-        return float(trajectory.answer == task.gold)
+        return self._graded(task, trajectory.answer) if self.world.partial else float(trajectory.answer == task.gold)
+
+    def _graded(self, task: Task, answer: str) -> Score:
+        """By criteria, one for each field: `hard` is 1 where all are met, `soft` the share of them."""
+        world, given, right = self.world, unsigned(answer).split("/"), str(task.gold).split("/")
+        met = [len(given) == len(right) and given[at] == each for at, each in enumerate(right)]
+        for at, each in enumerate(met):
+            if chance(world.seed, "judge", task.id, at, given) < world.judge_errs:
+                met[at] = not each
+        met += [] if world.unmet is None else [answer.endswith(_SIGNED)]
+        return Score(hard=float(all(met)), soft=sum(met) / len(met))
 
     def fingerprint(self) -> str:
         """Of the world."""
@@ -362,13 +396,15 @@ class Clerk(ChatModel):
             return Reply(text=skill.example)
         alike = truth.alike(form, skill) if luck is None else ""
         if chance(*draw, "whole") >= (truth.whole(form, skill) if luck is None else luck):
-            wrong = [list(fields)[int(chance(*draw, "which") * len(fields))]]
+            one = list(fields)[int(chance(*draw, "which") * len(fields))]
+            wrong = list(fields) if self.world.partial and luck is None else [one]
         elif luck is None:
             wrong = [name for name in fields if chance(*draw, marks[name]) >= truth.rate(name, skill, alike)]
         else:
             wrong = []
         given = {name: self._way(name, skill, alike, wrong=name in wrong) for name in fields}
-        return Reply(text="/".join(written(value, given[name]) for name, value in fields.items()))
+        signed = _SIGNED if chance(*draw, "signed") < (self.world.unmet or 0) else ""
+        return Reply(text="/".join(written(value, given[name]) for name, value in fields.items()) + signed)
 
     def _way(self, name: str, skill: Said, alike: str, *, wrong: bool) -> str:
         """In which a field is written."""

@@ -95,7 +95,7 @@ class _Run:
                         if self._state.gave_up:
                             break
                 idle = idle + 1 if self._state.current.hash == before.hash else 0
-                if self._state.gave_up or self._search.gives_up(epoch, idle):
+                if self._state.gave_up or self._search.gives_up(self._state, idle):
                     break
             self._log.doubts.ended(self._state)
             self._state = await self._search.finish(self._state)

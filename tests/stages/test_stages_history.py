@@ -58,7 +58,7 @@ def test_attempts_are_told_apart_by_whether_their_skill_had_the_edits_of_a_step(
 def test_what_passed_with_earlier_skills_counts_as_one_pass_at_most() -> None:
     now = ((5, False), (5, True), (5, False))
     for before, passed in (((), 1), (((2, False),), 1), (((2, True),), 2), (((2, True),) * 9, 2)):
-        known = TaskHistory(skill="s", passed=1, failed=2, seen=(*before, *now))
+        known = TaskHistory(skill="s", passed=1, failed=2, solved=True, seen=(*before, *now))
         assert without(known) == Outcomes(passed, 2)
 
 
@@ -68,8 +68,16 @@ def test_an_attempt_without_a_score_is_a_trial_and_no_outcome() -> None:
 
 
 def test_a_fraction_passes_where_it_is_higher_than_the_best_failure_by_more_than_the_spread() -> None:
-    known = history(tried(0.4), tried(0.5, 1), tried(0.65, 2), tried(0.9, 3), spread=0.1)
-    assert (known.best_failed, known.passed, known.failed) == (0.65, 1, 2)
+    known = history(tried(0.4), tried(0.45, 1), tried(0.56, 2), tried(0.9, 3), spread=0.1)
+    assert (known.best_failed, known.passed, known.failed) == (0.45, 2, 1)
+
+
+def test_what_did_better_and_was_not_solved_is_what_an_edit_has_to_surpass() -> None:
+    known = history(tried(0.25), tried(0.5, 1), spread=0.1)
+    assert (known.passed, known.best, known.solved) == (1, 0.5, False)
+    assert without(known) == Outcomes(0, 1)
+    solved = history(tried(0.25), tried(1.0, 1), spread=0.1)
+    assert (solved.best, solved.solved, without(solved)) == (0.25, True, Outcomes(1, 0))
 
 
 def test_the_gap_is_that_between_the_first_failure_and_the_next_attempt() -> None:
@@ -84,8 +92,8 @@ def test_the_gap_is_that_between_the_first_failure_and_the_next_attempt() -> Non
         (0.0, 1.0, 0.0, True),
         (0.0, 0.0, 0.0, False),
         (0.4, 0.5, 0.0, True),
-        (0.4, 0.55, 0.1, False),  # half more than the spread
-        (0.4, 0.56, 0.1, True),
+        (0.4, 0.5, 0.1, False),  # the spread
+        (0.4, 0.51, 0.1, True),
         (0.4, 0.65, 0.5, False),  # half of what there is to gain is .3
         (0.4, 0.75, 0.5, True),
         (0.95, 1.0, 0.5, True),  # it is solved
@@ -103,13 +111,14 @@ def test_where_only_passing_counts_better_is_to_pass() -> None:
     assert not hard.better(tried(0.99), 0.0)
 
 
-def test_the_spread_is_the_root_of_the_mean_square_of_the_gaps() -> None:
+def test_the_spread_is_the_root_of_the_mean_square_of_the_gaps_and_of_four_tasks_without_one() -> None:
     attempts = [
         *(tried(value, trial, task="x") for trial, value in enumerate((0.5, 0.8))),
         *(tried(value, trial, task="y") for trial, value in enumerate((0.5, 0.1))),
         tried(0.2, task="z"),
     ]
-    assert measured(noted(STATE, attempts, measure(), STATE.step), SOFT).spread == pytest.approx(0.125**0.5)
+    spread = measured(noted(STATE, attempts, measure(), STATE.step), SOFT).spread
+    assert spread == pytest.approx((2 * 0.125 / (2 + 4)) ** 0.5)  # four tasks count as steady before any is seen
 
 
 def test_before_anything_is_repeated_there_is_no_spread_and_the_noise_is_the_prior() -> None:

@@ -48,7 +48,9 @@ async def run(
         return Skill(text="".join(edits[number].content for number in numbers))
 
     known = {
-        one.task.id: TaskHistory(skill=variant(()).hash, trials=2, failed=2, best_failed=one.score.soft)
+        one.task.id: TaskHistory(
+            skill=variant(()).hash, trials=2, failed=2, best_failed=one.score.soft, best=one.score.soft
+        )
         for one in failures
         if one.score is not None
     }
@@ -83,6 +85,28 @@ async def test_an_edit_that_changes_nothing_goes() -> None:
     assert kept == "A"
     assert [(one.kept, one.fixes) for one in proof.edits] == [(True, ("x",)), (False, ("x",))]
     assert proof.edits[1].why(False) == "not shown to help: 0 of 2 attempts better with it, 0 of 3 without"
+
+
+@pytest.mark.parametrize("cites", [("a-x", "a-y"), ("a-w", "a-x", "a-y", "a-z")])  # four are all that there are
+@pytest.mark.parametrize("repeats", [True, False])
+async def test_under_partial_credit_a_task_is_fixed_by_all_edits_that_it_needs(
+    cites: Sequence[str], repeats: bool
+) -> None:
+    """Each of three adds a third; one does nothing. The first that stays does not fix what the others are for."""
+
+    def thirds(task: str, taught: set[str], trial: int) -> float:
+        return len(taught & set("ABC")) / 3
+
+    edits = [append(letter, *cites) for letter in "ADBC"]
+    proof, kept, _ = await run(edits, thirds, failed("w", "x", "y", "z"), repeats=repeats)
+    assert kept == "ABC"
+    assert [one.kept for one in proof.edits] == [True, False, True, True]
+    assert all(one.passed > one.failed and one.passed_without == 0 for one in proof.edits if one.kept)
+    assert proof.edits[1].why(False) in (
+        "what it cites was not seen to need it",
+        "not shown to help: 0 of 2 attempts better with it, 0 of 3 without",
+        "not shown to help: 0 of 2 attempts better with it, 0 of 2 without",
+    )
 
 
 async def test_what_no_edit_fixes_is_attempted_once() -> None:

@@ -27,7 +27,7 @@ def test_the_ledger_says_which_tasks_need_an_edit_and_why_the_others_went() -> N
     state = after_proof(START, Proof(accepted=True, edits=(kept, gone), failed=2, fixed=("x",)), [])
     assert [(entry.fate, entry.needed, entry.why) for entry in state.ledger] == [
         ("applied", ("x",), ""),
-        ("dropped", (), "what it cites is fixed by edits with more support"),
+        ("dropped", (), "what it cites was not seen to need it"),
     ]
 
 

@@ -140,7 +140,7 @@ class EditEvidence(Record):
         if self.copied and set(self.fixes) <= set(self.copied):
             return f"copies {', '.join(self.copied)} and fixes no other task"
         if self.fixes:
-            return "what it cites is fixed by edits with more support"
+            return "what it cites was not seen to need it"
         return "no task that it cites does better with all edits"
 
 
@@ -172,6 +172,10 @@ class TaskHistory(Record):
     failed: int = 0
     best_failed: float | None = None
     """The highest value of one that failed; what does better counts as passed."""
+    best: float = 0.0
+    """The highest value of one that was not solved: under partial credit, what passed may be far from that."""
+    solved: bool = False
+    """One was solved."""
     gap: float | None = None
     """How far the next one was from it, with this skill or the last one for which that is known."""
     seen: tuple[tuple[int, bool], ...] = ()

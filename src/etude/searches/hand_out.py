@@ -5,10 +5,12 @@ from math import fsum
 from typing import NamedTuple
 
 from etude.concurrency import together
+from etude.config import another_trial_tells
 from etude.records import Evaluation, Skill, TrainState
+from etude.records.summary import ComparedTask
 from etude.run_log import RunLog, counted
 from etude.stages.evaluation import FRESH, best_of, by_task, evaluate, evaluate_race, shuffled
-from etude.stages.shared.contest import ERROR, SUSPECTED, Claim, decide, losing, raced
+from etude.stages.shared.contest import ERROR, SUSPECTED, Claim, decide, exchanged, losing, raced
 from etude.stages.shared.history import rivals
 from etude.workbench import Workbench
 
@@ -18,6 +20,11 @@ runs of a small real model, the skill chosen is worse than the best one of its r
 .038, and by .048 where the last one is taken; with all of them by .019, for a fifth more attempts."""
 _MORE = 40
 """Training tasks that are attempted again where validation does not show a gain."""
+MOST_MORE = 120
+"""Attempts that are made for the hand-out after those on validation tasks, at most, with both skills."""
+_FEW, _TRIALS = 20, 3
+"""With fewer training and validation tasks, only a gain of more than a half is mostly shown on tasks like them: so
+the skill has to be better on just these, in so many fresh attempts at each."""
 
 
 class _Errors(NamedTuple):
@@ -89,16 +96,39 @@ async def _unproven(bench: Workbench, state: TrainState, both: tuple[Evaluation,
     what, (shown, up) = "validation does not", _shown(bench, old, new, errors)
     if shown and not _losing(bench, old, new, SUSPECTED):
         return ""
-    if up:
+    if up and len(bench.tasks["val"]) + len(bench.tasks["train"]) < _FEW:
+        fresh = await together(_fresh(bench, skill) for skill in (bench.skill, state.best))
+        old, new = (_values(bench, each) for each in fresh)
+        shown = exchanged(_tried(bench, *fresh), strict=False, error=errors.sample).verdict == "ship"
+        what = "fresh attempts do not"
+    elif up:
         tasks = shuffled(bench.tasks["train"], bench.config.train.seed)
-        skills, fresh = (bench.skill, state.best), range(FRESH, FRESH + 1)
+        skills, trial = (bench.skill, state.best), range(FRESH, FRESH + 1)
         more = await together(
-            evaluate(bench.rollout, skill, tasks[:_MORE], "train", trials=fresh) for skill in skills
+            evaluate(bench.rollout, skill, tasks[:_MORE], "train", trials=trial) for skill in skills
         )
         old, new = old | _values(bench, more[0]), new | _values(bench, more[1])
         shown, what = _shown(bench, old, new, errors)[0], "validation and training tasks do not"
     why = "" if shown else f"{what} show that the skill of the search is better ({_change(*_both(bench, old, new))})"
     return _losing(bench, old, new, ERROR) or why
+
+
+async def _fresh(bench: Workbench, skill: Skill) -> Evaluation:
+    """New attempts at training and validation tasks."""
+    train, val = bench.tasks["train"], bench.tasks["val"]
+    tells = all(another_trial_tells(bench.config, task) for task in (*train, *val))
+    trials = range(FRESH, FRESH + (_TRIALS if tells else 1))
+    made = await evaluate(bench.rollout, skill, train, "train", trials=trials)
+    return made.plus(await evaluate(bench.rollout, skill, val, "val", trials=trials)) if val else made
+
+
+def _tried(bench: Workbench, old: Evaluation, new: Evaluation) -> list[ComparedTask]:
+    gate = bench.config.gate
+    before, after = (
+        {task: [score.value(gate.metric, gate.mixed_weight) for score in some] for task, some in each.scores.items()}
+        for each in (old, new)
+    )
+    return [ComparedTask(task=task, a=tuple(before[task]), b=tuple(after[task])) for task in before if task in after]
 
 
 def _losing(bench: Workbench, old: dict[str, float], new: dict[str, float], error: float) -> str:

@@ -75,9 +75,9 @@ class Search(ABC):
         """An upper bound of what a run does before its test, whatever happens, for options of the class
         `options_type`. Sends nothing."""
 
-    def gives_up(self, epoch: int, idle: int) -> bool:
+    def gives_up(self, state: TrainState, idle: int) -> bool:
         """Whether the search ends after this epoch, where so many in a row have changed nothing; by default never."""
-        del epoch, idle
+        del state, idle
         return False
 
     @property

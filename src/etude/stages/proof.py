@@ -11,13 +11,14 @@ need several edits.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from math import ceil
 from typing import NamedTuple
 
 from etude.records import Attempt, EditEvidence, Proof, Skill, Standing, Tested, digest
 from etude.stages.shared.attribution import MOST, narrowed, needed_sets
+from etude.stages.shared.baseline import Baseline
 from etude.stages.shared.contest import ADDITION, ONCE, REPLACEMENT, Bar, PairedOutcomes, account
-from etude.stages.shared.history import without
 from etude.stages.shared.noise import Outcomes
 from etude.stages.shared.proof_data import ProofInput, ProofOutcome
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
@@ -43,7 +44,7 @@ async def prove(rollout: Rollout, given: ProofInput, step: int) -> ProofOutcome:
     proof = await proving.prove()
     kept = sorted(proving.kept)
     skill = given.variant(kept).hash
-    fixed = {one.task.id: one for one in proving.attempts if one.solved and one.task.id in proof.fixed}
+    fixed = {one.task.id: one for one in proving.attempts if one.solved and one.task.id in proving.explained}
     with_these = [one for one in proving.attempts if kept and one.skill_hash == skill and one.task.id not in fixed]
     with_these += fixed.values()
     return ProofOutcome(proof, kept, with_these, proving.attempts, tuple(proving.tested()), len(proving.refuted))
@@ -66,8 +67,6 @@ class _Proving:
     given: ProofInput
     step: int
     attempts: list[Attempt] = field(default_factory=list[Attempt])
-    kept: list[int] = field(default_factory=list[int])
-    """In the order in which they were found."""
     alone: set[int] = field(default_factory=set[int])
     """Those of them whose own account was won at the bar of additions."""
     refuted: set[int] = field(default_factory=set[int])
@@ -77,24 +76,18 @@ class _Proving:
 
     def __post_init__(self) -> None:
         self.tasks = {attempt.task.id: attempt.task for attempt in self.given.failures}
-        self.before = {attempt.task.id: self.given.measure.value(attempt) for attempt in self.given.failures}
-        # A failure that was chosen for scoring little is easily surpassed: the best one counts.
-        known = {task: self.given.known[task].best_failed or 0.0 for task in self.tasks}
-        self.failing = {task: max(before, known[task]) for task, before in self.before.items()}
-        self.without = {task: without(self.given.known[task]) for task in self.tasks}
-        self.with_it: list[dict[str, Outcomes]] = [{} for _ in self.given.edits]
+        self.baseline = Baseline(self.given)
+        self.kept, self.explained, self.with_it = self.baseline.kept, self.baseline.explained, self.baseline.with_it
         bar = ADDITION if any(map(self.given.repeats, self.tasks.values())) else ONCE
         self.addition = bar._replace(won=bar.won + self.given.doubt)
         self.made = Counter[int]()
         """Attempts in the contest of each edit."""
-        self.explained: set[str] = set()
         self.flipped: list[str] = []
-        self.controlled: dict[str, int] = {}
-        """How many edits stayed when a task was last attempted without a further one."""
         self.trials: dict[tuple[str, str], int] = {}
-        self.results: dict[tuple[str, str], bool | None] = {}
-        """Of the last attempt at a task with a skill, and of the next where another trial tells nothing new."""
-        self.results |= {(task, self.given.variant(()).hash): False for task in self.tasks if not self._again(task)}
+        self.results: dict[tuple[str, str], Attempt] = {}
+        """The last attempt at a task with a skill, and the next where another trial tells nothing new."""
+        none, failed = self.given.variant(()).hash, self.given.failures
+        self.results |= {(one.task.id, none): one for one in failed if not self._again(one.task.id)}
 
     async def prove(self) -> Proof:
         order = sorted(range(len(self.given.edits)), key=lambda number: -self.given.edits[number].support)
@@ -119,15 +112,16 @@ class _Proving:
         """Try the sets of edits by which tasks pass that no edit explains which cites them. A few tasks are asked
         first, as others may need the same; the rest, where that led to one. Not where luck would explain as many,
         unless no edit cites a task that passes."""
-        asked, cited = list[str](), any(map(self._cited, order))
+        cited = any(map(self._cited, order))
         luck = _LUCK * self.given.measure.noise.regained * len(self.tasks) if cited else 0
-        for most in (_AT_ONCE, len(self.tasks)):
+        for turn, most in enumerate((_AT_ONCE, *repeat(len(self.tasks), 1 + len(order)))):
             rest, before = [task for task in self.flipped if task not in self.explained], len(self.kept)
-            if len(rest) <= luck:
+            if len(rest) <= luck or (turn > 1 and self.baseline.asked.issuperset(rest)):
                 return
-            await self._pass([(self.kept, task) for task in rest if self._stale(task)])
+            await self._pass([(self.kept, task) for task in rest if self.baseline.is_stale(task)])
             left = [number for number in order if number not in self.kept and number not in self.notes]
-            asked = [task for task in rest if task not in self.explained and task not in asked][:most]
+            asked = [task for task in rest if task not in self.explained and task not in self.baseline.asked][:most]
+            self.baseline.asked.update(asked)
             sets = await needed_sets(asked, left, self._with, MOST if all(map(self._again, rest)) else 1)
             for group, tasks in sets.items():
                 await self._try_set(group, tasks)
@@ -183,11 +177,11 @@ class _Proving:
         if alone := self._rests_on(number):
             return [_Try(number, alone, without)]
         seen = {task: sum(self.with_it[number].get(task, Outcomes())) for task in tasks}
-        ahead = {task: seen[task] - sum(self.without[task]) for task in tasks}
+        ahead = {task: seen[task] - sum(self.baseline.without[task]) for task in tasks}
         free = sorted((task for task in tasks if self._tells(number, task)), key=seen.__getitem__)
         turns = free if len(free) > 1 else [*free, *filter(self._again, free)]
         turns = turns[: max(0, min(_AT_ONCE, self._bar(number).most - self.made[number]))]
-        tries = [_Try(number, task, without) for task in dict.fromkeys(turns) if self._stale(task)]
+        tries = [_Try(number, task, without) for task in dict.fromkeys(turns) if self.baseline.is_stale(task)]
         for task in turns:
             more = ahead[task] > 0 and self._again(task)
             tries.append(_Try(number, task, without if more else with_it))
@@ -199,10 +193,6 @@ class _Proving:
         self.made[number] += 1
         if number in edits and passed is not None and task not in self.explained:
             self.with_it[number][task] = self.with_it[number].get(task, Outcomes()).plus(passed)
-
-    def _stale(self, task: str) -> bool:
-        """Whether edits have come to stay since the task was last attempted without a further one."""
-        return self.controlled.get(task, 0) < len(self.kept)
 
     def _tells(self, number: int, task: str) -> bool:
         """Whether another attempt with the edit would tell anything new."""
@@ -216,10 +206,7 @@ class _Proving:
             if alone and self._again(alone):
                 return False
             if not await self._loses(number):
-                self.kept.append(number)
-                self.explained.update(
-                    task for task, seen in self.with_it[number].items() if seen.passed > seen.failed
-                )
+                self.baseline.keep([number])
                 if score >= ADDITION.won and not alone:
                     self.alone.add(number)
             return True
@@ -237,9 +224,9 @@ class _Proving:
         # Only where the optimizer is not trusted: what an edit is tried on also tells of the tasks, and without that
         # twice as many useless lines entered where a target follows a rule in .80 of attempts (seeds 1 to 16).
         most = ceil((bar.most - self.made[number]) / len(left))
-        best = self._outcomes(number)
+        best = self.baseline.outcomes(number)
         for task in left:
-            with_it, alone = best.get(task, PairedOutcomes(Outcomes(), self.without[task]))
+            with_it, alone = best.get(task, PairedOutcomes(Outcomes(), self.baseline.without[task]))
             more = most if self._again(task) else 1
             best[task] = PairedOutcomes(with_it.plus(True, more), alone.plus(False, more))
         return self.given.doubt > 0 and account(best.values(), self.given.measure.noise) < bar.won
@@ -248,18 +235,13 @@ class _Proving:
         return REPLACEMENT if self.given.edits[number].op in ("replace", "delete") else self.addition
 
     def _account(self, number: int) -> float:
-        return account(self._outcomes(number).values(), self.given.measure.noise)
-
-    def _outcomes(self, number: int) -> dict[str, PairedOutcomes]:
-        """By task, with an edit and without it."""
-        seen = self.with_it[number].items()
-        return {task: PairedOutcomes(outcomes, self.without[task]) for task, outcomes in seen}
+        return account(self.baseline.outcomes(number).values(), self.given.measure.noise)
 
     def _rests_on(self, number: int) -> str:
         """The task on which alone the account of an edit is won, until it was attempted with just what stays. Of all
         tasks, the step has chosen it for failing, and one that only failed by bad luck passes with anything."""
         won = [task for task, seen in self.with_it[number].items() if seen.passed]
-        if len(won) != 1 or self.controlled.get(won[0], -1) == len(self.kept):
+        if len(won) != 1 or self.baseline.controlled.get(won[0], -1) == len(self.kept):
             return ""
         return won[0] if self._account(number) >= self._bar(number).won else ""
 
@@ -287,12 +269,13 @@ class _Proving:
             for task, passed in zip(turn, await self._with([group] * _AT_ONCE, turn), strict=True):
                 if passed is not None:
                     seen[task] = seen.get(task, Outcomes()).plus(passed)
-            found = account([PairedOutcomes(s, self.without[t]) for t, s in seen.items()], self.given.measure.noise)
+            found = account(
+                [PairedOutcomes(s, self.baseline.without[t]) for t, s in seen.items()], self.given.measure.noise
+            )
             if found >= self.addition.won:
-                self.kept += group
-                self.explained.update(task for task, one in seen.items() if one.passed > one.failed)
                 for number in group:
-                    self.with_it[number] = seen
+                    self.with_it[number] = dict(seen)
+                self.baseline.keep(group)
                 self.notes |= dict.fromkeys(
                     group, f"as one of {len(group)} edits that fix {', '.join(seen)} together"
                 )
@@ -321,25 +304,14 @@ class _Proving:
         made = iter(attempts)
         found: list[bool | None] = []
         alone = self.given.variant(sorted(self.kept)).hash
-        for (task, skill), untold in zip(keys, new, strict=True):
+        for (task, skill), untold, (numbers, _) in zip(keys, new, wanted, strict=True):
             if untold:
-                self.results[task, skill.hash] = self._better(next(made))
-            found.append(self.results[task, skill.hash])
-            if skill.hash == alone and task in self.without:
-                self._controls(task, found[-1], untold=untold)
+                self.results[task, skill.hash] = next(made)
+            attempt = self.results[task, skill.hash]
+            found.append(self.baseline.better(attempt, numbers))
+            if skill.hash == alone and task in self.baseline.without:
+                self.baseline.control(task, found[-1], untold=untold)
         return found
-
-    def _better(self, attempt: Attempt) -> bool | None:
-        best = self.failing.get(attempt.task.id, 0.0)
-        return None if attempt.score is None else self.given.measure.better(attempt, best)
-
-    def _controls(self, task: str, passed: bool | None, *, untold: bool) -> None:
-        """Take what a task did with just the edits that stay into account."""
-        if passed and self._stale(task):
-            self.explained.add(task)
-        self.controlled[task] = len(self.kept)
-        if untold and passed is not None:
-            self.without[task] = self.without[task].plus(passed)
 
     def _trial(self, task: str, skill: Skill) -> int:
         """The next one."""
@@ -351,7 +323,7 @@ class _Proving:
     def _proof(self) -> Proof:
         evidence = tuple(self._evidence(number) for number in range(len(self.given.edits)))
         noise, failed = self.given.measure.noise, len(self.given.failures)
-        fixed = tuple(task for task in self.flipped if self.kept and task in self.explained)
+        fixed = tuple(task for task in self.flipped if self.kept and task in self.explained | self.baseline.risen)
         better = "pass" if self.given.measure.gate.metric == "hard" else "score higher"
         kept = f"kept {len(self.kept)} of {len(evidence)} edits"
         return Proof(
@@ -366,7 +338,7 @@ class _Proving:
         )
 
     def _evidence(self, number: int) -> EditEvidence:
-        edit, seen = self.given.edits[number], self.with_it[number]
+        edit, seen = self.given.edits[number], self.baseline.outcomes(number)
         standing: Standing = "proved" if number in self.alone else "trusted" if number in self.kept else "not tested"
         cited = [one.task.id for one in self.given.failures if one.id in edit.cites]
         return EditEvidence(
@@ -374,11 +346,11 @@ class _Proving:
             kept=number in self.kept,
             standing=standing,
             fixes=tuple(task for task in cited if task in self.flipped),
-            needed=tuple(task for task, outcomes in seen.items() if outcomes.passed > outcomes.failed),
-            passed=sum(outcomes.passed for outcomes in seen.values()),
-            failed=sum(outcomes.failed for outcomes in seen.values()),
-            passed_without=sum(self.without[task].passed for task in seen),
-            failed_without=sum(self.without[task].failed for task in seen),
+            needed=tuple(task for task, one in seen.items() if one.with_it.passed > one.with_it.failed),
+            passed=sum(one.with_it.passed for one in seen.values()),
+            failed=sum(one.with_it.failed for one in seen.values()),
+            passed_without=sum(one.without.passed for one in seen.values()),
+            failed_without=sum(one.without.failed for one in seen.values()),
             note=self.notes.get(number, ""),
             copied=tuple(sorted(self.given.copied.get(number, ()))),
         )
@@ -397,4 +369,4 @@ class _Proving:
         for attempt in self.given.failures:
             name = attempt.task.id
             if name in after or name not in self.flipped:  # not one that passed only with more edits than stay
-                yield Tested(task=name, before=self.before[name], after=after.get(name))
+                yield Tested(task=name, before=self.baseline.before[name], after=after.get(name))

@@ -10,7 +10,7 @@ There are six kinds, by what the claim is about and who chose the tasks.
 | bets | the same | that other tasks do better with them, to keep them all the same: `VETO` | one in nine, or three |
 | race | hand-out, recheck | the skill, that it is better on tasks like these, drawn by chance | `ERROR` |
 | elimination | hand-out, of skills of a run | an earlier one, that it scores more than the last one | one in two |
-| exchange | the proposal of a night | the document, that it is better on these very tasks | `ERROR` |
+| exchange | a night, hand-out of few tasks | the document, that it is better on these very tasks | `ERROR` |
 | fixed sample | the test, `compare` | the second skill, that it is better on tasks like these | `ERROR` |
 | fixed sample | the loss of a target | the target, that it loses: to reject a candidate | `SUSPECTED` |
 | fixed sample | the same | the same: to withhold a skill, to say `do not ship` | `ERROR` |
@@ -216,7 +216,7 @@ def behind(tried: Sequence[ComparedTask]) -> bool:
     return _gain(tried) < 0
 
 
-def exchanged(tried: Sequence[ComparedTask], *, strict: bool) -> PermutationVerdict:
+def exchanged(tried: Sequence[ComparedTask], *, strict: bool, error: float = ERROR) -> PermutationVerdict:
     """Whether the second skill is better on these very tasks: whether their scores would hardly be as high if its
     attempts were exchanged with those of the first. It takes fewer attempts than bets: three tasks with three trials
     show in 74 of 100 cases that they are solved with probability .8 in place of .2, where bets do in 28.
@@ -231,7 +231,7 @@ def exchanged(tried: Sequence[ComparedTask], *, strict: bool) -> PermutationVerd
         return PermutationVerdict("do not ship", "fresh attempts show no gain", p)
     if lost:
         return PermutationVerdict("do not ship", f"{lost[0]!r} does worse in fresh attempts", p)
-    if p > ERROR:
+    if p > error:
         return PermutationVerdict("inconclusive", "the gain in fresh attempts may be luck", p)
     return PermutationVerdict("ship", "", p)
 
