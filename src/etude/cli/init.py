@@ -34,7 +34,7 @@ from etude.errors import DataError, SkillError
 from etude.programs.project_paths import agent_of
 from etude.registry import BUILT_IN
 from etude.skill import load_skill
-from etude.skill.folder import DOCUMENT, EVALS, evals_of, folders_of, place_of
+from etude.skill.folder import DOCUMENT, EVALS, evals_of, place_of, to_open
 from etude.workbench import Given
 
 
@@ -55,8 +55,8 @@ def run(args: argparse.Namespace) -> int:
         if data is None:
             return 0
     skill_path, skill = _skill(args, folder, source, data)
-    agent, folders = _agent(args.skill)
-    opens = [f"the skill has {folders}: agent {agent!r} can open that, `chat` shows only the text"] if folders else []
+    agent, beside = _agent(args.skill)
+    opens = [f"the skill has {beside}: agent {agent!r} can open that, `chat` shows only the text"] if beside else []
     kept = [f"{skill_path} exists already and is kept"] if not skill and args.skill is None else []
     found = DataPreview(data, [*data.notes, *opens, *kept], first_tasks(data.env))
     if not args.json:
@@ -182,11 +182,11 @@ def _answer(unclear: Unclear) -> str:
 def _agent(skill: str | None) -> tuple[str, str]:
     """The agent that can open what a skill has beside its document, and what that is; the default one where it has
     nothing."""
-    folders = "" if skill is None else " and ".join(folders_of(load_skill(skill)))
-    if skill is None or not folders:
+    beside = "" if skill is None else " and ".join(to_open(load_skill(skill)))
+    if skill is None or not beside:
         return "chat", ""
     program = agent_of(place_of(Path(skill)))
-    return (program if program in BUILT_IN["agents"] else "tools"), folders
+    return (program if program in BUILT_IN["agents"] else "tools"), beside
 
 
 def _skill(args: argparse.Namespace, folder: Path, source: Path, data: Data) -> tuple[Path, str]:

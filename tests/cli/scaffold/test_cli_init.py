@@ -90,32 +90,36 @@ def test_a_new_skill_is_called_after_what_it_does(
 
 
 @pytest.mark.parametrize(
-    ("folder", "agent"),
+    ("folder", "agent", "beside"),
     [
-        (".claude/skills", "claude-code"),
-        (".codex/skills", "codex"),
-        (".github/skills", "copilot-cli"),
-        (".agents/skills", "tools"),
-        (".openhands/skills", "tools"),
-        ("mine", "tools"),
+        (".claude/skills", "claude-code", "scripts/"),
+        (".codex/skills", "codex", "scripts/"),
+        (".github/skills", "copilot-cli", "scripts/"),
+        (".agents/skills", "tools", "scripts/"),
+        (".openhands/skills", "tools", "scripts/"),
+        ("mine", "tools", "scripts/"),
+        ("mine", "tools", "forms.md"),
+        (".claude/skills", "claude-code", "sum.py"),
     ],
 )
-def test_a_skill_with_folders_gets_an_agent_that_can_open_them(
-    folder: str, agent: str, here: Path, capsys: Captured
+def test_a_skill_with_folders_or_files_that_it_names_gets_an_agent_that_can_open_them(
+    folder: str, agent: str, beside: str, here: Path, capsys: Captured
 ) -> None:
     skill = Path(folder, "adding")
     (skill / "scripts").mkdir(parents=True)
-    (skill / "SKILL.md").write_text("---\nname: adding\ndescription: Adds. Use it for sums.\n---\n\nRun add.py.\n")
-    (skill / "notes.txt").write_text("no folder")
+    front = "---\nname: adding\ndescription: Adds. Use it for sums.\nlicense: see LICENSE.txt\n---\n"
+    (skill / "SKILL.md").write_text(f"{front}\nRun sum.py, and see [FORMS.md](FORMS.md).\n")
+    for other in ("notes.txt", "LICENSE.txt"):
+        (skill / other).write_text("named by no line of the body")
     write("sums.jsonl", sums())
     init("sums.jsonl", "--skill", str(skill), capsys=capsys)
     assert "agent" not in settings()
-    (skill / "scripts" / "add.py").write_text("print(1 + 1)\n")
+    (skill / (f"{beside}add.py" if beside == "scripts/" else beside)).write_text("print(1 + 1)\n")
     notes = init("sums.jsonl", "--skill", str(skill), "--force", capsys=capsys)["notes"]
     assert settings()["agent"] == {"name": agent}
-    assert f"the skill has scripts/: agent {agent!r} can open that, `chat` shows only the text" in notes
+    assert f"the skill has {beside}: agent {agent!r} can open that, `chat` shows only the text" in notes
     main(["doctor", *SIMULATED])
-    unseen = "the skill has scripts/, and agent 'chat' shows only its text"
+    unseen = f"the skill has {beside}, and agent 'chat' shows only its text"
     assert unseen not in capsys.readouterr().out
     assert main(["doctor", *SIMULATED, "--agent.name", "chat"]) == 0
     assert unseen in capsys.readouterr().out
