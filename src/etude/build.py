@@ -55,6 +55,8 @@ class _Parts:
 
     config: TrainConfig
     given: Given
+    trains: bool = True
+    """Only who trains asks the optimizer."""
     prompts: Prompts = field(init=False)
     skill: Skill = field(init=False)
     policy: Policy = field(init=False)
@@ -85,7 +87,8 @@ class _Parts:
                 )
             if model is None and section is not None:
                 with about_target(called.get(role, "")):
-                    model = build_model(_keyless(section) if given.get("offline") else section)
+                    asked = not given.get("offline") and (self.trains or role != "optimizer")
+                    model = build_model(section if asked else _keyless(section))
             if model is not None:
                 self.providers[role] = model
                 if config.limits.usd is not None and self.price(role) is None:
@@ -124,7 +127,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
     check_given(given)
     plain_name(config.run.name, "run.name")
     own = own_initial(config) if claim and "skill" not in given else None
-    parts = _Parts(config, given if own is None else {**given, "skill": own})
+    parts = _Parts(config, given if own is None else {**given, "skill": own}, trains=claim)
     trackers = trackers_of(config, given) if claim and not given.get("offline") else ()
     switch, observer = given.get("switch") or StopSwitch(), given.get("observer") or Observer()
     # The environment is checked before the folder exists, with a judge that is wired once it does.

@@ -127,13 +127,17 @@ def test_a_skill_with_folders_or_files_that_it_names_gets_an_agent_that_can_open
     assert f"warning: {unseen}" in capsys.readouterr().err
 
 
-def test_a_dry_run_ends_with_whether_the_plumbing_works(here: Path, capsys: Captured) -> None:
-    """As `init` recommends it. The models know none of these tasks, so scores, doubts and verdicts say nothing."""
-    write("sums.jsonl", sums())
+@pytest.mark.parametrize("judged", [False, True])
+def test_a_dry_run_ends_with_whether_the_plumbing_works(judged: bool, here: Path, capsys: Captured) -> None:
+    """As `init` recommends it, without a key. The models know none of these tasks, so scores, doubts and verdicts say
+    nothing."""
+    rubric = {"rubric": "It is polite."} if judged else {}
+    write("sums.jsonl", [{**row, **rubric} for row in sums()])
     dry = next(words for words in init("sums.jsonl", capsys=capsys)["next"] if "dry-run" in words)
     assert main(dry.split()[1:]) == 0
     captured = capsys.readouterr()
-    assert captured.out.startswith("dry run     the plumbing works: tasks are read, attempted and scored, the\n")
+    assert captured.out.startswith("dry run     the plumbing works: tasks are read, attempted and scored, ")
+    assert ("the optimizer is asked" in " ".join(captured.out.split())) == (" 0 optimizer" not in captured.out)
     assert "a dry run: simulated models know none of the tasks" in captured.err
     for word in ("score", "verdict", "ship", "doubtful", "0.00", "validation:", "-> "):
         assert word not in captured.out.replace("tasks are read, attempted and scored", "")

@@ -113,7 +113,7 @@ def tell_found(found: DataPreview) -> None:
 def tell_written(found: DataPreview, config: Path, skill: Path, wrote: Sequence[Path], *, as_json: bool) -> None:
     """Say what was written and what to do next; as JSON, also what was found."""
     keys = _missing_keys(config)
-    commands = _next_commands(config, skill, trainable=bool(found.tasks["train"]))
+    commands = _next_commands(config, skill, found.data.judged, trainable=bool(found.tasks["train"]))
     if as_json:
         made = found.data.made
         output.json_result(
@@ -155,12 +155,13 @@ def _missing_keys(config_path: Path) -> list[str]:
     return notes
 
 
-def _next_commands(config: Path, skill: Path, *, trainable: bool) -> list[str]:
+def _next_commands(config: Path, skill: Path, judged: bool, *, trainable: bool) -> list[str]:
     """What to do next, what costs nothing first."""
     place = "" if config == Path(DEFAULT_CONFIG) else f" {shlex.quote(str(config))}"
     named = shlex.quote(str(skill))
     verbs = (f"doctor{place}", f"evaluate{place} --skill {named}", f"compare none {named}{place}")
     if trainable:
-        simulated = "--target.model simulated:target --optimizer.model simulated:optimizer"
+        roles = ("target", "optimizer", "judge") if judged else ("target", "optimizer")
+        simulated = " ".join(f"--{role}.model simulated:{role}" for role in roles)
         verbs = (f"doctor{place}", f"train{place} --name dry-run {simulated}", f"plan{place}", f"train{place}")
     return [f"{output.program()} {verb}" for verb in verbs]
