@@ -18,7 +18,8 @@ from etude.measure.audit.suite import most_of_audit
 from etude.measure.forecast import Forecast, forecast_run, judged
 from etude.measure.pruning.prune import most_of_prune
 from etude.published.options import PaperOptions
-from etude.records import Record, Split
+from etude.readable import counted
+from etude.records import Record, Split, brief
 from etude.records.summary import Interval
 from etude.searches import policy_of
 from etude.skill import token_count
@@ -98,6 +99,11 @@ class Plan(Record):
     headroom: Headroom | None
     """None when nothing is known yet: it takes attempts."""
     warnings: tuple[Advice, ...]
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{count} {split}" for split, count in self.tasks.items())
+        most = f"at most {self.forecast.attempts:,} attempts, {counted(len(self.warnings), 'warning')}"
+        return f"<Plan {brief(self.name, 30)}: {sizes}; {most}>"
 
 
 class _Notices:
