@@ -174,6 +174,18 @@ MESSY = (
         25,
         ("ants", "bees", "billing", "cats", "delivery", "owls", "tech"),
     ),
+    Messy(
+        "labels with commas",
+        table(_labels(lambda n, team: f"{team}, urgent" if n % 2 else team)),
+        21,
+        sorted([*TEAMS, *(f"{team}, urgent" for team in TEAMS)]),
+    ),
+    Messy(
+        "labels with signs that are not seen",
+        table(_labels(lambda n, team: f"\u200b{team}" if team == "tech" and n % 2 else team)),
+        21,
+        says=[f"{_ONE}'tech'"],
+    ),
     Messy("labels as numbers", table(_labels(lambda n, team: str(len(team)))), 21, ("4", "7", "8")),
     Messy("answers in their inputs", table(_TRAINS, ("text", "label")), 18, (), [_FEW]),
     Messy(
@@ -247,6 +259,15 @@ MESSY = (
         table(_with(ROWS[0])),
         22,
         says=["the same input occurs more than once within a split: train data.csv:2 = data.csv:7"],
+    ),
+    Messy(
+        "the same twice with two labels",
+        table(_with((ROWS[0][0], "tech"))),
+        22,
+        says=[
+            "the same input occurs more than once within a split: train data.csv:2 = data.csv:7; 1 of 1 with "
+            "different gold answers, which no skill can solve"
+        ],
     ),
     # columns
     Messy("a title above", "Tickets\n" + table(), says=["begin the file with the line of column names"]),

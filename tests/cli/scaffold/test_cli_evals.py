@@ -70,8 +70,9 @@ def test_the_tasks_of_a_skill_become_a_project_that_names_the_skill_where_it_is(
     [
         ({"expectations": [], "expected_output": ""}, "neither expectations nor an expected output say what a good"),
         ({"expectations": ["a", 1]}, "'expectations' holds something else than texts"),
-        ({"prompt": " "}, "'prompt' is empty"),
-        ({"files": ["evals/files/none.csv"]}, "'evals/files/none.csv' does not exist"),
+        ({"prompt": " "}, "'prompt' holds no text"),
+        ({"prompt": 3}, "'prompt' holds no text"),
+        ({"files": ["evals/files/none.csv"]}, "poet/evals/files/none.csv"),
         ({"files": ["../../../secret"]}, "is outside of the folder of the data"),
     ],
 )
@@ -180,7 +181,7 @@ def test_what_is_asked_and_expected_is_found_under_the_names_that_people_use(
         ("prompt", {"expect": [{"must": "It rhymes."}]}, ["It rhymes."]),
         ("prompt", {"expectations": [{"id": "a", "text": "It rhymes.", "weight": 2}]}, ["It rhymes."]),
         ("prompt", {"assertions": [{"type": "output_contains", "value": "bee"}]}, ["output_contains: bee"]),
-        ("prompt", {"must_not": ["name a wasp"]}, ["It must not: name a wasp"]),
+        *(("prompt", {name: ["name a wasp"]}, ["It must not: name a wasp"]) for name in ("must_not", "forbidden")),
         ("prompt", {"rubric": PROSE}, [PROSE]),
         (
             "prompt",
@@ -216,6 +217,23 @@ def test_siblings_of_public_forms_are_judged_or_compared_or_refused(
     assert data.made.scorer == ("rubric" if isinstance(made, list) else made)
     if isinstance(made, list):
         assert data.env.tasks("test")[0].data["expectations"] == made
+
+
+@pytest.mark.parametrize(
+    ("asked", "text"),
+    [
+        ({"input": {"user": "A poem?"}}, "A poem?"),
+        ({"turns": [{"role": "user", "content": "A poem?"}]}, "A poem?"),
+        (
+            {"messages": [{"role": "user", "content": "A poem?"}, {"role": "assistant", "content": "On what?"}]},
+            "User: A poem?\n\nAssistant: On what?",
+        ),
+    ],
+)
+def test_what_is_asked_may_stand_in_an_object_or_be_a_chat(here: Path, asked: dict[str, Any], text: str) -> None:
+    bring([{"id": number, "expectations": WANTED, **asked} for number in range(1, 3)])
+    assert init() == 0
+    assert {task.input for task in tasks()} == {text}
 
 
 def _asked(row: dict[str, Any], number: int) -> dict[str, str]:

@@ -26,7 +26,7 @@ def tasks(table: Table) -> MadeTasks:
     rows: list[Row] = []
     golds: list[JsonValue] = []
     for row in table.rows:
-        said = _turns(table.value(row, column))
+        said = turns(table.value(row, column))
         if not said:
             raise DataError(f"{row.place}: {column!r} is no list of messages with texts", hint="remove the row")
         if table.wished_gold is None and said[-1][0] == "assistant":
@@ -35,7 +35,7 @@ def tasks(table: Table) -> MadeTasks:
             golds.append(None if right is None else table.value(row, right))
         if not any(role == "user" for role, _ in said):
             raise DataError(f"{row.place}: nobody asks anything in {column!r}", hint="remove the row")
-        rows.append(task(table, row, _transcript(said), golds[-1]))
+        rows.append(task(table, row, transcript(said), golds[-1]))
     if table.judged:
         return judged(table, f"what was said in {column}", rows)
     if None in golds:
@@ -54,10 +54,10 @@ def tasks(table: Table) -> MadeTasks:
 def _column(table: Table) -> str | None:
     named = [table.find(name) for name in _COLUMNS]
     columns = table.wished_input if len(table.wished_input) == 1 else () if table.wished_input else named
-    return next((name for name in columns if name and _turns(table.value(table.rows[0], name))), None)
+    return next((name for name in columns if name and turns(table.value(table.rows[0], name))), None)
 
 
-def _turns(value: JsonValue) -> list[tuple[str, str]]:
+def turns(value: JsonValue) -> list[tuple[str, str]]:
     """Role and text of each message; empty where it is no list of them."""
     found: list[tuple[str, str]] = []
     for item in listed(value) or []:
@@ -73,7 +73,7 @@ def _turns(value: JsonValue) -> list[tuple[str, str]]:
     return found
 
 
-def _transcript(said: Sequence[tuple[str, str]]) -> str:
+def transcript(said: Sequence[tuple[str, str]]) -> str:
     """What was said as one text; who said it only where more than one question was asked."""
     if [role for role, _ in said if role != "system"] == ["user"]:
         return "\n\n".join(text for _, text in said)

@@ -69,7 +69,10 @@ def _as_they_are(
     if labels:
         scorer, why = "exact", "the answer is one of the labels"
         whole = template or f"{{{asked[-1]}}}"
-        template = f"{whole}\n\nAnswer with one of: {_escaped(', '.join(labels))}"
+        between = next(
+            sign for sign in (", ", "; ", " | ", "\n") if not any(sign.strip(" ") in each for each in labels)
+        )
+        template = f"{whole}\n\nAnswer with one of: {_escaped(between.join(labels))}"
     place = {} if template else {"input": asked[-1]}
     order = ("id", "input", "gold", "type", "group", "images")
     found = {**besides, **place, "gold": gold}

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from pydantic import JsonValue
 
+from etude.cli.scaffold.forms.chat import transcript, turns
 from etude.cli.scaffold.forms.made import MadeTasks, built, task
 from etude.cli.scaffold.table import Table, fold_name
 from etude.envs.files import Row
@@ -17,7 +18,7 @@ from etude.records import canonical
 
 _ASKED = (
     *("prompt", "question", "query", "input", "task", "request", "instruction", "instructions", "user_input"),
-    *("user_prompt", "message", "scenario", "user", "ask"),
+    *("user_prompt", "message", "scenario", "user", "ask", "turns", "messages", "conversation"),
 )
 _SURE = re.compile(r"expectations|expected_behaviou?r|assertions|(success|acceptance|evaluation)_criteria")
 """Nothing but evals has columns of these names."""
@@ -26,7 +27,10 @@ _CRITERIA: tuple[tuple[str, str], ...] = (
     (r"(.+_)?not_(contains?|include)", "It does not contain: "),
     (r"((.+_)?(contains|keywords)|must_(include|contain))", "It contains: "),
     (r"(.+_)?output_matches", "It matches the pattern: "),
-    (r"(.+_)?(must|should)_not(_do)?|traps|negative_expectations|anti_patterns", _MUST_NOT),
+    (
+        r"(.+_)?(must|should)_not(_do)?|traps|negative_expectations|anti_patterns|forbidden|avoid|prohibited",
+        _MUST_NOT,
+    ),
     (r"(.+_)?(expect|expectations|assertions|criteria|rubric|checks|checklist|behaviou?r|should|must)", ""),
 )
 """What columns of criteria are called, and the words that each criterion needs before it."""
@@ -72,9 +76,14 @@ def tasks(table: Table) -> MadeTasks:
         )
     rows: list[Row] = []
     for row in table.rows:
-        text, texts, said = (_first(row, table, asked), _criteria(row, table, criteria), _first(row, table, expected))
-        if not isinstance(text, str) or not text.strip():
-            raise DataError(f"{row.place}: {next(iter(asked))!r} is empty", hint="write what the agent is asked")
+        text, texts, said = (
+            _request(row, table, asked),
+            _criteria(row, table, criteria),
+            _first(row, table, expected),
+        )
+        if not text:
+            named = next(iter(asked.values()))
+            raise DataError(f"{row.place}: {named!r} holds no text", hint="write what the agent is asked")
         if all(text.startswith(_MUST_NOT) for text in texts):
             texts = [*(f"What is expected: {each}" for each in _texts(said)), *texts]
         if not texts:
@@ -123,8 +132,8 @@ def requests(table: Table, skill: str) -> list[Request]:
     asked = _found(table, _ASKED)
     found: list[Request] = []
     for row in table.rows:
-        text, columns = _first(row, table, asked), row.columns
-        if not isinstance(text, str) or not text.strip():
+        text, columns = _request(row, table, asked), row.columns
+        if not text:
             raise DataError(f"{row.place}: nothing is asked", hint=f"name the column {' or '.join(_ASKED[:3])}")
         named = [columns.get("expected_skill") or skill, *_texts(columns.get("acceptable_skills"))]
         needs = () if _quiet(columns) else tuple(dict.fromkeys(str(name) for name in named if name))
@@ -137,6 +146,16 @@ def requests(table: Table, skill: str) -> list[Request]:
 def _found(table: Table, names: Sequence[str]) -> dict[str, str]:
     """The columns that the table has of these names."""
     return {name: column for name in names if (column := table.find(name)) is not None}
+
+
+def _request(row: Row, table: Table, columns: Mapping[str, str]) -> str:
+    """The first of these that asks something, also as the messages of a chat; empty where none does."""
+    for column in columns.values():
+        value = table.value(row, column)
+        text = value if isinstance(value, str) else transcript(turns(value))
+        if text.strip():
+            return text
+    return ""
 
 
 def _first(row: Row, table: Table, columns: Mapping[str, str]) -> JsonValue:
@@ -200,9 +219,10 @@ def _places(value: JsonValue, row: Row, folder: Path) -> list[JsonValue]:
     names = value if isinstance(value, list) else [value]
     if not all(isinstance(name, str) for name in names):
         raise DataError(f"{row.place}: files = {value!r} are not paths", hint='as in ["evals/files/a.csv"]')
+    there = {name: folder.parent / name for name in map(str, names)}
     return [
-        os.path.relpath(folder.parent / str(name), folder) if (folder.parent / str(name)).exists() else str(name)
-        for name in names
+        os.path.relpath(path, folder) if path.exists() or name.startswith(f"{folder.name}/") else name
+        for name, path in there.items()
     ]
 
 

@@ -10,7 +10,7 @@ from rapidfuzz import fuzz, process
 
 from etude.cli.scaffold.table import LABELS, Table
 from etude.envs.files import Row
-from etude.envs.splits import fold
+from etude.envs.splits import fold, one_form
 from etude.records import canonical
 
 MOST_LABELS = 30
@@ -138,7 +138,8 @@ def _signed(table: Table, column: str) -> Mapping[str, str]:
 def _spelled(table: Table, column: str) -> Mapping[str, str]:
     """Folded label to its usual spelling: case and blanks make no other label."""
     values = (value for value in table.values(column) if value not in (None, ""))
-    counts = Counter(" ".join((value if isinstance(value, str) else canonical(value)).split()) for value in values)
+    texts = (one_form(value) if isinstance(value, str) else canonical(value) for value in values)
+    counts = Counter(" ".join(text.split()) for text in texts)
     return {fold(name): name for name, _ in sorted(counts.items(), key=lambda found: (found[1], found[0]))}
 
 
