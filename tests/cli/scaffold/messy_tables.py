@@ -80,6 +80,7 @@ _FOUR = (
     "4 tasks are too few to train on: all are for `etude evaluate` and `etude compare`, which can show that a skill "
     "helps on just these"
 )
+_TWICE = "the same input occurs more than once within a split: train data.csv:2 = data.csv:7"
 _UNNAMED = "data.csv has no line of column names: they are called column 1, column 2 here"
 
 MESSY = (
@@ -254,20 +255,12 @@ MESSY = (
         table(_with(("Only one",))),
         says=["data.csv:7: 1 value for 2 columns (mail, team)"],
     ),
-    Messy(
-        "the same twice",
-        table(_with(ROWS[0])),
-        22,
-        says=["the same input occurs more than once within a split: train data.csv:2 = data.csv:7"],
-    ),
+    Messy("the same twice", table(_with(ROWS[0])), 22, says=[_TWICE]),
     Messy(
         "the same twice with two labels",
         table(_with((ROWS[0][0], "tech"))),
         22,
-        says=[
-            "the same input occurs more than once within a split: train data.csv:2 = data.csv:7; 1 of 1 with "
-            "different gold answers, which no skill can solve"
-        ],
+        says=[f"{_TWICE}; 1 of 1 with different gold answers, which no skill can solve"],
     ),
     # columns
     Messy("a title above", "Tickets\n" + table(), says=["begin the file with the line of column names"]),
