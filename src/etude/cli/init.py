@@ -22,7 +22,7 @@ from etude.cli.scaffold.project_files import (
     write_tasks,
     writing,
 )
-from etude.cli.scaffold.report import DataPreview, first_tasks, tell_found, tell_written
+from etude.cli.scaffold.report import tell_found, tell_written
 from etude.cli.scaffold.table import Unclear, Wishes
 from etude.cli.scaffold.tasks import Data, drafted_data, read_data
 from etude.cli.terminal import output
@@ -58,9 +58,9 @@ def run(args: argparse.Namespace) -> int:
     agent, beside = _agent(args.skill)
     opens = [f"the skill has {beside}: agent {agent!r} can open that, `chat` shows only the text"] if beside else []
     kept = [f"{skill_path} exists already and is kept"] if not skill and args.skill is None else []
-    found = DataPreview(data, [*data.notes, *opens, *kept], first_tasks(data.env))
+    data = replace(data, notes=[*data.notes, *opens, *kept])
     if not args.json:
-        tell_found(found)
+        tell_found(data)
     if asks(args) and not yes("write this? [Y/n]"):
         output.note("nothing was written")
         return 0
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
         config_path.write_text(config_text(data, named, place, models, agent), encoding="utf-8")
     trusted(load_config(config_path), args, ("target.model", "optimizer.model"))
     wrote = [config_path, *([skill_path] if skill else []), *(folder / name for name in names.values())]
-    tell_written(found, config_path, skill_path, wrote, as_json=args.json)
+    tell_written(data, config_path, skill_path, wrote, as_json=args.json)
     return 0
 
 
