@@ -13,7 +13,6 @@ from etude.cli.scaffold.drafts import DRAFTS, Drafted, draft_tasks, most_calls, 
 from etude.cli.scaffold.forms.labels import OddLabel
 from etude.cli.scaffold.project_files import (
     check_free,
-    check_sources,
     config_text,
     from_folder,
     new_skill,
@@ -43,17 +42,16 @@ def run(args: argparse.Namespace) -> int:
     source, folder = _source(args), Path(args.folder)
     config_path = folder / DEFAULT_CONFIG
     check_free(config_path, args.force)
-    if args.make_tasks is None:
-        files = find_files(source)
-        data = _settled(args, files)
-        names = task_files(list(data.rows)) if data.written else {}
-        check_sources(folder, names, list(files.values()), args.force)
-    else:
-        files, names = dict[str, Path](), {"path": DRAFTS}
-        check_sources(folder, names, [], args.force)
-        data = _drafted(args, folder)
-        if data is None:
-            return 0
+    drafted = args.make_tasks is not None
+    files = {} if drafted else find_files(source)
+    if drafted:
+        check_free(folder / DRAFTS, args.force)
+    data = _drafted(args, folder) if drafted else _settled(args, files)
+    if data is None:
+        return 0
+    names = {"path": DRAFTS} if drafted else task_files(list(data.rows)) if data.written else {}
+    for name in names.values():
+        check_free(folder / name, args.force, files.values())
     skill_path, skill = _skill(args, folder, source, data)
     agent, beside = _agent(args.skill)
     opens = [f"the skill has {beside}: agent {agent!r} can open that, `chat` shows only the text"] if beside else []
@@ -66,10 +64,10 @@ def run(args: argparse.Namespace) -> int:
         return 0
     with writing(folder):
         for key, name in names.items():
-            if args.make_tasks is None:
-                write_tasks(data.rows[key], data.folder, folder / name, data.made.fields)
-            else:
+            if drafted:
                 write_drafts(folder / name, data.rows[key])
+            else:
+                write_tasks(data.rows[key], data.folder, folder / name, data.made.fields)
         if skill:
             skill_path.parent.mkdir(parents=True, exist_ok=True)
             skill_path.write_text(skill, encoding="utf-8")

@@ -13,7 +13,7 @@ from etude.cli.scaffold.data_files import FileRows, read_file, split_of
 from etude.cli.scaffold.forms import make_tasks
 from etude.cli.scaffold.forms.evals import needing_the_skill
 from etude.cli.scaffold.forms.made import MadeTasks, built
-from etude.cli.scaffold.promptfoo_files import read_tests, with_assertions
+from etude.cli.scaffold.promptfoo_files import read_tests
 from etude.cli.scaffold.table import Table, Wishes
 from etude.comparison import FEWEST
 from etude.envs.dataset import DatasetEnvironment
@@ -147,8 +147,7 @@ def read_source(path: Path, delimiter: str = "") -> FileRows:
         return FileRows(read_tests(path), False)
     if path.is_dir() and has_cases(path):
         return FileRows(read_cases(path), False)
-    found = read_file(path, delimiter)
-    return replace(found, rows=with_assertions(list(found.rows)))
+    return read_file(path, delimiter)
 
 
 def _shares(split: str) -> list[float] | None:

@@ -1,10 +1,9 @@
-"""Evals of a skill: requests, and what is expected of the answers; promptfoo's tests are such too."""
+"""Evals of a skill: requests, and what is expected of the answers."""
 
 import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
 
 from pydantic import JsonValue
 
@@ -14,7 +13,6 @@ from etude.cli.scaffold.table import Table, fold_name
 from etude.envs.files import Row
 from etude.errors import DataError
 from etude.measure.triggers.requests import Request
-from etude.records import canonical
 
 _ASKED = (
     *("prompt", "question", "query", "input", "task", "request", "instruction", "instructions", "user_input"),
@@ -49,10 +47,7 @@ _SHORT = 8
 
 
 def fits(table: Table) -> bool:
-    """Assertions of promptfoo, or requests with criteria or prose that says what is expected. Short answers alone are
-    compared as they are."""
-    if _asserted(table):
-        return True
+    """Requests with criteria or prose that says what is expected. Short answers alone are compared as they are."""
     asked, criteria, expected = _found(table, _ASKED), _of_criteria(table), _found(table, _EXPECTED)
     named = all(_FILE.search(row.place) for row in table.rows)
     if not asked or table.wishes.scorer or table.wishes.rubric:
@@ -64,9 +59,7 @@ def fits(table: Table) -> bool:
 
 
 def tasks(table: Table) -> MadeTasks:
-    """Each criterion is judged by itself, and each assertion of promptfoo is a check."""
-    if _asserted(table):
-        return _asserted_tasks(table)
+    """Each criterion is judged by itself."""
     asked, criteria, expected = _found(table, _ASKED), _of_criteria(table), _found(table, _EXPECTED)
     files = table.find("files")
     if (before := table.find("setup")) is not None:
@@ -224,79 +217,3 @@ def _places(value: JsonValue, row: Row, folder: Path) -> list[JsonValue]:
         os.path.relpath(path, folder) if path.exists() or name.startswith(f"{folder.name}/") else name
         for name, path in there.items()
     ]
-
-
-# --- tests of promptfoo: variables of a prompt, and assertions about the answer ---
-
-
-def _asserted(table: Table) -> bool:
-    column = table.find("assert")
-    return column is not None and isinstance(table.value(table.rows[0], column), list)
-
-
-def _asserted_tasks(table: Table) -> MadeTasks:
-    asserted, variables = table.find("assert") or "", table.find("vars")
-    rows: list[Row] = []
-    for row in table.rows:
-        values = table.value(row, variables) if variables else {}
-        text = _filled(table.value(row, "prompt"), values if isinstance(values, dict) else {}, row)
-        rows.append(task(table, row, text, _checks(table.value(row, asserted), row)))
-    return built("prompts with assertions", rows, ("checks", "assertions are checks of the answer"))
-
-
-def _filled(prompt: JsonValue, values: Mapping[str, JsonValue], row: Row) -> str:
-    texts = {name: value if isinstance(value, str) else canonical(value) for name, value in values.items()}
-    if not isinstance(prompt, str):
-        text = "\n\n".join(texts.values())
-    else:
-        text = prompt
-        for name, value in texts.items():
-            text = text.replace("{{" + name + "}}", value).replace("{{ " + name + " }}", value)
-    if not text.strip() or "{{" in text:
-        raise DataError(f"{row.place}: the prompt {text[:60]!r} is not filled by vars", hint="give all its variables")
-    return text
-
-
-def _checks(value: JsonValue, row: Row) -> JsonValue:
-    """What is asserted, as the scorer `checks` reads it. Raises DataError: an assertion that has no equal there."""
-    checks: list[JsonValue] = []
-    rubrics: list[str] = []
-    for item in cast(list[Any], value if isinstance(value, list) else []):
-        kind, arg = str(item.get("type")), item.get("value")
-        if kind in ("llm-rubric", "g-eval"):
-            rubrics += map(str, cast(list[Any], arg) if isinstance(arg, list) else [arg])
-            continue
-        found = _check(kind, arg)
-        if found is None:
-            raise DataError(
-                f"{row.place}: the assertion {kind!r} has no equal among the checks of etude",
-                hint="remove it, or use one of contains, icontains, equals, starts-with, regex, their not- forms, "
-                "contains-all, contains-any, llm-rubric, g-eval",
-            )
-        checks += found
-    if not checks and not rubrics:
-        raise DataError(
-            f"{row.place}: no assertion says what is right", hint="add one, as {type: contains, value: x}"
-        )
-    if not rubrics:
-        return checks
-    return {"checks": checks, "rubric": "\n".join(rubrics)}
-
-
-def _check(kind: str, arg: JsonValue) -> list[JsonValue] | None:
-    negated = kind.startswith("not-")
-    name, prefix = kind.removeprefix("not-"), "not_" if negated else ""
-    parts = [str(each) for each in arg] if isinstance(arg, list) else []
-    ignores = name.startswith("i")
-    if name in ("contains-all", "icontains-all") and not negated and parts:
-        return [{"op": "contains", "arg": part, "ignore_case": ignores} for part in parts]
-    if name in ("contains-any", "icontains-any") and parts:
-        return [{"op": f"{prefix}regex", "arg": "|".join(map(re.escape, parts)), "ignore_case": ignores}]
-    if name in ("contains", "icontains"):
-        return [{"op": f"{prefix}contains", "arg": str(arg), "ignore_case": ignores}]
-    patterns = {
-        "equals": rf"\A\s*{re.escape(str(arg))}\s*\Z",
-        "starts-with": rf"\A{re.escape(str(arg))}",
-        "regex": str(arg),
-    }
-    return [{"op": f"{prefix}regex", "arg": patterns[name]}] if name in patterns else None
