@@ -70,8 +70,8 @@ def test_the_tasks_of_a_skill_become_a_project_that_names_the_skill_where_it_is(
     [
         ({"expectations": [], "expected_output": ""}, "neither expectations nor an expected output say what a good"),
         ({"expectations": ["a", 1]}, "'expectations' holds something else than texts"),
-        ({"prompt": " "}, "'prompt' holds no text"),
-        ({"prompt": 3}, "'prompt' holds no text"),
+        ({"prompt": " "}, "nothing is asked in 'prompt'"),
+        ({"prompt": 3}, "nothing is asked in 'prompt'"),
         ({"files": ["evals/files/none.csv"]}, "poet/evals/files/none.csv"),
         ({"files": ["../../../secret"]}, "is outside of the folder of the data"),
     ],

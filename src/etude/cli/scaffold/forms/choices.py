@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pydantic import JsonValue
 
 from etude.cli.scaffold.forms.made import MadeTasks, built, task
-from etude.cli.scaffold.table import GOLD, Table, Unclear, fold_name, listed, mapped
+from etude.cli.scaffold.table import GOLD, Table, Unclear, as_text, fold_name, listed, mapped
 from etude.envs.files import Row
 from etude.envs.splits import fold
 from etude.errors import DataError
@@ -291,4 +291,4 @@ def _first(value: dict[str, JsonValue], *keys: str) -> JsonValue:
 
 
 def _text(value: JsonValue) -> str:
-    return "" if value is None else value.strip() if isinstance(value, str) else canonical(value)
+    return as_text(value).strip()

@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from etude.cli.scaffold.forms.chat import transcript, turns
-from etude.cli.scaffold.forms.made import MadeTasks, built, task
+from etude.cli.scaffold.forms.made import SAYS, MadeTasks, built, said, task
 from etude.cli.scaffold.table import Table, fold_name
 from etude.envs.files import Row
 from etude.errors import DataError
@@ -39,8 +39,6 @@ _EXPECTED = (
     *("expected_outcome", "expected_result", "expected_response", "reference", "reference_answer", "gold"),
     *("golden_answer", "ideal", "ideal_answer", "ideal_response", "response"),
 )
-_SAYS = ("text", "criterion", "description", "assertion", "expectation")
-"""Where an object says what an answer has to fulfil, the plainest first."""
 _ITEM = re.compile(r"\s*([-*•]|\d+[.)])\s+")
 _SHORT = 8
 """Words of an answer that can be compared as it is; a longer one describes what is wanted."""
@@ -69,16 +67,10 @@ def tasks(table: Table) -> MadeTasks:
         )
     rows: list[Row] = []
     for row in table.rows:
-        text, texts, said = (
-            _request(row, table, asked),
-            _criteria(row, table, criteria),
-            _first(row, table, expected),
-        )
-        if not text:
-            named = next(iter(asked.values()))
-            raise DataError(f"{row.place}: {named!r} holds no text", hint="write what the agent is asked")
+        text, texts = _request(row, table, asked), _criteria(row, table, criteria)
+        wanted = _first(row, table, expected)
         if all(text.startswith(_MUST_NOT) for text in texts):
-            texts = [*(f"What is expected: {each}" for each in _texts(said)), *texts]
+            texts = [*(f"What is expected: {each}" for each in _texts(wanted)), *texts]
         if not texts:
             more_to_do = "; `etude trigger` measures when the skill is opened" * bool(table.find("should_trigger"))
             raise DataError(
@@ -88,7 +80,7 @@ def tasks(table: Table) -> MadeTasks:
         more: dict[str, JsonValue] = {"expectations": list[JsonValue](texts)}
         if files and (found := table.value(row, files)):
             more["files"] = _places(found, row, table.folder)
-        rows.append(task(table, row, text, said, **more))
+        rows.append(task(table, row, text, wanted, **more))
     return built(
         "prompts, judged by their expectations",
         rows,
@@ -126,8 +118,6 @@ def requests(table: Table, skill: str) -> list[Request]:
     found: list[Request] = []
     for row in table.rows:
         text, columns = _request(row, table, asked), row.columns
-        if not text:
-            raise DataError(f"{row.place}: nothing is asked", hint=f"name the column {' or '.join(_ASKED[:3])}")
         named = [columns.get("expected_skill") or skill, *_texts(columns.get("acceptable_skills"))]
         needs = () if _quiet(columns) else tuple(dict.fromkeys(str(name) for name in named if name))
         if not needs and not _quiet(columns):
@@ -142,13 +132,14 @@ def _found(table: Table, names: Sequence[str]) -> dict[str, str]:
 
 
 def _request(row: Row, table: Table, columns: Mapping[str, str]) -> str:
-    """The first of these that asks something, also as the messages of a chat; empty where none does."""
+    """The first of these that asks something, also as the messages of a chat. Raises DataError: none does."""
     for column in columns.values():
         value = table.value(row, column)
         text = value if isinstance(value, str) else transcript(turns(value))
         if text.strip():
             return text
-    return ""
+    where = f" in {' or '.join(map(repr, columns.values()))}" if columns else ""
+    raise DataError(f"{row.place}: nothing is asked{where}", hint=f"write it as {' or '.join(_ASKED[:3])}")
 
 
 def _first(row: Row, table: Table, columns: Mapping[str, str]) -> JsonValue:
@@ -189,22 +180,13 @@ def _is_answer(value: JsonValue) -> bool:
 def _texts(value: JsonValue) -> list[str]:
     """What each entry says; an empty text for one that says nothing."""
     if isinstance(value, dict) and value and all(map(str.isdigit, value)):  # levels, of which the highest is wanted
-        levels = "; ".join(f"{level}: {_said(value[level])}" for level in sorted(value, key=int, reverse=True))
+        levels = "; ".join(f"{level}: {said(value[level])}" for level in sorted(value, key=int, reverse=True))
         return [f"It reaches the highest of these levels: {levels}"]
-    if isinstance(value, dict) and not value.keys() & {"type", *_SAYS}:
+    if isinstance(value, dict) and not value.keys() & {"type", *SAYS}:
         value = list(value.values())
     if isinstance(value, str) and all(map(_ITEM.match, value.strip().splitlines())):
         value = [_ITEM.sub("", line) for line in value.strip().splitlines()]
-    return [_said(each) for each in (value if isinstance(value, list) else [] if value is None else [value])]
-
-
-def _said(value: JsonValue) -> str:
-    if isinstance(value, dict):
-        texts = {name: each.strip() for name, each in value.items() if isinstance(each, str) and each.strip()}
-        plain = next((texts[name] for name in _SAYS if name in texts), "")
-        # Without a sentence, all that is there: a value alone says little, as in `{type: output_contains, value: x}`.
-        return plain or ": ".join(text for name, text in texts.items() if name != "id")
-    return value.strip() if isinstance(value, str) else ""
+    return [said(each) for each in (value if isinstance(value, list) else [] if value is None else [value])]
 
 
 def _places(value: JsonValue, row: Row, folder: Path) -> list[JsonValue]:

@@ -6,10 +6,13 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from etude.cli.scaffold.forms.labels import OddLabel
-from etude.cli.scaffold.table import Table, listed
+from etude.cli.scaffold.table import Table, as_text, listed
 from etude.envs.files import Row
 from etude.errors import DataError
 from etude.records import Metric, canonical
+
+SAYS = ("text", "criterion", "description", "assertion", "expectation")
+"""Where an object says what an answer has to fulfil, the plainest first."""
 
 
 @dataclass(frozen=True)
@@ -85,13 +88,19 @@ def _rubric(value: JsonValue) -> str:
     """A rubric as text: a list becomes a line for each criterion, with its points."""
     items = listed(value)
     if items is None:
-        return value.strip() if isinstance(value, str) else "" if value is None else canonical(value)
+        return as_text(value).strip()
     lines: list[str] = []
     for item in items:
-        said, worth = item, ""
-        if isinstance(item, dict):
-            said = next((item[key] for key in ("criterion", "text", "description", "value") if key in item), item)
-            points = item.get("points", item.get("weight"))
-            worth = "" if points is None else f" ({points} points)"
-        lines.append(f"- {said if isinstance(said, str) else canonical(said)}{worth}")
+        points = item.get("points", item.get("weight")) if isinstance(item, dict) else None
+        lines.append(f"- {said(item) or canonical(item)}" + ("" if points is None else f" ({points} points)"))
     return "\n".join(lines)
+
+
+def said(value: JsonValue) -> str:
+    """What a criterion says, which is a text or an object with one; empty where it says nothing."""
+    if isinstance(value, dict):
+        texts = {name: each.strip() for name, each in value.items() if isinstance(each, str) and each.strip()}
+        plain = next((texts[name] for name in SAYS if name in texts), "")
+        # Without a sentence, all that is there: a value alone says little, as in `{type: output_contains, value: x}`.
+        return plain or ": ".join(text for name, text in texts.items() if name != "id")
+    return value.strip() if isinstance(value, str) else ""
