@@ -255,27 +255,27 @@ def test_nothing_is_overwritten_unless_forced(here: Path, capsys: Captured) -> N
     [
         (None, "data 'data' does not exist"),
         ({}, "'data' holds no data file"),
-        (
-            dict.fromkeys(("train.jsonl", "train.csv"), ""),
-            "'data' has two files for the train split: 'train.csv' and ",
-        ),
-        (
-            dict.fromkeys(("train.jsonl", "test.jsonl"), ""),
-            "'data' has no file for the val split; data files: 'test.jsonl', ",
-        ),
+        ({"train.jsonl": "", "train.csv": ""}, "'data' has two files for the train split: 'train.csv' and "),
+        ({"train.jsonl": "", "test.jsonl": ""}, "'data' has no file for the val split; data files: 'test.jsonl', "),
         (
             {"a.jsonl": '{"foo": 1, "bar": 2}\n'},
-            "data/a.jsonl:1: no column looks like the input of a task; columns: 'foo', 'bar'",
+            "data/a.jsonl:1: no column looks like the input of a task; columns: ",
         ),
         ({"a.jsonl": '{"input": "a", "gold": "b"}\n{oops\n'}, "data/a.jsonl:2: not JSON"),
         ({"a.csv": "What is 1?,a1,b1,A\nWhat is 2?,a2,b2,B\n"}, "data/a.csv:2: no column looks like the input"),
+        ({"a.csv": "question,answer\nq,a\na\0,b\n"}, "data/a.csv:3: a NUL byte"),
+        ({"a.csv": 'question,answer\nq,a\n"open,b\nc,d\n'}, "data/a.csv:3: broken CSV"),
+        ({"a.csv": 'question,answer\nq,a\n"a"b,c\n'}, "data/a.csv:3: broken CSV"),
+        ({"a.csv.gz": "plain"}, "data file 'data/a.csv.gz' cannot be read"),
+        ({"a.xlsx": "PK"}, "data/a.xlsx: "),
     ],
 )
 def test_what_is_no_data_is_refused(files: dict[str, str] | None, error: str, here: Path, capsys: Captured) -> None:
-    if files is not None:
-        Path("data").mkdir()
     for name, text in (files or {}).items():
+        Path("data").mkdir(exist_ok=True)
         Path("data", name).write_text(text)
+    if files == {}:
+        Path("data").mkdir()
     assert main(["init", "data"]) == 2
     assert capsys.readouterr().err.startswith(f"error: {error}")
     assert not Path("etude.yaml").exists()
