@@ -115,8 +115,8 @@ class Table:
         gold, self.how = self.wishes.gold, ""
         if gold and gold not in self._known and (match := _HOW.fullmatch(gold)):
             gold, self.how = match[1], match[2]
-        self.wished_gold = self._named(gold, "--gold") if gold else None
-        self.wished_input = tuple(self._named(name, "--input") for name in self.wishes.input)
+        self.wished_gold = self.named(gold, "--gold") if gold else None
+        self.wished_input = tuple(self.named(name, "--input") for name in self.wishes.input)
 
     @cached_property
     def columns(self) -> str:
@@ -251,11 +251,13 @@ class Table:
                     known.setdefault(fold_name(key), f"{name}.{key}")
         return known
 
-    def _named(self, name: str, option: str) -> str:
+    def named(self, name: str, option: str) -> str:
+        """The column that the user names with an option. Raises DataError: there is none."""
         inner = name.partition(".")[0] in self.names and "." in name
         found = name if name in self.names or inner else self._known.get(fold_name(name))
         if found is None:
-            raise DataError(f"{option} {name!r} is not a column; columns: {self.columns}", hint="name one of them")
+            hint = "name one of them" + ", or give shares, as in --split 4,3,3" * (option == "--split")
+            raise DataError(f"{option} {name!r} is not a column; columns: {self.columns}", hint=hint)
         return found
 
     def is_plain(self, column: str) -> bool:

@@ -195,27 +195,18 @@ def _divided(tasks: Sequence[Row], rows: Mapping[str, Sequence[Row]]) -> dict[st
 
 
 def _by_column(rows: Sequence[Row], name: str) -> dict[str, Sequence[Row]]:
-    column = Table(rows).find(name.casefold()) or name
-    found: dict[str, list[Row]] = {split: [] for split in SPLITS}
+    column, found = Table(rows).named(name, "--split"), {split: list[Row]() for split in SPLITS}
     for row in rows:
-        if column not in row.columns:
-            raise DataError(
-                f"--split {name!r} is neither three shares nor a column; columns: "
-                f"{', '.join(map(repr, row.columns))}",
-                hint="as in --split 4,3,3 or --split COLUMN",
-            )
-        split = split_of(row.columns[column])
+        split = split_of(row.columns.get(column))
         if split is None:
             raise DataError(
-                f"{row.place}: {column} = {row.columns[column]!r} is none of train, val and test",
+                f"{row.place}: {column} = {row.columns.get(column)!r} is none of train, val and test",
                 hint="correct the row, or divide by shares, as in --split 4,3,3",
             )
         found[split].append(Row(row.place, {key: value for key, value in row.columns.items() if key != column}))
-    missing = [split for split in SPLITS if not found[split]]
-    if missing:
-        raise DataError(
-            f"--split {name!r}: no row is for {missing[0]}", hint="divide by shares instead, as in --split 4,3,3"
-        )
+    for split in SPLITS:
+        if not found[split]:
+            raise DataError(f"--split {name!r}: no row is for {split}", hint="divide by shares, as in --split 4,3,3")
     return {split: found[split] for split in SPLITS}
 
 
