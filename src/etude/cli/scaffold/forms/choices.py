@@ -54,8 +54,8 @@ class _Found:
 
 
 def fits(table: Table) -> bool:
-    """Whether the rows have options, and no rubric."""
-    return not table.judged and _where(table) is not None
+    """Whether the rows have options."""
+    return _where(table) is not None
 
 
 def tasks(table: Table) -> MadeTasks:

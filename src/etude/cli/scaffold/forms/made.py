@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from etude.cli.scaffold.forms.labels import OddLabel
-from etude.cli.scaffold.table import Table, as_text, listed
+from etude.cli.scaffold.table import Table
 from etude.envs.files import Row
-from etude.errors import DataError
-from etude.records import Metric, canonical
+from etude.records import Metric
 
 SAYS = ("text", "criterion", "description", "assertion", "expectation")
 """Where an object says what an answer has to fulfil, the plainest first."""
@@ -67,33 +66,6 @@ def task(table: Table, row: Row, text: str, gold: JsonValue, **more: JsonValue) 
         del columns["gold"]
     found = {name: table.value(row, column) for name, column in table.kept.items()}
     return Row(row.place, {**{name: value for name, value in found.items() if value is not None}, **columns})
-
-
-def judged(table: Table, what: str, rows: Sequence[Row]) -> MadeTasks:
-    """Tasks whose answers a model judges by the rubric of the table. Raises DataError: a row has none."""
-    why = ("rubric", "no comparison decides it: a model judges")
-    column = table.rubric_column
-    if column is None:
-        return built(f"{what}, judged by the rubric given", rows, why, {"rubric": table.wishes.rubric})
-    added: list[Row] = []
-    for made, row in zip(rows, table.rows, strict=True):
-        text = _rubric(table.value(row, column))
-        if not text:
-            raise DataError(f"{row.place}: {column!r} is empty", hint="remove the row, or write its rubric")
-        added.append(Row(made.place, {**made.columns, "rubric": text}))
-    return built(f"{what}, judged by {column}", added, why, {"column": "rubric"})
-
-
-def _rubric(value: JsonValue) -> str:
-    """A rubric as text: a list becomes a line for each criterion, with its points."""
-    items = listed(value)
-    if items is None:
-        return as_text(value).strip()
-    lines: list[str] = []
-    for item in items:
-        points = item.get("points", item.get("weight")) if isinstance(item, dict) else None
-        lines.append(f"- {said(item) or canonical(item)}" + ("" if points is None else f" ({points} points)"))
-    return "\n".join(lines)
 
 
 def said(value: JsonValue) -> str:
