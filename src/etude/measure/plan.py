@@ -145,8 +145,7 @@ async def aplan(config: Settings, measure: bool = False, **given: Unpack[Given])
     with ExitStack() as held:
         # Everything is checked as a run checks it, in a folder that is gone afterwards.
         run = RunSection(folder=held.enter_context(TemporaryDirectory(prefix="etude-plan-")), name="plan")
-        asked: Given = {**given, "offline": True}
-        async with open_workbench(settings.model_copy(update={"run": run}), asked, claim=False) as bench:
+        async with open_workbench(settings.model_copy(update={"run": run}), given, claim=False, asks=False) as bench:
             need_training_tasks(bench.tasks)
             folder = Path(settings.run.folder) / settings.run.name
             if (folder / JOURNAL).exists():
