@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,9 @@ def test_a_config_is_given_as_settings_as_data_or_as_a_file(tmp_path: Path) -> N
     data = settings(tmp_path)
     path = tmp_path / "etude.yaml"
     path.write_text(json.dumps(data))
+    assert re.fullmatch(
+        r"<Plan 'one': 16 train, 12 val, 12 test; at most [\d,]+ attempts, 0 warnings>", str(plan(data, **given()))
+    )
     assert (
         plan(data, **given())
         == plan(make_config(data), **given())

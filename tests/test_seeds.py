@@ -55,7 +55,7 @@ class World:
         }
 
     def train(self, *seeds: int, **more: Any) -> SeedReport:
-        return train_seeds(self.config(**more), seeds, **self.given)
+        return train_seeds(self.config(**more).model_dump(exclude_unset=True), seeds, **self.given)
 
     def summary(self, seed: int) -> Summary:
         return Summary.model_validate_json((self.folder / f"small-seed{seed}" / "summary.json").read_text())
@@ -83,6 +83,12 @@ def gathered(tmp_path_factory: pytest.TempPathFactory) -> Gathered:
     world = World(tmp_path_factory.mktemp("seeds"))
     report = world.train(1, 2, 3)
     return Gathered(world, report, world.answered)
+
+
+def test_a_report_prints_as_one_line(gathered: Gathered) -> None:
+    gain = gathered.report.gain
+    assert gain is not None
+    assert str(gathered.report) == f"<SeedReport 'small': {len(gathered.report.seeds)} seeds, gain {gain.mean:+.2f}>"
 
 
 def test_attempts_with_the_initial_skill_are_paid_for_once(tmp_path: Path) -> None:

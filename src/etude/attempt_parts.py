@@ -23,7 +23,7 @@ from etude.protocols import Agent, Ask, ChatModel, Environment, Recipe
 from etude.records import SPLITS, ChatRequest, Message, Record, Reply, Skill, as_text
 from etude.registry import find
 from etude.skill import Document
-from etude.skill.folder import folders_of
+from etude.skill.folder import to_open
 from etude.skill.parts import TRAINABLE
 
 M = TypeVar("M", bound=BaseModel)
@@ -60,12 +60,12 @@ def make_environment(section: EnvSection, judge: RunJudge) -> Environment:
 
 
 def unopened(config: TrainConfig, skill: Skill) -> dict[str, str]:
-    """What keeps files of a skill from being used: an agent of the settings that cannot open folders, as `scripts`;
+    """What keeps files of a skill from being used: an agent of the settings that cannot open them;
     a file that cannot be trained although files are. With what to do."""
     blind = [each.name for each in config.agents.values() if not find("agents", each.name).opens_files]
-    folders, found = " and ".join(folders_of(skill)), dict[str, str]()
-    if blind and folders:
-        text = f"the skill has {folders}, and agent {blind[0]!r} shows only its text"
+    beside, found = " and ".join(to_open(skill)), dict[str, str]()
+    if blind and beside:
+        text = f"the skill has {beside}, and agent {blind[0]!r} shows only its text"
         found[text] = "set agent.name: tools, or an agent program"
     if kept := ", ".join(part.path for part in Document.parse(skill.text).files if part.says == "kept"):
         found[f"skill.files leaves {kept} as it is"] = TRAINABLE

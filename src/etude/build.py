@@ -2,9 +2,10 @@
 
 import os
 import re
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,12 +25,12 @@ from etude.errors import ConfigError, StopRun
 from etude.events import Event, Notice
 from etude.executors.local import LocalExecutor
 from etude.models import Fitted, Journaled, Limited, Metered, Resending, Retrying, Structured, build_model, price_of
-from etude.models.keys import key_variable, secrets_of, used_key_variable
+from etude.models.keys import key_variable, keyless, secrets_of, used_key_variable
 from etude.models.wrappers.fitted import kept_of
 from etude.models.wrappers.metered import cost
 from etude.models.wrappers.pictured import Pictured
 from etude.prompts import Prompts
-from etude.protocols import Agent, ChatModel, Environment, Executor, Here, Recipe
+from etude.protocols import Agent, ChatModel, Environment, Executor, Here
 from etude.records import SPLITS, Role, Skill, Split, Task, Usage, digest, role_of
 from etude.records.doubts import Doubt
 from etude.records.tasks import for_each_target
@@ -55,6 +56,8 @@ class _Parts:
 
     config: TrainConfig
     given: Given
+    unasked: Collection[str] = ()
+    """Roles of which nothing is asked, so that their keys are not missed."""
     prompts: Prompts = field(init=False)
     skill: Skill = field(init=False)
     policy: Policy = field(init=False)
@@ -85,7 +88,7 @@ class _Parts:
                 )
             if model is None and section is not None:
                 with about_target(called.get(role, "")):
-                    model = build_model(_keyless(section) if given.get("offline") else section)
+                    model = build_model(keyless(section) if role in self.unasked else section)
             if model is not None:
                 self.providers[role] = model
                 if config.limits.usd is not None and self.price(role) is None:
@@ -109,22 +112,19 @@ class _Parts:
         return price_of(section, self.config.prices, self.providers[role].name)
 
 
-def _keyless(section: ModelSection) -> ModelSection:
-    """For a model that is not asked: a key that is not there is not missed."""
-    variable = used_key_variable(section)
-    missing = variable is not None and variable not in os.environ
-    return section.model_copy(update={"api_key_command": "true"}) if missing else section
-
-
 @asynccontextmanager
-async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = True) -> AsyncGenerator[Workbench, None]:
+async def open_workbench(
+    config: TrainConfig, given: Given, *, claim: bool = True, asks: bool = True
+) -> AsyncGenerator[Workbench, None]:
     """Build and check everything, open the run folder, close it all at the end. Without `claim` the folder belongs to
-    other settings and only its journal is borrowed. Raises InputError: something cannot be used as it is. Nothing was
-    paid for."""
+    other settings and only its journal is borrowed; without `asks` no model is asked. Raises InputError: something
+    cannot be used as it is. Nothing was paid for."""
     check_given(given)
     plain_name(config.run.name, "run.name")
     own = own_initial(config) if claim and "skill" not in given else None
-    parts = _Parts(config, given if own is None else {**given, "skill": own})
+    asks = asks and not given.get("offline")
+    unasked = () if claim and asks else ("optimizer",) if asks else (*config.models, "judge")
+    parts = _Parts(config, given if own is None else {**given, "skill": own}, unasked)
     trackers = trackers_of(config, given) if claim and not given.get("offline") else ()
     switch, observer = given.get("switch") or StopSwitch(), given.get("observer") or Observer()
     # The environment is checked before the folder exists, with a judge that is wired once it does.
@@ -141,7 +141,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
     redactor = redactor_of(config, given)
     redactor.secrets += [model.secrets for model in parts.providers.values() if model.secrets is not None]
     async with _opened(config, given, redactor, trackers) as (folder, emit):
-        folder.journal.sealed = given.get("offline", False)
+        folder.journal.sealed = not asks
         folder.journal.warn = lambda text, hint: emit(_warning(text, hint))
         switch.watch(folder.path / STOP)
         spend = SqliteSpend(folder.journal, config.limits)
@@ -163,10 +163,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
             folder.write_text("config.yaml", yaml.safe_dump(settings, sort_keys=False, allow_unicode=True))
         judged, prices = models.get("judge"), {name: model.price for name, model in targets.items()}
         run = (config.limits, emit, switch.check, _bill(prices), lambda: judged is not None and judged.simulated)
-
-        def recipe() -> Recipe:
-            return recipe_of(config, parts.prompts, models, judge.model, (agent, env), emit)
-
+        recipe = partial(recipe_of, config, parts.prompts, models, judge.model, (agent, env), emit)
         async with executor.placed(Here(agent, env, Threads(config.limits.concurrency)), recipe) as place:
             rollout = Rollout(agent, env, executor, folder.journal, *run, place=place)
             try:

@@ -34,6 +34,13 @@ def test_several_trials_and_the_skill_of_the_settings(demo_project: Path, capsys
     assert "n=10, 2 trials each, share solved" in capsys.readouterr().out
 
 
+def test_only_who_trains_needs_the_key_of_the_optimizer(fresh_project: Path, capsys: Captured) -> None:
+    keyless = ["demo/etude.yaml", "--optimizer.model", "openai:none"]
+    assert main(["evaluate", *keyless, "--split", "val"]) == 0
+    assert main(["train", *keyless]) == 2
+    assert "'OPENAI_API_KEY' is not set" in capsys.readouterr().err
+
+
 def test_validation_needs_no_test_tasks(fresh_project: Path, capsys: Captured) -> None:
     settings = fresh_project / "etude.yaml"
     settings.write_text(re.sub("  test: data.*\n", "  limit: 5\n", settings.read_text()))

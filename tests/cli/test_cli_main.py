@@ -9,6 +9,9 @@ import pytest
 from etude import __version__
 from etude.cli.main import main
 from etude.cli.parsing.parser import VERBS
+from etude.cli.parsing.settings_help import settings_help
+from etude.config import TrainConfig
+from etude.config.sections import ModelSection, TargetSection
 from trusting import trust
 
 Captured = pytest.CaptureFixture[str]
@@ -55,6 +58,11 @@ def test_help_is_a_verb_too(words: list[str], same: list[str], capsys: Captured)
         (["train.epochs"], "train.epochs  (integer, default 8)", "    Passes over the training tasks."),
         (["--limits.usd"], "limits.usd  (number, default null)", "    Most US dollars;"),
         (["edit_budget"], "search.edit_budget  (integer, default ", "    "),
+        (["judge.model"], "judge.model  (text, required)", "    Provider and model name"),
+        (["judge.temperature"], "target.temperature  (number", "    Sampling temperature"),
+        (["target.price"], "target.price  (section", "target.price.input  (number, required)"),
+        (["env", "scorer"], "env.scorer  (text or mapping", "    Name of the scorer"),
+        (["report_to"], "`preset` is `default` or `paper`", ""),
     ],
 )
 def test_help_says_of_settings_what_the_reference_says(
@@ -65,6 +73,15 @@ def test_help_says_of_settings_what_the_reference_says(
     assert lines[0].startswith(first)
     assert any(line.startswith(among) for line in lines)
     assert not any("](" in line or line.startswith("|") for line in lines)
+
+
+def test_help_knows_each_setting_of_a_run() -> None:
+    roles = dict.fromkeys(("target", "optimizer", "judge"), ModelSection) | {"targets": TargetSection}
+    kinds = {name: type(section) for name, section in TrainConfig()} | roles
+    keys = [f"{name}.{key}" for name, kind in kinds.items() for key in getattr(kind, "model_fields", ())]
+    assert {"judge.model", "targets.temperature", "limits.usd"} < set(keys)
+    for key in [*kinds, *keys]:
+        assert list(settings_help([key])), key
 
 
 @pytest.mark.parametrize(

@@ -39,10 +39,15 @@ def test_limits_are_named_and_cap_the_calls(fresh_project: Path, capsys: Capture
 
 
 def test_nothing_is_sent_without_measure(fresh_project: Path, capsys: Captured, monkeypatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    dead = ["--target.model", "openai:none", "--optimizer.model", "anthropic:none"]
+    assert main(["plan", CONFIG, *dead]) == 0
+    capsys.readouterr()
+    assert main(["plan", CONFIG, "--measure", *dead]) == 2
+    assert "'OPENAI_API_KEY' is not set" in capsys.readouterr().err
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
     dead = ["--target.model", "openai:none", "--target.base_url", "http://127.0.0.1:9/v1"]
     assert main(["plan", CONFIG, *dead]) == 0
-    capsys.readouterr()
     assert main(["plan", CONFIG, "--measure", *dead]) != 0
 
 

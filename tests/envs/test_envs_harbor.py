@@ -174,6 +174,7 @@ UNFIT = {
     "tests that fetch": ("tests/test.sh", f"#!/bin/bash\n# uvx is fine here\nuvx pytest\n{SAME_TEXT}", "uvx pytest"),
     "no tests": ("tests/test.sh", "", r"no tests/test\.sh"),
     "nothing to do": ("instruction.md", "", r"no instruction\.md"),
+    "an empty page": ("instruction.md", "  \n", r"instruction\.md is empty"),
 }
 
 

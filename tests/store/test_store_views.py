@@ -113,8 +113,9 @@ def test_a_summary_is_outdated_once_the_run_went_on_after_its_stop(run):
     assert not last(started)
 
 
-def test_a_folder_that_was_only_borrowed_for_evaluations_is_no_run_to_go_on_with(run):
-    run.write_json("evaluations/a.json", {})
+@pytest.mark.parametrize("what", ["evaluations/a.json", "pruned/prune.json"])
+def test_a_folder_that_was_only_borrowed_is_no_run_to_go_on_with(run, what):
+    run.write_json(what, {})
     run.close()
     view = read_run(run.path)
     assert (view.evaluations_only, view.resumable) == (True, False)

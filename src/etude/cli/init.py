@@ -13,7 +13,6 @@ from etude.cli.scaffold.drafts import DRAFTS, Drafted, draft_tasks, most_calls, 
 from etude.cli.scaffold.forms.labels import OddLabel
 from etude.cli.scaffold.project_files import (
     check_free,
-    check_sources,
     config_text,
     from_folder,
     new_skill,
@@ -22,7 +21,7 @@ from etude.cli.scaffold.project_files import (
     write_tasks,
     writing,
 )
-from etude.cli.scaffold.report import DataPreview, first_tasks, tell_found, tell_written
+from etude.cli.scaffold.report import tell_found, tell_written
 from etude.cli.scaffold.table import Unclear, Wishes
 from etude.cli.scaffold.tasks import Data, drafted_data, read_data
 from etude.cli.terminal import output
@@ -32,70 +31,71 @@ from etude.comparison import delivers
 from etude.config import load_config
 from etude.errors import DataError, SkillError
 from etude.programs.project_paths import agent_of
+from etude.records import Skill
 from etude.registry import BUILT_IN
 from etude.skill import load_skill
-from etude.skill.folder import DOCUMENT, EVALS, evals_of, folders_of, place_of
+from etude.skill.folder import DOCUMENT, EVALS, evals_of, place_of, to_open
 from etude.workbench import Given
 
 
 def run(args: argparse.Namespace) -> int:
     """Look at the data, show the first tasks, write the project, say what to do next."""
-    source, folder = _source(args), Path(args.folder)
+    own: str | None = args.skill
+    given = None if own is None else load_skill(own)
+    source, folder = _source(args, given), Path(args.folder)
     config_path = folder / DEFAULT_CONFIG
     check_free(config_path, args.force)
-    if args.make_tasks is None:
-        files = find_files(source)
-        data = _settled(args, files)
-        names = task_files(list(data.rows)) if data.written else {}
-        check_sources(folder, names, list(files.values()), args.force)
-    else:
-        files, names = dict[str, Path](), {"path": DRAFTS}
-        check_sources(folder, names, [], args.force)
-        data = _drafted(args, folder)
-        if data is None:
-            return 0
-    skill_path, skill = _skill(args, folder, source, data)
-    agent, folders = _agent(args.skill)
-    opens = [f"the skill has {folders}: agent {agent!r} can open that, `chat` shows only the text"] if folders else []
-    kept = [f"{skill_path} exists already and is kept"] if not skill and args.skill is None else []
-    found = DataPreview(data, [*data.notes, *opens, *kept], first_tasks(data.env))
+    drafted = args.make_tasks is not None
+    files = {} if drafted else find_files(source)
+    if drafted:
+        check_free(folder / DRAFTS, args.force)
+    data = _drafted(args, given, folder) if drafted and given else _settled(args, files)
+    if data is None:
+        return 0
+    names = {"path": DRAFTS} if drafted else task_files(list(data.rows)) if data.written else {}
+    for name in names.values():
+        check_free(folder / name, args.force, files.values())
+    new = _first_skill(data, source, folder, args.force) if own is None else (Path(own), "")
+    (skill_path, skill), (agent, beside) = new, _agent(given, own)
+    opens = [f"the skill has {beside}: agent {agent!r} can open that, `chat` shows only the text"] if beside else []
+    kept = [f"{skill_path} exists already and is kept"] if not skill and own is None else []
+    data = replace(data, notes=[*data.notes, *opens, *kept])
     if not args.json:
-        tell_found(found)
+        tell_found(data)
     if asks(args) and not yes("write this? [Y/n]"):
         output.note("nothing was written")
         return 0
     with writing(folder):
         for key, name in names.items():
-            if args.make_tasks is None:
-                write_tasks(data.rows[key], data.folder, folder / name, data.made.fields)
-            else:
+            if drafted:
                 write_drafts(folder / name, data.rows[key])
+            else:
+                write_tasks(data.rows[key], data.folder, folder / name, data.made.fields)
         if skill:
             skill_path.parent.mkdir(parents=True, exist_ok=True)
             skill_path.write_text(skill, encoding="utf-8")
         named = names or {key: from_folder(path, folder) for key, path in files.items()}
-        place = from_folder(skill_path.parent if args.skill is None else skill_path, folder)
+        place = from_folder(skill_path.parent if own is None else skill_path, folder)
         models = {"target": args.target, "optimizer": args.optimizer}
         config_path.write_text(config_text(data, named, place, models, agent), encoding="utf-8")
     trusted(load_config(config_path), args, ("target.model", "optimizer.model"))
     wrote = [config_path, *([skill_path] if skill else []), *(folder / name for name in names.values())]
-    tell_written(found, config_path, skill_path, wrote, as_json=args.json)
+    tell_written(data, config_path, skill_path, wrote, as_json=args.json)
     return 0
 
 
-def _source(args: argparse.Namespace) -> Path:
+def _source(args: argparse.Namespace, skill: Skill | None) -> Path:
     """The data: named, or the tasks that come with the skill, or the skill from which they are drafted."""
     if args.make_tasks is not None:
-        return _drafted_from(args)
+        _check_drafts(args, skill)
+        return Path(args.skill)
     if args.data is not None:
         return Path(args.data)
-    if args.skill is None:
+    if skill is None:
         raise UsageError(
             "init needs a data file or folder", hint="as in `etude init data.jsonl`; see `etude init --help`"
         )
-    skill = Path(args.skill)
-    found = evals_of(skill.parent if skill.name == DOCUMENT else skill)
-    load_skill(args.skill)
+    found = evals_of(place_of(Path(args.skill)))
     if not found.is_file():
         raise DataError(
             f"skill {args.skill!r} has no {EVALS}, and no data were given",
@@ -105,23 +105,22 @@ def _source(args: argparse.Namespace) -> Path:
     return found
 
 
-def _drafted_from(args: argparse.Namespace) -> Path:
-    """The skill. Raises UsageError: there is none, or something says how data are read that are not there."""
+def _check_drafts(args: argparse.Namespace, skill: Skill | None) -> None:
+    """Raises UsageError: there is no skill to draft from, or something says how data are read that are not there."""
     options = ("data", "input", "gold", "scorer", "rubric", "delimiter", "split")
     given = ["DATA" if name == "data" else f"--{name}" for name in options if getattr(args, name) is not None]
-    if args.skill is None:
+    if skill is None:
         raise UsageError("--make-tasks drafts tasks from a skill", hint="name it, as in --skill DIR --make-tasks 20")
     if given:
         raise UsageError(f"--make-tasks makes the data, and {given[0]} was given", hint="leave one of them out")
-    if not delivers(load_skill(args.skill)):
+    if not delivers(skill):
         text = f"skill {args.skill!r} is empty: no task can be drafted from it"
         raise SkillError(text, hint="write what it is for, and how it is done")
-    return Path(args.skill)
 
 
-def _drafted(args: argparse.Namespace, folder: Path) -> Data | None:
+def _drafted(args: argparse.Namespace, skill: Skill, folder: Path) -> Data | None:
     """The tasks that the optimizer drafts from the skill; None where the user does not want to ask it."""
-    skill, wanted = load_skill(args.skill), args.make_tasks
+    wanted = args.make_tasks
     config = trusted(settings_of(args.optimizer, folder), args, ("target.model", "optimizer.model", "judge.model"))
     drafts, judged = most_calls(wanted)
     most = f"at most {drafts} questions for drafts and {judged} to try their criteria"
@@ -179,24 +178,20 @@ def _answer(unclear: Unclear) -> str:
     return said
 
 
-def _agent(skill: str | None) -> tuple[str, str]:
+def _agent(skill: Skill | None, place: str | None) -> tuple[str, str]:
     """The agent that can open what a skill has beside its document, and what that is; the default one where it has
     nothing."""
-    folders = "" if skill is None else " and ".join(folders_of(load_skill(skill)))
-    if skill is None or not folders:
+    beside = " and ".join(to_open(skill)) if skill else ""
+    if place is None or not beside:
         return "chat", ""
-    program = agent_of(place_of(Path(skill)))
-    return (program if program in BUILT_IN["agents"] else "tools"), folders
+    program = agent_of(place_of(Path(place)))
+    return (program if program in BUILT_IN["agents"] else "tools"), beside
 
 
-def _skill(args: argparse.Namespace, folder: Path, source: Path, data: Data) -> tuple[Path, str]:
-    """The skill that the project starts from, and its text where it has to be written: one by hand is kept.
-    Raises SkillError: the one that the user named cannot be read."""
-    if args.skill is not None:
-        load_skill(args.skill)
-        return Path(args.skill), ""
+def _first_skill(data: Data, source: Path, folder: Path, force: bool) -> tuple[Path, str]:
+    """The skill that the project starts from, and its text where it has to be written: one by hand is kept."""
     name, text = new_skill(data, source)
     path = folder / "skills" / name / DOCUMENT
-    if path.exists() and not (args.force and was_made(path.read_text(encoding="utf-8", errors="replace"))):
+    if path.exists() and not (force and was_made(path.read_text(encoding="utf-8", errors="replace"))):
         return path, ""
     return path, text

@@ -53,7 +53,7 @@ def _of_skills(args: argparse.Namespace, config: TrainConfig) -> int:
     suites = [suite_of(folder) for folder in folders_in(args.skills)]
     if any(not suite.problem for suite in suites):
         try:
-            suites = watch(lambda given: acheck_suites(config, suites, **given), args.command)
+            suites = watch(lambda given: acheck_suites(config, suites, **{**given, "offline": True}), args.command)
         except InputError as error:  # of triggers more may be known
             output.note(error.message)
             suites = []

@@ -120,9 +120,6 @@ class ListEnvironment(ListedTasks, ScoredEnvironment):
         if not any(callable(source) for source in (train, val, test)):
             self.tasks("train")
 
-    def __repr__(self) -> str:
-        return f"<ListEnvironment {self.name!r}, scorer {self.scorer.name!r}>"
-
     def fingerprint(self) -> str:
         """Name and scorer."""
         return canonical([self.name, self.scorer.fingerprint()])

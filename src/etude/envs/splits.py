@@ -13,7 +13,7 @@ from rapidfuzz import fuzz, process
 
 from etude.errors import ConfigError, DataError
 from etude.protocols import Environment
-from etude.records import SPLITS, Split, Task, digest
+from etude.records import SPLITS, Split, Task, canonical, digest
 
 NEAR = 95.0
 """Similarity in percent, words in any order, from which two inputs are near duplicates."""
@@ -123,9 +123,11 @@ def _check_inputs(
     splits: Mapping[Split, Sequence[Task]], labels: Mapping[Split, str], at: Mapping[str, str]
 ) -> list[str]:
     places: dict[str, list[tuple[Split, str]]] = {}
+    golds: dict[str, set[str]] = {}
     for split, tasks in splits.items():
         for task in tasks:
             places.setdefault(content(task), []).append((split, task.id))
+            golds.setdefault(content(task), set()).add(canonical(task.gold))
     repeated = [found for found in places.values() if len(found) > 1]
     crossing = [found for found in repeated if len({split for split, _ in found}) > 1]
     if crossing:
@@ -137,7 +139,9 @@ def _check_inputs(
     if not repeated:
         return []
     shown = [f"{found[0][0]} " + " = ".join(at.get(task, repr(task)) for _, task in found) for found in repeated]
-    return [f"the same input occurs more than once within a split: {_some(shown)}"]
+    torn = sum(len(found) > 1 for found in golds.values())
+    which = f"; {torn} of {len(shown)} with different gold answers, which no skill can solve" if torn else ""
+    return [f"the same input occurs more than once within a split: {_some(shown)}{which}"]
 
 
 def _check_ids(splits: Mapping[Split, Sequence[Task]], labels: Mapping[Split, str]) -> None:

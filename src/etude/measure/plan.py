@@ -18,7 +18,8 @@ from etude.measure.audit.suite import most_of_audit
 from etude.measure.forecast import Forecast, forecast_run, judged
 from etude.measure.pruning.prune import most_of_prune
 from etude.published.options import PaperOptions
-from etude.records import Record, Split
+from etude.readable import counted
+from etude.records import Record, Split, brief
 from etude.records.summary import Interval
 from etude.searches import policy_of
 from etude.skill import token_count
@@ -99,6 +100,11 @@ class Plan(Record):
     """None when nothing is known yet: it takes attempts."""
     warnings: tuple[Advice, ...]
 
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{count} {split}" for split, count in self.tasks.items())
+        most = f"at most {self.forecast.attempts:,} attempts, {counted(len(self.warnings), 'warning')}"
+        return f"<Plan {brief(self.name, 30)}: {sizes}; {most}>"
+
 
 class _Notices:
     """Keeps the warnings of the workbench."""
@@ -139,7 +145,7 @@ async def aplan(config: Settings, measure: bool = False, **given: Unpack[Given])
     with ExitStack() as held:
         # Everything is checked as a run checks it, in a folder that is gone afterwards.
         run = RunSection(folder=held.enter_context(TemporaryDirectory(prefix="etude-plan-")), name="plan")
-        async with open_workbench(settings.model_copy(update={"run": run}), given, claim=False) as bench:
+        async with open_workbench(settings.model_copy(update={"run": run}), given, claim=False, asks=False) as bench:
             need_training_tasks(bench.tasks)
             folder = Path(settings.run.folder) / settings.run.name
             if (folder / JOURNAL).exists():

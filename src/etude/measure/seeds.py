@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self, Unpack
 
-from etude.config import TrainConfig
+from etude.config import Settings, TrainConfig, config_of
 from etude.display import seen
 from etude.errors import ConfigError, StopRun
 from etude.files import unwritable, write_atomically
 from etude.intervals import t_interval
-from etude.records import Metric, Record
+from etude.readable import counted
+from etude.records import Metric, Record, brief
 from etude.records.summary import Interval, Summary
 from etude.store.run import plain_name
 from etude.trainer import Trainer
@@ -78,9 +79,13 @@ class SeedReport(Record):
     file: str
     """Where this record was written."""
 
+    def __repr__(self) -> str:
+        gain = "not measured" if self.gain is None else f"{self.gain.mean:+.2f}"
+        return f"<SeedReport {brief(self.name, 30)}: {counted(len(self.seeds), 'seed')}, gain {gain}>"
+
 
 @takes_given
-async def atrain_seeds(config: TrainConfig, seeds: Sequence[int], **given: Unpack[Given]) -> SeedReport:
+async def atrain_seeds(config: Settings, seeds: Sequence[int], **given: Unpack[Given]) -> SeedReport:
     """Train once for each seed, one run after the other, and report over them.
 
     Later runs start over the paid results of the first one, since attempts with the initial skill are the same for
@@ -96,6 +101,7 @@ async def atrain_seeds(config: TrainConfig, seeds: Sequence[int], **given: Unpac
         raise ConfigError(
             f"seeds = {list(seeds)!r} must be one seed or several different ones", hint="as in [1, 2, 3]"
         )
+    config = config_of(config)
     for seed in seeds:
         plain_name(_seeded(config, seed).run.name, "run.name")
     summaries: dict[int, Summary] = {}

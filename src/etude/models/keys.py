@@ -33,6 +33,13 @@ def used_key_variable(settings: ModelSection) -> str | None:
     return None if keyless or own_login else key_variable(settings)
 
 
+def keyless(settings: ModelSection) -> ModelSection:
+    """For a model that is not asked: a key that is not there is not missed."""
+    variable = used_key_variable(settings)
+    missing = variable is not None and variable not in os.environ
+    return settings.model_copy(update={"api_key_command": "true"}) if missing else settings
+
+
 def secrets_of(settings: ModelSection) -> Secrets:
     """What the settings themselves hold: headers of credentials, and the password and the keys of the address."""
     found = Secrets()

@@ -243,6 +243,9 @@ class Environment(ABC):
 
     name: str = "environment"
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}>"
+
     @abstractmethod
     def tasks(self, split: Split) -> Sequence[Task]:
         """All tasks of a split, in a fixed order. Called once for each split, before anything is paid for.

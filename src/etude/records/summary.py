@@ -220,7 +220,8 @@ class Summary(Record):
 
     def _plumbing(self) -> Answer:
         """What a dry run shows: nothing about skills or models."""
-        works = "tasks are read, attempted and scored, the optimizer is asked, files are written"
+        asked = "the optimizer is asked, " if self.cost.optimizer_calls else ""
+        works = f"tasks are read, attempted and scored, {asked}files are written"
         line = Remark(name="dry run", text=f"the plumbing works: {works}")
         if self.stopped is not None:
             line = Remark(name="stopped", text=self.stopped)

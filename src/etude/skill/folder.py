@@ -39,9 +39,11 @@ def evals_of(folder: Path) -> Path:
     return next((file for name in _EVALS if (file := folder / name).is_file()), folder / EVALS)
 
 
-def folders_of(skill: Skill) -> list[str]:
-    """The folders beside the document, as `scripts/` and `references/`."""
-    return sorted({f"{path.partition('/')[0]}/" for path in skill.files if "/" in path})
+def to_open(skill: Skill) -> list[str]:
+    """What lies beside the document to be opened: folders, as `scripts/`, and the files that its body names."""
+    body = Document.parse(skill.text).body.casefold()
+    named = {path for path in skill.files if "/" not in path and path.casefold() in body}
+    return sorted(named | {f"{path.partition('/')[0]}/" for path in skill.files if "/" in path})
 
 
 def has_provenance(skill: Path) -> bool:

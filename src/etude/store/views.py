@@ -23,8 +23,8 @@ STOP = "stop"
 """A file of this name asks the run of the folder to stop."""
 
 _TRAINED = ("config.yaml", "skills")
-"""What a run writes at once. Evaluations and comparisons only borrow its folder."""
-_BORROWED = ("evaluations", "comparisons")
+"""What a run writes at once. What measures skills only borrows its folder."""
+_BORROWED = ("evaluations", "comparisons", "audits", "pruned", "rechecks")
 
 T = TypeVar("T")
 _ANY = TypeAdapter(dict[str, JsonValue])
@@ -113,7 +113,7 @@ class RunView(Record):
     resumable: bool
     """No process works on it and it is not finished: it has no summary, or one that says why it `stopped`."""
     evaluations_only: bool
-    """No run was ever trained in the folder: it holds evaluations and comparisons."""
+    """No run was ever trained in the folder: other verbs borrowed it."""
 
 
 def run_names(folder: Path | str) -> tuple[str, ...]:
@@ -130,7 +130,9 @@ def is_run(path: Path) -> bool:
 
 def holds_work(path: Path) -> bool:
     """Whether a run has decided, or skills were scored, in a folder: that rests on facts."""
-    return any(next(path.glob(pattern), None) for pattern in ("steps/*/gate.json", *(f"{b}/*" for b in _BORROWED)))
+    return any(
+        next(path.glob(pattern), None) for pattern in ("steps/*/gate.json", *(f"{name}/*" for name in _BORROWED))
+    )
 
 
 def trained_in(path: Path) -> bool:

@@ -157,6 +157,9 @@ def test_finished_and_unfinished_runs_are_told_apart(demo_project: Path, capsys:
     assert "holds a finished run" in checks(capsys, CONFIG)["run folder"][0]["text"]
     Path("demo/runs/demo/summary.json").unlink()
     assert "is not finished: `train` resumes it" in checks(capsys, CONFIG)["run folder"][0]["text"]
+    assert main(["evaluate", CONFIG, "--run.name", "new", "--split", "val"]) == 0
+    capsys.readouterr()
+    assert "holds measurements only" in checks(capsys, CONFIG, "--run.name", "new")["run folder"][0]["text"]
 
 
 def test_a_run_folder_that_cannot_be_written_is_wrong(fresh_project: Path, capsys: Captured) -> None:

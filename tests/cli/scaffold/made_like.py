@@ -12,17 +12,20 @@ _TOWNS = ("Bern", "Oslo", "Rome", "Riga", "Bonn", "Cork", "Nice", "Lima")
 
 @dataclass(frozen=True)
 class Case:
-    """A file, and what `init` is to make of it."""
+    """Rows, and what `init` is to make of them; what is not said is so for questions with four options."""
 
-    file: str
     rows: Callable[[int], dict[str, Any]]
-    scorer: str
-    input: str
+    scorer: str = "choice"
+    input: str = "\n\n(A) "
     """A part of the first input."""
-    all_a: float = 0.0
-    """What the answer A scores on average."""
+    file: str = "data.jsonl"
     words: tuple[str, ...] = ()
     """Options of `init`."""
+
+    @property
+    def all_a(self) -> float:
+        """What the answer A scores on average."""
+        return 0.0 if self.scorer != "choice" else 0.5 if "Options" in self.input else 0.25
 
     def table(self) -> Rows:
         """The rows of the file."""
@@ -65,13 +68,11 @@ LONG = "The report should be sent on Monday, because the office is closed on day
 
 CASES: dict[str, Case] = {
     "GSM8K": Case(
-        "gsm8k.jsonl",
         lambda n: {"question": f"Ann has {n} apples and gets 7 more. How many?", "answer": f"{n}+7\n#### {n + 7}"},
         "numeric",
         "Ann has ",
     ),
     "MATH": Case(
-        "math.jsonl",
         lambda n: {
             "problem": f"Compute one half to the power {n + 2}.",
             "solution": f"We get $\\boxed{{\\frac{{1}}{{{2 ** (n + 2)}}}}}$.",
@@ -81,45 +82,28 @@ CASES: dict[str, Case] = {
         "math",
         "Compute one half",
     ),
-    "MMLU": Case(
-        "mmlu.jsonl",
-        lambda n: {"question": _ask(n), "choices": _four(n), "answer": n % 4, "subject": "law"},
-        "choice",
-        "\n\n(A) ",
-        0.25,
-    ),
-    "ARC": Case("arc.jsonl", _arc, "choice", "\n\n(A) ", 0.25),
+    "MMLU": Case(lambda n: {"question": _ask(n), "choices": _four(n), "answer": n % 4, "subject": "law"}),
+    "ARC": Case(_arc),
     "HellaSwag": Case(
-        "hellaswag.jsonl",
         lambda n: {"ind": n, "ctx": f"A man picks {n} fruits. He", "endings": _four(n), "label": str(n % 4)},
-        "choice",
-        "He\n\n(A) ",
-        0.25,
+        input="He\n\n(A) ",
     ),
     "GPQA": Case(
-        "gpqa.csv",
         lambda n: {
             "Record ID": f"rec{n}",
             "Question": _ask(n),
             "Correct Answer": f"{_FRUITS[n % 5]} {n}",
             **{f"Incorrect Answer {k}": f"stone {n}{k}" for k in (1, 2, 3)},
         },
-        "choice",
-        "\n\n(A) ",
-        0.25,
+        file="data.csv",
     ),
     "TruthfulQA mc1": Case(
-        "truthfulqa.jsonl",
         lambda n: {
             "question": _ask(n),
             "mc1_targets": {"choices": [f"fig {n}", f"stone {n}", f"sand {n}", f"mud {n}"], "labels": [1, 0, 0, 0]},
-        },
-        "choice",
-        "\n\n(A) ",
-        0.25,
+        }
     ),
     "TriviaQA": Case(
-        "triviaqa.jsonl",
         lambda n: {
             "question_id": f"tc_{n}",
             "question": f"What is the capital of land {n}?",
@@ -129,22 +113,18 @@ CASES: dict[str, Case] = {
         "capital of land",
         words=("--gold", "answer.aliases"),
     ),
-    "SQuAD": Case("squad.json", _squad, "exact", "opened in 19", words=("--gold", "answers.text")),
+    "SQuAD": Case(_squad, "exact", "opened in 19", file="data.json", words=("--gold", "answers.text")),
     "BoolQ": Case(
-        "boolq.jsonl",
         lambda n: {"question": f"is river {n} long", "passage": f"River {n} is known.", "answer": n % 2 == 0},
         "exact",
         "Answer with one of: false, true",
     ),
     "BBH": Case(
-        "bbh.json",
         lambda n: {"input": f"Question {n}?\nOptions:\n(A) one\n(B) two", "target": f"({'AB'[n % 2]})"},
-        "choice",
-        "Options:",
-        0.5,
+        input="Options:",
+        file="data.json",
     ),
     "DocVQA": Case(
-        "docvqa.csv",
         lambda n: {
             "questionId": n,
             "question": f"What is the date on page {n}?",
@@ -152,22 +132,22 @@ CASES: dict[str, Case] = {
         },
         "anls",
         "date on page",
+        file="data.csv",
         words=("--scorer", "anls"),
     ),
     "SearchQA": Case(
-        "searchqa.json",
         lambda n: {"id": n, "question": f"Town {n}?", "context": f"[DOC] {_town(n)} is old.", "answers": [_town(n)]},
         "exact",
         "[DOC]",
+        file="data.json",
     ),
     "Alpaca": Case(
-        "alpaca.json",
         lambda n: {"instruction": f"Reverse the word {n}.", "input": "" if n % 2 else f"w{n}", "output": f"{n}w"},
         "exact",
         "Reverse the word",
+        file="data.json",
     ),
     "OpenAI chat": Case(
-        "chat.jsonl",
         lambda n: {
             "messages": [
                 {"role": "system", "content": "Be short."},
@@ -179,7 +159,6 @@ CASES: dict[str, Case] = {
         "Be short.\n\nName town",
     ),
     "ShareGPT": Case(
-        "sharegpt.json",
         lambda n: {
             "conversations": [
                 {"from": "human", "value": f"Hello {n}"},
@@ -190,24 +169,21 @@ CASES: dict[str, Case] = {
         },
         "f1",
         "Assistant: Hello.",
+        file="data.json",
     ),
     "classification": Case(
-        "mails.csv",
         lambda n: {
             "mail": f"Dear all, my bill number {n} is wrong.",
             "category": ("billing", "tech", "other")[n % 3],
         },
         "exact",
         "Answer with one of: billing, other, tech",
+        file="data.csv",
     ),
     "labels as numbers": Case(
-        "labels.jsonl",
-        lambda n: {"text": f"The film number {n} was something.", "label": n % 2},
-        "exact",
-        "Answer with one of: 0, 1",
+        lambda n: {"text": f"The film number {n} was something.", "label": n % 2}, "exact", "Answer with one of: 0, 1"
     ),
     "two texts and a label": Case(
-        "nli.jsonl",
         lambda n: {
             "premise": f"Man {n} sleeps.",
             "hypothesis": f"Man {n} is awake.",
@@ -217,33 +193,29 @@ CASES: dict[str, Case] = {
         "Premise: Man",
     ),
     "options in columns": Case(
-        "exam.csv",
         lambda n: {"Question": _ask(n), **dict(zip("ABCD", _four(n), strict=True)), "Answer": "ABCD"[n % 4]},
-        "choice",
-        "\n\n(A) ",
-        0.25,
+        file="data.csv",
     ),
     "options as text, answer as text": Case(
-        "texts.csv",
-        lambda n: {"question": _ask(n), "options": str(_four(n)), "answer": _four(n)[n % 4]},
-        "choice",
-        "\n\n(A) ",
-        0.25,
+        lambda n: {"question": _ask(n), "options": str(_four(n)), "answer": _four(n)[n % 4]}, file="data.csv"
     ),
     "numbers with leading zeros": Case(
-        "codes.csv", lambda n: {"question": f"The code of part {n}?", "answer": f"{n:03}"}, "exact", "code of part"
+        lambda n: {"question": f"The code of part {n}?", "answer": f"{n:03}"},
+        "exact",
+        "code of part",
+        file="data.csv",
     ),
     "several answers in one cell": Case(
-        "aliases.csv",
         lambda n: {"question": f"Capital of {n}?", "answer": f"{_town(n)}|City of {_town(n)}"},
         "exact",
         "Capital",
+        file="data.csv",
         words=("--gold", "answer[|]"),
     ),
     "ids in a column of their own": Case(
-        "tickets.tsv",
         lambda n: {"ticket": f"T-{n:04}", "question": f"Who has case {n}?", "answer": f"agent {n}"},
         "exact",
         "Who has case",
+        file="data.tsv",
     ),
 }

@@ -37,39 +37,55 @@ def lines(rows: Cells) -> str:
     return "".join(json.dumps(dict(zip(NAMES, row, strict=True))) + "\n" for row in rows)
 
 
-def _labels(change: Callable[[int, str], str]) -> list[tuple[str, str]]:
-    return [(text, change(number, team)) for number, (text, team) in enumerate(ROWS)]
-
-
-def _with(*more: Sequence[Any], at: int = 5) -> list[Sequence[Any]]:
-    return [*ROWS[:at], *more, *ROWS[at:]]
-
-
-_TOWNS = ("Berlin", "Rome", "Oslo")
-_TRAINS = [
-    (f"{text}: it was on the train to {_TOWNS[n % 3]}", _TOWNS[n % 3]) for n, (text, _) in enumerate(ROWS[:18])
-]
-
-
 @dataclass(frozen=True)
 class Messy:
     """A table, and what `init` says of it and writes."""
 
     name: str
     content: str
-    tasks: int = 0
-    """How many there are; 0 where the table is refused."""
-    labels: Sequence[str] = TEAMS
-    """What the tasks let the agent choose from."""
     says: Sequence[str] = ()
     """All that is noted about the data, or the error and its hint."""
+    labels: Sequence[str] = TEAMS
+    """What the tasks let the agent choose from."""
+    tasks: int = len(ROWS)
+    """How many there are; 0 where the table is refused."""
     kept: bool = True
     """The settings name the file as it is; where not, tasks are written anew."""
     words: Sequence[str] = field(default=())
     """Options of `init`."""
 
 
+def relabelled(name: str, change: Callable[[int, str], str], *says: str, **more: Any) -> Messy:
+    """The teams in other spellings."""
+    return Messy(
+        name, table([(text, change(number, team)) for number, (text, team) in enumerate(ROWS)]), says, **more
+    )
+
+
+def refused(name: str, content: str, *says: str) -> Messy:
+    """A table of which no tasks are made."""
+    return Messy(name, content, says, tasks=0)
+
+
+def added(*more: Sequence[Any]) -> list[Sequence[Any]]:
+    """Further rows behind the fifth."""
+    return [*ROWS[:5], *more, *ROWS[5:]]
+
+
+def columns(make: Callable[[int, str, str], Sequence[Any]], names: Sequence[str] = NAMES) -> str:
+    """Other columns, made of number, text and team."""
+    return table([make(number, text, team) for number, (text, team) in enumerate(ROWS)], names)
+
+
+_TOWNS = ("Berlin", "Rome", "Oslo")
+_TRAINS = [
+    (f"{text}: it was on the train to {_TOWNS[n % 3]}", _TOWNS[n % 3]) for n, (text, _) in enumerate(ROWS[:18])
+]
+_PETS = [("Meow", "cats"), ("Who is up at night", "owls"), ("Honey", "bees"), ("A hill", "ants")]
 _ONE = "labels that differ in case, blanks or a last sign are one: "
+_ONCE = "occurs once, at data.csv:7"
+_SLIP = "correct the row if it is a slip"
+_LEFT_OUT = "left out, with nothing in "
 _TAKEN = "'team' is taken for the right answer; --gold COLUMN names another"
 _FEW = "18 tasks show only a large difference: `etude plan` says how large"
 _THREE = (
@@ -80,212 +96,132 @@ _FOUR = (
     "4 tasks are too few to train on: all are for `etude evaluate` and `etude compare`, which can show that a skill "
     "helps on just these"
 )
+_NONE = "label 'N/A' occurs 2 times, as at data.csv:6, and may stand for no label: if so, remove these rows"
+_TWICE = "the same input occurs more than once within a split: train data.csv:2 = data.csv:7"
 _UNNAMED = "data.csv has no line of column names: they are called column 1, column 2 here"
+_URGENT = sorted([*TEAMS, *(f"{team}, urgent" for team in TEAMS)])
 
 MESSY = (
     # labels
-    Messy("clean", table(), 21),
-    Messy(
-        "case",
-        table(_labels(lambda n, team: team.upper() if n % 5 == 0 else team)),
-        21,
-        says=[f"{_ONE}'billing', 'tech', 'delivery'"],
-    ),
-    Messy(
-        "blanks around",
-        table(_labels(lambda n, team: f" {team} " if n in (1, 4) else team)),
-        21,
-        says=[f"{_ONE}'tech'"],
-    ),
-    Messy(
+    Messy("clean", table()),
+    relabelled("case", lambda n, team: team if n % 5 else team.upper(), f"{_ONE}'billing', 'tech', 'delivery'"),
+    relabelled("blanks around", lambda n, team: f" {team} " if n in (1, 4) else team, f"{_ONE}'tech'"),
+    relabelled(
         "blanks within",
-        table(_labels(lambda n, team: ("tech help", "Tech  help")[n % 2] if team == "tech" else team)),
-        21,
-        ("Tech help", "billing", "delivery"),
-        [f"{_ONE}'Tech help'"],
+        lambda n, team: ("tech help", "Tech  help")[n % 2] if team == "tech" else team,
+        f"{_ONE}'Tech help'",
+        labels=("Tech help", "billing", "delivery"),
     ),
-    Messy(
-        "hard blanks",
-        table(_labels(lambda n, team: f"{team}\u00a0" if n == 0 else team)),
-        21,
-        says=[f"{_ONE}'billing'"],
-    ),
+    relabelled("hard blanks", lambda n, team: team if n else f"{team}\u00a0", f"{_ONE}'billing'"),
+    relabelled("unseen signs", lambda n, team: f"\u200b{team}" if n in (1, 4) else team, f"{_ONE}'tech'"),
+    relabelled("a full stop", lambda n, team: f"{team}." * (n in (0, 3, 9)) or team, f"{_ONE}'billing'", kept=False),
+    relabelled("no label, in a word", lambda n, team: "N/A" * (n in (1, 4)) or team, _NONE, labels=("N/A", *TEAMS)),
+    relabelled("labels as numbers", lambda n, team: str(len(team)), labels=("4", "7", "8")),
+    relabelled("labels with commas", lambda n, team: f"{team}, urgent" if n % 2 else team, labels=_URGENT),
     Messy(
         "yes, Yes and YES",
         table(
-            [(f"Is {n} even or is it odd?", ("yes", "No", "YES", "no")[n % 4]) for n in range(20)],
-            ("question", "answer"),
+            [(f"Is {n} even or odd?", ("yes", "No", "YES", "no")[n % 4]) for n in range(20)], ("question", "answer")
         ),
-        20,
-        ("no", "yes"),
         [f"{_ONE}'yes', 'no'"],
-    ),
-    Messy(
-        "a full stop",
-        table(_labels(lambda n, team: f"{team}." if n in (0, 3, 9) else team)),
-        21,
-        says=[f"{_ONE}'billing'"],
-        kept=False,
-    ),
-    Messy(
-        "no label, in a word",
-        table(_labels(lambda n, team: "N/A" if n in (1, 4) else team)),
-        21,
-        ("N/A", *TEAMS),
-        ["label 'N/A' occurs 2 times, as at data.csv:6, and may stand for no label: if so, remove these rows"],
+        ("no", "yes"),
+        20,
     ),
     Messy(
         "a slip",
-        table(_with(("Bill is far too high", "biling"))),
-        22,
+        table(added(("Bill is far too high", "biling"))),
+        [f"label 'biling' {_ONCE}, beside 'billing': {_SLIP}"],
         ("biling", *TEAMS),
-        ["label 'biling' occurs once, at data.csv:7, beside 'billing': correct the row if it is a slip"],
-    ),
-    Messy(
-        "a rare label",
-        table(_with(("Hello there", "smalltalk"))),
         22,
-        ("billing", "delivery", "smalltalk", "tech"),
-        ["label 'smalltalk' occurs once, at data.csv:7: correct the row if it is a slip"],
     ),
-    Messy(
-        "a mark of spreadsheets",
-        table(_with(("Hello there", "#N/A"))),
-        22,
-        ("#N/A", *TEAMS),
-        ["label '#N/A' occurs once, at data.csv:7: correct the row if it is a slip"],
+    *(
+        Messy(name, table(added(("Hello there", label))), [f"label '{label}' {_ONCE}: {_SLIP}"], labels, 22)
+        for name, label, labels in (
+            ("a rare label", "smalltalk", ("billing", "delivery", "smalltalk", "tech")),
+            ("a mark of spreadsheets", "#N/A", ("#N/A", *TEAMS)),
+        )
     ),
-    Messy(
-        "many rare labels",
-        table(
-            [
-                *ROWS,
-                *(
-                    (text, pet)
-                    for text, pet in (
-                        ("Meow", "cats"),
-                        ("Who is up at night", "owls"),
-                        ("Honey", "bees"),
-                        ("A hill", "ants"),
-                    )
-                ),
-            ]
-        ),
-        25,
-        ("ants", "bees", "billing", "cats", "delivery", "owls", "tech"),
-    ),
-    Messy("labels as numbers", table(_labels(lambda n, team: str(len(team)))), 21, ("4", "7", "8")),
-    Messy("answers in their inputs", table(_TRAINS, ("text", "label")), 18, (), [_FEW]),
+    Messy("many rare labels", table([*ROWS, *_PETS]), labels=sorted([*TEAMS, *(pet for _, pet in _PETS)]), tasks=25),
+    Messy("answers in their inputs", table(_TRAINS, ("text", "label")), [_FEW], (), 18),
     Messy(
         "labels that inputs list",
-        table([(f"{text}: billing, delivery or tech?", team) for text, team in ROWS]),
-        21,
-        (),
+        columns(lambda n, text, team: (f"{text}: billing, delivery or tech?", team)),
+        labels=(),
     ),
     # rows
-    Messy(
-        "a row without text",
-        table(_with(("", "tech"))),
-        21,
-        says=["left out, with nothing in 'mail': data.csv:7"],
-        kept=False,
+    *(
+        Messy(name, content, says, kept=False)
+        for name, content, says in (
+            ("a row without text", table(added(("", "tech"))), [f"{_LEFT_OUT}'mail': data.csv:7"]),
+            ("a row of blanks for text", table(added((" \t ", "tech"))), [f"{_LEFT_OUT}'mail': data.csv:7"]),
+            ("a row without text in JSON", lines(added((None, "tech"))), [f"{_LEFT_OUT}'mail': data.jsonl:6"]),
+            ("a row without a label", table(added(("Hello there", ""))), [f"{_LEFT_OUT}'team': data.csv:7"]),
+            (
+                "both",
+                table(added(("Hello there", ""), ("", "tech"))),
+                [f"{_LEFT_OUT}'mail': data.csv:8", f"{_LEFT_OUT}'team': data.csv:7"],
+            ),
+        )
     ),
-    Messy(
-        "a row of blanks for text",
-        table(_with((" \t ", "tech"))),
-        21,
-        says=["left out, with nothing in 'mail': data.csv:7"],
-        kept=False,
-    ),
-    Messy(
-        "a row without text in JSON",
-        lines(_with((None, "tech"))),
-        21,
-        says=["left out, with nothing in 'mail': data.jsonl:6"],
-        kept=False,
-    ),
-    Messy(
-        "a row without a label",
-        table(_with(("Hello there", ""))),
-        21,
-        says=["left out, with nothing in 'team': data.csv:7"],
-        kept=False,
-    ),
-    Messy(
-        "both",
-        table(_with(("Hello there", ""), ("", "tech"))),
-        21,
-        says=["left out, with nothing in 'mail': data.csv:8", "left out, with nothing in 'team': data.csv:7"],
-        kept=False,
-    ),
-    Messy(
+    refused(
         "half of the texts",
-        table([("" if n % 2 else text, team) for n, (text, team) in enumerate(ROWS)]),
-        says=["data.csv:3: nothing is asked: 'mail' is empty", "name the column with --input"],
+        columns(lambda n, text, team: ("" if n % 2 else text, team)),
+        "data.csv:3: nothing is asked: 'mail' is empty",
+        "name the column with --input",
     ),
-    Messy(
+    refused(
         "half of the labels",
-        table([(text, "" if n % 2 else team) for n, (text, team) in enumerate(ROWS)]),
-        says=["10 of 21 rows have no right answer in 'team', as data.csv:3"],
+        columns(lambda n, text, team: (text, "" if n % 2 else team)),
+        "10 of 21 rows have no right answer in 'team', as data.csv:3",
     ),
-    Messy("blank rows", table(_with(("", ""), (" ", ""))), 21, says=["data.csv: 2 blank rows were skipped"]),
-    Messy("a blank row of commas", table() + "\n\n,,,\n", 21, says=["data.csv: 1 blank row was skipped"]),
+    Messy("blank rows", table(added(("", ""), (" ", ""))), ["data.csv: 2 blank rows were skipped"]),
+    Messy("a blank row of commas", table() + "\n\n,,,\n", ["data.csv: 1 blank row was skipped"]),
     Messy(
         "blank objects",
-        lines(ROWS) + '{}\n{"mail": "", "team": null}\n',
-        21,
-        says=["data.jsonl: 2 blank rows were skipped"],
+        f'{lines(ROWS)}{{}}\n{{"mail": "", "team": null}}\n',
+        ["data.jsonl: 2 blank rows were skipped"],
     ),
-    Messy("nothing but blanks", table([("", ""), ("", " ")]), says=["data.csv: the file holds no tasks"]),
+    refused("nothing but blanks", table([("", ""), ("", " ")]), "data.csv: the file holds no tasks"),
+    refused("a row that is too short", table(added(("Only one",))), "data.csv:7: 1 value for 2 columns (mail, team)"),
+    Messy("the same twice", table(added(ROWS[0])), [_TWICE], tasks=22),
     Messy(
-        "a row that is too short",
-        table(_with(("Only one",))),
-        says=["data.csv:7: 1 value for 2 columns (mail, team)"],
-    ),
-    Messy(
-        "the same twice",
-        table(_with(ROWS[0])),
-        22,
-        says=["the same input occurs more than once within a split: train data.csv:2 = data.csv:7"],
+        "the same twice with two labels",
+        table(added((ROWS[0][0], "tech"))),
+        [f"{_TWICE}; 1 of 1 with different gold answers, which no skill can solve"],
+        tasks=22,
     ),
     # columns
-    Messy("a title above", "Tickets\n" + table(), says=["begin the file with the line of column names"]),
-    Messy("no names", table(names=()), 21, says=[_UNNAMED], kept=False),
-    Messy("no names, semicolons", table(names=(), sign=";"), 21, says=[_UNNAMED], kept=False),
+    refused("a title above", "Tickets\n" + table(), "begin the file with the line of column names"),
+    Messy("no names", table(names=()), [_UNNAMED], kept=False),
+    Messy("no names, semicolons", table(names=(), sign=";"), [_UNNAMED], kept=False),
     Messy(
         "no names, numbers",
         table([(f"What is {n} and {n}?", 2 * n) for n in range(21)], ()),
-        21,
-        (),
         [_UNNAMED],
+        (),
         kept=False,
         words=["--input", "column 1"],
     ),
-    Messy(
+    refused(
         "no names and nothing alike",
-        table([(text, f"{team}{n}") for n, (text, team) in enumerate(ROWS)], ()),
-        says=["no column looks like the input of a task", "(does the file begin with a line of column names?)"],
+        columns(lambda n, text, team: (text, f"{team}{n}"), ()),
+        "no column looks like the input of a task",
+        "(does the file begin with a line of column names?)",
     ),
-    Messy("names in another language", table(names=("Nachricht", "Abteilung")), 21),
-    Messy("empty columns behind", table([(*row, "", "") for row in ROWS], (*NAMES, "", "")), 21),
-    Messy(
-        "an empty column between",
-        table([(text, "", team) for text, team in ROWS], ("mail", "", "team")),
-        21,
-        says=[_TAKEN],
-    ),
+    Messy("names in another language", table(names=("Nachricht", "Abteilung"))),
+    Messy("empty columns behind", columns(lambda n, *row: (*row, "", ""), (*NAMES, "", ""))),
+    Messy("an empty column", columns(lambda n, text, team: (text, "", team), ("mail", "", "team")), [_TAKEN]),
     Messy(
         "other columns",
-        table([(n, text, "x", team) for n, (text, team) in enumerate(ROWS)], ("nr", "mail", "agent", "team")),
-        21,
-        says=[_TAKEN],
+        columns(lambda n, text, team: (n, text, "x", team), ("nr", "mail", "agent", "team")),
+        [_TAKEN],
     ),
-    Messy(
+    refused(
         "a name twice",
-        table([(text, text, team) for text, team in ROWS], ("mail", "mail", "team")),
-        says=["two columns have the same name: mail, mail, team"],
+        columns(lambda n, text, team: (text, text, team), ("mail", "mail", "team")),
+        "two columns have the same name: mail, mail, team",
     ),
     # splits
-    Messy("a test of three", table(ROWS[:9]), 9, says=[_THREE]),
-    Messy("four rows", table(ROWS[:4]), 4, (), [_FOUR]),
+    Messy("a test of three", table(ROWS[:9]), [_THREE], tasks=9),
+    Messy("four rows", table(ROWS[:4]), [_FOUR], (), 4),
 )

@@ -70,8 +70,9 @@ def test_the_tasks_of_a_skill_become_a_project_that_names_the_skill_where_it_is(
     [
         ({"expectations": [], "expected_output": ""}, "neither expectations nor an expected output say what a good"),
         ({"expectations": ["a", 1]}, "'expectations' holds something else than texts"),
-        ({"prompt": " "}, "'prompt' is empty"),
-        ({"files": ["evals/files/none.csv"]}, "'evals/files/none.csv' does not exist"),
+        ({"prompt": " "}, "nothing is asked in 'prompt'"),
+        ({"prompt": 3}, "nothing is asked in 'prompt'"),
+        ({"files": ["evals/files/none.csv"]}, "poet/evals/files/none.csv"),
         ({"files": ["../../../secret"]}, "is outside of the folder of the data"),
     ],
 )
@@ -114,43 +115,19 @@ def bring(rows: list[dict[str, Any]]) -> None:
 
 BEE = ["It contains: bee"]
 PROSE = "A successful answer rhymes, has four lines and names at least one bee."
-
-
-@pytest.mark.parametrize(
-    ("row", "wanted"),
-    [
-        ({"question": "A poem?", "expected_behavior": WANTED, "ground_truth": PROSE}, WANTED),
-        ({"question": "A poem?", "expected_behavior": [], "ground_truth": PROSE}, [f"What is expected: {PROSE}"]),
-        ({"query": "A poem?", "ground_truth": PROSE}, [f"What is expected: {PROSE}"]),
-        ({"prompt": "A poem?", "assertions": [{"name": "rhyme", "text": "It rhymes."}]}, ["It rhymes."]),
-        (
-            {"prompt": "A poem?", "assertions": [{"type": "x", "pattern": "b", "text": "A bee."}, "Short."]},
-            ["A bee.", "Short."],
-        ),
-        ({"input": "A poem?", "expect": "It rhymes."}, ["It rhymes."]),
-        (
-            {"question": "A poem?", "rubric": WANTED, "must_not": ["name a wasp"]},
-            [*WANTED, "It must not: name a wasp"],
-        ),
-        (
-            {"question": "A poem?", "expected_behavior": WANTED, "assertions": [WANTED[0], "Short."]},
-            [*WANTED, "Short."],
-        ),
-    ],
-)
-def test_what_is_asked_and_expected_is_found_under_the_names_that_people_use(
-    here: Path, row: dict[str, Any], wanted: list[str]
-) -> None:
-    bring([{"id": number, **row, **_asked(row, number)} for number in range(1, 7)])
-    assert init() == 0
-    assert load_config("etude.yaml").env.model_extra["scorer"]["name"] == "rubric"  # type: ignore[index]
-    assert tasks()[0].input == "A poem? No. 1"
-    assert tasks()[0].data["expectations"] == wanted
+SAID = [f"What is expected: {PROSE}"]
+WASP = "It must not: name a wasp"
 
 
 @pytest.mark.parametrize(
     ("asked", "row", "made"),
     [
+        *(("question", {"expected_behavior": each, "ground_truth": PROSE}, each or SAID) for each in (WANTED, [])),
+        ("question", {"rubric": WANTED, "must_not": ["name a wasp"]}, [*WANTED, WASP]),
+        ("question", {"expected_behavior": WANTED, "assertions": [WANTED[0], "Short."]}, [*WANTED, "Short."]),
+        ("prompt", {"assertions": [{"name": "rhyme", "text": "It rhymes."}]}, ["It rhymes."]),
+        ("prompt", {"assertions": [{"type": "x", "pattern": "b", "text": "A bee."}, "Short."]}, ["A bee.", "Short."]),
+        ("input", {"expect": "It rhymes."}, ["It rhymes."]),
         *(
             (asked, {"criteria": WANTED}, WANTED)
             for asked in ("task", "request", "instruction", "user_input", "scenario")
@@ -161,13 +138,13 @@ def test_what_is_asked_and_expected_is_found_under_the_names_that_people_use(
             for name in ("expectedBehavior", "Expected Behavior", "expected_behaviour")
         ),
         *(
-            ("query", {name: PROSE}, [f"What is expected: {PROSE}"])
+            ("query", {name: PROSE}, SAID)
             for name in ("expected_output", "expected", "answer", "reference", "reference_answer", "gold", "ideal")
         ),
-        *(("ask", {name: PROSE}, [f"What is expected: {PROSE}"]) for name in ("expected_outcome", "ideal_response")),
+        *(("ask", {name: PROSE}, SAID) for name in ("expected_outcome", "ideal_response")),
         *(("user", {name: WANTED}, WANTED) for name in ("acceptance_criteria", "test_should", "evaluation_criteria")),
         ("prompt", {"rubric": "- It rhymes.\n2) It has four lines."}, WANTED),
-        ("prompt", {"should": WANTED, "should_not": ["name a wasp"]}, [*WANTED, "It must not: name a wasp"]),
+        ("prompt", {"should": WANTED, "should_not": ["name a wasp"]}, [*WANTED, WASP]),
         ("prompt", {"must_include": ["bee"], "must_not_include": ["wasp"]}, [*BEE, "It does not contain: wasp"]),
         *(("prompt", {name: ["bee"]}, BEE) for name in ("expected_keywords", "contains", "must_contain")),
         (
@@ -175,24 +152,20 @@ def test_what_is_asked_and_expected_is_found_under_the_names_that_people_use(
             {"rubric": {"1": "No rhyme.", "5": "It rhymes."}},
             ["It reaches the highest of these levels: 5: It rhymes.; 1: No rhyme."],
         ),
-        ("input", {"ground_truth": [PROSE]}, [f"What is expected: {PROSE}"]),
+        ("input", {"ground_truth": [PROSE]}, SAID),
         ("input", {"ground_truth": None, "assertions": WANTED}, WANTED),
         ("prompt", {"expect": [{"must": "It rhymes."}]}, ["It rhymes."]),
         ("prompt", {"expectations": [{"id": "a", "text": "It rhymes.", "weight": 2}]}, ["It rhymes."]),
         ("prompt", {"assertions": [{"type": "output_contains", "value": "bee"}]}, ["output_contains: bee"]),
-        ("prompt", {"must_not": ["name a wasp"]}, ["It must not: name a wasp"]),
+        *(("prompt", {name: ["name a wasp"]}, [WASP]) for name in ("must_not", "forbidden")),
         ("prompt", {"rubric": PROSE}, [PROSE]),
-        (
-            "prompt",
-            {"traps": ["name a wasp"], "expected": PROSE},
-            [f"What is expected: {PROSE}", "It must not: name a wasp"],
-        ),
+        ("prompt", {"traps": ["name a wasp"], "expected": PROSE}, [*SAID, WASP]),
         ("prompt", {"checks": {"rhyme": WANTED[0], "lines": WANTED[1]}}, WANTED),
         ("prompt", {"expected": {"behavior": WANTED}}, WANTED),
         ("prompt", {"expected": {"output_contains": ["bee"]}}, ["It contains: bee"]),
         *(
             ("prompt", {"expected": gold}, scorer)
-            for gold, scorer in ((3, "numeric"), ("yes", "exact"), (True, "exact"))
+            for gold, scorer in ((3, "numeric"), ("3", "numeric"), ("yes", "exact"), (True, "exact"))
         ),
         *(("prompt", {"expected_output": gold}, "json") for gold in ({"bees": 3}, '{"bees": 3}')),
         ("prompt", {"expected": "It has, as far as I know, nine bees in all."}, "rubric"),
@@ -218,21 +191,21 @@ def test_siblings_of_public_forms_are_judged_or_compared_or_refused(
         assert data.env.tasks("test")[0].data["expectations"] == made
 
 
-def _asked(row: dict[str, Any], number: int) -> dict[str, str]:
-    name = next(name for name, value in row.items() if value == "A poem?")
-    return {name: f"A poem? No. {number}"}
-
-
-def test_short_answers_of_a_skill_are_compared_as_they_are(here: Path, capsys: Captured) -> None:
-    bring(
-        [
-            {"id": number, "question": f"How many bees are {number} and 1?", "ground_truth": str(number + 1)}
-            for number in range(1, 11)
-        ]
-    )
+@pytest.mark.parametrize(
+    ("asked", "text"),
+    [
+        ({"input": {"user": "A poem?"}}, "A poem?"),
+        ({"turns": [{"role": "user", "content": "A poem?"}]}, "A poem?"),
+        (
+            {"messages": [{"role": "user", "content": "A poem?"}, {"role": "assistant", "content": "On what?"}]},
+            "User: A poem?\n\nAssistant: On what?",
+        ),
+    ],
+)
+def test_what_is_asked_may_stand_in_an_object_or_be_a_chat(here: Path, asked: dict[str, Any], text: str) -> None:
+    bring([{"id": number, "expectations": WANTED, **asked} for number in range(1, 3)])
     assert init() == 0
-    made = json.loads(capsys.readouterr().out)
-    assert made["scorer"] == "numeric"
+    assert {task.input for task in tasks()} == {text}
 
 
 ONE = {"id": 1, "prompt": "A poem?", "expectations": WANTED}

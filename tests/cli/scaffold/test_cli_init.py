@@ -90,32 +90,36 @@ def test_a_new_skill_is_called_after_what_it_does(
 
 
 @pytest.mark.parametrize(
-    ("folder", "agent"),
+    ("folder", "agent", "beside"),
     [
-        (".claude/skills", "claude-code"),
-        (".codex/skills", "codex"),
-        (".github/skills", "copilot-cli"),
-        (".agents/skills", "tools"),
-        (".openhands/skills", "tools"),
-        ("mine", "tools"),
+        (".claude/skills", "claude-code", "scripts/"),
+        (".codex/skills", "codex", "scripts/"),
+        (".github/skills", "copilot-cli", "scripts/"),
+        (".agents/skills", "tools", "scripts/"),
+        (".openhands/skills", "tools", "scripts/"),
+        ("mine", "tools", "scripts/"),
+        ("mine", "tools", "forms.md"),
+        (".claude/skills", "claude-code", "sum.py"),
     ],
 )
-def test_a_skill_with_folders_gets_an_agent_that_can_open_them(
-    folder: str, agent: str, here: Path, capsys: Captured
+def test_a_skill_with_folders_or_files_that_it_names_gets_an_agent_that_can_open_them(
+    folder: str, agent: str, beside: str, here: Path, capsys: Captured
 ) -> None:
     skill = Path(folder, "adding")
     (skill / "scripts").mkdir(parents=True)
-    (skill / "SKILL.md").write_text("---\nname: adding\ndescription: Adds. Use it for sums.\n---\n\nRun add.py.\n")
-    (skill / "notes.txt").write_text("no folder")
+    front = "---\nname: adding\ndescription: Adds. Use it for sums.\nlicense: see LICENSE.txt\n---\n"
+    (skill / "SKILL.md").write_text(f"{front}\nRun sum.py, and see [FORMS.md](FORMS.md).\n")
+    for other in ("notes.txt", "LICENSE.txt"):
+        (skill / other).write_text("named by no line of the body")
     write("sums.jsonl", sums())
     init("sums.jsonl", "--skill", str(skill), capsys=capsys)
     assert "agent" not in settings()
-    (skill / "scripts" / "add.py").write_text("print(1 + 1)\n")
+    (skill / (f"{beside}add.py" if beside == "scripts/" else beside)).write_text("print(1 + 1)\n")
     notes = init("sums.jsonl", "--skill", str(skill), "--force", capsys=capsys)["notes"]
     assert settings()["agent"] == {"name": agent}
-    assert f"the skill has scripts/: agent {agent!r} can open that, `chat` shows only the text" in notes
+    assert f"the skill has {beside}: agent {agent!r} can open that, `chat` shows only the text" in notes
     main(["doctor", *SIMULATED])
-    unseen = "the skill has scripts/, and agent 'chat' shows only its text"
+    unseen = f"the skill has {beside}, and agent 'chat' shows only its text"
     assert unseen not in capsys.readouterr().out
     assert main(["doctor", *SIMULATED, "--agent.name", "chat"]) == 0
     assert unseen in capsys.readouterr().out
@@ -123,13 +127,17 @@ def test_a_skill_with_folders_gets_an_agent_that_can_open_them(
     assert f"warning: {unseen}" in capsys.readouterr().err
 
 
-def test_a_dry_run_ends_with_whether_the_plumbing_works(here: Path, capsys: Captured) -> None:
-    """As `init` recommends it. The models know none of these tasks, so scores, doubts and verdicts say nothing."""
-    write("sums.jsonl", sums())
+@pytest.mark.parametrize("judged", [False, True])
+def test_a_dry_run_ends_with_whether_the_plumbing_works(judged: bool, here: Path, capsys: Captured) -> None:
+    """As `init` recommends it, without a key. The models know none of these tasks, so scores, doubts and verdicts say
+    nothing."""
+    rubric = {"rubric": "It is polite."} if judged else {}
+    write("sums.jsonl", [{**row, **rubric} for row in sums()])
     dry = next(words for words in init("sums.jsonl", capsys=capsys)["next"] if "dry-run" in words)
     assert main(dry.split()[1:]) == 0
     captured = capsys.readouterr()
-    assert captured.out.startswith("dry run     the plumbing works: tasks are read, attempted and scored, the\n")
+    assert captured.out.startswith("dry run     the plumbing works: tasks are read, attempted and scored, ")
+    assert ("the optimizer is asked" in " ".join(captured.out.split())) == (" 0 optimizer" not in captured.out)
     assert "a dry run: simulated models know none of the tasks" in captured.err
     for word in ("score", "verdict", "ship", "doubtful", "0.00", "validation:", "-> "):
         assert word not in captured.out.replace("tasks are read, attempted and scored", "")
@@ -247,27 +255,27 @@ def test_nothing_is_overwritten_unless_forced(here: Path, capsys: Captured) -> N
     [
         (None, "data 'data' does not exist"),
         ({}, "'data' holds no data file"),
-        (
-            dict.fromkeys(("train.jsonl", "train.csv"), ""),
-            "'data' has two files for the train split: 'train.csv' and ",
-        ),
-        (
-            dict.fromkeys(("train.jsonl", "test.jsonl"), ""),
-            "'data' has no file for the val split; data files: 'test.jsonl', ",
-        ),
+        ({"train.jsonl": "", "train.csv": ""}, "'data' has two files for the train split: 'train.csv' and "),
+        ({"train.jsonl": "", "test.jsonl": ""}, "'data' has no file for the val split; data files: 'test.jsonl', "),
         (
             {"a.jsonl": '{"foo": 1, "bar": 2}\n'},
-            "data/a.jsonl:1: no column looks like the input of a task; columns: 'foo', 'bar'",
+            "data/a.jsonl:1: no column looks like the input of a task; columns: ",
         ),
         ({"a.jsonl": '{"input": "a", "gold": "b"}\n{oops\n'}, "data/a.jsonl:2: not JSON"),
         ({"a.csv": "What is 1?,a1,b1,A\nWhat is 2?,a2,b2,B\n"}, "data/a.csv:2: no column looks like the input"),
+        ({"a.csv": "question,answer\nq,a\na\0,b\n"}, "data/a.csv:3: a NUL byte"),
+        ({"a.csv": 'question,answer\nq,a\n"open,b\nc,d\n'}, "data/a.csv:3: broken CSV"),
+        ({"a.csv": 'question,answer\nq,a\n"a"b,c\n'}, "data/a.csv:3: broken CSV"),
+        ({"a.csv.gz": "plain"}, "data file 'data/a.csv.gz' cannot be read"),
+        ({"a.xlsx": "PK"}, "data/a.xlsx: "),
     ],
 )
 def test_what_is_no_data_is_refused(files: dict[str, str] | None, error: str, here: Path, capsys: Captured) -> None:
-    if files is not None:
-        Path("data").mkdir()
     for name, text in (files or {}).items():
+        Path("data").mkdir(exist_ok=True)
         Path("data", name).write_text(text)
+    if files == {}:
+        Path("data").mkdir()
     assert main(["init", "data"]) == 2
     assert capsys.readouterr().err.startswith(f"error: {error}")
     assert not Path("etude.yaml").exists()

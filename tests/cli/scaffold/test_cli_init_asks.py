@@ -118,6 +118,8 @@ def test_a_column_divides_the_tasks(here: Path, capsys: Captured) -> None:
     assert init("data.csv", "--split", "Fold", capsys=capsys)["tasks"] == {"train": 4, "val": 4, "test": 4}
     assert {task.input for task in made().tasks("val")} == {f"q {n}" for n in (1, 4, 7, 10)}
     assert init("data.csv", "--split", "1,1,2", "--folder", "b", capsys=capsys)["tasks"]["test"] == 6
+    assert main(["init", "data.csv", "--split", "part", "--folder", "c"]) == 2
+    assert "--split 'part' is not a column; columns: 'question', 'answer', 'fold'" in capsys.readouterr().err
 
 
 def test_the_data_are_never_overwritten(here: Path, capsys: Captured) -> None:

@@ -16,7 +16,7 @@ def labels() -> list[str]:
     """What the tasks of the project let the agent choose from."""
     shown = {tuple(re.findall(r"Answer with one of: (.*)", task.input)) for task in tasks_of(made())}
     assert len(shown) == 1
-    return [label for line in shown.pop() for label in line.split(", ")]
+    return [label for line in shown.pop() for label in line.split("; " if "; " in line else ", ")]
 
 
 @pytest.mark.parametrize("messy", MESSY, ids=lambda messy: messy.name)

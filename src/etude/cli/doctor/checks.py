@@ -213,9 +213,12 @@ def _run_folder(path: Path, found: DoctorReport) -> None:
     if is_running(path):
         raise ConfigError(f"{path} is in use by another process", hint="wait for it, or change run.name")
     check_writable(path, "change run.folder, or the permissions of the folder")
-    if not (path / "journal.db").exists():
-        found.ok("run folder", f"{path} is free")
-    elif read_run(path).resumable:
+    run = read_run(path) if (path / "journal.db").exists() else None
+    if run is None or run.evaluations_only:
+        found.ok(
+            "run folder", f"{path} is free" if run is None else f"{path} holds measurements only: `train` uses it"
+        )
+    elif run.resumable:
         found.note("run folder", f"{path} holds a run that is not finished: `train` resumes it")
     else:
         found.note("run folder", f"{path} holds a finished run: `train` only reports it", "change run.name")

@@ -10,16 +10,18 @@ from etude.cli.parsing.usage import UsageError
 
 _PAGES = (Path(__file__).with_name("settings.md"), Path(__file__).parents[4] / "docs" / "reference" / "config.md")
 """The page as it is installed, and as it stands in the repository."""
-_ROW = re.compile(r"\|`([\w.-]+)`\|(.*?)\|((?:`[^`]*`)?)\|(.*)\|")
+_ROW = re.compile(r"\|`([\w.-]+)`\|(.*?)\|(`[^`]*`|[a-z]*)\|(.*)\|")
+_SHARED = re.compile(r"The keys are those of \[(\w+)\]")
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
 
 def settings_help(words: Sequence[str]) -> Iterator[str]:
-    """Lines: all sections; or the keys of one; or the keys of that name. Raises UsageError: there is none."""
+    """Lines: all sections; or the keys of one; or the keys of that name, with what stands below them.
+    Raises UsageError: there is none."""
     page = next(path for path in _PAGES if path.is_file()).read_text(encoding="utf-8")
     intro, *parts = re.split(r"^## ", page, flags=re.MULTILINE)
     sections = {part.partition("\n")[0]: part.partition("\n")[2].strip() for part in parts}
-    wanted = " ".join(words).removeprefix("--")
+    wanted = ".".join(words).removeprefix("--").lower()
     if not wanted:
         yield from (_plain(line) for line in intro.splitlines()[4:])
         width = max(map(len, sections))
@@ -30,7 +32,12 @@ def settings_help(words: Sequence[str]) -> Iterator[str]:
     if wanted in sections:
         yield from _described(sections[wanted].splitlines())
         return
-    rows = [line for text in sections.values() for line in text.splitlines() if _names(line, wanted)]
+    section, _, key = wanted.partition(".")
+    shared = _SHARED.search(sections.get(section, ""))
+    told = [name for name in (wanted, f"{shared[1]}.{key}" if shared else "") if name]
+    found = ([line for line in page.splitlines() if _names(line, name)] for name in told)
+    top = [line for line in intro.splitlines() if f"`{wanted}` " in line]
+    rows = next((lines for lines in [*found, top] if lines), [])
     if not rows:
         known = {row[1] for row in map(_ROW.match, page.splitlines()) if row is not None}
         near = get_close_matches(wanted, [*sections, *known, *(key.rpartition(".")[2] for key in known)], 1)
@@ -41,7 +48,7 @@ def settings_help(words: Sequence[str]) -> Iterator[str]:
 
 def _names(line: str, wanted: str) -> bool:
     row = _ROW.match(line)
-    return row is not None and (row[1] == wanted or row[1].endswith(f".{wanted}"))
+    return row is not None and f".{wanted}." in f".{row[1]}."
 
 
 def _described(lines: Sequence[str]) -> Iterator[str]:
@@ -49,7 +56,7 @@ def _described(lines: Sequence[str]) -> Iterator[str]:
     for line in lines:
         row = _ROW.match(line)
         if row is not None:
-            default = f", default {row[3].strip('`')}" if row[3] else ""
+            default = f", default {row[3].strip('`')}" if row[3].startswith("`") else f", {row[3]}" if row[3] else ""
             yield f"{row[1]}  ({_plain(row[2])}{default})"
             yield f"    {_plain(row[4])}"
         elif not line.startswith("|"):

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from etude.cli.scaffold.table import fold_name
 from etude.envs.files import Row, parse_rows
 from etude.errors import DataError
 
@@ -55,15 +56,14 @@ def _shared(folder: Path, name: str) -> str:
 def _filled(template: str, texts: dict[str, str], case: Path) -> str:
     if not template:
         return "\n\n".join(texts.values())
-    known = {re.sub(r"\W", "_", name.casefold()): text for name, text in texts.items()}
-    holes = {match[1] for match in _HOLE.finditer(template)}
-    empty = [hole for hole in sorted(holes) if re.sub(r"\W", "_", hole.casefold()) not in known]
+    known = {fold_name(name): text for name, text in texts.items()}
+    empty = sorted(hole for hole in _HOLE.findall(template) if fold_name(hole) not in known)
     if empty:
         raise DataError(
             f"{case}: no text for {empty[0]!r} of {_TEMPLATE}; texts: {', '.join(map(repr, texts)) or 'none'}",
             hint=f"write {empty[0]}.md there",
         )
-    return _HOLE.sub(lambda match: known[re.sub(r"\W", "_", match[1].casefold())], template)
+    return _HOLE.sub(lambda match: known[fold_name(match[1])], template)
 
 
 def read_text(file: Path) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
 
+from pydantic import JsonValue
 from yaml import YAMLError
 
 from etude.cli.scaffold.case_files import has_cases
@@ -29,7 +30,7 @@ from etude.envs.files import (
 )
 from etude.errors import ConfigError, DataError, not_installed
 from etude.records import SPLITS, Split
-from etude.safe_yaml import load_yaml
+from etude.safe_yaml import read_yaml
 
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".parquet", ".tsv", ".tab", ".xlsx", ".yaml", ".yml", ".gz")
 SPLIT_NAMES: Mapping[Split, str] = {"train": r"train(ing)?", "val": r"val(id(ation)?)?|dev", "test": r"test(ing)?"}
@@ -226,16 +227,20 @@ def _first_lines(text: str, sign: str) -> list[list[str]]:
 def _folder_rows(folder: Path) -> list[Row]:
     rows: list[Row] = []
     for file in sorted(file for file in folder.iterdir() if file.suffix.lower() in _ONE_EACH):
-        text = _text(file, False)[0]
-        try:
-            text = text if file.suffix.lower() == ".json" else json.dumps(plain(load_yaml(text), str(file)))
-        except YAMLError as error:
-            raise DataError(f"{file} cannot be read: {error}"[:300], hint="write one task in it") from None
+        text = _text(file, False)[0] if file.suffix.lower() == ".json" else json.dumps(yaml_value(file))
         found = parse_rows(file, f"[{text}]", "json")
         if len(found) != 1:
             raise DataError(f"{file}: expected one object", hint="write one task in each file")
         rows.append(Row(str(file), {"id": file.stem, **found[0].columns}))
     return rows
+
+
+def yaml_value(path: Path) -> JsonValue:
+    """What a YAML file holds. Raises DataError: it cannot be read."""
+    try:
+        return plain(read_yaml(path), str(path))
+    except (OSError, UnicodeDecodeError, YAMLError) as error:
+        raise DataError(f"{path} cannot be read: {error}"[:300], hint="give a file of tasks") from None
 
 
 def _sheet_rows(path: Path) -> list[Row]:

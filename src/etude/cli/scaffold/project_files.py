@@ -4,7 +4,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from unicodedata import normalize
@@ -37,7 +37,41 @@ _MOST_NAME = 40
 _PLAIN_WORDS = re.compile(r"[^\W\d_][\w ]{0,30}")
 
 TASKS = "tasks.jsonl"
-_SOFT = ("gate:", "  metric: soft   # partial credit counts, as few answers match in full", "")
+_CONFIG = """\
+# Settings of this project; paths count from this file.
+# `etude help settings` says what each setting means; `etude help settings env` those of one section.
+
+env:
+  name: dataset
+{env}
+
+skill:
+  path: {skill}   # a skill folder, a SKILL.md or a plain Markdown file
+
+{agent}target:   # the frozen model that attempts the tasks
+{target}
+
+optimizer:   # the model that reads the attempts and proposes edits of the skill
+{optimizer}
+
+{judge}train:
+  epochs: 4   # passes over the training tasks
+
+{gate}# limits:   # hard caps on the whole run; a run that reaches one can be resumed with a larger one
+#   usd: 5   # needs a price for every model
+#   calls: 5000
+
+run:
+  folder: runs
+  name: first
+"""
+_AGENT = "agent:\n  name: {}   # can open the other files of the skill\n\n"
+_JUDGE = "judge:   # the model that grades answers\n{}\n\n"
+_SOFT = "gate:\n  metric: soft   # partial credit counts, as few answers match in full\n\n"
+_OPENAI = """
+  # base_url: http://127.0.0.1:8000/v1   # any OpenAI-compatible server
+  # api_key_env: OPENAI_API_KEY   # the environment variable with the key; never the key itself
+  # price: {input: 1.0, output: 4.0}   # USD per million tokens"""
 _SCORERS = "exact, f1, anls, numeric, math, choice, regex, json, checks, rubric"
 
 
@@ -76,81 +110,47 @@ def config_text(
 ) -> str:
     """`etude.yaml`, with the files of tasks as they are named there. Every value is written as JSON, which YAML reads
     as it is."""
-    return "\n".join(
-        [
-            "# Settings of this project; paths count from this file.",
-            "# `etude help settings` says what each setting means; `etude help settings env` those of one section.",
-            "",
-            *_env(data, files),
-            "",
-            "skill:",
-            f"  path: {_value(skill)}   # a skill folder, a SKILL.md or a plain Markdown file",
-            "",
-            *(
-                ["agent:", f"  name: {agent}   # can open the other files of the skill", ""]
-                if agent != "chat"
-                else []
-            ),
-            "target:   # the frozen model that attempts the tasks",
-            *_model(models["target"]),
-            "",
-            "optimizer:   # the model that reads the attempts and proposes edits of the skill",
-            *_model(models["optimizer"]),
-            "",
-            *(["judge:   # the model that grades answers", *_model(models["optimizer"]), ""] if data.judged else []),
-            "train:",
-            "  epochs: 4   # passes over the training tasks",
-            "",
-            *(_SOFT if data.made.metric == "soft" else []),
-            "# limits:   # hard caps on the whole run; a run that reaches one can be resumed with a larger one",
-            "#   usd: 5   # needs a price for every model",
-            "#   calls: 5000",
-            "",
-            "run:",
-            "  folder: runs",
-            "  name: first",
-            "",
-        ]
+    made, scorer = data.made, scorer_setting(data.made)
+    env = [f"  {key}: {_value(path)}" for key, path in files.items()]
+    if data.ratio is not None:
+        env.append(f"  ratio: {_value(list(data.ratio))}   # shares of train, val and test")
+    if data.limit is not None:
+        env.append(f"  limit: {_value(dict(data.limit))}   # most tasks in each split; remove it to use all")
+    env.append("  fields:   # which column is which part of a task")
+    env += [f"    {name}: {_value(column)}" for name, column in made.fields.items()]
+    if made.template:
+        env.append(f"  template: {_value(made.template)}   # the input of a task, from several columns")
+    named = scorer if isinstance(scorer, str) else _value(scorer)
+    env.append(f"  scorer: {named}   # {made.why}; there are {_SCORERS}")
+    return _CONFIG.format(
+        env="\n".join(env),
+        skill=_value(skill),
+        agent=_AGENT.format(agent) if agent != "chat" else "",
+        target=_model(models["target"]),
+        optimizer=_model(models["optimizer"]),
+        judge=_JUDGE.format(_model(models["optimizer"])) if data.judged else "",
+        gate=_SOFT if made.metric == "soft" else "",
     )
 
 
-def _env(data: Data, files: Mapping[str, str]) -> list[str]:
-    made = data.made
-    lines = ["env:", "  name: dataset", *(f"  {key}: {_value(path)}" for key, path in files.items())]
-    if data.ratio is not None:
-        lines.append(f"  ratio: {_value(list(data.ratio))}   # shares of train, val and test")
-    if data.limit is not None:
-        lines.append(f"  limit: {_value(dict(data.limit))}   # most tasks in each split; remove it to use all")
-    lines.append("  fields:   # which column is which part of a task")
-    lines += [f"    {name}: {_value(column)}" for name, column in made.fields.items()]
-    if made.template:
-        lines.append(f"  template: {_value(made.template)}   # the input of a task, from several columns")
-    scorer = scorer_setting(made)
-    named = scorer if isinstance(scorer, str) else _value(scorer)
-    lines.append(f"  scorer: {named}   # {made.why}; there are {_SCORERS}")
-    return lines
-
-
-def _model(name: str) -> list[str]:
-    lines = [f"  model: {_value(name)}"]
-    if name.startswith("openai:"):
-        lines += [
-            "  # base_url: http://127.0.0.1:8000/v1   # any OpenAI-compatible server",
-            "  # api_key_env: OPENAI_API_KEY   # the environment variable with the key; never the key itself",
-            "  # price: {input: 1.0, output: 4.0}   # USD per million tokens",
-        ]
-    return lines
+def _model(name: str) -> str:
+    return f"  model: {_value(name)}" + (_OPENAI if name.startswith("openai:") else "")
 
 
 def _value(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def check_free(config: Path, force: bool) -> None:
-    """Make sure that no project is overwritten by mistake.
-    Raises ConfigError: there is one, and `force` is not set."""
-    if config.exists() and not force:
-        raise ConfigError(f"{str(config)!r} exists already", hint="give another --folder, or --force to overwrite it")
+def check_free(target: Path, force: bool, sources: Iterable[Path] = ()) -> None:
+    """Make sure that no file is overwritten by mistake.
+    Raises ConfigError: it is one of the data, or exists and `force` is not set."""
+    if any(target.resolve() == source.resolve() for source in sources):
+        raise ConfigError(
+            f"the tasks that are built would overwrite the data, {str(target)!r}",
+            hint="give another place for the project, as in --folder project",
+        )
+    if target.exists() and not force:
+        raise ConfigError(f"{str(target)!r} exists already", hint="give another --folder, or --force to overwrite it")
 
 
 @contextmanager
@@ -177,22 +177,6 @@ def from_folder(path: Path, folder: Path) -> str:
 def task_files(keys: Sequence[str]) -> dict[str, str]:
     """Where the tasks of a project are: in one file, or in one for each split."""
     return {key: TASKS if key == "path" else f"tasks/{key}.jsonl" for key in keys}
-
-
-def check_sources(folder: Path, files: Mapping[str, str], sources: Sequence[Path], force: bool) -> None:
-    """Make sure that no file of the user is overwritten.
-    Raises ConfigError: one of them is the data, or exists and `force` is not set."""
-    for name in files.values():
-        target = folder / name
-        if any(target.resolve() == source.resolve() for source in sources):
-            raise ConfigError(
-                f"the tasks that are built would overwrite the data, {str(target)!r}",
-                hint="give another place for the project, as in --folder project",
-            )
-        if target.exists() and not force:
-            raise ConfigError(
-                f"{str(target)!r} exists already", hint="give another --folder, or --force to overwrite it"
-            )
 
 
 def write_tasks(rows: Sequence[Row], base: Path, target: Path, fields: Mapping[str, str]) -> None:

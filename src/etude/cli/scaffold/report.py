@@ -3,7 +3,7 @@
 import asyncio
 import inspect
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import cast
@@ -17,7 +17,7 @@ from etude.envs.scorers.answer_scorer import AnswerScorer, shorten
 from etude.errors import ConfigError, EtudeError
 from etude.models import build_model
 from etude.protocols import Scorer
-from etude.records import SPLITS, Split, Task, Trajectory, canonical
+from etude.records import Task, Trajectory, canonical
 
 SHOWN = 2
 _MOST_CHARS = 800
@@ -34,22 +34,7 @@ class TaskPreview:
     rubric: str = ""
 
 
-@dataclass(frozen=True)
-class DataPreview:
-    """What is said of the data before anything is written."""
-
-    data: Data
-    notes: Sequence[str]
-    first: Sequence[TaskPreview]
-    """The first tasks."""
-
-    @property
-    def tasks(self) -> Mapping[Split, int]:
-        """How many there are in each split."""
-        return {split: len(self.data.env.tasks(split)) for split in SPLITS}
-
-
-def first_tasks(env: DatasetEnvironment) -> list[TaskPreview]:
+def _first_tasks(env: DatasetEnvironment) -> list[TaskPreview]:
     """The first tasks of the training split; of the test where nothing is trained on."""
     return [asyncio.run(_shown(env, task)) for task in (env.tasks("train") or env.tasks("test"))[:SHOWN]]
 
@@ -91,76 +76,67 @@ def _as_lines(shown: Sequence[TaskPreview]) -> Iterator[str]:
         yield ""
 
 
-def tell_found(found: DataPreview) -> None:
+def tell_found(data: Data) -> None:
     """Say what was found, before anything is written."""
-    data, made = found.data, found.data.made
+    made = data.made
     columns = [f"{name} = {column}" for name, column in made.fields.items()]
     if made.template:
         columns = [f"input = {made.template!r}", *columns]
-    parts = ", ".join(f"{count} {split}" for split, count in found.tasks.items())
+    parts = ", ".join(f"{count} {split}" for split, count in data.tasks.items())
     sample = " (a sample of more)" if data.limit is not None else ""
-    output.line(f"tasks   {sum(found.tasks.values())}: {parts}{sample}")
+    output.line(f"tasks   {sum(data.tasks.values())}: {parts}{sample}")
     output.line(f"built   {made.built}" if made.built else f"fields  {', '.join(columns)}")
     if data.unused:
         output.line(f"unused  {', '.join(data.unused)}")
     output.line(f"scorer  {made.scorer}: {made.why}")
-    for text in _as_lines(found.first):
-        output.line(text)
-    for note in found.notes:
-        output.line(f"note    {note}")
+    output.lines(_as_lines(_first_tasks(data.env)))
+    output.lines(f"note    {note}" for note in data.notes)
 
 
-def tell_written(found: DataPreview, config: Path, skill: Path, wrote: Sequence[Path], *, as_json: bool) -> None:
+def tell_written(data: Data, config: Path, skill: Path, wrote: Sequence[Path], *, as_json: bool) -> None:
     """Say what was written and what to do next; as JSON, also what was found."""
-    keys = _missing_keys(config)
-    commands = _next_commands(config, skill, trainable=bool(found.tasks["train"]))
+    keys, commands = _missing_keys(config), _next_commands(config, skill, data)
     if as_json:
-        made = found.data.made
+        made = data.made
         output.json_result(
             {
                 "config": str(config),
                 "skill": str(skill),
-                "tasks": found.tasks,
+                "tasks": data.tasks,
                 "fields": dict(made.fields),
                 "template": made.template,
                 "built": made.built,
-                "unused": list(found.data.unused),
+                "unused": list(data.unused),
                 "scorer": made.scorer,
-                "first": [asdict(task) for task in found.first],
-                "notes": [*found.notes, *keys],
+                "first": [asdict(task) for task in _first_tasks(data.env)],
+                "notes": [*data.notes, *keys],
                 "next": commands,
             }
         )
         return
-    for note in keys:
-        output.line(f"note    {note}")
+    output.lines(f"note    {note}" for note in keys)
     output.line(f"wrote   {', '.join(map(str, wrote))}")
-    output.line()
-    output.line("next:")
-    for command in commands:
-        output.line(f"  {command}")
+    output.lines(["", "next:", *(f"  {command}" for command in commands)])
 
 
 def _missing_keys(config_path: Path) -> list[str]:
     """What the models of the new project still need."""
-    config = load_config(config_path)
-    notes: list[str] = []
-    for section in (config.target, config.optimizer, *([config.judge] if config.judge else [])):
+    config, notes = load_config(config_path), list[str]()
+    for section in config.models.values():
         try:
             build_model(section)
         except ConfigError as error:
-            text = f"{section.model}: {error.message}; {error.hint}"
-            if text not in notes:
-                notes.append(text)
-    return notes
+            notes.append(f"{section.model}: {error.message}; {error.hint}")
+    return list(dict.fromkeys(notes))
 
 
-def _next_commands(config: Path, skill: Path, *, trainable: bool) -> list[str]:
+def _next_commands(config: Path, skill: Path, data: Data) -> list[str]:
     """What to do next, what costs nothing first."""
     place = "" if config == Path(DEFAULT_CONFIG) else f" {shlex.quote(str(config))}"
     named = shlex.quote(str(skill))
     verbs = (f"doctor{place}", f"evaluate{place} --skill {named}", f"compare none {named}{place}")
-    if trainable:
-        simulated = "--target.model simulated:target --optimizer.model simulated:optimizer"
+    if data.tasks["train"]:
+        roles = ("target", "optimizer", "judge") if data.judged else ("target", "optimizer")
+        simulated = " ".join(f"--{role}.model simulated:{role}" for role in roles)
         verbs = (f"doctor{place}", f"train{place} --name dry-run {simulated}", f"plan{place}", f"train{place}")
     return [f"{output.program()} {verb}" for verb in verbs]

@@ -5,6 +5,7 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -114,8 +115,8 @@ class Table:
         gold, self.how = self.wishes.gold, ""
         if gold and gold not in self._known and (match := _HOW.fullmatch(gold)):
             gold, self.how = match[1], match[2]
-        self.wished_gold = self._named(gold, "--gold") if gold else None
-        self.wished_input = tuple(self._named(name, "--input") for name in self.wishes.input)
+        self.wished_gold = self.named(gold, "--gold") if gold else None
+        self.wished_input = tuple(self.named(name, "--input") for name in self.wishes.input)
 
     @cached_property
     def columns(self) -> str:
@@ -219,14 +220,14 @@ class Table:
 
     def asked(self, row: Row, columns: Sequence[str]) -> str:
         """What these columns of a row ask. Raises NothingAsked."""
-        asked = "\n\n".join(text for column in columns if (text := _text(self.value(row, column))).strip())
+        asked = "\n\n".join(text for column in columns if (text := as_text(self.value(row, column))).strip())
         if not asked:
             raise NothingAsked(row, columns)
         return asked
 
     def filled(self, columns: Sequence[str]) -> tuple["Table", list[Row]]:
         """The rows in which one of these columns holds anything, and the others."""
-        empty = [row for row in self.rows if not any(_text(self._at(row, column)).strip() for column in columns)]
+        empty = [row for row in self.rows if not any(as_text(self._at(row, column)).strip() for column in columns)]
         places = {row.place for row in empty}
         return self.with_rows([row for row in self.rows if row.place not in places]), empty
 
@@ -250,11 +251,13 @@ class Table:
                     known.setdefault(fold_name(key), f"{name}.{key}")
         return known
 
-    def _named(self, name: str, option: str) -> str:
+    def named(self, name: str, option: str) -> str:
+        """The column that the user names with an option. Raises DataError: there is none."""
         inner = name.partition(".")[0] in self.names and "." in name
         found = name if name in self.names or inner else self._known.get(fold_name(name))
         if found is None:
-            raise DataError(f"{option} {name!r} is not a column; columns: {self.columns}", hint="name one of them")
+            hint = "name one of them" + ", or give shares, as in --split 4,3,3" * (option == "--split")
+            raise DataError(f"{option} {name!r} is not a column; columns: {self.columns}", hint=hint)
         return found
 
     def is_plain(self, column: str) -> bool:
@@ -277,41 +280,36 @@ def fold_name(name: str) -> str:
     return re.sub(r"[\s_-]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", "_", name).casefold()).strip("_")
 
 
-def _text(value: JsonValue) -> str:
+def as_text(value: JsonValue) -> str:
     """Text to read: a list has a paragraph for each item."""
     if isinstance(value, list):
-        return "\n\n".join(map(_text, value))
+        return "\n\n".join(map(as_text, value))
     return value if isinstance(value, str) else "" if value is None else canonical(value)
 
 
 def listed(value: JsonValue) -> list[JsonValue] | None:
     """A list, also one that is written as text (`"['a', 'b']"` or JSON, or as numpy prints it); else None."""
-    if isinstance(value, list):
-        return value
-    if not isinstance(value, str) or not (value.strip().startswith("[") and value.strip().endswith("]")):
-        return None
-    return cast("list[JsonValue] | None", _literal(value.strip(), list))
+    return cast("list[JsonValue] | None", _held(value, list, "[]"))
 
 
 def mapped(value: JsonValue) -> dict[str, JsonValue] | None:
     """An object, also one that is written as text; else None."""
-    if isinstance(value, dict):
+    return cast("dict[str, JsonValue] | None", _held(value, dict, "{}"))
+
+
+def _held(value: JsonValue, kind: type, ends: str) -> object:
+    if isinstance(value, kind):
         return value
-    if not isinstance(value, str) or not (value.strip().startswith("{") and value.strip().endswith("}")):
+    text = value.strip() if isinstance(value, str) else ""
+    if not text or text[0] != ends[0] or text[-1] != ends[1]:
         return None
-    return cast("dict[str, JsonValue] | None", _literal(value.strip(), dict))
-
-
-def _literal(text: str, kind: type) -> object:
     text = re.sub(r"\barray\((\[.*?\])(?:,\s*dtype=\w+)?\)", r"\1", text, flags=re.DOTALL)
     for read in (json.loads, ast.literal_eval):
-        try:
-            value = read(text)
-            json.dumps(value)
-        except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-            continue
-        if isinstance(value, kind):
-            return value
+        with suppress(ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+            found = read(text)
+            json.dumps(found)
+            if isinstance(found, kind):
+                return found
     return None
 
 

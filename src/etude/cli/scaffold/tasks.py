@@ -2,8 +2,9 @@
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from operator import ne
 from pathlib import Path
 
@@ -12,11 +13,11 @@ from etude.cli.scaffold.data_files import FileRows, read_file, split_of
 from etude.cli.scaffold.forms import make_tasks
 from etude.cli.scaffold.forms.evals import needing_the_skill
 from etude.cli.scaffold.forms.made import MadeTasks, built
-from etude.cli.scaffold.promptfoo_files import read_tests, with_assertions
+from etude.cli.scaffold.promptfoo_files import read_tests
 from etude.cli.scaffold.table import Table, Wishes
 from etude.comparison import FEWEST
 from etude.envs.dataset import DatasetEnvironment
-from etude.envs.files import FileFormat, Row
+from etude.envs.files import Row
 from etude.envs.gold import check_gold, check_varied
 from etude.envs.scorers.answer_scorer import Judge
 from etude.envs.scorers.choice import read_options
@@ -35,19 +36,20 @@ MOST: Mapping[Split, int] = {"train": 200, "val": 100, "test": 300}
 class Data:
     """Tasks as a project will have them."""
 
-    env: DatasetEnvironment
     made: MadeTasks
     rows: Mapping[str, Sequence[Row]]
     """By split, or all as `path`."""
+    files: Mapping[str, Path]
+    """What these rows are called."""
     folder: Path
     """Where paths of pictures count from."""
-    written: bool
-    """The rows were built or converted: the project needs a file of them."""
-    unused: tuple[str, ...]
-    """Columns that no task shows and no scorer sees."""
     ratio: Sequence[float] | None
-    limit: Mapping[Split, int] | None
-    notes: Sequence[str]
+    limit: Mapping[Split, int] | None = None
+    written: bool = True
+    """The rows were built or converted: the project needs a file of them."""
+    unused: Sequence[str] = ()
+    """Columns that no task shows and no scorer sees."""
+    notes: Sequence[str] = ()
     """What is doubtful about them."""
 
     @property
@@ -57,6 +59,25 @@ class Data:
         return self.made.scorer == "rubric" or (
             self.made.scorer == "checks" and any(isinstance(gold, dict) and gold.get("rubric") for gold in golds)
         )
+
+    @cached_property
+    def env(self) -> DatasetEnvironment:
+        """The environment before anything is written; nothing is graded by it."""
+        return self.environment(_no_judge)
+
+    @property
+    def tasks(self) -> Mapping[Split, int]:
+        """How many there are in each split."""
+        return {split: len(self.env.tasks(split)) for split in SPLITS}
+
+    def environment(self, judge: Callable[[], Judge]) -> DatasetEnvironment:
+        """The environment of these tasks. Raises DataError: they cannot be used."""
+        made, options = self.made, dict[str, object]({key: str(path) for key, path in self.files.items()})
+        more = {"template": made.template or None, "ratio": self.ratio, "limit": self.limit}
+        options |= {"fields": dict(made.fields), "scorer": scorer_setting(made)}
+        options |= {name: value for name, value in more.items() if value is not None}
+        held = {path: self.rows[key] for key, path in self.files.items()}
+        return DatasetEnvironment(options, read=lambda path, form: held[path], judge=judge)
 
 
 def read_data(files: Mapping[str, Path], wishes: Wishes, *, delimiter: str = "", split: str = "") -> Data:
@@ -69,14 +90,14 @@ def read_data(files: Mapping[str, Path], wishes: Wishes, *, delimiter: str = "",
         notes += quiet
     first = next(iter(files.values()))
     folder = first if first.is_dir() else first.parent
-    names = {key: "*.json" if path.is_dir() else path.name for key, path in files.items()}
+    names = {key: folder / ("*.json" if path.is_dir() else path.name) for key, path in files.items()}
     shares = _shares(split)
     if split and "path" not in rows:
         raise ConfigError("--split: the data has a file for each split already", hint="leave the option out")
     by_column = bool(split) and shares is None
     if by_column:
         rows = _by_column(rows["path"], split)
-        names = {key: f"{key} of {first.name}" for key in rows}
+        names = {key: folder / f"{key} of {first.name}" for key in rows}
     elif not split:
         notes += _unused_split(rows)
     table = Table([row for found in rows.values() for row in found], wishes, folder)
@@ -87,41 +108,37 @@ def read_data(files: Mapping[str, Path], wishes: Wishes, *, delimiter: str = "",
         _check_answers(made)
     if "path" in rows and shares is None:
         shares = _usual_shares(len(made.rows))
-    trial = _Trial({folder / names[key]: found for key, found in rows.items()}, list(rows), shares)
-    env, made = trial.fitted(made, may_change=not wishes.scorer and not made.built)
-    limit = MOST if any(len(env.tasks(split)) > MOST[split] for split in SPLITS) else None
-    if limit is not None:
-        env = trial.environment(made, limit)
-    return Data(
-        env,
-        made,
-        rows,
-        folder,
-        written=bool(changed) or by_column or not all(source.direct for source in sources.values()),
-        unused=tuple(name for name in table.names if name.strip() and name not in table.used),
-        ratio=shares,
-        limit=limit,
-        notes=[*notes, *made.notes, *_odd(made), *_few(env), *_doubts(env, made), *env.warnings],
-    )
+    written = bool(changed) or by_column or not all(source.direct for source in sources.values())
+    data = Data(made, rows, names, folder, shares, written=written)
+    data = _fitted(data, may_change=not wishes.scorer and not made.built)
+    if any(count > MOST[part] for part, count in data.tasks.items()):
+        data = replace(data, limit=MOST)
+    unused = [name for name in table.names if name.strip() and name not in table.used]
+    return replace(data, unused=unused, notes=[*notes, *data.made.notes, *_odd(made), *_few(data), *_doubts(data)])
 
 
 def drafted_data(rows: Sequence[Row], file: Path, author: str, notes: Sequence[str]) -> Data:
     """Tasks of which each says what its answer must have, for `file`."""
     scorer = "checks", "each task says what its answer must have"
     made = built(f"requests and criteria, drafted by {author}", rows, scorer)
-    shares = _usual_shares(len(rows))
-    env = _Trial({file: rows}, ["path"], shares).environment(made)
-    return Data(
-        env,
-        made,
-        {"path": rows},
-        file.parent,
-        written=True,
-        unused=(),
-        ratio=shares,
-        limit=None,
-        notes=[*notes, *_few(env), *env.warnings],
-    )
+    data = Data(made, {"path": rows}, {"path": file}, file.parent, _usual_shares(len(rows)))
+    return replace(data, notes=[*notes, *_few(data), *data.env.warnings])
+
+
+def _fitted(data: Data, may_change: bool) -> Data:
+    """The tasks with the scorer `exact` if theirs does not accept all gold answers: the guess came from the first
+    rows; later ones can be of another kind. Raises DataError: they cannot be used."""
+    try:
+        asyncio.run(check_gold(data.env, _all(data.env)))
+    except DataError as error:
+        if not may_change:
+            raise
+        why = "not all gold answers are of one kind"
+        note = f"{why}, so they are compared as texts: {error.message}"
+        made = replace(data.made, scorer="exact", why=why, notes=[*data.made.notes, note])
+        data = replace(data, made=made)
+        asyncio.run(check_gold(data.env, _all(data.env)))
+    return data
 
 
 def read_source(path: Path, delimiter: str = "") -> FileRows:
@@ -130,8 +147,7 @@ def read_source(path: Path, delimiter: str = "") -> FileRows:
         return FileRows(read_tests(path), False)
     if path.is_dir() and has_cases(path):
         return FileRows(read_cases(path), False)
-    found = read_file(path, delimiter)
-    return replace(found, rows=with_assertions(list(found.rows)))
+    return read_file(path, delimiter)
 
 
 def _shares(split: str) -> list[float] | None:
@@ -149,9 +165,9 @@ def _usual_shares(count: int) -> list[float]:
     return [2, 1, 7] if count >= LARGE else [4, 3, 3]
 
 
-def _few(env: DatasetEnvironment) -> list[str]:
+def _few(data: Data) -> list[str]:
     """What so few tasks can show, before anything is paid for."""
-    train, val, test = (len(env.tasks(split)) for split in SPLITS)
+    train, val, test = data.tasks.values()
     if not train:
         some = "1 task is" if test == 1 else f"{test} tasks are"
         what = f"{some} too few to train on: all are for `etude evaluate` and `etude compare`"
@@ -179,27 +195,18 @@ def _divided(tasks: Sequence[Row], rows: Mapping[str, Sequence[Row]]) -> dict[st
 
 
 def _by_column(rows: Sequence[Row], name: str) -> dict[str, Sequence[Row]]:
-    column = Table(rows).find(name.casefold()) or name
-    found: dict[str, list[Row]] = {split: [] for split in SPLITS}
+    column, found = Table(rows).named(name, "--split"), {split: list[Row]() for split in SPLITS}
     for row in rows:
-        if column not in row.columns:
-            raise DataError(
-                f"--split {name!r} is neither three shares nor a column; columns: "
-                f"{', '.join(map(repr, row.columns))}",
-                hint="as in --split 4,3,3 or --split COLUMN",
-            )
-        split = split_of(row.columns[column])
+        split = split_of(row.columns.get(column))
         if split is None:
             raise DataError(
-                f"{row.place}: {column} = {row.columns[column]!r} is none of train, val and test",
+                f"{row.place}: {column} = {row.columns.get(column)!r} is none of train, val and test",
                 hint="correct the row, or divide by shares, as in --split 4,3,3",
             )
         found[split].append(Row(row.place, {key: value for key, value in row.columns.items() if key != column}))
-    missing = [split for split in SPLITS if not found[split]]
-    if missing:
-        raise DataError(
-            f"--split {name!r}: no row is for {missing[0]}", hint="divide by shares instead, as in --split 4,3,3"
-        )
+    for split in SPLITS:
+        if not found[split]:
+            raise DataError(f"--split {name!r}: no row is for {split}", hint="divide by shares, as in --split 4,3,3")
     return {split: found[split] for split in SPLITS}
 
 
@@ -224,45 +231,6 @@ def _check_answers(made: MadeTasks) -> None:
         )
 
 
-@dataclass(frozen=True)
-class _Trial:
-    """The environment of the project before anything is written."""
-
-    rows: Mapping[Path, Sequence[Row]]
-    """What the files would hold."""
-    keys: Sequence[str]
-    """`path`, or the split of each file."""
-    ratio: Sequence[float] | None
-
-    def environment(self, made: MadeTasks, limit: Mapping[Split, int] | None = None) -> DatasetEnvironment:
-        """The environment with these tasks. Raises DataError: they cannot be used."""
-        options: dict[str, object] = {key: str(path) for key, path in zip(self.keys, self.rows, strict=True)}
-        options |= {"fields": dict(made.fields), "scorer": scorer_setting(made)}
-        more = {"template": made.template or None, "ratio": self.ratio, "limit": limit}
-        options |= {name: value for name, value in more.items() if value is not None}
-
-        def read(path: Path, form: FileFormat | None) -> Sequence[Row]:
-            return self.rows[path]
-
-        return DatasetEnvironment(options, read=read, judge=_no_judge)
-
-    def fitted(self, made: MadeTasks, may_change: bool) -> tuple[DatasetEnvironment, MadeTasks]:
-        """The environment, and the tasks, with the scorer `exact` if theirs does not accept all gold answers: the
-        guess came from the first rows; later ones can be of another kind. Raises DataError: they cannot be used."""
-        env = self.environment(made)
-        try:
-            asyncio.run(check_gold(env, _all(env)))
-        except DataError as error:
-            if not may_change:
-                raise
-            why = "not all gold answers are of one kind"
-            note = f"{why}, so they are compared as texts: {error.message}"
-            made = replace(made, scorer="exact", why=why, notes=[*made.notes, note])
-            env = self.environment(made)
-            asyncio.run(check_gold(env, _all(env)))
-        return env, made
-
-
 def _all(env: DatasetEnvironment) -> list[Task]:
     return [task for split in SPLITS for task in env.tasks(split)]
 
@@ -277,11 +245,11 @@ def _no_judge() -> Judge:
     raise ConfigError("no model is asked while a project is made", hint="give another --scorer")
 
 
-def _doubts(env: DatasetEnvironment, made: MadeTasks) -> list[str]:
+def _doubts(data: Data) -> list[str]:
     """What may make the tasks useless, with an example."""
-    doubts: list[str] = []
+    doubts, env = list[str](), data.env
     train = env.tasks("train")
-    if made.scorer == "choice" and (hidden := [task for task in train if not read_options(task.input)]):
+    if data.made.scorer == "choice" and (hidden := [task for task in train if not read_options(task.input)]):
         doubts.append(
             f"the answer to {len(hidden)} of {len(train)} training tasks is a letter, and their input lists no "
             f"options, as in {hidden[0].input[:80]!r}: name their columns with --input"
@@ -290,4 +258,4 @@ def _doubts(env: DatasetEnvironment, made: MadeTasks) -> list[str]:
         asyncio.run(check_varied(env, {split: env.tasks(split) for split in SPLITS}))
     except DataError as error:
         doubts.append(f"{error.message}; see whether the right column is the gold answer")
-    return doubts
+    return [*doubts, *env.warnings]

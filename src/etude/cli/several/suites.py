@@ -1,14 +1,10 @@
 """The skills of a folder, each with the tasks that it brings."""
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from etude.cli.scaffold.table import Wishes
 from etude.cli.scaffold.tasks import read_data
 from etude.comparison import delivers
-from etude.envs.dataset import DatasetEnvironment
-from etude.envs.files import FileFormat, Row
-from etude.envs.scorers.answer_scorer import Judge
 from etude.errors import InputError
 from etude.measure.compare import need_untrained
 from etude.measure.several import Suite
@@ -36,10 +32,4 @@ def suite_of(folder: Path) -> Suite:
     except InputError as error:
         return Suite(name, problem=error.message)
 
-    def read(path: Path, form: FileFormat | None) -> Sequence[Row]:
-        return data.rows["path"]
-
-    def made(judge: Callable[[], Judge]) -> DatasetEnvironment:
-        return DatasetEnvironment(data.env.config.model_dump(exclude_unset=True), judge=judge, read=read)
-
-    return Suite(name, skill, made, data.made.metric)
+    return Suite(name, skill, data.environment, data.made.metric)

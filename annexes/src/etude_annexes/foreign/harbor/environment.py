@@ -12,6 +12,7 @@ from etude.envs.scorers.answer_scorer import Judge, ScoredEnvironment
 from etude.envs.sources import Sources
 from etude.envs.splits import check_splits
 from etude.errors import ConfigError, DataError
+from etude.readable import counted
 from etude.records import Split, Task
 from etude.sandbox import Sandbox, find_sandbox
 from etude_annexes.foreign.harbor.image import in_its_image
@@ -139,7 +140,7 @@ class HarborEnvironment(ScoredEnvironment):
             doubts.append(f"{len(self._incomplete)} folders are left out, as they have no {TOML}: {names}")
         if self._unfit:
             names = "; ".join(error.message for error in self._unfit[:_SHOWN])
-            doubts.append(f"{len(self._unfit)} tasks are left out, as they cannot be used here: {names}")
+            doubts.append(f"left out, as they cannot be used here: {counted(len(self._unfit), 'task')}: {names}")
         if bare and self.config.check_solutions:
             doubts.append(
                 f"{len(bare)} tasks have no solution/solve.sh, so that nobody knows whether their tests work here: "

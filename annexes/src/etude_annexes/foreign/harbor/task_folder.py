@@ -145,14 +145,16 @@ def read_folder(folder: Path, id: str, *, network: bool) -> TaskFolder:
     solution = files.read("solution", folder, where) if (folder / "solution" / SOLVE).is_file() else {}
     if not (folder / INSTRUCTION).is_file():
         raise DataError(f"{where}: there is no {INSTRUCTION}", hint="add what the agent has to do")
-    instruction = files.read(INSTRUCTION, folder, where)[INSTRUCTION].data
+    instruction = _text(files.read(INSTRUCTION, folder, where)[INSTRUCTION].data, f"{where}, {INSTRUCTION}")
+    if not instruction.strip():
+        raise DataError(f"{where}: {INSTRUCTION} is empty", hint="write what the agent has to do")
     workdir, lacking = _start(given, context, where)
     memory = {} if given.memory_mb is None else {"memory_mb": given.memory_mb}
     memory |= {} if given.storage_mb is None else {"disk_mb": given.storage_mb}
     kind = toml.metadata.get("category")
     return TaskFolder(
         id=id,
-        instruction=_text(instruction, f"{where}, {INSTRUCTION}"),
+        instruction=instruction,
         kind=kind if isinstance(kind, str) else "",
         workdir=workdir,
         files={},

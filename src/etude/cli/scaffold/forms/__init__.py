@@ -6,11 +6,11 @@ DataError where a row is broken, `tasks` also Unclear where one answer of the us
 from collections.abc import Sequence
 from dataclasses import replace
 
-from etude.cli.scaffold.forms import chat, choices, columns, evals
+from etude.cli.scaffold.forms import chat, choices, columns, evals, judged, promptfoo
 from etude.cli.scaffold.forms.made import MadeTasks
 from etude.cli.scaffold.table import NothingAsked, Table
 
-FORMS = (evals, chat, choices, columns)
+FORMS = (promptfoo, evals, judged, chat, choices, columns)
 """The first that fits is the form of a table; the last fits every one."""
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pydantic import JsonValue
 
 from etude.cli.scaffold.forms.made import MadeTasks, built, task
-from etude.cli.scaffold.table import GOLD, Table, Unclear, fold_name, listed, mapped
+from etude.cli.scaffold.table import GOLD, Table, Unclear, as_text, fold_name, listed, mapped
 from etude.envs.files import Row
 from etude.envs.splits import fold
 from etude.errors import DataError
@@ -18,6 +18,10 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 FEW = 5
 """Fewer rows than this can have the right option in the same place by chance."""
 
+_SHUFFLED = (
+    "the right option is always in the same place in the data: the options were put in another order, which stays "
+    "the same for each task"
+)
 _LISTS = ("choices", "options", "endings", "answer_choices", "candidates", "possible_answers", "alternatives")
 _GOLD = (
     *("answerkey", "answer_key", "correct_choice", "correct_option", "correct_answer", "answer_index", "answer_idx"),
@@ -50,8 +54,8 @@ class _Found:
 
 
 def fits(table: Table) -> bool:
-    """Whether the rows have options, and no rubric."""
-    return not table.judged and _where(table) is not None
+    """Whether the rows have options."""
+    return _where(table) is not None
 
 
 def tasks(table: Table) -> MadeTasks:
@@ -64,21 +68,13 @@ def tasks(table: Table) -> MadeTasks:
             "--input",
             [name for name in table.names if name not in found.columns],
         )
-    rows = [(row, _read(found, row)) for row in table.rows]
-    notes: list[str] = []
-    what = f"multiple choice: {' and '.join(table.question)}, with lettered options"
-    if any(options.right is None for _, options in rows):
-        rows, how = _with_gold(table, rows, found)
-        what += how
-    places = {options.right for _, options in rows}
-    shuffle = found.ordered or (len(places) == 1 and len(rows) >= FEW)
-    if shuffle:
-        notes.append(
-            "the right option is always in the same place in the data: the options were put in another order, "
-            "which stays the same for each task"
-        )
-    made = [_task(table, row, options, shuffle) for row, options in rows]
-    return built(what, made, ("choice", "the answer is a letter"), notes=notes)
+    given, how = [_read(found, row) for row in table.rows], ""
+    if any(options.right is None for options in given):
+        given, how = _with_gold(table, given, found)
+    shuffle = found.ordered or (len({options.right for options in given}) == 1 and len(given) >= FEW)
+    made = [_task(table, row, options, shuffle) for row, options in zip(table.rows, given, strict=True)]
+    what = f"multiple choice: {' and '.join(table.question)}, with lettered options{how}"
+    return built(what, made, ("choice", "the answer is a letter"), notes=[_SHUFFLED] if shuffle else [])
 
 
 def _where(table: Table) -> _Found | None:
@@ -204,11 +200,9 @@ def _filled(table: Table, row: Row, columns: dict[str, str]) -> Options:
     )
 
 
-def _with_gold(
-    table: Table, rows: Sequence[tuple[Row, Options]], found: _Found
-) -> tuple[list[tuple[Row, Options]], str]:
-    """The rows with the place of the right option, and how the data say it. Raises DataError: some do not say it;
-    Unclear: no column is known to, or numbers can be counted from 0 or from 1."""
+def _with_gold(table: Table, given: Sequence[Options], found: _Found) -> tuple[list[Options], str]:
+    """The options of each row with the place of the right one, and how the data say it. Raises DataError: some do not
+    say it; Unclear: no column is known to, or numbers can be counted from 0 or from 1."""
     columns = (*_GOLD, *(("output",) if table.find("output") else ()))
     column = table.wished_gold or next(
         (named for name in columns if (named := table.find(name)) and named not in found.columns), None
@@ -216,11 +210,11 @@ def _with_gold(
     if column is None:
         rest = [name for name in table.names if name not in (*found.columns, *table.question)]
         raise Unclear(f"which column says the right option? columns: {table.columns}", "--gold", rest)
-    golds = [table.value(row, column) for row, _ in rows]
+    golds = [table.value(row, column) for row in table.rows]
     if any(isinstance(gold, dict) for gold in golds):
-        return [(row, _joined(options, gold, row)) for (row, options), gold in zip(rows, golds, strict=True)], ""
+        return [_joined(*each) for each in zip(given, golds, table.rows, strict=True)], ""
     readings = {
-        how: [read(_text(gold), options) for gold, (_, options) in zip(golds, rows, strict=True)]
+        how: [read(_text(gold), options) for gold, options in zip(golds, given, strict=True)]
         for how, read in _READINGS.items()
         if table.how not in ("0", "1") or how.endswith(table.how)
     }
@@ -231,17 +225,16 @@ def _with_gold(
             "--gold",
             [f"{column}[0]", f"{column}[1]"],
         )
-    best = fits[0] if fits else max(readings, key=lambda how: sum(place is not None for place in readings[how]))
-    placed: list[tuple[Row, Options]] = []
-    for (row, options), gold, place in zip(rows, golds, readings[best], strict=True):
-        if place is None:
-            texts = "; ".join(text[:30] for text in options.texts[:3])
-            raise DataError(
-                f"{row.place}: {column} = {canonical(gold)[:80]} is neither label, number nor text of one of the "
-                f"{len(options.texts)} options ({texts})",
-                hint="correct the row, or name the column with the right option: --gold COLUMN",
-            )
-        placed.append((row, replace(options, right=place)))
+    best = fits[0] if fits else min(readings, key=lambda how: readings[how].count(None))
+    if None in readings[best]:
+        at = readings[best].index(None)
+        texts, place = "; ".join(text[:30] for text in given[at].texts[:3]), table.rows[at].place
+        raise DataError(
+            f"{place}: {column} = {canonical(golds[at])[:80]} is neither label, number nor text of one of the "
+            f"{len(given[at].texts)} options ({texts})",
+            hint="correct the row, or name the column with the right option: --gold COLUMN",
+        )
+    placed = [replace(options, right=place) for options, place in zip(given, readings[best], strict=True)]
     return placed, f", the right one {best} in {column}"
 
 
@@ -250,23 +243,11 @@ def _by_label(gold: str, options: Options) -> int | None:
     return _at(gold.strip("(). ").upper(), [label.upper() for label in labels])
 
 
-def _by_text(gold: str, options: Options) -> int | None:
-    return _at(fold(gold), [fold(text) for text in options.texts])
-
-
-def _by_number(first: int) -> Callable[[str, Options], int | None]:
-    def read(gold: str, options: Options) -> int | None:
-        number = int(gold) - first if re.fullmatch(r"\d{1,2}", gold) else -1
-        return number if 0 <= number < len(options.texts) else None
-
-    return read
-
-
 _READINGS: Mapping[str, Callable[[str, Options], int | None]] = {
     "by label": _by_label,
-    "by text": _by_text,
-    "by number from 0": _by_number(0),
-    "by number from 1": _by_number(1),
+    "by text": lambda gold, options: _at(fold(gold), [fold(text) for text in options.texts]),
+    "by number from 0": lambda gold, options: _at(gold, [str(at) for at in range(len(options.texts))]),
+    "by number from 1": lambda gold, options: _at(gold, [str(at + 1) for at in range(len(options.texts))]),
 }
 """How data say which option is right, the surest first."""
 
@@ -291,4 +272,4 @@ def _first(value: dict[str, JsonValue], *keys: str) -> JsonValue:
 
 
 def _text(value: JsonValue) -> str:
-    return "" if value is None else value.strip() if isinstance(value, str) else canonical(value)
+    return as_text(value).strip()

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pydantic import JsonValue
 
 from etude.cli.scaffold.forms.labels import decided, extracted, is_label, labels_of, odd_labels, spellings
-from etude.cli.scaffold.forms.made import MadeTasks, built, judged, task
+from etude.cli.scaffold.forms.made import MadeTasks, built, task
 from etude.cli.scaffold.scorers import ends_in_number, guess_scorer, is_number
 from etude.cli.scaffold.table import CONTEXT, GOLD, UNNAMED, Table, Unclear, listed
 from etude.errors import DataError
@@ -15,7 +15,6 @@ from etude.records import canonical
 _FEW_OTHERS = 5
 _SHORT_WORDS = 6
 _OPTIONS = ("choices", "options")
-_REFERENCE = ("reference", "reference_answer", "expected_output", "gold", "answer", "output", "ideal")
 
 
 def fits(table: Table) -> bool:
@@ -24,10 +23,8 @@ def fits(table: Table) -> bool:
 
 
 def tasks(table: Table) -> MadeTasks:
-    """Which column is which field of a task. Rows stay as they are unless several right answers stand in a cell, or a
-    model judges. Raises Unclear: no column can be the input, or none the gold answer."""
-    if table.judged:
-        return _judged(table)
+    """Which column is which field of a task. Rows stay as they are unless several right answers stand in a cell.
+    Raises Unclear: no column can be the input, or none the gold answer."""
     asked = _asked(table)
     gold, notes = _gold(table, asked)
     said, table = spellings(table, gold), decided(table, gold)
@@ -39,17 +36,6 @@ def tasks(table: Table) -> MadeTasks:
         what = f"{' and '.join(asked)}; any of the answers in {gold} is right"
         return built(what, rows, guess_scorer(several), notes=notes)
     return _as_they_are(table, asked, gold, (notes, said))
-
-
-def _judged(table: Table) -> MadeTasks:
-    if not table.question:
-        raise Unclear(f"which column is the prompt? columns: {table.columns}", "--input", table.names)
-    reference = table.gold(*(GOLD if table.rubric_column is None else _REFERENCE))
-    rows = [
-        task(table, row, table.asked(row, table.question), None if reference is None else table.value(row, reference))
-        for row in table.rows
-    ]
-    return judged(table, " and ".join(table.question), rows)
 
 
 def _as_they_are(
@@ -69,7 +55,10 @@ def _as_they_are(
     if labels:
         scorer, why = "exact", "the answer is one of the labels"
         whole = template or f"{{{asked[-1]}}}"
-        template = f"{whole}\n\nAnswer with one of: {_escaped(', '.join(labels))}"
+        between = next(
+            sign for sign in (", ", "; ", " | ", "\n") if not any(sign.strip(" ") in each for each in labels)
+        )
+        template = f"{whole}\n\nAnswer with one of: {_escaped(between.join(labels))}"
     place = {} if template else {"input": asked[-1]}
     order = ("id", "input", "gold", "type", "group", "images")
     found = {**besides, **place, "gold": gold}

@@ -1,23 +1,22 @@
-"""Evals of a skill: requests, and what is expected of the answers; promptfoo's tests are such too."""
+"""Evals of a skill: requests, and what is expected of the answers."""
 
 import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
 
 from pydantic import JsonValue
 
-from etude.cli.scaffold.forms.made import MadeTasks, built, task
+from etude.cli.scaffold.forms.chat import transcript, turns
+from etude.cli.scaffold.forms.made import SAYS, MadeTasks, built, said, task
 from etude.cli.scaffold.table import Table, fold_name
 from etude.envs.files import Row
 from etude.errors import DataError
 from etude.measure.triggers.requests import Request
-from etude.records import canonical
 
 _ASKED = (
     *("prompt", "question", "query", "input", "task", "request", "instruction", "instructions", "user_input"),
-    *("user_prompt", "message", "scenario", "user", "ask"),
+    *("user_prompt", "message", "scenario", "user", "ask", "turns", "messages", "conversation"),
 )
 _SURE = re.compile(r"expectations|expected_behaviou?r|assertions|(success|acceptance|evaluation)_criteria")
 """Nothing but evals has columns of these names."""
@@ -26,7 +25,10 @@ _CRITERIA: tuple[tuple[str, str], ...] = (
     (r"(.+_)?not_(contains?|include)", "It does not contain: "),
     (r"((.+_)?(contains|keywords)|must_(include|contain))", "It contains: "),
     (r"(.+_)?output_matches", "It matches the pattern: "),
-    (r"(.+_)?(must|should)_not(_do)?|traps|negative_expectations|anti_patterns", _MUST_NOT),
+    (
+        r"(.+_)?(must|should)_not(_do)?|traps|negative_expectations|anti_patterns|forbidden|avoid|prohibited",
+        _MUST_NOT,
+    ),
     (r"(.+_)?(expect|expectations|assertions|criteria|rubric|checks|checklist|behaviou?r|should|must)", ""),
 )
 """What columns of criteria are called, and the words that each criterion needs before it."""
@@ -37,18 +39,13 @@ _EXPECTED = (
     *("expected_outcome", "expected_result", "expected_response", "reference", "reference_answer", "gold"),
     *("golden_answer", "ideal", "ideal_answer", "ideal_response", "response"),
 )
-_SAYS = ("text", "criterion", "description", "assertion", "expectation")
-"""Where an object says what an answer has to fulfil, the plainest first."""
 _ITEM = re.compile(r"\s*([-*•]|\d+[.)])\s+")
 _SHORT = 8
 """Words of an answer that can be compared as it is; a longer one describes what is wanted."""
 
 
 def fits(table: Table) -> bool:
-    """Assertions of promptfoo, or requests with criteria or prose that says what is expected. Short answers alone are
-    compared as they are."""
-    if _asserted(table):
-        return True
+    """Requests with criteria or prose that says what is expected. Short answers alone are compared as they are."""
     asked, criteria, expected = _found(table, _ASKED), _of_criteria(table), _found(table, _EXPECTED)
     named = all(_FILE.search(row.place) for row in table.rows)
     if not asked or table.wishes.scorer or table.wishes.rubric:
@@ -60,9 +57,7 @@ def fits(table: Table) -> bool:
 
 
 def tasks(table: Table) -> MadeTasks:
-    """Each criterion is judged by itself, and each assertion of promptfoo is a check."""
-    if _asserted(table):
-        return _asserted_tasks(table)
+    """Each criterion is judged by itself."""
     asked, criteria, expected = _found(table, _ASKED), _of_criteria(table), _found(table, _EXPECTED)
     files = table.find("files")
     if (before := table.find("setup")) is not None:
@@ -72,11 +67,10 @@ def tasks(table: Table) -> MadeTasks:
         )
     rows: list[Row] = []
     for row in table.rows:
-        text, texts, said = (_first(row, table, asked), _criteria(row, table, criteria), _first(row, table, expected))
-        if not isinstance(text, str) or not text.strip():
-            raise DataError(f"{row.place}: {next(iter(asked))!r} is empty", hint="write what the agent is asked")
+        text, texts = _request(row, table, asked), _criteria(row, table, criteria)
+        wanted = _first(row, table, expected)
         if all(text.startswith(_MUST_NOT) for text in texts):
-            texts = [*(f"What is expected: {each}" for each in _texts(said)), *texts]
+            texts = [*(f"What is expected: {each}" for each in _texts(wanted)), *texts]
         if not texts:
             more_to_do = "; `etude trigger` measures when the skill is opened" * bool(table.find("should_trigger"))
             raise DataError(
@@ -86,7 +80,7 @@ def tasks(table: Table) -> MadeTasks:
         more: dict[str, JsonValue] = {"expectations": list[JsonValue](texts)}
         if files and (found := table.value(row, files)):
             more["files"] = _places(found, row, table.folder)
-        rows.append(task(table, row, text, said, **more))
+        rows.append(task(table, row, text, wanted, **more))
     return built(
         "prompts, judged by their expectations",
         rows,
@@ -123,9 +117,7 @@ def requests(table: Table, skill: str) -> list[Request]:
     asked = _found(table, _ASKED)
     found: list[Request] = []
     for row in table.rows:
-        text, columns = _first(row, table, asked), row.columns
-        if not isinstance(text, str) or not text.strip():
-            raise DataError(f"{row.place}: nothing is asked", hint=f"name the column {' or '.join(_ASKED[:3])}")
+        text, columns = _request(row, table, asked), row.columns
         named = [columns.get("expected_skill") or skill, *_texts(columns.get("acceptable_skills"))]
         needs = () if _quiet(columns) else tuple(dict.fromkeys(str(name) for name in named if name))
         if not needs and not _quiet(columns):
@@ -137,6 +129,17 @@ def requests(table: Table, skill: str) -> list[Request]:
 def _found(table: Table, names: Sequence[str]) -> dict[str, str]:
     """The columns that the table has of these names."""
     return {name: column for name in names if (column := table.find(name)) is not None}
+
+
+def _request(row: Row, table: Table, columns: Mapping[str, str]) -> str:
+    """The first of these that asks something, also as the messages of a chat. Raises DataError: none does."""
+    for column in columns.values():
+        value = table.value(row, column)
+        text = value if isinstance(value, str) else transcript(turns(value))
+        if text.strip():
+            return text
+    where = f" in {' or '.join(map(repr, columns.values()))}" if columns else ""
+    raise DataError(f"{row.place}: nothing is asked{where}", hint=f"write it as {' or '.join(_ASKED[:3])}")
 
 
 def _first(row: Row, table: Table, columns: Mapping[str, str]) -> JsonValue:
@@ -177,22 +180,13 @@ def _is_answer(value: JsonValue) -> bool:
 def _texts(value: JsonValue) -> list[str]:
     """What each entry says; an empty text for one that says nothing."""
     if isinstance(value, dict) and value and all(map(str.isdigit, value)):  # levels, of which the highest is wanted
-        levels = "; ".join(f"{level}: {_said(value[level])}" for level in sorted(value, key=int, reverse=True))
+        levels = "; ".join(f"{level}: {said(value[level])}" for level in sorted(value, key=int, reverse=True))
         return [f"It reaches the highest of these levels: {levels}"]
-    if isinstance(value, dict) and not value.keys() & {"type", *_SAYS}:
+    if isinstance(value, dict) and not value.keys() & {"type", *SAYS}:
         value = list(value.values())
     if isinstance(value, str) and all(map(_ITEM.match, value.strip().splitlines())):
         value = [_ITEM.sub("", line) for line in value.strip().splitlines()]
-    return [_said(each) for each in (value if isinstance(value, list) else [] if value is None else [value])]
-
-
-def _said(value: JsonValue) -> str:
-    if isinstance(value, dict):
-        texts = {name: each.strip() for name, each in value.items() if isinstance(each, str) and each.strip()}
-        plain = next((texts[name] for name in _SAYS if name in texts), "")
-        # Without a sentence, all that is there: a value alone says little, as in `{type: output_contains, value: x}`.
-        return plain or ": ".join(text for name, text in texts.items() if name != "id")
-    return value.strip() if isinstance(value, str) else ""
+    return [said(each) for each in (value if isinstance(value, list) else [] if value is None else [value])]
 
 
 def _places(value: JsonValue, row: Row, folder: Path) -> list[JsonValue]:
@@ -200,83 +194,8 @@ def _places(value: JsonValue, row: Row, folder: Path) -> list[JsonValue]:
     names = value if isinstance(value, list) else [value]
     if not all(isinstance(name, str) for name in names):
         raise DataError(f"{row.place}: files = {value!r} are not paths", hint='as in ["evals/files/a.csv"]')
+    there = {name: folder.parent / name for name in map(str, names)}
     return [
-        os.path.relpath(folder.parent / str(name), folder) if (folder.parent / str(name)).exists() else str(name)
-        for name in names
+        os.path.relpath(path, folder) if path.exists() or name.startswith(f"{folder.name}/") else name
+        for name, path in there.items()
     ]
-
-
-# --- tests of promptfoo: variables of a prompt, and assertions about the answer ---
-
-
-def _asserted(table: Table) -> bool:
-    column = table.find("assert")
-    return column is not None and isinstance(table.value(table.rows[0], column), list)
-
-
-def _asserted_tasks(table: Table) -> MadeTasks:
-    asserted, variables = table.find("assert") or "", table.find("vars")
-    rows: list[Row] = []
-    for row in table.rows:
-        values = table.value(row, variables) if variables else {}
-        text = _filled(table.value(row, "prompt"), values if isinstance(values, dict) else {}, row)
-        rows.append(task(table, row, text, _checks(table.value(row, asserted), row)))
-    return built("prompts with assertions", rows, ("checks", "assertions are checks of the answer"))
-
-
-def _filled(prompt: JsonValue, values: Mapping[str, JsonValue], row: Row) -> str:
-    texts = {name: value if isinstance(value, str) else canonical(value) for name, value in values.items()}
-    if not isinstance(prompt, str):
-        text = "\n\n".join(texts.values())
-    else:
-        text = prompt
-        for name, value in texts.items():
-            text = text.replace("{{" + name + "}}", value).replace("{{ " + name + " }}", value)
-    if not text.strip() or "{{" in text:
-        raise DataError(f"{row.place}: the prompt {text[:60]!r} is not filled by vars", hint="give all its variables")
-    return text
-
-
-def _checks(value: JsonValue, row: Row) -> JsonValue:
-    """What is asserted, as the scorer `checks` reads it. Raises DataError: an assertion that has no equal there."""
-    checks: list[JsonValue] = []
-    rubrics: list[str] = []
-    for item in cast(list[Any], value if isinstance(value, list) else []):
-        kind, arg = str(item.get("type")), item.get("value")
-        if kind in ("llm-rubric", "g-eval"):
-            rubrics += map(str, cast(list[Any], arg) if isinstance(arg, list) else [arg])
-            continue
-        found = _check(kind, arg)
-        if found is None:
-            raise DataError(
-                f"{row.place}: the assertion {kind!r} has no equal among the checks of etude",
-                hint="remove it, or use one of contains, icontains, equals, starts-with, regex, their not- forms, "
-                "contains-all, contains-any, llm-rubric, g-eval",
-            )
-        checks += found
-    if not checks and not rubrics:
-        raise DataError(
-            f"{row.place}: no assertion says what is right", hint="add one, as {type: contains, value: x}"
-        )
-    if not rubrics:
-        return checks
-    return {"checks": checks, "rubric": "\n".join(rubrics)}
-
-
-def _check(kind: str, arg: JsonValue) -> list[JsonValue] | None:
-    negated = kind.startswith("not-")
-    name, prefix = kind.removeprefix("not-"), "not_" if negated else ""
-    parts = [str(each) for each in arg] if isinstance(arg, list) else []
-    ignores = name.startswith("i")
-    if name in ("contains-all", "icontains-all") and not negated and parts:
-        return [{"op": "contains", "arg": part, "ignore_case": ignores} for part in parts]
-    if name in ("contains-any", "icontains-any") and parts:
-        return [{"op": f"{prefix}regex", "arg": "|".join(map(re.escape, parts)), "ignore_case": ignores}]
-    if name in ("contains", "icontains"):
-        return [{"op": f"{prefix}contains", "arg": str(arg), "ignore_case": ignores}]
-    patterns = {
-        "equals": rf"\A\s*{re.escape(str(arg))}\s*\Z",
-        "starts-with": rf"\A{re.escape(str(arg))}",
-        "regex": str(arg),
-    }
-    return [{"op": f"{prefix}regex", "arg": patterns[name]}] if name in patterns else None

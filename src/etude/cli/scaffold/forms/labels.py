@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from pydantic import JsonValue
 from rapidfuzz import fuzz, process
 
 from etude.cli.scaffold.table import LABELS, Table
 from etude.envs.files import Row
-from etude.envs.splits import fold
+from etude.envs.splits import fold, one_form
 from etude.records import canonical
 
 MOST_LABELS = 30
@@ -82,64 +83,58 @@ def extracted(table: Table, asked: Sequence[str], gold: str) -> bool:
 
 
 def decided(table: Table, column: str) -> Table:
-    """The table as the user said what odd labels mean; a row that has none then is left out. A label with a sign at
-    its end is the one that stands without it elsewhere."""
-    said = {**_signed(table, column), **{fold(label): meant for label, meant in table.wishes.labels.items()}}
+    """The table with each label in its usual spelling where the scorer would take another for a wrong answer, and as
+    the user said what odd ones mean: a row that has none then is left out."""
+    meant = {**(_spelled(table, column) if is_label(table, column) else {})}
+    meant |= {_key(label): said for label, said in table.wishes.labels.items()}
     rows: list[Row] = []
     for row in table.rows:
         value = table.value(row, column)
-        meant = said.get(fold(str(value)))
-        if meant is None:
-            rows.append(row)
-        elif meant:
-            rows.append(row if fold(meant) == fold(str(value)) else Row(row.place, {**row.columns, column: meant}))
+        label = meant.get(_key(value), value)
+        if label or label == value:
+            same = fold(str(label)) == fold(str(value))
+            rows.append(row if same else Row(row.place, {**row.columns, column: label}))
     return table.with_rows(rows)
 
 
 def odd_labels(table: Table, column: str) -> list[OddLabel]:
     """Labels that occur once beside many, or that may say that there is none, and that the user has not spoken of."""
-    counts = Counter(fold(str(value)) for value in table.values(column) if value not in (None, ""))
+    names, places = _spelled(table, column), {_key(table.value(row, column)): row.place for row in table.sample}
+    counts = Counter(_key(value) for value in table.values(column) if value not in (None, ""))
     once = [label for label, count in counts.items() if count == 1]
     if len(table.sample) < _MANY or not len(once) <= min(_MOST_ODD, len(counts) - len(once)):
         once = []
-    odd = [*once, *(label for label in counts if label in _NO_LABEL and label not in once)]
-    places = {fold(str(table.value(row, column))): row.place for row in table.sample}
-    names = _spelled(table, column)
-    known = [name for name in counts if name not in odd]
-    known_to_user = set(map(fold, table.wishes.labels))
+    odd = dict.fromkeys([*once, *(label for label in counts if label in _NO_LABEL)])
+    known = [label for label in counts if label not in odd]
     found: list[OddLabel] = []
-    for label in odd:
-        if label not in known_to_user:
-            match = process.extractOne(label, known, scorer=fuzz.ratio, score_cutoff=_ALIKE)
-            found.append(OddLabel(names[label], places[label], names[match[0]] if match else "", counts[label]))
+    spoken_of = set(map(_key, table.wishes.labels))
+    for label in (label for label in odd if label not in spoken_of):
+        near = process.extractOne(label, known, scorer=fuzz.ratio, score_cutoff=_ALIKE)
+        found.append(OddLabel(names[label], places[label], names[near[0]] if near else "", counts[label]))
     return found
 
 
 def spellings(table: Table, column: str) -> list[str]:
     """A note on labels that are written in several ways."""
-    usual, signed = _spelled(table, column), _signed(table, column)
-    ways: dict[str, set[str]] = {}
+    names, ways = _spelled(table, column), dict[str, set[str]]()
     for value in table.values(column):
-        label = signed.get(fold(str(value)), str(value))
-        ways.setdefault(fold(label), set()).add(str(value))
-    several = [f"{usual[name]!r}" for name, found in ways.items() if len(found) > 1]
+        ways.setdefault(_key(value), set()).add(str(value))
+    several = [repr(names[key]) for key, found in ways.items() if len(found) > 1]
     return [f"labels that differ in case, blanks or a last sign are one: {', '.join(several)}"] if several else []
 
 
-def _signed(table: Table, column: str) -> Mapping[str, str]:
-    """Folded label with a sign at its end to the one without it, where both are there."""
-    if not is_label(table, column):
-        return {}
-    names = _spelled(table, column)
-    bare = {name: name.rstrip(_SIGNS) for name in names}
-    return {name: names[plain] for name, plain in bare.items() if plain != name and plain in names}
+def _key(value: JsonValue) -> str:
+    """What makes a label the same as another."""
+    text = fold(str(value))
+    return text.rstrip(_SIGNS) or text
 
 
 def _spelled(table: Table, column: str) -> Mapping[str, str]:
-    """Folded label to its usual spelling: case and blanks make no other label."""
+    """The usual spelling of each label, by its key."""
     values = (value for value in table.values(column) if value not in (None, ""))
-    counts = Counter(" ".join((value if isinstance(value, str) else canonical(value)).split()) for value in values)
-    return {fold(name): name for name, _ in sorted(counts.items(), key=lambda found: (found[1], found[0]))}
+    texts = (one_form(value) if isinstance(value, str) else canonical(value) for value in values)
+    counts = Counter(" ".join(text.split()) for text in texts)
+    return {_key(name): name for name, _ in sorted(counts.items(), key=lambda found: (found[1], found[0]))}
 
 
 def _has_words(text: str, words: str) -> bool:

@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from etude.cli.scaffold.forms.labels import OddLabel
-from etude.cli.scaffold.table import Table, listed
+from etude.cli.scaffold.table import Table
 from etude.envs.files import Row
-from etude.errors import DataError
-from etude.records import Metric, canonical
+from etude.records import Metric
+
+SAYS = ("text", "criterion", "description", "assertion", "expectation")
+"""Where an object says what an answer has to fulfil, the plainest first."""
 
 
 @dataclass(frozen=True)
@@ -66,32 +68,11 @@ def task(table: Table, row: Row, text: str, gold: JsonValue, **more: JsonValue) 
     return Row(row.place, {**{name: value for name, value in found.items() if value is not None}, **columns})
 
 
-def judged(table: Table, what: str, rows: Sequence[Row]) -> MadeTasks:
-    """Tasks whose answers a model judges by the rubric of the table. Raises DataError: a row has none."""
-    why = ("rubric", "no comparison decides it: a model judges")
-    column = table.rubric_column
-    if column is None:
-        return built(f"{what}, judged by the rubric given", rows, why, {"rubric": table.wishes.rubric})
-    added: list[Row] = []
-    for made, row in zip(rows, table.rows, strict=True):
-        text = _rubric(table.value(row, column))
-        if not text:
-            raise DataError(f"{row.place}: {column!r} is empty", hint="remove the row, or write its rubric")
-        added.append(Row(made.place, {**made.columns, "rubric": text}))
-    return built(f"{what}, judged by {column}", added, why, {"column": "rubric"})
-
-
-def _rubric(value: JsonValue) -> str:
-    """A rubric as text: a list becomes a line for each criterion, with its points."""
-    items = listed(value)
-    if items is None:
-        return value.strip() if isinstance(value, str) else "" if value is None else canonical(value)
-    lines: list[str] = []
-    for item in items:
-        said, worth = item, ""
-        if isinstance(item, dict):
-            said = next((item[key] for key in ("criterion", "text", "description", "value") if key in item), item)
-            points = item.get("points", item.get("weight"))
-            worth = "" if points is None else f" ({points} points)"
-        lines.append(f"- {said if isinstance(said, str) else canonical(said)}{worth}")
-    return "\n".join(lines)
+def said(value: JsonValue) -> str:
+    """What a criterion says, which is a text or an object with one; empty where it says nothing."""
+    if isinstance(value, dict):
+        texts = {name: each.strip() for name, each in value.items() if isinstance(each, str) and each.strip()}
+        plain = next((texts[name] for name in SAYS if name in texts), "")
+        # Without a sentence, all that is there: a value alone says little, as in `{type: output_contains, value: x}`.
+        return plain or ": ".join(text for name, text in texts.items() if name != "id")
+    return value.strip() if isinstance(value, str) else ""
