@@ -12,7 +12,7 @@ from etude.programs.transcripts.gemini import GeminiLog, tell
 from etude.programs.transcripts.listener import Listener
 from etude.sleep.transcripts.sessions import Reading, SessionRef
 from etude.sleep.transcripts.sources.lines import head, program_folder
-from etude.sleep.transcripts.sources.record_files import RecordFiles
+from etude.sleep.transcripts.sources.record_files import RecordFiles, SessionFile
 
 _ID = re.compile(r'"sessionId"\s*:\s*"([^"\\]+)"')
 
@@ -33,6 +33,11 @@ class GeminiCliTranscripts(RecordFiles):
     def places(self, home: Path, environ: Mapping[str, str]) -> Iterable[tuple[Path, str, int]]:
         root = program_folder(home, environ, "GEMINI_CLI_HOME") / ".gemini" / "tmp"
         return [(root, suffix, 2) for suffix in (".json", ".jsonl")]
+
+    def files(self, home: Path, environ: Mapping[str, str]) -> list[SessionFile]:
+        """Of a session the longest file: going on with one begins another, to which nothing need be added."""
+        found = sorted(super().files(home, environ), key=lambda file: file[2].st_size if file[2] else 0)
+        return list({file[0] or str(file[1]): file for file in found}.values())
 
     def id_of(self, path: Path, root: Path) -> str:
         """The id in the head of the file; the name of a file has only the beginning of it."""

@@ -17,7 +17,7 @@ from etude.sleep.transcripts.sources.session_builder import SessionBuilder
 from etude.sleep.transcripts.sources.source import Source
 
 _Place = tuple[Path, str, int]
-_File = tuple[str, Path, os.stat_result | None]
+SessionFile = tuple[str, Path, os.stat_result | None]
 _EVENTS = "events.jsonl"
 _MOST_PARENTS = 100
 
@@ -41,7 +41,7 @@ class RecordFiles(Source):
     def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[SessionRef]:
         return found_in(self.name, self.files(home, environ))
 
-    def files(self, home: Path, environ: Mapping[str, str]) -> list[_File]:
+    def files(self, home: Path, environ: Mapping[str, str]) -> list[SessionFile]:
         """All files, with their sessions and as they are."""
         places = self.places(home, environ)
         there = ((root, *file) for root, suffix, depth in places for file in files_under(root, suffix, depth))
@@ -129,7 +129,7 @@ class CodexTranscripts(RecordFiles):
     def id_of(self, path: Path, root: Path) -> str:
         return codex.ids_of(path)[0]
 
-    def files(self, home: Path, environ: Mapping[str, str]) -> list[_File]:
+    def files(self, home: Path, environ: Mapping[str, str]) -> list[SessionFile]:
         files = sorted(super().files(home, environ), key=lambda file: _rank(file[1]))
         self._paths = {}
         for id, path, _ in files:
