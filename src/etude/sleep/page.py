@@ -173,6 +173,8 @@ def rule_lines(
         if document.live.kind == "skill":
             yield DELIVERED if trial.delivered else OPENED
     yield _cost(rule, document, name)
+    if document.live.room is not None and _reach(rule, document) > document.live.room:
+        yield f"Your agent reads only the first {document.live.room:,} bytes of {name}, and so not this rule."
     yield from (f"Look at this: it {doubt.rstrip('.')}." for doubt in doubts(rule.text))
 
 
@@ -194,6 +196,12 @@ def _cost(rule: Rule, document: DocumentChange, name: str) -> str:
         f"It goes into {name}: about {tokens}, read only when your agent opens that skill. Every session reads its "
         f"description, about {token_count(about)} tokens."
     )
+
+
+def _reach(rule: Rule, document: DocumentChange) -> int:
+    """The bytes of the document up to the end of a new rule."""
+    before, _, _ = document.text.rpartition(rule.text)
+    return len(f"{before}{rule.text}".encode())
 
 
 def as_file(found: NightPage) -> str:

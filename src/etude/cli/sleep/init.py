@@ -169,7 +169,12 @@ def _documents(config: SleepConfig) -> list[tuple[str, str]]:
     read = documents_of(config.sleep, Surroundings())
     for live in (read.skill, read.memory):
         size = f"{len(live.text):,} characters" if live.data is not None else "not there yet"
-        begins = f"; begins with {live.begins.strip()}" if live.begins else ""
-        shown.append(f"{os.path.relpath(live.path)} ({size}{begins})")
+        more = f"; begins with {live.begins.strip()}" if live.begins else ""
+        more += (
+            f"; only its first {live.room:,} bytes are read"
+            if live.room is not None and len(live.data or b"") > live.room
+            else ""
+        )
+        shown.append(f"{os.path.relpath(live.path)} ({size}{more})")
     others = ", ".join(map(os.path.relpath, read.shared))
     return [("documents  ", ", ".join(shown)), ("read, too  ", others)]
