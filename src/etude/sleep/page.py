@@ -4,6 +4,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from etude.envs.splits import fold
 from etude.records import Record
 from etude.skill import Document, token_count
 from etude.sleep.adoption.proposal import DocumentChange
@@ -181,9 +182,11 @@ def rule_lines(
 def _words(quotes: Sequence[Quote]) -> list[str]:
     """Quotes in order of time, with their dates."""
     ordered = sorted(quotes, key=lambda quote: (quote.at is None, quote.at))
-    found = {plain(quote.text, _ANSWER): quote for quote in ordered}  # of equal words the latest
-    shown = list(found.items())[-_MOST_QUOTES:]
-    return [f'"{text}"{"" if quote.at is None else f" ({quote.at:%Y-%m-%d})"}' for text, quote in shown]
+    found = {fold(quote.text): quote for quote in ordered}  # of equal words the latest
+    return [
+        f'"{plain(quote.text, _ANSWER)}"{"" if quote.at is None else f" ({quote.at:%Y-%m-%d})"}'
+        for quote in list(found.values())[-_MOST_QUOTES:]
+    ]
 
 
 def _cost(rule: Rule, document: DocumentChange, name: str) -> str:

@@ -100,6 +100,8 @@ async def test_a_wish_for_one_occasion_is_marked_by_its_words_or_by_the_optimize
         ("for now, skip the docs", True),
         ("Just once, in French.", True),
         ("Nur heute auf Englisch.", True),
+        ("Leave the tests out until the release.", True),
+        ("Keep the old layer until the new one is shown.", False),
         ("From now on answer in French.", False),
         ("Every time name the date.", False),
         ("Always run the demo script.", False),

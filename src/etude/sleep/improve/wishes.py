@@ -31,7 +31,9 @@ LONGEST_DOCUMENT = 12_000
 _NEVER = datetime.min.replace(tzinfo=UTC)
 ONCE = re.compile(
     r"\b(?:today|tonight|tomorrow|this (?:time|once|one|morning|afternoon|evening|week)|(?:just|only) (?:this )?once"
-    r"|for now|right now|for the (?:demo|meeting|presentation|talk|workshop|interview)|until (?:the|next) \w+"
+    r"|for now|right now|for the (?:demo|meeting|presentation|talk|workshop|interview)"
+    r"|until (?:next|tomorrow|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    r"|the (?:end|next|demo|release|launch|review|meeting))"
     r"|heute|diesmal|fürs erste|aujourd['’]hui|cette fois|hoy|esta vez)\b",
     re.IGNORECASE,
 )
