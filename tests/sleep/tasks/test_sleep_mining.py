@@ -285,13 +285,16 @@ async def test_a_session_of_which_the_user_said_more_than_a_request_holds_is_rea
 async def test_what_is_not_taken_of_a_session_is_counted() -> None:
     kept = [{"rule": f"Cite page {at}.", "quote": "Cite pages."} for at in range(9)]
     others = [{"rule": "Send it to them.", "quote": "Send it."}, {"rule": "x" * 301, "quote": "Cite pages."}]
+    others += [{"rule": "Be brief.", "quote": "Be brief."}]
     model = ScriptedModel([json.dumps({"tasks": [], "wishes": kept + others})])
-    mined = await mine([session("s", "Cite pages. " + "x" * 8_000)], optimizer(model))
+    read = session("s", "Be brief.", "Cite pages. " + "x" * 8_000).model_copy(update={"new": 1})
+    mined = await mine([read], optimizer(model))
     assert len(mined.wishes) == 9
     assert mined.dropped == (
         "the middle of a prompt of more than 8,000 characters",
         "a wish in words that no user typed",
         "a wish of more than 300 characters",
+        "a wish that another session or night has",
     )
 
 

@@ -1,5 +1,5 @@
-"""Mails that a user has put into a prompt as they are. Nothing says where they begin and end, so this is a guess:
-what it finds casts a doubt, and no more."""
+"""Mails, and other words of other people, that a user has put into a prompt as they are. Nothing says where they begin
+and end, so this is a guess: what it finds casts a doubt, and no more."""
 
 import re
 
@@ -12,6 +12,14 @@ _BEGINS = re.compile(
     r"|(?:on|am|le|el|il)\b.{4,90}\b(?:wrote|schrieb|écrit|escribió|ha scritto)\b.{0,60}:)\s*",
     re.IGNORECASE,
 )
+_HANDED_OVER = re.compile(
+    r".*\b(?:summari[sz]e|translate|reply|answer|rephrase|proofread|shorten|said|says|wrote|writes|fasse?|übersetze?n?"
+    r"|antworte?n?|schrieb|schreibt|sagte?|résume[rz]?|tradui\w+|répon\w+|écrit|resum\w+|traduc\w+|respond\w+|escribió"
+    r"|rispond\w+|scritto)\b.*:\s*",
+    re.IGNORECASE,
+)
+"""A line of the user with what is to be read, or what somebody said, below."""
+_CHAT = re.compile(r"\s*\[?\d\d?[:.]\d\d(?:[:.]\d\d)?(?: ?[ap]m)?\]?[ ,-]*\w[\w .]{0,40}:\s+\S.*", re.IGNORECASE)
 _GREETING = re.compile(
     r"\s*(?:dear|hi|hello|hey|good (?:day|morning|afternoon|evening)|to whom|liebe[rs]?|sehr geehrte[rs]?|hallo"
     r"|guten (?:tag|morgen)|bonjour|ch(?:er|ère)s?|madame|monsieur|hola|estimad[oa]s?|querid[oa]s?|buongiorno"
@@ -28,12 +36,14 @@ _CLOSING = re.compile(
 
 
 def mails(prompt: str) -> tuple[str, ...]:
-    """The mails in a prompt: from their head, or a greeting, to the signature, or the end of the prompt where
-    there is none. A greeting begins none where there is no other text above or below."""
+    """The mails in a prompt, and the like: from their head, a greeting, or the line that hands them over, to the
+    signature, or the end of the prompt where there is none. A greeting begins none where there is no other text above
+    or below."""
     lines, found, at = prompt.splitlines(), list[str](), 0
     while at < len(lines):
         headed = all(_HEADER.fullmatch(line) for line in (*lines[at : at + 2], "")[:2])
-        headed = headed or _BEGINS.fullmatch(lines[at]) is not None
+        headed = headed or any(form.fullmatch(lines[at]) for form in (_BEGINS, _CHAT))
+        headed = headed or (at > 0 and _HANDED_OVER.fullmatch(lines[at - 1]) is not None)
         end = at + 1
         if headed or _GREETING.fullmatch(lines[at]):
             end = next((place for place in range(end, len(lines)) if _CLOSING.fullmatch(lines[place])), len(lines))

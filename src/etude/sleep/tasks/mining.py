@@ -31,6 +31,7 @@ _FRAME = re.compile(
     r"^\s*\[(?=\s*(?:user|agent|result|stopped)\b)|<(?=\s*/?\s*conversation\b)", re.MULTILINE | re.IGNORECASE
 )
 _UNSAID = "a wish in words that no user typed"
+_READ = "a wish that another session or night has"
 _LARGEST = 100_000
 """A number in a check: no answer has more characters, nor as many sources."""
 _FEEDBACK: Mapping[str, Feedback] = {"yes": "satisfied", "no": "unsatisfied", "unknown": "unknown"}
@@ -240,7 +241,7 @@ def _wish(reply: _WishReply, session: Session, new: Sequence[Turn]) -> Wish | st
     """What the user said outright, or why it is none: no turn of the user since then has these words."""
     rule, quote = " ".join(reply.rule.split()), reply.quote.strip()
     if not rule or not in_own_words(quote, new):
-        return _UNSAID
+        return _READ if rule and in_own_words(quote, session.turns) else _UNSAID
     if len(rule) > LONGEST_WISH:
         return f"a wish of more than {LONGEST_WISH} characters"
     return Wish(rule=rule, quote=_quote(quote, session, new))
