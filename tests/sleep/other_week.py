@@ -22,7 +22,7 @@ ATLAS: Sequence[tuple[int, Sequence[str]]] = (
     (1, ("Look at the lock file. From now on always use `uv` here!",)),
     (1, ("Date the maps. Always write the day first.",)),
     (3, ("Date the index. We always write the year first, from now on.",)),
-    (3, ("Draft the second one.", "Questions again missing: every overview ends with the open questions.")),
+    (3, ("Draft the second one.", "They are missing again. Every overview ends with the open questions.")),
     (4, ("Ship it. Please never ever push to main.",)),
     (4, ("Which layer is slower?",)),
 )

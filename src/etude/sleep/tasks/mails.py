@@ -1,5 +1,5 @@
-"""Mails, and other words of other people, that a user has put into a prompt as they are. Nothing says where they begin
-and end, so this is a guess: what it finds casts a doubt, and no more."""
+"""Mails, and other words of other people, that a user has put into a prompt as they are. Nothing says where they
+begin and end, so this is a guess: what it finds casts a doubt, and no more."""
 
 import re
 
