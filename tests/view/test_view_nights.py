@@ -11,7 +11,7 @@ from view_asking import ask
 
 from etude.errors import DataError, InputError
 from etude.sleep.adoption.rules import Answers, Evidence, Trial
-from etude.sleep.review import Reviews
+from etude.sleep.page import Reviews
 from etude.sleep.state import SleepState
 from etude.view.server import serving
 from etude.view.shelf import Shelf

@@ -1,23 +1,29 @@
 """The page of a night: what it found and proposes, rule by rule, in plain words. One record, which the terminal,
-`report.md` and the page in a browser draw."""
+`report.md` and the page in a browser draw; and the nights of a project, for whoever looks at them and decides."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
+from typing import Literal
 
 from etude.envs.splits import fold
+from etude.errors import DataError, InputError
 from etude.records import Record
 from etude.skill import Document, token_count
+from etude.sleep.adoption.adopt import RULES
 from etude.sleep.adoption.proposal import DocumentChange
-from etude.sleep.adoption.proposals import Item
+from etude.sleep.adoption.proposals import Item, ProjectProposals
 from etude.sleep.adoption.rules import Answers, Rule
 from etude.sleep.adoption.splice import RuleState
 from etude.sleep.adoption.structure import doubts, from_word, plain
 from etude.sleep.adoption.wording import bare, unasked
 from etude.sleep.live_documents import without_secrets
-from etude.sleep.report import DocumentReport, NightReport
+from etude.sleep.report import DocumentReport, NightReport, read_report
+from etude.sleep.state import REPORT
 from etude.sleep.tasks.mined import Quote
 from etude.stages.shared.contest import ERROR
 
+Decision = Literal["take", "reject"]
 _LINE = 200
 _ANSWER = 120
 _BEFORE = 30
@@ -258,3 +264,60 @@ def _example(answers: Answers) -> Iterator[str]:
     for when, text in (("before:", answers.before), ("after: ", answers.after)):
         cut = "…" if start else ""
         yield f'  {when} "{cut}{plain(from_word(text, start), _ANSWER)}"'
+
+
+class NightLine(Record):
+    """A night in a list."""
+
+    night: int
+    status: str
+    """As its report has it; empty where there is none that can be read."""
+    proposal: bool
+    newest: bool
+    """Only the newest proposal waits for a person."""
+
+
+class Reviews(ProjectProposals):
+    """The nights of a project, and what a person decides on them."""
+
+    def nights(self) -> tuple[NightLine, ...]:
+        """All nights, the last one first."""
+        last = self.newest()
+        found = ((number, read_report(self.state, number)) for number in reversed(self.state.numbers()))
+        return tuple(
+            NightLine(
+                night=number,
+                status="" if report is None else report.status,
+                proposal=self.has_proposal(number),
+                newest=number == last,
+            )
+            for number, report in found
+        )
+
+    def night(self, number: int) -> NightPage:
+        """A night as it stands now. Raises DataError: there is none of that number, or it cannot be read."""
+        if number not in self.state.numbers():
+            raise DataError(f"there is no night {number}", hint="`etude sleep status` shows the nights")
+        items = self.pending(number).items if self.has_proposal(number) else ()
+        return night_page(
+            number, read_report(self.state, number), items, self.project, newest=number == self.newest()
+        )
+
+    def decide(
+        self, number: int, rules: Sequence[str], what: Decision, words: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        """Take these rules, in other words where `words` has some by id, or turn them down. Raises InputError: a
+        newer night proposes what waits; else as `adopt` and `reject`."""
+        last = self.newest()
+        if number != last:
+            hint = f"decide on the page of night {last}"
+            raise InputError(f"what waits of night {number} is part of what night {last} proposes", hint=hint)
+        if what == "reject":
+            self.reject(number, rules)
+        else:
+            self.adopt(number, rules, words)
+
+    def stamp(self) -> str:
+        """Changes when a night or a decision does."""
+        files = (self.state.folder / RULES, self.state.nights, *self.state.nights.glob(f"*/{REPORT}"))
+        return "-".join(f"{file.stat().st_mtime_ns:x}" for file in files if file.exists())

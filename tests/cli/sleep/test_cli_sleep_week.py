@@ -16,7 +16,7 @@ from at_terminal import at_a_terminal
 from etude.cli.main import main
 from etude.records import ChatRequest
 from etude.sleep.config import load_sleep_config
-from etude.sleep.review import Reviews
+from etude.sleep.page import Reviews
 from etude.sleep.state import Surroundings, state_in
 from etude.testing import ScriptedModel
 

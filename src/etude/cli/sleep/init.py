@@ -11,8 +11,7 @@ from pathlib import Path
 import yaml
 
 from etude.cli.scaffold.asking import asks, chosen, yes
-from etude.cli.sleep.dry_run import most_rows
-from etude.cli.sleep.text import harvest_rows, print_rows
+from etude.cli.sleep.text import harvest_rows, most_rows, print_rows
 from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG
 from etude.cli.terminal import output
 from etude.cli.trust import trusted

@@ -13,8 +13,8 @@ from etude.cli.terminal import output
 from etude.errors import InputError
 from etude.sleep.adoption.adopt import Receipt, receipts
 from etude.sleep.config import SleepConfig, SleepSection, load_sleep_config, load_sleep_section
+from etude.sleep.page import Reviews
 from etude.sleep.report import NightReport, read_report
-from etude.sleep.review import Reviews
 from etude.sleep.state import REPORT, Surroundings, state_in
 from etude.sleep.transcripts.ledger import under_way
 
