@@ -152,21 +152,11 @@ def rule_lines(
     if instead is not None:
         yield f"In place of: {plain(bare(instead.text), _LINE)}"
     asked = {quote.session.name for quote in behind.quotes}
-    if behind.overheard is not None:
-        yield f'{OVERHEARD}: "{plain(behind.overheard.text, _ANSWER)}"'
-    elif asked:
+    if asked and behind.overheard is None:
         many = max(sessions, len(asked))
         often = f"in {f'{len(asked)} of ' if sessions >= len(asked) else ''}{many} session{'s' if many > 1 else ''}"
         yield f"You asked for it {often}: " + ", ".join(_words(behind.quotes))
-    else:
-        yield NO_WORDS
-    if asked:
-        parts = unasked(rule.text, [quote.text for quote in behind.quotes])
-        yield from (f'No words of yours ask for this part: "{plain(part, _ANSWER)}"' for part in parts)
-    if behind.quotes and all(quote.once for quote in behind.quotes):
-        yield ONCE
-    if behind.against:
-        yield f'It contradicts a line that your agent reads: "{plain(behind.against, _ANSWER)}"'
+    yield from _concerns(rule)
     trial = behind.trial
     if trial is None:
         yield UNTESTED
@@ -182,7 +172,33 @@ def rule_lines(
     yield _cost(rule, document, name)
     if document.live.room is not None and _reach(rule, document) > document.live.room:
         yield f"Your agent reads only the first {document.live.room:,} bytes of {name}, and so not this rule."
+
+
+def _concerns(rule: Rule) -> Iterator[str]:
+    """What a person should look at."""
+    behind = rule.evidence
+    if behind.overheard is not None:
+        yield f'{OVERHEARD}: "{plain(behind.overheard.text, _ANSWER)}"'
+    elif not behind.quotes:
+        yield NO_WORDS
+    parts = unasked(rule.text, [quote.text for quote in behind.quotes])
+    yield from (f'No words of yours ask for this part: "{plain(part, _ANSWER)}"' for part in parts)
+    if behind.quotes and all(quote.once for quote in behind.quotes):
+        yield ONCE
+    if behind.against:
+        yield f'It contradicts a line that your agent reads: "{plain(behind.against, _ANSWER)}"'
     yield from (f"Look at this: it {doubt.rstrip('.')}." for doubt in doubts(rule.text))
+
+
+def why_it_waits(rule: Rule) -> tuple[str, ...]:
+    """Why a new rule is not adopted without a person; empty when it may be."""
+    trial, reasons = rule.evidence.trial, tuple(_concerns(rule))
+    if trial is None or not trial.missed:
+        return ("It was not tested on its own.", *reasons)
+    if trial.verdict != "ship":
+        said = "there is no verdict" if trial.verdict is None else f"the verdict is {trial.verdict!r}"
+        return (f"Its gain may be luck: {said}, and only 'ship' is adopted without a person.", *reasons)
+    return reasons
 
 
 def _words(quotes: Sequence[Quote]) -> list[str]:

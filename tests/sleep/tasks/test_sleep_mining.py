@@ -247,7 +247,7 @@ def test_a_session_is_shown_turn_by_turn_with_its_tools() -> None:
         ),
         Turn(prompt="Go on.", answer="Done."),
     )
-    assert session_text(session(turns=turns)) == (
+    assert session_text(session(turns=turns))[0] == (
         "[user] Fix it.\n"
         "[agent calls bash] ls\n[result] a.txt\n"
         "[agent calls edit, which failed] {}\n[result] no such file\n"
@@ -259,15 +259,15 @@ def test_a_session_is_shown_turn_by_turn_with_its_tools() -> None:
 
 def test_long_texts_are_cut_and_those_of_the_agent_first() -> None:
     tools = tuple(ToolUse(name=f"t{at}", result="r" * 1000) for at in range(15))
-    text = session_text(session(turns=(Turn(prompt="p" * 9000, tools=tools, answer="a" * 9000),)))
+    text = session_text(session(turns=(Turn(prompt="p" * 9000, tools=tools, answer="a" * 9000),)))[0]
     assert "[3 more tool calls]" in text
     assert text.count("[result]") == 12
     assert len(text) < 16_000
     turns = [Turn(prompt=f"Wish {at}: " + "x" * 400, tools=tools, answer="a" * 2000) for at in range(20)]
-    text = session_text(session(turns=turns))
+    text = session_text(session(turns=turns))[0]
     assert [at for at in range(20) if f"Wish {at}: {'x' * 400}" not in text] == []
     assert len(text) < 16_000
-    assert len(session_text(session(turns=turns), limit=500)) < 600
+    assert len(session_text(session(turns=turns), limit=500)[0]) < 600
 
 
 async def test_a_session_of_which_the_user_said_more_than_a_request_holds_is_read_in_parts() -> None:
@@ -306,4 +306,4 @@ async def test_what_was_mined_before_is_marked_as_context() -> None:
         r"\(seen before, for understanding only\)\n\[user\] Old wish\.[^(]*\(new from here on\)\n\[user\] New wish",
         said,
     )
-    assert "(seen before" not in session_text(session())
+    assert "(seen before" not in session_text(session())[0]

@@ -197,7 +197,7 @@ def _parts(session: Session) -> Iterator[Session]:
 
 
 async def _read(session: Session, optimizer: Optimizer, night: int | None) -> MiningResult:
-    width, shown = _fitting(session, SESSION_CHARS)
+    shown, width = session_text(session)
     transcript = fence("conversation", shown)
     try:
         reply = await optimizer.ask("sleep_mine", ["# Conversation", transcript], _MinedReply)
@@ -259,17 +259,13 @@ def _ref(session: Session) -> SessionRef:
     return SessionRef(source=session.source, id=session.id)
 
 
-def session_text(session: Session, limit: int = SESSION_CHARS) -> str:
+def session_text(session: Session, limit: int = SESSION_CHARS) -> tuple[str, _Width]:
     """A session as the optimizer reads it: what was asked, which tools were called with what result, what was said.
     Turns that are not new are marked as seen before. Long texts are cut in their middle, those of the agent first, to
     about `limit` characters in all."""
-    return _fitting(session, limit)[1]
-
-
-def _fitting(session: Session, limit: int) -> tuple[_Width, str]:
-    tried = [(width, _lines(session.turns, session.new, width)) for width in _WIDTHS]
-    width, text = next((one for one in tried if len(one[1]) <= limit), tried[-1])
-    return width, cut_middle(text, limit)
+    tried = [(_lines(session.turns, session.new, width), width) for width in _WIDTHS]
+    text, width = next((one for one in tried if len(one[0]) <= limit), tried[-1])
+    return cut_middle(text, limit), width
 
 
 def _lines(turns: Sequence[Turn], new: int, width: _Width) -> str:
