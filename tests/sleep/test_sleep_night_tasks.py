@@ -69,9 +69,7 @@ def test_a_file_that_changed_since_an_interrupted_night_begins_a_new_one(small: 
     assert old.reason == "night 1 began with other settings: sleep.tasks"
 
 
-@pytest.mark.parametrize(
-    "sides", [["train", "train"], ["val", "val"], ["holdout", "holdout"], ["replay", "test"], ["val", "test"]]
-)
+@pytest.mark.parametrize("sides", [["train", "train"], ["holdout", "holdout"], ["replay", "test"]])
 def test_where_nothing_is_held_out_rules_are_tried_on_their_own_tasks_and_proposed_as_not_tested(
     small: Small, sides: list[str]
 ) -> None:
