@@ -90,7 +90,7 @@ def test_the_screen_of_a_night_agrees_with_the_file_of_its_report(tmp_path: Path
     assert [line.status for line in Reviews(small.project, small.state).nights()] == [
         "nothing to do",
         "proposed",
-        "proposed",
+        "in night 2",
     ]
 
 

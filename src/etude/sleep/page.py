@@ -2,6 +2,7 @@
 `report.md` and the page in a browser draw; and the nights of a project, for whoever looks at them and decides."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
@@ -10,7 +11,7 @@ from etude.envs.splits import fold
 from etude.errors import DataError, InputError
 from etude.records import Record
 from etude.skill import Document, token_count
-from etude.sleep.adoption.adopt import RULES
+from etude.sleep.adoption.adopt import RULES, Receipt, receipts
 from etude.sleep.adoption.proposal import DocumentChange
 from etude.sleep.adoption.proposals import Item, ProjectProposals
 from etude.sleep.adoption.rules import Answers, Rule
@@ -18,9 +19,10 @@ from etude.sleep.adoption.splice import RuleState
 from etude.sleep.adoption.structure import doubts, from_word, plain
 from etude.sleep.adoption.wording import bare, unasked
 from etude.sleep.live_documents import without_secrets
-from etude.sleep.report import DocumentReport, NightReport, read_report
+from etude.sleep.report import DocumentReport, NightReport, read_report, unfinished
 from etude.sleep.state import REPORT
 from etude.sleep.tasks.mined import Quote
+from etude.sleep.transcripts.ledger import under_way
 from etude.stages.shared.contest import ERROR
 
 Decision = Literal["take", "reject"]
@@ -286,9 +288,14 @@ class NightLine(Record):
     """A night in a list."""
 
     night: int
+    started: str | None
     status: str
-    """As its report has it; empty where there is none that can be read."""
-    proposal: bool
+    """How it stands now: `Reviews.stands`."""
+    resumes: bool
+    tasks: int
+    documents: Mapping[str, str]
+    """How each ended, by its name."""
+    proposal: str
     newest: bool
     """Only the newest proposal waits for a person."""
 
@@ -298,17 +305,54 @@ class Reviews(ProjectProposals):
 
     def nights(self) -> tuple[NightLine, ...]:
         """All nights, the last one first."""
-        last = self.newest()
+        last, done, resumes = self.newest(), receipts(self.state.folder), unfinished(self.state)
         found = ((number, read_report(self.state, number)) for number in reversed(self.state.numbers()))
         return tuple(
             NightLine(
                 night=number,
-                status="" if report is None else report.status,
-                proposal=self.has_proposal(number),
+                started=None if report is None else report.started.isoformat(timespec="minutes"),
+                status=self._stands(number, done),
+                resumes=number == resumes,
+                tasks=0 if report is None else sum(report.tasks.values()),
+                documents={} if report is None else {one.name: one.status for one in report.documents},
+                proposal="" if report is None else report.proposal,
                 newest=number == last,
             )
             for number, report in found
         )
+
+    def stands(self, number: int) -> str:
+        """How a night stands now: as it ended, or what has become of its rules since."""
+        return self._stands(number, receipts(self.state.folder))
+
+    def _stands(self, number: int, done: Sequence[Receipt]) -> str:
+        mine = [receipt for receipt in done if receipt.night == f"{number:04d}"]
+        if mine and all(receipt.reverted for receipt in mine):
+            return "reverted"
+        if mine:
+            return self._decided(number)
+        report = read_report(self.state, number)
+        if report is None and (self.state.night(number) / REPORT).exists():
+            return "unreadable"
+        if report is None or report.status == "running":
+            latest = number == self.state.numbers()[-1]
+            return "under way" if latest and under_way(self.state.ledger) else "killed"
+        if report.status == "proposed" and self.has_proposal(number):
+            return self._decided(number)
+        return "stopped" if report.status == "error" and report.resumes else report.status
+
+    def _decided(self, number: int) -> str:
+        """What became of a proposal. What waits of an earlier one is part of the newest."""
+        with suppress(InputError):
+            states = {item.state for item in self.pending(number).items}
+            last = self.newest()
+            if "waits" in states and number != last:
+                return f"in night {last}"
+            if "waits" in states:
+                return "partly adopted" if "adopted" in states else "proposed"
+            order = {"adopted": "adopted", "taken out": "reverted", "rejected": "rejected"}
+            return next((stands for state, stands in order.items() if state in states), "outdated")
+        return "proposed"
 
     def night(self, number: int) -> NightPage:
         """A night as it stands now. Raises DataError: there is none of that number, or it cannot be read."""
