@@ -28,9 +28,11 @@ _BEGINS = re.compile(
     re.IGNORECASE,
 )
 _HANDED_OVER = re.compile(
-    r".*\b(?:summari[sz]e|translate|reply|answer|rephrase|proofread|shorten|said|says|wrote|writes|fasse?|übersetze?n?"
-    r"|antworte?n?|schrieb|schreibt|sagte?|résume[rz]?|tradui\w+|répon\w+|écrit|resum\w+|traduc\w+|respond\w+|escribió"
-    r"|rispond\w+|scritto)\b.*:\s*",
+    r"(?:.*(?<!\bi )\b(?:said|says|wrote|writes|schrieb|schreibt|sagte?|écrit|escribió|scritto)\b.*"
+    r"|(?:.*\b(?:please|can you|could you|you to|bitte|kannst du)\s+)?(?:summari[sz]e|translate|reply to|answer"
+    r"|rephrase|proofread|shorten|fasse?|übersetze?|antworte auf|beantworte|résume[rz]?|tradui\w+|répond\w*|resum\w+|traduc\w+"
+    r"|respond\w+|riassumi|rispondi)(?:\s+(?:this|that|the|these|it|him|her|them|my|our|diese?[mnrs]?|das|die|den"
+    r"|folgende\w*|ce(?:tte)?|la|le|este|esta|quest[oa])\b.*)?)\s*:\s*",
     re.IGNORECASE,
 )
 """A line of the user with what is to be read, or what somebody said, below."""
