@@ -30,12 +30,14 @@ _BEGINS = re.compile(
 _HANDED_OVER = re.compile(
     r"(?:.*(?<!\bi )\b(?:said|says|wrote|writes|schrieb|schreibt|sagte?|écrit|escribió|scritto)\b.*"
     r"|(?:.*\b(?:please|can you|could you|you to|bitte|kannst du)\s+)?(?:summari[sz]e|translate|reply to|answer"
-    r"|rephrase|proofread|shorten|fasse?|übersetze?|antworte auf|beantworte|résume[rz]?|tradui\w+|répond\w*|resum\w+|traduc\w+"
-    r"|respond\w+|riassumi|rispondi)(?:\s+(?:this|that|the|these|it|him|her|them|my|our|diese?[mnrs]?|das|die|den"
+    r"|rephrase|proofread|shorten|fasse?|übersetze?|antworte auf|beantworte|résume[rz]?|tradui\w+|répond\w*|resum\w+"
+    r"|traduc\w+|respond\w+|riassumi|rispondi)(?:\s+(?:this|that|the|these|it|him|her|them|my|our|diese?[mnrs]?|das|die|den"
     r"|folgende\w*|ce(?:tte)?|la|le|este|esta|quest[oa])\b.*)?)\s*:\s*",
     re.IGNORECASE,
 )
 """A line of the user with what is to be read, or what somebody said, below."""
+_LINE = 200
+"""Characters of a line that are looked at."""
 _CHAT = re.compile(r"\s*\[?\d\d?[:.]\d\d(?:[:.]\d\d)?(?: ?[ap]m)?\]?[ ,-]*\w[\w .]{0,40}:\s+\S.*", re.IGNORECASE)
 _GREETING = re.compile(
     r"\s*(?:dear|hi|hello|hey|good (?:day|morning|afternoon|evening)|to whom|liebe[rs]?|sehr geehrte[rs]?|hallo"
@@ -78,7 +80,7 @@ def mails(prompt: str) -> tuple[str, ...]:
     while at < len(lines):
         headed = all(_HEADER.fullmatch(line) for line in (*lines[at : at + 2], "")[:2])
         headed = headed or any(form.fullmatch(lines[at]) for form in (_BEGINS, _CHAT))
-        headed = headed or (at > 0 and _HANDED_OVER.fullmatch(lines[at - 1]) is not None)
+        headed = headed or (at > 0 and _HANDED_OVER.fullmatch(lines[at - 1][-_LINE:]) is not None)
         end = at + 1
         if headed or _GREETING.fullmatch(lines[at]):
             end = next((place for place in range(end, len(lines)) if _CLOSING.fullmatch(lines[place])), len(lines))
