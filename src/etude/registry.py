@@ -68,7 +68,7 @@ BUILT_IN: dict[Family, dict[str, str]] = {
         "claude-code": "etude.sleep.transcripts.sources.record_files:ClaudeCodeTranscripts",
         "codex": "etude.sleep.transcripts.sources.record_files:CodexTranscripts",
         "copilot-cli": "etude.sleep.transcripts.sources.record_files:CopilotCliTranscripts",
-        "gemini-cli": "etude.sleep.transcripts.sources.gemini:GeminiCliTranscripts",
+        "gemini-cli": "etude.sleep.transcripts.sources.record_files:GeminiCliTranscripts",
         "opencode": "etude.sleep.transcripts.sources.opencode:OpenCodeTranscripts",
         "pi": "etude.sleep.transcripts.sources.record_files:PiTranscripts",
         "qwen-code": "etude.sleep.transcripts.sources.record_files:QwenCodeTranscripts",

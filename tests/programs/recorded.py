@@ -1,16 +1,32 @@
 """What agent programs really wrote, kept in tests/transcripts by `scripts/transcripts`."""
 
+import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parents[1] / "transcripts"
+import pytest
+
+from etude.programs.known import known_programs
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+FOLDER = CHECKOUT / "tests" / "transcripts"
 
 
-def home_of(program: str, run: str, target: Path) -> Path:
+def made_now(program: str, target: Path) -> None:
+    """Has the program that is here write all of it again."""
+    if not (CHECKOUT / ".tools" / "programs" / "bin" / known_programs()[program].command).exists():
+        pytest.skip(f"no {program} here: scripts/programs --all installs it")
+    script = [sys.executable, CHECKOUT / "scripts" / "transcripts", "--to", target, program]
+    subprocess.run(script, check=True, timeout=300, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+
+
+def home_of(program: str, run: str, target: Path, recorded: Path = FOLDER) -> Path:
     """A home with what the program left there; databases are made of their SQL."""
     home = target / program / run
-    shutil.copytree(FOLDER / program / run / "home", home)
+    shutil.copytree(recorded / program / run / "home", home)
     for script in home.rglob("*.sql"):
         database = sqlite3.connect(script.with_suffix(".db"))
         database.executescript(script.read_text(encoding="utf-8"))

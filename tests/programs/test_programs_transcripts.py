@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from recorded import FOLDER, home_of
+from recorded import FOLDER, home_of, made_now
 
 from etude.programs.installed import Installed
 from etude.programs.known import known_programs
@@ -124,6 +124,7 @@ LATER = {
     "claude-code": ({(TEA, COCOA), (TEA, COFFEE, MILK)}, (COCOA, COFFEE, MILK)),
     "codex": ({(TEA, COFFEE), (TEA, COFFEE, COCOA)}, (COFFEE, COCOA)),
     "opencode": ({(TEA, COFFEE), (TEA, COFFEE, MILK)}, (COFFEE, MILK)),
+    "gemini-cli": ({(TEA, COCOA)}, (COCOA,)),
 }
 """Prompts of each session of a home, and those that were new since the first night."""
 
@@ -131,18 +132,31 @@ LATER = {
 @pytest.mark.parametrize("nights", [1, 2])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_sessions_that_went_on_count_each_prompt_once(name: str, nights: int, tmp_path: Path) -> None:
+    went_on(name, nights, tmp_path)
+
+
+def went_on(name: str, nights: int, tmp_path: Path, recorded: Path = FOLDER) -> None:
     sessions, new = LATER.get(name, ({(TEA, COFFEE)}, (COFFEE,)))
+    tmp_path.mkdir(exist_ok=True)
     with Ledger(tmp_path / "ledger.json") as ledger:
         if nights == 2:
-            first = night(name, home_of(name, "ok", tmp_path), ledger)
+            first = night(name, home_of(name, "ok", tmp_path, recorded), ledger)
             ledger.take(first.entries)
             ledger.commit(1, first.entries)
-        found = night(name, home_of(name, "later", tmp_path), ledger)
+        found = night(name, home_of(name, "later", tmp_path, recorded), ledger)
     assert {tuple(turn.prompt.strip() for turn in each.turns) for each in found.taken} <= sessions
     turns = [turn for each in found.taken for turn in each.turns[each.new :]]
     assert sorted(turn.prompt.strip() for turn in turns) == sorted([*new, *[TEA] * (nights == 1)])
     assert all(turn.answer.startswith("Done: the notes are about ") for turn in turns)
-    assert found.skipped.get("taken back", 0) == (name in ("claude-code", "codex", "opencode"))
+    assert found.skipped.get("taken back", 0) == (name in LATER)
+
+
+@pytest.mark.programs
+@pytest.mark.parametrize("name", LATER)
+def test_what_the_programs_that_are_here_write_today_is_read_the_same(name: str, tmp_path: Path) -> None:
+    made_now(name, tmp_path / "made")
+    for nights in (1, 2):
+        went_on(name, nights, tmp_path / str(nights), tmp_path / "made")
 
 
 MOVED = {

@@ -188,8 +188,9 @@ def test_a_target_that_says_nothing_after_its_probe_is_an_error_and_no_score(sma
     def silent(request: ChatRequest) -> str:
         return "OK" if "Reply with the word OK" in request.messages[-1].text else ""
 
+    model = ScriptedModel(silent, name="simulated:target-steady")
     with unchanged(small), pytest.raises(EtudeError) as error:
-        small.night(given=Given(target=ScriptedModel(silent, name="simulated:target-steady")))
+        small.night(given=Given(target=model), train={"epochs": 1})
     assert error.value.exit_code == 1
     report = small.report()
     assert (report.status, report.resumes, report.proposal) == ("error", False, "")

@@ -16,7 +16,11 @@ from etude.prompts import Prompts
 from etude.records import Skill, Task
 from etude.sleep.adoption.adopt import adopt
 from etude.sleep.adoption.proposal import Proposal, stage
+from etude.sleep.config import SleepSection
 from etude.sleep.improve.context import Documents, InContext
+from etude.sleep.live_documents import documents_of
+from etude.sleep.page import rule_lines
+from etude.sleep.state import Surroundings
 from etude.sleep.tasks.environment import NightEnvironment
 from etude.testing import ScriptedModel
 
@@ -220,6 +224,44 @@ def test_a_file_that_was_made_since_the_night_is_not_put_out_of_force(tmp_path: 
     with pytest.raises(InputError, match=r"would put '.*CLAUDE\.md' out of force"):
         adopt(staged, place.root, place.state)
     assert not (place.root / "AGENTS.md").exists()
+
+
+@pytest.mark.parametrize(
+    ("above", "size", "settings", "room"),
+    [
+        ("", 32_760, "", 32_768),
+        ("", 32_700, "", 0),
+        ("x" * 768, 31_990, "", 32_000),
+        ("", 90, "project_doc_max_bytes = 100", 100),
+        ("", 40_000, "project_doc_max_bytes = 65_536", 0),
+    ],
+)
+def test_a_rule_that_stands_behind_what_codex_reads_is_marked(
+    tmp_path: Path, above: str, size: int, settings: str, room: int
+) -> None:
+    texts = {"top/.git": "", "top/AGENTS.md": above, H + ".codex/config.toml": settings, P + "AGENTS.md": "x" * size}
+    place = Project(made(tmp_path, texts), tmp_path / "state")
+    around = Surroundings(home=tmp_path / "home", environ={})
+    live = documents_of(SleepSection(project=str(place.root), agent="codex"), around).memory
+    change = proposed(place, place.root / "AGENTS.md", "- Be kind.\n").model_copy(update={"live": live})
+    lines = list(rule_lines(change.added[0], change, "AGENTS.md", 1))
+    mark = f"Your agent reads only the first {room:,} bytes of AGENTS.md, and so not this rule."
+    assert [line for line in lines if "bytes" in line] == ([mark] if room else [])
+
+
+@pytest.mark.programs
+async def test_codex_reads_no_further_than_is_said_here(tmp_path: Path) -> None:
+    path = installed("codex")
+    if path is None:
+        pytest.skip("no codex here: scripts/programs installs it")
+    project = made(tmp_path, {P + "AGENTS.md": ""})
+    room = in_force("codex", project, tmp_path / "home", {}).room
+    assert room is not None
+    (project / "AGENTS.md").write_text(
+        "\n".join(["The first is 77.", "x" * (room - 40), "The last is 88."]) + " Beyond is 99."
+    )
+    read = await read_by("codex", project, tmp_path / "home", path)
+    assert [word in read for word in ("77.", "88.", "99.")] == [True, True, False]
 
 
 @pytest.mark.programs

@@ -83,9 +83,9 @@ def test_one_skill_that_cannot_be_improved_costs_no_other_document_its_night(
     assert note.startswith("the skill 'briefs' is not improved: ")
 
 
-def test_that_an_interrupted_adoption_was_finished_is_in_the_report_of_the_next_night(small: Small) -> None:
-    report = small.night(QUICK)
-    killed_adoption(Path(report.proposal), small.project, small.state.folder, "replace 0")
+def test_that_an_interrupted_adoption_was_finished_is_in_the_report_of_the_next_night(one: Small) -> None:
+    small = one
+    killed_adoption(Path(small.report().proposal), small.project, small.state.folder, "replace 0")
     (note,) = small.night(QUICK).notes
     assert note == "an interrupted adoption or revert was finished"
     assert len(receipts(small.state.folder)) == 1

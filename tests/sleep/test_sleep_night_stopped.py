@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from small_night import MODELS, Counted, Small, run_night, tree
+from small_night import MODELS, Counted, Kept, Small, run_night, tree
 
 from etude import workbench
 from etude.config import LimitsSection
@@ -94,8 +94,21 @@ def stopped(small: Small, answers: int = 18, sleep: dict[str, Any] | None = None
     return small.report()
 
 
-def test_settings_that_changed_since_begin_a_new_night(small: Small) -> None:
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    small = Small(tmp_path_factory.mktemp("stopped") / "now")
     assert stopped(small).resumes
+    return Kept(small)
+
+
+@pytest.fixture
+def halted(kept: Kept) -> Small:
+    """After a night that was stopped on the way."""
+    return kept.again()
+
+
+def test_settings_that_changed_since_begin_a_new_night(halted: Small) -> None:
+    small = halted
     report = small.night(train={"epochs": 2})
     assert report.night == 2
     assert report.sessions == {"claude-code": 5}
@@ -104,16 +117,14 @@ def test_settings_that_changed_since_begin_a_new_night(small: Small) -> None:
     assert (old.reason, old.hint) == ("night 1 began with other settings: train.epochs", "a new night begins")
 
 
-def test_settings_that_decide_nothing_any_more_may_change(small: Small) -> None:
-    stopped(small)
-    report = small.night({"sources": ["codex"], "lookback_hours": 1.0}, limits={"concurrency": 4})
+def test_settings_that_decide_nothing_any_more_may_change(halted: Small) -> None:
+    report = halted.night({"sources": ["codex"], "lookback_hours": 1.0}, limits={"concurrency": 4})
     assert (report.night, report.status) == (1, "proposed")
     assert report.sessions == {"claude-code": 5}
 
 
-def test_documents_that_changed_since_begin_a_new_night(small: Small) -> None:
-    stopped(small)
-    path = small.skill
+def test_documents_that_changed_since_begin_a_new_night(halted: Small) -> None:
+    small, path = halted, halted.skill
     path.parent.mkdir(parents=True)
     path.write_text("---\nname: learned\ndescription: By hand.\n---\n\nUse spaces.\n")
     report = small.night()

@@ -94,7 +94,7 @@ READERS: dict[str, Callable[[SleepState], object]] = {
     [
         *((name, b'["s3cret-s3cret"]\n') for name in READERS),
         (next(iter(READERS)), b'{"api_key": "s3cret-s3cret'),
-        (next(iter(READERS)), b"\xff"),
+        *((name, b"\xff\n") for name in ("rules.json", "archive.jsonl")),
     ],
 )
 def test_a_damaged_file_is_reported_in_one_line_with_a_way_out_and_nothing_of_what_is_in_it(tmp_path, name, data):

@@ -21,7 +21,7 @@ from small_night import Small
 from etude.cli.demo import make_project
 from etude.simulation.endpoint import running_endpoint
 from etude.sleep.adoption.rules import Answers, Evidence, Trial
-from etude.sleep.review import Reviews
+from etude.sleep.page import Reviews
 from etude.sleep.state import SleepState
 from etude.sleep.tasks.mined import Quote
 from etude.view.export import export_page

@@ -11,7 +11,7 @@ from view_asking import ask
 
 from etude.errors import DataError, InputError
 from etude.sleep.adoption.rules import Answers, Evidence, Trial
-from etude.sleep.review import Reviews
+from etude.sleep.page import Reviews
 from etude.sleep.state import SleepState
 from etude.view.server import serving
 from etude.view.shelf import Shelf
@@ -90,7 +90,7 @@ def test_the_screen_of_a_night_agrees_with_the_file_of_its_report(tmp_path: Path
     assert [line.status for line in Reviews(small.project, small.state).nights()] == [
         "nothing to do",
         "proposed",
-        "proposed",
+        "in night 2",
     ]
 
 

@@ -19,7 +19,7 @@ from etude.cli.terminal import output
 from etude.config import RunSection
 from etude.errors import ConfigError, DataError
 from etude.files import private_file, private_folder, write_atomically
-from etude.sleep.review import Reviews
+from etude.sleep.page import Reviews
 from etude.sleep.state import Surroundings, state_in
 from etude.store.views import runs_in
 from etude.user_state import user_state

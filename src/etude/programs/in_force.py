@@ -16,6 +16,8 @@ from etude.programs.project_paths import place_of
 CLAUDE = "claude-code"
 READS_AGENTS = "2.1.281"
 """The first version of Claude Code that reads AGENTS.md, where there is no CLAUDE.md."""
+_CODEX_READS = 32 * 2**10
+"""Bytes that Codex reads of all files of a project together, unless its settings say otherwise."""
 _LARGEST = 200_000
 """Bytes of a file of instructions; a larger one is none."""
 _DEPTH = 4
@@ -58,6 +60,8 @@ class InForce(NamedTuple):
     """Where rules for every session belong, whether or not it is there."""
     files: tuple[Path, ...] = ()
     """All files of instructions that are there, imports and the user's own among them."""
+    room: int | None = None
+    """How many bytes of the memory file are read; None for all."""
 
 
 def in_force(
@@ -87,7 +91,16 @@ def in_force(
         found = list(_imported(found, home, reader.imports, project))
     if agent == "opencode":
         own += _listed(project, home, environ)
-    return InForce(_memory(reader, project, folders, place_of(agent).memory), tuple(dict.fromkeys([*own, *found])))
+    memory = _memory(reader, project, folders, place_of(agent).memory)
+    room = _room(found, memory, home, environ) if agent == "codex" else None
+    return InForce(memory, tuple(dict.fromkeys([*own, *found])), room)
+
+
+def _room(found: Sequence[Path], memory: Path, home: Path, environ: Mapping[str, str]) -> int:
+    """What files in the folders above leave of what Codex reads."""
+    named = _setting(_codex(home, environ) / "config.toml", "project_doc_max_bytes")
+    most = int(named[0]) if named and named[0].isdecimal() else _CODEX_READS
+    return max(0, most - sum(path.stat().st_size for path in found if path != memory))
 
 
 def opening_of(path: Path) -> str:
@@ -134,8 +147,7 @@ def _reader(agent: str, project: Path, home: Path, environ: Mapping[str, str], v
         outside = not any((folder / ".git").exists() for folder in (project, *project.parents))
         return Reader((("AGENTS.md",), ("CLAUDE.md",), ("CONTEXT.md",)), True, outside)
     if agent == "codex":
-        settings = _folder(environ, "CODEX_HOME", home / ".codex") / "config.toml"
-        more = _setting(settings, "project_doc_fallback_filenames")
+        more = _setting(_codex(home, environ) / "config.toml", "project_doc_fallback_filenames")
         return Reader((("AGENTS.override.md",), ("AGENTS.md",), *((name,) for name in more)))
     if agent == "gemini-cli":
         names = (*_of_gemini(project, home, environ), "GEMINI.md")
@@ -157,8 +169,7 @@ def _of_user(agent: str, home: Path, environ: Mapping[str, str]) -> list[Path]:
             folder / name for name in (*_of_gemini(None, home, environ), "GEMINI.md") if (folder / name).is_file()
         ]
     if agent == "codex":
-        folder = _folder(environ, "CODEX_HOME", home / ".codex")
-        wanted = [folder / "AGENTS.override.md", folder / "AGENTS.md"]
+        wanted = [_codex(home, environ) / name for name in ("AGENTS.override.md", "AGENTS.md")]
     elif agent == "opencode":
         wanted = [_opencode(home, environ) / "AGENTS.md", home / ".claude" / "CLAUDE.md"]
     else:
@@ -202,6 +213,10 @@ def _folder(environ: Mapping[str, str], variable: str, usual: Path) -> Path:
     return Path(environ[variable]) if environ.get(variable) else usual
 
 
+def _codex(home: Path, environ: Mapping[str, str]) -> Path:
+    return _folder(environ, "CODEX_HOME", home / ".codex")
+
+
 def _opencode(home: Path, environ: Mapping[str, str]) -> Path:
     return _folder(environ, "XDG_CONFIG_HOME", home / ".config") / "opencode"
 
@@ -226,7 +241,7 @@ def _of_gemini(project: Path | None, home: Path, environ: Mapping[str, str]) -> 
 
 
 def _setting(path: Path, *keys: str) -> list[str]:
-    """The texts of a setting; none where there is no such file, or it cannot be read."""
+    """The texts and numbers of a setting; none where there is no such file, or it cannot be read."""
     try:
         text = read_text(path) or ""
         value: JsonValue = tomllib.loads(text) if path.suffix == ".toml" else json.loads(_bare(text) or "null")
@@ -234,7 +249,7 @@ def _setting(path: Path, *keys: str) -> list[str]:
         return []
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
-    return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str) and one]
+    return [str(one) for one in (value if isinstance(value, list) else [value]) if isinstance(one, str | int) and one]
 
 
 def _bare(text: str) -> str:

@@ -35,6 +35,8 @@ class LiveDocument(Record):
     """Permission bits; None when there is no file."""
     begins: str = ""
     """What a new file begins with, so that it puts no other out of force."""
+    room: int | None = None
+    """How many bytes of it the agent reads; None for all."""
 
     @property
     def text(self) -> str:
@@ -111,6 +113,8 @@ def documents_of(sleep: SleepSection, around: Surroundings) -> ReadByAgent:
     skill = project / place_of(sleep.agent).skills / sleep.skill_name / DOCUMENT
     # The memory file first: it is there before any night, so what is wrong with it is reported first.
     memory = read_document(path, "memory", project, named)
+    if path.absolute() == found.memory.absolute():
+        memory = memory.model_copy(update={"room": found.room})
     shared = tuple(one for one in found.files if one != path.absolute())
     return ReadByAgent(read_document(Path(sleep.skill_path or skill), "skill", project, named), memory, shared)
 

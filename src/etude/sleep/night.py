@@ -11,7 +11,7 @@ from etude.files import private_folder
 from etude.models import build_model, price_of
 from etude.records import SPLITS, ChatRequest, Skill, user
 from etude.records.said import SERVER
-from etude.sleep.adoption.adopt import doubtful, kept_rules
+from etude.sleep.adoption.adopt import kept_rules
 from etude.sleep.adoption.proposal import Proposal
 from etude.sleep.adoption.proposals import ProjectProposals
 from etude.sleep.adoption.rules import said
@@ -24,7 +24,7 @@ from etude.sleep.improve.propose import propose
 from etude.sleep.improve.wishes import UserWishes, asked, what_was_said
 from etude.sleep.limits import of_the_night, spent_in, spent_so_far, within
 from etude.sleep.live_documents import documents_of, without_secrets
-from etude.sleep.page import as_file, night_page
+from etude.sleep.page import as_file, night_page, why_it_waits
 from etude.sleep.report import DocumentReport, NightIntake, NightReport, Spent, read_report, unfinished
 from etude.sleep.state import REPORT, SleepState, Surroundings, read_kept, state_of
 from etude.sleep.tasks.environment import NightEnvironment, SlowPattern
@@ -319,11 +319,11 @@ class _Night:
     def _adopt(self, proposal: Proposal) -> None:
         """The last step: killed within it, the night is a proposal, and the next run finishes the adoption."""
         added = (rule for one in proposal.documents for rule in one.added)
-        doubts = {rule.id: doubtful(rule) for rule in added if rule.night == proposal.night}
+        doubts = {rule.id: why_it_waits(rule) for rule in added if rule.night == proposal.night}
         leaving = (rule for one in proposal.documents for rule in one.leaving)
         wait = (
-            *(f"rule {name} {why}" for name, those in doubts.items() for why in those),
-            *(f"rule {rule.id} is to be taken out, which a person decides" for rule in leaving),
+            *(f"rule {name}: {why}" for name, those in doubts.items() for why in those),
+            *(f"rule {rule.id}: A person decides whether it is taken out." for rule in leaving),
         )
         ready = [name for name, those in doubts.items() if not those]
         self._tell(held_back=wait)

@@ -1,22 +1,31 @@
 """The page of a night: what it found and proposes, rule by rule, in plain words. One record, which the terminal,
-`report.md` and the page in a browser draw."""
+`report.md` and the page in a browser draw; and the nights of a project, for whoever looks at them and decides."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
+from typing import Literal
 
+from etude.envs.splits import fold
+from etude.errors import DataError, InputError
 from etude.records import Record
 from etude.skill import Document, token_count
+from etude.sleep.adoption.adopt import RULES, Receipt, receipts
 from etude.sleep.adoption.proposal import DocumentChange
-from etude.sleep.adoption.proposals import Item
+from etude.sleep.adoption.proposals import Item, ProjectProposals
 from etude.sleep.adoption.rules import Answers, Rule
 from etude.sleep.adoption.splice import RuleState
 from etude.sleep.adoption.structure import doubts, from_word, plain
 from etude.sleep.adoption.wording import bare, unasked
 from etude.sleep.live_documents import without_secrets
-from etude.sleep.report import DocumentReport, NightReport
+from etude.sleep.report import DocumentReport, NightReport, read_report, unfinished
+from etude.sleep.state import REPORT
 from etude.sleep.tasks.mined import Quote
+from etude.sleep.transcripts.ledger import under_way
 from etude.stages.shared.contest import ERROR
 
+Decision = Literal["take", "reject"]
 _LINE = 200
 _ANSWER = 120
 _BEFORE = 30
@@ -145,21 +154,11 @@ def rule_lines(
     if instead is not None:
         yield f"In place of: {plain(bare(instead.text), _LINE)}"
     asked = {quote.session.name for quote in behind.quotes}
-    if behind.overheard is not None:
-        yield f'{OVERHEARD}: "{plain(behind.overheard.text, _ANSWER)}"'
-    elif asked:
+    if asked and behind.overheard is None:
         many = max(sessions, len(asked))
         often = f"in {f'{len(asked)} of ' if sessions >= len(asked) else ''}{many} session{'s' if many > 1 else ''}"
         yield f"You asked for it {often}: " + ", ".join(_words(behind.quotes))
-    else:
-        yield NO_WORDS
-    if asked:
-        parts = unasked(rule.text, [quote.text for quote in behind.quotes])
-        yield from (f'No words of yours ask for this part: "{plain(part, _ANSWER)}"' for part in parts)
-    if behind.quotes and all(quote.once for quote in behind.quotes):
-        yield ONCE
-    if behind.against:
-        yield f'It contradicts a line that your agent reads: "{plain(behind.against, _ANSWER)}"'
+    yield from _concerns(rule)
     trial = behind.trial
     if trial is None:
         yield UNTESTED
@@ -173,15 +172,45 @@ def rule_lines(
         if document.live.kind == "skill":
             yield DELIVERED if trial.delivered else OPENED
     yield _cost(rule, document, name)
+    if document.live.room is not None and _reach(rule, document) > document.live.room:
+        yield f"Your agent reads only the first {document.live.room:,} bytes of {name}, and so not this rule."
+
+
+def _concerns(rule: Rule) -> Iterator[str]:
+    """What a person should look at."""
+    behind = rule.evidence
+    if behind.overheard is not None:
+        yield f'{OVERHEARD}: "{plain(behind.overheard.text, _ANSWER)}"'
+    elif not behind.quotes:
+        yield NO_WORDS
+    parts = unasked(rule.text, [quote.text for quote in behind.quotes])
+    yield from (f'No words of yours ask for this part: "{plain(part, _ANSWER)}"' for part in parts)
+    if behind.quotes and all(quote.once for quote in behind.quotes):
+        yield ONCE
+    if behind.against:
+        yield f'It contradicts a line that your agent reads: "{plain(behind.against, _ANSWER)}"'
     yield from (f"Look at this: it {doubt.rstrip('.')}." for doubt in doubts(rule.text))
+
+
+def why_it_waits(rule: Rule) -> tuple[str, ...]:
+    """Why a new rule is not adopted without a person; empty when it may be."""
+    trial, reasons = rule.evidence.trial, tuple(_concerns(rule))
+    if trial is None or not trial.missed:
+        return ("It was not tested on its own.", *reasons)
+    if trial.verdict != "ship":
+        said = "there is no verdict" if trial.verdict is None else f"the verdict is {trial.verdict!r}"
+        return (f"Its gain may be luck: {said}, and only 'ship' is adopted without a person.", *reasons)
+    return reasons
 
 
 def _words(quotes: Sequence[Quote]) -> list[str]:
     """Quotes in order of time, with their dates."""
     ordered = sorted(quotes, key=lambda quote: (quote.at is None, quote.at))
-    found = {plain(quote.text, _ANSWER): quote for quote in ordered}  # of equal words the latest
-    shown = list(found.items())[-_MOST_QUOTES:]
-    return [f'"{text}"{"" if quote.at is None else f" ({quote.at:%Y-%m-%d})"}' for text, quote in shown]
+    found = {fold(quote.text): quote for quote in ordered}  # of equal words the latest
+    return [
+        f'"{plain(quote.text, _ANSWER)}"{"" if quote.at is None else f" ({quote.at:%Y-%m-%d})"}'
+        for quote in list(found.values())[-_MOST_QUOTES:]
+    ]
 
 
 def _cost(rule: Rule, document: DocumentChange, name: str) -> str:
@@ -194,6 +223,12 @@ def _cost(rule: Rule, document: DocumentChange, name: str) -> str:
         f"It goes into {name}: about {tokens}, read only when your agent opens that skill. Every session reads its "
         f"description, about {token_count(about)} tokens."
     )
+
+
+def _reach(rule: Rule, document: DocumentChange) -> int:
+    """The bytes of the document up to the end of a new rule."""
+    before, _, _ = document.text.rpartition(rule.text)
+    return len(f"{before}{rule.text}".encode())
 
 
 def as_file(found: NightPage) -> str:
@@ -247,3 +282,102 @@ def _example(answers: Answers) -> Iterator[str]:
     for when, text in (("before:", answers.before), ("after: ", answers.after)):
         cut = "…" if start else ""
         yield f'  {when} "{cut}{plain(from_word(text, start), _ANSWER)}"'
+
+
+class NightLine(Record):
+    """A night in a list."""
+
+    night: int
+    started: str | None
+    status: str
+    """How it stands now: `Reviews.stands`."""
+    resumes: bool
+    tasks: int
+    documents: Mapping[str, str]
+    """How each ended, by its name."""
+    proposal: str
+    newest: bool
+    """Only the newest proposal waits for a person."""
+
+
+class Reviews(ProjectProposals):
+    """The nights of a project, and what a person decides on them."""
+
+    def nights(self) -> tuple[NightLine, ...]:
+        """All nights, the last one first."""
+        last, done, resumes = self.newest(), receipts(self.state.folder), unfinished(self.state)
+        found = ((number, read_report(self.state, number)) for number in reversed(self.state.numbers()))
+        return tuple(
+            NightLine(
+                night=number,
+                started=None if report is None else report.started.isoformat(timespec="minutes"),
+                status=self._stands(number, done),
+                resumes=number == resumes,
+                tasks=0 if report is None else sum(report.tasks.values()),
+                documents={} if report is None else {one.name: one.status for one in report.documents},
+                proposal="" if report is None else report.proposal,
+                newest=number == last,
+            )
+            for number, report in found
+        )
+
+    def stands(self, number: int) -> str:
+        """How a night stands now: as it ended, or what has become of its rules since."""
+        return self._stands(number, receipts(self.state.folder))
+
+    def _stands(self, number: int, done: Sequence[Receipt]) -> str:
+        mine = [receipt for receipt in done if receipt.night == f"{number:04d}"]
+        if mine and all(receipt.reverted for receipt in mine):
+            return "reverted"
+        if mine:
+            return self._decided(number)
+        report = read_report(self.state, number)
+        if report is None and (self.state.night(number) / REPORT).exists():
+            return "unreadable"
+        if report is None or report.status == "running":
+            latest = number == self.state.numbers()[-1]
+            return "under way" if latest and under_way(self.state.ledger) else "killed"
+        if report.status == "proposed" and self.has_proposal(number):
+            return self._decided(number)
+        return "stopped" if report.status == "error" and report.resumes else report.status
+
+    def _decided(self, number: int) -> str:
+        """What became of a proposal. What waits of an earlier one is part of the newest."""
+        with suppress(InputError):
+            states = {item.state for item in self.pending(number).items}
+            last = self.newest()
+            if "waits" in states and number != last:
+                return f"in night {last}"
+            if "waits" in states:
+                return "partly adopted" if "adopted" in states else "proposed"
+            order = {"adopted": "adopted", "taken out": "reverted", "rejected": "rejected"}
+            return next((stands for state, stands in order.items() if state in states), "outdated")
+        return "proposed"
+
+    def night(self, number: int) -> NightPage:
+        """A night as it stands now. Raises DataError: there is none of that number, or it cannot be read."""
+        if number not in self.state.numbers():
+            raise DataError(f"there is no night {number}", hint="`etude sleep status` shows the nights")
+        items = self.pending(number).items if self.has_proposal(number) else ()
+        return night_page(
+            number, read_report(self.state, number), items, self.project, newest=number == self.newest()
+        )
+
+    def decide(
+        self, number: int, rules: Sequence[str], what: Decision, words: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        """Take these rules, in other words where `words` has some by id, or turn them down. Raises InputError: a
+        newer night proposes what waits; else as `adopt` and `reject`."""
+        last = self.newest()
+        if number != last:
+            hint = f"decide on the page of night {last}"
+            raise InputError(f"what waits of night {number} is part of what night {last} proposes", hint=hint)
+        if what == "reject":
+            self.reject(number, rules)
+        else:
+            self.adopt(number, rules, words)
+
+    def stamp(self) -> str:
+        """Changes when a night or a decision does."""
+        files = (self.state.folder / RULES, self.state.nights, *self.state.nights.glob(f"*/{REPORT}"))
+        return "-".join(f"{file.stat().st_mtime_ns:x}" for file in files if file.exists())

@@ -19,7 +19,7 @@ from pydantic import Field, ValidationError
 
 from etude.errors import DataError, EtudeError, not_installed
 from etude.records import Record
-from etude.sleep.review import Decision
+from etude.sleep.page import Decision
 from etude.store.views import STOP
 from etude.view.shelf import Shelf
 

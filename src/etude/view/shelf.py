@@ -9,7 +9,7 @@ from pydantic import JsonValue, TypeAdapter
 
 from etude.errors import DataError
 from etude.records import Record
-from etude.sleep.review import NightLine, Reviews
+from etude.sleep.page import NightLine, Reviews
 from etude.store.projections.attempts import attempt_page, attempt_pages, golds
 from etude.store.projections.cost import read_cost
 from etude.store.projections.log import Log

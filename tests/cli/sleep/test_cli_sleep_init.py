@@ -65,7 +65,9 @@ def test_it_looks_back_no_further_than_to_find_enough_sessions(machine: Small, c
     write_claude(machine.home, machine.turns[:12], str(machine.project), start)
     told = data(capsys, "init", *NAMED)
     assert told["settings"]["sleep"]["lookback_hours"] == 720
-    assert told["sessions"] == {"claude-code": 12}
+    assert (told["sessions"], told["older"]) == ({"claude-code": 12}, 5)
+    older = "older      5 sessions, which lookback_hours: 720 leaves out; null takes them in"
+    assert older in said(capsys, "init", "--force", *NAMED)
     ahead = data(capsys, "run", "--dry-run")
     assert (ahead["sessions"], ahead["calls"]) == (told["sessions"], told["calls"])
 

@@ -1,29 +1,95 @@
-"""A week of one person, and an optimizer that proposes every sentence with always, never or every, wherever it
-stands: `init`, `run` and `review` bring the wishes of that person, and code refuses the rest."""
+"""Weeks of two people, and an optimizer that proposes every sentence with always, never or every, wherever it stands:
+`init`, `run` and `review` bring the wishes of that person, and code refuses the rest."""
 
 import json
 import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
+import other_week
 import pytest
+import week_sessions
 from small_night import run_night
-from week_sessions import ELSEWHERE, MONDAY, WISHED, week
+from week_sessions import MONDAY
 
 from at_terminal import at_a_terminal
 from etude.cli.main import main
 from etude.records import ChatRequest
 from etude.sleep.config import load_sleep_config
-from etude.sleep.review import Reviews
+from etude.sleep.page import Reviews
 from etude.sleep.state import Surroundings, state_in
 from etude.testing import ScriptedModel
 
 _SENTENCE = re.compile(r"[^.!?\n\"<>:]*\b(?:always|never|every)\b[^.!?\n\"<>]*[.!?]", re.IGNORECASE)
 _QUOTE = re.compile(r'^(q\d+): "(.*)", said in', re.MULTILINE)
-STAND = {"Please always use pnpm here!", "Never commit to main.", "Always answer in English."}
-"""They stand in documents."""
+OVER = (("tabs", "spaces"), ("day first", "year first"))
+"""What no optimizer takes for the same: the words of a wish, and of a later one."""
+
+
+class Week(NamedTuple):
+    """A week, and what is to come of it."""
+
+    write: Callable[..., None]
+    documents: Mapping[str, str]
+    """By their paths below a folder that has the home and the project `shop`."""
+    wished: set[str]
+    elsewhere: set[str]
+    """Said in five other places."""
+    stand: set[str]
+    """They stand in documents."""
+    over: str
+    """It was taken back later."""
+    once: str
+    """It is about one occasion."""
+    again: str
+    """It was said in two sessions, and contradicts a line."""
+    line: str
+    unsaid: tuple[str, ...]
+    """Words of a page, of a script and of other projects."""
+    mail: str
+
+
+FIRST = Week(
+    write=week_sessions.week,
+    documents={
+        "shop/AGENTS.md": "# Shop\n\n- Always use pnpm here.\n- Never name the customer in the title.\n",
+        "home/.claude/CLAUDE.md": "Always answer in English. Never commit to main.\n",
+    },
+    wished=week_sessions.WISHED,
+    elsewhere=week_sessions.ELSEWHERE,
+    stand={
+        "Please always use pnpm here!",
+        "Always use pnpm here.",
+        "Never commit to main.",
+        "Always answer in English.",
+    },
+    over="Always indent with tabs.",
+    once="For the demo today always show the prices in euro.",
+    again="Always name the customer in the title.",
+    line="Never name the customer in the title.",
+    unsaid=("keys of the project", "output only the message", "street"),
+    mail="invoice",
+)
+SECOND = Week(
+    write=other_week.week,
+    documents={
+        "shop/AGENTS.md": "# Atlas\n\n* Use `uv` here.\n* No overview ends with the open questions.\n",
+        "home/.codex/AGENTS.md": "Do not push to main.\n",
+    },
+    wished=other_week.WISHED,
+    elsewhere=other_week.ELSEWHERE,
+    stand={"From now on always use `uv` here!", "Please never ever push to main.", "Do not push to main."},
+    over="Always write the day first.",
+    once="Just this once always show them in dollars.",
+    again="Every overview ends with the open questions.",
+    line="No overview ends with the open questions.",
+    unsaid=("tiles to the archive", "print only its name", "evening"),
+    mail="Archiv",
+)
 
 
 def eager(request: ChatRequest) -> str:
-    """An optimizer without judgement; but it sees that tabs are no spaces."""
+    """An optimizer without judgement; but it sees that tabs are no spaces, and a day is no year."""
     task, text = request.messages[0].text, re.sub(r"^\[\w+\] ", "", request.messages[-1].text, flags=re.MULTILINE)
     sentences = [found[0].strip(" -[]") for found in _SENTENCE.finditer(text)]
     if '"self_contained"' in task:
@@ -35,21 +101,29 @@ def eager(request: ChatRequest) -> str:
         {"rule": one, "quotes": [name for name, said in quotes.items() if one in said] or list(quotes)[:1]}
         for one in dict.fromkeys(sentences)
     ]
-    tabs, spaces = ([name for name, said in quotes.items() if word in said] for word in ("tabs", "spaces"))
-    pairs = [{"one": spaces[0], "other": tabs[0]}] if tabs and spaces else []
+    named = [[name for words in pair for name, said in quotes.items() if words in said][::-1] for pair in OVER]
+    pairs = [{"one": pair[0], "other": pair[1]} for pair in named if len(pair) == 2]
     return json.dumps({"asked_by": [], "wishes": wishes, "contradict": pairs})
 
 
-@pytest.fixture(scope="module")
-def proposed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
-    """What the night proposes: the lines of each rule, and what a review shows; by what it says."""
-    root = tmp_path_factory.mktemp("week")
+class Proposed(NamedTuple):
+    """What the night proposes."""
+
+    week: Week
+    rules: dict[str, dict[str, Any]]
+    """By what each says, with its lines."""
+    shown: str
+    """What a review shows."""
+
+
+@pytest.fixture(scope="module", params=[FIRST, SECOND], ids=["first", "second"])
+def proposed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Proposed:
+    root, week = tmp_path_factory.mktemp("week"), request.param
     home, shop = root / "home", root / "shop"
-    for folder in (home / ".claude", shop):
-        folder.mkdir(parents=True)
-    (shop / "AGENTS.md").write_text("# Shop\n\n- Always use pnpm here.\n- Never name the customer in the title.\n")
-    (home / ".claude" / "CLAUDE.md").write_text("Always answer in English. Never commit to main.\n")
-    week(home, shop, [root / "bakery", root / "museum"])
+    for name, text in week.documents.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    week.write(home, shop, [root / "bakery", root / "museum"])
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setenv("HOME", str(home))
         monkeypatch.setenv("PATH", "/usr/bin:/bin")
@@ -65,39 +139,28 @@ def proposed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, st
         rules = [rule.model_dump(mode="json") for rule in nights.night(1).rules]
         shown = at_a_terminal(["sleep", "review"], ["n"] * (len(rules) - 1) + ["t"])
         assert f"taken: 1, rejected: {len(rules) - 1}, wait: 0" in shown
-        after = (shop / "AGENTS.md").read_text()
-        assert after.startswith(before)
-        assert not (shop / "CLAUDE.md").exists()
-    return {rule["text"].removeprefix("- "): {**rule, "shown": shown} for rule in rules}
+        assert (shop / "AGENTS.md").read_text().startswith(before)
+        assert sorted(path.name for path in shop.iterdir()) == ["AGENTS.md", "sleep.yaml"]
+    return Proposed(week, {rule["text"].removeprefix("- "): rule for rule in rules}, shown)
 
 
-def test_the_wishes_of_the_person_are_proposed_and_nothing_that_stands_in_a_document(
-    proposed: dict[str, dict[str, str]],
-) -> None:
-    assert proposed.keys() >= WISHED
-    assert not (STAND | {"Always use pnpm here."}) & proposed.keys()
-    assert "Always indent with tabs." not in proposed  # taken back later
-    assert not any("archive of our" in rule and "partner" not in rule for rule in proposed)
-    assert not any(word in rule for rule in proposed for word in ("keys of the project", "street"))
-
-
-def test_each_rule_says_where_it_goes_what_it_costs_and_what_is_doubtful(proposed: dict[str, dict[str, str]]) -> None:
-    lines = {rule: "\n".join(found["lines"]) for rule, found in proposed.items()}
-    assert all("It goes into AGENTS.md, and costs about " in lines[rule] for rule in WISHED)
-    once = {rule for rule in WISHED if "It may have been meant for one occasion only." in lines[rule]}
-    assert once == {"For the demo today always show the prices in euro."}
-    title = "Always name the customer in the title."
-    assert '"Always name the customer in the title." (2026-11-25)' in lines[title]
-    beside = 'It contradicts a line that your agent reads: "Never name the customer in the title."'
-    assert {rule for rule in WISHED if beside in lines[rule]} == {title}
-    assert beside in proposed[title]["shown"]
-
-
-def test_what_is_typed_elsewhere_is_heard_and_what_no_person_typed_is_not(
-    proposed: dict[str, dict[str, str]],
-) -> None:
-    assert proposed.keys() >= ELSEWHERE
-    assert "Always output only the message." not in proposed
-    pasted = [rule for rule in proposed if "invoice" in rule]
+def test_all_that_the_person_wished_is_proposed_and_what_stands_in_a_document_is_not(proposed: Proposed) -> None:
+    week, rules = proposed.week, proposed.rules
+    assert rules.keys() >= week.wished | week.elsewhere
+    assert not (week.stand | {week.over}) & rules.keys()
+    assert not any(words in rule for rule in rules for words in week.unsaid)
+    pasted = [rule for rule in rules if week.mail in rule]
     assert pasted
-    assert all("No words of yours ask for all of it" in proposed[rule]["lines"][0] for rule in pasted)
+    assert all("No words of yours ask for all of it" in rules[rule]["lines"][0] for rule in pasted)
+    assert rules.keys() == week.wished | week.elsewhere | set(pasted)
+
+
+def test_each_rule_says_where_it_goes_what_it_costs_and_what_is_doubtful(proposed: Proposed) -> None:
+    week, lines = proposed.week, {rule: "\n".join(found["lines"]) for rule, found in proposed.rules.items()}
+    assert all("It goes into AGENTS.md, and costs about " in lines[rule] for rule in week.wished)
+    once = {rule for rule in week.wished if "It may have been meant for one occasion only." in lines[rule]}
+    assert once == {week.once}
+    assert "You asked for it in 2 of " in lines[week.again]
+    beside = f'It contradicts a line that your agent reads: "{week.line}"'
+    assert {rule for rule in week.wished if beside in lines[rule]} == {week.again}
+    assert beside in proposed.shown

@@ -10,11 +10,12 @@ from pydantic import ValidationError
 from sleep_proposals import HAND, Project, both, ids, offer, project, proposed
 
 from etude.errors import EtudeError, InputError, LockedError, SkillError
-from etude.sleep.adoption.adopt import adopt, doubtful, kept_rules, receipts, reject
+from etude.sleep.adoption.adopt import adopt, kept_rules, receipts, reject
 from etude.sleep.adoption.proposal import Proposal, read_proposal, stage
 from etude.sleep.adoption.revert import Reverted, revert, revert_rule
 from etude.sleep.adoption.rules import Evidence, Rule, Trial, active, block_of, revised
 from etude.sleep.adoption.transaction import LOCK, PENDING
+from etude.sleep.page import why_it_waits
 from etude.sleep.tasks.mined import Quote, SessionRef
 from rows import rows
 
@@ -257,10 +258,10 @@ SHIPS = Trial(tasks=6, without=0, with_it=6, missed=("t1",), verdict="ship")
     ("text", "trial", "quotes", "why"),
     [
         ("- Round to cents.", SHIPS, (QUOTE,), ""),
-        ("- Round to cents.", None, (QUOTE,), "was not tested on its own"),
-        ("- Round to cents.", SHIPS, (), "rests on no words of a user"),
-        ("- Run `curl x`.", SHIPS, (QUOTE,), "holds code: Run `curl x`."),
-        ("- Round.", SHIPS.model_copy(update={"verdict": None}), (QUOTE,), "there was no verdict"),
+        ("- Round to cents.", None, (QUOTE,), "It was not tested on its own."),
+        ("- Round to cents.", SHIPS, (), "No words of yours ask for this rule"),
+        ("- Run `curl x`.", SHIPS, (QUOTE,), "it holds code: Run `curl x`."),
+        ("- Round.", SHIPS.model_copy(update={"verdict": None}), (QUOTE,), "there is no verdict"),
         ("- Round.", SHIPS.model_copy(update={"verdict": "inconclusive"}), (QUOTE,), "is 'inconclusive'"),
         ("- Round.", SHIPS.model_copy(update={"verdict": "do not ship"}), (QUOTE,), "is 'do not ship'"),
     ],
@@ -268,5 +269,5 @@ SHIPS = Trial(tasks=6, without=0, with_it=6, missed=("t1",), verdict="ship")
 def test_only_a_plain_rule_that_was_asked_for_and_ships_is_adopted_without_a_person(
     text: str, trial: Trial | None, quotes: tuple[Quote, ...], why: str
 ) -> None:
-    doubts = doubtful(Rule(id="0a1b2c3d", text=text, night="n1", evidence=Evidence(trial=trial, quotes=quotes)))
+    doubts = why_it_waits(Rule(id="0a1b2c3d", text=text, night="n1", evidence=Evidence(trial=trial, quotes=quotes)))
     assert (why in doubts[0], len(doubts)) == (True, 1) if why else doubts == ()

@@ -15,7 +15,6 @@ from watched import killed_adoption, told
 
 from etude.errors import EtudeError, InputError, StopRun
 from etude.sleep.adoption.adopt import adopt, receipts, recover
-from etude.sleep.adoption.revert import revert
 from etude.sleep.adoption.transaction import LOCK, PENDING, Write, carry_out
 
 BLOCK = "\n<!-- etude:begin learned -->\n- Learned.\n<!-- etude:end learned -->\n"
@@ -169,8 +168,6 @@ def test_a_pending_record_that_cannot_be_read_stops_everything(tmp_path: Path) -
     (place.state / PENDING).write_text("{")
     with pytest.raises(EtudeError, match=r"pending.json' cannot be read"):
         adopt(proposal, place.root, place.state)
-    with pytest.raises(EtudeError, match=r"pending.json' cannot be read"):
-        recover(place.state)
 
 
 def test_what_cannot_be_finished_now_is_finished_later(tmp_path: Path) -> None:
@@ -221,15 +218,6 @@ def test_a_folder_that_a_person_has_put_something_into_stays(tmp_path: Path) -> 
         adopt(proposal, place.root, place.state)
     assert notes.read_text() == "mine"
     assert not place.skill.exists()
-
-
-@pytest.mark.parametrize("name", ["rules.json", "adopted/n1~1.json"])
-def test_a_record_of_the_state_that_cannot_be_read_is_named(tmp_path: Path, name: str) -> None:
-    place = project(tmp_path)
-    adopt(both(place), place.root, place.state)
-    (place.state / name).write_text("{")
-    with pytest.raises(EtudeError, match=f"{name}' cannot be read"):
-        revert("n1", place.state)
 
 
 def test_what_a_private_document_becomes_is_private_while_it_is_written(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def test_a_rule_that_rides_along_is_left_out_and_the_others_carry_what_they_are_
     assert len(yes | loud) == 8
     assert "1 of 3 new rules taken out again: no task does worse without them" in report.documents[0].reason
     # Nobody said that it should be so: a person decides.
-    assert any("rests on no words of a user" in reason for reason in report.held_back)
+    assert any("No words of yours ask for this rule" in reason for reason in report.held_back)
     assert not small.skill.exists()
 
 

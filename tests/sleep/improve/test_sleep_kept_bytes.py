@@ -20,12 +20,20 @@ MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn1
 +ygWyF8PbnG
 -----END RSA PRIVATE KEY-----"""
 ONE, OTHER = "sk-ant-api03-AAAABBBBCCCCDDDDEEEE1111", "sk-ant-api03-ZZZZYYYYXXXXWWWWVVVV2222"
-BLOCKS = {
-    "two lines that look alike without their secrets": f"- Test with {ONE}.\n- Test with {OTHER}.\n",
-    "a private key with a blank line in it": f"- The key:\n\n{PEM}\n\n- Mail to me@example.org.\n",
-    "a password between other rules": f"- Be brief.\n- Log in by DB_PASSWORD=hunter2hunter2 on {ONE}.\n- Be kind.\n",
-    "an address beside a secret": f"- Mail to me@example.org.\n- Test with {ONE}.\n",
-}
+BLOCK = f"""\
+- Test with {ONE}.
+- Test with {OTHER}.
+- Be brief.
+- Log in by DB_PASSWORD=hunter2hunter2 on {ONE}.
+- Be kind.
+- The key:
+
+{PEM}
+
+- Mail to me@example.org.
+"""
+"""Two lines that look alike without their secrets, a password between other rules, a key with a blank line in it, and
+an address beside secrets."""
 
 
 def adopted(tmp_path: Path, block: str, ends: str = "\n", *, keeps: bool = True) -> tuple[str, Small]:
@@ -45,27 +53,22 @@ def adopted(tmp_path: Path, block: str, ends: str = "\n", *, keeps: bool = True)
 
 
 @pytest.mark.parametrize("keeps", [True, False], ids=["kept", "left out"])
-@pytest.mark.parametrize("block", BLOCKS.values(), ids=BLOCKS)
-def test_a_rule_with_a_secret_is_never_written_again(tmp_path: Path, block: str, keeps: bool) -> None:
-    text, small = adopted(tmp_path, block, keeps=keeps)
+def test_a_rule_with_a_secret_is_never_written_again(tmp_path: Path, keeps: bool) -> None:
+    text, small = adopted(tmp_path, BLOCK, keeps=keeps)
     assert "[redacted" not in text
-    assert all(rule in text for rule, _ in pieces(block))
+    assert all(rule in text for rule, _ in pieces(BLOCK))
     assert "- Say 7713.\n" in text
     assert not any(ONE in asked or "hunter2" in asked or "MIIEp" in asked for asked in small.optimizer.answered)
+    proposals = ProjectProposals(small.project, small.state)
+    (rule,) = [rule for one in read_proposal(proposals.folder(1)).documents for rule in one.added]
+    with pytest.raises(InputError, match="a secret that is only shown in part"):
+        proposals.adopt(1, [rule.id], {rule.id: "Say 7713 with [redacted:token]."})
 
 
-@pytest.mark.parametrize("ends", ["\r\n", "\n", "\r"])
+@pytest.mark.parametrize("ends", ["\r\n", "\r"])
 def test_a_new_rule_has_the_line_ends_of_its_document(tmp_path: Path, ends: str) -> None:
     text, _ = adopted(tmp_path, "- Be brief.\n  And kind.\n- Be bold.  \n", ends)
     assert f"- Be brief.{ends}  And kind.{ends}" in text
     assert f"- Be bold.  {ends}" in text
     assert f"- Say 7713.{ends}" in text
     assert "\n" not in text.replace(ends, "")
-
-
-def test_words_of_a_person_never_put_the_shown_form_of_a_secret_in_place(tmp_path: Path) -> None:
-    _, small = adopted(tmp_path, "- Be brief.\n")
-    proposals = ProjectProposals(small.project, small.state)
-    (rule,) = [rule for one in read_proposal(proposals.folder(1)).documents for rule in one.added]
-    with pytest.raises(InputError, match="a secret that is only shown in part"):
-        proposals.adopt(1, [rule.id], {rule.id: "Say 7713 with [redacted:token]."})

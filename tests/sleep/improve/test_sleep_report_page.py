@@ -4,8 +4,11 @@ from pathlib import Path
 
 import pytest
 from scripted import obeying, rewriting, said_outright, tasks_that_want
+from sleep_proposals import project, proposed
 from small_night import Finished, Small
 
+from etude.sleep.adoption.rules import Evidence, Trial
+from etude.sleep.page import DELIVERED, OPENED, rule_lines
 from etude.sleep.report import NightReport
 from etude.workbench import Given
 
@@ -40,6 +43,16 @@ def test_the_first_fifteen_lines_say_what_changes_why_and_how_to_undo_it(tmp_pat
 
 def test_what_was_measured_is_told_without_statistics(finished: Finished) -> None:
     tells(finished.small, "Key Risks", "You asked for it in 5 of 5 sessions", WITHOUT, "For example")
+
+
+@pytest.mark.parametrize("delivered", [True, False])
+def test_of_a_skill_it_is_told_whether_its_rule_was_tried_as_it_will_be_read(tmp_path: Path, delivered: bool) -> None:
+    place = project(tmp_path)
+    behind = Evidence(trial=Trial(tasks=2, without=0, with_it=2, missed=("t",), delivered=delivered))
+    change = proposed(place, place.skill, "- Cite.\n", evidence={"- Cite.": behind})
+    lines = list(rule_lines(change.added[0], change, "SKILL.md", 1))
+    assert lines[2] == (DELIVERED if delivered else OPENED)
+    assert lines[3].startswith("It goes into SKILL.md: about 2 tokens, read only when your agent opens that skill. ")
 
 
 def tells(small: Small, *said: str) -> None:

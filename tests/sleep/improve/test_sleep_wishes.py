@@ -10,7 +10,7 @@ import pytest
 from etude.models import Structured
 from etude.prompts import Prompts
 from etude.sleep.adoption.rules import Rule
-from etude.sleep.improve.wishes import ONCE, UserWishes, asked
+from etude.sleep.improve.wishes import MOST_QUOTES, ONCE, UserWishes, asked
 from etude.sleep.tasks.mined import Quote, SessionRef
 from etude.stages.shared.optimizer import Optimizer
 from etude.testing import ScriptedModel
@@ -100,6 +100,8 @@ async def test_a_wish_for_one_occasion_is_marked_by_its_words_or_by_the_optimize
         ("for now, skip the docs", True),
         ("Just once, in French.", True),
         ("Nur heute auf Englisch.", True),
+        ("Leave the tests out until the release.", True),
+        ("Keep the old layer until the new one is shown.", False),
         ("From now on answer in French.", False),
         ("Every time name the date.", False),
         ("Always run the demo script.", False),
@@ -122,6 +124,21 @@ async def test_no_wish_takes_the_place_of_another_because_it_is_known_already() 
     found, _ = await sorted_out([said("Always use the tools.", 0)], {"wishes": wishes}, (), [document])
     assert list(found.wishes) == names[25:]
     assert found.left == {"the agent reads the same already": 25}
+
+
+async def test_what_is_not_proposed_is_counted_with_its_reason() -> None:
+    heard = [said(TABS, 0), said(SPACES, 1), *(said(f"Name page {at}.", 2) for at in range(MOST_QUOTES))]
+    rules = {TABS: "q1", "Be kind.": "q999", "x" * 301: "q2", SPACES: "q2", f"Please {SPACES}": "q2"}
+    wishes = [{"rule": rule, "quotes": [quote]} for rule, quote in rules.items()]
+    found, shown = await sorted_out(heard, {"wishes": wishes, "contradict": [{"one": "q1", "other": "q2"}]})
+    assert list(found.wishes) == [SPACES]
+    assert found.left == {
+        "a later wish says otherwise": 1,
+        "no quote asks for them": 1,
+        "they have more than 300 characters": 1,
+    }
+    assert found.notes == ("quotes of users that one request has no room for: 2",)
+    assert f"q{MOST_QUOTES}:" in shown
 
 
 async def test_of_two_wishes_in_one_turn_the_one_that_stands_behind_is_the_later() -> None:

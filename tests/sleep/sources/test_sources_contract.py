@@ -1,4 +1,4 @@
-"""What all sources have in common, and what they make of real transcripts."""
+"""What all sources have in common."""
 
 import os
 from collections import Counter
@@ -25,61 +25,6 @@ from etude.sleep.transcripts.sources.lines import (
 from etude.sleep.transcripts.sources.record_files import RecordFiles
 from etude.sleep.transcripts.sources.session_builder import SessionBuilder
 from rows import rows
-
-TRANSCRIPTS = Path(__file__).resolve().parents[3].parent / "shared" / "transcripts"
-"""Of older versions, beside the checkout; those of today are in tests/transcripts (tests/programs)."""
-
-FIRST = "Write r\u00e9sum\u00e9 notes into notes.md, following the skill."
-SECOND = "And now summarise what you did."
-DONE = "Done \u2713 \u2014 r\u00e9sum\u00e9 written to notes.md."
-SHELL = ["shell"] * 4
-OLDER: dict[str, tuple[str, list[str], list[bool], tuple[str, ...]]] = {
-    "claude-2.0.37": (
-        "claude-code",
-        ["Skill", "Bash", "Write", "Bash"],
-        [False, True, False, False],
-        ("stub-skill",),
-    ),
-    "codex-0.53.0": ("codex", SHELL, [True, True, False, False], ()),
-    "codex-0.80.0": ("codex", SHELL, [True, True, False, False], ()),
-    "codex-0.80.0-chat": ("codex", SHELL, [True, True, False, False], ()),
-}
-"""By folder: source; tools of the first turn and whether they failed; skills."""
-
-
-@pytest.mark.skipif(not TRANSCRIPTS.is_dir(), reason="the transcripts are not beside this checkout")
-@pytest.mark.parametrize(("name", "source"), [("gemini-0.21.3", "gemini-cli"), ("opencode-1.1.31", "opencode")])
-def test_what_no_longer_can_be_read_is_counted_or_named(name: str, source: str) -> None:
-    reader = source_of(source)
-    (found,) = reader.find(TRANSCRIPTS / name / "ok" / "home", {})
-    reading = reader.read(found)
-    assert reading.session is None
-    assert reading.skipped == {"of an old version": 1} or "is of a version before 1.2" in reading.problem
-
-
-@pytest.mark.skipif(not TRANSCRIPTS.is_dir(), reason="the transcripts are not beside this checkout")
-@pytest.mark.parametrize("run", ["ok", "resume", "error", "killed"])
-@pytest.mark.parametrize("name", OLDER)
-def test_transcripts_of_older_versions_say_what_happened(name: str, run: str) -> None:
-    source_name, tools, failed, skills = OLDER[name]
-    source = source_of(source_name)
-    (found,) = source.find(TRANSCRIPTS / name / run / "home", {})
-    reading = source.read(found)
-    session = reading.session
-    assert session is not None
-    assert set(reading.skipped) <= {"meta"}
-    assert session.project == "/home/user/home/demo"
-    times = [session.started, *(turn.at for turn in session.turns), session.ended]
-    assert times == sorted(filter(None, times))
-    first, *more = session.turns
-    # Version 0.53 refused to resume as it was asked to.
-    resumed = run == "resume" and name != "codex-0.53.0"
-    assert [(turn.prompt, turn.answer) for turn in more] == ([(SECOND, "Second answer.")] if resumed else [])
-    assert (first.prompt, first.interrupted) == (FIRST, run in ("error", "killed"))
-    if run in ("ok", "resume"):
-        assert first.answer == DONE
-        assert ([tool.name for tool in first.tools], [tool.failed for tool in first.tools]) == (tools, failed)
-        assert session.skills == skills
 
 
 @pytest.mark.parametrize("name", names("sources"))

@@ -9,7 +9,7 @@ from typing import Any
 from strict_source import StrictSourceContract, put_lines, readers, said
 
 from etude.sleep.transcripts.sessions import Turn
-from etude.sleep.transcripts.sources.gemini import GeminiCliTranscripts
+from etude.sleep.transcripts.sources.record_files import GeminiCliTranscripts
 from etude.testing.source import ID, PROJECT, dated
 
 HASH = hashlib.sha256(PROJECT.encode()).hexdigest()

@@ -69,7 +69,9 @@ def test_the_conversation_is_the_last_entry_with_its_ancestors(tmp_path: Path) -
         entry("e", "b", "user", "The right way"),
         entry("f", "e", "assistant", "Right"),
     ]
-    assert said(session(tmp_path, records)) == [("Hello", "Hi"), ("The right way", "Right")]
+    reading = read(tmp_path, records)
+    assert said(reading.session) == [("Hello", "Hi"), ("The right way", "Right")]
+    assert reading.skipped == {"taken back": 1}
 
 
 def test_a_conversation_that_begins_anew_leaves_out_what_was_before(tmp_path: Path) -> None:

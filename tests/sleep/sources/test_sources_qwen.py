@@ -96,6 +96,15 @@ def test_what_is_no_part_of_the_conversation_is_counted(tmp_path: Path) -> None:
     assert said(reading.session) == [("Hello", "Hi")]
 
 
+def test_a_way_that_the_user_went_back_from_is_counted(tmp_path: Path) -> None:
+    rows = [("a", None, "Tea."), ("b", "a", "French."), ("c", "a", "Spanish.")]
+    reading = read(tmp_path, [record("user", text, uuid=id, parentUuid=parent) for id, parent, text in rows])
+    assert ([prompt for prompt, _ in said(reading.session)], reading.skipped) == (
+        ["Tea.", "Spanish."],
+        {"taken back": 1},
+    )
+
+
 def test_files_that_a_prompt_refers_to_are_no_part_of_it(tmp_path: Path) -> None:
     behind = "\n--- Content from referenced files ---\nContent from @a.txt:\nlong text"
     assert session(tmp_path, [record("user", "Sort @a.txt", behind)]).turns[0].prompt == "Sort @a.txt"

@@ -1,4 +1,4 @@
-"""Databases that other programs keep transcripts in: read from a private copy, whatever happens to them."""
+"""DatabaseCopy that other programs keep transcripts in: read from a private copy, whatever happens to them."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ from strict_source import snapshot
 from test_sources_opencode import DATABASE
 
 from etude.sleep.transcripts.sources.opencode import OpenCodeTranscripts
-from etude.sleep.transcripts.sources.sqlite import MOST_BYTES, Databases
+from etude.sleep.transcripts.sources.sqlite import MOST_BYTES, DatabaseCopy
 from etude.testing.source import ID, PROJECT, turns_of
 
 
@@ -52,11 +52,11 @@ def test_one_source_reads_what_was_added_since_it_looked(tmp_path):
 
 def test_copies_are_private_and_gone_with_who_made_them(tmp_path):
     path = opencode.TestDatabase().write_session(tmp_path, turns_of("One."))
-    databases = Databases()
-    with databases.opened(path) as database:
+    copied = DatabaseCopy()
+    with copied.opened(path) as database:
         copy = Path(database.execute("PRAGMA database_list").fetchone()[2])
     assert copy.parent.stat().st_mode & 0o077 == 0
-    del databases
+    del copied
     assert not copy.parent.exists()
 
 
@@ -71,10 +71,10 @@ class Busy(PosixPath):
 
 def test_a_database_that_is_written_to_all_the_time_or_too_large_is_left_for_another_night(tmp_path):
     path = opencode.TestDatabase().write_session(tmp_path, turns_of("One."))
-    with pytest.raises(OSError, match="it is being written to"), Databases().opened(Busy(path)):
+    with pytest.raises(OSError, match="it is being written to"), DatabaseCopy().opened(Busy(path)):
         pass
     os.truncate(path, MOST_BYTES + 1)
-    with pytest.raises(OSError, match="it is larger than 2 GiB"), Databases().opened(path):
+    with pytest.raises(OSError, match="it is larger than 2 GiB"), DatabaseCopy().opened(path):
         pass
 
 
@@ -83,7 +83,7 @@ def test_a_query_that_never_ends_is_ended(tmp_path):
     with contextlib.closing(sqlite3.connect(path)) as database, database:
         database.execute("CREATE TABLE session (id)")
         database.executemany("INSERT INTO session VALUES (?)", [(number,) for number in range(1_000)])
-    with pytest.raises(OSError, match="interrupted"), Databases(steps=10).opened(path) as database:
+    with pytest.raises(OSError, match="interrupted"), DatabaseCopy(steps=10).opened(path) as database:
         database.execute("SELECT sum(a.id * b.id * c.id) FROM session a, session b, session c").fetchone()
 
 

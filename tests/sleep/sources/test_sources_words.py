@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from etude.programs.transcripts import claude_code, codex, copilot_cli, gemini, pi, qwen
+from etude.programs.transcripts import claude_code, codex, copilot_cli, gemini, qwen
 from etude.programs.transcripts.listener import Listener
 from etude.programs.transcripts.opencode import tell_part
 from etude.sleep.transcripts.sessions import Reading, SessionRef
@@ -253,23 +253,6 @@ def test_branches_that_the_user_left_are_taken_back(name: str) -> None:
     assert (asked(reading), reading.skipped.get("taken back", 0)) == (expected, left)
 
 
-def test_pi_and_qwen_code_count_what_was_taken_back() -> None:
-    def entry(id: str, parent: str | None, role: str, said: str) -> Record:
-        return {"type": "message", "id": id, "parentId": parent, "message": {"role": role, "content": said}}
-
-    rows = [("a", None, "Tea."), ("b", "a", "French."), ("c", "a", "Spanish.")]
-    found = read(pi.tell, [entry(id, parent, "user", said) for id, parent, said in rows])
-    other = read(
-        qwen.tell,
-        [
-            {"type": "user", "uuid": id, "parentUuid": parent, "message": {"parts": [{"text": said}]}}
-            for id, parent, said in rows
-        ],
-    )
-    for reading in (found, other):
-        assert (asked(reading), reading.skipped["taken back"]) == (["Tea.", "Spanish."], 1)
-
-
 # --- who said it
 
 SCRIPTS: dict[str, tuple[Any, list[Record], bool]] = {
@@ -290,8 +273,7 @@ def test_what_a_script_said_is_told_from_what_a_person_typed(name: str) -> None:
     assert session.turns[0].scripted is scripted
 
 
-@pytest.mark.parametrize("pictures", [1, 3])
-@pytest.mark.parametrize("ends", ["\n", ""])
+@pytest.mark.parametrize(("pictures", "ends"), [(1, "\n"), (3, "")])
 def test_a_prompt_with_megabytes_of_pictures_keeps_its_words(tmp_path: Path, pictures: int, ends: str) -> None:
     images = [{"type": "image", "source": {"type": "base64", "data": "Ab+/" * (LONG_LINE // 4)}}] * pictures
     lines = [user([{"type": "text", "text": USE}, *images]), user([*images, {"type": "text", "text": ASK}])]

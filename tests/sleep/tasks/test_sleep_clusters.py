@@ -11,25 +11,9 @@ from etude.sleep.tasks.clusters import alike, by_recurrence, divide, near
 from etude.sleep.tasks.mined import MinedTask, SessionRef
 from rows import rows
 
-TOPICS = (
-    "invoices",
-    "parsers",
-    "holidays",
-    "databases",
-    "newsletters",
-    "budgets",
-    "passwords",
-    "recipes",
-    "mountains",
-)
-VERBS = (
-    "Summarise the",
-    "Translate all",
-    "Sort every single one of",
-    "Count, weigh and describe",
-    "Compare prices of all the",
-)
-INTENTS = tuple(f"{verb} {topic} {topic[::-1]}" for verb in VERBS for topic in TOPICS)
+TOPICS = "invoices parsers holidays databases newsletters budgets passwords recipes mountains"
+VERBS = "Summarise the; Translate all; Sort every single one of; Count, weigh and describe; Compare prices of all the"
+INTENTS = tuple(f"{verb} {topic} {topic[::-1]}" for verb in VERBS.split("; ") for topic in TOPICS.split())
 
 
 def mined(name: str, intent: str, **fields: Any) -> MinedTask:

@@ -122,15 +122,6 @@ async def test_a_task_of_another_environment_has_no_score() -> None:
         await NightEnvironment(night()).score(Task(id="x", input="i", gold="yes"), Trajectory(answer="yes"))
 
 
-JUDGE = """import sys
-answer = sys.stdin.read()
-assert answer == open("answer.txt").read()
-print("the sum is", len(answer))
-print('{"score": 1}')
-sys.exit(answer != "42")
-"""
-
-
 @pytest.mark.parametrize(
     ("tasks", "message"),
     [

@@ -8,7 +8,7 @@ from small_night import NOW, Small
 from task_files import mark_reviewed
 
 from etude.envs.scorers.checks import Check
-from etude.errors import ConfigError, DataError
+from etude.errors import ConfigError
 from etude.records import Split
 from etude.sleep.config import make_sleep_config
 from etude.sleep.state import Surroundings, state_of
@@ -69,16 +69,6 @@ def test_the_archive_keeps_real_tasks_once_and_the_latest(small: Small) -> None:
     archive(state, [task(f"n{number}") for number in range(1_000)])
     assert len(archived(state)) == 1_000
     assert archived(state)[0].id == "n0"
-
-
-@pytest.mark.parametrize("data", [b"{}\n", b"\xff\n", b"nonsense\n"])
-def test_an_archive_that_is_damaged_is_named(small: Small, data: bytes) -> None:
-    small.state.make()
-    small.state.archive.write_bytes(data)
-    with pytest.raises(DataError) as error:
-        archived(small.state)
-    assert str(small.state.archive) in error.value.message
-    assert error.value.hint == "move it away; earlier tasks are then forgotten"
 
 
 def test_a_reviewed_file_is_divided_only_when_it_says_nothing_of_sides(tmp_path: Path) -> None:

@@ -247,7 +247,7 @@ def test_a_session_is_shown_turn_by_turn_with_its_tools() -> None:
         ),
         Turn(prompt="Go on.", answer="Done."),
     )
-    assert session_text(session(turns=turns)) == (
+    assert session_text(session(turns=turns))[0] == (
         "[user] Fix it.\n"
         "[agent calls bash] ls\n[result] a.txt\n"
         "[agent calls edit, which failed] {}\n[result] no such file\n"
@@ -257,15 +257,45 @@ def test_a_session_is_shown_turn_by_turn_with_its_tools() -> None:
     )
 
 
-def test_long_sessions_are_cut() -> None:
+def test_long_texts_are_cut_and_those_of_the_agent_first() -> None:
     tools = tuple(ToolUse(name=f"t{at}", result="r" * 1000) for at in range(15))
-    text = session_text(session(turns=(Turn(prompt="p" * 9000, tools=tools, answer="a" * 9000),)))
+    text = session_text(session(turns=(Turn(prompt="p" * 9000, tools=tools, answer="a" * 9000),)))[0]
     assert "[3 more tool calls]" in text
     assert text.count("[result]") == 12
-    assert len(text) < 12_000
-    many = session("s", *["Do this and that. " * 50] * 40)
-    assert len(session_text(many)) < 16_100
-    assert len(session_text(many, limit=500)) < 600
+    assert len(text) < 16_000
+    turns = [Turn(prompt=f"Wish {at}: " + "x" * 400, tools=tools, answer="a" * 2000) for at in range(20)]
+    text = session_text(session(turns=turns))[0]
+    assert [at for at in range(20) if f"Wish {at}: {'x' * 400}" not in text] == []
+    assert len(text) < 16_000
+    assert len(session_text(session(turns=turns), limit=500)[0]) < 600
+
+
+async def test_a_session_of_which_the_user_said_more_than_a_request_holds_is_read_in_parts() -> None:
+    prompts = [f"Wish {at}. " + "Do this and that. " * 50 for at in range(60)]
+    model = ScriptedModel(lambda request: reply(), name="x:optimizer")
+    mined = await mine([session("s", *prompts).model_copy(update={"new": 30})], optimizer(model))
+    sent = [request.messages[1].text for request in model.requests]
+    assert len(sent) == 3  # the first part is not new
+    assert all(any(f"Wish {at}." in one for one in sent) for at in range(30, 60))
+    assert all(len(one) < 16_500 for one in sent)
+    assert [one for one in sent if "(seen before" in one] == sent[:1]
+    assert mined == MiningResult()
+
+
+async def test_what_is_not_taken_of_a_session_is_counted() -> None:
+    kept = [{"rule": f"Cite page {at}.", "quote": "Cite pages."} for at in range(9)]
+    others = [{"rule": "Send it to them.", "quote": "Send it."}, {"rule": "x" * 301, "quote": "Cite pages."}]
+    others += [{"rule": "Be brief.", "quote": "Be brief."}]
+    model = ScriptedModel([json.dumps({"tasks": [], "wishes": kept + others})])
+    read = session("s", "Be brief.", "Cite pages. " + "x" * 8_000).model_copy(update={"new": 1})
+    mined = await mine([read], optimizer(model))
+    assert len(mined.wishes) == 9
+    assert mined.dropped == (
+        "the middle of a prompt of more than 8,000 characters",
+        "a wish in words that no user typed",
+        "a wish of more than 300 characters",
+        "a wish that another session or night has",
+    )
 
 
 async def test_what_was_mined_before_is_marked_as_context() -> None:
@@ -276,4 +306,4 @@ async def test_what_was_mined_before_is_marked_as_context() -> None:
         r"\(seen before, for understanding only\)\n\[user\] Old wish\.[^(]*\(new from here on\)\n\[user\] New wish",
         said,
     )
-    assert "(seen before" not in session_text(session())
+    assert "(seen before" not in session_text(session())[0]

@@ -367,6 +367,8 @@ def test_only_sessions_of_the_project_and_below_it_are_asked_for(ledger):
     assert found.skipped == {"other project": 7}
     assert found.gone == {"/code": 1, "/code/app2": 1, "/code/other/app": 1, "app": 1, "C:\\app": 1}
     assert found.hints[0].startswith("folders that are gone: '/code' (1), '/code/app2' (1), ")
+    more = found.model_copy(update={"gone": {**found.gone, "/x": 1, "/y": 2}})
+    assert " and 2 more; sleep.other_paths" in more.hints[0]
     assert len(gather(ledger, source).taken) == 9
     converted = Memory("jsonl").add("a", "do it", project="/of another machine")
     assert gather(ledger, converted, scope="/code/app/").hints == ()

@@ -22,31 +22,6 @@ def path(tmp_path):
     return tmp_path / "ledger.json"
 
 
-def test_only_a_night_that_succeeds_moves_sessions_to_used(path):
-    done = entry().used(session("one", "two"))
-    with Ledger(path) as ledger:
-        ledger.take([done])
-        assert ledger.entry("plain", "s1") == entry("queued")
-        ledger.commit(1, [done])
-        assert ledger.entry("plain", "s1") == done
-        assert ledger.counts() == {"used": 1}
-
-
-def test_what_a_night_that_failed_took_is_seen_again_and_keeps_how_far_it_was_used(path):
-    first = entry().used(session("one"))
-    second = entry(revision="r2").used(session("one", "two"))
-    with Ledger(path) as ledger:
-        ledger.take([first])
-        ledger.commit(1, [first])
-        ledger.take([second])
-    with Ledger(path) as ledger:
-        waiting = ledger.entry("plain", "s1")
-        assert waiting is not None
-        assert (waiting.status, waiting.marks) == ("queued", first.marks)
-        assert used_turns(waiting, session("one", "two")) == 1
-        assert ledger.counts() == {"queued": 1}
-
-
 def test_only_what_is_used_waits_for_success(path):
     entries = [entry(status, id=status) for status in ("own", "empty", "used", "queued", "outside")]
     with Ledger(path) as ledger:
@@ -54,30 +29,6 @@ def test_only_what_is_used_waits_for_success(path):
         assert ledger.counts() == {"empty": 1, "outside": 1, "own": 1, "queued": 2}
         ledger.commit(7, entries)
         assert ledger.counts() == {"empty": 1, "outside": 1, "own": 1, "queued": 1, "used": 1}
-
-
-def test_an_id_that_no_file_can_hold_is_known_again(path):
-    with Ledger(path) as ledger:
-        ledger.take([entry(id="a\ud800", revision="r\ud800")])
-        ledger.commit(1, [entry(id="a\ud800", revision="r\ud800")])
-        known = ledger.entry("plain", "a\ud800")
-        assert known is not None
-        assert (known.id, known.revision, known.status) == ("a\\ud800", "r\\ud800", "used")
-
-
-def test_a_session_that_went_on_has_only_its_new_turns_new():
-    known = entry().used(session("one", "two"))
-    assert used_turns(None, session("one")) == 0
-    assert used_turns(entry("empty"), session("one")) == 0
-    assert used_turns(known, session("one", "two")) == 2
-    assert used_turns(known, session("one", "two", "three")) == 2
-
-
-def test_what_follows_a_rewritten_past_is_new():
-    known = entry().used(session("one", "two"))
-    assert used_turns(known, session("one")) == 1
-    assert used_turns(known, session("one", "other", "three")) == 1
-    assert used_turns(known, session("other", "two")) == 0
 
 
 def test_a_turn_that_the_agent_went_on_with_is_new_again():

@@ -76,7 +76,10 @@ def test_a_harmless_rule_is_asked_for_with_success(small: Small) -> None:
     assert any("Name the reader of each brief" in text for text in proposed(report).values())
 
 
-def test_nothing_that_a_transcript_hides_reaches_a_terminal(small: Small, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_that_a_transcript_hides_reaches_a_terminal(
+    small: Small, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", small.environ["XDG_STATE_HOME"])
     write_hostile(small.home, small.project, range(1, 4))
     report = night(small, "optimizer-gullible")
     args = ["--project", str(small.project)]

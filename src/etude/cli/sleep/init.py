@@ -11,8 +11,7 @@ from pathlib import Path
 import yaml
 
 from etude.cli.scaffold.asking import asks, chosen, yes
-from etude.cli.sleep.dry_run import most_rows
-from etude.cli.sleep.text import harvest_rows, print_rows
+from etude.cli.sleep.text import harvest_rows, most_rows, print_rows
 from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG
 from etude.cli.terminal import output
 from etude.cli.trust import trusted
@@ -169,7 +168,12 @@ def _documents(config: SleepConfig) -> list[tuple[str, str]]:
     read = documents_of(config.sleep, Surroundings())
     for live in (read.skill, read.memory):
         size = f"{len(live.text):,} characters" if live.data is not None else "not there yet"
-        begins = f"; begins with {live.begins.strip()}" if live.begins else ""
-        shown.append(f"{os.path.relpath(live.path)} ({size}{begins})")
+        more = f"; begins with {live.begins.strip()}" if live.begins else ""
+        more += (
+            f"; only its first {live.room:,} bytes are read"
+            if live.room is not None and len(live.data or b"") > live.room
+            else ""
+        )
+        shown.append(f"{os.path.relpath(live.path)} ({size}{more})")
     others = ", ".join(map(os.path.relpath, read.shared))
     return [("documents  ", ", ".join(shown)), ("read, too  ", others)]

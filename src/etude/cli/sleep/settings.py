@@ -2,21 +2,16 @@
 
 import argparse
 from collections.abc import Sequence
-from contextlib import suppress
-from functools import cached_property
 from pathlib import Path
 
 from etude.cli.parsing.usage import UsageError
 from etude.cli.settings import with_options
 from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG
 from etude.cli.terminal import output
-from etude.errors import InputError
-from etude.sleep.adoption.adopt import Receipt, receipts
 from etude.sleep.config import SleepConfig, SleepSection, load_sleep_config, load_sleep_section
+from etude.sleep.page import Reviews
 from etude.sleep.report import NightReport, read_report
-from etude.sleep.review import Reviews
 from etude.sleep.state import REPORT, Surroundings, state_in
-from etude.sleep.transcripts.ledger import under_way
 
 WAITING = ("proposed", "partly adopted")
 """How nights stand of which something waits for a person."""
@@ -39,7 +34,8 @@ class Nights(Reviews):
     def adopted(self, asked: int | None) -> int:
         """As `number`, of nights that are adopted."""
         self.number(asked)
-        having = [number for number in self.state.numbers() if self.stands(number) in ("adopted", "partly adopted")]
+        adopted = (line.night for line in self.nights() if line.status in ("adopted", "partly adopted"))
+        having = sorted(adopted)
         return self._meant(asked, having, "no night is adopted", "nothing of night {} is adopted")
 
     def _meant(self, asked: int | None, having: Sequence[int], none: str, another: str) -> int:
@@ -62,36 +58,6 @@ class Nights(Reviews):
             output.line("nothing else was done: `etude sleep status` shows how nights stand")
         return True
 
-    def stands(self, number: int) -> str:
-        """How a night stands now: as it ended, or what has become of its rules since."""
-        mine = [receipt for receipt in self._receipts if receipt.night == f"{number:04d}"]
-        if mine and all(receipt.reverted for receipt in mine):
-            return "reverted"
-        if mine:
-            return self._decided(number)
-        report = read_report(self.state, number)
-        if report is None and (self.state.night(number) / REPORT).exists():
-            return "unreadable"
-        if report is None or report.status == "running":
-            latest = number == self.state.numbers()[-1]
-            return "under way" if latest and under_way(self.state.ledger) else "killed"
-        if report.status == "proposed" and self.has_proposal(number):
-            return self._decided(number)
-        return "stopped" if report.status == "error" and report.resumes else report.status
-
-    def _decided(self, number: int) -> str:
-        """What became of a proposal. What waits of an earlier one is part of the newest."""
-        with suppress(InputError):
-            states = {item.state for item in self.pending(number).items}
-            last = self.newest()
-            if "waits" in states and number != last:
-                return f"in night {last}"
-            if "waits" in states:
-                return "partly adopted" if "adopted" in states else "proposed"
-            order = {"adopted": "adopted", "taken out": "reverted", "rejected": "rejected"}
-            return next((stands for state, stands in order.items() if state in states), "outdated")
-        return "proposed"
-
     def report(self, number: int) -> NightReport:
         """The report of a night; a UsageError where it has none, or another version wrote it."""
         report, path = read_report(self.state, number), self.state.night(number) / REPORT
@@ -101,11 +67,6 @@ class Nights(Reviews):
             hint = f"another version of etude wrote it, or it is damaged: {path}"
             raise UsageError(f"the report of night {number} cannot be read", hint=hint)
         raise UsageError(f"night {number} has no report yet", hint="`etude sleep run` continues it")
-
-    @cached_property
-    def _receipts(self) -> tuple[Receipt, ...]:
-        """All adoptions, read once: before a verb changes any, and after it has ended what was interrupted."""
-        return receipts(self.state.folder)
 
 
 def read_config(args: argparse.Namespace) -> SleepConfig:

@@ -1,7 +1,6 @@
 """`etude sleep status`."""
 
 import argparse
-from typing import Any
 
 from etude.cli.sleep.settings import find_nights
 from etude.cli.sleep.text import PAUSED, continues, counts, elsewhere
@@ -9,7 +8,7 @@ from etude.cli.terminal import output
 from etude.cli.terminal.tables import text_lines
 from etude.sleep.adoption.structure import plain
 from etude.sleep.adoption.transaction import PENDING
-from etude.sleep.report import read_report, unfinished
+from etude.sleep.report import read_report
 from etude.sleep.transcripts.ledger import Ledger
 
 _LINE = 120
@@ -21,27 +20,15 @@ def run(args: argparse.Namespace) -> int:
     where = elsewhere(args)
     with Ledger(nights.state.ledger, read_only=True) as ledger:
         sessions = ledger.counts()
-    resumes = unfinished(nights.state)
-    reports = {number: read_report(nights.state, number) for number in nights.state.numbers()}
-    rows: list[dict[str, Any]] = [
-        {
-            "night": number,
-            "started": None if report is None else report.started.isoformat(timespec="minutes"),
-            "status": nights.stands(number),
-            "resumes": number == resumes,
-            "tasks": 0 if report is None else sum(report.tasks.values()),
-            "documents": {} if report is None else {one.name: one.status for one in report.documents},
-            "proposal": "" if report is None else report.proposal,
-        }
-        for number, report in reports.items()
-    ]
+    rows = nights.nights()[::-1]
     paused = nights.state.pause.exists()
     rules = [
         {"id": rule.id, "state": state, "night": rule.night, "document": document, "text": rule.text}
         for rule, state, document in nights.rules()
     ]
     if args.json:
-        found = {"state": str(nights.state.folder), "sessions": sessions, "nights": rows, "rules": rules}
+        found = {"state": str(nights.state.folder), "sessions": sessions, "rules": rules}
+        found["nights"] = [row.model_dump(mode="json") for row in rows]
         output.json_result({**found, "paused": paused})
         return 0
     output.line(f"state     {nights.state.folder}")
@@ -54,12 +41,11 @@ def run(args: argparse.Namespace) -> int:
         return 0
     table = [("night", "started (UTC)", "status", "tasks", "documents")]
     for row in rows:
-        shown = ", ".join(f"{name} {status}" for name, status in row["documents"].items())
-        started = str(row["started"] or "")[:16].replace("T", " ")
-        table.append((str(row["night"]), started, str(row["status"]), str(row["tasks"]), shown))
+        shown = ", ".join(f"{name} {status}" for name, status in row.documents.items())
+        started = (row.started or "")[:16].replace("T", " ")
+        table.append((str(row.night), started, row.status, str(row.tasks), shown))
     for text in text_lines(table):
         output.line(text)
-    *_, (latest, last) = reports.items()
     if rules:
         output.line("\nrules")
     for rule in rules:
@@ -69,8 +55,9 @@ def run(args: argparse.Namespace) -> int:
         sleep = f"{output.program()} sleep"
         which = "1 rule waits" if waits == 1 else f"{waits} rules wait"
         output.line(f"\n{which} for you: {sleep} review{where}, or {sleep} adopt{where} for all")
-    if rows[-1]["status"] in ("killed", "stopped") and rows[-1]["resumes"]:
-        output.line(f"\n{continues(last, latest)}")
+    last = rows[-1]
+    if last.status in ("killed", "stopped") and last.resumes:
+        output.line(f"\n{continues(read_report(nights.state, last.night), last.night)}")
     if (nights.state.folder / PENDING).exists():
         output.line("\nan adoption or a revert has not ended: the next adopt, revert or run finishes it")
     return 0

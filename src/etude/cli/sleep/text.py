@@ -11,6 +11,7 @@ from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG
 from etude.cli.terminal import output
 from etude.cli.terminal.output import LOUD, SIMULATED
 from etude.sleep.adoption.structure import plain
+from etude.sleep.config import SleepConfig
 from etude.sleep.page import NightPage, document_lines, page
 from etude.sleep.report import NightIntake, NightReport, Spent
 from etude.sleep.tasks.probe import HOLLOW, UNJUDGED
@@ -74,6 +75,16 @@ def harvest_rows(found: NightIntake) -> list[tuple[str, str | None]]:
         ("redacted   ", counts(found.redacted) if found.redacted else ""),
         *(("problem    ", problem) for problem in found.problems),
     ]
+
+
+def most_rows(config: SleepConfig) -> list[tuple[str, str]]:
+    """What a night uses at most, for people."""
+    limits, models = config.limits, [config.target, config.optimizer, *([config.judge] if config.judge else [])]
+    calls = "not limited: set limits.calls" if limits.calls is None else f"at most {limits.calls:,} (limits.calls)"
+    cost = "unknown; limits.usd bounds it" if limits.usd is None else f"at most {limits.usd:.2f} USD"
+    if limits.usd is None and all(one.model.startswith("agent:") and one.base_url is None for one in models):
+        cost = "counts against your subscription"
+    return [("calls      ", calls), ("cost       ", cost)]
 
 
 def counts(found: Mapping[str, int]) -> str:

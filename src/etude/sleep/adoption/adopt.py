@@ -15,9 +15,7 @@ from etude.skill.anchors import LIST_MARK
 from etude.sleep.adoption.proposal import DocumentChange, Proposal, again, fitted, read_proposal
 from etude.sleep.adoption.rules import BY_HAND, Rule, Rules, active, render, revised
 from etude.sleep.adoption.splice import rules_now, spliced, standing
-from etude.sleep.adoption.structure import doubts, plain
 from etude.sleep.adoption.transaction import Recovery, Write, carry_out, locked, missing_folders, settle
-from etude.sleep.adoption.wording import unasked
 from etude.sleep.live_documents import LiveDocument, places_in, read_document
 from etude.sleep.state import Surroundings, as_json, read_kept
 
@@ -169,28 +167,6 @@ def kept_rules(state: Path) -> Rules:
 def taken_out(rule: Rule) -> bool:
     """Whether a person took the rule out."""
     return rule.status == "retired" and rule.retired == BY_HAND
-
-
-def doubtful(rule: Rule) -> tuple[str, ...]:
-    """Why a new rule waits for a person; empty when it may be adopted without one."""
-    reasons: list[str] = []
-    trial = rule.evidence.trial
-    if trial is None or not trial.missed:
-        reasons.append("was not tested on its own")
-    elif trial.verdict != "ship":
-        said = "there was no verdict" if trial.verdict is None else f"the verdict is {trial.verdict!r}"
-        reasons.append(f"may be luck: {said}, and only 'ship' is adopted without a person")
-    if not rule.evidence.quotes:
-        reasons.append("rests on no words of a user")
-    if rule.evidence.overheard is not None:
-        reasons.append("has words of a tool, a page, a mail or a file name that no user said")
-    if rule.evidence.against:
-        reasons.append("contradicts a line that stands in a document")
-    if rule.evidence.quotes and all(quote.once for quote in rule.evidence.quotes):
-        reasons.append("may have been meant for one occasion only")
-    if parts := unasked(rule.text, [quote.text for quote in rule.evidence.quotes]):
-        reasons.append(f"has a part that no words of a user ask for: {plain(parts[0])!r}")
-    return (*reasons, *doubts(rule.text))
 
 
 def _worded(offer: DocumentChange, words: Mapping[str, str]) -> DocumentChange:

@@ -14,10 +14,18 @@ Wording = tuple[str, ...]
 _WORD = re.compile(r"[^\W_](?:[\w']*[^\W_])?")
 _MARK = re.compile(rf"(?:{LIST_MARK.pattern}|[ \t]*•[ \t]+)(?:\[[ xX]\][ \t]+)?")
 _TARGET = re.compile(r"\]\([^()\s]*\)")
-_IDLE = frozenset(("please", "always", "a", "an", "the", "you", "must", "should"))
+_IDLE = frozenset(("please", "always", "a", "an", "the", "you", "we", "must", "should", "ever"))
 """Words that may be there or not."""
+_PHRASE = re.compile(
+    r"\b(?:from now on|in (?:the )?future|(?:make|be) sure (?:to|that you|you)|remember to"
+    r"|(?:you|we) (?:have|need) to|(?:i|we) (?:want|need) you to)\b"
+)
+"""The same of several words."""
 _CONTRACTED = (("can't", "can not"), ("cannot", "can not"), ("won't", "will not"), ("n't", " not"))
-_NEGATIONS = frozenset(("not", "never", "no", "do"))
+_NOT = re.compile(r"\b(?:do )?not\b")
+_NEGATIONS = frozenset(("never", "no"))
+_ALL = frozenset(("every", "each", "all", "any"))
+"""What stands in the place of a `no`."""
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？])\s*")
 _CLAUSE = re.compile(
     r"(?:[.,;!?()\u2013\u2014]+(?:\s+|$)|\s+(?=(?:and|but|then|or)\b))(?:(?:and|but|then|or)\s+)?", re.IGNORECASE
@@ -39,6 +47,7 @@ def wording(text: str) -> Wording:
     plain = _TARGET.sub(" ", fold(bare(text))).replace("’", "'")
     for short, whole in _CONTRACTED:
         plain = plain.replace(short, whole)
+    plain = _NOT.sub("never", _PHRASE.sub(" ", plain))
     return tuple(word for word in _WORD.findall(plain) if word not in _IDLE)
 
 
@@ -50,8 +59,8 @@ def same(one: str, other: str) -> bool:
 
 def contrary(one: str, other: str) -> bool:
     """Whether two rules differ only in that one of them says no."""
-    left, right = ([word for word in wording(text) if word not in _NEGATIONS] for text in (one, other))
-    negated = [bool(_NEGATIONS - {"do"} & set(wording(text))) for text in (one, other)]
+    left, right = ([word for word in wording(text) if word not in _NEGATIONS | _ALL] for text in (one, other))
+    negated = [bool(_NEGATIONS & set(wording(text))) for text in (one, other)]
     return bool(left) and left == right and negated[0] != negated[1]
 
 

@@ -26,13 +26,11 @@ from etude.sleep.config import SleepSection
 from etude.sleep.improve.changes import DocumentOutcome
 from etude.sleep.improve.documents import TrainingOutcome
 from etude.sleep.improve.groups import DocumentGroup, kept_from_models
-from etude.sleep.improve.wishes import UserWishes, refused
+from etude.sleep.improve.wishes import OVERRULED, UserWishes, refused
 from etude.sleep.live_documents import LiveDocument
 from etude.sleep.state import SleepState
 from etude.sleep.tasks.mined import MinedTask, Quote
 from etude.sleep.tasks.overheard import says_the_same
-
-_OVERRULED = "a later wish says otherwise"
 
 
 def propose(
@@ -60,7 +58,7 @@ def propose(
     notes, known = Counter(wanted.left), {rule.id for one in waiting.values() for rule in one.added}
     for real, one in offers.items():
         why = {rule.id: _refused(rule, kept.turned_down, wanted) for rule in one.added}
-        gone = {name for name, reason in why.items() if reason and (name not in known or reason == _OVERRULED)}
+        gone = {name for name, reason in why.items() if reason and (name not in known or reason == OVERRULED)}
         notes.update(why[name] for name in gone)
         left = _marked(one.model_copy(update={"rules": forgotten(one.rules, gone)}) if gone else one, wanted)
         offers[real] = left.model_copy(update={"rules": fitted(left.rules, left.before, left.live)})
@@ -78,7 +76,7 @@ def propose(
 def _refused(rule: Rule, rejected: Sequence[Rule], wanted: UserWishes) -> str:
     """Why a new rule is not proposed; empty where it is."""
     if said(rule.text) in wanted.overruled:
-        return _OVERRULED
+        return OVERRULED
     return refused(rule.text, (one.text for one in rejected), wanted.known)
 
 

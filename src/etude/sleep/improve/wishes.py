@@ -20,16 +20,20 @@ from etude.sleep.tasks.mined import MinedTask, Quote, Wish
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from etude.stages.shared.render import fence
 
-MOST_QUOTES = 60
+MOST_QUOTES = 300
+"""That one request has, those said most often."""
 MOST_WISHES = 20
 """Rules that are proposed in one night because somebody asked for them."""
 TOO_MANY = f"a night proposes no more than {MOST_WISHES} of them"
+OVERRULED = "a later wish says otherwise"
 LONGEST_RULE = 300
 LONGEST_DOCUMENT = 12_000
 _NEVER = datetime.min.replace(tzinfo=UTC)
 ONCE = re.compile(
     r"\b(?:today|tonight|tomorrow|this (?:time|once|one|morning|afternoon|evening|week)|(?:just|only) (?:this )?once"
-    r"|for now|right now|for the (?:demo|meeting|presentation|talk|workshop|interview)|until (?:the|next) \w+"
+    r"|for now|right now|for the (?:demo|meeting|presentation|talk|workshop|interview)"
+    r"|until (?:next|tomorrow|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    r"|the (?:end|next|demo|release|launch|review|meeting))"
     r"|heute|diesmal|fürs erste|aujourd['’]hui|cette fois|hoy|esta vez)\b",
     re.IGNORECASE,
 )
@@ -131,17 +135,21 @@ async def asked(
     left = Counter[str]()
     for one in reply.wishes:
         text, found = " ".join(bare(one.rule).split()), quotes(one.quotes)
-        there = any(same(text, one) for one in (*by_id.values(), *wishes))
-        if not found or there or not 0 < len(text) <= LONGEST_RULE:
+        if any(same(text, each) for each in (*by_id.values(), *wishes)):
             continue
-        why = refused(text, turned_down, known) or (TOO_MANY if len(wishes) == MOST_WISHES else "")
+        unsaid = OVERRULED if back & set(one.quotes) else "no quote asks for them"
+        why = "" if text and found else unsaid
+        why = why or (f"they have more than {LONGEST_RULE} characters" if len(text) > LONGEST_RULE else "")
+        why = why or refused(text, turned_down, known) or (TOO_MANY if len(wishes) == MOST_WISHES else "")
         if why:
             left[why] += 1
         else:
             wishes[text] = found
     against = {by_id.get(one.rule, said(one.rule)): known.line(one.line) for one in reply.against}
     against |= {text: line for text in (*by_id.values(), *wishes) if (line := known.against(text))}
-    return UserWishes(by_rule, wishes, against=against, overruled=frozenset(overruled), known=known, left=left)
+    more = len({fold(quote.text) for _, quote in heard}) - len(numbered)
+    notes = (f"quotes of users that one request has no room for: {more}",) if more else ()
+    return UserWishes(by_rule, wishes, notes, (), against, frozenset(overruled), known, left=left)
 
 
 def refused(text: str, rejected: Iterable[str], known: KnownWords) -> str:

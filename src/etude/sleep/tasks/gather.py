@@ -140,7 +140,7 @@ async def from_transcripts(
     optimizer = bench.optimizer()
     mined = await mine(found.taken, optimizer, night)
     again = tuple(each.session for each in mined.failed if (each.session.source, each.session.id) not in tried)
-    if again and len(mined.failed) == len(found.taken):
+    if again and len(mined.failed) == len(found.taken) and not (mined.tasks or mined.wishes):
         model = bench.models["optimizer"]
         other = "look at the optimizer's model"
         other += "" if bench.structured.rung == "prompt" else ", or set optimizer.structured: prompt"

@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self
 
 from pydantic import ValidationError, model_validator
 
@@ -23,19 +23,15 @@ from etude.stages.shared.render import fence
 
 MOST_TASKS = 3
 """Tasks that are taken from one session."""
-MOST_WISHES = 5
-MOST_QUOTES = 3
-"""Of the user, for one task."""
 LONGEST_WISH = 300
 SESSION_CHARS = 16_000
-"""About how much of a session is shown."""
-_SAID_CHARS = 3_000
-_TOOL_CHARS = 300
-_MOST_TOOLS = 12
+"""About how much is shown in one request. A session of which the user alone said more is read in parts."""
 _KIND_CHARS = 60
 _FRAME = re.compile(
     r"^\s*\[(?=\s*(?:user|agent|result|stopped)\b)|<(?=\s*/?\s*conversation\b)", re.MULTILINE | re.IGNORECASE
 )
+_UNSAID = "a wish in words that no user typed"
+_READ = "a wish that another session or night has"
 _LARGEST = 100_000
 """A number in a check: no answer has more characters, nor as many sources."""
 _FEEDBACK: Mapping[str, Feedback] = {"yes": "satisfied", "no": "unsatisfied", "unknown": "unknown"}
@@ -51,6 +47,25 @@ def _checked(make: Callable[[], object]) -> None:
         raise ValueError(
             f"{place}: {in_plain_words(problem['msg'])}" if place else in_plain_words(problem["msg"])
         ) from None
+
+
+class _Width(NamedTuple):
+    """How many characters are shown."""
+
+    prompt: int
+    answer: int
+    tools: int
+    """Calls of a turn that are shown at all."""
+    tool: int
+
+
+_WIDTHS = (
+    _Width(8_000, 3_000, 12, 300),
+    _Width(8_000, 1_000, 4, 200),
+    _Width(8_000, 300, 1, 100),
+    _Width(2_000, 100, 0, 0),
+)
+"""The first one with which a session fits: what the agent did makes room for what the user said."""
 
 
 class _CheckReply(ReplyForm):
@@ -152,9 +167,10 @@ async def mine(sessions: Sequence[Session], optimizer: Optimizer, night: int | N
         StopRun: a call failed. Answers are cached: the same call resumes.
     """
     read = sorted((each for each in sessions if each.turns), key=lambda each: (each.source, each.id))
-    results = await together(_read(each, optimizer, night) for each in read)
+    results = await together(_read(part, optimizer, night) for each in read for part in _parts(each))
     mined = all_of(results)
-    return mined.model_copy(update={"tasks": merged(mined.tasks)})
+    failed = {one.session: one for one in mined.failed}
+    return mined.model_copy(update={"tasks": merged(mined.tasks), "failed": tuple(failed.values())})
 
 
 def all_of(parts: Sequence[MiningResult]) -> MiningResult:
@@ -168,27 +184,44 @@ def all_of(parts: Sequence[MiningResult]) -> MiningResult:
     )
 
 
+def _parts(session: Session) -> Iterator[Session]:
+    """The session, or parts of it that can be shown with all that the user said. One without a new turn is none."""
+    begin = 0
+    for end in range(1, len(session.turns) + 1):
+        part = session.turns[begin : end + 1]
+        if end == len(session.turns) or len(_lines(part, 0, _WIDTHS[-1])) > SESSION_CHARS:
+            if session.new < end:
+                new = max(0, session.new - begin)
+                yield session.model_copy(update={"turns": session.turns[begin:end], "new": new})
+            begin = end
+
+
 async def _read(session: Session, optimizer: Optimizer, night: int | None) -> MiningResult:
-    shown = session_text(session)
+    shown, width = session_text(session)
     transcript = fence("conversation", shown)
     try:
         reply = await optimizer.ask("sleep_mine", ["# Conversation", transcript], _MinedReply)
     except UnusableReply as error:
         return MiningResult(failed=(FailedSession(session=_ref(session), reason=error.message),))
     tasks: list[MinedTask] = []
-    dropped: list[str] = []
+    new = session.turns[session.new :]
+    long = f"the middle of a prompt of more than {width.prompt:,} characters"
+    dropped = [long for turn in new if len(turn.prompt) > width.prompt]
     for row in reply.tasks:
         task = row.task(session, night)
         reason = _useless(row, task)
         if reason:
             dropped.append(reason)
         else:
-            tasks.append(task.model_copy(update={"quotes": _quotes(row.said, session)}))
+            said = tuple(_quote(text, session, new) for text in map(str.strip, row.said) if in_own_words(text, new))
+            tasks.append(task.model_copy(update={"quotes": said}))
+    found = [_wish(wish, session, new) for wish in reply.wishes]
+    dropped += [why for why in found if isinstance(why, str)]
     typed = fold("\n".join(turn.prompt for turn in session.turns))
-    found = filter(None, (_wish(wish, session) for wish in reply.wishes[:MOST_WISHES]))
-    wishes = tuple(sorted(found, key=lambda wish: typed.rfind(fold(wish.quote.text))))
+    asked = (wish for wish in found if isinstance(wish, Wish))
+    wishes = tuple(sorted(asked, key=lambda wish: typed.rfind(fold(wish.quote.text))))
     texts = [text for task in tasks for text in _texts(task)] + [wish.rule for wish in wishes]
-    heard = await asyncio.to_thread(overheard, session, texts, shown, _TOOL_CHARS)
+    heard = await asyncio.to_thread(overheard, session, texts, shown, width.tool)
     return MiningResult(tasks=tuple(tasks), wishes=wishes, dropped=tuple(dropped), overheard=heard)
 
 
@@ -198,24 +231,19 @@ def _texts(task: MinedTask) -> Iterator[str]:
     yield from (text for check in task.checks for text in (str(check.arg), check.requirement))
 
 
-def _quotes(said: Sequence[str], session: Session) -> tuple[Quote, ...]:
-    """Those that the user really said, and that no other session or night has."""
-    new = session.turns[session.new :]
-    own = (text for text in map(str.strip, said) if in_own_words(text, new))
-    return tuple(_quote(text, session, new) for text in list(own)[:MOST_QUOTES])
-
-
 def _quote(text: str, session: Session, turns: Sequence[Turn]) -> Quote:
     """With the time of the last turn that has it."""
     said = [turn.at for turn in turns if turn.at is not None and in_own_words(text, (turn,))]
     return Quote(session=_ref(session), text=text[:LONGEST_QUOTE], at=max(said, default=session.started))
 
 
-def _wish(reply: _WishReply, session: Session) -> Wish | None:
-    """What the user said outright; None where no turn of the user since then has these words."""
-    rule, quote, new = " ".join(reply.rule.split()), reply.quote.strip(), session.turns[session.new :]
-    if not rule or len(rule) > LONGEST_WISH or not in_own_words(quote, new):
-        return None
+def _wish(reply: _WishReply, session: Session, new: Sequence[Turn]) -> Wish | str:
+    """What the user said outright, or why it is none: no turn of the user since then has these words."""
+    rule, quote = " ".join(reply.rule.split()), reply.quote.strip()
+    if not rule or not in_own_words(quote, new):
+        return _READ if rule and in_own_words(quote, session.turns) else _UNSAID
+    if len(rule) > LONGEST_WISH:
+        return f"a wish of more than {LONGEST_WISH} characters"
     return Wish(rule=rule, quote=_quote(quote, session, new))
 
 
@@ -231,36 +259,35 @@ def _ref(session: Session) -> SessionRef:
     return SessionRef(source=session.source, id=session.id)
 
 
-def session_text(session: Session, limit: int = SESSION_CHARS) -> str:
+def session_text(session: Session, limit: int = SESSION_CHARS) -> tuple[str, _Width]:
     """A session as the optimizer reads it: what was asked, which tools were called with what result, what was said.
-    Turns that are not new are marked as seen before. Each text is cut in its middle when it is long, and then the
-    whole to about `limit` characters."""
+    Turns that are not new are marked as seen before. Long texts are cut in their middle, those of the agent first, to
+    about `limit` characters in all."""
+    tried = [(_lines(session.turns, session.new, width), width) for width in _WIDTHS]
+    text, width = next((one for one in tried if len(one[0]) <= limit), tried[-1])
+    return cut_middle(text, limit), width
+
+
+def _lines(turns: Sequence[Turn], new: int, width: _Width) -> str:
     lines: list[str] = []
-    for at, turn in enumerate(session.turns):
-        if session.new and at == 0:
+    for at, turn in enumerate(turns):
+        if new and at == 0:
             lines.append("(seen before, for understanding only)")
-        if session.new and at == session.new:
+        if new and at == new:
             lines.append("(new from here on)")
-        lines += _turn_lines(turn)
-    return cut_middle("\n".join(lines), limit)
+        lines.append(f"[user] {_one(cut_middle(turn.prompt, width.prompt))}")
+        lines += [_tool_line(tool, width.tool) for tool in turn.tools[: width.tools]]
+        if len(turn.tools) > width.tools:
+            lines.append(f"[{len(turn.tools) - width.tools} more tool calls]")
+        if turn.answer.strip():
+            lines.append(f"[agent] {_one(cut_middle(turn.answer, width.answer))}")
+        if turn.interrupted:
+            lines.append("[stopped before it was done]")
+    return "\n".join(lines)
 
 
-def _turn_lines(turn: Turn) -> list[str]:
-    lines = [f"[user] {_one(cut_middle(turn.prompt, _SAID_CHARS))}"]
-    lines += [_tool_line(tool) for tool in turn.tools[:_MOST_TOOLS]]
-    if len(turn.tools) > _MOST_TOOLS:
-        lines.append(f"[{len(turn.tools) - _MOST_TOOLS} more tool calls]")
-    if turn.answer.strip():
-        lines.append(f"[agent] {_one(cut_middle(turn.answer, _SAID_CHARS))}")
-    if turn.interrupted:
-        lines.append("[stopped before it was done]")
-    return lines
-
-
-def _tool_line(tool: ToolUse) -> str:
-    name, arguments, result = (
-        _one(cut_middle(text, _TOOL_CHARS)) for text in (tool.name, tool.arguments, tool.result)
-    )
+def _tool_line(tool: ToolUse, most: int) -> str:
+    name, arguments, result = (_one(cut_middle(text, most)) for text in (tool.name, tool.arguments, tool.result))
     failed = ", which failed" if tool.failed else ""
     return f"[agent calls {name}{failed}] {arguments}\n[result] {result}"
 

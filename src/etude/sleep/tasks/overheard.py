@@ -9,9 +9,8 @@ from unicodedata import east_asian_width
 from etude.envs.likeness import likeness
 from etude.envs.splits import fold
 from etude.prompts.cuts import cut_middle
-from etude.sleep.tasks.mails import mails
 from etude.sleep.tasks.mined import LONGEST_QUOTE, Quote, SessionRef
-from etude.sleep.tasks.quoted import own_words, pasted
+from etude.sleep.tasks.quoted import mails, own_words, pasted
 from etude.sleep.transcripts.sessions import Session, Turn
 
 _RUN = 24

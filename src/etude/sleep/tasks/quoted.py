@@ -1,4 +1,7 @@
-"""Whether words that a model quotes are a user's own: what a user pasted, and what a tool or a page said, is not."""
+"""Whether words that a model quotes are a user's own: what a user pasted, and what a tool or a page said, is not.
+
+Nothing says where a mail begins and ends that stands in a prompt as it came: `mails` guesses, and so what it finds
+casts a doubt, and no more."""
 
 import re
 from collections.abc import Iterable
@@ -14,6 +17,40 @@ _PASTED = re.compile(
     r"^(?P<fence>```+|~~~+)[\s\S]*?(?:^(?P=fence)|\Z)"
     r"|<(?P<tag>[A-Za-z][\w-]*)(?:\s[^<>]*)?>[\s\S]*?</(?P=tag)>|^[ \t]*>.*$",
     re.MULTILINE,
+)
+_HEADER = re.compile(
+    r"\s*(?:from|to|cc|subject|date|sent|von|an|betreff|datum|gesendet|de|para|objet|asunto|da|oggetto)\s*:\s*\S.*",
+    re.IGNORECASE,
+)
+_BEGINS = re.compile(
+    r"\s*(?:-{2,}\s*(?:original message|forwarded message|weitergeleitete nachricht|message transféré).*"
+    r"|(?:on|am|le|el|il)\b.{4,90}\b(?:wrote|schrieb|écrit|escribió|ha scritto)\b.{0,60}:)\s*",
+    re.IGNORECASE,
+)
+_HANDED_OVER = re.compile(
+    r"(?:.*(?<!\bi )\b(?:said|says|wrote|writes|schrieb|schreibt|sagte?|écrit|escribió|scritto)\b.*"
+    r"|(?:.*\b(?:please|can you|could you|you to|bitte|kannst du)\s+)?(?:summari[sz]e|translate|reply to|answer"
+    r"|rephrase|proofread|shorten|fasse?|übersetze?|antworte auf|beantworte|résume[rz]?|tradui\w+|répond\w*|resum\w+"
+    r"|traduc\w+|respond\w+|riassumi|rispondi)(?:\s+(?:this|that|the|these|it|him|her|them|my|our|diese?[mnrs]?|das|die|den"
+    r"|folgende\w*|ce(?:tte)?|la|le|este|esta|quest[oa])\b.*)?)\s*:\s*",
+    re.IGNORECASE,
+)
+"""A line of the user with what is to be read, or what somebody said, below."""
+_LINE = 200
+"""Characters of a line that are looked at."""
+_CHAT = re.compile(r"\s*\[?\d\d?[:.]\d\d(?:[:.]\d\d)?(?: ?[ap]m)?\]?[ ,-]*\w[\w .]{0,40}:\s+\S.*", re.IGNORECASE)
+_GREETING = re.compile(
+    r"\s*(?:dear|hi|hello|hey|good (?:day|morning|afternoon|evening)|to whom|liebe[rs]?|sehr geehrte[rs]?|hallo"
+    r"|guten (?:tag|morgen)|bonjour|ch(?:er|ère)s?|madame|monsieur|hola|estimad[oa]s?|querid[oa]s?|buongiorno"
+    r"|gentil[ei]|car[oai])\b[^\n.?:;]{0,50}[,!:]?\s*",
+    re.IGNORECASE,
+)
+_CLOSING = re.compile(
+    r"\s*(?:(?:kind|best|warm) (?:regards|wishes)|regards|best|cheers|(?:yours )?(?:sincerely|faithfully|truly)"
+    r"|sincerely yours|(?:many )?thanks(?: a lot| in advance)?|thank you|danke|mit freundlichen grüßen"
+    r"|(?:viele|liebe|beste|herzliche|schöne) grüße|cordialement|bien à vous|merci|(?:un )?saludos?|gracias"
+    r"|cordiali saluti|grazie)\b[^\n]{0,20}",
+    re.IGNORECASE,
 )
 
 
@@ -33,3 +70,24 @@ def own_words(turn: Turn) -> str:
 def pasted(turn: Turn) -> tuple[str, ...]:
     """What was pasted."""
     return tuple(found[0] for found in _PASTED.finditer(turn.prompt))
+
+
+def mails(prompt: str) -> tuple[str, ...]:
+    """The mails in a prompt, and the like: from their head, a greeting, or the line that hands them over, to the
+    signature, or the end of the prompt where there is none. A greeting begins none where there is no other text above
+    or below."""
+    lines, found, at = prompt.splitlines(), list[str](), 0
+    while at < len(lines):
+        headed = all(_HEADER.fullmatch(line) for line in (*lines[at : at + 2], "")[:2])
+        headed = headed or any(form.fullmatch(lines[at]) for form in (_BEGINS, _CHAT))
+        headed = headed or (at > 0 and _HANDED_OVER.fullmatch(lines[at - 1][-_LINE:]) is not None)
+        end = at + 1
+        if headed or _GREETING.fullmatch(lines[at]):
+            end = next((place for place in range(end, len(lines)) if _CLOSING.fullmatch(lines[place])), len(lines))
+            end = next((place for place in range(end, len(lines)) if not lines[place].strip()), len(lines))
+            if headed or any(line.strip() for line in lines[:at] + lines[end:]):
+                found.append("\n".join(lines[at:end]))
+            else:
+                end = at + 1
+        at = end
+    return tuple(found)

@@ -57,6 +57,7 @@ class Harvest(NightIntake):
         """What could be taken in as well, and how."""
         often = sorted(self.gone.items(), key=lambda each: (-each[1], each[0]))[:_SHOWN]
         folders = ", ".join(f"{folder!r} ({count})" for folder, count in often)
+        folders += f" and {len(self.gone) - _SHOWN} more" if len(self.gone) > _SHOWN else ""
         told = self.skipped.get(SCRIPT, 0)
         return (
             *((f"folders that are gone: {folders}; sleep.other_paths takes in those of this project",) * bool(often)),

@@ -18,7 +18,7 @@ export function NightsScreen() {
               (each) => html`<tr>
                 <td><a data-row href=${to(["nights", String(each.night)])}>night ${each.night}</a></td>
                 <td>${each.status || "no report yet"}</td>
-                <td>${each.newest ? "this proposal waits for you" : each.proposal ? "what waited of it is part of the newest" : ""}</td>
+                <td>${each.newest && /proposed|partly/.test(each.status) ? "it waits for you" : each.proposal && !each.newest ? "what waited of it is part of the newest" : ""}</td>
               </tr>`,
             )}
           </tbody>

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from etude.programs.transcripts.opencode import MessageRow, tell
-from etude.programs.transcripts.values import object_of, text
+from etude.programs.transcripts.values import moment, object_of, text
 from etude.sleep.transcripts.sessions import Reading, SessionRef
 from etude.sleep.transcripts.sources.lines import LONG_LINE, program_folder
 from etude.sleep.transcripts.sources.session_builder import SessionBuilder
 from etude.sleep.transcripts.sources.source import Source
-from etude.sleep.transcripts.sources.sqlite import Databases, rows
+from etude.sleep.transcripts.sources.sqlite import DatabaseCopy, rows
 
 _DATA = f"CASE WHEN length(data) <= {LONG_LINE} THEN data END AS data"
 _OLD = "storage"
@@ -27,33 +27,42 @@ class OpenCodeTranscripts(Source):
     name: ClassVar[str] = "opencode"
 
     def __init__(self) -> None:
-        self._databases = Databases()
+        self._copy = DatabaseCopy()
 
     def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[SessionRef]:
         data = program_folder(home, environ, "XDG_DATA_HOME", ".local", "share") / "opencode"
-        database = data / (environ.get("OPENCODE_DB") or "opencode.db")
-        if not database.exists() and (data / _OLD / "session").is_dir():
+        path = data / (environ.get("OPENCODE_DB") or "opencode.db")
+        if not path.exists() and (data / _OLD / "session").is_dir():
             return [SessionRef(source=self.name, id=_OLD, path=str(data / _OLD), revision="")]
-        return self._databases.found(self.name, database, _sessions)
+        try:
+            with self._copy.opened(path) as database:
+                return list(_sessions(database, str(path)))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError:  # reading it says why
+            return [SessionRef(source=self.name, id=str(path), path=str(path), revision="")]
 
     def _read(self, found: SessionRef) -> Reading:
-        if problem := self._databases.problem(found):
-            return Reading(problem=problem)
         if found.id == _OLD:
             return Reading(
                 problem=f"{found.path!r} is of a version before 1.2: a newer one, once started, takes it over"
             )
-        conversation = SessionBuilder(found)
-        with self._databases.opened(Path(found.path)) as database:
-            return _from_database(database, found, conversation)
+        with self._copy.opened(Path(found.path)) as database:
+            if not found.revision:
+                list(_sessions(database, found.path))
+            return _from_database(database, found, SessionBuilder(found))
 
 
-def _sessions(database: sqlite3.Connection) -> Iterator[tuple[str, str, object]]:
+def _sessions(database: sqlite3.Connection, path: str) -> Iterator[SessionRef]:
+    """The sessions of a database, without those with an empty id."""
     query = "SELECT session_id, count(*), max(time_updated) FROM part GROUP BY session_id"
     last = {text(id): (count, latest) for id, count, latest in database.execute(query)}
     for row in rows(database, "session", _SESSION, "WHERE parent_id IS NULL"):
-        count, latest = last.get(text(row["id"]), (0, 0))
-        yield text(row["id"]), f"{row['time_updated']}:{count}:{latest}", row["time_updated"]
+        id, changed = text(row["id"]), row["time_updated"]
+        count, latest = last.get(id, (0, 0))
+        if id:
+            revision = f"{changed}:{count}:{latest}"
+            yield SessionRef(source="opencode", id=id, path=path, revision=revision, changed=moment(changed))
 
 
 def _from_database(database: sqlite3.Connection, found: SessionRef, conversation: SessionBuilder) -> Reading:

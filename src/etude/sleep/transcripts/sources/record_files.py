@@ -2,23 +2,25 @@
 
 import math
 import os
+import re
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from etude.programs.transcripts import claude_code, codex, copilot_cli, pi, qwen
+from etude.programs.transcripts import claude_code, codex, copilot_cli, gemini, pi, qwen
 from etude.programs.transcripts.listener import Listener
 from etude.programs.transcripts.values import number
 from etude.sleep.transcripts.sessions import Reading, SessionRef
-from etude.sleep.transcripts.sources.lines import files_under, found_in, program_folder, records
+from etude.sleep.transcripts.sources.lines import files_under, found_in, head, program_folder, records
 from etude.sleep.transcripts.sources.session_builder import SessionBuilder
 from etude.sleep.transcripts.sources.source import Source
 
 _Place = tuple[Path, str, int]
 _File = tuple[str, Path, os.stat_result | None]
 _EVENTS = "events.jsonl"
+_GEMINI_ID = re.compile(r'"sessionId"\s*:\s*"([^"\\]+)"')
 _MOST_PARENTS = 100
 
 
@@ -105,6 +107,47 @@ class CopilotCliTranscripts(RecordFiles):
 
     def id_of(self, path: Path, root: Path) -> str:
         return path.parent.name if path.name == _EVENTS and path.parent != root else ""
+
+
+class GeminiCliTranscripts(RecordFiles):
+    """`~/.gemini/tmp/<project>/chats/session-<time>-<id>.jsonl`; `GEMINI_CLI_HOME` moves the home folder. Sessions of
+    subagents, in folders below `chats`, are left out; those of versions such as 0.21, each one JSON object in a
+    `.json`, are counted."""
+
+    name = "gemini-cli"
+
+    @staticmethod
+    def tell(listener: Listener, records: Iterable[dict[str, Any]]) -> None:
+        log = gemini.GeminiLog(records)
+        if log.about.get("kind", "main") != "main":
+            listener.skipped["subagent"] += 1
+        else:
+            gemini.tell(listener, log)
+
+    def places(self, home: Path, environ: Mapping[str, str]) -> Iterable[tuple[Path, str, int]]:
+        root = program_folder(home, environ, "GEMINI_CLI_HOME") / ".gemini" / "tmp"
+        return [(root, suffix, 2) for suffix in (".json", ".jsonl")]
+
+    def files(self, home: Path, environ: Mapping[str, str]) -> list[_File]:
+        """Of a session the longest file: going on with one begins another, to which nothing need be added."""
+        found = sorted(super().files(home, environ), key=lambda file: file[2].st_size if file[2] else 0)
+        return list({file[0] or str(file[1]): file for file in found}.values())
+
+    def id_of(self, path: Path, root: Path) -> str:
+        """The id in the head of the file; the name of a file has only the beginning of it."""
+        if path.parent.name != "chats" or not path.name.startswith("session-"):
+            return ""
+        found = _GEMINI_ID.search(head(path))
+        return found[1] if found else path.stem
+
+    def _read(self, found: SessionRef) -> Reading:
+        path = Path(found.path)
+        if path.suffix == ".json":
+            return Reading(skipped={"of an old version": 1})
+        reading, root = super()._read(found), head(path.parent.parent / ".project_root").strip()
+        if reading.session is None or not root or reading.session.project:
+            return reading
+        return reading.model_copy(update={"session": reading.session.model_copy(update={"project": root})})
 
 
 class CodexTranscripts(RecordFiles):

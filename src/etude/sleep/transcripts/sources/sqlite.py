@@ -4,20 +4,17 @@ SQLite writes next to a database even to read it, and a program at work keeps it
 the files are copied, and the copy is opened.
 """
 
-import hashlib
 import os
 import shutil
 import sqlite3
 import stat
 import tempfile
 import weakref
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from etude.programs.transcripts.values import moment
-from etude.sleep.transcripts.sessions import SessionRef
-from etude.sleep.transcripts.sources.lines import LONG_LINE, open_regular, reason_of
+from etude.sleep.transcripts.sources.lines import LONG_LINE, open_regular
 
 MOST_BYTES = 2 * 2**30
 """A larger database is not copied."""
@@ -31,37 +28,14 @@ _LONGEST_VALUE = 8 * LONG_LINE
 Row = dict[str, object]
 
 
-class Databases:
-    """Private copies of databases. Each is kept until the original changes or this object is gone. What is done with
-    a copy is ended after `steps` times 100,000 instructions of SQLite."""
+class DatabaseCopy:
+    """A private copy of a database, kept until the original changes or this object is gone. What is done with it is
+    ended after `steps` times 100,000 instructions of SQLite."""
 
     def __init__(self, steps: int = 5_000) -> None:
         self._steps = steps
-        self._copies: dict[Path, tuple[object, Path]] = {}
+        self._state: object = None
         self._folder: Path | None = None
-        self._refused: dict[str, str] = {}
-
-    def found(
-        self, source: str, path: Path, sessions: Callable[[sqlite3.Connection], Iterable[tuple[str, str, object]]]
-    ) -> list[SessionRef]:
-        """The sessions of a database, from id, revision and time of the last change of each; without those with an
-        empty id. A database that cannot be read is found in place of its sessions, so that reading it says why."""
-        try:
-            with self.opened(path) as database:
-                return [
-                    SessionRef(source=source, id=id, path=str(path), revision=revision, changed=moment(changed))
-                    for id, revision, changed in sessions(database)
-                    if id
-                ]
-        except (FileNotFoundError, NotADirectoryError):
-            return []
-        except OSError as error:
-            self._refused[str(path)] = reason_of(error)
-            return [SessionRef(source=source, id=str(path), path=str(path), revision="")]
-
-    def problem(self, found: SessionRef) -> str:
-        """Why the database was refused that `found` stands for; empty for a session."""
-        return self._refused.get(found.id, "")
 
     @contextmanager
     def opened(self, path: Path) -> Generator[sqlite3.Connection]:
@@ -82,22 +56,18 @@ class Databases:
             raise OSError(0, f"it cannot be read as a database: {error}") from None
 
     def _copy(self, path: Path) -> Path:
-        state = _state(path)
-        known = self._copies.get(path)
-        if known is not None and known[0] == state:
-            return known[1]
+        state = path, _state(path)
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="etude-"))
             weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
-        self._copies.pop(path, None)
-        target = self._folder / f"{hashlib.sha256(os.fsencode(path)).hexdigest()}.db"
+        target = self._folder / "copy.db"
         for _ in range(_TRIES):
+            if state == self._state:
+                return target
             for suffix in _SUFFIXES:
                 _copy_file(Path(f"{path}{suffix}"), Path(f"{target}{suffix}"))
-            before, state = state, _state(path)
-            if before == state:
-                self._copies[path] = (state, target)
-                return target
+            before, state = state, (path, _state(path))
+            self._state = before
         raise OSError(0, "it is being written to")
 
 
