@@ -12,7 +12,7 @@ import yaml
 from docs_pages import ROOT
 from etude.cli.main import main
 from etude.config import load_config, make_config
-from etude.errors import ConfigError, SkillError
+from etude.errors import ConfigError
 from etude.searches import policy_of
 from etude.simulation import make_tasks
 from etude.skill import Document
@@ -20,7 +20,6 @@ from rows import rows
 
 sys.path.append(str(ROOT / "integrations" / "skillopt"))
 import import_skillopt  # type: ignore[import-not-found]
-from skillopt_files import converted_skill, read_settings  # type: ignore[import-not-found]
 from skillopt_settings import SAME, Conversion, convert  # type: ignore[import-not-found]
 
 Captured = pytest.CaptureFixture[str]
@@ -200,20 +199,6 @@ def test_a_run_without_a_skill_starts_without_one(project: str, capsys: Captured
     assert "skill" not in yaml.safe_load(Path("new/etude.yaml").read_text())
 
 
-def test_the_older_form_without_sections_is_refused(here: Path) -> None:
-    flat = write("flat.yaml", "num_epochs: 3\nbatch_size: 20\noptimizer_model: o\n")
-    with pytest.raises(ConfigError, match="have no sections"):
-        convert(read_settings(flat))
-
-
-def test_a_file_can_inherit_from_several_and_deeper_ones(here: Path) -> None:
-    write("a.yaml", "train: {num_epochs: 1, seed: 1}\n")
-    write("b.yaml", "_base_: a.yaml\ntrain: {batch_size: 2}\n")
-    write("c.yaml", "train: {seed: 3}\n")
-    top = write("d.yaml", "_base_: [b.yaml, c.yaml]\ntrain: {num_epochs: 9}\n")
-    assert read_settings(top) == {"train": {"num_epochs": 9, "batch_size": 2, "seed": 3}}
-
-
 @rows(
     ("model", "target"),
     [
@@ -273,30 +258,6 @@ def test_schedules_modes_and_limits_are_said_in_our_words(
     make_config({key: value for key, value in settings.items() if key != "env"})
 
 
-def test_a_setting_without_an_effect_is_named_whichever_the_reason() -> None:
-    given = {
-        "model": {
-            "backend": "qwen_chat",
-            "qwen_chat_temperature": 0,  # both roles have their own
-            "target_qwen_chat_temperature": 1,
-            "optimizer_qwen_chat_temperature": 1,
-            "qwen_chat_enable_thinking": True,
-            "minimax_region": "x",
-            "reasoning_effort": "high",
-        },
-        "optimizer": {"lr_control_mode": "none", "learning_rate": ""},
-        "7": None,
-        "no_such": False,
-    }
-    assert convert(given).not_carried == [
-        "model.qwen_chat_temperature",
-        "model.minimax_region",
-        "model.reasoning_effort",
-        "optimizer.lr_control_mode",
-        "no_such",
-    ]
-
-
 @rows("key", sorted(SAME))
 def test_no_value_ends_in_a_traceback_and_errors_name_the_setting_of_the_file(key: str) -> None:
     section, _, leaf = key.partition(".")
@@ -321,15 +282,6 @@ def test_without_a_test_split_there_is_no_test_at_the_end(project: str, capsys: 
     Path("data/searchqa/valid_unseen").rmdir()
     assert "0 test" in imported(capsys, project)
     assert not load_config("new/etude.yaml").test.enabled
-
-
-def test_a_scorer_that_does_not_accept_the_gold_answers_gives_way(here: Path, capsys: Captured) -> None:
-    for split, start in (("train", 0), ("val", 10), ("test", 20)):
-        rows = [{"question": f"q{n * 77}", "answer": "A" if n else "none of them"} for n in range(start, start + 4)]
-        write(f"d/{split}/items.json", rows)
-    write("c.yaml", "env: {name: LiveMathematicianBench, split_dir: d}\n")
-    assert "the scorer 'choice' does not accept all gold answers" in imported(capsys, "c.yaml")
-    assert env()["scorer"] == "exact"
 
 
 @pytest.mark.parametrize(
@@ -476,15 +428,3 @@ def test_protected_parts_of_a_trained_skill_become_regions(here: Path, capsys: C
     assert "- Then answer." in skill.body
     assert "_START" not in skill.text
     assert yaml.safe_load(Path("new/etude.yaml").read_text())["skill"] == {"path": "skill"}
-
-
-def test_an_empty_part_of_a_trained_skill_goes_and_an_open_one_is_refused() -> None:
-    assert converted_skill(SLOW.format(""), Path("best.md")) == "# Rules\n\n- Read.\n"
-    assert converted_skill("- Read.", Path("best.md")) == "- Read."
-    for text in (
-        SLOW.format("").replace("_END", "_START"),
-        "- Read.\n<!-- SLOW_UPDATE_START -->\n",
-        "<!-- SLOW_UPDATE_END -->",
-    ):
-        with pytest.raises(SkillError, match="SLOW_UPDATE"):
-            converted_skill(text, Path("best.md"))

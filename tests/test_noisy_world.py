@@ -98,16 +98,6 @@ async def test_the_last_example_is_copied_and_a_line_without_one_changes_nothing
     assert truth.score(skill, tasks) == pytest.approx((1 - often[-1]) * truth.score(perfect, tasks))
 
 
-def test_the_order_of_lines_is_worth_what_it_says(noisy: Any) -> None:
-    world = noisy.World(0.97, order=0.28)
-    truth, tasks = noisy.Truth(world), noisy.make_forms(world, "truth", 50)
-    order = noisy.right_order(0)
-    best, worst, mixed = (truth.score(lines(noisy, names), tasks) for names in (order, order[::-1], sorted(order)))
-    assert best == truth.attainable(tasks)
-    assert worst == pytest.approx((1 - 0.28) * best)
-    assert worst < mixed < best
-
-
 async def test_a_seed_of_the_trial_makes_all_tasks_lucky_together_and_one_of_task_and_trial_does_not(
     noisy: Any,
 ) -> None:
@@ -122,13 +112,3 @@ async def test_a_seed_of_the_trial_makes_all_tasks_lucky_together_and_one_of_tas
         return statistics.stdev(means)
 
     assert await spread(lambda task, trial: trial) > 2 * await spread(lambda task, trial: task.seed(trial))
-
-
-def test_what_an_optimizer_shows_is_an_example_of_its_rule(noisy: Any) -> None:
-    world = noisy.World(optimizer="shows", copies=0.15)
-    wrong = {f"a-{at}": [name] for at, name in enumerate(noisy.FIELDS)}
-    edits = noisy.Writer(world).propose(wrong, "", "prompt")
-    shown = [edit["content"] for edit in edits if "For example" in edit["content"]]
-    assert 0.2 < len(shown) / len(edits) < 0.7
-    assert all(noisy.said(line, world).example in line for line in shown)
-    assert any(noisy.said(line, world).right for line in shown)

@@ -126,13 +126,6 @@ def test_targets_that_do_not_fit_together_are_refused(data: dict[str, Any], mess
         make_config(data)
 
 
-def test_an_unknown_agent_of_a_target_is_refused_before_anything_is_paid(tmp_path: Path) -> None:
-    targets = [TARGETS[0], {"model": "simulated:target-noisy", "agent": {"name": "nosuch"}}]
-
-    with pytest.raises(ConfigError, match="unknown agent 'nosuch'"):
-        train(tmp_path, targets=targets)
-
-
 def test_a_model_as_an_object_does_not_go_with_several_targets(tmp_path: Path) -> None:
     from etude.models import build_model
 

@@ -49,40 +49,6 @@ def read(folder: Path, name: str) -> Any:
     return json.loads((folder / "run" / name).read_text())
 
 
-@pytest.fixture(scope="module")
-def plain(tmp_path_factory) -> tuple[Path, Any, Notices]:
-    """A run with the settings of `run` alone, made inside of a running loop, as in a notebook."""
-    folder, said = tmp_path_factory.mktemp("plain"), Notices()
-
-    async def notebook() -> Any:
-        return run(folder, given={"sinks": [said]})
-
-    return folder, asyncio.run(notebook()), said
-
-
-def test_racing_changes_calls_but_neither_verdicts_nor_result(tmp_path) -> None:
-    one_by_one = {"concurrency": 1}
-    fast = run(tmp_path / "a", limits=one_by_one, search={"racing": True})
-    full = run(tmp_path / "b", limits=one_by_one, search={"racing": False})
-    assert fast.cost.target_calls < full.cost.target_calls
-    assert (fast.best, fast.initial, fast.accepted) == (full.best, full.initial, full.accepted)
-    for step in range(1, 5):
-        one, other = (read(tmp_path / side, f"steps/{step:04d}/gate.json") for side in "ab")
-        assert one["action"] == other["action"]
-
-
-def test_slow_update_and_memory_are_there_unless_they_are_switched_off(tmp_path, plain) -> None:
-    run(tmp_path / "open", search={"slow_update_gate": False, "slow_update_samples": 10})
-    run(tmp_path / "off", search={"slow_update": False, "meta_skill": False})
-    shown = [
-        "etude:begin slow_update" in (tmp_path / side / "run/skills/0004.md").read_text() for side in ("open", "off")
-    ]
-    assert shown == [True, False], "without the gate it is accepted"
-    assert (tmp_path / "open/run/epochs/02/candidate.diff").exists()
-    assert read(plain[0], "epochs/02/meta_skill.json")["memory"]
-    assert not (tmp_path / "off/run/epochs/02/meta_skill.json").exists()
-
-
 def test_a_skill_over_its_limit_is_not_evaluated(tmp_path) -> None:
     summary = run(tmp_path, skill={"max_tokens": 90})
     assert (summary.accepted, summary.rejected) == (0, 0)

@@ -245,16 +245,6 @@ async def test_a_streamed_answer_that_was_begun_ends_with_the_error(path: str) -
         assert session.failed.is_set()
 
 
-async def test_the_real_client_of_messages_raises_what_ends_a_stream() -> None:
-    async def fail(request: ChatRequest) -> Reply:
-        await asyncio.sleep(0.05)
-        raise TransientError("429: slow down")
-
-    async with one_session(Gateway(ScriptedModel(fail), keepalive=0.01)) as session:
-        with pytest.raises(anthropic.APIStatusError, match="slow down"):
-            await messages(session, stream=True)
-
-
 async def test_one_request_more_than_a_session_may_make_ends_it() -> None:
     model = ScriptedModel(["one", "two"])
     async with one_session(Gateway(model), calls=2) as session:

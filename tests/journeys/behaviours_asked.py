@@ -5,7 +5,7 @@ from typing import Any
 
 from hard_worlds import WORLD
 from misbehaving import Answer, Asked, Behaviour, refusing, to, where
-from trained_against import Expectation, Row, costing, either, right, stops
+from trained_against import Expectation, Row, either, right, stops
 
 TASKS = WORLD.make_tasks("parcels", 17, seed=1)
 """Six to train on, three to validate, eight to test."""
@@ -40,29 +40,6 @@ _PARAMETERS = [
         bent("seed", r"send_seed: false"),
     ),
     Row(
-        "no temperature",
-        without(
-            "temperature",
-            "Unsupported value: 'temperature' does not support 0.7 with this model.",
-            "unsupported_value",
-        ),
-        bent("temperature", "hint: .*temperature"),
-        both(temperature=0.7),
-    ),
-    Row(
-        "no max_tokens",
-        without("max_tokens", "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."),
-        either(right("max_completion_tokens"), stops("hint: .*max_completion_tokens")),
-    ),
-    Row(
-        "fewer tokens than the limit",
-        where(
-            lambda asked: asked.sent.get("max_tokens", 0) > 512,
-            refusing(400, "max_tokens is too large: 4096. This model supports at most 512 completion tokens"),
-        ),
-        stops("set target.max_output_tokens to what the server takes"),
-    ),
-    Row(
         "no JSON schema",
         where(wants("json_schema"), refusing(400, "response_format json_schema is not supported")),
         right("does not take structured = 'json_schema'"),
@@ -71,16 +48,6 @@ _PARAMETERS = [
 
 
 # Bills
-
-
-def billing_only(usage: Any) -> Behaviour:
-    return lambda asked: Answer({**asked.data(), "usage": usage})
-
-
-def from_a_real_model(asked: Asked) -> Answer:
-    data = asked.data()
-    del data["system_fingerprint"]
-    return Answer(data)
 
 
 THOUGHTS = 10_000
@@ -98,28 +65,13 @@ def priced(**price: float) -> dict[str, Any]:
     return both(price={"input": 0.0, "output": 0.0, **price})
 
 
-CHEAP = {"prompt_tokens": 1000, "completion_tokens": 10, "total_tokens": 1010}
 _BILLS = [
-    Row("no price", from_a_real_model, right("cost unknown", unsaid=r"cost \$")),
-    Row("no usage", billing_only(None), right()),
     Row(
         "thoughts outside of the count against a limit of dollars",
         with_thoughts,
         stops(r"limits\.usd"),
         {**priced(output=10.0), "limits": {"usd": 1.0}},
-    ),
-    Row(
-        "no usage against a limit of tokens",
-        billing_only(None),
-        stops(r"limits\.tokens"),
-        {"limits": {"tokens": 21_000}},
-    ),
-    Row(
-        "a cache with fields of its own",
-        billing_only({**CHEAP, "prompt_cache_hit_tokens": 900, "prompt_cache_miss_tokens": 100}),
-        costing(0.00019),
-        priced(input=1.0, cached=0.1),
-    ),
+    )
 ]
 
 
@@ -133,29 +85,12 @@ def at(number: int, behaviour: Behaviour) -> Behaviour:
 
 
 LONG = "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens."
-FILTERED = "The response was filtered due to the prompt triggering the content management policy."
 _TASKS = [
-    Row(
-        "a training task is too long",
-        at(1, refusing(400, LONG, "context_length_exceeded")),
-        right("1 attempt errored", best_test=0.75),
-    ),
     Row(
         "a test task is too long",
         at(10, refusing(400, LONG, "context_length_exceeded")),
         stops("maximum context length", "max_void_eval"),
-    ),
-    Row(
-        "a test task is refused by a filter",
-        at(10, refusing(400, FILTERED, "content_filter")),
-        either(stops("filtered", "max_void_eval"), right(best_test=0.625)),
-    ),
-    Row(
-        "a test task fails for ever",
-        at(10, refusing(500, "Internal error")),
-        stops("Internal error"),
-        {"limits": {"outage_seconds": 0.4}},
-    ),
+    )
 ]
 
 ROWS = [*_PARAMETERS, *_BILLS, *_TASKS]

@@ -4,9 +4,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from behaviours_said import CUT
 from misbehaving import Answer, Asked, Behaviour, Data, after, first, refusing, saying, sending, to
-from trained_against import Row, right, stops, told
+from trained_against import Row, right, stops
 
 from etude.records import ToolCall
 
@@ -24,17 +23,6 @@ GOOD: Mapping[str, Mapping[str, Any]] = {
 """Trainings that others are compared with."""
 
 
-def changed(change: Callable[[Data], object], role: str = "") -> Behaviour:
-    def answer(asked: Asked) -> Answer | None:
-        if role not in ("", asked.role):
-            return None
-        data = asked.data()
-        change(data)
-        return Answer(data)
-
-    return answer
-
-
 def half_said(asked: Asked, **fields: Any) -> Answer:
     reply = asked.reply
     cut = reply.model_copy(update={"text": reply.text[: len(reply.text) // 2]})
@@ -46,37 +34,8 @@ def said_half(**fields: Any) -> Behaviour:
     return lambda asked: half_said(asked, **fields)
 
 
-_RESPONSES = [
-    Row("Responses: failed once", first(said_half(status="failed")), right(), RESPONSES, "responses"),
-    Row(
-        "Responses: thoughts alone",
-        changed(lambda data: data.update(output=[{"type": "reasoning", "id": "rs_1", "summary": []}]), "target"),
-        told("empty|thought|reasoning"),
-        RESPONSES,
-        "responses",
-    ),
-]
-OVERLOADED = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+_RESPONSES = [Row("Responses: failed once", first(said_half(status="failed")), right(), RESPONSES, "responses")]
 _MESSAGES = [
-    Row("Messages: overloaded once", first(sending(OVERLOADED, 529)), right(), MESSAGES, "messages"),
-    Row(
-        "Messages: thoughts before the text",
-        changed(
-            lambda data: data["content"].insert(
-                0, {"type": "thinking", "thinking": "<answer>1</answer>", "signature": "s"}
-            )
-        ),
-        right(),
-        MESSAGES,
-        "messages",
-    ),
-    Row(
-        "Messages: cut off each time",
-        to("target", said_half(stop_reason="max_tokens")),
-        told(CUT),
-        MESSAGES,
-        "messages",
-    ),
     Row(
         "Messages: the credit is used up halfway",
         after(
@@ -92,7 +51,7 @@ _MESSAGES = [
         stops("credit balance"),
         MESSAGES,
         "messages",
-    ),
+    )
 ]
 
 
@@ -122,82 +81,10 @@ def looking_first(**thought: Any) -> Behaviour:
     return to("target", answer)
 
 
-def thinking_first(asked: Asked) -> Answer | None:
-    """The same with Messages, whose thoughts are signed blocks before the call."""
-    turns = [message for message in asked.sent["messages"] if message["role"] == "assistant"]
-    block = {"type": "thinking", "thinking": "I should look.", "signature": "c2lnbmVk"}
-    if not turns:
-        call = {"type": "tool_use", "id": "toolu_1", "name": "read", "input": {"path": "notes.txt"}}
-        return Answer({**asked.data(), "content": [block, call], "stop_reason": "tool_use"})
-    content = turns[0]["content"]
-    if not isinstance(content, list) or content[0] != block:
-        return refusing(
-            400,
-            "Expected `thinking`, but found `tool_use`: a final assistant message must start with a thinking block",
-        )(asked)
-    return None
-
-
-def reasoning_first(asked: Asked) -> Answer | None:
-    """The same with Responses, whose thoughts are items."""
-    items = [item for item in asked.sent["input"] if item.get("type") == "function_call"]
-    item = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "c2VjcmV0"}
-    if not items:
-        call = {
-            "type": "function_call",
-            "id": "fc_1",
-            "call_id": "call_1",
-            "name": "read",
-            "arguments": '{"path": "notes.txt"}',
-            "status": "completed",
-        }
-        return Answer({**asked.data(), "output": [item, call]})
-    if not any(
-        one.get("type") == "reasoning" and one.get("encrypted_content") == "c2VjcmV0" for one in asked.sent["input"]
-    ):
-        return refusing(
-            400, "Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'."
-        )(asked)
-    return None
-
-
-def signed_first(asked: Asked) -> Answer | None:
-    """As Gemini does behind Chat Completions: the call itself has a signature."""
-    turns = [message for message in asked.sent["messages"] if message["role"] == "assistant"]
-    extra = {"google": {"thought_signature": "c2lnbmVk"}}
-    if not turns:
-        function = {"name": "read", "arguments": '{"path": "notes.txt"}'}
-        data = asked.data()
-        call = {"id": "call_1", "type": "function", "function": function, "extra_content": extra}
-        data["choices"][0] |= {
-            "message": {"role": "assistant", "content": None, "tool_calls": [call]},
-            "finish_reason": "tool_calls",
-        }
-        return Answer(data)
-    if turns[0]["tool_calls"][0].get("extra_content") != extra:
-        return refusing(400, "Function call is missing a thought_signature in functionCall parts.")(asked)
-    return None
-
-
 _TOOLS = [
     Row(
         "wants its reasoning_content back", looking_first(reasoning_content="I should look."), right(), TOOLS, "tools"
-    ),
-    Row("wants its thought signature back", to("target", signed_first), right(), TOOLS, "tools"),
-    Row(
-        "Messages: wants its thinking block back",
-        to("target", thinking_first),
-        right(),
-        {**TOOLS, **MESSAGES},
-        "tools",
-    ),
-    Row(
-        "Responses: wants its reasoning item back",
-        to("target", reasoning_first),
-        right(),
-        {**TOOLS, **RESPONSES},
-        "tools",
-    ),
+    )
 ]
 
 
@@ -221,13 +108,6 @@ _JUDGE = [
         stops("score"),
         JUDGED,
         "judged",
-    ),
-    Row(
-        "a judge whose replies end in an error once",
-        first(to("judge", said_half(choices=[])), of=1),
-        right(),
-        JUDGED,
-        "judged",
-    ),
+    )
 ]
 ROWS = [*_RESPONSES, *_MESSAGES, *_TOOLS, *_JUDGE]

@@ -100,17 +100,6 @@ def told(*says: str) -> Expectation:
     return problems
 
 
-def costing(usd: float) -> Expectation:
-    """As `right`, and each request cost so much."""
-
-    def problems(ended: Ended, good: dict[str, Any]) -> list[str]:
-        wanted = usd * sum(ended.asked.values())
-        wrong = ended.usd is None or abs(ended.usd - wanted) > usd / 2
-        return right()(ended, good) + ([f"cost {ended.usd}, not {wanted}"] if wrong else [])
-
-    return problems
-
-
 def either(*ways: Expectation) -> Expectation:
     """One of several ends is as good as another."""
 

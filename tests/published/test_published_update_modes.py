@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from stages_doubles import Desk
 
 from etude.config import make_config
-from etude.errors import ConfigError, OutageStop, TransientError
+from etude.errors import ConfigError
 from etude.published.options import options_of
 from etude.published.update_modes import UpdateMode, update_mode
 from etude.published.update_modes.appendix import reminders_in
@@ -115,11 +115,6 @@ async def test_a_document_that_only_moves_a_region_carried_nothing_out() -> None
     assert (candidate.skill, fates(candidate)) == (MIDDLE, ["no_change"])
     candidate = await full(whole(moved, "a"), skill=MIDDLE)
     assert (candidate.skill, fates(candidate)) == (MIDDLE, ["no_change"])
-
-
-async def test_a_failed_rewrite_call_stops_the_run() -> None:
-    with pytest.raises(OutageStop, match=r"^optimizer: 503"):
-        await rewritten(Desk(rewrite=TransientError("503")), CLARIFY)
 
 
 def whole(content: str, *cites: str) -> Edit:

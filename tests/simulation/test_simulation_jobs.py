@@ -6,7 +6,7 @@ from simulation_prompts import PATCH_FORM, answered_with, attempt_block, fenced,
 
 from etude.records import ChatRequest, ResponseSchema, system, user
 from etude.simulation.families import RULES
-from etude.simulation.rules import Teaching, statements, states
+from etude.simulation.rules import Teaching, states
 from rows import rows
 
 SORT = "Sort the following words alphabetically: List: "
@@ -38,13 +38,6 @@ def test_of_contradictory_edits_the_better_supported_stays() -> None:
     assert [one["content"] for one in reply["edits"]] == [KEEP]
 
 
-def test_vague_edits_are_dropped_by_a_good_merger_and_kept_by_a_useless_one() -> None:
-    patches = [edit(VAGUE, "a-1"), edit(CASE, "a-2")], [edit(VAGUE, "a-3")]
-    assert [one["content"] for one in reported("optimizer-perfect", merge_request(*patches))["edits"]] == [CASE]
-    kept = reported("optimizer-useless", merge_request(*patches))["edits"]
-    assert [(one["content"], one["cites"]) for one in kept] == [(VAGUE, ["a-1", "a-3"]), (CASE, ["a-2"])]
-
-
 def test_deletions_of_different_lines_stay_apart_and_limits_are_kept() -> None:
     first, second = (edit("", "a-1", op="delete", target=target) for target in ("One line.", "Another line."))
     reply = reported("optimizer", merge_request([first, second], [edit("", "a-2", op="delete", target="One line.")]))
@@ -54,20 +47,6 @@ def test_deletions_of_different_lines_stay_apart_and_limits_are_kept() -> None:
     ]
     limited = merge_request([first], [second, edit(CASE, "a-1")], extra="Choose at most 2 edits.\n")
     assert len(reported("optimizer", limited)["edits"]) == 2
-
-
-def test_edits_tried_earlier_and_broken_json_are_not_merged() -> None:
-    ledger = fenced("ledger", json.dumps({"step": 1, **edit(DROP, "a-1"), "outcome": "rejected"}))
-    request = merge_request([edit(KEEP, "a-1")], [edit(CASE, "a-2")], extra=f'{ledger}\n{{"op": broken [ \n')
-    assert {one["content"] for one in reported("optimizer", request)["edits"]} == {KEEP, CASE}
-
-
-def test_the_index_may_stand_around_the_edit_or_be_missing() -> None:
-    schema = form("ranking", {"reasoning": {"type": "string"}, "selected_indices": {"items": {"type": "integer"}}})
-    nested = json.dumps([{"index": 4, "edit": edit(VAGUE)}, {"index": 7, "edit": edit(CASE)}])
-    assert reported("optimizer", asking(nested, schema))["selected_indices"] == [7, 4]
-    bare = json.dumps([edit(VAGUE), edit(CASE)])
-    assert reported("optimizer", asking(bare, schema))["selected_indices"] == [1, 0]
 
 
 def test_a_missed_anchor_is_found_where_one_line_is_similar() -> None:
@@ -128,23 +107,6 @@ def test_guidance_keeps_what_earlier_guidance_teaches_and_does_not_repeat_the_sk
     known = states(reply["guidance"], RULES)
     assert {rule for rule, state in known.items() if state is Teaching.TAUGHT} == {"sorting.case", "sorting.repeats"}
     assert VAGUE not in reply["guidance"]
-
-
-MEMORY = form("memory", {"reasoning": {"type": "string"}, "memory": {"type": "string"}})
-
-
-def test_the_memory_tells_which_kinds_of_edits_were_accepted() -> None:
-    rows = [
-        {**edit(KEEP), "outcome": "accepted, validation +0.050"},
-        {**edit(CASE), "outcome": "rejected, validation -0.020"},
-        {**edit(VAGUE), "outcome": "rejected"},
-        {**edit(VAGUE), "outcome": "not made (missed)"},
-    ]
-    text = fenced("ledger", "\n".join(map(json.dumps, rows))) + "\nWhat was accepted elsewhere does not count."
-    memory = reported("optimizer", asking(text, MEMORY))["memory"]
-    assert "one rule of the task: 1 accepted, 1 rejected" in memory
-    assert "General advice: 0 accepted, 1 rejected" in memory
-    assert statements(memory, RULES) == ()
 
 
 GRADE = form("grade", {"score": {"type": "number"}, "reason": {"type": "string"}})

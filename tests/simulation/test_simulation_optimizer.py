@@ -3,14 +3,11 @@
 from collections import Counter
 from typing import Any
 
-import pytest
 from simulation_prompts import SHALLOW, answered_with, ask, attempt_block, reflect_request, reported
 
-from etude.prompts import Prompts
-from etude.records import ChatRequest, Message, TextPart, assistant, user
+from etude.records import assistant, user
 from etude.simulation import SEED_SKILL, make_tasks, respond
 from etude.simulation.families import RULES
-from etude.simulation.optimizer.reading import read_prompt
 from etude.simulation.rules import statements
 
 SORT = "Sort the following words alphabetically: List: "
@@ -92,25 +89,3 @@ def test_wrong_citations_name_attempts_that_do_not_matter_or_do_not_exist() -> N
     )
     assert cited["other"] > 50
     assert cited["invented"] > 50
-
-
-def test_a_prompt_without_a_form_gets_a_rewritten_skill() -> None:
-    skill = "# Words\n\n- List each repeated word only once."
-    blocks = [failed("a-1", REPEATED, "sorting.repeats"), failed("a-2", SORT + "b a", "sorting.format")]
-    request = reflect_request(blocks, skill).model_copy(update={"response_schema": None})
-    text = respond("optimizer-perfect", request).text
-    known = {(one.rule, one.sign) for one in statements(text.partition("```")[2], RULES)}
-    assert known == {("sorting.repeats", 1), ("sorting.format", 1)}
-    assert "# Words" in text
-
-
-def test_without_attempts_or_a_form_it_says_so() -> None:
-    assert respond("optimizer", ask("Hello.")).text == "I see no attempts, edits or form to work on."
-    picture = ChatRequest(messages=(Message(role="user", content=(TextPart(text="Hi"),)),))
-    assert respond("optimizer", picture).text == "I see no attempts, edits or form to work on."
-
-
-@pytest.mark.parametrize(("name", "compares"), [("reflect_failures", False), ("reflect_deep", True)])
-def test_the_shipped_prompts_ask_for_what_they_are_meant_to(name: str, compares: bool) -> None:
-    prompt = read_prompt(reflect_request([failed("a-1", REPEATED, "sorting.repeats")], "Be kind.", Prompts()[name]))
-    assert (prompt.skill, prompt.compares) == ("Be kind.\n", compares)

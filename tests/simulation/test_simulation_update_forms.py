@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-import pytest
 from simulation_prompts import SHALLOW, answered_with, attempt_block, fenced
 
 from etude.models.wrappers.schema import strict_schema
@@ -67,47 +66,6 @@ def row(op: str, content: str, *cites: str, target: str = "") -> dict[str, objec
     return {"op": op, "target": target, "content": content, "reason": "", "cites": list(cites)}
 
 
-REWRITE = {
-    "type": "object",
-    "properties": {
-        "reasoning": {"type": "string"},
-        "document": {"type": "string"},
-        "left_out": {"type": "array", "items": {"type": "integer"}},
-    },
-    "required": ["reasoning", "document", "left_out"],
-}
-
-
-def rewritten(skill: str, *rows: dict[str, object]) -> str:
-    text = f"# Current skill\n\n{fenced('skill', skill)}\n\n# Suggestions\n\n{edits(*rows)}"
-    reply = reported(text, REWRITE, instructions="Write the skill anew. Reply with JSON.")
-    assert reply["left_out"] == []
-    return reply["document"]
-
-
-def test_what_the_document_says_already_is_not_added_and_what_is_not_there_not_removed() -> None:
-    skill = f"- {KEEP}\n"
-    assert rewritten(skill, row("add", f"- {KEEP}", "a-1"), row("remove", "", "a-2", target="Gone.")) == skill
-
-
-BUDGET = {
-    "type": "object",
-    "properties": {"reasoning": {"type": "string"}, "edit_budget": {"type": "integer"}},
-    "required": ["reasoning", "edit_budget"],
-}
-
-
-@pytest.mark.parametrize("specific", [0, 1, 2])
-def test_the_edit_budget_is_the_number_of_specific_edits(specific: int) -> None:
-    rows = [
-        row("append", "- Be careful.", "a-1"),
-        *[row("append", KEEP, "a-2"), row("delete", "", target="x")][:specific],
-    ]
-    reply = reported(f"# Edits\n\n{edits(*rows)}", BUDGET, instructions="How many? Reply with JSON.")
-    assert reply["edit_budget"] == specific
-    assert f"{specific} of {len(rows)} edits" in reply["reasoning"]
-
-
 def test_a_failure_is_a_lapse_when_the_skill_teaches_the_rule_that_was_broken() -> None:
     passed = attempt_block("a-3", REPEATED, answered_with(REPEATED))
     reply = read(RoutedReply, REPEATS, MARKS, passed, skill=f"- {KEEP}")
@@ -120,27 +78,3 @@ def test_a_failure_is_a_lapse_when_the_skill_teaches_the_rule_that_was_broken() 
         ({"sorting.repeats"}, ["a-1"])
     ]
     assert reply == read(RoutedReply, REPEATS, MARKS, passed, skill=f"- {KEEP}")
-
-
-def test_a_failure_that_breaks_a_taught_and_an_untaught_rule_is_a_defect() -> None:
-    both = failed("a-1", f"{SORT}beta can't alps beta", "sorting.repeats", "sorting.marks")
-    reply = read(RoutedReply, both, skill=f"- {KEEP}")
-    assert reply["routes"] == [{"attempt": "a-1", "cause": "skill_defect"}]
-    assert reply["reminders"] == []
-
-
-SHORTER = {
-    "type": "object",
-    "properties": {"reasoning": {"type": "string"}, "reminders": {"type": "array", "items": {"type": "string"}}},
-    "required": ["reasoning", "reminders"],
-}
-
-
-def test_an_appendix_is_shortened_to_one_reminder_for_each_rule() -> None:
-    lines = (
-        "- Never remove duplicates: a word that occurs twice stays twice.\n- Be careful.\n- Keep repeated words.\n"
-    )
-    reply = reported(
-        fenced("appendix", f"{lines}- {CASE}"), SHORTER, instructions="Write a shorter list. Reply with JSON."
-    )
-    assert reply["reminders"] == ["Keep repeated words.", CASE]

@@ -10,7 +10,6 @@ from stages_doubles import AnswersEnv, CallsAgent, FreeEnv, ToldAgent, knows, ma
 
 from etude.concurrency import Threads
 from etude.errors import BudgetStop, Interrupted, OutageStop, TransientError, VoidStop
-from etude.events import AttemptFinished, Event
 from etude.records import Score, Skill, Task, Trajectory
 from etude.sandbox import Limits, Workspace, find_sandbox, run
 from etude.stages.shared.rollout import PlannedAttempt
@@ -111,15 +110,6 @@ async def test_an_agent_that_cancels_itself_is_void_and_does_not_cancel_the_run(
     assert [kind for kind, _ in journal.keys].count("trajectory") == 2
 
 
-async def test_a_scorer_that_cancels_itself_is_void_too() -> None:
-    class Cancelling(AnswersEnv):
-        async def score(self, task: Task, trajectory: Trajectory) -> Score:
-            raise asyncio.CancelledError
-
-    attempt = await make_rollout(ToldAgent(knows()), Cancelling()).attempt(ONE, SKILL, 0)
-    assert (attempt.outcome, attempt.reason) == ("void", "the attempt cancelled itself: CancelledError()")
-
-
 async def test_an_attempt_that_is_cancelled_from_outside_is_cancelled() -> None:
     begun = asyncio.Event()
 
@@ -212,15 +202,6 @@ async def test_a_void_attempt_leaves_no_fact_and_is_tried_again() -> None:
     assert journal.keys == []
     attempt = await make_rollout(ToldAgent(knows("t0")), journal=journal).attempt(ONE, SKILL, 0)
     assert attempt.solved
-
-
-async def test_a_void_among_the_attempts_disturbs_no_other() -> None:
-    events: list[Event] = []
-    agent = ToldAgent(lambda task, *_: ConnectionError("gone") if task.id == "t1" else str(task.gold))
-    attempts = await make_rollout(agent, events=events, max_void=0.5).batch(tasks(3), SKILL, "train")
-    assert [attempt.outcome for attempt in attempts] == ["completed", "void", "completed"]
-    void = next(event for event in events if isinstance(event, AttemptFinished) and event.outcome == "void")
-    assert (void.hard, void.reason) == (None, "agent 'told': ConnectionError: gone")
 
 
 async def test_too_many_voids_stop_the_run_and_name_a_task_and_its_reason() -> None:

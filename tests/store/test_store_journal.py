@@ -95,14 +95,6 @@ async def test_keys_are_kept_for_people_unless_they_are_long(journal):
     assert journal.database.rows("SELECT key FROM facts ORDER BY value") == [('{"a":1,"b":"é"}',), (None,)]
 
 
-async def test_five_thousand_facts_are_written_and_read_back(journal):
-    for number in range(5_000):
-        await journal.once("call", number, int, works(number))
-    for number in range(5_000):
-        assert await journal.once("call", number, int, never) == number
-    assert journal.counts() == {"call": 5_000}
-
-
 @settings(max_examples=25, deadline=None)
 @given(
     value=st.recursive(
@@ -248,14 +240,6 @@ def test_an_identity_that_nothing_depends_on_is_replaced(journal):
     assert journal.identity == {"model": "right"}
     with pytest.raises(IdentityError, match="model"):
         journal.claim_identity({"model": "typo"})
-
-
-def test_the_same_identity_may_be_claimed_again(journal):
-    assert journal.identity is None
-    identity = {"train": {"seed": 42, "epochs": 4}, "prompts": {}, "order": (1, 2)}
-    journal.claim_identity(identity)
-    journal.claim_identity({"order": [1, 2], "prompts": {}, "train": {"epochs": 4, "seed": 42}})
-    assert journal.identity == {"train": {"seed": 42, "epochs": 4}, "prompts": {}, "order": [1, 2]}
 
 
 def test_another_identity_is_refused_and_every_difference_named(journal):
