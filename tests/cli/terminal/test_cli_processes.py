@@ -182,6 +182,7 @@ def test_a_second_ctrl_c_stops_at_once(fresh_project: Path) -> None:
     assert err.splitlines()[-1].startswith("resume: etude train demo/etude.yaml --json")
 
 
+@pytest.mark.slow
 def test_ctrl_c_before_there_is_anything_to_finish_ends_it(fresh_project: Path, slow: Endpoint) -> None:
     process = start("evaluate", "demo/etude.yaml", *over(slow))
     wait_for(Path("demo/runs/demo/events.jsonl"), "call_finished", process)
