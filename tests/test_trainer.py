@@ -10,7 +10,6 @@ import pytest
 from etude import ChatModel, Environment, ListEnvironment, OutageStop, Reply, Skill, Task, Trainer
 from etude.config import merge
 from etude.errors import ConfigError, DataError, Interrupted, UnusableReply
-from etude.events import Event, Notice
 from etude.simulation import SEED_SKILL, make_tasks
 from etude.testing import ScriptedModel
 from etude.workbench import StopSwitch
@@ -26,17 +25,6 @@ PAPER: dict[str, Any] = {
 
 def env() -> ListEnvironment:
     return ListEnvironment(TASKS[:20], TASKS[20:40], TASKS[40:], scorer="exact")
-
-
-class Notices:
-    """Keeps what a person is told."""
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-
-    def emit(self, event: Event) -> None:
-        if isinstance(event, Notice):
-            self.texts.append(event.text)
 
 
 def run(folder: Path, **config: Any):
@@ -70,14 +58,6 @@ def test_an_environment_with_an_empty_test_split_is_refused(tmp_path) -> None:
     with pytest.raises(DataError, match="the test split is empty"):
         run(tmp_path, given={"env": ListEnvironment(TASKS[:10], TASKS[20:30], scorer="exact")})
     assert not (tmp_path / "run").exists()
-
-
-def test_a_given_model_answers_and_is_not_closed(tmp_path) -> None:
-    target = ScriptedModel(lambda request: "<answer>?</answer>")
-    summary = run(tmp_path, given={"target": target})
-    assert len(target.requests) >= 50
-    assert not target.closed
-    assert summary.initial.test.mean == 0
 
 
 def test_two_runs_at_the_same_time_do_not_disturb_each_other(tmp_path) -> None:
@@ -180,12 +160,6 @@ def test_changed_scoring_code_scores_anew_without_attempting_anew(tmp_path) -> N
 def test_an_object_that_cannot_be_used_is_refused(tmp_path, given: dict[str, Any], problem: str) -> None:
     with pytest.raises(ConfigError, match=problem):
         run(tmp_path, given=given)
-
-
-def test_an_empty_skill_is_said_aloud(tmp_path) -> None:
-    said = Notices()
-    run(tmp_path, train={"epochs": 1}, test={"enabled": False}, given={"skill": Skill(text=""), "sinks": [said]})
-    assert "the skill is empty: training starts from nothing" in said.texts
 
 
 def test_an_ordinary_word_in_a_secret_variable_changes_no_score(tmp_path, monkeypatch) -> None:

@@ -59,11 +59,6 @@ def test_trackers_can_be_named_on_the_command_line(fresh_project: Path, capsys: 
     assert "warning: tracker 'mine' failed: 'OSError: no disk for finished'" in capsys.readouterr().err
 
 
-def test_a_preset_is_known_by_name(fresh_project: Path, capsys: Captured) -> None:
-    assert main(["train", CONFIG, "--preset", "papers"]) == 2
-    assert "hint: did you mean 'paper'?" in capsys.readouterr().err
-
-
 def test_other_settings_for_the_same_run_are_refused_and_a_fork_takes_over_its_facts(
     paper_project: Path, capsys: Captured
 ) -> None:
@@ -93,11 +88,6 @@ def test_a_budget_stops_with_what_there_is_and_the_command_to_go_on(fresh_projec
         "resume (with a larger --limits.calls): etude train demo/etude.yaml --limits.calls 30 "
         "--train.epochs 1 '--env.limit={train: 20, val: 10, test: 10}'"
     )
-
-
-def test_time_that_is_up_needs_no_larger_limit(fresh_project: Path, capsys: Captured) -> None:
-    assert main(["train", CONFIG, "--limits.minutes", "1e-9", *QUICK]) == 3
-    assert capsys.readouterr().err.splitlines()[-1].startswith("resume: etude train ")
 
 
 def test_a_stopped_run_gives_its_summary_as_json_and_resumes_to_the_undisturbed_result(

@@ -4,7 +4,6 @@ import asyncio
 import io
 import os
 import re
-import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from envs_workbooks import ADD, DataSet, block, book, file, sums
 from etude.errors import ConfigError, DataError
 from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel
-from etude.records import File, Reply, Score, Skill, Task, Trajectory
+from etude.records import File, Score, Skill, Task, Trajectory
 from etude.testing.agent import AgentContract
 from etude.testing.doubles import Script, ScriptedModel
 from etude.testing.environment import EnvironmentContract
@@ -101,14 +100,6 @@ async def test_code_that_the_model_only_thought_of_is_not_run(data: DataSet) -> 
     assert (score.hard, len(model.requests)) == (1, 1)
 
 
-async def test_a_third_reply_is_not_asked_for_where_two_were_cut_off(data: DataSet) -> None:
-    cut = Reply(text="```python\nimport openpyxl\n", finish="length")
-    trajectory, _, model = await attempt(environment(data, turns=5), lambda request: cut)
-    assert len(model.requests) == 2
-    assert trajectory.failure.endswith("at the token limit (target.max_output_tokens = 4096), 2 times")
-    assert trajectory.cut_at == 4096
-
-
 async def test_code_that_never_ends_is_stopped_and_told(data: DataSet) -> None:
     _, score, model = await attempt(environment(data, seconds=5), [block("import time\ntime.sleep(600)"), block(ADD)])
     assert score.hard == 1
@@ -132,11 +123,6 @@ async def test_attempts_are_facts_and_know_what_they_depend_on(data: DataSet) ->
 
 def test_with_tools_the_agent_of_the_settings_works_on_the_file(data: DataSet) -> None:
     assert environment(data, mode="tools").agent(ScriptedModel([]), Prompts()) is None
-
-
-async def test_a_task_of_another_environment_is_refused(data: DataSet) -> None:
-    with pytest.raises(DataError, match="task 'x' is none of this environment's"):
-        await environment(data).score(Task(id="x", input="y"), Trajectory())
 
 
 def test_what_is_doubtful_about_the_data_is_reported_with_ids(tmp_path: Path) -> None:
@@ -286,13 +272,6 @@ async def test_a_workbook_that_is_never_read_to_its_end_is_a_failed_attempt_with
     score = await env.score(env.tasks("train")[0], Trajectory(files={"output.xlsx": File(data=made())}))
     assert score.hard == 0
     assert re.search("ended for its (time|memory) limit|hold too much text", score.feedback), score.feedback
-
-
-@pytest.mark.slow
-async def test_another_interpreter_can_run_the_code(data: DataSet) -> None:
-    env = environment(data, mode="single", python=sys.executable)
-    _, score, _ = await attempt(env, [block(ADD)])
-    assert score.hard == 1
 
 
 def test_code_cannot_have_its_next_piece_written_to_another_place(data: DataSet, tmp_path: Path) -> None:

@@ -24,13 +24,6 @@ def test_refusals_by_chance_hardly_cost_more_than_their_share(share: float, slot
     assert found.limits[-1] > slots / 2
 
 
-@pytest.mark.parametrize(("slots", "share"), [(64, 0.3), (16, 0.1)])
-def test_few_requests_in_flight_do_not_become_fewer_and_fewer_by_chance(slots: int, share: float):
-    none = flood(Server(by_chance(0)), slots, 600)
-    some = flood(Server(by_chance(share)), slots, 600)
-    assert some.seconds < (1 + 3.5 * share) * none.seconds
-
-
 @pytest.mark.parametrize("takes", [2, 50])
 def test_a_server_that_takes_so_many_at_once_is_kept_busy_and_spared(takes: int):
     server = Server(lambda server: server.under_way >= takes)
@@ -84,7 +77,3 @@ def test_less_than_the_floor_is_taken_by_longer_rests():
         mark = pace.sent(number, 8)
         pace.refused(mark) if number % 8 else pace.answered(mark, 2.0)
     assert (pace.limit, pace.rest) == (FLOOR, 60.0)
-
-
-def test_a_bound_that_is_set_lower_than_the_floor_holds():
-    assert Pace(3).limit == 3

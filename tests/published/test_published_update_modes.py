@@ -58,11 +58,6 @@ def test_skill_aware_reflection_with_a_rewriting_mode_is_refused_and_both_settin
     assert "search.update_mode: patch" in error.value.hint
 
 
-def test_an_unknown_mode_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"update_mode = 'rewrite'"):
-        configured(update_mode="rewrite")
-
-
 def fates(candidate: Candidate) -> list[str]:
     return [applied.fate for applied in candidate.edits]
 
@@ -79,11 +74,6 @@ async def test_a_suggestion_that_was_left_out_is_not_made() -> None:
     candidate = await rewritten(Desk(rewrite=document("# New", 1, 7)), CLARIFY, ADD)
     assert fates(candidate) == ["applied", "no_change"]
     assert candidate.edits[1].detail == "left out by the rewrite"
-
-
-async def test_without_suggestions_nobody_is_asked() -> None:
-    candidate = await rewritten(Desk())
-    assert (candidate.skill, candidate.edits, candidate.unusable) == (SKILL, (), "")
 
 
 @pytest.mark.parametrize(
@@ -123,10 +113,6 @@ def whole(content: str, *cites: str) -> Edit:
 
 async def full(*edits: Edit, skill: Skill = SKILL) -> Candidate:
     return await FullRewrite().apply(Desk().optimizer, skill, edits)
-
-
-async def test_without_documents_the_skill_stays() -> None:
-    assert await full() == Candidate(skill=SKILL, origin="step")
 
 
 HOSTILE = st.lists(

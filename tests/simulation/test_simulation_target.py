@@ -57,14 +57,6 @@ def test_the_steady_target_always_does_the_same_with_the_same_rules() -> None:
     assert true_score("", TASKS, "target-steady") < 0.4
 
 
-def test_the_true_score_of_unknown_tasks_is_zero_and_of_no_tasks_an_error() -> None:
-    assert true_score(FULL_SKILL, [task_of("Write a poem.")]) == 0
-    with pytest.raises(ValueError, match="at least one task"):
-        true_score("", [])
-    with pytest.raises(ConfigError, match="'optimizer' is not a simulated target"):
-        true_score("", TASKS, "optimizer")
-
-
 def test_an_unknown_task_is_answered_honestly() -> None:
     assert respond("target", ask("Write a poem.")).text == "I do not know how to do this task."
     schema = form("reply", {"answer": {"type": "string"}})

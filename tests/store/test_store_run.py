@@ -38,16 +38,6 @@ def test_opening_creates_the_folder_with_journal_and_events(run, tmp_path):
     assert {path.name for path in run.path.iterdir()} >= {"journal.db", "journal.db.lock", "events.jsonl"}
 
 
-async def test_a_run_is_reopened_with_its_facts(tmp_path):
-    async def work():
-        return 7
-
-    with RunFolder.open(section(tmp_path)) as run:
-        await run.journal.once("call", "key", int, work)
-    with RunFolder.open(section(tmp_path)) as run:
-        assert run.journal.get("call", "key", int) == 7
-
-
 @pytest.mark.parametrize(("error", "answered", "stays"), [(DataError, 0, 0), (DataError, 1, 1), (StopRun, 0, 1)])
 async def test_only_what_is_refused_before_anything_was_done_leaves_no_folder(tmp_path, error, answered, stays):
     async def work():
@@ -203,18 +193,6 @@ def test_a_fork_of_a_run_in_another_format_fails_and_unlocks(tmp_path):
     for _ in range(2):
         with pytest.raises(IdentityError):
             RunFolder.open(section(tmp_path, "second"), fork="first")
-
-
-def test_json_is_written_the_same_whatever_the_order_of_fields(run):
-    first = run.write_json("steps/0001/a.json", {"b": [1, None], "a": "é"}).read_bytes()
-    second = run.write_json("steps/0001/a.json", {"a": "é", "b": (1, None)}).read_bytes()
-    assert first == second == '{\n  "a": "é",\n  "b": [\n    1,\n    null\n  ]\n}\n'.encode()
-
-
-def test_numbers_that_json_lacks_are_refused(run):
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        run.write_json("a.json", float("nan"))
-    assert not (run.path / "a.json").exists()
 
 
 def test_files_are_replaced_in_one_move_and_nothing_else_is_left(run):
