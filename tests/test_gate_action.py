@@ -386,10 +386,10 @@ def test_where_the_base_branch_has_no_skill_an_empty_one_is_the_bar(
         gate.written(repository.environ("")["GITHUB_SHA"], "skills/new", tmp_path / "other")
 
 
-@pytest.mark.parametrize(
-    ("rules", "code"),
-    [("- Name the risks.\n- Make a clear recommendation.\n- Cite a source.\n", 0), ("- Thank the reader.\n", 5)],
-)
+ENOUGH = "- Name the risks.\n- Make a clear recommendation.\n- Cite a source.\n"
+
+
+@pytest.mark.parametrize(("rules", "code"), few([(ENOUGH, 0), ("- Thank the reader.\n", 5)], (ENOUGH, 0)))
 def test_three_tasks_are_enough_for_a_skill_that_solves_them_and_no_others(
     repository: Repository, gate: ModuleType, monkeypatch: pytest.MonkeyPatch, rules: str, code: int
 ) -> None:

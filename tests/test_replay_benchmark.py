@@ -65,6 +65,7 @@ def test_the_command_reads_a_folder_and_writes_tables(replay: Any, tmp_path: Pat
     assert all(len(row) == len(table["columns"]) for table in tables for row in table["rows"])
 
 
+@pytest.mark.slow
 def test_rules_keep_their_rates_on_the_noise_of_real_agents(replay: Any) -> None:
     if not REAL.exists():
         pytest.skip("recorded outcomes are not on this machine: they are not shipped")

@@ -100,7 +100,6 @@ def _read_only(*words: str) -> "subprocess.CompletedProcess[str]":
 def test_runs_on_a_read_only_file_system_can_be_read(demo_project: Path) -> None:
     listed = _read_only("runs", "--folder", "demo/runs")
     assert (listed.returncode, "demo  finished" in listed.stdout, "cannot" in listed.stdout) == (0, True, False)
-    assert _read_only("plan", "demo/etude.yaml").returncode == 0
     (demo_project / "runs/demo/journal.db-wal").write_text("what a killed process left")
     blamed = _read_only("plan", "demo/etude.yaml")
     assert blamed.returncode == 2

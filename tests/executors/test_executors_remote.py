@@ -165,6 +165,7 @@ async def test_the_attempts_of_a_lost_worker_are_made_again_and_what_it_had_aske
     assert told
 
 
+@pytest.mark.slow
 async def test_an_attempt_that_ends_its_process_each_time_is_void() -> None:
     async with rollout_with(ProcessExecutor(1, 1), echo) as rollout:
         made = await attempts(rollout, "exit x", "answer x")

@@ -214,6 +214,7 @@ def test_a_published_description_keeps_to_its_own_rule_in_any_language() -> None
     assert Bounds.beside(german).fault(german) == ""
 
 
+@pytest.mark.slow
 @real_skills
 def test_the_floor_on_real_skills_is_where_it_is_known_to_be() -> None:
     skills = read_catalogue(SKILLS)
