@@ -99,6 +99,7 @@ def test_the_published_loop_trains_for_several_targets_too(tmp_path: Path, polic
     assert summary.accepted > 0
 
 
+@pytest.mark.slow
 def test_workers_attempt_the_tasks_of_several_targets_as_this_process_does(tmp_path: Path) -> None:
     for split, some in {"train": TASKS[:8], "val": TASKS[8:12], "test": TASKS[12:16]}.items():
         rows = [json.dumps({"id": task.id, "input": task.input, "answer": task.gold}) for task in some]

@@ -262,6 +262,7 @@ def heavy() -> bytes:
 
 
 @pytest.mark.parametrize("made", few([spanned, heavy], spanned))
+@pytest.mark.slow
 async def test_a_workbook_that_is_never_read_to_its_end_is_a_failed_attempt_with_the_reason(
     tmp_path: Path, made
 ) -> None:

@@ -58,6 +58,7 @@ sys.exit(expected != found)
 """
 
 
+@pytest.mark.slow
 def test_an_agent_with_tools_learns_from_a_check_of_its_workspace(tmp_path: Path) -> None:
     (tmp_path / "checks").mkdir()
     (tmp_path / "start" / "notes").mkdir(parents=True)

@@ -19,7 +19,7 @@ from etude.simulation.endpoint import Endpoint, running_endpoint
 from etude.simulation.faults import IN_A_ROW, Faults
 from etude.simulation.wire import SEED_HEADER
 from later import anthropic, openai
-from rows import rows
+from rows import few, rows
 
 TASK = "Sort the following words alphabetically: List: pear apple fig"
 MESSAGES: Any = [{"role": "system", "content": FULL_SKILL}, {"role": "user", "content": TASK}]
@@ -170,7 +170,7 @@ def test_what_cannot_be_answered_says_why(endpoint: Endpoint, path: str, body: b
     assert (found, text in answer["error"]["message"]) == (status, True)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", few(WAYS, first=4))
 def test_a_required_key_is_checked_in_every_header(keyed: Endpoint, way: str) -> None:
     wrong = Clients(keyed, "wrong")
     how, client = WAYS[way](wrong)

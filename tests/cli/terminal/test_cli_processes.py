@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from etude.simulation.endpoint import Endpoint, running_endpoint
+from rows import few
 
 DEADLINE = 60
 SMALL = ["--train.epochs", "1", "--env.limit={train: 6, val: 4, test: 4}"]
@@ -81,7 +82,8 @@ def test_in_a_pipe_there_are_no_control_characters_and_json_stands_alone(fresh_p
 
 
 @pytest.mark.parametrize(
-    ("words", "code"), [(["show", "demo/runs/demo", "--json"], 0), (["show", "demo/runs/none", "--json"], 2)]
+    ("words", "code"),
+    few([(["show", "demo/runs/demo", "--json"], 0), (["show", "demo/runs/none", "--json"], 2)], first=1),
 )
 def test_a_reader_that_closes_the_pipe_changes_neither_the_work_nor_its_exit_code(
     demo_project: Path, words: list[str], code: int
