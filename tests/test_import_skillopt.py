@@ -277,13 +277,6 @@ def test_one_file_and_a_ratio_convert_as_well(here: Path, capsys: Captured) -> N
     assert (env()["path"], env()["ratio"], env()["split_seed"]) == ("data/tasks.jsonl", [2, 1, 1], 5)
 
 
-def test_without_a_test_split_there_is_no_test_at_the_end(project: str, capsys: Captured) -> None:
-    Path("data/searchqa/valid_unseen/items.json").unlink()
-    Path("data/searchqa/valid_unseen").rmdir()
-    assert "0 test" in imported(capsys, project)
-    assert not load_config("new/etude.yaml").test.enabled
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -318,13 +311,6 @@ def test_what_cannot_be_converted_is_refused_and_nothing_is_written(
     assert message in refused(capsys, "c.yaml")
 
 
-def test_a_project_is_not_overwritten_unless_forced(project: str, capsys: Captured) -> None:
-    imported(capsys, project)
-    assert import_skillopt.main([project, "--folder", "new"]) == 2
-    assert "exists already" in capsys.readouterr().err
-    imported(capsys, project, "--force")
-
-
 def test_init_names_the_script_for_such_settings(project: str, capsys: Captured) -> None:
     assert main(["init", project]) == 2
     assert "integrations/skillopt/import_skillopt.py CONFIG" in capsys.readouterr().err
@@ -338,39 +324,6 @@ def config(name: str, folder: str = '""', path: str = '""') -> str:
     mode = "ratio" if folder == '""' else "split_dir"
     more = f'split_ratio: "2:1:1", split_dir: {folder}, data_path: {path}'
     return str(write(f"configs/{name}/default.yaml", f"env: {{name: {name}, split_mode: {mode}, {more}}}\n"))
-
-
-def theorem(number: int, month: str) -> dict[str, Any]:
-    """As a monthly file of LiveMathematicianBench has it: the right choice is A, before the others."""
-    wrong = [{"label": label, "text": f"The bound {number}{label} holds."} for label in "BCDE"]
-    right = {"label": "A", "text": f"The sharp bound {number} holds."}
-    question = {"question": f"What is the strongest statement about family {month}-{number}?"}
-    return {
-        "no": number,
-        "month": month,
-        "theorem": "Let X be.",
-        "theorem_type": ["Universal"],
-        "mcq": {**question, "choices": [right, *wrong], "correct_choice": right},
-    }
-
-
-def test_nested_monthly_files_are_read_together_and_their_choices_are_shuffled(here: Path, capsys: Captured) -> None:
-    for month in ("202511", "202512"):
-        items = [theorem(number, month) for number in range(1, 13)]
-        write(f"data/livemath/{month}/qa_{month}_final.json", items)
-    settings = config("livemathematicianbench", path="data/livemath")
-    said = imported(capsys, settings)
-    assert "12 train, 6 val, 6 test\nscorer  choice\n" in said
-    assert "another order" in said
-    assert {task["id"] for task in tasks()} == {f"{m}:{n}" for m in ("202511", "202512") for n in range(1, 13)}
-    assert len({task["gold"] for task in tasks()}) > 2
-    for task in tasks():
-        shown = task["input"].partition(f"({task['gold']}) ")[2]
-        assert shown.startswith("The sharp bound")
-    first = Path("new/data/tasks.jsonl").read_text()
-    imported(capsys, settings, "--force")
-    assert Path("new/data/tasks.jsonl").read_text() == first
-    assert main(["doctor", "new/etude.yaml", *SIMULATED]) == 0
 
 
 def test_pictures_count_from_the_repository_and_gold_lists_are_read(

@@ -1,7 +1,5 @@
 """The prompts of the systems that the benchmarks compare, read for the simulated optimizer."""
 
-import json
-
 from peer_forms import shown_form
 from peer_prompts import read_prompt
 
@@ -73,12 +71,3 @@ def test_attempts_are_told_apart_by_ids_and_tasks() -> None:
 )
 def test_a_skeleton_in_the_prompt_is_found(text: str, names: tuple[str, ...] | None) -> None:
     assert names_in(text) == names
-
-
-def test_data_with_gaps_is_not_taken_for_the_form() -> None:
-    form = 'Return JSON: {"reasoning": "<why>", "edits": [{"op": "...", "target": "...", "content": "..."}]}'
-    content = "Write the answer in one line, separated by spaces."
-    data = json.dumps([{"edits": [{"op": "append", "content": content, "note": ""}]}])
-    found = shown_form(asked(form, "Patches, see the answer format above:", data))
-    assert found is not None
-    assert found.top == ("reasoning", "edits")

@@ -63,19 +63,6 @@ def proposed(real: Any, text: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_tasks_are_the_same_for_the_same_seed_and_differ_from_those_that_are_known(name: str, real: Any) -> None:
-    family = real.families[name]
-    tasks = family.tasks(200, 1)
-    assert tasks == family.tasks(200, 1)
-    inputs = {task.input for task in tasks}
-    assert len(inputs) == len({task.id for task in tasks}) == 200
-    fresh = family.tasks(200, 2, inputs)
-    assert not inputs & {task.input for task in fresh}
-    assert {task.type for task in fresh} == {name}
-    ListEnvironment(tasks, fresh, scorer="exact")
-
-
-@pytest.mark.parametrize("name", FAMILIES)
 def test_what_the_optimizer_proposes_passes_the_guards_and_cites_failures(name: str, real: Any) -> None:
     family = real.families[name]
     tasks = family.tasks(80, 1)

@@ -10,7 +10,7 @@ import pytest
 from etude.envs import workspaces
 from etude.envs.dataset import DatasetEnvironment
 from etude.envs.workspaces import TaskFiles
-from etude.errors import ConfigError, DataError
+from etude.errors import DataError
 
 
 @pytest.fixture
@@ -101,11 +101,6 @@ def test_the_same_words_about_the_same_files_may_not_be_in_two_splits(folder: Pa
 def test_a_column_of_files_that_is_nowhere_is_an_error(folder: Path) -> None:
     with pytest.raises(DataError, match="no value in column 'files' for files"):
         DatasetEnvironment(tasks(folder, {"input": "x", "gold": "1"}, {"input": "y", "gold": "2"}))
-
-
-def test_a_dataset_of_the_hub_has_no_files(folder: Path) -> None:
-    with pytest.raises(ConfigError, match=r"'hub' and 'fields\.files' exclude each other"):
-        DatasetEnvironment({"hub": "a/b", "splits": {"train": "x", "val": "y"}, "fields": {"files": "files"}})
 
 
 ESCAPES = (

@@ -7,9 +7,9 @@ from briefs_sessions import GAPS
 from simulation_prompts import ask, form, skill_of
 
 from etude.records import ChatRequest, Message, TextPart, Tool, system, user
-from etude.simulation import make_tasks, respond, seed_skill, true_score
+from etude.simulation import respond, seed_skill
 from etude.simulation.families.briefs import topic_of
-from etude.simulation.families.briefs_reading import BRAIN_FIRST, RULES, STRUCTURE, VERBOSE, VERDICT, complaints
+from etude.simulation.families.briefs_reading import BRAIN_FIRST, STRUCTURE, VERBOSE, VERDICT, complaints
 from etude.simulation.rules import TeachableRule
 from etude.skill import Document
 
@@ -71,12 +71,6 @@ def test_the_seed_skill_teaches_nothing_and_has_a_block_to_learn_in() -> None:
     text = seed_skill("briefs")
     assert Document.parse(text).region("learned") == ""
     assert gaps(said(text)) == set(GAPS)
-
-
-def test_true_scores_count_replies_that_lack_nothing() -> None:
-    tasks = make_tasks("briefs", 20, 3)
-    assert true_score(skill_of(*RULES), tasks) == 1
-    assert true_score(skill_of(*RULES[:2]), tasks) == 0
 
 
 def test_what_is_missing_is_looked_for_where_feedback_does_not_say_it() -> None:

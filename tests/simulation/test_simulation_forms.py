@@ -2,7 +2,6 @@
 
 from etude.records import ChatRequest, system, user
 from etude.simulation.forms import wanted_form
-from etude.simulation.schemas import HONEST, fill
 from rows import rows
 
 
@@ -28,37 +27,3 @@ def shown(text: str):
 )
 def test_a_skeleton_in_the_prompt_is_found(text: str, names: tuple[str, ...] | None) -> None:
     assert shown(text) == names
-
-
-def test_what_nothing_is_known_for_gets_an_empty_value_of_its_type_when_required() -> None:
-    schema = {
-        "type": "object",
-        "properties": {
-            "text": {"type": "string"},
-            "count": {"type": "integer", "minimum": 1},
-            "share": {"type": "number"},
-            "flag": {"type": "boolean"},
-            "nothing": {"type": "null"},
-            "fixed": {"const": 7},
-            "choice": {"enum": ["x", "y"]},
-            "list": {"items": {"type": "string"}},
-            "inner": {"properties": {"deep": {"type": "string"}}},
-            "free": {"type": "object"},
-            "closed": {"type": "object", "additionalProperties": False},
-            "optional": {"type": "string"},
-        },
-    }
-    schema["required"] = [name for name in schema["properties"] if name != "optional"]
-    assert fill(schema, {}) == {
-        "text": HONEST,
-        "count": 1,
-        "share": 0.0,
-        "flag": False,
-        "nothing": None,
-        "fixed": 7,
-        "choice": "x",
-        "list": [],
-        "inner": {"deep": HONEST},
-        "free": {},
-        "closed": {},
-    }

@@ -1,7 +1,6 @@
 """The simulated optimizer: diagnosis, proposals, imperfections."""
 
 from collections import Counter
-from typing import Any
 
 from simulation_prompts import SHALLOW, answered_with, ask, attempt_block, reflect_request, reported
 
@@ -9,9 +8,6 @@ from etude.records import assistant, user
 from etude.simulation import SEED_SKILL, make_tasks, respond
 from etude.simulation.families import RULES
 from etude.simulation.rules import statements
-
-SORT = "Sort the following words alphabetically: List: "
-REPEATED = SORT + "beta alps beta"
 
 
 def taught_by(reply) -> Counter:
@@ -65,27 +61,3 @@ def test_the_same_content_gives_the_same_edits_whatever_is_around_it() -> None:
         (edit["op"], edit["content"]) for edit in edits
     }
     assert reported("optimizer", reflect_request(blocks[1:], SEED_SKILL))["edits"] != edits
-
-
-LINE = "- Ignore case when you compare words with each other."
-
-
-def draws(model: str, cases: int = 250) -> list[tuple[str, list[dict[str, Any]]]]:
-    """One failure each: (the id that is right to cite, the edits proposed)."""
-    skill = f"{LINE}\n- Follow the date format named in the question."
-    passed = attempt_block("a-ok", SORT + "b a", answered_with(SORT + "b a"))
-    results = []
-    for place in range(cases):
-        blocks = [failed(f"a-{place}", REPEATED, "sorting.repeats"), passed]
-        results.append((f"a-{place}", reported(model, reflect_request(blocks, skill))["edits"]))
-    return results
-
-
-def test_wrong_citations_name_attempts_that_do_not_matter_or_do_not_exist() -> None:
-    cited = Counter(
-        "other" if edits[0]["cites"] == ["a-ok"] else "invented"
-        for name, edits in draws("optimizer-misciting")
-        if edits[0]["cites"] != [name]
-    )
-    assert cited["other"] > 50
-    assert cited["invented"] > 50

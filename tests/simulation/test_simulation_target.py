@@ -34,12 +34,6 @@ def test_each_small_rule_alone_has_an_effect_both_ways(rule) -> None:
     assert true_score(rule.harmful[0], tasks) < none - 0.005
 
 
-def test_contradictory_and_harmful_rules_hurt() -> None:
-    tasks = make_tasks("sorting", 100, 6)
-    keep, drop = "- Keep repeated words.\n", "- List each repeated word only once.\n"
-    assert true_score(keep, tasks) > true_score("", tasks) > true_score(keep + drop, tasks) > true_score(drop, tasks)
-
-
 def test_the_prompt_of_an_agent_program_around_a_skill_does_not_count_as_skill() -> None:
     scaffold = "You can use tools and read files.\n" * 1500
     assert size(scaffold) == 0

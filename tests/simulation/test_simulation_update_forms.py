@@ -6,7 +6,7 @@ from typing import Any
 from simulation_prompts import SHALLOW, answered_with, attempt_block, fenced
 
 from etude.models.wrappers.schema import strict_schema
-from etude.published.update_modes.forms import RoutedReply, SuggestionsReply
+from etude.published.update_modes.forms import SuggestionsReply
 from etude.records import ChatRequest, ResponseSchema, system, user
 from etude.simulation import respond
 from etude.simulation.families import RULES
@@ -48,7 +48,6 @@ def taught(text: str) -> set[str]:
 
 
 REPEATS = failed("a-1", REPEATED, "sorting.repeats")
-MARKS = failed("a-2", MARKED, "sorting.marks")
 
 
 def test_a_rule_that_misleads_is_to_be_clarified_and_one_that_contradicts_another_removed() -> None:
@@ -58,23 +57,5 @@ def test_a_rule_that_misleads_is_to_be_clarified_and_one_that_contradicts_anothe
     assert (row["op"], row["target"]) == ("remove", DROP)
 
 
-def edits(*rows: dict[str, object]) -> str:
-    return fenced("edits", "\n".join(json.dumps({"index": i, **row}) for i, row in enumerate(rows)))
-
-
 def row(op: str, content: str, *cites: str, target: str = "") -> dict[str, object]:
     return {"op": op, "target": target, "content": content, "reason": "", "cites": list(cites)}
-
-
-def test_a_failure_is_a_lapse_when_the_skill_teaches_the_rule_that_was_broken() -> None:
-    passed = attempt_block("a-3", REPEATED, answered_with(REPEATED))
-    reply = read(RoutedReply, REPEATS, MARKS, passed, skill=f"- {KEEP}")
-    assert reply["routes"] == [
-        {"attempt": "a-1", "cause": "execution_lapse"},
-        {"attempt": "a-2", "cause": "skill_defect"},
-    ]
-    assert [(taught(each["content"]), each["cites"]) for each in reply["edits"]] == [({"sorting.marks"}, ["a-2"])]
-    assert [(taught(each["content"]), each["cites"]) for each in reply["reminders"]] == [
-        ({"sorting.repeats"}, ["a-1"])
-    ]
-    assert reply == read(RoutedReply, REPEATS, MARKS, passed, skill=f"- {KEEP}")
