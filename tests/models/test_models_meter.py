@@ -265,6 +265,10 @@ async def test_a_prompt_that_may_be_whole_is_not_doubted(text: str, usage: Usage
     assert await notices(text, usage) == []
 
 
+async def test_what_the_simulated_world_counts_is_not_doubted():
+    assert await notices(WORDS, Usage(input_tokens=9, output_tokens=1), simulated=True) == []
+
+
 async def test_pictures_and_the_form_of_the_answer_are_no_part_of_what_a_prompt_has_at_least():
     picture = ImagePart(url="data:image/png;base64," + "A" * 100_000)
     schema = ResponseSchema(name="x", body={"description": "y z " * 9_000})
