@@ -488,13 +488,12 @@ def test_at_a_terminal_the_user_is_asked_once(stranger: Stranger, answer: str, c
 
 
 def test_a_night_has_the_trust_that_was_given_when_it_was_set_up(
-    stranger: Stranger, refused: Callable[..., str], capsys: pytest.CaptureFixture[str]
+    stranger: Stranger, refused: Callable[..., str]
 ) -> None:
     said = refused("sleep", "run")
     assert "sleep.sources: import 'canary:Source'" in said
     trust("sleep.yaml", stranger.folder)
-    assert main(["sleep", "schedule", "--print", "--json"]) == 0
-    command = json.loads(capsys.readouterr().out)["command"]
+    command = json.loads(stranger.run("sleep", "schedule", "--print", "--json").stdout)["command"]
     done = subprocess.run(command, cwd=stranger.folder, capture_output=True, text=True, check=False)
     assert "nothing was imported" not in done.stderr
 

@@ -56,6 +56,11 @@ async def test_an_answer_that_cannot_be_used_falls_back_to_the_united_edits_and_
     assert all("gave no usable answer and was done by code" in warning for warning in desk.warnings)
 
 
+async def test_a_side_that_is_alone_needs_no_last_merge() -> None:
+    for sides in ((patches(1), []), ([], patches(1))):
+        assert contents(await aggregate(Desk().optimizer, SKILL, sides, TWO)) == [TOPICS[0]]
+
+
 async def test_a_merged_edit_without_citations_rests_on_all_that_was_merged() -> None:
     reply = patch_reply(edit_row("Sort by date, then round to cents."), edit_row("Round.", "a1", "made-up"))
     merged = await aggregate(Desk(merge_failures=reply).optimizer, SKILL, (patches(2), []), TWO)

@@ -52,6 +52,12 @@ def test_the_verdict_does_not_depend_on_the_order_of_arrival(rows, rng: random.R
     assert shuffled.early_verdict() == in_order
 
 
+def test_a_void_leaves_no_room_for_what_its_task_could_have_gained() -> None:
+    race = Race([0.5, 1.0])
+    race.add(0, None, "a-1")
+    assert race.lost_after == 1
+
+
 def test_a_thousand_random_races_agree_with_full_validation() -> None:
     rng = random.Random(5)
     early = 0
