@@ -6,17 +6,11 @@ One behaviour of each kind: the others are tried where they are handled, in `tes
 from pathlib import Path
 from typing import Any
 
-import behaviours_asked
-import behaviours_elsewhere
-import behaviours_said
-import behaviours_sent
 import pytest
+from behaviours import GOOD, ROWS
 from trained_against import Ended, Row, good, train
 
 from etude.models.wrappers import retrying
-
-ROWS = [*behaviours_said.ROWS, *behaviours_sent.ROWS, *behaviours_asked.ROWS, *behaviours_elsewhere.ROWS]
-GOOD = behaviours_elsewhere.GOOD
 
 
 @pytest.fixture(autouse=True)
