@@ -92,6 +92,9 @@ COLOURS = {"A": "red", "B": "green", "C": "light blue", "D": "blue"}
         "not A but B",
         "B instead of option A",
         "The correct answer is not A but B.",
+        "\u7b54\u6848\uff1aB",
+        "A is wrong and B is correct",
+        "Definitely B",
     ],
 )
 def test_a_label_or_an_option_is_found_in_common_forms(answer: str) -> None:
@@ -132,6 +135,8 @@ def test_a_longer_option_is_not_the_shorter_one_within_it() -> None:
         "red: option B",
         "\u7b54\u6848\u662fB\u3001C",
         "\u6b63\u89e3\u306fB\u304bC",
+        "\uc815\ub2f5\uc740 B \ub610\ub294 C",
+        "B is correct. C is also correct.",
     ],
 )
 def test_an_answer_that_could_mean_two_chooses_none(answer: str) -> None:
@@ -159,6 +164,8 @@ def test_an_answer_that_could_mean_two_chooses_none(answer: str) -> None:
         "The answer is B unless it is dark",
         "Is the answer B?",
         "\u7b54\u6848\u662fB\u5417\uff1f",
+        "Option B can be ruled out.",
+        "Option B is only partly correct",
     ],
 )
 def test_an_article_or_a_label_that_is_denied_is_no_choice(answer: str) -> None:
