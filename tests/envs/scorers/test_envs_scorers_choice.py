@@ -6,7 +6,7 @@ from etude.envs.scorers.choice import Choice, ChoiceOptions, read_label, read_op
 from etude.errors import DataError
 from etude.records import Task
 from etude.testing.scorer import ScorerContract
-from rows import rows
+from rows import few, rows
 
 QUESTION = "What is the date?\nOptions:\n(A) 12/11/1937\n(B) 12/25/1937\n(C) New York\n"
 LISTED = {"A": "12/11/1937", "B": "12/25/1937", "C": "New York"}
@@ -284,7 +284,11 @@ def test_what_is_read_is_always_a_label(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "odd", ["*_", " ", "boxed{", "(", "(A) ", "answer ", "answer is ", "A is ", "not ", "A\n", "so ", "if A is "]
+    "odd",
+    few(
+        ["*_", " ", "boxed{", "(", "(A) ", "answer ", "answer is ", "A is ", "not ", "A\n", "so ", "if A is "],
+        first=5,
+    ),
 )
 def test_the_time_to_read_an_answer_grows_with_its_length_only(odd: str) -> None:
     # Ends within moments, or, should a repetition be unbounded again, not for many minutes.
