@@ -233,6 +233,15 @@ async def test_limits_hold_over_processes_and_may_be_raised(tmp_path):
     journal.close()
 
 
+@pytest.mark.parametrize("ticket", [1, 2])
+async def test_a_ticket_is_settled_once(journal, ticket):
+    spend = SqliteSpend(journal, LimitsSection())
+    await spend.settle(await spend.reserve("target", 1, None), tokens(1), None)
+    with pytest.raises(ValueError, match=f"ticket {ticket} is not open"):
+        await spend.settle(ticket, tokens(1), None)
+    assert spend.totals().total_tokens == 1
+
+
 async def test_a_killed_process_leaves_its_bounds_in_the_account(tmp_path):
     path = tmp_path / "journal.db"
     script = textwrap.dedent(
