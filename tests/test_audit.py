@@ -12,16 +12,21 @@ import pytest
 from etude import ListEnvironment, make_config
 from etude.cli.audit.label import label
 from etude.envs.scorers.rubric import Rubric, RubricOptions
-from etude.errors import BudgetStop, DataError, RejectedRequest, VoidStop
+from etude.errors import BudgetStop, DataError, RejectedRequest, SkillError, VoidStop
 from etude.measure.audit.suite import Audit, aaudit_skill, most_of_audit
 from etude.measure.audit.unseen import Tried, unseen
-from etude.measure.audit.versions import opposite, versions_of
+from etude.measure.audit.versions import opposite, sentences, versions_of
 from etude.records import ChatRequest, Score, Skill, Task
 from etude.stages.evaluation import FRESH
 from etude.store.judge_labels import JudgeLabels, Label, keep_labels, labels_of
 from etude.testing import ScriptedModel
 from etude.testing.doubles import Line
 from rows import rows
+
+
+def bench_env() -> ListEnvironment:
+    return ListEnvironment(TASKS[:2], TASKS[2:4], TASKS[4:], scorer=bench.Checks())
+
 
 SKILL = Skill(
     name="sums",
@@ -202,6 +207,16 @@ async def test_a_failed_call_is_no_score_and_a_limit_holds(tmp_path: Path) -> No
     with pytest.raises(BudgetStop):
         await small.audit(limits={"calls": 9})
     assert len(small.target.requests) + len(small.judge.requests) == 9
+
+
+async def test_a_skill_that_says_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SkillError, match="the skill is empty"):
+        await aaudit_skill(make_config({"run": {"folder": str(tmp_path)}}), env=bench_env(), skill=Skill(text=""))
+
+
+def test_sentences_leave_code_tables_and_headings_out() -> None:
+    body = SKILL.text.partition("\n---\n")[2]
+    assert sentences(body)[1:] == ["Check it.", "Avoid units.", "Mark negative results with a star."]
 
 
 @pytest.mark.parametrize("kind", ["fails", None])

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from etude.comparison import FEWEST
+from etude.comparison import FEWEST, least_p
 from etude.errors import SkillError
 from etude.events import Event, Notice
+from etude.intervals import Arms, permutation
 from etude.measure.compare import compare_skills
 from etude.records.summary import Comparison
 from etude.stages.shared.contest import ERROR, decide
@@ -75,9 +76,26 @@ def test_at_temperature_0_the_trials_of_a_task_count_as_one(tmp_path: Path) -> N
     assert "temperature" in notice.hint
 
 
+@pytest.mark.parametrize("tasks", [3, FEWEST])
+def test_a_skill_compared_with_itself_has_a_result(tmp_path: Path, tasks: int) -> None:
+    world = World(tmp_path, BETTER)
+    found = compare_skills(world.config(), A, A, "test", 2, **world.given(tasks))
+    assert (found.difference.mean, found.equal, found.verdict) == (0, tasks, "do not ship")
+
+
 def test_more_trials_are_advised_where_they_are_enough(tmp_path: Path) -> None:
     _, (notice,) = compared(tmp_path, 2, 1)
     assert "take 2 trials" in notice.hint
+
+
+def test_with_a_margin_there_is_one_claim(tmp_path: Path) -> None:
+    found, notices = compared(tmp_path, 3, 2, margin=0.1)
+    assert (found.these, found.claim, notices) == (None, "tasks like these", [])
+
+
+def test_the_smallest_p_is_that_of_tasks_which_all_turn() -> None:
+    assert least_p([3]) == permutation([Arms((0.0,) * 3, (1.0,) * 3)])
+    assert least_p([2, 1]) == permutation([Arms((0.0, 0.0), (1.0, 1.0)), Arms((0.0,), (1.0,))])
 
 
 def test_all_tasks_are_compared_for_skills_that_were_not_trained(tmp_path: Path) -> None:

@@ -119,6 +119,14 @@ def test_a_name_is_text_whatever_it_looks_like(tmp_path, name: str) -> None:
     assert load_config(environ={"ETUDE_RUN__NAME": name}).run.name == name
 
 
+def test_no_value_is_still_no_value(tmp_path) -> None:
+    file = tmp_path / "c.yaml"
+    for text in ("~", "null", ""):
+        file.write_text(f"skill: {{path: {text}}}\n")
+        assert load_config(file, environ={}).skill.path is None
+        assert load_config(flags=[("skill.path", text)], environ={}).skill.path is None
+
+
 def test_a_flag_that_is_no_yaml_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"--train\.epochs: cannot read the value"):
         load_config(flags=[("train.epochs", "[1")], environ={})

@@ -48,6 +48,12 @@ def test_each_end_of_a_90_percent_interval_is_a_one_sided_bound() -> None:
     assert (narrow.high - narrow.low) / (wide.high - wide.low) == pytest.approx(1.696 / 2.040, abs=1e-3)  # t of 31
 
 
+def test_equal_scores_have_no_difference_but_an_interval() -> None:
+    interval = difference_interval([1.0, 0.0] * 10, [1.0, 0.0] * 10)
+    assert interval.mean == 0
+    assert interval.low < 0 < interval.high
+
+
 def test_a_few_small_gains_do_not_hide_that_a_rare_loss_is_possible() -> None:
     assert difference_interval([0.5] * 20, [0.55] * 20).low < 0
     assert difference_interval([0.5] * 200, [0.55] * 200).low > 0
@@ -59,6 +65,11 @@ def test_scores_and_differences_stay_in_their_range(values: list[float]) -> None
     assert 0 <= interval.low <= interval.mean <= interval.high <= 1
     difference = difference_interval([0.0] * len(values), values)
     assert -1 <= difference.low <= difference.mean <= difference.high <= 1
+
+
+def test_no_values_have_no_mean() -> None:
+    with pytest.raises(ValueError, match="at least one value"):
+        mean_interval([])
 
 
 def test_a_difference_needs_as_many_of_both() -> None:
@@ -90,6 +101,11 @@ def test_repetitions_have_students_interval(freedom: int, quantile: float) -> No
     assert round((high - low) / 2 / error, 3) == quantile
 
 
+def test_one_repetition_has_no_interval() -> None:
+    with pytest.raises(ValueError, match="at least two values, got 1"):
+        t_interval([0.5])
+
+
 def test_so_many_tasks_settle_it_in_four_of_five_comparisons() -> None:
     def world(rng: random.Random) -> float:
         luck = rng.random()
@@ -105,6 +121,11 @@ def share_told(world: Callable[[random.Random], float], tasks: int) -> float:
     rng = random.Random(2)
     comparisons = ([world(rng) for _ in range(tasks)] for _ in range(300))
     return sum(difference_interval([0.0] * tasks, each, 0.90).low > 0 for each in comparisons) / 300
+
+
+def test_a_difference_of_nothing_is_never_told() -> None:
+    assert tasks_needed(0.0, 0.2) is None
+    assert tasks_needed(-0.1, 0.2) is None
 
 
 def test_that_a_gain_is_smaller_than_a_margin_can_be_told_without_any_difference() -> None:

@@ -60,6 +60,14 @@ def test_an_environment_with_an_empty_test_split_is_refused(tmp_path) -> None:
     assert not (tmp_path / "run").exists()
 
 
+def test_a_given_model_answers_and_is_not_closed(tmp_path) -> None:
+    target = ScriptedModel(lambda request: "<answer>?</answer>")
+    summary = run(tmp_path, given={"target": target})
+    assert len(target.requests) >= 50
+    assert not target.closed
+    assert summary.initial.test.mean == 0
+
+
 def test_two_runs_at_the_same_time_do_not_disturb_each_other(tmp_path) -> None:
     def trainer(name: str) -> Trainer:
         settings = {"train": {"epochs": 1}, "run": {"folder": str(tmp_path), "name": name}}

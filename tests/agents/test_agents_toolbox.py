@@ -43,6 +43,14 @@ async def say(toolbox: Toolbox, name: str, arguments: str | None = None, **field
     return (await toolbox.run(call(name, arguments, **fields), cut_off=False)).text
 
 
+async def test_calls_are_carried_out_one_after_the_other_on_the_same_files(tmp_path: Path) -> None:
+    toolbox = box(tmp_path)
+    assert await say(toolbox, "write", path="a.txt", content="one two") == "wrote 7 bytes to a.txt"
+    assert await say(toolbox, "edit", path="a.txt", old="two", new="three") == "replaced in line 1 of a.txt"
+    assert await say(toolbox, "read", path="a.txt") == "one three"
+    assert await toolbox.run(call("bash", command="ls"), cut_off=False) == Result("ls", exit_code=0)
+
+
 @pytest.mark.parametrize(
     ("name", "arguments", "said"),
     [

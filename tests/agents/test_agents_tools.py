@@ -221,6 +221,12 @@ async def test_an_environment_that_cannot_make_its_tools_is_named() -> None:
     assert str(caught.value) == "tools of the environment: KeyError: 'room'"
 
 
+async def test_without_tools_it_is_a_chat_that_needs_no_sandbox() -> None:
+    model = ScriptedModel(["<answer>7</answer>"])
+    trajectory = await ToolsAgent(model, Prompts(), ToolsOptions(tools=())).attempt(TASK, NO_SKILL, 0)
+    assert (trajectory.answer, model.requests[0].tools) == ("7", ())
+
+
 class Toolless(ScriptedModel):
     takes_tools = False
 

@@ -111,6 +111,17 @@ def test_what_is_not_there_is_an_error(words: list[str], error: str, demo_projec
     assert capsys.readouterr().err.startswith(error.format(last=len(skills()) - 1))
 
 
+def test_a_folder_with_evaluations_only_has_no_skills(demo_project: Path, capsys: Captured) -> None:
+    assert main(["evaluate", "demo/etude.yaml", "--run.name", "scores", "--split", "val"]) == 0
+    capsys.readouterr()
+    for words in (["diff", "demo/runs/scores"], ["export", "demo/runs/scores"], ["export", "demo/runs/scores:1"]):
+        assert main(words) == 2
+        assert capsys.readouterr().err == (
+            "error: 'demo/runs/scores' holds evaluations only, no skill\n"
+            "hint: skills are in the folders of runs that were trained\n"
+        )
+
+
 @pytest.mark.parametrize("project", ["demo_project", "paper_project"])
 def test_while_a_run_goes_on_its_best_skill_is_that_of_the_steps_so_far(
     project: str, request: pytest.FixtureRequest, capsys: Captured
@@ -124,3 +135,11 @@ def test_while_a_run_goes_on_its_best_skill_is_that_of_the_steps_so_far(
         assert main(["diff", RUN, "--json"]) == 0
     running = json.loads(capsys.readouterr().out)
     assert patched(running["diff"], text("skills/0000.md")) == expected
+
+
+def test_before_anything_was_accepted_the_best_skill_is_the_initial_one(demo_project: Path, capsys: Captured) -> None:
+    for name in ("steps", "epochs", "best", "summary.json"):
+        path = Path(RUN, name)
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    assert main(["diff", RUN]) == 0
+    assert capsys.readouterr().out == "run demo: initial -> best (step 0)\n\nthe texts are equal\n"

@@ -97,6 +97,14 @@ def test_another_model_has_no_known_price(demo_project: Path, capsys: Captured) 
     assert "needs the price of every model, target.price is not set" in capsys.readouterr().err
 
 
+def test_a_model_that_does_not_exist_is_reported_before_the_first_call(demo_project: Path, capsys: Captured) -> None:
+    words = ["evaluate", "demo/etude.yaml", "--target", "simulated:target", "--target", "simulated:nobody"]
+    assert main([*words, "--trials", "2"]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith("error: unknown simulated model 'nobody'")
+    assert captured.out == ""
+
+
 def test_an_evaluation_is_written_in_the_form_of_agent_skills(demo_project: Path, capsys: Captured) -> None:
     words = ["evaluate", "demo/etude.yaml", "--env.limit={test: 10}", "--skill", "none", "--skill", BEST]
     assert main([*words, "--evals", "results", "--json"]) == 0

@@ -118,6 +118,13 @@ def test_a_run_that_has_just_begun_can_be_shown(here: Path, capsys: Captured) ->
     assert "hint: it has none yet" in capsys.readouterr().err
 
 
+def test_a_run_whose_tasks_came_from_python_shows_no_command(demo_project: Path, capsys: Captured) -> None:
+    Path(RUN, "config.yaml").write_text("run: {folder: .., name: demo}\n")
+    Path(RUN, "summary.json").unlink()
+    assert main(["show", RUN]) == 0
+    assert "resume: run the command that started it again" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("text", ["{", '{"name": 3}'])
 def test_a_damaged_summary_is_an_error_that_names_the_file(text: str, demo_project: Path, capsys: Captured) -> None:
     Path(RUN, "summary.json").write_text(text)

@@ -18,3 +18,8 @@ def test_a_port_that_is_taken_is_an_error(here: Path, capsys: Captured) -> None:
         f"error: cannot listen on 127.0.0.1:{port}: Address already in use\nhint: choose another --port\n"
     )
     assert json.loads(captured.out)["exit_code"] == 2
+
+
+def test_a_host_that_is_none_is_an_error(here: Path, capsys: Captured) -> None:
+    assert main(["simulate", "--host", "256.0.0.1", "--port", "0"]) == 2
+    assert capsys.readouterr().err.startswith("error: cannot listen on 256.0.0.1:0: ")

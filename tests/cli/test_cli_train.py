@@ -90,6 +90,11 @@ def test_a_budget_stops_with_what_there_is_and_the_command_to_go_on(fresh_projec
     )
 
 
+def test_time_that_is_up_needs_no_larger_limit(fresh_project: Path, capsys: Captured) -> None:
+    assert main(["train", CONFIG, "--limits.minutes", "1e-9", *QUICK]) == 3
+    assert capsys.readouterr().err.splitlines()[-1].startswith("resume: etude train ")
+
+
 def test_a_stopped_run_gives_its_summary_as_json_and_resumes_to_the_undisturbed_result(
     fresh_project: Path, capsys: Captured
 ) -> None:

@@ -113,6 +113,13 @@ def test_a_run_does_not_wait_for_a_tracker_that_hangs(tmp_path: Path) -> None:
     assert tracker.points == 0
 
 
+def test_what_fails_once_is_not_the_end_of_the_rest(tmp_path: Path) -> None:
+    tracker = Bad("point", fail)
+    train(tmp_path, tracker)
+    assert tracker.points > 1
+    assert tracker.states == ["finished"]
+
+
 def test_a_run_that_an_error_ends_has_failed(tmp_path: Path) -> None:
     class Broken:
         def emit(self, event: Event) -> None:

@@ -98,6 +98,18 @@ async def test_checks_that_cannot_be_used_are_found_before_an_attempt(gold: obje
         await check_gold(checked, checked.tasks("train"))
 
 
+async def test_a_gold_pattern_that_is_none_is_found_before_an_attempt() -> None:
+    checked = env("regex", "x", ["x", "("])
+    with pytest.raises(DataError, match=r"task 't1': gold '\(' is not a regular expression"):
+        await check_gold(checked, checked.tasks("train"))
+
+
+async def test_scorers_that_have_no_say_about_gold_are_left_alone() -> None:
+    for scorer in ("regex", lambda task, answer: 0.0):
+        checked = env(scorer, "x")
+        await check_gold(checked, checked.tasks("train"))
+
+
 @pytest.mark.parametrize(
     ("scorer", "golds"),
     [("exact", ["yes"] * 3), ("numeric", ["4.0", 4, "4", "4 %"]), ("exact", ["yes"] * 19 + ["no"])],

@@ -200,6 +200,13 @@ def test_where_too_few_tasks_are_left_the_reasons_are_told(tasks: Tasks) -> None
         tasks.env(skip_unfit=True)
 
 
+def test_a_folder_that_lacks_only_its_settings_is_named(tasks: Tasks) -> None:
+    (tasks.folder / "t3" / "task.toml").unlink()
+    env = tasks.env()
+    assert {task.id for split in ("train", "val") for task in env.tasks(split)} == {"t0", "t1", "t2"}
+    assert any(f"have no task.toml: '{tasks.folder / 't3'}'" in warning for warning in env.warnings)
+
+
 async def test_solutions_are_tried_before_anything_is_paid_for(tasks: Tasks) -> None:
     env, _ = tasks.one({})
     await check_gold(env, env.tasks("train"))

@@ -25,6 +25,13 @@ def test_the_first_bytes_tell_the_kind_whatever_the_name_says(tmp_path: Path, ki
     assert images.url(reference) == data_url(data, kind)
 
 
+def test_addresses_stay_as_they_are() -> None:
+    images = Images()
+    for url in ("https://example.org/a.png", "HTTP://example.org/b"):
+        assert images.add(url, Path("nowhere"), "place") == url
+        assert images.url(url) == url
+
+
 def test_a_picture_that_changed_or_went_away_is_an_error_when_it_is_sent(tmp_path: Path) -> None:
     write_png(tmp_path / "a.png", 1)
     images = Images()
@@ -63,6 +70,11 @@ def test_what_is_no_picture_is_named_with_its_file_and_line(tmp_path: Path, valu
 def test_a_picture_in_memory_is_not_larger_than_one_in_a_file_may_be() -> None:
     with pytest.raises(DataError, match=r"hub row has 20\.0 MB"):
         Images().add_bytes(lambda: bytes(MOST_BYTES + 1), "a.png", "hub row")
+
+
+def test_a_reference_from_elsewhere_is_refused() -> None:
+    with pytest.raises(DataError, match="belongs to no task of this environment"):
+        Images().url("a.png#sha256=" + "0" * 64)
 
 
 def documents(folder: Path, count: int = 12, **more: object) -> str:

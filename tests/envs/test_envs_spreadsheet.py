@@ -14,7 +14,7 @@ from envs_workbooks import ADD, DataSet, block, book, file, sums
 from etude.errors import ConfigError, DataError
 from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel
-from etude.records import File, Score, Skill, Task, Trajectory
+from etude.records import File, Reply, Score, Skill, Task, Trajectory
 from etude.testing.agent import AgentContract
 from etude.testing.doubles import Script, ScriptedModel
 from etude.testing.environment import EnvironmentContract
@@ -100,6 +100,14 @@ async def test_code_that_the_model_only_thought_of_is_not_run(data: DataSet) -> 
     assert (score.hard, len(model.requests)) == (1, 1)
 
 
+async def test_a_third_reply_is_not_asked_for_where_two_were_cut_off(data: DataSet) -> None:
+    cut = Reply(text="```python\nimport openpyxl\n", finish="length")
+    trajectory, _, model = await attempt(environment(data, turns=5), lambda request: cut)
+    assert len(model.requests) == 2
+    assert trajectory.failure.endswith("at the token limit (target.max_output_tokens = 4096), 2 times")
+    assert trajectory.cut_at == 4096
+
+
 async def test_code_that_never_ends_is_stopped_and_told(data: DataSet) -> None:
     _, score, model = await attempt(environment(data, seconds=5), [block("import time\ntime.sleep(600)"), block(ADD)])
     assert score.hard == 1
@@ -123,6 +131,11 @@ async def test_attempts_are_facts_and_know_what_they_depend_on(data: DataSet) ->
 
 def test_with_tools_the_agent_of_the_settings_works_on_the_file(data: DataSet) -> None:
     assert environment(data, mode="tools").agent(ScriptedModel([]), Prompts()) is None
+
+
+async def test_a_task_of_another_environment_is_refused(data: DataSet) -> None:
+    with pytest.raises(DataError, match="task 'x' is none of this environment's"):
+        await environment(data).score(Task(id="x", input="y"), Trajectory())
 
 
 def test_what_is_doubtful_about_the_data_is_reported_with_ids(tmp_path: Path) -> None:

@@ -97,6 +97,11 @@ def test_feedback_shows_dates_as_dates_and_texts_in_quotes(tmp_path: Path) -> No
     )
 
 
+def test_a_missing_sheet_is_named(tmp_path: Path) -> None:
+    score = scored(tmp_path, "LISTS!A1", {"LISTS": [[1]]}, {"Sheet": [[1]], "lists": [[1]]})
+    assert score == Score(hard=0, soft=0, feedback="there is no sheet 'LISTS'; sheets: 'Sheet', 'lists'")
+
+
 def test_a_file_that_unpacks_to_more_than_can_be_read_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "bomb.xlsx"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("x", "w") as inside:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from etude.agents.tools import ToolsAgent, ToolsOptions
+from etude.errors import DataError
 from etude.prompts import Prompts
 from etude.records import Message, Reply, Skill, TextPart, ToolCall, Trajectory
 from etude.testing.doubles import ScriptedModel
@@ -42,3 +43,8 @@ async def test_a_game_is_played_with_one_tool_and_scored_by_what_it_says_last(ga
         assert f"after {len(commands)} commands" in score.feedback
     said = Message(role="assistant", content=(TextPart(text="done"),))
     assert games.score(task, Trajectory(answer="", messages=(said,))).soft == 0
+
+
+def test_a_folder_without_games_is_an_error(games: Any, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="has no games"):
+        type(games)(str(tmp_path / "train"))

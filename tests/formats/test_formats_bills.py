@@ -126,6 +126,13 @@ def test_the_bill_of_a_stream_never_shrinks() -> None:
     assert bill == {"input_tokens": 9, "a": {"b": 4}, "output_tokens": 3}
 
 
+def test_a_stream_may_have_the_bill_in_its_choice() -> None:
+    last = {"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop", "usage": {"prompt_tokens": "7"}}
+    for usage in ({}, {"usage": None}):
+        body = b"data: " + json.dumps({"choices": [last], **usage}).encode() + b"\n\n"
+        assert CHAT.read_reply(body).usage.input_tokens == 7
+
+
 def test_an_odd_bill_spoils_no_answer() -> None:
     choice = {"message": {"content": "Hi"}, "finish_reason": "stop"}
     item = {"type": "message", "content": [{"type": "output_text", "text": "Hi"}]}

@@ -360,6 +360,11 @@ def test_a_choice_of_tools_forces_the_one_that_is_left(wire: Format, any_tool: A
     assert chosen(wire, none, 2) == (0, None)
 
 
+def test_a_choice_among_tools_that_is_not_known_forces_none() -> None:
+    assert chosen(CHAT, {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": []}}, 2) == (2, None)
+    assert chosen(RESPONSES, {"type": "web_search"}, 2) == (2, None)
+
+
 def test_half_a_character_in_a_body_becomes_a_question_mark() -> None:
     for wire, body in ((CHAT, CHAT_BODY), (MESSAGES, MESSAGES_BODY), (RESPONSES, RESPONSES_BODY)):
         broken = json.dumps(body).replace("Look.", r"Look \ud83d.").encode()

@@ -185,6 +185,10 @@ def test_a_whole_reply_is_an_answer(form: Format, body: Any, finish: str) -> Non
     assert read(form, body).finish == finish
 
 
+def test_a_stream_of_one_piece_may_have_the_message_in_whole() -> None:
+    assert read(CHAT, streamed(chat("stop"))).text == "half a"
+
+
 def test_a_stream_whose_last_event_leaves_the_items_out_has_those_it_sent_before() -> None:
     (item,) = response("completed")["output"]
     done = {"type": "response.output_item.done", "item": item}

@@ -11,6 +11,7 @@ from small_run import World, agrees, tree
 from watched import watched_writes
 
 from etude import ChatModel, Environment, Score, Skill, Task, Trainer
+from etude.errors import ConfigError
 from etude.protocols import EnvironmentTool
 from etude.records import ChatRequest, Reply, Split, ToolCall, Trajectory
 from etude.records.summary import Summary
@@ -155,3 +156,10 @@ def test_an_environment_brings_tools_and_scores_what_was_done_with_them(tmp_path
     summary = train(tmp_path, Counter(), target, World().optimizer)
     assert summary.initial.test.mean == 1
     assert [tool.name for tool in target.requests[0].tools] == ["bash", "read", "write", "edit", "press"]
+
+
+def test_tools_for_an_agent_that_calls_none_are_refused_before_anything_is_paid_for(tmp_path: Path) -> None:
+    target = ScriptedModel([])
+    with pytest.raises(ConfigError, match="cannot call the tools that the environment brings"):
+        train(tmp_path, Counter(), target, World().optimizer, agent="chat")
+    assert target.requests == []

@@ -108,3 +108,9 @@ async def test_an_address_without_v1_is_recognised_by_what_answers_below_it(serv
         f"HTTP 404: Not Found\nhint: set base_url: {server.url}/v1, where this server has its interface"
     )
     assert [heard.path for heard in server.heard] == ["/chat/completions", "/v1/models"]
+
+
+async def test_an_address_below_which_nothing_answers_is_only_repeated(server: Server):
+    server.url = server.url.removesuffix("/v1")
+    server.script = [http(404, b"no such page")]
+    assert (await refused(server)).hint == f"check the model name 'small' and the address {server.url}"

@@ -83,6 +83,13 @@ async def test_the_slot_of_a_refused_request_rests_before_it_is_used_again():
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
+async def test_other_failures_leave_the_limit_as_it_is():
+    model = Limited(ScriptedModel(lambda request: TransientError("HTTP 500")), 4)
+    with pytest.raises(TransientError):
+        await send(model, "x")[0]
+    assert (model.limit, model.in_flight) == (4, 0)
+
+
 @pytest.mark.parametrize(("asked", "pause"), [(5.0, 5.0), (9000.0, 60.0)])
 def test_nothing_is_sent_before_the_server_wants_it(asked: float, pause: float):
     wait = TransientError("HTTP 429", rate_limited=True, retry_after=asked)

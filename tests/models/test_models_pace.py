@@ -82,3 +82,7 @@ def test_less_than_the_floor_is_taken_by_longer_rests():
         mark = pace.sent(number, 8)
         pace.refused(mark) if number % 8 else pace.answered(mark, 2.0)
     assert (pace.limit, pace.rest) == (FLOOR, 60.0)
+
+
+def test_a_bound_that_is_set_lower_than_the_floor_holds():
+    assert Pace(3).limit == 3

@@ -155,6 +155,12 @@ def test_a_budget_that_is_used_up_by_then_does_not_end_the_first_request():
     assert server.sent.count("slow") == 1
 
 
+def test_it_waits_for_its_turn_like_any_other():
+    server = Server([(60, None)])
+    assert slow_one(server, FreeSpend(), slots=1) == ("slow 60", 60.0)
+    assert server.most == 1
+
+
 def test_the_time_in_the_queue_is_not_counted():
     server = Server([])
 

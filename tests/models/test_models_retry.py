@@ -49,6 +49,13 @@ async def test_while_a_request_is_tried_again_its_last_failure_is_known(fake_tim
     assert outer.trouble == ""
 
 
+async def test_chance_shortens_a_pause_by_at_most_half(fake_time: FakeTime):
+    retry = retrying(ScriptedModel(["first", BROKEN, "second"]), fake_time, jitter=0.0)
+    await retry.complete(ask("a"))
+    await retry.complete(ask("b"))
+    assert fake_time.slept == [0.05]
+
+
 async def test_the_server_says_how_long_to_wait(fake_time: FakeTime):
     wait, too_long = (TransientError("429", rate_limited=True, retry_after=seconds) for seconds in (7.0, 200.0))
     retry = retrying(ScriptedModel(["first", wait, too_long, "second"]), fake_time)

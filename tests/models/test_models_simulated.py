@@ -25,6 +25,13 @@ async def test_it_answers_as_the_simulated_world_does_and_says_so():
         assert reply.usage.total > 0
 
 
+async def test_without_a_seed_every_trial_is_the_same():
+    model = a_model(send_seed=False)
+    replies = [await model.complete(request) for request in requests(seed=3)]
+    assert replies == [respond("target", request) for request in requests()]
+    assert model.fingerprint() != a_model().fingerprint()
+
+
 def test_an_unknown_name_is_a_config_error():
     with pytest.raises(ConfigError, match="'targt'"):
         SimulatedModel("targt", ModelSection(model="simulated:targt"))

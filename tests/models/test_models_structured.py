@@ -198,6 +198,12 @@ async def test_what_is_sent_back_is_bounded():
     assert len(errors.requests[1].messages[-1].text) < 2_000
 
 
+async def test_an_empty_answer_can_be_sent_back():
+    model = ScriptedModel([Reply(), GOOD])
+    await Structured(model).ask(ASKED, Patch)
+    assert model.requests[1].messages[-2].text == "(nothing)"
+
+
 @pytest.mark.parametrize(
     "reply",
     [

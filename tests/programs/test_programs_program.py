@@ -183,6 +183,9 @@ class TestSkills:
         assert validate_skill(installed) == []
         assert 'description: "Name**: them \\"so\\" # now"' in installed.text
 
+    def test_an_empty_skill_is_not_installed(self, tmp_path) -> None:
+        assert install_skill(Skill(text="---\nname: a\ndescription: b\n---\n"), tmp_path) is None
+
     @pytest.mark.parametrize(
         "odd", ['quote " and \\ back', "delete \x7f and tab \t.", "umlaut ä \U0001f534", "'''\"\"\""]
     )
@@ -209,6 +212,10 @@ class TestCommands:
             "hint: use {prompt_file}, or leave both out: the task then comes on standard input"
         )
 
+    def test_an_answer_file_that_has_no_name_is_an_error(self) -> None:
+        with pytest.raises(ConfigError, match=r"agent\.answer_file is not set"):
+            CommandProgram(["cat", "{answer_file}"])
+
     def test_the_answer_is_read_from_the_file(self, tmp_path) -> None:
         command = CommandProgram(["cat"], "out/answer.txt")
         made = order(tmp_path, command.find())
@@ -224,6 +231,12 @@ class TestCommands:
         (tmp_path / "secret" / "out" / "answer.txt").write_text("gold")
         (tmp_path / "work" / link).parent.mkdir(exist_ok=True)
         (tmp_path / "work" / link).symlink_to(tmp_path / "secret" / link)
+        assert command.read(finished(), made).answer == ""
+
+    def test_a_link_that_leads_to_itself_is_no_answer(self, tmp_path) -> None:
+        command = CommandProgram(["cat"], "answer.txt")
+        made = order(tmp_path, command.find())
+        (tmp_path / "work" / "answer.txt").symlink_to("answer.txt")
         assert command.read(finished(), made).answer == ""
 
     @rows("name", ["/tmp/answer.txt", "../answer.txt", "", "."])
@@ -383,6 +396,9 @@ class TestMemory:
         assert available_mb(tmp_path, tmp_path) == 1500
         (tmp_path / "memory.max").write_text("max\n")
         assert available_mb(tmp_path, tmp_path) == 8000
+
+    def test_elsewhere_there_is_a_guess(self, tmp_path) -> None:
+        assert available_mb(tmp_path, tmp_path) > 0
 
 
 @pytest.mark.skipif(shutil.which("node") is None or shutil.which("npm") is None, reason="no node here")

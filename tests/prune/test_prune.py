@@ -182,6 +182,12 @@ def test_what_one_of_several_targets_needs_stays(tmp_path: Path) -> None:
     assert [block.text for block in result.blocks if block.fate == "gone"][-1:] == [f"- {dead}\n"]
 
 
+def test_a_skill_that_no_task_needs_stays_as_it_is(tmp_path: Path) -> None:
+    result = prune(tmp_path, model=target({name: [] for name in NEEDS}))
+    assert load_skill(Path(result.file)).text == TEXT
+    assert set(fates(result).values()) == {"section", "code"}
+
+
 def test_a_budget_stops_it_and_nothing_is_paid_twice(tmp_path: Path) -> None:
     whole = target()
     expected = prune(tmp_path / "whole", model=whole)

@@ -79,3 +79,9 @@ def test_what_the_user_wrote_below_the_reminders_stays_there(below: str) -> None
     assert reminders_in(document) == ("One.", "Two.", "Three.")
     gap = "\n" if below.startswith("-") else ""
     assert document.region("appendix") == f"Above.\n\n## Reminders\n\n- One.\n- Two.\n- Three.\n{gap}{below}"
+
+
+def test_a_reminder_that_the_user_wrote_already_is_not_repeated() -> None:
+    before = owned("- Mind the last row.\n")
+    document, (fate,) = add_reminders(before, [remind("Mind the last row!")])
+    assert (document, fate.detail) == (before, "the appendix already says so")

@@ -127,6 +127,12 @@ def test_once_validation_is_solved_training_tasks_that_fail_cost_nothing_more(tm
     assert best(tmp_path) == "Be brief.\n\nAlways say yes.\n"
 
 
+def test_nothing_is_attempted_in_training_when_there_is_nothing_to_gain(tmp_path: Path) -> None:
+    optimizer = Optimizer("Say maybe.")
+    summary = run(tmp_path, lambda number, skill, trial: True, optimizer)
+    assert (summary.cost.target_calls, summary.cost.optimizer_calls) == (2, 0)
+
+
 def test_epochs_that_bring_nothing_do_not_end_it(tmp_path: Path) -> None:
     optimizer = Optimizer("Say maybe.", "Say perhaps.")
     summary = run(tmp_path, lambda number, skill, trial: False, optimizer, train={"epochs": 4})
@@ -187,6 +193,20 @@ def test_attempts_that_differ_at_the_same_task_are_read_side_by_side(tmp_path: P
     question = optimizer.requests[0].messages[1].text
     assert "Task 2." in question
     assert "Task 1." not in question
+
+
+def test_where_no_attempts_differ_the_failures_are_read_as_they_are(tmp_path: Path) -> None:
+    optimizer = Optimizer("Always say yes.")
+    summary = run(
+        tmp_path,
+        lambda number, skill, trial: "Always" in skill,
+        optimizer,
+        train={"epochs": 1},
+        search={"attempts": 3},
+    )
+    assert optimizer.asked[0] == "reflect_failures"
+    assert summary.cost.target_calls == 2 + 3 * 4 + 2
+    assert summary.voids == 0
 
 
 def test_contrast_that_proposes_nothing_falls_back_to_the_failures(tmp_path: Path) -> None:

@@ -24,3 +24,8 @@ async def test_without_a_usable_ranking_support_decides_and_it_is_reported() -> 
     assert await chosen(desk, 2) == ["three", "one"]
     (warning,) = desk.warnings
     assert warning.startswith("a ranking of 4 edits gave no usable answer, support decides: ")
+
+
+async def test_without_a_budget_all_edits_pass_and_with_none_allowed_no_edit_does() -> None:
+    assert await select(Desk().optimizer, SKILL, PATCH, None) == PATCH.edits
+    assert await select(Desk().optimizer, SKILL, PATCH, 0) == ()

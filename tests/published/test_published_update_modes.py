@@ -58,6 +58,11 @@ def test_skill_aware_reflection_with_a_rewriting_mode_is_refused_and_both_settin
     assert "search.update_mode: patch" in error.value.hint
 
 
+def test_an_unknown_mode_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"update_mode = 'rewrite'"):
+        configured(update_mode="rewrite")
+
+
 def fates(candidate: Candidate) -> list[str]:
     return [applied.fate for applied in candidate.edits]
 
@@ -74,6 +79,11 @@ async def test_a_suggestion_that_was_left_out_is_not_made() -> None:
     candidate = await rewritten(Desk(rewrite=document("# New", 1, 7)), CLARIFY, ADD)
     assert fates(candidate) == ["applied", "no_change"]
     assert candidate.edits[1].detail == "left out by the rewrite"
+
+
+async def test_without_suggestions_nobody_is_asked() -> None:
+    candidate = await rewritten(Desk())
+    assert (candidate.skill, candidate.edits, candidate.unusable) == (SKILL, (), "")
 
 
 @pytest.mark.parametrize(
@@ -120,6 +130,10 @@ HOSTILE = st.lists(
     | st.text(max_size=20),
     max_size=5,
 ).map("".join)
+
+
+async def test_without_documents_the_skill_stays() -> None:
+    assert await full() == Candidate(skill=SKILL, origin="step")
 
 
 @given(HOSTILE)

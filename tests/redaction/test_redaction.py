@@ -194,6 +194,11 @@ def test_fields_named_like_credentials_are_emptied_and_field_names_cleared_of_ke
     }
 
 
+@rows("text", ['{"a": [1, "task-1"]}', '"https://example.org"', "1.50", '"\\u00e9"', '{"b":1,"a":2}'])
+def test_json_text_without_secrets_is_returned_as_it_is(text):
+    assert Redactor({"MY_KEY": "open-sesame-1"}).redact_json(text) == text
+
+
 def test_secrets_in_json_text_are_found_behind_its_escapes():
     secret = 'say-"é"\\now-2024'
     redactor = Redactor({"MY_SECRET": secret})

@@ -89,3 +89,11 @@ def test_output_keeps_its_beginning_and_its_end(step) -> None:
         output.add(data[start : start + step])
     assert output.cut
     assert output.text() == data[:500] + b"\n[%d bytes left out]\n" % (len(data) - 1000) + data[-500:]
+
+
+@pytest.mark.parametrize("length", [0, 1, 500, 501, 1000])
+def test_output_that_fits_is_kept_whole(length) -> None:
+    output = Output(1000)
+    for _ in range(length):
+        output.add(b"x")
+    assert (output.cut, output.text()) == (False, b"x" * length)

@@ -54,6 +54,15 @@ def test_what_a_killed_process_left_is_removed_and_what_a_living_one_has_stays(h
         assert list(tmp_path.iterdir()) == [mine.path]
 
 
+def test_a_folder_that_has_just_been_made_stays(holder, tmp_path) -> None:
+    process, folder = holder
+    process.kill()
+    process.wait()
+    os.utime(folder)
+    remove_stale(tmp_path)
+    assert folder.is_dir()
+
+
 def test_folders_with_other_names_links_and_files_stay(tmp_path) -> None:
     target = tmp_path / "mine"
     target.mkdir()

@@ -180,3 +180,9 @@ def test_where_files_cannot_be_trained_that_is_said_before_anything_is_sent(tmp_
         Trainer(settings(str(tmp_path), **config), env=world(), target=target, optimizer=optimizer).train()
     assert "skill.files" in caught.value.hint
     assert (target.requests, optimizer.requests, list(tmp_path.iterdir())) == ([], [], [])
+
+
+def test_a_learned_block_and_files_do_not_go_together(tmp_path) -> None:
+    skill = Skill(text="<!-- etude:begin learned -->\n<!-- etude:end learned -->\n")
+    with pytest.raises(InputError, match="learned block"):
+        train(tmp_path, skill=skill)

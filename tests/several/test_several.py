@@ -14,7 +14,7 @@ import pytest
 from etude.cli.main import main
 from etude.config import make_config
 from etude.envs import ListEnvironment
-from etude.errors import BudgetStop, ConfigError, DataError, RejectedRequest
+from etude.errors import BudgetStop, ConfigError, DataError, RejectedRequest, VoidStop
 from etude.intervals import Arms, discoveries, permutation
 from etude.measure.several import WRONG, SkillRow, SkillTable, Suite, acheck_suites, ameasure_skills, held, leaning
 from etude.records import ChatRequest, Skill
@@ -155,6 +155,11 @@ def test_what_fails_is_no_score_and_ends_its_row_alone(tmp_path: Path) -> None:
     assert "test attempts errored" in found.rows[0].problem
 
 
+def test_where_all_rows_fail_the_table_ends_with_the_cause(tmp_path: Path) -> None:
+    with pytest.raises(VoidStop, match="attempts errored"):
+        table(tmp_path, [suite("clumsy", "stumble")])
+
+
 def test_where_no_skill_can_be_measured_that_is_an_error(tmp_path: Path) -> None:
     def broken(judge: object) -> ListEnvironment:
         raise ConfigError("there is no judge")
@@ -259,4 +264,13 @@ def test_a_plan_knows_what_a_folder_may_ask(skills: None, capsys: Captured) -> N
     assert "trigger            at most 29 calls of simulated:target" in out
     assert [out.count(f"\n{verb} at most ") for verb in ("prune             ", "trigger --train   ")] == [1, 1]
     assert "init --make-tasks  20 for a skill: at most 6 questions and 60 to try the criteria" in out
+    assert not Path("runs").exists()
+
+
+@pytest.mark.parametrize(
+    "words", [["--split", "val"], ["--evals", "out"], ["--skill", "none"], ["--target", "a", "--target", "b"]]
+)
+def test_what_only_one_skill_has_is_refused(skills: None, capsys: Captured, words: list[str]) -> None:
+    assert main(["evaluate", "--skill", "skills", *words]) == 2
+    assert "a folder of skills goes with no further" in capsys.readouterr().err
     assert not Path("runs").exists()

@@ -168,8 +168,18 @@ KEPT = "<!-- etude:begin kept -->\nIn a region.\n<!-- etude:end kept -->\n"
 WHOLE = f"---\nname: s\ndescription: d\n---\n\n# Old\n\n- One.\n\n{KEPT}"
 
 
+def test_removing_the_first_region_does_not_turn_a_character_of_the_text_into_a_byte_order_mark() -> None:
+    text = "<!-- etude:begin x -->\n<!-- etude:end x -->\n\ufeff---\nname: y\n---\n"
+    document = Document.parse(text).without_region("x")
+    assert (document.front_matter, document.render()) == ("", "\n\ufeff---\nname: y\n---\n")
+
+
 def anew(text: str, new: str) -> str:
     return Document.parse(text).with_editable(new).render()
+
+
+def test_a_line_that_would_open_a_front_matter_does_not_come_first() -> None:
+    assert anew("Old.\n", "---\n") == "\n---\n"
 
 
 def test_text_that_stood_around_regions_is_written_where_it_began() -> None:

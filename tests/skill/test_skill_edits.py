@@ -220,6 +220,10 @@ def test_an_anchor_that_fills_just_one_line_means_that_line() -> None:
     assert done("- Be brief and kind\n- Be brief\n", edit("delete", "- Be brief")) == "- Be brief and kind\n"
 
 
+def test_overlapping_occurrences_are_counted() -> None:
+    assert "2 times" in refused("xaaay\n", edit("delete", "aa")).detail
+
+
 def test_white_space_in_the_anchor_may_differ() -> None:
     text, applied = apply_edit("a\nCheck  the\nunits.\n", edit("replace", "Check the units.", "Check."))
     assert (text, applied.fate) == ("a\nCheck.\n", "applied")
@@ -353,6 +357,12 @@ def test_a_marker_cannot_be_put_together_from_several_edits() -> None:
 
 
 # several edits
+
+
+def test_a_fence_inside_the_body_is_no_front_matter() -> None:
+    text = FRONT + BODY
+    result = done(text, edit("append", content="---\nname: other\n---"))
+    assert Document.parse(result).front_matter == FRONT
 
 
 def test_edits_apply_one_after_the_other() -> None:

@@ -77,6 +77,11 @@ def test_a_broken_document_names_the_file_and_the_line(tmp_path: Path) -> None:
         load_skill(tmp_path / "skill.md")
 
 
+def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(SkillError, match="cannot be read"):
+        load_skill(tmp_path / ("x" * 300))
+
+
 @pytest.mark.parametrize(
     ("target", "problem"),
     [
@@ -148,6 +153,11 @@ def test_plainly_invalid_front_matter_is_an_error_that_names_file_and_key(
     with pytest.raises(SkillError) as error:
         load_skill(tmp_path)
     assert f"SKILL.md': front matter key {problem}" in error.value.message
+
+
+def test_front_matter_of_a_plain_file_is_not_checked(tmp_path: Path) -> None:
+    (tmp_path / "command.md").write_text(front("model: small"))
+    assert load_skill(tmp_path / "command.md").name == "command"
 
 
 def test_reading_is_lenient_and_validation_tells_the_rest(tmp_path: Path) -> None:

@@ -66,6 +66,12 @@ def test_a_fraction_passes_where_it_is_higher_than_the_best_failure_by_more_than
     assert (known.best_failed, known.passed, known.failed) == (0.65, 1, 2)
 
 
+def test_the_gap_is_that_between_the_first_failure_and_the_next_attempt() -> None:
+    assert history(tried(0.4)).gap is None
+    assert history(tried(0.4), tried(0.1, 1), tried(0.9, 2)).gap == pytest.approx(0.3)
+    assert history(tried(1.0), tried(0.4, 1)).gap is None
+
+
 @pytest.mark.parametrize(
     ("first", "value", "spread", "better"),
     [
@@ -98,6 +104,11 @@ def test_the_spread_is_the_root_of_the_mean_square_of_the_gaps() -> None:
         tried(0.2, task="z"),
     ]
     assert measured(noted(STATE, attempts, measure(), STATE.step), SOFT).spread == pytest.approx(0.125**0.5)
+
+
+def test_before_anything_is_repeated_there_is_no_spread_and_the_noise_is_the_prior() -> None:
+    found = measured(STATE, SOFT)
+    assert (found.spread, found.noise) == (0.0, PassSpread.measured([]))
 
 
 def test_noise_is_measured_from_the_outcomes_of_all_tasks() -> None:

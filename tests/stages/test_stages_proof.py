@@ -161,3 +161,9 @@ async def test_edits_that_cite_all_failures_are_tested_on_those_that_need_them(r
         "B": ["x", "y", "z"],
     }
     assert repeats or all(trial == 0 for *_, trial in tried)
+
+
+async def test_of_two_edits_that_a_task_needs_and_that_cite_others_both_stay() -> None:
+    edits = [append("C", "a-x"), append("A", "a-y"), append("D", "a-y"), append("B", "a-x")]
+    _, kept, _ = await run(edits, needs(w="AB", x="AB", y="AB", z="AB"), failed(*"wxyz"))
+    assert kept == "AB"

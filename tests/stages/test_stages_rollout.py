@@ -15,6 +15,14 @@ from etude.sandbox import Limits, Workspace, find_sandbox, run
 from etude.stages.shared.rollout import PlannedAttempt
 from memory_doubles import MemoryJournal
 
+
+class BrokenJournal(MemoryJournal):
+    """Its disk does not answer."""
+
+    async def once(self, *_: object) -> None:
+        raise TimeoutError("the disk does not answer")
+
+
 SKILL = Skill(text="Be exact.")
 ONE = tasks(1)[0]
 
@@ -177,6 +185,14 @@ async def test_the_id_is_the_same_for_the_same_task_skill_and_trial_only() -> No
         await rollout.attempt(tasks(2)[1], SKILL, 0),
     ]
     assert len({first.id, *(attempt.id for attempt in others)}) == 4
+
+
+async def test_an_attempt_and_its_score_are_facts() -> None:
+    agent, env, journal = ToldAgent(knows("t0")), AnswersEnv(), MemoryJournal()
+    rollout = make_rollout(agent, env, journal=journal)
+    assert await rollout.attempt(ONE, SKILL, 0) == await rollout.attempt(ONE, SKILL, 0)
+    assert (agent.tried, env.scored) == (["t0"], ["t0"])
+    assert [kind for kind, _ in journal.keys] == ["trajectory", "score"]
 
 
 async def test_an_agent_whose_calls_are_facts_and_an_environment_that_scores_for_free_add_none() -> None:
@@ -348,3 +364,8 @@ async def test_closing_a_stream_drops_what_has_not_started() -> None:
             break
     await rollout.executor.drain()
     assert len(agent.tried) < 6
+
+
+async def test_a_broken_journal_is_no_fault_of_the_attempt_and_is_raised() -> None:
+    with pytest.raises(TimeoutError, match="the disk"):
+        await make_rollout(ToldAgent(knows()), journal=BrokenJournal()).attempt(ONE, SKILL, 0)

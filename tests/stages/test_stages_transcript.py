@@ -1,5 +1,6 @@
 """What the optimizer reads of an agent with tools: calls, results, exit codes and files, each within its share."""
 
+import pytest
 from stages_doubles import attempt
 
 from etude.records import Attempt, File, Message, TextPart, ToolCall, Trajectory, assistant
@@ -48,6 +49,11 @@ def test_files_are_named_with_their_size_and_text_and_what_became_of_them() -> N
         "[changed old.md, 8 bytes]\nnew text\n"
         "[new plot.png, 5,000 bytes, not text]"
     )
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe", b"a\0b", b"x" * 1_000_001], ids=["not utf-8", "zero byte", "huge"])
+def test_files_that_are_no_text_are_only_named(data: bytes) -> None:
+    assert files_text(with_files({"f": File(data=data)}), 1000) == f"[new f, {len(data):,} bytes, not text]"
 
 
 def test_the_name_of_a_file_cannot_pretend_to_be_another_line() -> None:

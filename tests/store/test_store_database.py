@@ -3,6 +3,7 @@ import sqlite3
 import pytest
 
 from etude.errors import DataError, IdentityError, StopRun
+from etude.store import SqliteJournal
 from etude.store.database import Database
 
 
@@ -28,6 +29,12 @@ def test_without_shared_memory_it_falls_back_to_a_rollback_journal(tmp_path, mon
         connection.execute("INSERT INTO meta VALUES ('a', 'b', '')")
     database.close()
     assert not list(tmp_path.glob("*-wal"))
+
+
+def test_paths_with_special_characters_are_plain_paths(tmp_path):
+    path = tmp_path / "a b?mode=memory#c%20é.db"
+    open_and_close(path)
+    assert path.exists()
 
 
 def test_a_write_that_raises_is_rolled_back(tmp_path):
@@ -82,3 +89,8 @@ def test_a_file_that_is_no_database_is_refused(tmp_path):
     path.write_text("not a database, but long enough to be looked at as one\n" * 100)
     with pytest.raises(DataError, match="file is not a database"):
         Database(path)
+
+
+def test_a_path_in_a_missing_folder_is_an_error(tmp_path):
+    with pytest.raises(DataError, match="unable to open database file"):
+        SqliteJournal(tmp_path / "absent" / "journal.db")

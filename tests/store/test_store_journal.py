@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from pydantic_core import PydanticSerializationError
 from watched import CHILD, watched_writes
 
-from etude.errors import IdentityError, StopRun
+from etude.errors import DataError, IdentityError, StopRun
 from etude.records import Reply
 from etude.redaction import Redactor
 from etude.store import SqliteJournal
@@ -89,6 +89,12 @@ async def test_a_fact_is_readable_by_others_as_soon_as_once_returns(journal):
     await journal.once("call", "other", int, works(2))
     assert reader.get("call", "other", int) == 2
     reader.close()
+
+
+async def test_keys_are_kept_for_people_unless_they_are_long(journal):
+    await journal.once("call", {"b": "é", "a": 1}, int, works(1))
+    await journal.once("call", {"a": "x" * 5000}, int, works(2))
+    assert journal.database.rows("SELECT key FROM facts ORDER BY value") == [('{"a":1,"b":"é"}',), (None,)]
 
 
 @settings(max_examples=25, deadline=None)
@@ -314,6 +320,11 @@ async def test_a_fork_stopped_half_way_copied_nothing(tmp_path, journal):
         fork.fork_from(journal.database.path)
     assert fork.counts() == {}
     fork.close()
+
+
+def test_there_must_be_a_journal_to_fork_from(tmp_path, journal):
+    with pytest.raises(DataError, match="there is no journal"):
+        journal.fork_from(tmp_path / "absent.db")
 
 
 async def test_what_is_stored_is_plain_json(journal):

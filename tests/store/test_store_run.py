@@ -195,6 +195,18 @@ def test_a_fork_of_a_run_in_another_format_fails_and_unlocks(tmp_path):
             RunFolder.open(section(tmp_path, "second"), fork="first")
 
 
+def test_json_is_written_the_same_whatever_the_order_of_fields(run):
+    first = run.write_json("steps/0001/a.json", {"b": [1, None], "a": "é"}).read_bytes()
+    second = run.write_json("steps/0001/a.json", {"a": "é", "b": (1, None)}).read_bytes()
+    assert first == second == '{\n  "a": "é",\n  "b": [\n    1,\n    null\n  ]\n}\n'.encode()
+
+
+def test_numbers_that_json_lacks_are_refused(run):
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        run.write_json("a.json", float("nan"))
+    assert not (run.path / "a.json").exists()
+
+
 def test_files_are_replaced_in_one_move_and_nothing_else_is_left(run):
     path = run.write_text("steps/0001/a.md", "one")
     with path.open() as reader:

@@ -71,6 +71,11 @@ def test_slow_updates_are_listed_by_epoch(run):
     assert read_run(run.path).epochs == (StepView(number=2, action="skipped", origin="slow_update"),)
 
 
+def test_fields_that_a_later_version_adds_are_left_alone(run):
+    write_step(run, "steps/0001", "skipped", more={"a": 1})
+    assert read_run(run.path).steps[0].action == "skipped"
+
+
 @pytest.mark.parametrize(
     ("summary", "resumable"),
     [(None, True), ({"stopped": "limits.calls"}, True), ({"stopped": None}, False), ({}, False)],

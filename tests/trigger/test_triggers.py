@@ -17,7 +17,7 @@ from etude.config import make_config
 from etude.config.sections import AgentSection
 from etude.errors import ConfigError, StopRun, TransientError
 from etude.measure.triggers.catalogue import entries, one_line, read_catalogue, shown
-from etude.measure.triggers.description import Bounds
+from etude.measure.triggers.description import Bounds, described
 from etude.measure.triggers.environment import LEXICAL, TriggerEnvironment
 from etude.measure.triggers.judge import SkillsAtHand
 from etude.measure.triggers.lexical import Ranking
@@ -184,6 +184,14 @@ def test_codex_cuts_all_descriptions_alike_and_leaves_out_what_does_not_fit() ->
     assert 300 < len(hidden) < 1000
 
 
+def test_a_whole_list_is_as_it_is() -> None:
+    assert shown(DESCRIPTIONS, "whole") == DESCRIPTIONS
+
+
+def test_a_ranking_without_a_shared_word_names_nothing() -> None:
+    assert Ranking(DESCRIPTIONS).first("Großmutter") == ""
+
+
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
@@ -212,6 +220,14 @@ def test_a_description_stays_prose_of_a_limited_length(text: str, fault: str) ->
 def test_a_published_description_keeps_to_its_own_rule_in_any_language() -> None:
     german = "Brot und Kuchen backen, Teig kneten, Hefe ansetzen: für alle Fragen rund um den Ofen."
     assert Bounds.beside(german).fault(german) == ""
+
+
+def test_a_description_is_a_document_with_a_sentence_a_line() -> None:
+    text = "Bake bread, e.g. rye.  Use when\nthere is dough! Not for cakes."
+    rule = described({"bake": text})
+    lines = rule.text({"bake": text})
+    assert lines.splitlines() == ["Bake bread, e.g. rye.", "Use when there is dough!", "Not for cakes."]
+    assert rule.read(lines) == {"bake": " ".join(text.split())}
 
 
 @pytest.mark.slow

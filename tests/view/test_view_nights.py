@@ -9,7 +9,7 @@ from sleep_proposals import Project, offer, project
 from small_night import Small
 from view_asking import ask
 
-from etude.errors import DataError
+from etude.errors import DataError, InputError
 from etude.sleep.adoption.rules import Answers, Evidence, Trial
 from etude.sleep.review import Reviews
 from etude.sleep.state import SleepState
@@ -114,3 +114,10 @@ def test_each_rule_is_taken_in_its_own_words_or_turned_down(place: Project) -> N
     assert text.startswith("# House rules")
     states = [rule.state for rule in reviews(place).night(1).rules]
     assert (states[0], states[2]) == ("adopted", "rejected")
+
+
+def test_a_rule_that_is_not_there_changes_nothing(place: Project) -> None:
+    before = place.files()
+    with pytest.raises(InputError):
+        reviews(place).decide(1, ["nothing"], "take")
+    assert place.files() == before

@@ -12,6 +12,7 @@ from view_runs import train
 
 from etude.errors import DataError, Interrupted
 from etude.events import AttemptFinished, Event
+from etude.records.summary import Noise
 from etude.simulation import make_tasks
 from etude.store.projections.cost import read_cost
 from etude.store.projections.log import Log
@@ -36,6 +37,16 @@ def document(run: Path, name: str = "") -> Any:
 @pytest.fixture(params=["finished", "published"])
 def run(request: pytest.FixtureRequest) -> Path:
     return request.getfixturevalue(request.param)
+
+
+def test_much_noise_is_said(finished: Path, tmp_path: Path) -> None:
+    run = shutil.copytree(finished, tmp_path / finished.name)
+    noise = Noise(failed=40, regained=13, passed=0, lost=0, again=70, attempts=300)
+    summary = json.loads((run / "summary.json").read_text()) | {"noise": noise.model_dump()}
+    (run / "summary.json").write_text(json.dumps(summary))
+    assert noise.note in [line["text"] for line in document(run)["answer"]["lines"]]
+    (run / "summary.json").write_text(json.dumps(summary | {"noise": None}))
+    assert "noise" not in [line["name"] for line in document(run)["answer"]["lines"]]
 
 
 @pytest.fixture

@@ -1,4 +1,5 @@
 import json
+import re
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -80,6 +81,13 @@ def test_what_is_wrong_is_named_with_how_to_fix_it(
     assert fix in found[name][1]
 
 
+def test_every_problem_is_listed_not_only_the_first(fresh_project: Path, capsys: Captured) -> None:
+    assert main(["doctor", CONFIG, "--skill.path", "nope", "--env.train", "nope", "--target.model", "openai:x"]) == 1
+    out = capsys.readouterr().out
+    assert re.search(r"\n3 of \d+ checks found a problem\n$", out)
+    assert "-> give a skill folder" in out
+
+
 def test_a_missing_price_is_a_note_and_with_a_money_cap_an_error(
     fresh_project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,6 +151,12 @@ def test_a_run_folder_in_use_is_wrong(fresh_project: Path, capsys: Captured) -> 
     with RunFolder.open(RunSection(folder="demo/runs", name="demo")):
         found = wrong(checks(capsys, CONFIG, code=1))
     assert found == {"run folder": ("demo/runs/demo is in use by another process", "wait for it, or change run.name")}
+
+
+def test_finished_and_unfinished_runs_are_told_apart(demo_project: Path, capsys: Captured) -> None:
+    assert "holds a finished run" in checks(capsys, CONFIG)["run folder"][0]["text"]
+    Path("demo/runs/demo/summary.json").unlink()
+    assert "is not finished: `train` resumes it" in checks(capsys, CONFIG)["run folder"][0]["text"]
 
 
 @pytest.mark.parametrize("name", ["../elsewhere", "/tmp/x", "a/b", "..", "a\\b"])
@@ -215,6 +229,12 @@ def test_live_names_a_dead_endpoint(fresh_project: Path, capsys: Captured) -> No
     flags = ["--optimizer.model", "openai:optimizer", "--optimizer.base_url", url]
     found = wrong(checks(capsys, CONFIG, "--live", *flags, code=1))
     assert found["live optimizer"][0].startswith("no connection")
+
+
+def test_live_leaves_out_a_role_that_cannot_be_built(fresh_project: Path, capsys: Captured) -> None:
+    found = checks(capsys, CONFIG, "--live", "--target.model", "openai:x", code=1)
+    assert "live target" not in found
+    assert found["live optimizer"][0]["status"] == "ok"
 
 
 def test_live_reports_a_model_that_answers_but_not_in_the_form_that_was_asked_for(

@@ -139,6 +139,11 @@ async def test_a_check_reads_real_tool_calls_and_not_what_the_answer_says_of_the
     assert [(await scorer.score(forbidden, each)).hard for each in (called("search"), called(), said)] == [0, 1, 1]
 
 
+async def test_a_tool_is_told_apart_by_case_where_that_is_asked_for() -> None:
+    gold = [{"op": "tool_called", "arg": "Search", "ignore_case": False}]
+    assert (await Checks().score(task(gold), called("search"))).hard == 0
+
+
 @pytest.mark.parametrize("op", ["not_contains", "no_refusal"])
 async def test_an_empty_answer_passes_no_check(op: str) -> None:
     arg = None if op == "no_refusal" else "x"

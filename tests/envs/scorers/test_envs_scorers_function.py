@@ -1,6 +1,7 @@
 import pytest
 
-from etude.envs.scorers.function import FunctionScorer, as_score
+from etude.envs.scorers.function import FunctionScorer, as_score, as_scorer
+from etude.envs.scorers.text import Exact
 from etude.errors import BoundaryError
 from etude.records import Score, Task, Trajectory
 from etude.testing.scorer import ScorerContract
@@ -45,3 +46,11 @@ async def test_async_functions_and_plain_numbers_are_understood() -> None:
 def test_what_is_no_score_is_the_functions_fault(value: object, message: str) -> None:
     with pytest.raises(BoundaryError, match=f"scorer 'x': .*{message}"):
         as_score(value, "scorer 'x'")
+
+
+def test_scorers_names_mappings_and_functions_all_give_a_scorer() -> None:
+    exact = Exact()
+    assert as_scorer(exact, "s") is exact
+    assert as_scorer("numeric", "s").name == "numeric"
+    assert as_scorer({"name": "f1", "articles": False}, "s").name == "f1"
+    assert as_scorer(length, "s").name == "length"

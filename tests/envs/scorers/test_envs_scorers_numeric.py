@@ -212,6 +212,11 @@ def test_tolerances_are_absolute_or_relative() -> None:
     assert Numeric(NumericOptions(rel_tol=0.001)).compare(task(1000), "1005").hard == 0
 
 
+def test_gold_without_a_number_is_an_error() -> None:
+    with pytest.raises(DataError, match="task 't': gold 'five' holds no number"):
+        Numeric().compare(task("five"), "5")
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False), st.integers())
 def test_every_number_python_writes_is_read_back(real: float, whole: int) -> None:

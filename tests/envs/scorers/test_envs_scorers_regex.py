@@ -99,3 +99,10 @@ def test_a_broken_pattern_is_found_before_anything_is_scored() -> None:
         Regex.from_options({"pattern": "("}, "scorer 'regex'", None)
     with pytest.raises(DataError, match="task 't': gold '\\(' is not a regular expression"):
         Regex().compare(task("("), "x")
+
+
+def test_a_pattern_for_all_tasks_needs_no_gold() -> None:
+    assert Regex().needs_gold
+    assert not Regex(RegexOptions(pattern="x")).needs_gold
+    with pytest.raises(DataError, match="a pattern is not an answer"):
+        Regex().gold_answer(task("x"))
