@@ -20,6 +20,7 @@ from rows import rows
 
 sys.path.append(str(ROOT / "integrations" / "skillopt"))
 import import_skillopt  # type: ignore[import-not-found]
+from skillopt_files import read_settings
 from skillopt_settings import SAME, Conversion, convert  # type: ignore[import-not-found]
 
 Captured = pytest.CaptureFixture[str]
@@ -197,6 +198,20 @@ def test_a_run_without_a_skill_starts_without_one(project: str, capsys: Captured
     imported(capsys, project)
     assert not Path("new/skill").exists()
     assert "skill" not in yaml.safe_load(Path("new/etude.yaml").read_text())
+
+
+def test_the_older_form_without_sections_is_refused(here: Path) -> None:
+    flat = write("flat.yaml", "num_epochs: 3\nbatch_size: 20\noptimizer_model: o\n")
+    with pytest.raises(ConfigError, match="have no sections"):
+        convert(read_settings(flat))
+
+
+def test_a_file_can_inherit_from_several_and_deeper_ones(here: Path) -> None:
+    write("a.yaml", "train: {num_epochs: 1, seed: 1}\n")
+    write("b.yaml", "_base_: a.yaml\ntrain: {batch_size: 2}\n")
+    write("c.yaml", "train: {seed: 3}\n")
+    top = write("d.yaml", "_base_: [b.yaml, c.yaml]\ntrain: {num_epochs: 9}\n")
+    assert read_settings(top) == {"train": {"num_epochs": 9, "batch_size": 2, "seed": 3}}
 
 
 @rows(

@@ -5,8 +5,25 @@ from pathlib import Path
 import pytest
 
 from etude.cli.main import main
+from etude.cli.simulate import read_faults
+from etude.errors import InputError
 
 Captured = pytest.CaptureFixture[str]
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "hint"),
+    [
+        ("drop", "--fault 'drop' has no rate", "as in --fault rate_limit=0.1"),
+        ("dorp=0.1", "--fault: unknown key 'dorp'", "did you mean 'drop'?"),
+        ("drop=2", "--fault: drop = '2': ", "change 'drop'"),
+    ],
+)
+def test_a_fault_that_is_not_one_is_an_error(text: str, error: str, hint: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_faults([text], None)
+    assert caught.value.message.startswith(error)
+    assert caught.value.hint == hint
 
 
 def test_a_port_that_is_taken_is_an_error(here: Path, capsys: Captured) -> None:

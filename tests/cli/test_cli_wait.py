@@ -99,3 +99,8 @@ def test_a_question_whose_file_is_gone_is_not_waited_for(here: Path) -> None:
     questions = waiting(here)
     questions[0].question.unlink()
     assert asyncio.run(answered(questions, lambda: False, 0.01))
+
+
+def test_a_night_for_nobody_does_not_wait_for_somebody(here: Path, capsys: Captured) -> None:
+    assert main(["sleep", "run", "--wait", "--unattended"]) == 2
+    assert "--wait is for a person who answers, and --unattended for nobody" in capsys.readouterr().err

@@ -1,3 +1,4 @@
+import json
 import sys
 from datetime import date
 from decimal import Decimal
@@ -103,6 +104,13 @@ def test_a_missing_file_and_a_folder_are_errors(tmp_path: Path) -> None:
     (tmp_path / "d.csv").mkdir()
     with pytest.raises(DataError, match="is a folder"):
         read_rows(tmp_path / "d.csv")
+
+
+def test_an_unknown_suffix_needs_a_format(tmp_path: Path) -> None:
+    path = written(tmp_path, "t.txt", '{"a": 1}')
+    with pytest.raises(ConfigError, match=r"the suffix '.txt' does not tell the format"):
+        read_rows(path)
+    assert read_rows(path, "jsonl")[0].columns == json.loads('{"a": 1}')
 
 
 def test_a_file_without_permission_is_an_error(tmp_path: Path) -> None:

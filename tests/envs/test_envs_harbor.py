@@ -200,11 +200,21 @@ def test_where_too_few_tasks_are_left_the_reasons_are_told(tasks: Tasks) -> None
         tasks.env(skip_unfit=True)
 
 
+def test_with_a_network_tests_may_fetch(tasks: Tasks) -> None:
+    _, task = tasks.one({"tests/test.sh": f"#!/bin/bash\nuvx pytest\n{SAME_TEXT}"}, network=True)
+    assert task.id == "t0"
+
+
 def test_a_folder_that_lacks_only_its_settings_is_named(tasks: Tasks) -> None:
     (tasks.folder / "t3" / "task.toml").unlink()
     env = tasks.env()
     assert {task.id for split in ("train", "val") for task in env.tasks(split)} == {"t0", "t1", "t2"}
     assert any(f"have no task.toml: '{tasks.folder / 't3'}'" in warning for warning in env.warnings)
+
+
+def test_a_folder_without_tasks_is_refused(tasks: Tasks) -> None:
+    with pytest.raises(DataError, match=r"no folder in .* has a task\.toml"):
+        HarborEnvironment({"path": str(tasks.folder / "t0" / "tests")})
 
 
 async def test_solutions_are_tried_before_anything_is_paid_for(tasks: Tasks) -> None:

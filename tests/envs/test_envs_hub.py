@@ -159,6 +159,12 @@ def test_pictures_are_kept_as_stored_and_other_media_left_out(tmp_path: Path) ->
     assert all(task.data == {} for task in tasks)
 
 
+def test_a_broken_picture_is_named_by_its_row() -> None:
+    fake = library(train=documents(FakeImage(), [{"bytes": b"no", "path": "a.png"}]))
+    with pytest.raises(DataError, match=r"someone/sums train: row 1: column 'page': the image is not a PNG"):
+        DatasetEnvironment(HUB | {"scorer": "exact", "fields": {"images": "page"}}, library=fake)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -157,6 +157,16 @@ def test_a_picture_outside_of_the_data_never_reaches_a_model(tmp_path: Path, esc
     assert error.value.hint == "put a copy into that folder"
 
 
+@pytest.mark.parametrize("name", [".private.png", ".git/a.png", "alias.png"])
+def test_rows_name_no_hidden_pictures(tmp_path: Path, name: str) -> None:
+    for each in (".private.png", ".git/a.png"):
+        (tmp_path / each).parent.mkdir(exist_ok=True)
+        write_png(tmp_path / each)
+    (tmp_path / "alias.png").symlink_to(".private.png")
+    with pytest.raises(DataError, match=r"image '\S+': '\.\S+' begins with a dot: rows name no hidden files"):
+        Images().add(name, tmp_path, "tasks.jsonl:1")
+
+
 def test_tasks_given_in_python_name_pictures_anywhere(tmp_path: Path, monkeypatch) -> None:
     (tmp_path / "here").mkdir()
     write_png(tmp_path / "a.png")

@@ -46,6 +46,10 @@ def test_the_same_input_in_another_unicode_form_is_the_same_input(one: str, othe
         check_splits([task("a", one)], [task("b", other)], [])
 
 
+def test_an_input_with_another_letter_or_exponent_is_another_input() -> None:
+    assert not check_splits([task("a", "x\u00b2 caf\u00e9")], [task("b", "x2 cafe long")], [])
+
+
 def test_duplicate_ids_are_refused_across_and_within_splits() -> None:
     with pytest.raises(DataError) as caught:
         check_splits([task("a", "1"), task("b", "2"), task("b", "3")], [task("a", "4")], [])
@@ -100,6 +104,11 @@ def test_every_type_is_divided_in_the_ratio() -> None:
     assert Counter(found.type for found in result["val"]) == {"x": 5, "y": 1, "z": 4}
 
 
+def test_types_with_one_task_each_do_not_all_go_to_the_largest_split() -> None:
+    result = split_by_ratio([task(str(n), type=str(n)) for n in range(20)], (2, 1, 7))
+    assert {name: len(found) for name, found in result.items()} == {"train": 4, "val": 2, "test": 14}
+
+
 def test_a_group_never_crosses_splits() -> None:
     tasks = [task(str(n), group=f"g{n % 7}") for n in range(60)]
     result = split_by_ratio(tasks, (1, 1, 1))
@@ -111,6 +120,15 @@ def test_tasks_with_the_same_input_stay_in_one_split() -> None:
     tasks = [task(str(n), f"Input {n // 3}" if n % 2 else f"input  {n // 3}") for n in range(60)]
     result = split_by_ratio(tasks, (1, 1, 1))
     assert "within a split" in check_splits(result["train"], result["val"], result["test"])[0]
+
+
+def test_another_seed_gives_another_split() -> None:
+    tasks = [task(str(n)) for n in range(50)]
+    assert split_by_ratio(tasks, seed=1) != split_by_ratio(tasks, seed=2)
+
+
+def test_a_share_of_zero_leaves_the_test_split_empty() -> None:
+    assert split_by_ratio([task(str(n)) for n in range(9)], (2, 1, 0))["test"] == ()
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from etude.envs import workspaces
 from etude.envs.dataset import DatasetEnvironment
 from etude.envs.workspaces import TaskFiles
-from etude.errors import DataError
+from etude.errors import ConfigError, DataError
 
 
 @pytest.fixture
@@ -114,6 +114,11 @@ ESCAPES = (
     "..",
     "/",
 )
+
+
+def test_a_dataset_of_the_hub_has_no_files(folder: Path) -> None:
+    with pytest.raises(ConfigError, match=r"'hub' and 'fields\.files' exclude each other"):
+        DatasetEnvironment({"hub": "a/b", "splits": {"train": "x", "val": "y"}, "fields": {"files": "files"}})
 
 
 @pytest.mark.parametrize("escape", ESCAPES)

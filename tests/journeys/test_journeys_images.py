@@ -15,7 +15,7 @@ from http_run import make_project
 from small_run import tree
 
 from etude import BudgetStop, Trainer, load_config
-from etude.errors import IdentityError
+from etude.errors import DataError, IdentityError
 from etude.simulation.endpoint import running_endpoint
 
 SIZE = 100_000
@@ -138,6 +138,15 @@ def test_a_changed_picture_is_another_fact_and_only_that_one_is_paid_for_again(p
     assert bodies
     assert all(first in json.dumps(body, ensure_ascii=False) for body in bodies)
     assert {body["model"] for body in bodies} == {"target"}
+
+
+def test_a_picture_that_is_missing_is_found_out_before_anything_is_paid_for(tmp_path: Path) -> None:
+    with running_endpoint() as endpoint:
+        config = with_pictures(tmp_path, endpoint.url)
+        (tmp_path / "pages" / "11.png").unlink()
+        with pytest.raises(DataError, match=r"test\.jsonl:2: image 'pages/11.png' does not exist"):
+            train(config)
+        assert endpoint.stats()["received"] == 0
 
 
 @pytest.mark.parametrize(("tokens", "stops"), [("1500", True), ("9000", False)])

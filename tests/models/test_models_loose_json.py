@@ -1,3 +1,4 @@
+import contextlib
 import json
 
 import pytest
@@ -33,6 +34,12 @@ def test_an_object_that_is_cut_off_is_never_taken_for_one(value: dict[str, objec
         find_object(text[:cut])
 
 
+@given(st.text(alphabet='{}[]":,\\ \n`abc0', max_size=60))
+def test_any_text_gives_an_object_or_a_value_error(text: str):
+    with contextlib.suppress(ValueError):
+        assert isinstance(find_object(text), dict)
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -52,3 +59,7 @@ def test_what_is_wrong_is_said(text: str, problem: str):
     with pytest.raises(ValueError) as caught:
         find_object(text)
     assert str(caught.value) == problem
+
+
+def test_the_same_object_twice_is_one():
+    assert find_object('{"a": 1}\nAgain: {"a": 1}') == {"a": 1}

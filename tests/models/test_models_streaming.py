@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from models_doubles import Server, events, http
 
-from etude.config import ModelSection
-from etude.errors import ModelError, RejectedRequest, RejectedRole, TransientError
+from etude.config import ModelSection, load_config
+from etude.errors import ConfigError, ModelError, RejectedRequest, RejectedRole, TransientError
 from etude.models.openai import OpenAIModel
 from etude.records import ChatRequest, user
 
@@ -104,3 +104,12 @@ async def test_an_error_in_the_middle_means_what_it_would_have_meant_before(
         await answer(server, events(chunk({"content": "half"}), {"error": error}))
     assert caught.value.message == message
     assert getattr(caught.value, "rate_limited", False) == ("429" in message)
+
+
+@pytest.mark.parametrize(("written", "meant"), [("on", "on"), ("off", "off"), ("'off'", "off")])
+def test_the_switch_may_be_written_as_yaml_reads_it(written: str, meant: str):
+    model = ("target.model", "openai:m")
+    config = load_config(flags=[model, ("target.thinking", written)], environ={})
+    assert config.target.thinking == meant
+    with pytest.raises(ConfigError, match=r"target\.thinking = 'maybe'"):
+        load_config(flags=[model, ("target.thinking", "maybe")], environ={})

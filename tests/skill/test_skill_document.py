@@ -8,6 +8,15 @@ from etude.errors import SkillError
 from etude.skill.document import Document
 from rows import rows
 
+KEPT = "<!-- etude:begin kept -->\nIn a region.\n<!-- etude:end kept -->\n"
+
+
+OTHER = KEPT.replace("kept", "other")
+
+
+SECTIONS = f"# A\n\na\n\n{KEPT}\n# B\n\nb\n\n{OTHER}\nc\n"
+
+
 SKILL = """---
 name: pdf
 description: Reads PDF files.
@@ -114,6 +123,11 @@ def test_a_malformed_document_is_refused_with_its_line(text: str, problem: str) 
     assert error.value.hint
 
 
+def test_the_same_content_leaves_the_document_as_it_is() -> None:
+    document = Document.parse(SKILL)
+    assert document.with_region("guidance", "Check pages.") is document
+
+
 @rows("name", ["", "Upper", "1st", "a b", "a\n"])
 def test_a_bad_region_name_is_refused(name: str) -> None:
     with pytest.raises(SkillError, match="region name"):
@@ -157,6 +171,11 @@ def test_adding_and_removing_a_region_gives_back_the_text() -> None:
         assert Document.parse(text).with_region("x", "content").without_region("x").render() == text
 
 
+def test_removing_a_region_that_does_not_exist_changes_nothing() -> None:
+    document = Document.parse(SKILL)
+    assert document.without_region("other") is document
+
+
 def test_removing_the_first_region_does_not_turn_a_rule_into_front_matter() -> None:
     text = "<!-- etude:begin x -->\n<!-- etude:end x -->\n---\nname: y\n---\n"
     document = Document.parse(text).without_region("x")
@@ -194,6 +213,11 @@ def test_an_empty_text_leaves_what_is_protected() -> None:
 
 OTHER = KEPT.replace("kept", "other")
 MARKED, MARKED_OTHER = (text.replace("In a region.\n", "") for text in (KEPT, OTHER))
+
+
+def test_a_text_that_moves_nothing_but_regions_changes_nothing() -> None:
+    moved = f"{MARKED}# A\n\na\n# B\n\nb\nc\n\n{MARKED_OTHER}"
+    assert anew(SECTIONS, moved) == SECTIONS
 
 
 def test_text_after_a_region_or_front_matter_without_a_line_end_starts_on_a_line_of_its_own() -> None:

@@ -145,6 +145,11 @@ def test_insert_after_the_last_line_before_a_region_stays_out_of_it() -> None:
 # replace
 
 
+def test_inserting_what_already_stands_below_changes_nothing() -> None:
+    assert refused("a\nb\n", edit("insert_after", "a", "b")).fate == "no_change"
+    assert done("a\nbc\n", edit("insert_after", "a", "b")) == "a\nb\nbc\n"
+
+
 @rows(
     ("text", "anchor", "content", "expected"),
     [
@@ -160,6 +165,10 @@ def test_insert_after_the_last_line_before_a_region_stays_out_of_it() -> None:
 )
 def test_replace_puts_the_content_in_place_of_the_anchor(text: str, anchor: str, content: str, expected: str) -> None:
     assert done(text, edit("replace", anchor, content)) == expected
+
+
+def test_replacing_a_text_by_itself_changes_nothing() -> None:
+    assert refused(BODY, edit("replace", "# Sums", "# Sums")).fate == "no_change"
 
 
 def test_replacing_by_nothing_deletes() -> None:
@@ -214,6 +223,10 @@ def test_an_anchor_that_occurs_twice_is_missed_as_ambiguous(op: EditOp) -> None:
     applied = refused("one rule\ntwo rules\n", edit(op, "rule", "new"))
     assert applied.fate == "missed"
     assert "ambiguous: it occurs 2 times" in applied.detail
+
+
+def test_the_same_line_twice_is_ambiguous() -> None:
+    assert "ambiguous" in refused("- a\n- b\n- a\n", edit("delete", "- a")).detail
 
 
 def test_an_anchor_that_fills_just_one_line_means_that_line() -> None:
@@ -281,6 +294,11 @@ def test_a_line_that_says_something_else_is_no_near_match(line: str, anchor: str
 
 
 # protection
+
+
+@pytest.mark.parametrize("op", ["insert_after", "replace", "delete"])
+def test_an_anchor_in_a_protected_part_is_refused_by_every_operation(op: EditOp) -> None:
+    assert refused(FRONT + BODY + TAIL, edit(op, "Guard this.", "new")).fate == "protected"
 
 
 @pytest.mark.parametrize(
@@ -390,6 +408,11 @@ WORDS = [
 ]
 MARKS = [BEGIN, END, "<!-- etude:begin h -->", "<!-- etude", ":begin g -->", "<!--", "-->", "etude:", "\ufeff"]
 PROSE = st.lists(st.sampled_from(WORDS), max_size=8).map("".join)
+
+
+def test_a_document_that_cannot_be_read_is_an_error_even_without_edits() -> None:
+    with pytest.raises(SkillError, match="is not closed"):
+        apply_edits(BEGIN, [])
 
 
 @st.composite

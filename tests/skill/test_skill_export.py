@@ -95,6 +95,11 @@ def test_what_is_no_valid_skill_is_refused_with_every_reason(text: str, problem:
     assert "another name" in caught.value.hint
 
 
+def test_a_long_body_is_noted_and_not_refused() -> None:
+    exported = export_skill(skill(FRONT + "x\n" * 501))
+    assert exported.notes == ("body: has 501 lines; at most 500 are recommended",)
+
+
 def test_an_empty_skill_needs_a_description() -> None:
     with pytest.raises(SkillError, match="there is nothing to describe it with\nhint: give a description"):
         export_skill(skill(""))

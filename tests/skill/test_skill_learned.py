@@ -6,11 +6,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from etude.published.update_modes.rewriting import FullRewrite, RewriteFromSuggestions
+from etude.published.update_modes.rewriting import FullRewrite, RewriteFromSuggestions, rewritten
 from etude.records import AppliedEdit, Edit, Skill
 from etude.records.edits import EditOp
 from etude.skill import Document, apply_edit, apply_edits
+from etude.skill.diff import unified_diff
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
+
+
+def done(text: str, change: Edit) -> str:
+    result, applied = apply_edit(text, change)
+    assert applied.fate == "applied", applied.detail
+    return result
+
 
 BEGIN, END = "<!-- etude:begin learned -->", "<!-- etude:end learned -->"
 FRONT = "---\nname: sums\ndescription: Adds numbers.\n---\n"
@@ -119,6 +127,11 @@ def rewrite(text: str, new: str) -> str:
     return Document.parse(text).with_editable(new).render()
 
 
+def test_a_rewrite_of_nothing_but_copies_empties_the_block() -> None:
+    assert rewrite(TEXT, document("")) == document("")
+    assert rewritten(Skill(text=TEXT), "") is None
+
+
 @settings(max_examples=100)
 @given(LINES, LINES.map("\n".join), st.sampled_from(["\n", "\r\n"]))
 def test_no_rewrite_changes_a_byte_outside_of_the_block(inside: list[str], new: str, line_end: str) -> None:
@@ -155,3 +168,13 @@ async def test_suggestions_are_carried_out_in_the_block_and_nowhere_else() -> No
     candidate = await RewriteFromSuggestions().apply(writer, Skill(text=TEXT), suggested)
     assert candidate.skill.text == document("- New.\n")
     assert [one.fate for one in candidate.edits] == ["applied", "no_change"]
+
+
+def test_a_diff_of_two_nights_shows_the_block_only() -> None:
+    diff = unified_diff(TEXT, done(TEXT, edit("append", content="- Name the sum.")), "before", "after")
+    assert [line for line in diff.splitlines() if line.startswith(("+", "-"))][2:] == ["+- Name the sum."]
+
+
+def test_other_regions_beside_the_block_can_still_be_kept_by_the_program() -> None:
+    changed = Document.parse(TEXT).with_region("g", "- Guard that.").render()
+    assert changed == TEXT.replace("Guard this", "Guard that")

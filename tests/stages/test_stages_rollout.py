@@ -118,6 +118,15 @@ async def test_an_agent_that_cancels_itself_is_void_and_does_not_cancel_the_run(
     assert [kind for kind, _ in journal.keys].count("trajectory") == 2
 
 
+async def test_a_scorer_that_cancels_itself_is_void_too() -> None:
+    class Cancelling(AnswersEnv):
+        async def score(self, task: Task, trajectory: Trajectory) -> Score:
+            raise asyncio.CancelledError
+
+    attempt = await make_rollout(ToldAgent(knows()), Cancelling()).attempt(ONE, SKILL, 0)
+    assert (attempt.outcome, attempt.reason) == ("void", "the attempt cancelled itself: CancelledError()")
+
+
 async def test_an_attempt_that_is_cancelled_from_outside_is_cancelled() -> None:
     begun = asyncio.Event()
 

@@ -91,6 +91,18 @@ def test_a_file_that_is_no_database_is_refused(tmp_path):
         Database(path)
 
 
+def test_a_missing_file_cannot_be_read(tmp_path):
+    with pytest.raises(DataError, match="there is no journal"):
+        Database(tmp_path / "journal.db", read_only=True)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_path_in_a_missing_folder_is_an_error(tmp_path):
     with pytest.raises(DataError, match="unable to open database file"):
         SqliteJournal(tmp_path / "absent" / "journal.db")
+
+
+def test_closing_twice_does_no_harm(tmp_path):
+    database = Database(tmp_path / "journal.db")
+    database.close()
+    database.close()

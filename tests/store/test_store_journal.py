@@ -245,6 +245,14 @@ def test_an_identity_that_nothing_depends_on_is_replaced(journal):
         journal.claim_identity({"model": "typo"})
 
 
+def test_the_same_identity_may_be_claimed_again(journal):
+    assert journal.identity is None
+    identity = {"train": {"seed": 42, "epochs": 4}, "prompts": {}, "order": (1, 2)}
+    journal.claim_identity(identity)
+    journal.claim_identity({"order": [1, 2], "prompts": {}, "train": {"epochs": 4, "seed": 42}})
+    assert journal.identity == {"train": {"seed": 42, "epochs": 4}, "prompts": {}, "order": [1, 2]}
+
+
 def test_another_identity_is_refused_and_every_difference_named(journal):
     claim(journal, {"train": {"seed": 42, "epochs": 4}, "env": {"name": "dataset", "path": "a" * 80}, "x": 1})
     with pytest.raises(IdentityError) as caught:

@@ -139,6 +139,14 @@ def test_a_name_that_is_trouble_elsewhere_is_refused(tmp_path, name, why):
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.parametrize(
+    "name", ["run", "2024-01-01 a", "é", ".hidden", "a..b", "007", "n" * 100, "日本", "a-", "🎻"]
+)
+def test_plain_names_are_fine(tmp_path, name):
+    with RunFolder.open(section(tmp_path, name)) as run:
+        assert run.path == tmp_path / "runs" / name
+
+
 def test_a_folder_that_cannot_be_made_or_used_is_a_config_error(tmp_path):
     (tmp_path / "file").write_text("a file")
     with pytest.raises(ConfigError, match="cannot be used: Not a directory") as caught:
@@ -205,6 +213,12 @@ def test_numbers_that_json_lacks_are_refused(run):
     with pytest.raises(ValueError, match="not JSON compliant"):
         run.write_json("a.json", float("nan"))
     assert not (run.path / "a.json").exists()
+
+
+def test_texts_are_written_byte_for_byte(run):
+    assert run.write_text("a.md", "é\r\n\u2028end").read_bytes() == "é\r\n\u2028end".encode()
+    assert run.write_text("a.md", "a\ud800b").read_bytes() == b"a\\ud800b"
+    assert json.loads(run.write_json("a.json", "a\ud800b").read_bytes()) == "a\ud800b"
 
 
 def test_files_are_replaced_in_one_move_and_nothing_else_is_left(run):

@@ -76,6 +76,12 @@ def test_fields_that_a_later_version_adds_are_left_alone(run):
     assert read_run(run.path).steps[0].action == "skipped"
 
 
+def test_skills_are_listed_in_order(run):
+    for number in (3, 0, 12):
+        run.write_skill(number, "x")
+    assert read_run(run.path).skills == ("skills/0000.md", "skills/0003.md", "skills/0012.md")
+
+
 @pytest.mark.parametrize(
     ("summary", "resumable"),
     [(None, True), ({"stopped": "limits.calls"}, True), ({"stopped": None}, False), ({}, False)],
@@ -171,3 +177,9 @@ def test_events_are_read_back_and_broken_lines_left_out(run):
     run.events.emit(Notice(level="info", text="two"))
     assert [event["text"] for event in read_events(run.path)] == ["one", "two"]
     assert list(read_events(run.path / "absent")) == []
+
+
+def test_events_of_some_kinds_are_read_alone(run):
+    run.events.emit(Notice(level="info", text="run_finished"))
+    run.events.emit(RunFinished(stopped="", summary=""))
+    assert [event["kind"] for event in read_events(run.path, "run_started", "run_finished")] == ["run_finished"]

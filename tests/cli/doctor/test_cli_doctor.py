@@ -159,6 +159,12 @@ def test_finished_and_unfinished_runs_are_told_apart(demo_project: Path, capsys:
     assert "is not finished: `train` resumes it" in checks(capsys, CONFIG)["run folder"][0]["text"]
 
 
+def test_a_run_folder_that_cannot_be_written_is_wrong(fresh_project: Path, capsys: Captured) -> None:
+    Path("file").write_text("")
+    found = wrong(checks(capsys, CONFIG, "--run.folder", "file", code=1))
+    assert found["run folder"][0] == "file/demo cannot be written"
+
+
 @pytest.mark.parametrize("name", ["../elsewhere", "/tmp/x", "a/b", "..", "a\\b"])
 def test_a_run_name_that_leads_elsewhere_is_wrong_as_it_is_for_the_run(
     fresh_project: Path, capsys: Captured, name: str

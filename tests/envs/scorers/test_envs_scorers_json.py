@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from etude.envs.scorers.json import Json, JsonOptions, read_json
+from etude.errors import DataError
 from etude.records import Task
 from etude.testing.scorer import ScorerContract
 
@@ -119,6 +120,11 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=4),
     max_leaves=12,
 )
+
+
+def test_gold_is_needed() -> None:
+    with pytest.raises(DataError, match="task 't' has no gold answer"):
+        Json().compare(task(None), "{}")
 
 
 @settings(max_examples=100, deadline=None)

@@ -69,6 +69,12 @@ async def test_an_answer_cannot_close_its_fence() -> None:
     assert seen.partition("-")[2][:12] != again.partition("-")[2][:12]
 
 
+async def test_a_task_without_gold_has_no_reference() -> None:
+    judge = GoodAnswers()
+    await Rubric(RubricOptions(rubric="r"), lambda: judge).score(Task(id="t", input="i"), Trajectory(answer="good"))
+    assert "reference" not in judge.asked[0][1].text
+
+
 async def test_soft_is_the_grade_and_hard_depends_on_the_threshold() -> None:
     for threshold, hard in ((0.5, 0), (0.4, 1)):
         scorer = Rubric(RubricOptions(rubric="r", threshold=threshold), GoodAnswers)
