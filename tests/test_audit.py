@@ -23,11 +23,6 @@ from etude.testing import ScriptedModel
 from etude.testing.doubles import Line
 from rows import rows
 
-
-def bench_env() -> ListEnvironment:
-    return ListEnvironment(TASKS[:2], TASKS[2:4], TASKS[4:], scorer=bench.Checks())
-
-
 SKILL = Skill(
     name="sums",
     text="""\
@@ -212,6 +207,10 @@ async def test_a_failed_call_is_no_score_and_a_limit_holds(tmp_path: Path) -> No
 async def test_a_skill_that_says_nothing_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SkillError, match="the skill is empty"):
         await aaudit_skill(make_config({"run": {"folder": str(tmp_path)}}), env=bench_env(), skill=Skill(text=""))
+
+
+def bench_env() -> ListEnvironment:
+    return ListEnvironment(TASKS[:2], TASKS[2:4], TASKS[4:], scorer=bench.Checks())
 
 
 def test_sentences_leave_code_tables_and_headings_out() -> None:

@@ -103,6 +103,11 @@ def test_a_column_of_files_that_is_nowhere_is_an_error(folder: Path) -> None:
         DatasetEnvironment(tasks(folder, {"input": "x", "gold": "1"}, {"input": "y", "gold": "2"}))
 
 
+def test_a_dataset_of_the_hub_has_no_files(folder: Path) -> None:
+    with pytest.raises(ConfigError, match=r"'hub' and 'fields\.files' exclude each other"):
+        DatasetEnvironment({"hub": "a/b", "splits": {"train": "x", "val": "y"}, "fields": {"files": "files"}})
+
+
 ESCAPES = (
     "../secret.txt",
     "{}/secret.txt",
@@ -114,11 +119,6 @@ ESCAPES = (
     "..",
     "/",
 )
-
-
-def test_a_dataset_of_the_hub_has_no_files(folder: Path) -> None:
-    with pytest.raises(ConfigError, match=r"'hub' and 'fields\.files' exclude each other"):
-        DatasetEnvironment({"hub": "a/b", "splits": {"train": "x", "val": "y"}, "fields": {"files": "files"}})
 
 
 @pytest.mark.parametrize("escape", ESCAPES)

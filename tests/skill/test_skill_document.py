@@ -8,15 +8,6 @@ from etude.errors import SkillError
 from etude.skill.document import Document
 from rows import rows
 
-KEPT = "<!-- etude:begin kept -->\nIn a region.\n<!-- etude:end kept -->\n"
-
-
-OTHER = KEPT.replace("kept", "other")
-
-
-SECTIONS = f"# A\n\na\n\n{KEPT}\n# B\n\nb\n\n{OTHER}\nc\n"
-
-
 SKILL = """---
 name: pdf
 description: Reads PDF files.
@@ -183,14 +174,14 @@ def test_removing_the_first_region_does_not_turn_a_rule_into_front_matter() -> N
     assert document.render() == "\n---\nname: y\n---\n"
 
 
-KEPT = "<!-- etude:begin kept -->\nIn a region.\n<!-- etude:end kept -->\n"
-WHOLE = f"---\nname: s\ndescription: d\n---\n\n# Old\n\n- One.\n\n{KEPT}"
-
-
 def test_removing_the_first_region_does_not_turn_a_character_of_the_text_into_a_byte_order_mark() -> None:
     text = "<!-- etude:begin x -->\n<!-- etude:end x -->\n\ufeff---\nname: y\n---\n"
     document = Document.parse(text).without_region("x")
     assert (document.front_matter, document.render()) == ("", "\n\ufeff---\nname: y\n---\n")
+
+
+KEPT = "<!-- etude:begin kept -->\nIn a region.\n<!-- etude:end kept -->\n"
+WHOLE = f"---\nname: s\ndescription: d\n---\n\n# Old\n\n- One.\n\n{KEPT}"
 
 
 def anew(text: str, new: str) -> str:
@@ -213,6 +204,7 @@ def test_an_empty_text_leaves_what_is_protected() -> None:
 
 OTHER = KEPT.replace("kept", "other")
 MARKED, MARKED_OTHER = (text.replace("In a region.\n", "") for text in (KEPT, OTHER))
+SECTIONS = f"# A\n\na\n\n{KEPT}\n# B\n\nb\n\n{OTHER}\nc\n"
 
 
 def test_a_text_that_moves_nothing_but_regions_changes_nothing() -> None:

@@ -142,12 +142,12 @@ def test_insert_after_the_last_line_before_a_region_stays_out_of_it() -> None:
     assert done("a\n" + TAIL, edit("insert_after", "a", "b")) == "a\nb\n" + TAIL
 
 
-# replace
-
-
 def test_inserting_what_already_stands_below_changes_nothing() -> None:
     assert refused("a\nb\n", edit("insert_after", "a", "b")).fate == "no_change"
     assert done("a\nbc\n", edit("insert_after", "a", "b")) == "a\nb\nbc\n"
+
+
+# replace
 
 
 @rows(
@@ -374,13 +374,13 @@ def test_a_marker_cannot_be_put_together_from_several_edits() -> None:
     assert text == "text\n\n<!-- etude:b\n"
 
 
-# several edits
-
-
 def test_a_fence_inside_the_body_is_no_front_matter() -> None:
     text = FRONT + BODY
     result = done(text, edit("append", content="---\nname: other\n---"))
     assert Document.parse(result).front_matter == FRONT
+
+
+# several edits
 
 
 def test_edits_apply_one_after_the_other() -> None:
@@ -390,6 +390,11 @@ def test_edits_apply_one_after_the_other() -> None:
     )
     assert text == "- c\n"
     assert [one.fate for one in applied] == ["applied", "applied", "missed", "applied"]
+
+
+def test_a_document_that_cannot_be_read_is_an_error_even_without_edits() -> None:
+    with pytest.raises(SkillError, match="is not closed"):
+        apply_edits(BEGIN, [])
 
 
 WORDS = [
@@ -408,11 +413,6 @@ WORDS = [
 ]
 MARKS = [BEGIN, END, "<!-- etude:begin h -->", "<!-- etude", ":begin g -->", "<!--", "-->", "etude:", "\ufeff"]
 PROSE = st.lists(st.sampled_from(WORDS), max_size=8).map("".join)
-
-
-def test_a_document_that_cannot_be_read_is_an_error_even_without_edits() -> None:
-    with pytest.raises(SkillError, match="is not closed"):
-        apply_edits(BEGIN, [])
 
 
 @st.composite

@@ -13,13 +13,6 @@ from etude.skill import Document, apply_edit, apply_edits
 from etude.skill.diff import unified_diff
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
 
-
-def done(text: str, change: Edit) -> str:
-    result, applied = apply_edit(text, change)
-    assert applied.fate == "applied", applied.detail
-    return result
-
-
 BEGIN, END = "<!-- etude:begin learned -->", "<!-- etude:end learned -->"
 FRONT = "---\nname: sums\ndescription: Adds numbers.\n---\n"
 ABOVE = f"{FRONT}# Sums\n\n\n\n- Check the units.\n\n```sh\nmake\n\n\n\nmake test\n```\n\n"
@@ -36,6 +29,12 @@ TEXT = document("- Show the steps.\n- Round to cents.\n")
 
 def edit(op: EditOp, target: str = "", content: str = "") -> Edit:
     return Edit(op=op, target=target, content=content)
+
+
+def done(text: str, change: Edit) -> str:
+    result, applied = apply_edit(text, change)
+    assert applied.fate == "applied", applied.detail
+    return result
 
 
 def refused(text: str, change: Edit) -> AppliedEdit:

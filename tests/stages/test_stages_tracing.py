@@ -98,15 +98,15 @@ async def test_a_task_that_only_misses_a_line_leads_nowhere(cites: tuple[str, ..
     assert (await traced_hidden(jury, keep_failing(jury))).votes == {}
 
 
-# --- named --------------------
-
-
 async def test_where_only_one_edit_can_be_it_nothing_is_attempted() -> None:
     world = World(*LINES, passes=never)
     lines, found = await back(world, {"b1": "11+ 20- 20-", "b2": "4+ 6- 7-"})
     assert lines == {"b1": "Six.", "b2": "Bad."}
     assert found.attempts == ()
     assert world.attempts == []
+
+
+# --- named --------------------
 
 
 async def test_what_is_named_is_shown_by_a_race() -> None:

@@ -115,16 +115,16 @@ def test_a_number_that_is_too_large_is_wrong(number: str, gold: float, ordered: 
     assert scorer.compare(task([gold, 1]), f"[1, {number}]").hard == 0
 
 
+def test_gold_is_needed() -> None:
+    with pytest.raises(DataError, match="task 't' has no gold answer"):
+        Json().compare(task(None), "{}")
+
+
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=4),
     max_leaves=12,
 )
-
-
-def test_gold_is_needed() -> None:
-    with pytest.raises(DataError, match="task 't' has no gold answer"):
-        Json().compare(task(None), "{}")
 
 
 @settings(max_examples=100, deadline=None)
