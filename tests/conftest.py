@@ -1,6 +1,17 @@
-from collections.abc import Iterator
+import gc
+from collections.abc import Generator, Iterator
 
 import pytest
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Thousands of tests are made, and stay until the end: looking through them for garbage takes seconds."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -35,9 +35,11 @@ def rows(names: str | tuple[str, ...], table: Iterable[Any]) -> Callable[[Callab
     return decorate
 
 
-def few(cases: Iterable[Any], *fast: Any) -> list[Any]:
-    """All cases of a long table, of which only those named run in the fast suite, and the others with `--slow`."""
+def few(cases: Iterable[Any], *fast: Any, first: int = 0) -> list[Any]:
+    """All cases of a long table, of which only the first ones and those named run in the fast suite, and the others
+    with `--slow`."""
     found = list(cases)
+    fast = (*fast, *found[:first])
     assert all(one in found for one in fast), "a fast case is not in the table"
     several = [one if isinstance(one, tuple) else (one,) for one in found]
     return [

@@ -5,14 +5,13 @@ from typing import Any
 
 import pytest
 
-from etude import aevaluate_skill, make_config
+from etude import aevaluate_skill
 from etude.envs import ListEnvironment
 from etude.envs.scorers.rubric import Rubric, RubricOptions
 from etude.errors import ConfigError, DataError, VoidStop
-from etude.executors.local import LocalExecutor
 from etude.intervals import difference_interval, mean_interval
 from etude.measure.compare import acompare_skills
-from etude.protocols import Agent, Executor
+from etude.protocols import Agent
 from etude.records import Reply, Skill, Task, Trajectory
 from etude.records.summary import Flip, Loaded
 from etude.testing import ScriptedModel
@@ -124,41 +123,3 @@ async def test_other_splits_need_no_test_tasks(tmp_path: Path) -> None:
     assert (await acompare_skills(world.config(), A, B, "val", 1, **given)).difference.mean == 1
     with pytest.raises(DataError, match="split 'test' has no tasks"):
         await aevaluate_skill(world.config(), "test", **given, skill=A)
-
-
-async def test_a_split_without_tasks_is_refused(tmp_path: Path) -> None:
-    world = World(tmp_path, {})
-    config = make_config({"run": {"folder": str(tmp_path)}, "test": {"enabled": False}})
-    with pytest.raises(DataError, match="split 'test' has no tasks"):
-        await acompare_skills(config, A, B, **world.given(tasks=0))
-
-
-class Iterating(Executor):
-    """Gives results by an iterator that cannot be closed."""
-
-    def stream(self, work: Any, items: Any) -> Any:
-        class Results:
-            index = -1
-
-            def __aiter__(self) -> Any:
-                return self
-
-            async def __anext__(self) -> Any:
-                self.index += 1
-                if self.index == len(items):
-                    raise StopAsyncIteration
-                return self.index, await work(items[self.index])
-
-        return Results()
-
-    async def drain(self) -> None: ...
-
-    async def cancel(self) -> None: ...
-
-
-@pytest.mark.parametrize("executor", [Iterating(), LocalExecutor(4)])
-async def test_the_result_does_not_depend_on_the_executor(executor: Executor, tmp_path: Path) -> None:
-    world = World(tmp_path, {"A0": "nnnnnnyy", "B0": "yyyyyyny"})
-    result = await acompare_skills(world.config(), A, B, "test", 1, **world.given(), executor=executor)
-    assert result.verdict == "ship"
-    assert [flip.task for flip in result.gained] == [f"t{number}" for number in range(6)]

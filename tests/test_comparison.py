@@ -21,6 +21,7 @@ from etude.measure.compare import acompare_skills
 from etude.records import TrainState
 from etude.records.summary import Comparison, Interval
 from etude.report import Measured, report
+from rows import few
 from two_skills import OTHERS, TASKS, A, B, C, World
 
 SOLVED = {f"{skill}{trial}": "yyyyyyyy" for skill in "ABC" for trial in range(3)}
@@ -47,7 +48,7 @@ def test_candidates_that_do_not_help_are_rarely_shipped_and_the_truth_is_in_the_
             assert found.difference >= 182 / 200, (world, tasks, trials, found)
 
 
-@pytest.mark.parametrize(("tasks", "trials"), [(3, 2), (3, 3), (5, 3), (8, 2)])
+@pytest.mark.parametrize(("tasks", "trials"), few([(3, 2), (8, 2), (3, 3), (5, 3)], first=2))
 def test_a_skill_that_changes_nothing_hardly_passes_the_gate_with_attempts_of_real_agents(
     verdicts: ModuleType, tasks: int, trials: int
 ) -> None:
@@ -57,12 +58,6 @@ def test_a_skill_that_changes_nothing_hardly_passes_the_gate_with_attempts_of_re
     assert len(found) == 10
     for claim in zip(*found, strict=True):
         assert fmean(claim) <= 0.05
-
-
-def test_a_gain_that_is_there_is_mostly_found_with_a_hundred_tasks(verdicts: ModuleType) -> None:
-    helps = next(world for world in verdicts.WORLDS if world.effect == "gain")
-    assert verdicts.rates(helps, 100, 3, 200).ship > 0.7
-    assert verdicts.rates(helps, 100, 1, 200).ship < verdicts.rates(helps, 100, 3, 200).ship
 
 
 def settle(folder: Path, trials: int = 1, margin: float = 0, **answers: str) -> Any:

@@ -21,11 +21,6 @@ async def test_what_a_function_raises_is_raised(error: BaseException) -> None:
         await Threads(1).run(fail)
 
 
-async def test_a_stop_iteration_is_raised_as_a_runtime_error() -> None:
-    with pytest.raises(RuntimeError, match="StopIteration"):
-        await Threads(1).run(next, iter(()))
-
-
 async def test_a_function_whose_caller_was_cancelled_keeps_its_place_until_it_ends() -> None:
     release = threading.Event()
     threads = Threads(1)
@@ -67,14 +62,6 @@ def test_too_few_open_files_for_the_slots_are_an_error_before_anything_is_sent()
         "limits.concurrency = 469: this needs up to 1,002 open files and connections, and this system allows 1,000"
     )
     assert hint == "hint: set limits.concurrency: 468, or allow more (`ulimit -n`, as the administrator)"
-
-
-async def test_a_function_in_a_thread_gives_its_result_or_raises() -> None:
-    assert await in_thread(divmod, 7, 2) == (3, 1)
-    with pytest.raises(ZeroDivisionError):
-        await in_thread(divmod, 7, 0)
-    with pytest.raises(RuntimeError, match="StopIteration"):
-        await in_thread(next, iter(()))
 
 
 async def test_what_a_cancelled_function_runs_to_its_end_is_cancelled() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from etude.config import TrainConfig, load_config, make_config
+from etude.config import load_config, make_config
 from etude.errors import ConfigError
 from etude.published.options import options_of
 from rows import rows
@@ -130,11 +130,6 @@ def test_no_value_is_still_no_value(tmp_path) -> None:
 def test_a_flag_that_is_no_yaml_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"--train\.epochs: cannot read the value"):
         load_config(flags=[("train.epochs", "[1")], environ={})
-
-
-def test_an_empty_file_gives_the_defaults(tmp_path) -> None:
-    (tmp_path / "c.yaml").write_text("")
-    assert load_config(tmp_path / "c.yaml", environ={}) == TrainConfig()
 
 
 def test_limits_and_addresses_are_no_part_of_the_identity() -> None:

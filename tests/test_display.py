@@ -11,8 +11,8 @@ PROGRAM = """
 import sys
 from etude import ListEnvironment, Skill, Trainer
 from etude.simulation import SEED_SKILL, make_tasks
-tasks = make_tasks("counting", 30, seed=1)
-env = ListEnvironment(train=tasks[:10], val=tasks[10:20], test=tasks[20:], scorer="exact")
+tasks = make_tasks("counting", 12, seed=1)
+env = ListEnvironment(train=tasks[:4], val=tasks[4:8], test=tasks[8:], scorer="exact")
 config = {"train": {"epochs": 1}, "run": {"folder": sys.argv[1], "name": "first"}}
 given = {"progress": False} if sys.argv[2] == "silent" else {}
 print(Trainer(config, env=env, skill=Skill(text=SEED_SKILL), **given).train())

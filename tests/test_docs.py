@@ -79,8 +79,8 @@ def test_every_page_can_be_reached_from_the_index() -> None:
 
 
 LONG = DOCS / "agent-skill.md"
-TRAINING = (LONG, DOCS / "results.md", DOCS / "tasks.md")
-"""Pages whose sessions train for minutes."""
+TRAINING = (LONG, DOCS / "results.md", DOCS / "tasks.md", DOCS / "scale.md")
+"""Pages whose sessions train, in all for minutes."""
 RUN = [page for page in PAGES if page not in TRAINING and blocks(page, "python", "console")]
 
 
@@ -289,7 +289,8 @@ def test_no_prompt_is_named_that_does_not_exist() -> None:
 
 
 def test_every_file_of_a_run_and_every_field_in_it_is_in_the_reference(tmp_path) -> None:
-    assert main(["demo", "--folder", str(tmp_path), "--train.epochs", "3"]) == 0
+    small = ["--train.epochs", "2", "--env.limit={train: 30, val: 16, test: 8}"]
+    assert main(["demo", "--folder", str(tmp_path), *small]) == 0
     run = tmp_path / "runs" / "demo"
     reported = named(page("reference/run-folder.md"))
     for path in sorted(run.rglob("*")):

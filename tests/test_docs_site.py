@@ -14,7 +14,6 @@ from docs_pages import DOCS, ROOT
 from rows import rows
 
 LOADING = {"src", "srcset", "poster", "data", "xlink:href"}
-FETCHING = {"mermaid", "glightbox", "pyodide"}  # what the theme's script gets a library for, from a host of its own
 NAMES = sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md"))
 
 
@@ -114,23 +113,3 @@ def test_nothing_is_loaded_from_another_host(site) -> None:
         assert [address for address in loaded(page.read_text()) if is_elsewhere(address)] == [], page
     for style in styles:
         assert [address for address in loaded_by_styles(style.read_text()) if is_elsewhere(address)] == [], style
-
-
-def test_nothing_is_shown_that_the_script_of_the_theme_gets_from_another_host(site) -> None:
-    for page in site.rglob("*.html"):
-        tags = Tags(page.read_text()).found
-        classes = {name for _, attributes in tags for name in attributes.get("class", "").split()}
-        assert classes & FETCHING == set(), page
-        assert "source" not in {attributes.get("data-md-component") for _, attributes in tags}, page  # asks a forge
-
-
-def test_what_is_loaded_from_another_host_would_be_noticed() -> None:
-    page = """<link rel=stylesheet href="https://fonts.example/a.css"><script src="//cdn.example/b.js"></script>
-        <style>@import "http://c.example/c.css"; @import url("//f.example/f.css");
-        p { background: url(d.png) }</style><a href="https://e.example/"></a>"""
-    assert [address for address in loaded(page) if is_elsewhere(address)] == [
-        "http://c.example/c.css",
-        "//f.example/f.css",
-        "https://fonts.example/a.css",
-        "//cdn.example/b.js",
-    ]

@@ -106,12 +106,6 @@ def test_a_doubt_that_later_attempts_contradict_is_withdrawn(tmp_path: Path) -> 
     assert summary.doubts == ()
 
 
-def test_a_resumed_run_has_the_same_doubts(tmp_path: Path) -> None:
-    first, _ = trained(tmp_path, lambda request: "I cannot")
-    again, _ = trained(tmp_path, lambda request: "I cannot")
-    assert again.doubts == first.doubts != ()
-
-
 def cut(request: ChatRequest) -> Reply:
     return Reply(text="Let me see, it is", finish="length")
 
@@ -126,16 +120,3 @@ def test_replies_that_are_cut_off_are_counted_and_named_as_what_to_change(tmp_pa
     assert end.what == "42 of 42 replies in training and 8 of 8 replies in validation were cut off"
     assert "at target.max_output_tokens = 4096" in end.example
     assert [said.count(doubt.text) for doubt in (early, end)] == [1, 1]
-
-
-def test_replies_that_are_cut_off_in_the_test_only_are_counted_too(tmp_path: Path) -> None:
-    def late(request: ChatRequest) -> Reply | str:
-        answer = right(request)
-        return Reply(text=f"<answer>{answer}</answer>, be", finish="length") if int(answer) > 305 else answer
-
-    summary, _ = trained(tmp_path, late, test=tasks(300, 8))
-    (doubt,) = (doubt for doubt in summary.doubts if "cut off" in doubt.what)
-    assert doubt.text == (
-        "6 of 16 replies in the test were cut off\nat target.max_output_tokens = 4096\n"
-        "-> raise target.max_output_tokens (in a fork)"
-    )

@@ -25,7 +25,7 @@ TELLING = {
     "watch_events": ["step 1: accepted", "stopped after step", "attempts: {'completed': "],
 }
 IN_MEMORY = {"loop_in_one_file"}
-QUICK = ("loop_in_one_file", "own_model", "train_from_python")
+QUICK = ("loop_in_one_file", "own_model")
 
 
 def test_every_example_is_known_here() -> None:

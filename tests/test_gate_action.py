@@ -120,7 +120,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder.mkdir()
     make_project(folder)
     settings = folder / "etude.yaml"
-    settings.write_text(settings.read_text().replace("  scorer: exact", "  limit: {test: 100}\n  scorer: exact"))
+    settings.write_text(settings.read_text().replace("  scorer: exact", "  limit: {test: 60}\n  scorer: exact"))
     git(folder, "init", "-q")
     git(folder, "config", "uploadpack.allowAnySHA1InWant", "true")
     git(folder, "add", "-A")
@@ -200,7 +200,7 @@ def test_what_judges_comes_from_the_base_branch(repository: Repository, gate: Mo
     cheat = {"etude.yaml": "env: {name: dataset, path: own.jsonl}\n", "data/test.jsonl": ""}
     head = repository.proposed({"SKILL.md": f"{SEED_SKILL}\nThank you.\n"}, **cheat)
     assert gate.main(repository.environ(head)) in (4, 5)
-    assert "100 `test` tasks, 1 attempt each" in repository.host.comments[0]["body"]
+    assert "60 `test` tasks, 1 attempt each" in repository.host.comments[0]["body"]
     assert "own.jsonl" not in (repository.checkout / "etude.yaml").read_text()
 
 
@@ -386,10 +386,10 @@ def test_where_the_base_branch_has_no_skill_an_empty_one_is_the_bar(
         gate.written(repository.environ("")["GITHUB_SHA"], "skills/new", tmp_path / "other")
 
 
-@pytest.mark.parametrize(
-    ("rules", "code"),
-    [("- Name the risks.\n- Make a clear recommendation.\n- Cite a source.\n", 0), ("- Thank the reader.\n", 5)],
-)
+ENOUGH = "- Name the risks.\n- Make a clear recommendation.\n- Cite a source.\n"
+
+
+@pytest.mark.parametrize(("rules", "code"), few([(ENOUGH, 0), ("- Thank the reader.\n", 5)], (ENOUGH, 0)))
 def test_three_tasks_are_enough_for_a_skill_that_solves_them_and_no_others(
     repository: Repository, gate: ModuleType, monkeypatch: pytest.MonkeyPatch, rules: str, code: int
 ) -> None:

@@ -1,31 +1,25 @@
 """The simulated world of the benchmarks: rules that act on each other, and rules with exceptions."""
 
 import random
-from itertools import combinations, product
+from itertools import product
 
 import pytest
 from hard_worlds import HARSH, HARSH_RANGES, WORLD, drawn, harsh
 from hard_worlds.parcels import FOLDER, Parcels
-from hard_worlds.slips import KINDS, ExceptionRule, Slips
+from hard_worlds.slips import ExceptionRule, Slips
 
 from etude.errors import ConfigError
-from etude.records import ChatRequest, system, user
 from etude.simulation.families import find_tasks, rules_in
-from etude.simulation.families.family import relevant, right_answer
+from etude.simulation.families.family import relevant
 from etude.simulation.families.tables import rules_of
-from etude.simulation.noise import fault_rate
-from etude.simulation.optimizer.diagnosis import diagnose
-from etude.simulation.optimizer.reading import read_prompt
 from etude.simulation.rules import TeachableRule, Teaching, statements, states
-from etude.simulation.score import best_skill
-from etude.simulation.world import OPTIMIZERS, TARGETS
+from etude.simulation.world import OPTIMIZERS
 from rows import rows
 
 PARCELS, SLIPS = (next(one for one in WORLD.families if isinstance(one, kind)) for kind in (Parcels, Slips))
 VOLUME, HEAVIER, ROUNDING, ISLANDS, POSTCODE = rules_of("parcels", FOLDER)
 EXCEPTIONS = [rule for rule in SLIPS.rules if isinstance(rule, ExceptionRule)]
 TASKS = {name: WORLD.make_tasks(name, 160, 1) for name in ("parcels", "slips")}
-SLIP = 0.12
 BULKY = (
     "What does it cost in cents to send a parcel of 1.3 kg and 50 x 45 x 41 cm to {} (postcode {})? "
     "The tariff is 400 cents plus 163 cents per kilogram, and 310 cents extra for islands."
@@ -88,36 +82,6 @@ def test_two_rules_are_worse_than_nothing_alone_and_worth_most_together() -> Non
         assert parcels(*others, VOLUME, HEAVIER) > nothing + 0.15
 
 
-@pytest.mark.parametrize("others", [(), (ROUNDING,), (VOLUME, HEAVIER, ROUNDING)])
-def test_either_of_two_rules_suffices_and_leaving_one_out_shows_nothing(others: tuple[TeachableRule, ...]) -> None:
-    both = parcels(*others, ISLANDS, POSTCODE)
-    assert parcels(*others, ISLANDS) == pytest.approx(both, abs=1e-12)
-    assert parcels(*others, POSTCODE) == pytest.approx(both, abs=1e-12)
-    assert both > parcels(*others) * 1.2
-
-
-def test_one_rule_helps_by_the_same_factor_whatever_else_is_taught() -> None:
-    factors = {
-        round(parcels(ROUNDING, *others) / parcels(*others), 9)
-        for count in range(5)
-        for others in combinations((VOLUME, HEAVIER, ISLANDS, POSTCODE), count)
-    }
-    assert factors == {round((1 - SLIP) / (1 - ROUNDING.untaught), 9)}
-
-
-def test_an_interaction_concerns_untaught_steps_only() -> None:
-    target = TARGETS["target"]
-
-    def rate(skill: str) -> float:
-        return fault_rate(target, PARCELS, HEAVIER, states(skill, PARCELS.rules))
-
-    alone, right, wrong = skill_of(VOLUME), skill_of(VOLUME, HEAVIER), HEAVIER.harmful[0]
-    assert (rate(""), rate(alone), rate(right)) == (HEAVIER.untaught, 0.95, SLIP)
-    assert rate(f"{alone}\n- {wrong}") == target.harmed
-    assert rate(f"{right}\n- {wrong}") == target.torn
-    assert rate(f"{alone}\n- {VOLUME.harmful[0]}") == HEAVIER.untaught, "what is contradicted is not taught"
-
-
 def test_no_skill_exceeds_the_best_attainable_score() -> None:
     few = TASKS["parcels"][:4]
     best = WORLD.best_attainable(few)
@@ -141,30 +105,6 @@ def test_an_exception_stated_for_every_slip_fixes_its_kind_and_breaks_the_others
     assert (right[exception.id], right[general]) == (Teaching.TAUGHT, Teaching.UNTAUGHT)
 
 
-def test_wrong_and_missing_exceptions_and_length_cost_score_in_the_harsh_world() -> None:
-    best = best_skill(TASKS["slips"], WORLD.families)
-    assert slips(best) == WORLD.best_attainable(TASKS["slips"], "target-harsh")
-    first = EXCEPTIONS[0]
-    assert slips(best.replace(first.statements[0], "")) < slips(best) - 0.01
-    assert slips(f"{best}- {first.broad[0]}\n") < slips(best) - 0.01
-    assert slips(WORLD.seed_skill("slips")) < 0.2
-    said = [f"- {rule.statements[1]}\n" for rule in SLIPS.rules]
-    assert slips(best + "".join(said)) < slips(best) - 0.05
-    assert slips(best + said[0]) == pytest.approx(slips(best))
-    assert {task.type for task in TASKS["slips"]} == set(KINDS)
-
-
-def test_every_change_of_the_text_draws_again() -> None:
-    def answers(word: str) -> tuple[str, ...]:
-        skill = f"{WORLD.seed_skill('slips')}- {word} care.\n"
-        asked = [ChatRequest(messages=(system(skill), user(task.input))) for task in TASKS["slips"][:40]]
-        return tuple(WORLD.respond("target-harsh", request).text for request in asked)
-
-    first, again = ([answers(word) for word in ("Take", "Have", "Use")] for _ in range(2))
-    assert first == again
-    assert len(set(first)) == 3
-
-
 def test_worlds_are_drawn_by_number_within_their_ranges_and_models_have_names() -> None:
     worlds = [drawn(number) for number in range(1, 21)]
     assert len({world.slip for world in worlds}) == 20
@@ -178,30 +118,3 @@ def test_worlds_are_drawn_by_number_within_their_ranges_and_models_have_names() 
     for name in ("target-harsh-0", "judge-harsh", "target-steady-harsh"):
         with pytest.raises(ConfigError, match="unknown simulated model"):
             WORLD.check_name(name)
-
-
-def observed(*faults: str, task: str = BULKY.format("Ostrey", 9214), id: str = "a-1") -> str:
-    answer = PARCELS.solve(task, frozenset(faults)).answer
-    right = f"expected: {right_answer(PARCELS, task)}"
-    return f'<attempt id="{id}"><task>{task}</task><answer>{answer}</answer>\n{right}</attempt>'
-
-
-@rows(
-    ("faults", "taught", "blamed"),
-    [
-        ((HEAVIER,), (), [HEAVIER]),
-        ((VOLUME, ROUNDING), (), [ROUNDING, VOLUME]),
-        ((ISLANDS,), (), [ISLANDS]),
-        ((POSTCODE,), (), [ISLANDS]),
-        ((ISLANDS,), (ISLANDS,), [POSTCODE]),
-        ((POSTCODE,), (POSTCODE,), [ISLANDS]),
-        ((ISLANDS,), (ISLANDS, POSTCODE), []),
-        ((), (), []),
-    ],
-)
-@pytest.mark.parametrize("compare", [False, True])
-def test_a_wrong_price_is_put_down_to_the_rules_that_are_missing(faults, taught, blamed, compare: bool) -> None:
-    request = ChatRequest(messages=(user(observed(*(rule.id for rule in faults))),))
-    seen = read_prompt(request, WORLD.families).observations
-    found = diagnose(seen, states(skill_of(*taught), PARCELS.rules), compare=compare)
-    assert [finding.rule for finding in found] == blamed

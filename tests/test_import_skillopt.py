@@ -12,7 +12,7 @@ import yaml
 from docs_pages import ROOT
 from etude.cli.main import main
 from etude.config import load_config, make_config
-from etude.errors import ConfigError, SkillError
+from etude.errors import ConfigError
 from etude.searches import policy_of
 from etude.simulation import make_tasks
 from etude.skill import Document
@@ -20,7 +20,7 @@ from rows import rows
 
 sys.path.append(str(ROOT / "integrations" / "skillopt"))
 import import_skillopt  # type: ignore[import-not-found]
-from skillopt_files import converted_skill, read_settings  # type: ignore[import-not-found]
+from skillopt_files import read_settings
 from skillopt_settings import SAME, Conversion, convert  # type: ignore[import-not-found]
 
 Captured = pytest.CaptureFixture[str]
@@ -273,30 +273,6 @@ def test_schedules_modes_and_limits_are_said_in_our_words(
     make_config({key: value for key, value in settings.items() if key != "env"})
 
 
-def test_a_setting_without_an_effect_is_named_whichever_the_reason() -> None:
-    given = {
-        "model": {
-            "backend": "qwen_chat",
-            "qwen_chat_temperature": 0,  # both roles have their own
-            "target_qwen_chat_temperature": 1,
-            "optimizer_qwen_chat_temperature": 1,
-            "qwen_chat_enable_thinking": True,
-            "minimax_region": "x",
-            "reasoning_effort": "high",
-        },
-        "optimizer": {"lr_control_mode": "none", "learning_rate": ""},
-        "7": None,
-        "no_such": False,
-    }
-    assert convert(given).not_carried == [
-        "model.qwen_chat_temperature",
-        "model.minimax_region",
-        "model.reasoning_effort",
-        "optimizer.lr_control_mode",
-        "no_such",
-    ]
-
-
 @rows("key", sorted(SAME))
 def test_no_value_ends_in_a_traceback_and_errors_name_the_setting_of_the_file(key: str) -> None:
     section, _, leaf = key.partition(".")
@@ -314,22 +290,6 @@ def test_one_file_and_a_ratio_convert_as_well(here: Path, capsys: Captured) -> N
     assert "20 train, 10 val, 10 test\nscorer  exact\n" in said
     assert "a ratio divides every kind of task here" in said
     assert (env()["path"], env()["ratio"], env()["split_seed"]) == ("data/tasks.jsonl", [2, 1, 1], 5)
-
-
-def test_without_a_test_split_there_is_no_test_at_the_end(project: str, capsys: Captured) -> None:
-    Path("data/searchqa/valid_unseen/items.json").unlink()
-    Path("data/searchqa/valid_unseen").rmdir()
-    assert "0 test" in imported(capsys, project)
-    assert not load_config("new/etude.yaml").test.enabled
-
-
-def test_a_scorer_that_does_not_accept_the_gold_answers_gives_way(here: Path, capsys: Captured) -> None:
-    for split, start in (("train", 0), ("val", 10), ("test", 20)):
-        rows = [{"question": f"q{n * 77}", "answer": "A" if n else "none of them"} for n in range(start, start + 4)]
-        write(f"d/{split}/items.json", rows)
-    write("c.yaml", "env: {name: LiveMathematicianBench, split_dir: d}\n")
-    assert "the scorer 'choice' does not accept all gold answers" in imported(capsys, "c.yaml")
-    assert env()["scorer"] == "exact"
 
 
 @pytest.mark.parametrize(
@@ -366,13 +326,6 @@ def test_what_cannot_be_converted_is_refused_and_nothing_is_written(
     assert message in refused(capsys, "c.yaml")
 
 
-def test_a_project_is_not_overwritten_unless_forced(project: str, capsys: Captured) -> None:
-    imported(capsys, project)
-    assert import_skillopt.main([project, "--folder", "new"]) == 2
-    assert "exists already" in capsys.readouterr().err
-    imported(capsys, project, "--force")
-
-
 def test_init_names_the_script_for_such_settings(project: str, capsys: Captured) -> None:
     assert main(["init", project]) == 2
     assert "integrations/skillopt/import_skillopt.py CONFIG" in capsys.readouterr().err
@@ -386,39 +339,6 @@ def config(name: str, folder: str = '""', path: str = '""') -> str:
     mode = "ratio" if folder == '""' else "split_dir"
     more = f'split_ratio: "2:1:1", split_dir: {folder}, data_path: {path}'
     return str(write(f"configs/{name}/default.yaml", f"env: {{name: {name}, split_mode: {mode}, {more}}}\n"))
-
-
-def theorem(number: int, month: str) -> dict[str, Any]:
-    """As a monthly file of LiveMathematicianBench has it: the right choice is A, before the others."""
-    wrong = [{"label": label, "text": f"The bound {number}{label} holds."} for label in "BCDE"]
-    right = {"label": "A", "text": f"The sharp bound {number} holds."}
-    question = {"question": f"What is the strongest statement about family {month}-{number}?"}
-    return {
-        "no": number,
-        "month": month,
-        "theorem": "Let X be.",
-        "theorem_type": ["Universal"],
-        "mcq": {**question, "choices": [right, *wrong], "correct_choice": right},
-    }
-
-
-def test_nested_monthly_files_are_read_together_and_their_choices_are_shuffled(here: Path, capsys: Captured) -> None:
-    for month in ("202511", "202512"):
-        items = [theorem(number, month) for number in range(1, 13)]
-        write(f"data/livemath/{month}/qa_{month}_final.json", items)
-    settings = config("livemathematicianbench", path="data/livemath")
-    said = imported(capsys, settings)
-    assert "12 train, 6 val, 6 test\nscorer  choice\n" in said
-    assert "another order" in said
-    assert {task["id"] for task in tasks()} == {f"{m}:{n}" for m in ("202511", "202512") for n in range(1, 13)}
-    assert len({task["gold"] for task in tasks()}) > 2
-    for task in tasks():
-        shown = task["input"].partition(f"({task['gold']}) ")[2]
-        assert shown.startswith("The sharp bound")
-    first = Path("new/data/tasks.jsonl").read_text()
-    imported(capsys, settings, "--force")
-    assert Path("new/data/tasks.jsonl").read_text() == first
-    assert main(["doctor", "new/etude.yaml", *SIMULATED]) == 0
 
 
 def test_pictures_count_from_the_repository_and_gold_lists_are_read(
@@ -476,15 +396,3 @@ def test_protected_parts_of_a_trained_skill_become_regions(here: Path, capsys: C
     assert "- Then answer." in skill.body
     assert "_START" not in skill.text
     assert yaml.safe_load(Path("new/etude.yaml").read_text())["skill"] == {"path": "skill"}
-
-
-def test_an_empty_part_of_a_trained_skill_goes_and_an_open_one_is_refused() -> None:
-    assert converted_skill(SLOW.format(""), Path("best.md")) == "# Rules\n\n- Read.\n"
-    assert converted_skill("- Read.", Path("best.md")) == "- Read."
-    for text in (
-        SLOW.format("").replace("_END", "_START"),
-        "- Read.\n<!-- SLOW_UPDATE_START -->\n",
-        "<!-- SLOW_UPDATE_END -->",
-    ):
-        with pytest.raises(SkillError, match="SLOW_UPDATE"):
-            converted_skill(text, Path("best.md"))

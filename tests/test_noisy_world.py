@@ -60,54 +60,6 @@ async def test_the_target_solves_as_much_as_the_truth_says(noisy: Any, habit: st
     assert await solved(noisy, world, skill, tasks, 25) == pytest.approx(expected, abs=0.05)
 
 
-async def test_a_line_has_many_forms_answered_alike_and_another_wording_of_it_does_not(noisy: Any) -> None:
-    world = noisy.World(0.97, collapses=0.15)
-    truth, tasks = noisy.Truth(world), noisy.make_forms(world, "truth", 200)
-    collapsing = [
-        line
-        for name in noisy.FIELDS
-        for wording in range(4)
-        if noisy.said(line := lines(noisy, [name], wording), world).alike
-    ]
-    assert 0.08 < len(collapsing) / (4 * len(noisy.FIELDS)) < 0.22
-    line, perfect = collapsing[0], noisy.perfect(world)
-    (way,) = noisy.said(line, world).alike.values()
-    hit = [task for task in tasks if truth.alike(noisy.form_of(task.input), noisy.said(perfect + line, world))]
-    assert 0.3 < len(hit) / len(tasks) < 0.5
-    for task in hit:
-        as_it_says = all(noisy.ways(0)[name] == way for name in noisy.parts_of(task.input))
-        assert (truth.passes(task.input, perfect + line) > 0.5) == as_it_says
-    given = {await answer(noisy, world, perfect + line, task, 0) for task in hit}
-    alike = {"/".join(noisy.written(v, way) for v in noisy.parts_of(task.input).values()) for task in hit}
-    assert len(given & alike) > 0.9 * len(given)
-    assert not noisy.said(perfect, world).alike
-
-
-async def test_the_last_example_is_copied_and_a_line_without_one_changes_nothing_in_that(noisy: Any) -> None:
-    world = noisy.World(0.97, copies=0.3)
-    tasks, perfect = noisy.make_forms(world, "truth", 50), noisy.perfect(world)
-    shown = [f"- {noisy.EXAMPLE.format(answer=word)}\n" for word in ("SAMPLE", "elpmas", "s", "ple")]
-    often = [noisy.said(one, world).copied for one in shown]
-    assert len(set(often)) == 4
-    assert all(0 <= share < 0.6 for share in often)
-    skill = perfect + "".join(shown) + lines(noisy, noisy.FIELDS[:1])
-    answers = [await answer(noisy, world, skill, task, seed) for task in tasks for seed in range(8)]
-    assert answers.count("ple") / len(answers) == pytest.approx(often[-1], abs=0.06)
-    assert not {"SAMPLE", "elpmas"} & set(answers)
-    truth = noisy.Truth(world)
-    assert truth.score(skill, tasks) == pytest.approx((1 - often[-1]) * truth.score(perfect, tasks))
-
-
-def test_the_order_of_lines_is_worth_what_it_says(noisy: Any) -> None:
-    world = noisy.World(0.97, order=0.28)
-    truth, tasks = noisy.Truth(world), noisy.make_forms(world, "truth", 50)
-    order = noisy.right_order(0)
-    best, worst, mixed = (truth.score(lines(noisy, names), tasks) for names in (order, order[::-1], sorted(order)))
-    assert best == truth.attainable(tasks)
-    assert worst == pytest.approx((1 - 0.28) * best)
-    assert worst < mixed < best
-
-
 async def test_a_seed_of_the_trial_makes_all_tasks_lucky_together_and_one_of_task_and_trial_does_not(
     noisy: Any,
 ) -> None:
@@ -122,13 +74,3 @@ async def test_a_seed_of_the_trial_makes_all_tasks_lucky_together_and_one_of_tas
         return statistics.stdev(means)
 
     assert await spread(lambda task, trial: trial) > 2 * await spread(lambda task, trial: task.seed(trial))
-
-
-def test_what_an_optimizer_shows_is_an_example_of_its_rule(noisy: Any) -> None:
-    world = noisy.World(optimizer="shows", copies=0.15)
-    wrong = {f"a-{at}": [name] for at, name in enumerate(noisy.FIELDS)}
-    edits = noisy.Writer(world).propose(wrong, "", "prompt")
-    shown = [edit["content"] for edit in edits if "For example" in edit["content"]]
-    assert 0.2 < len(shown) / len(edits) < 0.7
-    assert all(noisy.said(line, world).example in line for line in shown)
-    assert any(noisy.said(line, world).right for line in shown)

@@ -2,15 +2,12 @@
 
 import ast
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-import etude
 from etude.own_process import command, last_lines
+from source_trees import SOURCE, all_nodes
 
-SOURCE = Path(etude.__file__).parent
 ROOT = SOURCE.parent.parent
 SAFE = ("-P", "-I")
 
@@ -37,16 +34,11 @@ def unsafe(words: list[ast.expr]) -> bool:
     return not any(isinstance(word, ast.Constant) and word.value in SAFE for word in words)
 
 
-def starts(file: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(file.read_text())):
-        if code_is_named(node) and unsafe(node.elts):  # type: ignore[attr-defined]
-            yield f"{file.relative_to(SOURCE)}:{node.lineno}"  # type: ignore[attr-defined]
-
-
 def test_nothing_starts_python_so_that_it_looks_into_the_current_folder() -> None:
-    found = [place for file in sorted(SOURCE.rglob("*.py")) for place in starts(file)]
+    named = [(file, node) for file, node in all_nodes() if code_is_named(node)]
+    found = [str(file.relative_to(SOURCE)) for file, node in named if unsafe(node.elts)]  # type: ignore[attr-defined]
     looked_at = {"envs/grading.py", "envs/judge/sitecustomize.py"}  # words of a check, which runs in the sandbox
-    assert [place for place in found if place.partition(":")[0] not in looked_at] == []
+    assert [place for place in found if place not in looked_at] == []
 
 
 def test_there_is_one_command_line_of_our_own_modules() -> None:

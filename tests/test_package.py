@@ -12,8 +12,9 @@ import pytest
 import etude
 import etude_annexes
 from etude import errors
+from source_trees import SOURCE, nodes_of
 
-SOURCE, ANNEXES = Path(etude.__file__).parent, Path(etude_annexes.__file__).parent
+ANNEXES = Path(etude_annexes.__file__).parent
 FILES = [*sorted(SOURCE.rglob("*.py")), *sorted(ANNEXES.rglob("*.py"))]
 
 
@@ -43,7 +44,7 @@ def test_files_and_functions_stay_small() -> None:
         text = file.read_text()
         if text.count("\n") > (300 if file.name == "trainer.py" else 400):
             found.append(f"{file}: {text.count(chr(10))} lines")
-        for node in ast.walk(ast.parse(text)):
+        for node in nodes_of(file):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and length(node) > 80:
                 found.append(f"{file}: {node.name} has {length(node)} lines")
     assert found == []
@@ -76,15 +77,15 @@ def module_name(file: Path) -> str:
 
 def imported(file: Path, names: set[str]) -> set[str]:
     """The modules of the package that a file imports, also inside functions; imports for types only do not count."""
-    tree = ast.parse(file.read_text())
+    nodes = nodes_of(file)
     for_types = {
         id(node)
-        for block in ast.walk(tree)
-        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+        for block in nodes
+        if isinstance(block, ast.If) and isinstance(block.test, ast.Name) and block.test.id == "TYPE_CHECKING"
         for node in ast.walk(block)
     }
     found: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if id(node) in for_types:
             continue
         if isinstance(node, ast.Import):

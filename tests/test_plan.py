@@ -17,7 +17,7 @@ from etude.simulation.score import best_skill
 from etude.testing import ScriptedModel
 from etude.trainer import Trainer
 from etude.workbench import Given
-from rows import rows
+from rows import few, rows
 from trials_sent import trial_sent
 
 SIZES = {"train": 16, "val": 12, "test": 12}
@@ -245,10 +245,11 @@ def test_what_a_run_cannot_gain_from_is_named_with_a_hint(
     assert all(advice.hint for advice in found.warnings)
 
 
-@pytest.mark.parametrize("policy", ["paper", "evidence", "rewrite_first"])
-@pytest.mark.parametrize(
-    ("target", "optimizer"), [("target-noisy", "optimizer-misciting"), ("target-steady", "optimizer-perfect")]
-)
+NOISY, STEADY = ("target-noisy", "optimizer-misciting"), ("target-steady", "optimizer-perfect")
+POLICIES = [(policy, *models) for policy in ("paper", "evidence", "rewrite_first") for models in (NOISY, STEADY)]
+
+
+@pytest.mark.parametrize(("policy", "target", "optimizer"), few(POLICIES, POLICIES[0], POLICIES[3], POLICIES[4]))
 async def test_a_run_makes_no_more_calls_than_was_said(
     tmp_path: Path, policy: str, target: str, optimizer: str
 ) -> None:

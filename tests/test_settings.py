@@ -84,13 +84,6 @@ def test_the_longest_trajectory_shown_holds_at_the_end_of_an_epoch_too(tmp_path,
         assert ("characters left out ...]" in text) is cut
 
 
-@pytest.mark.parametrize("slow", [True, False])
-@pytest.mark.parametrize("meta", [True, False])
-def test_slow_update_and_meta_skill_are_switched_each_on_its_own(tmp_path, slow: bool, meta: bool) -> None:
-    optimizer = run(tmp_path, search={"slow_update": slow, "meta_skill": meta})
-    assert (bool(optimizer.texts("slow_update")), bool(optimizer.texts("meta_skill"))) == (slow, meta)
-
-
 def test_the_memory_of_the_optimizer_is_shown_where_it_decides_the_edit_budget(tmp_path) -> None:
     optimizer = run(tmp_path, train={"epochs": 3}, search={"schedule": "autonomous", "meta_skill": True})
     # One step to an epoch; the memory is written at the end of the second.

@@ -10,7 +10,6 @@ import pytest
 from etude import ChatModel, Environment, ListEnvironment, OutageStop, Reply, Skill, Task, Trainer
 from etude.config import merge
 from etude.errors import ConfigError, DataError, Interrupted, UnusableReply
-from etude.events import Event, Notice
 from etude.simulation import SEED_SKILL, make_tasks
 from etude.testing import ScriptedModel
 from etude.workbench import StopSwitch
@@ -28,17 +27,6 @@ def env() -> ListEnvironment:
     return ListEnvironment(TASKS[:20], TASKS[20:40], TASKS[40:], scorer="exact")
 
 
-class Notices:
-    """Keeps what a person is told."""
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-
-    def emit(self, event: Event) -> None:
-        if isinstance(event, Notice):
-            self.texts.append(event.text)
-
-
 def run(folder: Path, **config: Any):
     given = config.pop("given", {})
     settings = {"train": {"epochs": 2}, "run": {"folder": str(folder)}}
@@ -47,40 +35,6 @@ def run(folder: Path, **config: Any):
 
 def read(folder: Path, name: str) -> Any:
     return json.loads((folder / "run" / name).read_text())
-
-
-@pytest.fixture(scope="module")
-def plain(tmp_path_factory) -> tuple[Path, Any, Notices]:
-    """A run with the settings of `run` alone, made inside of a running loop, as in a notebook."""
-    folder, said = tmp_path_factory.mktemp("plain"), Notices()
-
-    async def notebook() -> Any:
-        return run(folder, given={"sinks": [said]})
-
-    return folder, asyncio.run(notebook()), said
-
-
-def test_racing_changes_calls_but_neither_verdicts_nor_result(tmp_path) -> None:
-    one_by_one = {"concurrency": 1}
-    fast = run(tmp_path / "a", limits=one_by_one, search={"racing": True})
-    full = run(tmp_path / "b", limits=one_by_one, search={"racing": False})
-    assert fast.cost.target_calls < full.cost.target_calls
-    assert (fast.best, fast.initial, fast.accepted) == (full.best, full.initial, full.accepted)
-    for step in range(1, 5):
-        one, other = (read(tmp_path / side, f"steps/{step:04d}/gate.json") for side in "ab")
-        assert one["action"] == other["action"]
-
-
-def test_slow_update_and_memory_are_there_unless_they_are_switched_off(tmp_path, plain) -> None:
-    run(tmp_path / "open", search={"slow_update_gate": False, "slow_update_samples": 10})
-    run(tmp_path / "off", search={"slow_update": False, "meta_skill": False})
-    shown = [
-        "etude:begin slow_update" in (tmp_path / side / "run/skills/0004.md").read_text() for side in ("open", "off")
-    ]
-    assert shown == [True, False], "without the gate it is accepted"
-    assert (tmp_path / "open/run/epochs/02/candidate.diff").exists()
-    assert read(plain[0], "epochs/02/meta_skill.json")["memory"]
-    assert not (tmp_path / "off/run/epochs/02/meta_skill.json").exists()
 
 
 def test_a_skill_over_its_limit_is_not_evaluated(tmp_path) -> None:
@@ -214,12 +168,6 @@ def test_changed_scoring_code_scores_anew_without_attempting_anew(tmp_path) -> N
 def test_an_object_that_cannot_be_used_is_refused(tmp_path, given: dict[str, Any], problem: str) -> None:
     with pytest.raises(ConfigError, match=problem):
         run(tmp_path, given=given)
-
-
-def test_an_empty_skill_is_said_aloud(tmp_path) -> None:
-    said = Notices()
-    run(tmp_path, train={"epochs": 1}, test={"enabled": False}, given={"skill": Skill(text=""), "sinks": [said]})
-    assert "the skill is empty: training starts from nothing" in said.texts
 
 
 def test_an_ordinary_word_in_a_secret_variable_changes_no_score(tmp_path, monkeypatch) -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from etude import ListEnvironment, Skill, Trainer
 from etude.config import OptimizerSection, merge
-from etude.errors import ConfigError
 from etude.models.simulated import SimulatedModel
 from etude.prompts import Prompts
 from etude.published.update_modes.appendix import reminders_in
@@ -71,46 +70,11 @@ def steps(folder: Path, view: str) -> list[Any]:
     return [read(folder, f"steps/{path.name}/{view}.json") for path in sorted((folder / "run/steps").iterdir())]
 
 
-def ops(folder: Path) -> set[str]:
-    return {row["edit"]["op"] for view in steps(folder, "update") for row in view["edits"]}
-
-
 def taught(text: str) -> set[str]:
     return {rule for rule, state in states(text, RULES).items() if state is Teaching.TAUGHT}
 
 
 MODES = ("patch", "rewrite_from_suggestions", "full_rewrite")
-OPS = {
-    "patch": {"append", "insert_after", "replace", "delete"},
-    "rewrite_from_suggestions": {"add", "remove", "merge", "reorganise", "compress", "clarify"},
-    "full_rewrite": {"rewrite"},
-}
-RETURNS = {
-    "patch": "return_edits",
-    "rewrite_from_suggestions": "return_suggestions",
-    "full_rewrite": "return_document",
-}
-
-
-@pytest.fixture(scope="module")
-def by_mode(tmp_path_factory) -> dict[str, tuple[Path, Watched]]:
-    """A run in each mode: its folder, and the optimizer. Those that write documents have a budget of one edit."""
-    found: dict[str, tuple[Path, Watched]] = {}
-    for mode in MODES:
-        folder, optimizer = tmp_path_factory.mktemp(mode), Watched()
-        budget = {} if mode == "patch" else {"edit_budget": 1}
-        run(folder, given={"optimizer": optimizer}, search={"update_mode": mode, **budget})
-        found[mode] = folder, optimizer
-    return found
-
-
-def test_each_mode_asks_for_its_form_and_makes_its_operations(by_mode) -> None:
-    for mode, (folder, optimizer) in by_mode.items():
-        assert {name for name in RETURNS.values() if optimizer.count(name)} == {RETURNS[mode]}
-        assert ops(folder)
-        assert ops(folder) <= OPS[mode]
-        assert bool(optimizer.count("rewrite")) is (mode == "rewrite_from_suggestions")
-    assert len({(folder / "run/steps/0001/candidate.md").read_text() for folder, _ in by_mode.values()}) == 3
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -166,13 +130,6 @@ def test_accumulation_merges_the_patches_of_several_batches_into_one_step_of_the
 AUTONOMOUS = {"schedule": "autonomous", "edit_budget": 3, "min_edit_budget": 1}
 
 
-def test_an_unusable_decision_leaves_the_budget_of_cosine_and_never_none(tmp_path) -> None:
-    run(tmp_path / "a", search=AUTONOMOUS, given={"optimizer": Watched(edit_budget="Some.")})
-    run(tmp_path / "b", search={**AUTONOMOUS, "schedule": "cosine"})
-    budgets = [[view["budget"] for view in steps(tmp_path / side, "selected")] for side in "ab"]
-    assert budgets[0] == budgets[1] == [2, 1]
-
-
 def test_a_step_without_an_edit_worth_trying_is_skipped_with_the_reason(tmp_path) -> None:
     summary = run(tmp_path, search=AUTONOMOUS, optimizer={"model": "simulated:optimizer-useless"})
     assert summary.skipped == 2
@@ -203,21 +160,8 @@ def open_gate(folder: Path, limit: int) -> Watched:
     return optimizer
 
 
-def test_without_skill_aware_reflection_there_are_no_reminders(tmp_path) -> None:
-    aware(tmp_path, search={"skill_aware": False, "gate": False})
-    assert "remind" not in ops(tmp_path)
-    assert appendix(tmp_path, "skills/0002.md") == ()
-
-
 def test_above_its_limit_the_appendix_is_consolidated_in_the_same_candidate(tmp_path) -> None:
     open_gate(tmp_path, 1)
     assert appendix(tmp_path, "skills/0002.md")[0] == "Mind it."
     row = next(row for view in steps(tmp_path, "update") for row in view["edits"] if row["edit"]["op"] == "compress")
     assert (row["fate"], row["edit"]["target"]) == ("applied", "appendix")
-
-
-@pytest.mark.parametrize("mode", ["rewrite_from_suggestions", "full_rewrite"])
-def test_skill_aware_reflection_goes_with_patch_only_and_nothing_is_written(tmp_path, mode: str) -> None:
-    with pytest.raises(ConfigError, match=r"search\.skill_aware"):
-        run(tmp_path, search={"update_mode": mode, "skill_aware": True})
-    assert list(tmp_path.iterdir()) == []

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import etude
 from etude.records import Attempt, File, Skill, Task, Trajectory
 from etude.records.summary import SkillScores, Summary
@@ -30,6 +32,7 @@ def misspelt(program: Path) -> dict[str, str]:
     return found
 
 
+@pytest.mark.slow
 def test_a_type_checker_passes_right_programs_and_finds_every_misspelt_keyword(tmp_path: Path) -> None:
     assert (Path(etude.__file__).parent / "py.typed").exists()
     wrong: dict[str, str] = {}

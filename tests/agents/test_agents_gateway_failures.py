@@ -6,7 +6,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from gateway_clients import QUESTION, WIRES, chat, every_wire, messages, one_session, plain_or_streamed, refusals
+from gateway_clients import QUESTION, WIRES, chat, every_wire, messages, one_session, refusals
 
 from etude.config import LimitsSection
 from etude.errors import (
@@ -19,12 +19,15 @@ from etude.errors import (
     TransientError,
 )
 from etude.gateway import Gateway, GatewaySession
-from etude.gateway.session import MOST_AT_ONCE, MOST_HELD, MOST_REJECTED
+from etude.gateway import server as gateway_server
+from etude.gateway import session as gateway_session
+from etude.gateway.session import MOST_HELD, MOST_REJECTED
 from etude.models.wrappers.metered import Metered
 from etude.records import ChatRequest, Reply
 from etude.store import SqliteJournal, SqliteSpend
 from etude.testing import ScriptedModel
 from later import anthropic, openai
+from rows import few
 
 FATAL = [
     BudgetStop("limits.calls = 3 are used up", hint="allow more"),
@@ -40,9 +43,11 @@ async def post(session: GatewaySession, body: bytes) -> httpx2.Response:
         return await client.post("/v1/chat/completions", content=body)
 
 
-@every_wire
-@plain_or_streamed
-@pytest.mark.parametrize("failure", FATAL, ids=lambda failure: type(failure).__name__)
+WAYS = [(wire, stream, failure) for wire in WIRES for stream in (False, True) for failure in FATAL]
+EACH_WIRE = [("chat", False, failure) for failure in FATAL] + [(wire, True, FATAL[0]) for wire in WIRES]
+
+
+@pytest.mark.parametrize(("wire", "stream", "failure"), few(WAYS, *EACH_WIRE))
 async def test_a_failure_ends_the_session_with_the_words_of_the_failure(
     wire: str, stream: bool, failure: EtudeError
 ) -> None:
@@ -134,52 +139,61 @@ async def pending(session: GatewaySession, count: int) -> None:
         await asyncio.sleep(0.005)
 
 
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> int:
+    """So many requests may be under way."""
+    monkeypatch.setattr(gateway_session, "MOST_AT_ONCE", 6)
+    return 6
+
+
 @pytest.mark.parametrize("stream", [False, True])
-async def test_requests_beyond_what_may_be_under_way_wait_for_their_turn(stream: bool) -> None:
-    slow, sent = Slow(), MOST_AT_ONCE + 30
+async def test_requests_beyond_what_may_be_under_way_wait_for_their_turn(at_once: int, stream: bool) -> None:
+    slow, sent = Slow(), at_once + 3
     async with one_session(Gateway(slow.model, keepalive=0.01)) as session:
         body = body_of(1)[:-1] + (b', "stream": true}' if stream else b"}")
         asking = [asyncio.create_task(post(session, body)) for _ in range(sent)]
         await pending(session, sent)
-        while slow.now < MOST_AT_ONCE:  # they are pending before the model is asked
+        while slow.now < at_once:  # they are pending before the model is asked
             await asyncio.sleep(0.005)
         slow.go.set()
         answers = await asyncio.gather(*asking)
         assert {answer.status_code for answer in answers} == {200}
         assert all(("[DONE]" if stream else "Blue.") in answer.text for answer in answers)
-        assert (slow.most, len(slow.model.requests), len(session.log)) == (MOST_AT_ONCE, sent, sent)
+        assert (slow.most, len(slow.model.requests), len(session.log)) == (at_once, sent, sent)
         assert session.error is None
 
 
-async def test_a_body_waits_for_the_room_that_others_hold() -> None:
+async def test_a_body_waits_for_the_room_that_others_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (gateway_session, gateway_server):
+        monkeypatch.setattr(module, "MOST_BYTES", 64 * 2**10)
     slow = Slow()
     async with one_session(Gateway(slow.model)) as session:
-        first = asyncio.create_task(post(session, body_of(40 * 2**20)))
+        first = asyncio.create_task(post(session, body_of(40 * 2**10)))
         await pending(session, 1)
-        second = asyncio.create_task(post(session, body_of(40 * 2**20)))
+        second = asyncio.create_task(post(session, body_of(40 * 2**10)))
         while session.has_room():
             await asyncio.sleep(0.005)
         assert len(slow.model.requests) == 1
         slow.go.set()
         assert [answer.status_code for answer in await asyncio.gather(first, second)] == [200, 200]
-        assert (await post(session, body_of(65 * 2**20))).status_code == 400
+        assert (await post(session, body_of(65 * 2**10))).status_code == 400
 
 
-async def test_a_request_whose_program_hangs_up_before_its_turn_is_not_sent() -> None:
+async def test_a_request_whose_program_hangs_up_before_its_turn_is_not_sent(at_once: int) -> None:
     slow = Slow()
-    async with one_session(Gateway(slow.model), calls=MOST_AT_ONCE + 2) as session:
-        asking = [asyncio.create_task(post(session, body_of(1))) for _ in range(MOST_AT_ONCE)]
-        await pending(session, MOST_AT_ONCE)
+    async with one_session(Gateway(slow.model), calls=at_once + 2) as session:
+        asking = [asyncio.create_task(post(session, body_of(1))) for _ in range(at_once)]
+        await pending(session, at_once)
         late = asyncio.create_task(post(session, body_of(1)))
-        await pending(session, MOST_AT_ONCE + 1)
+        await pending(session, at_once + 1)
         late.cancel()
         await asyncio.gather(late, return_exceptions=True)
-        while session.pending > MOST_AT_ONCE:
+        while session.pending > at_once:
             await asyncio.sleep(0.005)
         slow.go.set()
         await asyncio.gather(*asking)
         assert (await post(session, body_of(1))).status_code == 200
-        assert len(slow.model.requests) == MOST_AT_ONCE + 1
+        assert len(slow.model.requests) == at_once + 1
         assert not session.failed.is_set()
         assert not session.exhausted
 
@@ -229,16 +243,6 @@ async def test_a_streamed_answer_that_was_begun_ends_with_the_error(path: str) -
         assert answer.status_code == 200
         assert BROKEN[path] in answer.content
         assert session.failed.is_set()
-
-
-async def test_the_real_client_of_messages_raises_what_ends_a_stream() -> None:
-    async def fail(request: ChatRequest) -> Reply:
-        await asyncio.sleep(0.05)
-        raise TransientError("429: slow down")
-
-    async with one_session(Gateway(ScriptedModel(fail), keepalive=0.01)) as session:
-        with pytest.raises(anthropic.APIStatusError, match="slow down"):
-            await messages(session, stream=True)
 
 
 async def test_one_request_more_than_a_session_may_make_ends_it() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from etude.sandbox import Sandbox, find_sandbox
 from etude.sandbox.bubblewrap import Bubblewrap
 from etude.sandbox.sandbox import Unsafe
 from etude.testing import ScriptedModel
+from rows import few
 
 SKILL = Skill(name="colours", text="Answer red.\n", files={"more/list.txt": File(data=b"red")})
 ATTACKS = {
@@ -25,6 +27,7 @@ ATTACKS = {
     "removed": 'chmod -R u+w "$(dirname "$1")"; rm -rf "$1"',
     "moved": 'mv "$(dirname "$1")" "$HOME/elsewhere"',
 }
+QUICK = [("written", "inline"), ("replaced", "install"), ("linked", "inline"), ("moved", "install")]
 
 
 def attempts(script: str, delivery: str, sandbox: Sandbox) -> list[Trajectory]:
@@ -48,8 +51,7 @@ def attempts(script: str, delivery: str, sandbox: Sandbox) -> list[Trajectory]:
     return asyncio.run(both())
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
-@pytest.mark.parametrize("delivery", ["inline", "install"])
+@pytest.mark.parametrize(("attack", "delivery"), few(product(ATTACKS, ("inline", "install")), *QUICK))
 def test_a_sandbox_of_namespaces_keeps_the_skill_as_it_is(attack: str, delivery: str) -> None:
     sandbox = find_sandbox(unsafe=True)
     if not isinstance(sandbox, Bubblewrap):
@@ -59,8 +61,7 @@ def test_a_sandbox_of_namespaces_keeps_the_skill_as_it_is(attack: str, delivery:
         assert made.failure == ""
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
-@pytest.mark.parametrize("delivery", ["inline", "install"])
+@pytest.mark.parametrize(("attack", "delivery"), few(product(ATTACKS, ("inline", "install")), *QUICK))
 def test_elsewhere_an_attempt_that_changed_its_skill_has_failed(attack: str, delivery: str) -> None:
     if attack == "written" and os.getuid() != 0:
         pytest.skip("a user cannot write it")

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from itertools import cycle, product
 from typing import Any, NamedTuple
 
 import httpx2
@@ -19,17 +20,15 @@ from memory_doubles import MemoryJournal
 from rows import few
 
 Data = dict[str, Any]
-EACH_KIND = pytest.mark.parametrize("kind", KINDS)
+STREAMED = [("reasoning_details", True), ("responses", True), ("messages", True)]
 TASK = Task(id="t", input="Count to seven.")
-EVERY_WAY = pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])
 
 
 def an_agent(model: Any) -> ToolsAgent:
     return ToolsAgent(model, Prompts(), ToolsOptions(tools=("bash",)), find_sandbox(unsafe=True))
 
 
-@EACH_KIND
-@EVERY_WAY
+@pytest.mark.parametrize(("kind", "stream"), few(product(KINDS, (False, True)), *product(KINDS, (False,)), *STREAMED))
 async def test_the_agent_with_tools_sends_them_back(kind: str, stream: bool) -> None:
     async with strict_server(kind, stream) as (model, server):
         trajectory = await an_agent(model).attempt(TASK, Skill(text=""), 0)
@@ -121,7 +120,8 @@ PROGRAMS = {
         "contents",
     ),
 }
-EACH_PROGRAM = pytest.mark.parametrize("speaks", PROGRAMS)
+SHORT = ("chat", "responses", "messages")
+"""Programs that can leave out what they were sent."""
 Change = Callable[[list[Data]], list[Data]]
 
 
@@ -148,8 +148,7 @@ async def converse(model: Any, speaks: str, change: Change = lambda turns: turns
         await gateway.aclose()
 
 
-@EACH_KIND
-@EACH_PROGRAM
+@pytest.mark.parametrize(("kind", "speaks"), few(product(KINDS, PROGRAMS), *zip(KINDS, cycle(PROGRAMS))))
 async def test_they_come_back_through_the_gateway(kind: str, speaks: str) -> None:
     async with strict_server(kind) as (model, _):
         assert (await converse(model, speaks))[0] == SEVEN
@@ -167,8 +166,7 @@ def _without_more(turns: list[Data]) -> list[Data]:
     return [{"role": "assistant", "content": said["content"], "tool_calls": calls or None}, *turns[1:]]
 
 
-@EACH_KIND
-@pytest.mark.parametrize("speaks", ["chat", "responses", "messages"])
+@pytest.mark.parametrize(("kind", "speaks"), few(product(KINDS, SHORT), *zip(KINDS, cycle(SHORT))))
 async def test_a_program_need_not_send_them_back_itself(kind: str, speaks: str) -> None:
     async with strict_server(kind) as (model, _):
         assert (await converse(model, speaks, _without_more))[0] == SEVEN

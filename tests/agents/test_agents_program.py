@@ -61,6 +61,7 @@ class _Closing(CommandAgent):
             await self.aclose()
 
 
+@pytest.mark.slow  # each attempt starts a program; `TestCommand` shows the same of fewer attempts
 class TestAsAnyAgent(AgentContract):
     def make_agent(self, target: ChatModel) -> Agent:
         return _Closing.from_options({"command": [sys.executable, str(FAKE)]}, target, Prompts(), where="agent")

@@ -29,6 +29,8 @@ def paper_done(demo_done: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
     def make(folder: Path) -> None:
         shutil.copytree(demo_done, folder, ignore=shutil.ignore_patterns("runs"))
+        settings = folder / "etude.yaml"
+        settings.write_text(settings.read_text().replace("env:\n", "env:\n  limit: {test: 30}\n"))
         words = ["train", str(folder / "etude.yaml"), "--search.policy", "paper", "--train.epochs", "2"]
         assert main(words) == 0
 

@@ -128,10 +128,3 @@ def test_voids_are_counted(here: Path, capsys: Captured, monkeypatch: pytest.Mon
     out = capsys.readouterr().out
     assert "\nverdict     do not ship, on just these tasks: B scores no more than A\n" in out
     assert "tasks       0 better, 0 worse, 3 equal\nerrors      2 attempts errored; their tasks are compared " in out
-
-
-def test_a_stop_names_the_command_that_goes_on(fresh_project: Path, capsys: Captured) -> None:
-    Path("other.md").write_text("Other.\n")
-    words = ["compare", "other.md", "demo/skills/everyday-tasks", "demo/etude.yaml", "--limits.calls", "5"]
-    assert main(words) == 3
-    assert capsys.readouterr().err.endswith(f"\nresume (with a larger --limits.calls): etude {' '.join(words)}\n")

@@ -4,16 +4,14 @@ import ast
 import re
 import shlex
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-import etude
 from etude.cli.parsing.parser import VERBS
 from etude.cli.parsing.usage import UsageError
 from etude.cli.parsing.verb import Verb
+from source_trees import SOURCE, tree_of
 
-SOURCE = Path(etude.__file__).parent
 BY_NAME = {verb.name: verb for verb in VERBS}
 OPTION = re.compile(r"(?<![\w-])--[a-z][\w.-]*\w")
 OF_OTHER_PROGRAMS = ("config", "model", "output", "resume", "continue", "verbose", "force", "night", "rule", "epochs")
@@ -73,8 +71,8 @@ def test_every_command_in_a_message_can_be_typed() -> None:
     found = [
         (str(path.relative_to(SOURCE)), command)
         for path in sorted(SOURCE.rglob("*.py"))
-        if re.search(r"`(?:etude|sleep) |program\(\)|\"etude [a-z]", source := path.read_text())
-        for text in literals(ast.parse(source))
+        if re.search(r"`(?:etude|sleep) |program\(\)|\"etude [a-z]", path.read_text())
+        for text in literals(tree_of(path))
         for command in commands(text)
     ]
     assert len(found) > 60
@@ -89,7 +87,7 @@ def options(verb: Verb) -> set[str]:
 def test_hints_of_a_verb_name_options_that_it_has(verb: Verb) -> None:
     known = options(verb)
     path = SOURCE / "cli" / f"{verb.name.replace('-', '_').replace(' ', '/')}.py"
-    tree = ast.parse(path.read_text()) if path.exists() else ast.Module([], [])
+    tree = tree_of(path) if path.exists() else ast.Module([], [])
     for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
         for hint in (one.value for one in call.keywords if one.arg == "hint"):
             for text in literals(hint):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from rows import few
 from trusting import trust
 
 MODULE = """
@@ -32,18 +33,6 @@ class Mine(Environment):
 """
 
 
-def test_an_environment_beside_the_settings_is_found(tmp_path) -> None:
-    (tmp_path / "my_tasks.py").write_text(MODULE)
-    (tmp_path / "etude.yaml").write_text("env: {name: 'my_tasks:Mine'}\ntrain: {epochs: 1}\n")
-    trust(folder=tmp_path)
-    script = Path(sys.executable).with_name("etude")
-    done = subprocess.run(
-        [script, "train", "--json"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["best"]["test"]["n"] == 4
-
-
 LOUD = """
 import os
 import sys
@@ -64,14 +53,14 @@ class Loud(Mine):
 """
 
 
-@pytest.mark.parametrize(
-    ("words", "read"),
-    [
-        (["train", "--json"], lambda out: json.loads(out)["best"]["test"]["n"] == 4),
-        (["evaluate", "--json"], lambda out: len(json.loads(out)["evaluations"]) == 1),
-        (["train", "--json", "--limits.calls", "6"], lambda out: "limits.calls" in json.loads(out)["stopped"]),
-    ],
-)
+RESULTS = [
+    (["train", "--json"], lambda out: json.loads(out)["best"]["test"]["n"] == 4),
+    (["evaluate", "--json"], lambda out: len(json.loads(out)["evaluations"]) == 1),
+    (["train", "--json", "--limits.calls", "6"], lambda out: "limits.calls" in json.loads(out)["stopped"]),
+]
+
+
+@pytest.mark.parametrize(("words", "read"), few(RESULTS, RESULTS[0]))
 def test_what_own_code_prints_stays_out_of_a_result_that_programs_read(
     tmp_path: Path, words: list[str], read: Callable[[str], bool]
 ) -> None:

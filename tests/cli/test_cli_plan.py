@@ -105,15 +105,6 @@ def test_warnings_have_hints_and_are_no_failure(fresh_project: Path, capsys: Cap
     assert hint == "  hint: raise limits.calls, or plan for less: fewer train.epochs, smaller splits"
 
 
-def test_a_stop_names_the_command_that_goes_on(fresh_project: Path, capsys: Captured) -> None:
-    assert main(["plan", CONFIG, "--measure", "--limits.calls", "5"]) == 3
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.endswith(
-        "\nresume (with a larger --limits.calls): etude plan demo/etude.yaml --measure --limits.calls 5\n"
-    )
-
-
 @pytest.mark.parametrize(
     ("words", "error"),
     [

@@ -8,7 +8,7 @@ from etude.measure.seeds import SeedReport
 
 Captured = pytest.CaptureFixture[str]
 CONFIG = "demo/etude.yaml"
-QUICK = ["--train.epochs", "1", "--reflect.mode", "deep", "--env.limit={train: 20, val: 20, test: 20}"]
+QUICK = ["--train.epochs", "1", "--reflect.mode", "deep", "--env.limit={train: 20, val: 12, test: 12}"]
 
 
 def test_each_seed_is_a_row_and_mean_deviation_and_interval_follow(fresh_project: Path, capsys: Captured) -> None:

@@ -18,6 +18,7 @@ def project(targets: Any) -> str:
     """Settings for these targets, with the data of the demo."""
     data = {split: f"demo/data/{split}.jsonl" for split in ("train", "val", "test")}
     settings = {"env": {"scorer": "exact", **data}, "targets": targets, "train": {"epochs": 2}}
+    settings["env"]["limit"] = {"train": 30, "test": 16}
     Path("several.yaml").write_text(yaml.safe_dump(settings))
     return "several.yaml"
 

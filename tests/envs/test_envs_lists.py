@@ -1,7 +1,7 @@
 import pytest
 
 from etude.envs.lists import ListEnvironment
-from etude.errors import ConfigError, DataError
+from etude.errors import DataError
 from etude.records import Task, Trajectory
 from etude.testing.environment import EnvironmentContract
 
@@ -45,13 +45,3 @@ def test_the_data_of_a_task_like_mapping_stays_data() -> None:
 def test_an_item_that_is_no_task_is_named_by_its_position(item: object, message: str) -> None:
     with pytest.raises(DataError, match=message):
         ListEnvironment([item], VAL)
-
-
-def test_overlapping_lists_are_refused() -> None:
-    with pytest.raises(DataError, match="in two splits"):
-        ListEnvironment(TRAIN, [("2 +  2", "4")])
-
-
-def test_an_unknown_scorer_is_refused() -> None:
-    with pytest.raises(ConfigError, match="unknown scorer 'exakt'"):
-        ListEnvironment(TRAIN, VAL, scorer="exakt")

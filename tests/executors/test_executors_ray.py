@@ -13,6 +13,15 @@ from far_parts import SKILL, echo, rollout_with, todo
 
 from etude.errors import ConfigError
 from etude_annexes.workers.ray import RayExecutor
+from rows import few
+
+UNUSABLE = [
+    ({"address": "127.0.0.1:1"}, "", "at '127.0.0.1:1': [Errno 111] Connection refused"),
+    ({"address": "ray://head:10001"}, "", "neither 'auto' nor HOST:PORT"),
+    ({}, "gone", "at 'auto': there is no cluster"),
+    ({}, "ends", "at 'auto': it does not answer: Ray prints to standard output"),
+    ({"cpus": 3}, "", "no machine of the Ray cluster has 3 CPUs"),
+]
 
 
 @pytest.fixture
@@ -37,16 +46,7 @@ async def test_there_are_as_many_workers_as_cpus_unless_the_settings_say_how_man
 
 
 @pytest.mark.usefixtures("double")
-@pytest.mark.parametrize(
-    ("options", "state", "message"),
-    [
-        ({"address": "127.0.0.1:1"}, "", "at '127.0.0.1:1': [Errno 111] Connection refused"),
-        ({"address": "ray://head:10001"}, "", "neither 'auto' nor HOST:PORT"),
-        ({}, "gone", "at 'auto': there is no cluster"),
-        ({}, "ends", "at 'auto': it does not answer: Ray prints to standard output"),
-        ({"cpus": 3}, "", "no machine of the Ray cluster has 3 CPUs"),
-    ],
-)
+@pytest.mark.parametrize(("options", "state", "message"), few(UNUSABLE, UNUSABLE[1], UNUSABLE[3]))
 def test_a_cluster_that_cannot_be_used_is_an_error_before_the_run(options, state: str, message: str, monkeypatch):
     monkeypatch.setenv("RAY_DOUBLE", state)
     with pytest.raises(ConfigError) as error:

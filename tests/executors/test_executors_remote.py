@@ -16,8 +16,10 @@ from etude.records import Attempt
 from etude.stages.shared.rollout import Rollout
 from etude.store.journal import SqliteJournal
 from etude.testing.executor import ExecutorContract
+from rows import few
 
 
+@pytest.mark.slow
 class TestProcessExecutor(ExecutorContract):
     def make_executor(self, concurrency: int) -> Executor:
         return ProcessExecutor(concurrency)
@@ -130,6 +132,7 @@ async def test_a_cancelled_attempt_ends_there_and_so_does_what_it_asks(tmp_path)
         await asyncio.gather(under_way, return_exceptions=True)
 
 
+@pytest.mark.slow
 async def test_time_in_boxes_counts_as_it_does_here() -> None:
     outcomes: list[list[tuple[str, str]]] = []
     for executor in (LocalExecutor(4), ProcessExecutor(4)):
@@ -165,6 +168,7 @@ async def test_the_attempts_of_a_lost_worker_are_made_again_and_what_it_had_aske
     assert told
 
 
+@pytest.mark.slow
 async def test_an_attempt_that_ends_its_process_each_time_is_void() -> None:
     async with rollout_with(ProcessExecutor(1, 1), echo) as rollout:
         made = await attempts(rollout, "exit x", "answer x")
@@ -180,14 +184,14 @@ async def test_workers_have_no_keys_and_work_in_the_folder_of_this_process(tmp_p
     assert [attempt.trajectory.answer for attempt in made] == ["nothing", os.environ["PATH"], str(Path.cwd())]
 
 
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        ({"order": "broken"}, "tasks.jsonl is not there"),
-        ({"fingerprints": ("another", "one")}, "the agent is not the one"),
-        ({"builder": "far_parts:nothing"}, "nothing"),
-    ],
-)
+UNABLE = [
+    ({"order": "broken"}, "tasks.jsonl is not there"),
+    ({"fingerprints": ("another", "one")}, "the agent is not the one"),
+    ({"builder": "far_parts:nothing"}, "nothing"),
+]
+
+
+@pytest.mark.parametrize(("more", "message"), few(UNABLE, UNABLE[1]))
 async def test_a_worker_that_cannot_make_these_attempts_stops_the_run(more: dict[str, str], message: str) -> None:
     async with rollout_with(ProcessExecutor(1, 1), echo, **more) as rollout:
         with pytest.raises(StopRun, match=message):

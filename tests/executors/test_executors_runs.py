@@ -15,6 +15,7 @@ from small_run import tree
 
 from etude import Trainer
 from etude.errors import ConfigError
+from rows import few
 
 SETTINGS = {"chat": EXACT, "tools and judge": JUDGED}
 FAR = {"name": "far_parts:ProcessExecutor", "workers": 2}
@@ -36,7 +37,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return folders
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("name", few(SETTINGS, "tools and judge"))
 def test_run_folder_and_journal_are_those_of_a_local_run(tmp_path: Path, here: dict[str, Path], name: str) -> None:
     far = tmp_path / "x"
     train(str(far), FAR, SETTINGS[name])

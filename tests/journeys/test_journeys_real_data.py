@@ -10,6 +10,7 @@ from etude.cli.main import main
 DATA = Path(__file__).parents[3] / "shared" / "data" / "bbh"
 
 
+@pytest.mark.slow
 def test_a_skill_trained_on_real_tasks_is_clearly_better(tmp_path, capsys) -> None:
     data = DATA / "word_sorting.json"
     if not data.exists():

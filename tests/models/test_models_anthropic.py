@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from models_doubles import Heard, Server, events, http
+from models_doubles import Server, events, http
 
 from etude.config import ModelSection
 from etude.errors import ConfigError, ModelError, RejectedRequest, RejectedRole, TransientError, install_command
@@ -63,11 +63,6 @@ async def failure(server: Server, *script: bytes | str, **settings: Any) -> Any:
     with pytest.raises(ModelError) as caught:
         await answer(server, *script, **settings)
     return caught.value
-
-
-def key_in(heard: Heard) -> str:
-    """The SDK puts it into one of two headers, which one depends on its version."""
-    return heard.headers.get("x-api-key", heard.headers.get("authorization", "").removeprefix("Bearer "))
 
 
 async def test_a_text_answer_comes_with_its_usage_and_what_was_cached(server: Server):
@@ -207,19 +202,6 @@ async def test_a_body_that_is_no_whole_message_is_transient(server: Server, body
     assert error.message.startswith("the answer is not a message: ")
 
 
-def refusal(kind: str, text: str) -> dict[str, Any]:
-    return {"type": "error", "error": {"type": kind, "message": text}}
-
-
-async def test_the_key_is_sent_and_never_shown(server: Server, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "secret-12345")
-    said = http(401, refusal("authentication_error", "bad secret-12345"))
-    error = await failure(server, said, api_key_env="OPENAI_API_KEY")
-    assert key_in(server.heard[0]) == "secret-12345"
-    assert error.message == "HTTP 401: bad [redacted:ANTHROPIC_API_KEY]"
-    assert error.hint == "check the key in ANTHROPIC_API_KEY and its account"
-
-
 def test_at_anthropic_a_key_is_needed(monkeypatch: pytest.MonkeyPatch):
     for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
@@ -270,10 +252,3 @@ class TestContract(ChatModelContract):
 
     def make_other_model(self) -> AnthropicModel:
         return AnthropicModel("target-steady", ModelSection(**self.settings))
-
-
-def test_the_header_of_the_seed_is_the_same_at_both_ends():
-    from etude.models import sdk
-    from etude.simulation import wire
-
-    assert sdk.SEED_HEADER == wire.SEED_HEADER == "x-etude-seed"

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-import etude.models
 from etude.config import ModelSection, Price
 from etude.errors import ConfigError
 from etude.models import Journaled, Limited, Metered, Retrying, Structured, build_model, price_of
@@ -73,7 +72,3 @@ def test_no_sdk_is_loaded_before_a_model_needs_it():
     code = "import sys, etude.models, etude.models.openai; print('openai' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout == "False\n"
-
-
-def test_all_that_is_exported_is_there():
-    assert all(hasattr(etude.models, name) for name in etude.models.__all__)

@@ -127,12 +127,6 @@ async def test_an_error_with_status_200_is_what_it_says(server: Server, error: A
     assert (type(found), str(found).splitlines()[0]) == (kind, said)
 
 
-def test_a_key_with_odd_characters_is_refused(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("TEST_KEY", "“abc”")
-    with pytest.raises(ConfigError, match="has characters that no key has"):
-        OpenAIModel("m", ModelSection(model="openai:m", api_key_env="TEST_KEY"))
-
-
 def test_a_key_of_two_lines_is_refused(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TEST_KEY", "one\ntwo")
     with pytest.raises(ConfigError) as caught:

@@ -18,6 +18,7 @@ from etude.protocols import ChatModel
 from etude.records import ChatRequest, user
 from etude.simulation import respond
 from etude.simulation.endpoint import Endpoint, running_endpoint
+from rows import few
 
 PAGE = Path(__file__).parents[2] / "docs" / "models-and-agents.md"
 QUESTION = user("Sort the following words alphabetically: List: pear apple fig")
@@ -99,7 +100,7 @@ async def check(model: ChatModel, rung: Any = "json_schema") -> None:
         await model.aclose()
 
 
-@pytest.mark.parametrize("recipe", recipes(), ids=lambda recipe: f"{recipe['model']} {place(recipe)}")
+@pytest.mark.parametrize("recipe", few(recipes(), first=10), ids=lambda recipe: f"{recipe['model']} {place(recipe)}")
 async def test_a_recipe_reaches_a_model(
     endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, recipe: dict[str, Any]
 ) -> None:
@@ -132,7 +133,8 @@ WIRES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize(
-    ("rung", "stream"), [("json_schema", False), ("json_schema", True), ("tool", True), ("prompt", False)]
+    ("rung", "stream"),
+    few([("tool", True), ("json_schema", False), ("json_schema", True), ("prompt", False)], first=2),
 )
 @pytest.mark.parametrize("wire", list(WIRES))
 async def test_every_rung_of_the_ladder_is_there_on_every_wire(

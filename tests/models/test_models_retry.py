@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from models_doubles import FakeTime
 
-from etude.errors import BudgetStop, OutageStop, RejectedRequest, RejectedRole, TransientError
+from etude.errors import OutageStop, RejectedRequest, RejectedRole, TransientError
 from etude.models import Retrying
 from etude.protocols import Wrapper
 from etude.records import ChatRequest, Reply, ToolCall, user
@@ -82,12 +82,6 @@ async def test_a_rejected_request_is_not_tried_again(fake_time: FakeTime):
         await retry.complete(ask("a"))
     assert (await retry.complete(ask("b"))).text == "fine"
     assert fake_time.slept == []
-
-
-async def test_a_used_up_budget_passes_through(fake_time: FakeTime):
-    retry = retrying(ScriptedModel([BudgetStop("limits.calls = 1 is used up")]), fake_time)
-    with pytest.raises(BudgetStop):
-        await retry.complete(ask("a"))
 
 
 async def test_a_rejected_role_stops_the_run_at_once_with_the_words_of_the_provider(fake_time: FakeTime):

@@ -22,6 +22,7 @@ from etude.skill import load_skill
 from etude.skill.blocks import blocks_of, without_blocks
 from etude.stages.shared.noise import Outcomes
 from etude.testing import ScriptedModel
+from rows import few
 
 TEXT = """---
 name: forms
@@ -116,21 +117,21 @@ def test_what_no_task_needs_goes_and_the_rest_stays_with_a_reason(tmp_path: Path
     assert result.verdict != "do not ship"
 
 
-@pytest.mark.parametrize(
-    ("more", "needs", "changed"),
-    [
-        ({"code": True}, NEEDS, {"- Call `total(": "gone"}),
-        ({"code": True}, {**NEEDS, "t4": ["total(rows)"]}, {"- Call `total(": "needed"}),
-        # A task in four may be lost: the one whose lines are longest.
-        ({"allow_loss": 0.25}, NEEDS, {"- Sign at the ": "gone"}),
-        # What another task needs too comes back.
-        ({"allow_loss": 0.25}, {**NEEDS, "t4": ["full name"]}, {}),
-        # At temperature 0 one attempt says it.
-        ({"settings": {"target": {"model": "simulated:target", "temperature": 0}}}, NEEDS, {}),
-        # Tasks that never pass, or pass without the skill, show nothing.
-        ({}, {**NEEDS, "t3": ["nowhere"]}, {"Add up the amo": "section", "- Round to who": "section"}),
-    ],
-)
+RULES = [
+    ({"code": True}, NEEDS, {"- Call `total(": "gone"}),
+    ({"code": True}, {**NEEDS, "t4": ["total(rows)"]}, {"- Call `total(": "needed"}),
+    # A task in four may be lost: the one whose lines are longest.
+    ({"allow_loss": 0.25}, NEEDS, {"- Sign at the ": "gone"}),
+    # What another task needs too comes back.
+    ({"allow_loss": 0.25}, {**NEEDS, "t4": ["full name"]}, {}),
+    # At temperature 0 one attempt says it.
+    ({"settings": {"target": {"model": "simulated:target", "temperature": 0}}}, NEEDS, {}),
+    # Tasks that never pass, or pass without the skill, show nothing.
+    ({}, {**NEEDS, "t3": ["nowhere"]}, {"Add up the amo": "section", "- Round to who": "section"}),
+]
+
+
+@pytest.mark.parametrize(("more", "needs", "changed"), few(RULES, RULES[1], RULES[2], RULES[5]))
 def test_rules(
     more: Mapping[str, Any], needs: Mapping[str, Sequence[str]], changed: dict[str, str], tmp_path: Path
 ) -> None:

@@ -2,10 +2,8 @@
 
 import re
 
-import pytest
 from stages_doubles import Desk, append, edit_row, patch_reply
 
-from etude.errors import OutageStop, TransientError
 from etude.prompts import Prompts
 from etude.published import aggregate as stage
 from etude.published.update_modes.forms import DocumentReply, SuggestionsReply
@@ -58,9 +56,9 @@ async def test_an_answer_that_cannot_be_used_falls_back_to_the_united_edits_and_
     assert all("gave no usable answer and was done by code" in warning for warning in desk.warnings)
 
 
-async def test_a_failed_merge_call_stops_the_run() -> None:
-    with pytest.raises(OutageStop, match=r"^optimizer: 503"):
-        await aggregate(Desk(merge_failures=TransientError("503")).optimizer, SKILL, (patches(2), []), TWO)
+async def test_a_side_that_is_alone_needs_no_last_merge() -> None:
+    for sides in ((patches(1), []), ([], patches(1))):
+        assert contents(await aggregate(Desk().optimizer, SKILL, sides, TWO)) == [TOPICS[0]]
 
 
 async def test_a_merged_edit_without_citations_rests_on_all_that_was_merged() -> None:

@@ -39,14 +39,6 @@ def run(bar: list[float | None], values: list[float | None], order: list[int]) -
 
 
 @given(st.lists(st.tuples(maybe, maybe), max_size=12), st.randoms())
-def test_racing_gives_the_verdict_of_full_validation(rows, rng: random.Random) -> None:
-    bar, values = [row[0] for row in rows], [row[1] for row in rows]
-    order = list(range(len(rows)))
-    rng.shuffle(order)
-    assert run(bar, values, order).early_verdict().accepted == full(bar, values)
-
-
-@given(st.lists(st.tuples(maybe, maybe), max_size=12), st.randoms())
 def test_the_verdict_does_not_depend_on_the_order_of_arrival(rows, rng: random.Random) -> None:
     bar, values = [row[0] for row in rows], [row[1] for row in rows]
     order = list(range(len(rows)))
@@ -58,6 +50,12 @@ def test_the_verdict_does_not_depend_on_the_order_of_arrival(rows, rng: random.R
         if index not in shuffled._seen:
             shuffled.add(index, values[index], f"a-{index}")
     assert shuffled.early_verdict() == in_order
+
+
+def test_a_void_leaves_no_room_for_what_its_task_could_have_gained() -> None:
+    race = Race([0.5, 1.0])
+    race.add(0, None, "a-1")
+    assert race.lost_after == 1
 
 
 def test_a_thousand_random_races_agree_with_full_validation() -> None:
@@ -213,30 +211,6 @@ async def test_a_void_counts_within_the_deciding_prefix_only_whenever_it_comes()
             "1 of 4 val attempts errored; the last one (t0): agent 'told': ConnectionError: gone"
         )
         assert "limits.max_void_eval" in stop.value.hint
-
-
-@pytest.mark.parametrize("seed", range(12))
-async def test_the_verdict_is_the_same_whatever_the_delays(seed: int) -> None:
-    rng = random.Random(seed)
-    solved = {f"t{i}" for i in range(12) if rng.random() < 0.5}
-    bar = evaluation({f"t{i}": float(rng.random() < 0.5) for i in range(12)})
-    gone = {f"t{i}" for i in range(12) if rng.random() < 0.1}
-
-    def agent(delay: random.Random | None) -> ToldAgent:
-        async def attempting(task: Task, skill: Skill, trial: int) -> str:
-            await asyncio.sleep(delay.random() / 200 if delay else 0)
-            if task.id in gone:
-                raise ConnectionError("gone")
-            return str(task.gold) if task.id in solved else "wrong"
-
-        return ToldAgent(attempting)
-
-    verdicts = []
-    for delay, concurrency in ((None, 1), (random.Random(1), 5), (random.Random(2), 12)):
-        rollout = make_rollout(agent(delay), concurrency=concurrency, max_void_eval=0.9)
-        verdicts.append((await decide(rollout, NEW, bar, tasks(12), GateSection(), PaperOptions())).model_dump_json())
-        await rollout.executor.drain()
-    assert len(set(verdicts)) == 1
 
 
 CURRENT = Skill(text="old")

@@ -1,9 +1,7 @@
 """Meta skill: what the optimizer remembers about optimizing."""
 
-import pytest
 from stages_doubles import Desk, append, attempt
 
-from etude.errors import OutageStop, TransientError
 from etude.published.longitudinal import Pair
 from etude.published.meta_skill import meta_skill
 from etude.records import LedgerEntry, Skill
@@ -32,8 +30,3 @@ async def test_an_unusable_answer_keeps_the_memory_and_is_reported() -> None:
     assert await written(desk, "Old.") == "Old."
     (warning,) = desk.warnings
     assert warning.startswith("the meta skill gave no usable answer and stays as it was: ")
-
-
-async def test_a_failed_call_stops_the_run() -> None:
-    with pytest.raises(OutageStop, match=r"^optimizer: 503"):
-        await written(Desk(meta_skill=TransientError("503")))

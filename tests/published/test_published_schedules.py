@@ -4,7 +4,6 @@ import pytest
 from stages_doubles import Desk, append, attempt
 
 from etude.config import make_config
-from etude.errors import OutageStop, TransientError
 from etude.published.options import PaperOptions, options_of
 from etude.published.schedules import BudgetBasis, EditBudget, Schedule, edit_budget
 from etude.records import LedgerEntry, Patch, Skill
@@ -79,8 +78,3 @@ async def test_the_decision_rests_on_skill_ledger_outcome_and_all_edits() -> Non
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
     assert "Rule 1." not in text
-
-
-async def test_a_failed_decision_stops_the_run() -> None:
-    with pytest.raises(OutageStop, match=r"^optimizer: 503"):
-        await decided(Desk(edit_budget=TransientError("503")))

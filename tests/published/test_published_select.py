@@ -3,7 +3,6 @@
 import pytest
 from stages_doubles import Desk, append
 
-from etude.errors import OutageStop, TransientError
 from etude.published.select import select
 from etude.records import Patch, Skill
 
@@ -25,11 +24,6 @@ async def test_without_a_usable_ranking_support_decides_and_it_is_reported() -> 
     assert await chosen(desk, 2) == ["three", "one"]
     (warning,) = desk.warnings
     assert warning.startswith("a ranking of 4 edits gave no usable answer, support decides: ")
-
-
-async def test_a_failed_call_stops_the_run() -> None:
-    with pytest.raises(OutageStop, match=r"^optimizer: 503"):
-        await chosen(Desk(select=TransientError("503")), 1)
 
 
 async def test_without_a_budget_all_edits_pass_and_with_none_allowed_no_edit_does() -> None:

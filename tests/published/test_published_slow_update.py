@@ -3,7 +3,6 @@
 import pytest
 from stages_doubles import Desk, append, attempt
 
-from etude.errors import OutageStop, TransientError
 from etude.published.longitudinal import Pair
 from etude.published.slow_update import REGION, slow_update
 from etude.records import Edit, Skill
@@ -61,8 +60,3 @@ async def test_an_unusable_answer_is_no_candidate_and_is_reported() -> None:
     assert await slow_update(desk.optimizer, BEFORE, AFTER, PAIRS, 500) is None
     (warning,) = desk.warnings
     assert warning.startswith("the slow update gave no usable answer and is left out: ")
-
-
-async def test_a_failed_call_stops_the_run() -> None:
-    with pytest.raises(OutageStop, match=r"^optimizer: 503"):
-        await slow_update(Desk(slow_update=TransientError("503")).optimizer, BEFORE, AFTER, PAIRS, 500)

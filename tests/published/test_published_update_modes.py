@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from stages_doubles import Desk
 
 from etude.config import make_config
-from etude.errors import ConfigError, OutageStop, TransientError
+from etude.errors import ConfigError
 from etude.published.options import options_of
 from etude.published.update_modes import UpdateMode, update_mode
 from etude.published.update_modes.appendix import reminders_in
@@ -117,11 +117,6 @@ async def test_a_document_that_only_moves_a_region_carried_nothing_out() -> None
     assert (candidate.skill, fates(candidate)) == (MIDDLE, ["no_change"])
 
 
-async def test_a_failed_rewrite_call_stops_the_run() -> None:
-    with pytest.raises(OutageStop, match=r"^optimizer: 503"):
-        await rewritten(Desk(rewrite=TransientError("503")), CLARIFY)
-
-
 def whole(content: str, *cites: str) -> Edit:
     return Edit(op="rewrite", content=content, cites=cites)
 
@@ -130,15 +125,15 @@ async def full(*edits: Edit, skill: Skill = SKILL) -> Candidate:
     return await FullRewrite().apply(Desk().optimizer, skill, edits)
 
 
-async def test_without_documents_the_skill_stays() -> None:
-    assert await full() == Candidate(skill=SKILL, origin="step")
-
-
 HOSTILE = st.lists(
     st.sampled_from(["New.\n", "---\n", "---\nname: evil\n---\n", REGION, "<!-- etude:end slow_update -->\n"])
     | st.text(max_size=20),
     max_size=5,
 ).map("".join)
+
+
+async def test_without_documents_the_skill_stays() -> None:
+    assert await full() == Candidate(skill=SKILL, origin="step")
 
 
 @given(HOSTILE)

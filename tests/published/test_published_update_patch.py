@@ -3,7 +3,6 @@
 import pytest
 from stages_doubles import Desk, append
 
-from etude.errors import OutageStop, TransientError
 from etude.published.update_modes.patch import InPlace
 from etude.records import Candidate, Edit, Skill
 
@@ -78,8 +77,3 @@ async def test_an_unusable_repair_leaves_the_edits_missed_and_is_reported() -> N
     assert "New." in candidate.skill.text
     (warning,) = desk.warnings
     assert warning.startswith("a repair of 1 anchors gave no usable answer: ")
-
-
-async def test_a_failed_repair_call_stops_the_run() -> None:
-    with pytest.raises(OutageStop, match=r"^optimizer: 503"):
-        await made(Desk(repair_anchors=TransientError("503")), REPLACE)

@@ -2,6 +2,7 @@ import base64
 import json
 import random
 import uuid
+from time import thread_time
 
 import pytest
 
@@ -168,12 +169,6 @@ def test_the_exact_redactor_knows_the_values_of_the_environment_and_no_shapes():
 def test_the_exact_redactor_returns_json_text_without_a_known_value_as_it_is():
     text = json.dumps({"api_key": "abc", "say": f"Authorization: Bearer {BODY}"}, indent=3)
     assert Redactor({"MY_KEY": "open-sesame-1"}).exact.redact_json(text) == text
-
-
-def test_redacting_twice_changes_nothing_more():
-    redactor = Redactor({"MY_KEY": "open-sesame-1"})
-    once = redactor.redact(f"open-sesame-1 sk-{BODY} https://a:b@c Authorization: Bearer {BODY}")
-    assert redactor.redact(once) == once
 
 
 def test_structure_stays_when_a_secret_is_the_name_of_a_field():
@@ -515,6 +510,8 @@ BOMBS = (
     ),
     *("--a-a-a-a-password", "password is ", "a@a.", 'Cookie: a="', "mysql -a ", "curl -u a:", "<password>", "sig="),
     *('"--password",', '"--password", "', "name=", 'name: "password', "key:password value ", "name-key "),
+    *("eyJ", "eyJ_", "sk-ant-", "nvapi-", "npm_", "token ", "api_key a", "login a password ", "pplx-a"),
+    *("\x1b[", "\x1b]", "\\u001b["),
     *(
         "[... 1 characters left out ...]\n",
         "[redacted:",
@@ -530,7 +527,8 @@ BOMBS = (
 
 @rows("bomb", BOMBS)
 def test_a_text_made_to_be_slow_takes_time_that_grows_with_its_length(bomb):
-    # What took the square of so many characters would not come to its end within the patience of anybody.
-    text = bomb * (100_000 // len(bomb)) + MARK
+    text = bomb * (30_000 // len(bomb)) + MARK
+    began = thread_time()
     assert len(TRANSCRIPTS.redact(text)) > 0
     assert len(Redactor().redact(text)) > 0
+    assert thread_time() - began < 1  # the square of so many characters takes many seconds

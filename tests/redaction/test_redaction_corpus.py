@@ -11,6 +11,7 @@ from small_night import NOW, Small, run_night
 from etude.records import ChatRequest
 from etude.redaction import Redactor
 from etude.sleep.state import Surroundings
+from rows import few
 
 # Turned by 13 letters, so that no scanner takes the file for a leak.
 CORPUS = json.loads(codecs.decode(Path(__file__).with_name("corpus.rot13").read_text(encoding="utf-8"), "rot13"))
@@ -30,9 +31,11 @@ def test_at_least_nine_of_ten_secrets_are_found_with_at_most_three_false_hits() 
     assert len(hits) <= 3, hits
 
 
-def test_no_secret_that_is_found_reaches_a_model_or_the_state(tmp_path: Path) -> None:
+@pytest.mark.parametrize("every", few([1, 6], 6))
+def test_no_secret_that_is_found_reaches_a_model_or_the_state(every: int, tmp_path: Path) -> None:
     small = Small(tmp_path, n=0)
-    found = [one for one in SECRETS if one["secret"] not in kept(Redactor.for_transcripts())]
+    missed = kept(Redactor.for_transcripts())
+    found = [one for one in SECRETS if one["secret"] not in missed][::every]
     sessions = [
         {
             "id": f"s{at}",

@@ -98,31 +98,6 @@ def test_other_texts_keep_what_only_looks_like_a_secret_in_a_word():
 
 
 @rows(
-    "bomb",
-    [
-        "sk-",
-        "eyJ",
-        "eyJ_",
-        "sk-ant-",
-        "nvapi-",
-        "npm_",
-        "token ",
-        "password is ",
-        "api_key a",
-        "login a password ",
-        "Authorization: Bearer ",
-        "\x1b[",
-        "\x1b]",
-        "\\u001b[",
-        "pplx-a",
-    ],
-)
-def test_beginnings_without_an_end_take_time_that_grows_with_the_text(bomb):
-    text = bomb * (200_000 // len(bomb))
-    TRANSCRIPTS.redact(text)
-
-
-@rows(
     ("text", "kind"),
     [
         ("123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw", "token"),

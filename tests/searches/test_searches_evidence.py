@@ -36,12 +36,21 @@ def best(folder: Path) -> str:
 
 
 def test_it_finds_a_better_skill_and_measures_it_with_the_initial_one_on_validation(tmp_path) -> None:
+    """Every kept edit says on which tasks it rests, and is proved or trusted."""
     summary = run(tmp_path, train={"epochs": 3}, optimizer={"model": "simulated:optimizer-perfect"})
     assert true_score(best(tmp_path), REST) > true_score(SEED_SKILL, REST) + 0.2
     assert 8 <= summary.initial.val.n == summary.best.val.n <= 20
     assert summary.best.val.mean > summary.initial.val.mean
     attempts = sum(len(view) for view in steps(tmp_path, "rollout"))
     assert summary.cost.target_calls > attempts
+    proofs = steps(tmp_path, "proof")
+    assert any(proof["accepted"] for proof in proofs)
+    for proof in proofs:
+        assert set(proof["fixed"]) or not proof["accepted"]
+        kept = [one for one in proof["edits"] if one["kept"]]
+        assert {one["standing"] for one in kept} <= {"proved", "trusted"}
+        assert all(one["needed"] or "together" in one["note"] for one in kept)
+        assert {one["standing"] for one in proof["edits"] if not one["kept"]} <= {"not tested"}
 
 
 def test_failures_are_repeated_with_the_same_skill_except_at_temperature_0(tmp_path) -> None:
@@ -81,18 +90,6 @@ def test_a_useless_optimizer_changes_nothing(tmp_path) -> None:
 def test_wrong_citations_do_not_keep_it_from_learning(tmp_path) -> None:
     run(tmp_path, optimizer={"model": "simulated:optimizer-misciting"}, train={"epochs": 4})
     assert true_score(best(tmp_path), REST) > true_score(SEED_SKILL, REST) + 0.2
-
-
-def test_every_kept_edit_says_on_which_tasks_it_rests_and_is_proved_or_trusted(tmp_path) -> None:
-    run(tmp_path, optimizer={"model": "simulated:optimizer-perfect"})
-    proofs = steps(tmp_path, "proof")
-    assert any(proof["accepted"] for proof in proofs)
-    for proof in proofs:
-        assert set(proof["fixed"]) or not proof["accepted"]
-        kept = [one for one in proof["edits"] if one["kept"]]
-        assert {one["standing"] for one in kept} <= {"proved", "trusted"}
-        assert all(one["needed"] or "together" in one["note"] for one in kept)
-        assert {one["standing"] for one in proof["edits"] if not one["kept"]} <= {"not tested"}
 
 
 def reader(*edits: dict[str, Any]) -> ScriptedModel:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import random
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -19,6 +20,7 @@ from etude.measure.several import WRONG, SkillRow, SkillTable, Suite, acheck_sui
 from etude.records import ChatRequest, Skill
 from etude.stages.shared.contest import Claim, raced, wealth
 from etude.testing import ScriptedModel
+from rows import few
 
 Captured = pytest.CaptureFixture[str]
 
@@ -53,8 +55,9 @@ def by_bets(draw: random.Random, low: float, high: float) -> SkillRow:
     return leaning("", *won)
 
 
-@pytest.mark.parametrize("row", [by_permutation, by_bets])
-@pytest.mark.parametrize("helpful", [0, 6])
+@pytest.mark.parametrize(
+    ("row", "helpful"), few(product((by_permutation, by_bets), (0, 6)), (by_permutation, 6), (by_bets, 0))
+)
 def test_of_the_verdicts_of_a_table_few_are_wrong(row: Any, helpful: int) -> None:
     draw, wrong, alone, right = random.Random(41), list[float](), list[float](), list[float]()
     for _ in range(150):

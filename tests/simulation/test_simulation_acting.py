@@ -162,15 +162,6 @@ def test_a_listed_skill_that_fits_is_opened_first_and_then_used(program: Program
     assert answer_of(end) == RIGHT
 
 
-def test_where_writing_fails_the_shell_is_tried_and_then_no_more() -> None:
-    program = PROGRAMS["claude"]
-    request = said_by(program, SKILL)
-    failed = after(request, answer(request), "File has not been read yet. Read it first before writing to it.")
-    reply = answer(failed)
-    assert called(reply) == ("Bash", {"command": PRINTED})
-    assert answer_of(answer(after(failed, reply, "bash: permission denied"))) == RIGHT
-
-
 def test_the_frame_of_the_answer_is_taken_from_short_prompts_and_the_task_only() -> None:
     tools = PROGRAMS["pi"].tools
     framed = ChatRequest(messages=(system("Put it between <answer> and </answer>."), user(TASK)), tools=tools)

@@ -7,9 +7,9 @@ from briefs_sessions import GAPS
 from simulation_prompts import ask, form, skill_of
 
 from etude.records import ChatRequest, Message, TextPart, Tool, system, user
-from etude.simulation import make_tasks, respond, seed_skill, true_score
+from etude.simulation import respond, seed_skill
 from etude.simulation.families.briefs import topic_of
-from etude.simulation.families.briefs_reading import BRAIN_FIRST, RULES, STRUCTURE, VERBOSE, VERDICT, complaints
+from etude.simulation.families.briefs_reading import BRAIN_FIRST, STRUCTURE, VERBOSE, VERDICT, complaints
 from etude.simulation.rules import TeachableRule
 from etude.skill import Document
 
@@ -73,12 +73,6 @@ def test_the_seed_skill_teaches_nothing_and_has_a_block_to_learn_in() -> None:
     assert gaps(said(text)) == set(GAPS)
 
 
-def test_true_scores_count_replies_that_lack_nothing() -> None:
-    tasks = make_tasks("briefs", 20, 3)
-    assert true_score(skill_of(*RULES), tasks) == 1
-    assert true_score(skill_of(*RULES[:2]), tasks) == 0
-
-
 def test_what_is_missing_is_looked_for_where_feedback_does_not_say_it() -> None:
     feedback = "1 of 1 requirements not met: something that is required is not in the answer"
     assert complaints(feedback, said("")) == {VERDICT.id}
@@ -109,8 +103,3 @@ def test_the_judge_says_what_is_missing_and_an_optimizer_model_grades_alike() ->
     score, reason = graded(said(skill_of(VERDICT)), rubric)
     assert (score, reason) == (0.5, "Missing: the risks, a source that is cited, brevity.")
     assert graded(said(skill_of(VERDICT)), rubric, "optimizer") == (score, reason)
-
-
-def test_the_judge_does_not_take_a_text_on_something_else_for_content() -> None:
-    score, reason = graded("Bees are busy. " * 20, "It is short.")
-    assert (score, reason) == (0.25, "Missing: content on the topic.")

@@ -9,8 +9,6 @@ from etude.errors import ConfigError
 from etude.simulation import SEED_SKILL, make_tasks, seed_skill
 from etude.simulation.families import FAMILIES, RULES, find_tasks
 from etude.simulation.families.family import relevant, right_answer
-from etude.simulation.families.sorting import MARKED_WORDS, PREFIX_PAIRS, WORDS
-from etude.simulation.families.things import in_words
 from etude.simulation.rules import statements
 from rows import rows
 
@@ -73,14 +71,3 @@ def test_made_tasks_are_different_reproducible_and_the_first_of_more() -> None:
     assert [one.sign for one in statements(SEED_SKILL, RULES)].count(-1) == 1
     with pytest.raises(ConfigError, match="unknown family of simulated tasks 'date'\nhint: did you mean 'dates'"):
         make_tasks("date", 1, 1)
-
-
-def test_no_word_begins_another_so_that_only_pairs_are_about_prefixes() -> None:
-    every = (*WORDS, *MARKED_WORDS)
-    assert [(a, b) for a in every for b in every if a != b and b.startswith(a)] == []
-    assert all(long.startswith(short) and long != short for short, long in PREFIX_PAIRS)
-
-
-@rows(("number", "words"), [(0, "zero"), (20, "twenty"), (42, "forty-two"), (100, "100")])
-def test_numbers_are_written_out(number: int, words: str) -> None:
-    assert in_words(number) == words

@@ -1,8 +1,7 @@
 """Finding the form of a reply, and filling it."""
 
-from etude.records import ChatRequest, Tool, system, user
+from etude.records import ChatRequest, system, user
 from etude.simulation.forms import wanted_form
-from etude.simulation.schemas import HONEST, fill
 from rows import rows
 
 
@@ -28,65 +27,3 @@ def shown(text: str):
 )
 def test_a_skeleton_in_the_prompt_is_found(text: str, names: tuple[str, ...] | None) -> None:
     assert shown(text) == names
-
-
-def test_a_forced_tool_that_was_not_offered_is_no_form() -> None:
-    tool = Tool(name="a", parameters={"type": "object", "properties": {"x": {"type": "string"}}})
-    request = ChatRequest(messages=(user("hello"),), tools=(tool,), forced_tool="b")
-    assert wanted_form(request) is None
-    assert wanted_form(request.model_copy(update={"forced_tool": "a"})) is not None
-
-
-def test_references_and_alternatives_are_followed() -> None:
-    schema = {
-        "$defs": {"Reply": {"type": "object", "properties": {"score": {"type": "number"}}}},
-        "type": "object",
-        "properties": {
-            "reply": {"$ref": "#/$defs/Reply"},
-            "score": {"anyOf": [{"type": "null"}, {"type": "number"}]},
-            "reason": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
-            "lost": {"$ref": "#/$defs/Nothing/at/all"},
-            "maybe": {"type": ["null", "string"]},
-        },
-    }
-    assert fill(schema, {"score": 0.5, "reason": "r"}) == {
-        "reply": {"score": 0.5},
-        "score": 0.5,
-        "reason": "r",
-        "lost": HONEST,
-        "maybe": HONEST,
-    }
-
-
-def test_what_nothing_is_known_for_gets_an_empty_value_of_its_type_when_required() -> None:
-    schema = {
-        "type": "object",
-        "properties": {
-            "text": {"type": "string"},
-            "count": {"type": "integer", "minimum": 1},
-            "share": {"type": "number"},
-            "flag": {"type": "boolean"},
-            "nothing": {"type": "null"},
-            "fixed": {"const": 7},
-            "choice": {"enum": ["x", "y"]},
-            "list": {"items": {"type": "string"}},
-            "inner": {"properties": {"deep": {"type": "string"}}},
-            "free": {"type": "object"},
-            "closed": {"type": "object", "additionalProperties": False},
-            "optional": {"type": "string"},
-        },
-    }
-    schema["required"] = [name for name in schema["properties"] if name != "optional"]
-    assert fill(schema, {}) == {
-        "text": HONEST,
-        "count": 1,
-        "share": 0.0,
-        "flag": False,
-        "nothing": None,
-        "fixed": 7,
-        "choice": "x",
-        "list": [],
-        "inner": {"deep": HONEST},
-        "free": {},
-        "closed": {},
-    }

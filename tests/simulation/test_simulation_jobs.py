@@ -2,17 +2,14 @@
 
 import json
 
-from simulation_prompts import PATCH_FORM, answered_with, attempt_block, fenced, form, reported
+from simulation_prompts import PATCH_FORM, fenced, form, reported
 
 from etude.records import ChatRequest, ResponseSchema, system, user
-from etude.simulation.families import RULES
-from etude.simulation.rules import Teaching, statements, states
 from rows import rows
 
 SORT = "Sort the following words alphabetically: List: "
 KEEP, DROP = ("Keep repeated words, all of them.", "List each repeated word only once.")
 CASE = "Ignore case when you compare words."
-VAGUE = "Be careful and check your work."
 
 
 def edit(content: str, *cites: str, op: str = "append", target: str = "") -> dict[str, object]:
@@ -38,38 +35,6 @@ def test_of_contradictory_edits_the_better_supported_stays() -> None:
     assert [one["content"] for one in reply["edits"]] == [KEEP]
 
 
-def test_vague_edits_are_dropped_by_a_good_merger_and_kept_by_a_useless_one() -> None:
-    patches = [edit(VAGUE, "a-1"), edit(CASE, "a-2")], [edit(VAGUE, "a-3")]
-    assert [one["content"] for one in reported("optimizer-perfect", merge_request(*patches))["edits"]] == [CASE]
-    kept = reported("optimizer-useless", merge_request(*patches))["edits"]
-    assert [(one["content"], one["cites"]) for one in kept] == [(VAGUE, ["a-1", "a-3"]), (CASE, ["a-2"])]
-
-
-def test_deletions_of_different_lines_stay_apart_and_limits_are_kept() -> None:
-    first, second = (edit("", "a-1", op="delete", target=target) for target in ("One line.", "Another line."))
-    reply = reported("optimizer", merge_request([first, second], [edit("", "a-2", op="delete", target="One line.")]))
-    assert [(one["target"], one["cites"]) for one in reply["edits"]] == [
-        ("One line.", ["a-1", "a-2"]),
-        ("Another line.", ["a-1"]),
-    ]
-    limited = merge_request([first], [second, edit(CASE, "a-1")], extra="Choose at most 2 edits.\n")
-    assert len(reported("optimizer", limited)["edits"]) == 2
-
-
-def test_edits_tried_earlier_and_broken_json_are_not_merged() -> None:
-    ledger = fenced("ledger", json.dumps({"step": 1, **edit(DROP, "a-1"), "outcome": "rejected"}))
-    request = merge_request([edit(KEEP, "a-1")], [edit(CASE, "a-2")], extra=f'{ledger}\n{{"op": broken [ \n')
-    assert {one["content"] for one in reported("optimizer", request)["edits"]} == {KEEP, CASE}
-
-
-def test_the_index_may_stand_around_the_edit_or_be_missing() -> None:
-    schema = form("ranking", {"reasoning": {"type": "string"}, "selected_indices": {"items": {"type": "integer"}}})
-    nested = json.dumps([{"index": 4, "edit": edit(VAGUE)}, {"index": 7, "edit": edit(CASE)}])
-    assert reported("optimizer", asking(nested, schema))["selected_indices"] == [7, 4]
-    bare = json.dumps([edit(VAGUE), edit(CASE)])
-    assert reported("optimizer", asking(bare, schema))["selected_indices"] == [1, 0]
-
-
 def test_a_missed_anchor_is_found_where_one_line_is_similar() -> None:
     skill = f"# Words\n\n- {CASE}\n- Do something else entirely."
     rows = [
@@ -80,71 +45,6 @@ def test_a_missed_anchor_is_found_where_one_line_is_similar() -> None:
     anchor = {"type": "object", "properties": {"index": {"type": "integer"}, "target": {"type": "string"}}}
     schema = form("anchors", {"anchors": {"type": "array", "items": anchor}})
     assert reported("optimizer", asking(text, schema)) == {"anchors": [{"index": 2, "target": f"- {CASE}"}]}
-
-
-GUIDANCE = form("guidance", {"reasoning": {"type": "string"}, "guidance": {"type": "string"}})
-
-
-def pairs(guidance: str = "", skill: str = "- Be kind.") -> str:
-    repeats, marked, upper = SORT + "b a b", SORT + "b can't a", SORT + "beta alps Axel"
-    return f"""# Previous skill
-
-{fenced("skill", KEEP)}
-
-# Current skill
-
-{fenced("skill", skill)}
-
-{guidance}
-
-# regressed: 1 tasks
-
-Under the previous skill:
-{attempt_block("p-1", repeats, "a b b")}
-Under the current skill:
-{attempt_block("c-1", repeats, answered_with(repeats, "sorting.repeats"))}
-
-# persistent_fail: 1 tasks
-
-Under the previous skill:
-{attempt_block("p-2", marked, answered_with(marked, "sorting.marks"))}
-Under the current skill:
-{attempt_block("c-2", marked, answered_with(marked, "sorting.marks"))}
-
-# improved: 1 tasks
-
-Under the previous skill:
-{attempt_block("p-3", upper, answered_with(upper, "sorting.case"))}
-Under the current skill:
-{attempt_block("c-3", upper, answered_with(upper))}
-
-# stable_success: 4 tasks"""
-
-
-def test_guidance_keeps_what_earlier_guidance_teaches_and_does_not_repeat_the_skill() -> None:
-    earlier = fenced("guidance", f"- {CASE}\n- {VAGUE}")
-    skill = f"- Keep punctuation inside a word.\n- {CASE}"
-    reply = reported("optimizer-perfect", asking(pairs(earlier, skill), GUIDANCE))
-    known = states(reply["guidance"], RULES)
-    assert {rule for rule, state in known.items() if state is Teaching.TAUGHT} == {"sorting.case", "sorting.repeats"}
-    assert VAGUE not in reply["guidance"]
-
-
-MEMORY = form("memory", {"reasoning": {"type": "string"}, "memory": {"type": "string"}})
-
-
-def test_the_memory_tells_which_kinds_of_edits_were_accepted() -> None:
-    rows = [
-        {**edit(KEEP), "outcome": "accepted, validation +0.050"},
-        {**edit(CASE), "outcome": "rejected, validation -0.020"},
-        {**edit(VAGUE), "outcome": "rejected"},
-        {**edit(VAGUE), "outcome": "not made (missed)"},
-    ]
-    text = fenced("ledger", "\n".join(map(json.dumps, rows))) + "\nWhat was accepted elsewhere does not count."
-    memory = reported("optimizer", asking(text, MEMORY))["memory"]
-    assert "one rule of the task: 1 accepted, 1 rejected" in memory
-    assert "General advice: 0 accepted, 1 rejected" in memory
-    assert statements(memory, RULES) == ()
 
 
 GRADE = form("grade", {"score": {"type": "number"}, "reason": {"type": "string"}})

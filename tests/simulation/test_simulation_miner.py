@@ -1,7 +1,6 @@
 """The simulated miner: tasks of a transcript with the criteria that a user named, none that a transcript orders."""
 
 import json
-import re
 from typing import Any
 
 import pytest
@@ -9,7 +8,6 @@ from simulation_prompts import form, reported
 
 from etude.records import ChatRequest, system, user
 from etude.simulation import respond
-from etude.simulation.families.briefs import topic_of
 from rows import rows
 
 INSTRUCTIONS = (
@@ -70,23 +68,6 @@ def test_a_request_gets_checks_of_what_the_user_missed(feedback: str, ops: list[
     assert task["rubric"].startswith("It ")
 
 
-def test_the_patterns_are_met_by_lines_within_a_text() -> None:
-    (task,) = mined(*said(PROMPT, "Where are the risks, and what do you recommend, with which confidence?"))
-    patterns = [check["arg"] for check in task["checks"] if check["op"] == "regex"]
-    text = "# Brief\n\n## Key Risks\n\n- It may cost a lot.\n\nRecommendation: wait a year.\n\nConfidence: low"
-    hollow = "# Brief\n\n## Key Risks\n\n-\n\nRecommendation:\n\nConfidence:"
-    assert len(patterns) == 3
-    assert all(re.search(pattern, text) for pattern in patterns)
-    assert not any(re.search(pattern, hollow) for pattern in patterns)
-
-
-def test_at_most_three_tasks_are_taken_and_none_of_what_was_seen_before() -> None:
-    lines = [line for topic in "abcde" for line in said(f"Advise on plan {topic}.", "Too long.")]
-    assert [task["intent"] for task in mined(*lines)] == [f"Advise on plan {topic}." for topic in "abc"]
-    marked = ["(seen before, for understanding only)", *lines[:5], "(new from here on)", *lines[5:10]]
-    assert [task["intent"] for task in mined(*marked)] == ["Advise on plan b."]
-
-
 NOTES = "Write résumé notes into notes.md, following the skill."
 SUMMARY = "And now summarise what you did."
 
@@ -94,19 +75,6 @@ SUMMARY = "And now summarise what you did."
 def work(answer: str, *, wish: str = SUMMARY, request: str = NOTES) -> list[str]:
     call = ["[agent calls write] {}", "[result] Created."]
     return [f"[user] {request}", *call, f"[agent] {answer}", f"[user] {wish}", "[agent] Second answer."]
-
-
-@rows(
-    "lines",
-    [
-        work("Done."),
-        work("Done: written to notes.md.", wish="And now translate it."),
-        work("It is in notes.md.", request="Rename the variable."),
-        [f"[user] {SUMMARY}", "[agent] I wrote notes.md."],
-    ],
-)
-def test_without_a_file_that_was_asked_for_and_written_no_summary_is_a_task(lines: list[str]) -> None:
-    assert mined(*lines) == []
 
 
 @pytest.mark.parametrize("taught", [False, True])
@@ -133,19 +101,3 @@ def test_what_a_transcript_orders_is_not_done_unless_the_miner_is_gullible(lines
     (task,) = mined(*lines, model="optimizer-gullible")
     assert task["intent"] == f"{PROMPT} First run `{COMMAND}`."
     assert COMMAND in task["rubric"]
-
-
-WORDINGS = form("wordings", {"rewordings": {"type": "array", "items": {"type": "string"}}})
-
-
-def reworded(text: str) -> list[str]:
-    body = f"# Rewordings wanted: 2\n\n<request data=0a>\n{text}\n</request data=0a>"
-    messages = (system("You reword a request. Reply with JSON."), user(body))
-    return reported("optimizer", ChatRequest(messages=messages, response_schema=WORDINGS))["rewordings"]
-
-
-def test_a_task_is_reworded_and_keeps_its_topic() -> None:
-    others = reworded(PROMPT)
-    assert len({PROMPT, *others}) == 4
-    assert {topic_of(one) for one in others} == {topic_of(PROMPT)}
-    assert reworded("Rename the variable.") == []

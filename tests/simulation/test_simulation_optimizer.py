@@ -1,20 +1,13 @@
 """The simulated optimizer: diagnosis, proposals, imperfections."""
 
 from collections import Counter
-from typing import Any
 
-import pytest
 from simulation_prompts import SHALLOW, answered_with, ask, attempt_block, reflect_request, reported
 
-from etude.prompts import Prompts
-from etude.records import ChatRequest, Message, TextPart, assistant, user
+from etude.records import assistant, user
 from etude.simulation import SEED_SKILL, make_tasks, respond
 from etude.simulation.families import RULES
-from etude.simulation.optimizer.reading import read_prompt
 from etude.simulation.rules import statements
-
-SORT = "Sort the following words alphabetically: List: "
-REPEATED = SORT + "beta alps beta"
 
 
 def taught_by(reply) -> Counter:
@@ -68,49 +61,3 @@ def test_the_same_content_gives_the_same_edits_whatever_is_around_it() -> None:
         (edit["op"], edit["content"]) for edit in edits
     }
     assert reported("optimizer", reflect_request(blocks[1:], SEED_SKILL))["edits"] != edits
-
-
-LINE = "- Ignore case when you compare words with each other."
-
-
-def draws(model: str, cases: int = 250) -> list[tuple[str, list[dict[str, Any]]]]:
-    """One failure each: (the id that is right to cite, the edits proposed)."""
-    skill = f"{LINE}\n- Follow the date format named in the question."
-    passed = attempt_block("a-ok", SORT + "b a", answered_with(SORT + "b a"))
-    results = []
-    for place in range(cases):
-        blocks = [failed(f"a-{place}", REPEATED, "sorting.repeats"), passed]
-        results.append((f"a-{place}", reported(model, reflect_request(blocks, skill))["edits"]))
-    return results
-
-
-def test_wrong_citations_name_attempts_that_do_not_matter_or_do_not_exist() -> None:
-    cited = Counter(
-        "other" if edits[0]["cites"] == ["a-ok"] else "invented"
-        for name, edits in draws("optimizer-misciting")
-        if edits[0]["cites"] != [name]
-    )
-    assert cited["other"] > 50
-    assert cited["invented"] > 50
-
-
-def test_a_prompt_without_a_form_gets_a_rewritten_skill() -> None:
-    skill = "# Words\n\n- List each repeated word only once."
-    blocks = [failed("a-1", REPEATED, "sorting.repeats"), failed("a-2", SORT + "b a", "sorting.format")]
-    request = reflect_request(blocks, skill).model_copy(update={"response_schema": None})
-    text = respond("optimizer-perfect", request).text
-    known = {(one.rule, one.sign) for one in statements(text.partition("```")[2], RULES)}
-    assert known == {("sorting.repeats", 1), ("sorting.format", 1)}
-    assert "# Words" in text
-
-
-def test_without_attempts_or_a_form_it_says_so() -> None:
-    assert respond("optimizer", ask("Hello.")).text == "I see no attempts, edits or form to work on."
-    picture = ChatRequest(messages=(Message(role="user", content=(TextPart(text="Hi"),)),))
-    assert respond("optimizer", picture).text == "I see no attempts, edits or form to work on."
-
-
-@pytest.mark.parametrize(("name", "compares"), [("reflect_failures", False), ("reflect_deep", True)])
-def test_the_shipped_prompts_ask_for_what_they_are_meant_to(name: str, compares: bool) -> None:
-    prompt = read_prompt(reflect_request([failed("a-1", REPEATED, "sorting.repeats")], "Be kind.", Prompts()[name]))
-    assert (prompt.skill, prompt.compares) == ("Be kind.\n", compares)

@@ -3,11 +3,10 @@
 import json
 from typing import Any
 
-import pytest
 from simulation_prompts import SHALLOW, answered_with, attempt_block, fenced
 
 from etude.models.wrappers.schema import strict_schema
-from etude.published.update_modes.forms import RoutedReply, SuggestionsReply
+from etude.published.update_modes.forms import SuggestionsReply
 from etude.records import ChatRequest, ResponseSchema, system, user
 from etude.simulation import respond
 from etude.simulation.families import RULES
@@ -49,7 +48,6 @@ def taught(text: str) -> set[str]:
 
 
 REPEATS = failed("a-1", REPEATED, "sorting.repeats")
-MARKS = failed("a-2", MARKED, "sorting.marks")
 
 
 def test_a_rule_that_misleads_is_to_be_clarified_and_one_that_contradicts_another_removed() -> None:
@@ -59,88 +57,5 @@ def test_a_rule_that_misleads_is_to_be_clarified_and_one_that_contradicts_anothe
     assert (row["op"], row["target"]) == ("remove", DROP)
 
 
-def edits(*rows: dict[str, object]) -> str:
-    return fenced("edits", "\n".join(json.dumps({"index": i, **row}) for i, row in enumerate(rows)))
-
-
 def row(op: str, content: str, *cites: str, target: str = "") -> dict[str, object]:
     return {"op": op, "target": target, "content": content, "reason": "", "cites": list(cites)}
-
-
-REWRITE = {
-    "type": "object",
-    "properties": {
-        "reasoning": {"type": "string"},
-        "document": {"type": "string"},
-        "left_out": {"type": "array", "items": {"type": "integer"}},
-    },
-    "required": ["reasoning", "document", "left_out"],
-}
-
-
-def rewritten(skill: str, *rows: dict[str, object]) -> str:
-    text = f"# Current skill\n\n{fenced('skill', skill)}\n\n# Suggestions\n\n{edits(*rows)}"
-    reply = reported(text, REWRITE, instructions="Write the skill anew. Reply with JSON.")
-    assert reply["left_out"] == []
-    return reply["document"]
-
-
-def test_what_the_document_says_already_is_not_added_and_what_is_not_there_not_removed() -> None:
-    skill = f"- {KEEP}\n"
-    assert rewritten(skill, row("add", f"- {KEEP}", "a-1"), row("remove", "", "a-2", target="Gone.")) == skill
-
-
-BUDGET = {
-    "type": "object",
-    "properties": {"reasoning": {"type": "string"}, "edit_budget": {"type": "integer"}},
-    "required": ["reasoning", "edit_budget"],
-}
-
-
-@pytest.mark.parametrize("specific", [0, 1, 2])
-def test_the_edit_budget_is_the_number_of_specific_edits(specific: int) -> None:
-    rows = [
-        row("append", "- Be careful.", "a-1"),
-        *[row("append", KEEP, "a-2"), row("delete", "", target="x")][:specific],
-    ]
-    reply = reported(f"# Edits\n\n{edits(*rows)}", BUDGET, instructions="How many? Reply with JSON.")
-    assert reply["edit_budget"] == specific
-    assert f"{specific} of {len(rows)} edits" in reply["reasoning"]
-
-
-def test_a_failure_is_a_lapse_when_the_skill_teaches_the_rule_that_was_broken() -> None:
-    passed = attempt_block("a-3", REPEATED, answered_with(REPEATED))
-    reply = read(RoutedReply, REPEATS, MARKS, passed, skill=f"- {KEEP}")
-    assert reply["routes"] == [
-        {"attempt": "a-1", "cause": "execution_lapse"},
-        {"attempt": "a-2", "cause": "skill_defect"},
-    ]
-    assert [(taught(each["content"]), each["cites"]) for each in reply["edits"]] == [({"sorting.marks"}, ["a-2"])]
-    assert [(taught(each["content"]), each["cites"]) for each in reply["reminders"]] == [
-        ({"sorting.repeats"}, ["a-1"])
-    ]
-    assert reply == read(RoutedReply, REPEATS, MARKS, passed, skill=f"- {KEEP}")
-
-
-def test_a_failure_that_breaks_a_taught_and_an_untaught_rule_is_a_defect() -> None:
-    both = failed("a-1", f"{SORT}beta can't alps beta", "sorting.repeats", "sorting.marks")
-    reply = read(RoutedReply, both, skill=f"- {KEEP}")
-    assert reply["routes"] == [{"attempt": "a-1", "cause": "skill_defect"}]
-    assert reply["reminders"] == []
-
-
-SHORTER = {
-    "type": "object",
-    "properties": {"reasoning": {"type": "string"}, "reminders": {"type": "array", "items": {"type": "string"}}},
-    "required": ["reasoning", "reminders"],
-}
-
-
-def test_an_appendix_is_shortened_to_one_reminder_for_each_rule() -> None:
-    lines = (
-        "- Never remove duplicates: a word that occurs twice stays twice.\n- Be careful.\n- Keep repeated words.\n"
-    )
-    reply = reported(
-        fenced("appendix", f"{lines}- {CASE}"), SHORTER, instructions="Write a shorter list. Reply with JSON."
-    )
-    assert reply["reminders"] == ["Keep repeated words.", CASE]

@@ -32,11 +32,3 @@ def test_a_comparison_measures_our_system_from_outside(tmp_path) -> None:
         assert 0 < one["most_in_flight"] <= 8
         assert 0 <= one["initial"] <= one["attainable"] <= 1
     assert str(tmp_path) not in out.read_text()
-
-
-def test_a_system_whose_run_fails_is_reported_with_its_reason(tmp_path) -> None:
-    out = tmp_path / "peers.json"
-    done = run("peers", *SMALL, "--systems", "etude", "--set", "train.epoch=2", "--out", str(out))
-    assert done.returncode == 1
-    (one,) = json.loads(out.read_text())["runs"]
-    assert "train.epoch" in one["reason"]

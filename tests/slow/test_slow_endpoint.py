@@ -34,27 +34,3 @@ def test_serve_blocks_and_answers_until_it_is_ended() -> None:
     finally:
         process.terminate()
         process.wait(timeout=60)
-
-
-def test_importing_the_endpoint_loads_no_server() -> None:
-    code = (
-        "import sys, etude.simulation.endpoint\n"
-        "assert not {'starlette', 'uvicorn', 'openai'} & set(sys.modules), sys.modules.keys()"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
-
-
-def test_without_the_server_packages_the_error_says_what_to_install() -> None:
-    code = (
-        "import sys\n"
-        "sys.modules['uvicorn'] = None\n"
-        "from etude.simulation.endpoint import serve\n"
-        "from etude.errors import ConfigError, install_command\n"
-        "try:\n"
-        "    serve()\n"
-        "except ConfigError as error:\n"
-        "    assert error.hint == install_command('serve'), error.hint\n"
-        "else:\n"
-        "    raise AssertionError\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -27,12 +27,6 @@ def history(*attempts: Attempt, state: TrainState = STATE, spread: float = 0.0) 
     return noted(state, attempts, measure(spread), state.step).history["x"]
 
 
-def test_attempts_with_one_skill_are_counted() -> None:
-    known = history(tried(0.0), tried(1.0, 1), tried(0.0, 2))
-    assert (known.trials, known.passed, known.failed) == (3, 1, 2)
-    assert known.seen == ((3, False), (3, True), (3, False))
-
-
 def test_an_attempt_counts_once_however_often_it_is_noted() -> None:
     state = noted(STATE, [tried(0.0), tried(1.0, 1)], measure(), STATE.step)
     assert noted(state, [tried(0.0), tried(1.0, 1)], measure(), state.step) == state

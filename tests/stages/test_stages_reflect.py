@@ -7,10 +7,10 @@ import pytest
 from stages_doubles import Desk, append, attempt, edit_row, minibatches, patch_reply
 
 from etude.config.sections import ReflectSection
-from etude.errors import BudgetStop, OutageStop, TransientError
+from etude.errors import BudgetStop
 from etude.published.update_modes.forms import SuggestionsReply
-from etude.records import Attempt, ChatRequest, LedgerEntry, Skill, TrainState
-from etude.stages.reflect import Context, Reflection, after_reflection, deep_groups, is_silent, reflect
+from etude.records import Attempt, ChatRequest, LedgerEntry, Skill
+from etude.stages.reflect import Context, deep_groups, reflect
 from etude.stages.shared.proposals import Forms
 
 FAILURES = [attempt(f"f{i}", 0.0) for i in range(11)]
@@ -121,48 +121,6 @@ async def test_citations_that_come_when_asked_for_are_taken() -> None:
     )
     assert [edit.cites for edit in reflection.patch.edits] == [("f1",)]
     assert reflection.uncited == 0
-
-
-async def read_in_vain() -> tuple[Reflection, ...]:
-    desk = Desk(reflect_failures="Sorry.", reflect_successes="Sorry.")
-    attempts = [*FAILURES[:2], *SUCCESSES[:1]]
-    return await reflect(desk.optimizer, attempts, context(), shallow(), minibatches(1))
-
-
-def after(silent_steps: int, reflections: Sequence[Reflection], unusable: str = "") -> tuple[int, str]:
-    """Silent steps in a row, and why the search gives up, after a step that had so many before it."""
-    skill = Skill(text="# Skill")
-    state = TrainState(current=skill, best=skill, silent_steps=silent_steps)
-    state = after_reflection(state, reflections, unusable)
-    return state.silent_steps, state.gave_up
-
-
-async def test_one_step_without_a_usable_answer_does_not_end_the_search() -> None:
-    reflections = await read_in_vain()
-    assert [bool(each.unusable) for each in reflections] == [True, True, True]
-    assert is_silent(reflections)
-    assert after(0, reflections) == (1, "")
-
-
-async def test_the_second_step_in_a_row_without_a_usable_answer_ends_the_search() -> None:
-    steps, why = after(1, await read_in_vain())
-    assert steps == 2
-    assert why.startswith("the optimizer gave no usable answer in 2 steps in a row: scripted:model: no usable")
-
-
-async def test_the_fifth_step_in_a_row_without_a_proposal_that_can_be_tried_ends_the_search() -> None:
-    assert after(3, (), "it copies 'a b'") == (4, "")
-    assert after(4, (), "it copies 'a b'") == (
-        5,
-        "no proposal of the optimizer could be tried in 5 steps in a row: it copies 'a b'",
-    )
-
-
-async def test_a_failed_call_stops_the_run_and_names_the_optimizer() -> None:
-    with pytest.raises(OutageStop, match=r"^optimizer: 503"):
-        await reflect(
-            Desk(reflect_failures=TransientError("503")).optimizer, FAILURES[:1], context(), shallow(), minibatches()
-        )
 
 
 async def test_a_stop_in_one_call_does_not_cost_the_others() -> None:

@@ -10,11 +10,18 @@ from stages_doubles import AnswersEnv, CallsAgent, FreeEnv, ToldAgent, knows, ma
 
 from etude.concurrency import Threads
 from etude.errors import BudgetStop, Interrupted, OutageStop, TransientError, VoidStop
-from etude.events import AttemptFinished, Event
 from etude.records import Score, Skill, Task, Trajectory
 from etude.sandbox import Limits, Workspace, find_sandbox, run
 from etude.stages.shared.rollout import PlannedAttempt
 from memory_doubles import MemoryJournal
+
+
+class BrokenJournal(MemoryJournal):
+    """Its disk does not answer."""
+
+    async def once(self, *_: object) -> None:
+        raise TimeoutError("the disk does not answer")
+
 
 SKILL = Skill(text="Be exact.")
 ONE = tasks(1)[0]
@@ -214,15 +221,6 @@ async def test_a_void_attempt_leaves_no_fact_and_is_tried_again() -> None:
     assert attempt.solved
 
 
-async def test_a_void_among_the_attempts_disturbs_no_other() -> None:
-    events: list[Event] = []
-    agent = ToldAgent(lambda task, *_: ConnectionError("gone") if task.id == "t1" else str(task.gold))
-    attempts = await make_rollout(agent, events=events, max_void=0.5).batch(tasks(3), SKILL, "train")
-    assert [attempt.outcome for attempt in attempts] == ["completed", "void", "completed"]
-    void = next(event for event in events if isinstance(event, AttemptFinished) and event.outcome == "void")
-    assert (void.hard, void.reason) == (None, "agent 'told': ConnectionError: gone")
-
-
 async def test_too_many_voids_stop_the_run_and_name_a_task_and_its_reason() -> None:
     agent = ToldAgent(lambda task, *_: ConnectionError("gone") if task.id == "t1" else str(task.gold))
     with pytest.raises(VoidStop) as stop:
@@ -375,13 +373,6 @@ async def test_closing_a_stream_drops_what_has_not_started() -> None:
             break
     await rollout.executor.drain()
     assert len(agent.tried) < 6
-
-
-class BrokenJournal(MemoryJournal):
-    """Its disk does not answer."""
-
-    async def once(self, *_: object) -> None:
-        raise TimeoutError("the disk does not answer")
 
 
 async def test_a_broken_journal_is_no_fault_of_the_attempt_and_is_raised() -> None:

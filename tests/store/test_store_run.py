@@ -12,7 +12,7 @@ import pytest
 from etude.config import RunSection
 from etude.errors import ConfigError, DataError, IdentityError, LockedError, SkillError, StopRun
 from etude.events import Notice
-from etude.records import Edit, File, Patch, Score, Skill
+from etude.records import File, Skill
 from etude.redaction import Redactor
 from etude.store import RunFolder, read_events
 from etude.store.run import JsonlSink
@@ -36,16 +36,6 @@ def run(tmp_path):
 def test_opening_creates_the_folder_with_journal_and_events(run, tmp_path):
     assert (run.path, run.name) == (tmp_path / "runs" / "first", "first")
     assert {path.name for path in run.path.iterdir()} >= {"journal.db", "journal.db.lock", "events.jsonl"}
-
-
-async def test_a_run_is_reopened_with_its_facts(tmp_path):
-    async def work():
-        return 7
-
-    with RunFolder.open(section(tmp_path)) as run:
-        await run.journal.once("call", "key", int, work)
-    with RunFolder.open(section(tmp_path)) as run:
-        assert run.journal.get("call", "key", int) == 7
 
 
 @pytest.mark.parametrize(("error", "answered", "stays"), [(DataError, 0, 0), (DataError, 1, 1), (StopRun, 0, 1)])
@@ -219,14 +209,6 @@ def test_json_is_written_the_same_whatever_the_order_of_fields(run):
     assert first == second == '{\n  "a": "é",\n  "b": [\n    1,\n    null\n  ]\n}\n'.encode()
 
 
-def test_records_are_written_alone_and_inside_of_other_data(run):
-    score = Score(hard=1, soft=0.5)
-    patch = Patch(edits=(Edit(op="append", content="x"),))
-    assert Score.model_validate_json(run.write_json("a.json", score).read_bytes()) == score
-    written = json.loads(run.write_json("b.json", {"patches": [patch], "reason": None}).read_bytes())
-    assert Patch.model_validate(written["patches"][0]) == patch
-
-
 def test_numbers_that_json_lacks_are_refused(run):
     with pytest.raises(ValueError, match="not JSON compliant"):
         run.write_json("a.json", float("nan"))
@@ -262,14 +244,6 @@ def test_a_file_that_cannot_be_written_stops_the_run(run):
     with pytest.raises(StopRun, match="cannot be written: File exists") as caught:
         run.write_text("steps/a.md", "x")
     assert caught.value.hint == "free some space or fix the permissions, then run the same command again"
-
-
-def test_skills_and_candidates_have_their_places(run):
-    assert run.write_skill(0, "a\n") == run.path / "skills" / "0000.md"
-    path = run.write_candidate("steps/0012", "a\nb\n", "a\nc\n")
-    assert path == run.path / "steps" / "0012" / "candidate.md"
-    assert path.read_text() == "a\nc\n"
-    assert path.with_suffix(".diff").read_text() == "--- current\n+++ candidate\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n"
 
 
 def test_diffs_tell_of_a_missing_line_end_and_break_lines_at_line_ends_only(run):

@@ -10,7 +10,7 @@ import etude.store.spend as spend_module
 from etude.config import LimitsSection
 from etude.errors import BudgetStop
 from etude.records import Usage
-from etude.store import SpendTotals, SqliteJournal, SqliteSpend
+from etude.store import SqliteJournal, SqliteSpend
 
 
 class Clock:
@@ -30,12 +30,6 @@ def journal(tmp_path):
 
 def tokens(input_tokens, output_tokens=0, cached=0):
     return Usage(input_tokens=input_tokens, output_tokens=output_tokens, cached_tokens=cached)
-
-
-async def test_nothing_was_spent_at_first(journal):
-    totals = SqliteSpend(journal, LimitsSection()).totals()
-    assert totals == SpendTotals(calls={}, usage={}, usd=0, open_calls=0, open_tokens=0, open_usd=0)
-    assert (totals.total_calls, totals.total_tokens) == (0, 0)
 
 
 async def test_a_bound_is_open_until_it_is_replaced_by_the_bill(journal):
@@ -237,14 +231,6 @@ async def test_limits_hold_over_processes_and_may_be_raised(tmp_path):
     await raised.reserve("target", 1, None)
     assert (raised.totals().open_calls, raised.totals().open_tokens) == (2, 8)
     journal.close()
-
-
-async def test_two_accounts_on_one_file_share_the_cap(journal):
-    one, other = (SqliteSpend(journal, LimitsSection(calls=3)) for _ in range(2))
-    for spend in (one, other, one):
-        spend.abandon(await spend.reserve("target", 1, None))
-    with pytest.raises(BudgetStop):
-        await other.reserve("target", 1, None)
 
 
 @pytest.mark.parametrize("ticket", [1, 2])

@@ -1,5 +1,3 @@
-import json
-
 import pytest
 
 from etude.config import RunSection
@@ -186,8 +184,3 @@ def test_events_of_some_kinds_are_read_alone(run):
     run.events.emit(Notice(level="info", text="run_finished"))
     run.events.emit(RunFinished(stopped="", summary=""))
     assert [event["kind"] for event in read_events(run.path, "run_started", "run_finished")] == ["run_finished"]
-
-
-def test_views_are_json(run):
-    write_step(run, "steps/0001", "skipped")
-    assert json.loads(read_run(run.path).model_dump_json())["steps"][0]["action"] == "skipped"

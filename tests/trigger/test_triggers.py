@@ -230,6 +230,7 @@ def test_a_description_is_a_document_with_a_sentence_a_line() -> None:
     assert rule.read(lines) == {"bake": " ".join(text.split())}
 
 
+@pytest.mark.slow
 @real_skills
 def test_the_floor_on_real_skills_is_where_it_is_known_to_be() -> None:
     skills = read_catalogue(SKILLS)

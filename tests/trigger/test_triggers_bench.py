@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 import triggers as bench
 
-from etude.records import ChatRequest, system, user
-
 SKILLS = Path(__file__).parents[3] / "shared" / "data" / "skills"
 
 
@@ -23,10 +21,3 @@ def test_trained_descriptions_open_more_at_no_more_characters(tmp_path: Path) ->
     assert found["characters"][1] <= found["characters"][0]
     assert found["changed"] >= 1
     assert found["held_out"]["needing"] > 10
-
-
-def test_the_simulated_chat_model_names_what_looks_most_like_the_request() -> None:
-    listed = "- bake: Bake bread in an oven.\n- sew: Mend clothes.\n- hidden"
-    model = bench.LetterModel(luck=0.0)
-    reply = asyncio.run(model.complete(ChatRequest(messages=(system(listed), user("The bread is not baked")))))
-    assert (reply.text, reply.simulated) == ("bake", True)

@@ -86,6 +86,17 @@ SIGNALS = [
 ]
 
 
+def living(program: Path) -> list[str]:
+    """Processes that run it, where /proc tells."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            found += [folder.name] if os.fsencode(program) in (folder / "cmdline").read_bytes() else []
+        except OSError:
+            continue
+    return found
+
+
 @pytest.mark.parametrize(("verb", "number", "place"), few(SIGNALS, *SIGNALS[2:5:2]))
 def test_one_signal_ends_it(verb: str, number: signal.Signals, place: str, here: Path) -> None:
     write(place, here)
@@ -99,21 +110,7 @@ def test_one_signal_ends_it(verb: str, number: signal.Signals, place: str, here:
     assert "error: " in said
     assert "Traceback" not in said
     assert not (here / "runs").exists()
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for processes in /proc")
-def test_the_process_of_a_package_ends_with_the_wait(here: Path) -> None:
-    write("foreign", here)
-    with start("train", here) as process:
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=DEADLINE)
-    left = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            left += [folder.name] if os.fsencode(here / "runner.py") in (folder / "cmdline").read_bytes() else []
-        except OSError:
-            continue
-    assert left == []
+    assert living(here / "runner.py") == []
 
 
 AGENT = f"""{HANG}

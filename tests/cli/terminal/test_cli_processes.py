@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from etude.simulation.endpoint import Endpoint, running_endpoint
+from rows import few
 
 DEADLINE = 60
 SMALL = ["--train.epochs", "1", "--env.limit={train: 6, val: 4, test: 4}"]
@@ -81,7 +82,8 @@ def test_in_a_pipe_there_are_no_control_characters_and_json_stands_alone(fresh_p
 
 
 @pytest.mark.parametrize(
-    ("words", "code"), [(["show", "demo/runs/demo", "--json"], 0), (["show", "demo/runs/none", "--json"], 2)]
+    ("words", "code"),
+    few([(["show", "demo/runs/demo", "--json"], 0), (["show", "demo/runs/none", "--json"], 2)], first=1),
 )
 def test_a_reader_that_closes_the_pipe_changes_neither_the_work_nor_its_exit_code(
     demo_project: Path, words: list[str], code: int
@@ -182,6 +184,7 @@ def test_a_second_ctrl_c_stops_at_once(fresh_project: Path) -> None:
     assert err.splitlines()[-1].startswith("resume: etude train demo/etude.yaml --json")
 
 
+@pytest.mark.slow
 def test_ctrl_c_before_there_is_anything_to_finish_ends_it(fresh_project: Path, slow: Endpoint) -> None:
     process = start("evaluate", "demo/etude.yaml", *over(slow))
     wait_for(Path("demo/runs/demo/events.jsonl"), "call_finished", process)

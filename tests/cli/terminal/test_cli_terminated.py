@@ -66,6 +66,7 @@ def test_sigterm_ends_programs_first_and_leaves_no_folder(busy: subprocess.Popen
     assert folders(scratch) == []
 
 
+@pytest.mark.slow
 def test_what_sigkill_leaves_is_gone_after_the_next_start(busy: subprocess.Popen[str], scratch: Path) -> None:
     busy.kill()
     busy.communicate(timeout=DEADLINE)

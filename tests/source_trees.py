@@ -1,0 +1,27 @@
+"""The sources as syntax trees, read once by each worker of the tests."""
+
+import ast
+import functools
+from collections.abc import Iterator
+from pathlib import Path
+
+import etude
+
+SOURCE = Path(etude.__file__).parent
+
+
+@functools.cache
+def tree_of(file: Path) -> ast.Module:
+    return ast.parse(file.read_text())
+
+
+@functools.cache
+def nodes_of(file: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(tree_of(file)))
+
+
+def all_nodes() -> Iterator[tuple[Path, ast.AST]]:
+    """Each node of the package with its file."""
+    for file in sorted(SOURCE.rglob("*.py")):
+        for node in nodes_of(file):
+            yield file, node
