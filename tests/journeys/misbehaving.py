@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Literal
 
 from hard_worlds import WORLD
 
@@ -78,8 +78,12 @@ class Answer:
     body: bytes | Data = b""
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    reset: bool = False
-    """Hang up without a goodbye."""
+    announced: int | Literal["nothing", "chunks"] | None = None
+    """The length that is announced, where it is not that of the body."""
+    seconds: float = 0.0
+    """How long it takes; a part of it before each tenth of the body."""
+    end: Literal["keep", "close", "reset"] = "keep"
+    """What becomes of the connection."""
 
     @property
     def bytes(self) -> bytes:
@@ -87,7 +91,12 @@ class Answer:
 
     @property
     def head(self) -> bytes:
-        headers = {"Content-Type": "application/json", **self.headers, "Content-Length": str(len(self.bytes))}
+        headers = {"Content-Type": "application/json", **self.headers}
+        length = len(self.bytes) if self.announced is None else self.announced
+        if length == "chunks":
+            headers["Transfer-Encoding"] = "chunked"
+        elif length != "nothing":
+            headers["Content-Length"] = str(length)
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         return f"HTTP/1.1 {self.status} Said\r\n{lines}\r\n".encode()
 
@@ -108,6 +117,7 @@ class Server:
     def __init__(self, behaviour: Behaviour) -> None:
         self.url = ""
         """Base URL, ending in /v1."""
+        self.closing = threading.Event()
         self.asked: Counter[str] = Counter()
         """Requests by role."""
         self._times: Counter[str] = Counter()
@@ -141,16 +151,15 @@ def misbehaving(behaviour: Behaviour) -> Iterator[Server]:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             answer = state.answer(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
             try:
-                _send(self.connection, answer)
+                _send(self.connection, answer, state.closing)
             except OSError:  # the client has left
                 self.close_connection = True
-            if answer.reset:
-                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-                self.connection.close()
+            if answer.end != "keep":
+                _hang_up(self.connection, answer.end)
                 self.close_connection = True
 
         def do_GET(self) -> None:
-            _send(self.connection, Answer({"object": "list", "data": []}))
+            _send(self.connection, Answer({"object": "list", "data": []}), state.closing)
 
         def log_message(self, *args: object) -> None:
             pass
@@ -169,14 +178,31 @@ def misbehaving(behaviour: Behaviour) -> Iterator[Server]:
     try:
         yield state
     finally:
+        state.closing.set()
         server.shutdown()
         thread.join()
         server.server_close()
 
 
-def _send(connection: socket.socket, answer: Answer) -> None:
+def _send(connection: socket.socket, answer: Answer, closing: threading.Event) -> None:
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    connection.sendall((answer.head if answer.status else b"") + answer.bytes)
+    body = answer.bytes
+    if not answer.seconds:
+        connection.sendall((answer.head if answer.status else b"") + body)
+        return
+    connection.sendall(answer.head if body else b"")
+    size = max(1, -(-len(body) // 10))
+    for start in range(0, max(1, len(body)), size):
+        closing.wait(answer.seconds / 10)
+        connection.sendall(body[start : start + size])
+
+
+def _hang_up(connection: socket.socket, how: str) -> None:
+    if how == "reset":  # without a goodbye
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.close()
+        return
+    connection.shutdown(socket.SHUT_RDWR)
 
 
 # How often

@@ -25,6 +25,8 @@ class Ended(NamedTuple):
     """Scores, verdict and the text of the skill that is handed out; empty where there is no summary."""
     asked: dict[str, int]
     """Requests by role."""
+    usd: float | None
+    """What the run says that it cost."""
 
 
 Expectation = Callable[[Ended, dict[str, Any]], list[str]]
@@ -43,15 +45,28 @@ class Row:
     """Which training against a good server it is compared with."""
 
 
-def right(*says: str) -> Expectation:
-    """Exit code 0 and the result of the good run; `says` are expressions that are found in what is printed."""
+def right(*says: str, unsaid: str = "", most: int | None = None, **scores: float) -> Expectation:
+    """Exit code 0 and the result of the good run.
+
+    Args:
+        says: expressions that are found in what is printed.
+        unsaid: one that is not.
+        most: requests to the optimizer.
+        scores: a mean that differs from the good run's, as `best_test`: the behaviour takes a task away.
+    """
 
     def problems(ended: Ended, good: dict[str, Any]) -> list[str]:
         found = _unsaid(ended, says)
         if ended.code != 0:
             found.append(f"exit code {ended.code}")
-        elif ended.result != good:
+        wanted = {**good, **scores} if not scores else {**_means(good), **scores}
+        got = ended.result if not scores else {name: ended.result.get(name) for name in wanted}
+        if ended.code == 0 and got != wanted:
             found.append(f"wrong with exit 0: {_means(ended.result)}")
+        if unsaid and re.search(unsaid, ended.said):
+            found.append(f"says {unsaid!r}")
+        if most is not None and ended.asked.get("optimizer", 0) > most:
+            found.append(f"the optimizer was asked {ended.asked['optimizer']} times")
         return found
 
     return problems
@@ -81,6 +96,17 @@ def told(*says: str) -> Expectation:
         if ended.code == 0 and ended.result["verdict"] == "ship":
             found.append(f"ships: {_means(ended.result)}")
         return found
+
+    return problems
+
+
+def costing(usd: float) -> Expectation:
+    """As `right`, and each request cost so much."""
+
+    def problems(ended: Ended, good: dict[str, Any]) -> list[str]:
+        wanted = usd * sum(ended.asked.values())
+        wrong = ended.usd is None or abs(ended.usd - wanted) > usd / 2
+        return right()(ended, good) + ([f"cost {ended.usd}, not {wanted}"] if wrong else [])
 
     return problems
 
@@ -120,7 +146,9 @@ def train(folder: Path, behaviour: Behaviour, settings: Settings, printed: Calla
         code = main(["train", str(_project(folder, server, settings))])
         asked = dict(server.asked)
     summary = _summary(folder)
-    return Ended(code, " ".join(printed().split()), _result(folder, summary), asked)
+    return Ended(
+        code, " ".join(printed().split()), _result(folder, summary), asked, summary.get("cost", {}).get("usd")
+    )
 
 
 def _project(folder: Path, server: Server, settings: Settings) -> Path:
