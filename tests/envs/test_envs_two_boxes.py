@@ -104,15 +104,6 @@ CHEATS = {
         "solution.py": "import glob\nfor f in ['../tmp', *glob.glob('/tmp/*/tmp')]:\n    try:\n"
         "        open(f + '/score.json', 'w').write('1')\n    except OSError:\n        pass\n" + WRONG
     },
-    "asks for itself": {
-        "solution.py": "import os, socket\ns = socket.create_connection(('127.0.0.1', "
-        'int(os.environ[\'ETUDE_ATTEMPT_PORT\'])))\ns.sendall(b\'{"run": ["true"], "stdin": "", "seconds": 1}\\n\')\n'
-        + WRONG
-    },
-    "answers ahead": {
-        "solution.py": "import gc, socket\nfor s in gc.get_objects():\n    if isinstance(s, socket.socket):\n"
-        "        s.sendall(b'{\"value\": null}\\n' * 9)\n" + WRONG
-    },
     "no JSON": {"solution.py": "def add(a, b):\n    return object()\n"},
     "a flood": {"solution.py": "def add(a, b):\n    return 'x' * 20_000_000\n"},
     "too deep": {
@@ -159,7 +150,7 @@ async def score_of(
     tmp_path: Path, script: str, files: dict[str, str], sandbox: Sandbox, seconds: float = 60
 ) -> Score:
     """What a check says that is this Python script."""
-    (tmp_path / "check.py").write_text("from etude_attempt import AttemptFailed, module, read, run\n" + script)
+    (tmp_path / "check.py").write_text("from etude_attempt import call, read, run\n" + script)
     return await judge("python check.py", sandbox, tmp_path, seconds).score(TASK, attempt(files))
 
 
@@ -192,23 +183,24 @@ async def test_a_shell_script_asks_by_the_command(tmp_path: Path, best: Sandbox)
     assert (await judge("sh check.sh", best, tmp_path).score(TASK, attempt(HONEST))).hard == 1
 
 
-async def test_state_stays_between_calls_until_the_process_ends(tmp_path: Path, best: Sandbox) -> None:
-    counter = "import os\nn = 0\ndef up(by=1):\n    global n\n    n += by\n    return [n, {'n': None}]\n"
+async def test_what_a_call_comes_to_is_plain_json(tmp_path: Path, best: Sandbox) -> None:
     script = (
-        "it = module('counter')\nassert it.up() == [1, {'n': None}] and it.up(by=2)[0] == 3\n"
-        "try:\n    it.end()\nexcept AttemptFailed as error:\n    assert 'exit code 3' in str(error), error\n"
-        "assert it.up()[0] == 1\n"
+        "assert call('it', 'up', 2, {'a': []}) == [2, {'a': []}]\n"
+        "try:\n    call('it', 'end')\nexcept AssertionError as e:\n    assert 'exit code 3' in str(e), e\n"
+        "try:\n    call('it', 'up')\nexcept AssertionError as e:\n    assert 'raised TypeError' in str(e), e\n"
     )
-    counter += "def end():\n    os._exit(3)\n"
-    score = await score_of(tmp_path, script, {"counter.py": counter}, best)
+    code = (
+        "import os\ndef up(one, other):\n    print('more', one)\n    return one, other\ndef end():\n    os._exit(3)\n"
+    )
+    score = await score_of(tmp_path, script, {"it.py": code, "json.py": "raise SystemExit(0)"}, best)
     assert score.hard == 1, score.feedback
 
 
 async def test_endless_code_is_a_failed_attempt_with_the_reason(tmp_path: Path, best: Sandbox) -> None:
     files = {"loop.py": "def go():\n    while True:\n        pass\n"}
-    score = await score_of(tmp_path, "module('loop', seconds=1).go()\n", files, best)
+    score = await score_of(tmp_path, "call('loop', 'go', seconds=1)\n", files, best)
     assert score.hard == 0
-    assert "loop.go: took longer than 1 s" in score.feedback
+    assert "time limit" in score.feedback
     score = await score_of(tmp_path, "run(['python3', 'loop.py'], seconds=1)\n", {"loop.py": "while 1: 0\n"}, best)
     assert score.hard == 0
     assert "time limit" in score.feedback
