@@ -23,10 +23,3 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
             make(place / "demo")
             (place / "made").touch()
     return place / "demo"
-
-
-def remember(versions: Path, state: Path) -> None:
-    """In this state folder, as if `doctor` had been called before."""
-    if versions.is_file():
-        (state / "etude").mkdir(parents=True, exist_ok=True)
-        shutil.copy(versions, state / "etude")

@@ -4,15 +4,13 @@ import contextlib
 import json
 import os
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
 from etude.cli.doctor.checks import check_programs, check_sandbox
-from etude.cli.doctor.findings import CheckResult, DoctorReport
+from etude.cli.doctor.findings import DoctorReport
 from etude.cli.main import main
-from etude.programs.pi import Pi
-from etude.programs.program import Program
 from etude.sandbox import find_sandbox
 from etude.sandbox.launch import group
 from fake_docker import FakeDocker
@@ -41,22 +39,6 @@ def test_the_sandbox_that_works_here_is_named(tmp_path: Path, monkeypatch: pytes
     assert (limits.status, "systemd-run" in limits.fix) == ("note", True)
 
 
-def looked_at(program: Program) -> CheckResult:
-    found = DoctorReport()
-    check_programs(found, [program])
-    (check,) = found
-    return check
-
-
-class Fake(Pi):
-    """A program that this checkout does not bring."""
-
-    name: ClassVar[str] = "fake"
-    command: ClassVar[str] = "fake-agent"
-    install: ClassVar[str] = "fetch it"
-    tested: ClassVar[str] = "0.10.1"
-
-
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the program would be found."""
@@ -70,25 +52,6 @@ def executable(place: Path, script: str) -> None:
     place.chmod(0o755)
 
 
-def test_a_version_newer_than_the_tested_one_is_fine_and_what_that_means_is_said(place: Path) -> None:
-    executable(place, "echo 1.2.3")
-    check = looked_at(Fake())
-    assert check.status == "ok"
-    assert check.text == (
-        f"1.2.3, {place}: newer than 0.10.1, the version it was tested with: where attempts are void, try that one"
-    )
-
-
-def test_a_program_is_started_once_for_its_version_until_its_file_changes_or_it_is_too_old(place: Path) -> None:
-    count = f"echo x >> {place.parent}/starts;"
-    executable(place, f"{count} echo 0.10.1")
-    assert [looked_at(Fake()).text for _ in range(3)] == [f"0.10.1, {place}"] * 3
-    assert (place.parent / "starts").read_text() == "x\n"
-    executable(place, f"{count} echo 0.1")
-    assert [looked_at(Fake()).status for _ in range(2)] == ["note"] * 2
-    assert (place.parent / "starts").read_text().startswith("x\nx\n")
-
-
 def test_the_version_of_the_program_that_agent_path_names_is_reported(
     fresh_project: Path, place: Path, capsys: Captured
 ) -> None:
@@ -97,14 +60,28 @@ def test_the_version_of_the_program_that_agent_path_names_is_reported(
     found = checks(capsys, *flags, "--agent.name", "codex", "--agent.path", str(place))
     assert found["agent program"]["status"] == "note"
     assert found["agent program"]["text"].startswith(f"codex-cli 0.20.0, {place}: older than ")
+    executable(place, "echo codex-cli 99.1")
+    found = checks(capsys, *flags, "--agent.name", "codex", "--agent.path", str(place))
+    assert found["agent program"]["status"] == "ok"
+    assert found["agent program"]["text"].startswith(f"codex-cli 99.1, {place}: newer than ")
 
 
-def test_a_program_that_does_not_start_is_noted(place: Path) -> None:
+def test_an_agent_whose_program_does_not_start_is_wrong(fresh_project: Path, place: Path, capsys: Captured) -> None:
     executable(place, "echo no licence >&2; exit 3")
-    check = looked_at(Fake())
-    assert check.status == "note"
-    assert check.text.startswith(f"agent program {str(place)!r} does not tell its version: ")
-    assert "no licence" in check.text
+    flags = [CONFIG, "--target.model", "openai:x", "--target.base_url", "http://127.0.0.1:9/v1"]
+    found = checks(capsys, *flags, "--agent.name", "codex", "--agent.path", str(place), code=1)
+    assert found["agent"]["text"].startswith(f"agent program {str(place)!r} does not tell its version: ")
+    assert "no licence" in found["agent"]["text"]
+
+
+def test_programs_that_are_found_are_named_and_not_started(place: Path) -> None:
+    codex = place.with_name("codex")
+    executable(codex, f"touch {place.parent}/started")
+    found = DoctorReport()
+    check_programs(found)
+    assert ("program codex", "ok", str(codex)) in [(one.name, one.status, one.text) for one in found]
+    assert "claude" in found[-1].text
+    assert not (place.parent / "started").exists()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from etude.agents.targets import check_files
 from etude.attempt_parts import about_target, make_agent, targets_of, unopened
 from etude.build import check_scoring, redactor_of, trackers_of
 from etude.cli.doctor.findings import DoctorReport
-from etude.cli.doctor.versions import known_version
 from etude.concurrency import in_thread, waited_for
 from etude.config import ModelSection, TrainConfig
 from etude.config.sections import AgentSection, ExecutorSection
@@ -250,31 +249,17 @@ def check_sandbox(found: DoctorReport) -> None:
     found.ok("docker", f"not used: {engine}" if isinstance(engine, str) else f"version {engine.version} answers")
 
 
-def check_programs(found: DoctorReport, programs: Sequence[Program] | None = None) -> None:
-    """Which agent programs there are, by default of those that are known by name. One that is new here is
-    started to learn its version."""
+def check_programs(found: DoctorReport) -> None:
+    """Which of the agent programs that are known by name there are. Only that of an agent is started."""
     missing: list[Program] = []
-    for program in known_programs().values() if programs is None else programs:
+    for program in known_programs().values():
         try:
-            there = program.find()
+            found.ok(f"program {program.name}", str(program.find().path))
         except ConfigError:
             missing.append(program)
-            continue
-        try:
-            _version(f"program {program.name}", program, known_version(program, there), there.path, found)
-        except ConfigError as error:
-            found.note(f"program {program.name}", error.message, error.hint)
     if missing:
         text = f"not found: {', '.join(program.command for program in missing)}; only agents of these names need them"
         found.note("programs", text, "; ".join(f"{program.name}: {program.install}" for program in missing))
-
-
-def _version(name: str, program: Program, version: str, path: Path, found: DoctorReport) -> None:
-    if old := program.too_old(version):
-        found.note(name, f"{version}, {path}: {old[0]}", old[1])
-    else:
-        newer = program.newer(version)
-        found.ok(name, f"{version}, {path}" + (f": {newer}" if newer else ""))
 
 
 async def check_agent(
@@ -323,7 +308,12 @@ async def _agent(
 def _program_agent(agent: ProgramAgent, config: TrainConfig, found: DoctorReport) -> None:
     """Its program, and what makes attempts wait, or ends them from outside, so that they have no score."""
     if agent.program.tested:
-        _version("agent program", agent.program, agent.version, agent.installed.path, found)
+        where = f"{agent.version}, {agent.installed.path}"
+        if old := agent.program.too_old(agent.version):
+            found.note("agent program", f"{where}: {old[0]}", old[1])
+        else:
+            newer = agent.program.newer(agent.version)
+            found.ok("agent program", where + (f": {newer}" if newer else ""))
     limits, longest = config.limits, agent.limits.seconds + agent.limits.grace_seconds
     if limits.concurrency > agent.concurrency:
         text = f"there is memory for {agent.concurrency} of {limits.concurrency} attempts at the same time"
