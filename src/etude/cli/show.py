@@ -6,7 +6,7 @@ from pathlib import Path
 
 from etude.cli.lookup import find_run, larger, last_run
 from etude.cli.terminal import output
-from etude.cli.terminal.attempt_text import HEADS, attempt_lines, page_lines
+from etude.cli.terminal.attempt_text import HEADS, attempt_lines
 from etude.cli.terminal.cost_text import cost_lines
 from etude.cli.terminal.summary_text import print_summary
 from etude.cli.terminal.tables import shown, text_lines
@@ -15,7 +15,7 @@ from etude.readable import counted
 from etude.records import Edit, Tested
 from etude.records.summary import Summary
 from etude.store import RunView, StepView, read_events
-from etude.store.projections.attempts import attempt_page, find_attempt
+from etude.store.projections.attempts import attempt_page
 from etude.store.projections.cost import read_cost
 from etude.store.projections.log import Log
 from etude.store.projections.runs import decisions, planned, reached_limit, resume_command, summary_of
@@ -163,30 +163,17 @@ def _show_step(view: RunView, number: int, as_json: bool) -> None:
 
 
 def _show_attempt(view: RunView, name: str, as_json: bool) -> None:
-    attempt = find_attempt(view.path, name)
-    if attempt is None:
-        _show_logged(view, name, as_json)
-        return
-    if as_json:
-        output.json_result(attempt.model_dump(mode="json", context={"view": True}))
-        return
-    output.line(f"attempt {name} of run {view.name}")
-    if attempt.simulated:
-        output.line(output.SIMULATED, output.LOUD)
-    for text in attempt_lines(attempt):
-        output.line(text, "bold" if text.startswith(HEADS) else None)
-
-
-def _show_logged(view: RunView, name: str, as_json: bool) -> None:
-    """An attempt that no step kept: what the log tells of it, and what the journal holds of its replies."""
     log = Log(view.path)
     log.read()
     page = attempt_page(log, name)
     if as_json:
-        output.json_result(page.model_dump(mode="json"))
+        output.json_result(page.model_dump(mode="json", context={"view": True}))
         return
     output.line(f"attempt {name} of run {view.name}")
-    output.lines(page_lines(page), simulated=_simulated(view))
+    if _simulated(view) if page.attempt is None else page.attempt.simulated:
+        output.line(output.SIMULATED, output.LOUD)
+    for text in attempt_lines(page):
+        output.line(text, "bold" if text.startswith(HEADS) else None)
 
 
 def _simulated(view: RunView) -> bool:

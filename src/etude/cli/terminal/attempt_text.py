@@ -14,48 +14,45 @@ _SYSTEM_CHARS = 400
 HEADS = ("system", "user", "assistant", "tool", "result")
 
 
-def attempt_lines(attempt: Attempt) -> Iterator[str]:
-    """The conversation with what came of it. A head is a line that begins with one of `HEADS`; the rest is
-    indented."""
-    trajectory, score = attempt.trajectory, attempt.score
-    yield f"task     {attempt.task.id}" + (f" ({attempt.task.type})" if attempt.task.type else "")
-    yield f"skill    {attempt.skill_hash}, trial {attempt.trial}"
+def attempt_lines(page: AttemptPage) -> Iterator[str]:
+    """The conversation with what came of it; of an attempt that no step kept, what the journal has of it. A head is a
+    line that begins with one of `HEADS`; the rest is indented."""
+    yield f"task     {page.task}, {page.split} split"
+    yield f"skill    {page.skill}"
+    yield from _logged(page) if page.attempt is None else _kept(page.attempt)
+    yield ""
+    yield f"result   {page.outcome}" + (f": {page.reason}" if page.reason else "")
+    made, score = (None, None) if page.attempt is None else (page.attempt.trajectory, page.attempt.score)
+    if made is not None and made.cut_at is not None:
+        yield f"cut off  at target.max_output_tokens = {made.cut_at}"
+    if page.hard is not None:
+        yield f"score    {page.hard:g}" + (f" (soft {page.soft:g})" if page.soft not in (None, page.hard) else "")
+    yield from _named(
+        answer=page.answer or "", gold=_plain(page.gold), feedback="" if score is None else score.feedback
+    )
+    if made is not None:
+        used = made.usage
+        yield f"tokens   {used.input_tokens:,} in ({used.cached_tokens:,} cached), {used.output_tokens:,} out"
+
+
+def _kept(attempt: Attempt) -> Iterator[str]:
+    trajectory = attempt.trajectory
     names = {call.id: call.name for message in trajectory.messages for call in message.tool_calls}
-    for message in trajectory.messages or ():
-        yield ""
-        yield _head(message, names, trajectory.exit_codes)
-        yield from _indented(_said(message))
+    for message in trajectory.messages:
+        yield from ("", _head(message, names, trajectory.exit_codes), *_indented(_said(message)))
         for call in message.tool_calls:
             yield from _indented(f"calls {call.name} {call.arguments}")
     if not trajectory.messages:
         yield from ("", "user", *_indented(attempt.task.text), "", "assistant", *_indented(trajectory.answer))
     for path, file in trajectory.files.items():
         yield f"  {'removed' if file is None else 'wrote'} {path}"
-    yield ""
-    yield f"result   {attempt.outcome}" + (f": {attempt.reason}" if attempt.reason else "")
-    if trajectory.cut_at is not None:
-        yield f"cut off  at target.max_output_tokens = {trajectory.cut_at}"
-    if score is not None:
-        yield f"score    {score.hard:g}" + (f" (soft {score.soft:g})" if score.soft != score.hard else "")
-    yield from _named(
-        answer=trajectory.answer, gold=_plain(attempt.task.gold), feedback="" if score is None else score.feedback
-    )
-    usage = trajectory.usage
-    yield f"tokens   {usage.input_tokens:,} in ({usage.cached_tokens:,} cached), {usage.output_tokens:,} out"
 
 
-def page_lines(page: AttemptPage) -> Iterator[str]:
-    """An attempt of which the run kept the score, and the journal what was asked and said."""
-    yield f"task     {page.task}, {page.split} split"
-    yield f"skill    {page.skill}"
+def _logged(page: AttemptPage) -> Iterator[str]:
     for fact in page.facts:
         for message in fact.asked:
             yield from ("", _head(message, {}, {}), *_indented(_said(message)))
         yield from ("", "assistant", *_indented(fact.said))
-    yield ""
-    yield f"result   {page.outcome}" + (f": {page.reason}" if page.reason else "")
-    yield f"score    {'none' if page.hard is None else f'{page.hard:g}'}"
-    yield from _named(answer=page.answer or "", gold=_plain(page.gold))
 
 
 def _named(**texts: str) -> Iterator[str]:

@@ -73,19 +73,6 @@ class AttemptPage(Record):
     others: tuple[AttemptLine, ...]
 
 
-def find_attempt(path: Path | str, name: str) -> Attempt | None:
-    """The attempt of that id, as the last step that used it wrote it down; None when no step kept it.
-    Raises DataError: a file is damaged."""
-    for file in sorted(Path(path).glob("steps/*/rollout.json"), reverse=True):
-        text = file.read_bytes()
-        if f'"{name}"'.encode() not in text:
-            continue
-        for attempt in read_attempts(file):
-            if attempt.id == name:
-                return attempt
-    return None
-
-
 def read_attempts(file: Path) -> tuple[Attempt, ...]:
     """The attempts of a step; none where it has none yet. Raises DataError: the file is damaged."""
     return read_view(file, _ATTEMPTS) or ()
