@@ -37,7 +37,7 @@ def settings_help(words: Sequence[str]) -> Iterator[str]:
     told = [name for name in (wanted, f"{shared[1]}.{key}" if shared else "") if name]
     found = ([line for line in page.splitlines() if _names(line, name)] for name in told)
     top = [line for line in intro.splitlines() if f"`{wanted}` " in line]
-    rows = next((lines for lines in [*found, top] if lines), [])
+    rows = next((lines for lines in (*found, top) if lines), top)
     if not rows:
         known = {row[1] for row in map(_ROW.match, page.splitlines()) if row is not None}
         near = get_close_matches(wanted, [*sections, *known, *(key.rpartition(".")[2] for key in known)], 1)
