@@ -59,17 +59,17 @@ WORLDS: Mapping[str, World] = {
     "all habits of a small model": World(0.95, collapses=0.1, copies=0.1, order=0.28, lucky=0.5, optimizer="shows"),
 }
 PARTIAL: Mapping[str, World] = {
-    "partial credit, .95": World(0.95, partial=True),
+    ".95": World(0.95, partial=True),
     ".80": World(0.80, partial=True),
-    "30% of tasks flaky": World(0.95, partial=True, flaky=0.3),
-    "edits that break others": World(0.95, partial=True, optimizer="breaks"),
-    "a grader that errs": World(0.95, partial=True, judge_errs=0.05),
+    "30% flaky": World(0.95, partial=True, flaky=0.3),
+    "edits break others": World(0.95, partial=True, optimizer="breaks"),
+    "grader errs": World(0.95, partial=True, judge_errs=0.05),
     "never in full": World(0.95, partial=True, unmet=0.0),
-    "one part by luck": World(0.95, partial=True, unmet=0.5),
+    "one part luck": World(0.95, partial=True, unmet=0.5),
     "null, .4": World(partial=True, null=0.4),
     "one rubric, 4 and 3 tasks": World(0.95, partial=True, common=4, sizes=(4, 3)),
-    "one rubric, 12 and 9 tasks": World(0.95, partial=True, common=6, sizes=(12, 9)),
-    "the same at .80": World(0.80, partial=True, common=6, sizes=(12, 9)),
+    "12 and 9": World(0.95, partial=True, common=6, sizes=(12, 9)),
+    "12 and 9, .80": World(0.80, partial=True, common=6, sizes=(12, 9)),
 }
 """Of worlds in which a task scores the share of its fields that are right, as with a rubric of several criteria."""
 POLICIES: Mapping[str, dict[str, Any]] = {"default": {}, "paper": {"preset": "paper", "search": {"racing": False}}}
@@ -85,8 +85,7 @@ most calls of which each waited for the one before it."""
 
 
 NOTE_PARTIAL = """\
-Seeds {seeds}. A task scores the share of its fields that are right. With one rubric all tasks have the same four or \
-six fields; the number of tasks is that for training and for validation."""
+Seeds {seeds}. Scores are shares of the fields that are right; with one rubric all tasks have the same."""
 
 
 @dataclass(frozen=True)
