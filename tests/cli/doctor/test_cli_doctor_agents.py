@@ -74,8 +74,9 @@ def test_an_agent_whose_program_does_not_start_is_wrong(fresh_project: Path, pla
     assert "no licence" in found["agent"]["text"]
 
 
-def test_programs_that_are_found_are_named_and_not_started(place: Path) -> None:
+def test_programs_that_are_found_are_named_and_not_started(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     codex = place.with_name("codex")
+    monkeypatch.setenv("PATH", str(place.parent))
     executable(codex, f"touch {place.parent}/started")
     found = DoctorReport()
     check_programs(found)
