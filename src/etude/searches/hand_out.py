@@ -91,12 +91,12 @@ async def _raced(bench: Workbench, skills: Sequence[Skill], errors: _Errors) -> 
 
 async def _unproven(bench: Workbench, state: TrainState, both: tuple[Evaluation, Evaluation], errors: _Errors) -> str:
     """Why the best skill is not handed out; empty where validation shows that it is better, or, where it points that
-    way but not clearly, these and training tasks in a fresh trial."""
+    way but not clearly, these and training tasks in a fresh trial. Of few, validation tasks point nowhere."""
     old, new = (_values(bench, each) for each in both)
     what, (shown, up) = "validation does not", _shown(bench, old, new, errors)
     if shown and not _losing(bench, old, new, SUSPECTED):
         return ""
-    if up and len(bench.tasks["val"]) + len(bench.tasks["train"]) < _FEW:
+    if len(bench.tasks["val"]) + len(bench.tasks["train"]) < _FEW:
         fresh = await together(_fresh(bench, skill) for skill in (bench.skill, state.best))
         old, new = (_values(bench, each) for each in fresh)
         shown = exchanged(_tried(bench, *fresh), strict=False, error=errors.sample).verdict == "ship"
