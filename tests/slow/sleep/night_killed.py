@@ -60,7 +60,7 @@ def night(small: Small, log: Path, at: int = 0) -> list[str]:
 def result(small: Small) -> dict[str, object]:
     """All that a night leaves."""
     report = json.loads((small.state.night(1) / "night.json").read_text())
-    for name in ("starts", "started", "ended", "spent"):
+    for name in ("started", "ended", "spent"):
         del report[name]
     with Ledger(small.state.ledger, read_only=True) as ledger:
         entries = [entry.model_dump_json() for entry in ledger.entries()]

@@ -74,11 +74,11 @@ def test_a_kill_at_any_write_and_again_at_any_write_of_the_recovery_leaves_the_o
             name = path.relative_to(place.root).as_posix()
             now = path.read_bytes() if path.exists() else None
             assert now in (old[name][0] if name in old else None, new[name][0]), f"{case}: {name} is a mixture"
-        recover(place.state, place.root)
+        recover(place.state)
         after = place.files()
         assert after in (old, new), f"{case}: {sorted(after)}"
         outcomes.add("old" if after == old else "new")
-        assert recover(place.state, place.root) is None
+        assert recover(place.state) is None
         assert bool([one for one in receipts(place.state) if not one.reverted]) == (after == new), case
         if what == "adopt" and after == old:
             adopt(place.state / "nights" / "n1" / "proposal", place.root, place.state)
