@@ -48,8 +48,8 @@ class TrainingAttempts(Sink):
         """By task and skill: by trial."""
 
     def emit(self, event: Event) -> None:
-        # The hand-out only keeps scores.
-        if isinstance(event, AttemptFinished) and event.split == "train" and event.trial != FRESH:
+        # The hand-out, whose trials are those of the hundred thousand from FRESH on, only keeps scores.
+        if isinstance(event, AttemptFinished) and event.split == "train" and event.trial // FRESH != 1:
             self._made[event.task, event.skill][event.trial] = _Made(event.attempt, event.hard, event.cut_at)
 
     def noise(self) -> Noise | None:
