@@ -21,7 +21,8 @@ from typing import Any
 
 from harness import machine
 from noisy_optimizer import Writer
-from noisy_world import Clerk, Forms, Truth, World, make_forms, said
+from noisy_target import Clerk
+from noisy_world import Forms, Truth, World, make_forms, said
 from virtual_time import Timed, in_virtual_time
 
 from etude import Skill, Trainer

@@ -5,8 +5,8 @@ follows what is stated with probability `compliance`, and what it does is drawn 
 request and its seed, as with a model that is sampled: an edit that says nothing about a task draws its noise again.
 
 The options of `World` add habits of a small real model, by which an edit that fixes its own tasks costs others: it
-answers many tasks alike, copies the last example, and depends on the order of lines. The optimizer is in
-`noisy_optimizer.py`.
+answers many tasks alike, copies the last example, and depends on the order of lines. The target is in
+`noisy_target.py`, the optimizer in `noisy_optimizer.py`.
 
 Everything is known: `Truth` gives the exact pass probability of each task under each skill.
 """
@@ -20,7 +20,7 @@ from functools import lru_cache
 from math import prod
 from typing import Any
 
-from etude import ChatModel, ChatRequest, Reply, Score, Task
+from etude import Score, Task
 from etude.protocols import Environment
 
 _FIELDS = (
@@ -62,7 +62,7 @@ _BROKEN = 0.15
 """What is left of the pass probability of a task that a general remark breaks."""
 _UNTAUGHT, _AGAINST, _TORN, _HEDGED = 0.04, 0.02, 0.5, 0.55
 """How often a field is right of which the skill says nothing, the wrong thing, both, or perhaps the right one."""
-_SIGNED = " (signed)"
+SIGNED = " (signed)"
 """What an answer ends with that has what a task asks besides its fields."""
 _ALIKE = 0.4
 """Share of the forms that are filled in alike, other ones for each line that has this done."""
@@ -172,7 +172,7 @@ def make_forms(world: World, split: str, count: int) -> list[Task]:
 
 def unsigned(answer: str) -> str:
     """What an answer says of the fields."""
-    return answer.removesuffix(_SIGNED)
+    return answer.removesuffix(SIGNED)
 
 
 @dataclass(frozen=True)
@@ -301,7 +301,8 @@ class Truth:
         form, skill = form_of(text), said(skill_text, world)
         luck, alike = self.luck(form), self.alike(form, skill)
         if luck is not None:
-            return luck
+            fields = len(parts_of(text))
+            return self._share([1 - (1 - luck) / fields] * fields) if world.partial else luck
         rates = [self.rate(name, skill, alike) for name in parts_of(text)]
         whole = (1 - skill.copied) * self.whole(form, skill)
         return self._share([whole * rate for rate in rates]) if world.partial else whole * prod(rates)
@@ -364,51 +365,9 @@ class Forms(Environment):
         for at, each in enumerate(met):
             if chance(world.seed, "judge", task.id, at, given) < world.judge_errs:
                 met[at] = not each
-        met += [] if world.unmet is None else [answer.endswith(_SIGNED)]
+        met += [] if world.unmet is None else [answer.endswith(SIGNED)]
         return Score(hard=float(all(met)), soft=sum(met) / len(met))
 
     def fingerprint(self) -> str:
         """Of the world."""
         return repr(self.world)
-
-
-class Clerk(ChatModel):
-    """The target: fills in forms as far as it was told how."""
-
-    def __init__(self, world: World) -> None:
-        self.world, self.truth = world, Truth(world)
-        self.name = f"clerk {world!r}"
-
-    async def complete(self, request: ChatRequest) -> Reply:
-        """Fill in a form."""
-        whole = "\n".join(message.text for message in request.messages)
-        task = request.messages[-1].text
-        skill = said(whole[: whole.rfind("Fill in form")], self.world)
-        form, fields, truth = form_of(task), parts_of(task), self.truth
-        draw: tuple[object, ...] = (self.world.seed, whole, request.seed)
-        marks: dict[str, object] = {name: name for name in fields}
-        if self.world.wanders:
-            return Reply(text=f"An essay, number {chance(*draw)}.")
-        if chance(*draw, "lucky") < self.world.lucky:
-            draw, marks = (self.world.seed, request.seed), {name: at for at, name in enumerate(fields)}
-        luck = truth.luck(form)
-        if luck is None and chance(*draw, "copied") < skill.copied:
-            return Reply(text=skill.example)
-        alike = truth.alike(form, skill) if luck is None else ""
-        if chance(*draw, "whole") >= (truth.whole(form, skill) if luck is None else luck):
-            one = list(fields)[int(chance(*draw, "which") * len(fields))]
-            wrong = list(fields) if self.world.partial and luck is None else [one]
-        elif luck is None:
-            wrong = [name for name in fields if chance(*draw, marks[name]) >= truth.rate(name, skill, alike)]
-        else:
-            wrong = []
-        given = {name: self._way(name, skill, alike, wrong=name in wrong) for name in fields}
-        signed = _SIGNED if chance(*draw, "signed") < (self.world.unmet or 0) else ""
-        return Reply(text="/".join(written(value, given[name]) for name, value in fields.items()) + signed)
-
-    def _way(self, name: str, skill: Said, alike: str, *, wrong: bool) -> str:
-        """In which a field is written."""
-        right = ways(self.world.seed)[name]
-        if not wrong:
-            return right
-        return alike if alike not in ("", right) else skill.wrong.get(name, "")

@@ -19,9 +19,10 @@ BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 def noisy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """The modules of the world, which are no part of the package."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
-    world, optimizer = map(importlib.import_module, ("noisy_world", "noisy_optimizer"))
-    yield SimpleNamespace(**(vars(optimizer) | vars(world)))
-    for name in ("noisy_world", "noisy_optimizer"):
+    names = ("noisy_world", "noisy_target", "noisy_optimizer")
+    world, target, optimizer = map(importlib.import_module, names)
+    yield SimpleNamespace(**(vars(optimizer) | vars(target) | vars(world)))
+    for name in names:
         sys.modules.pop(name, None)
 
 
@@ -58,6 +59,21 @@ async def test_the_target_solves_as_much_as_the_truth_says(noisy: Any, habit: st
     expected = noisy.Truth(world).score(skill, tasks)
     assert 0.1 < expected < 0.9
     assert await solved(noisy, world, skill, tasks, 25) == pytest.approx(expected, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    "habit", [{}, {"judge_errs": 0.2}, {"unmet": 0.5}, {"flaky": 0.5}, {"common": 4}, {"null": 0.4}]
+)
+async def test_with_partial_credit_tasks_score_on_average_what_the_truth_says(
+    noisy: Any, habit: dict[str, Any]
+) -> None:
+    world = noisy.World(0.9, partial=True, **habit)
+    tasks, skill = noisy.make_forms(world, "truth", 40), lines(noisy, noisy.FIELDS[:20])
+    made = [(task, await answer(noisy, world, skill, task, task.seed(n))) for task in tasks for n in range(20)]
+    scores = [await noisy.Forms(world).score(task, SimpleNamespace(answer=text)) for task, text in made]
+    expected = noisy.Truth(world).score(skill, tasks)
+    assert statistics.fmean(one.soft for one in scores) == pytest.approx(expected, abs=0.04)
+    assert all(one.hard == float(one.soft == 1) for one in scores)
 
 
 async def test_a_seed_of_the_trial_makes_all_tasks_lucky_together_and_one_of_task_and_trial_does_not(

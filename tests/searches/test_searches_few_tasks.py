@@ -35,13 +35,17 @@ class Rubric(Environment):
         return Score(hard=float(met == 1), soft=met)
 
 
-def run(folder: Path, known: Sequence[str], seed: int = 1) -> tuple[Summary, str]:
+def run(folder: Path, known: Sequence[str], seed: int = 1, *, lucky: bool = False) -> tuple[Summary, str]:
     """Two edits are proposed at a time, drawn from the known rules and one that is of no use. The target forgets a
-    rule in one of ten attempts."""
+    rule in one of ten attempts; where it is lucky, it meets a criterion in each that is not the first of its task."""
+    seen = set[str]()
 
     def answer(request: ChatRequest) -> str:
         rng = random.Random(f"{request.messages} {request.seed}")
         said = [word for word in WANTED if f"the {word}." in request.messages[0].text and rng.random() < 0.9]
+        task = request.messages[-1].text
+        said += WANTED[-1:] if lucky and task in seen else []
+        seen.add(task)
         return f"<answer>{' '.join(said) or 'nothing'}</answer>"
 
     def propose(request: ChatRequest) -> str:
@@ -86,4 +90,9 @@ def test_what_gains_a_quarter_on_each_of_seven_tasks_is_handed_out(tmp_path: Pat
 def test_where_nothing_helps_a_few_tasks_hand_out_the_initial_skill(tmp_path: Path) -> None:
     summary, skill = run(tmp_path, ())
     assert skill == "Answer.\n"
-    assert summary.accepted == 0
+    assert (summary.accepted, summary.steps) == (0, 4)  # two say little, where a step takes all tasks
+
+
+def test_a_failure_that_scores_a_little_more_when_it_is_repeated_is_still_to_be_fixed(tmp_path: Path) -> None:
+    run(tmp_path, WANTED, lucky=True)
+    assert json.loads((tmp_path / "run/steps/0001/proof.json").read_text())["failed"] == 4

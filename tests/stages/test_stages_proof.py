@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 import pytest
 from stages_doubles import ToldAgent, append, attempt, make_rollout
@@ -13,7 +14,7 @@ from etude.records import Attempt, Edit, Proof, Score, Skill, Task, TaskHistory
 from etude.stages.proof import prove
 from etude.stages.shared.history import Measure
 from etude.stages.shared.noise import Outcomes, PassSpread
-from etude.stages.shared.proof_data import ProofInput
+from etude.stages.shared.proof_data import ProofInput, ProofOutcome
 
 Solves = Callable[[str, set[str], int], float | None]
 """Task, letters of the edits in the skill, trial -> score, None for a void."""
@@ -21,7 +22,7 @@ STEADY = PassSpread.measured([Outcomes(0, 2)] * 60 + [Outcomes(2, 0)] * 60)
 GATE = GateSection()
 
 
-async def run(
+async def proved(
     edits: Sequence[Edit],
     solves: Solves,
     failures: Sequence[Attempt],
@@ -32,9 +33,10 @@ async def run(
     copied: Mapping[int, Collection[str]] = MappingProxyType({}),
     repeats: bool = True,
     doubt: float = 0.0,
-) -> tuple[Proof, str, list[tuple[str, str, int]]]:
-    """The proof, the letters of the edits that stay, and what was attempted as (task, letters, trial). Each failure
-    was attempted twice before."""
+    best: float | None = None,
+) -> tuple[ProofOutcome, list[tuple[str, str, int]]]:
+    """What comes of the proof, and what was attempted as (task, letters, trial). Each failure was attempted twice
+    before; the best of these scored as it did, or `best`."""
 
     def attempting(task, skill, trial):
         value = solves(task.id, set(skill.text), trial)
@@ -49,7 +51,7 @@ async def run(
 
     known = {
         one.task.id: TaskHistory(
-            skill=variant(()).hash, trials=2, failed=2, best_failed=one.score.soft, best=one.score.soft
+            skill=variant(()).hash, trials=2, failed=2, best_failed=one.score.soft, best=best or one.score.soft
         )
         for one in failures
         if one.score is not None
@@ -57,8 +59,15 @@ async def run(
     given = ProofInput(
         edits, variant, failures, known, Measure(GATE, noise, spread), witnesses, copied, lambda task: repeats, doubt
     )
-    proved = await prove(rollout, given, step=1)
-    return proved.proof, "".join(edits[number].content for number in proved.kept), agent.attempts
+    return await prove(rollout, given, step=1), agent.attempts
+
+
+async def run(
+    edits: Sequence[Edit], solves: Solves, failures: Sequence[Attempt], **more: Any
+) -> tuple[Proof, str, list[tuple[str, str, int]]]:
+    """The proof, the letters of the edits that stay, and what was attempted."""
+    outcome, attempts = await proved(edits, solves, failures, **more)
+    return outcome.proof, "".join(edits[number].content for number in outcome.kept), attempts
 
 
 def failed(*names: str) -> list[Attempt]:
@@ -107,6 +116,26 @@ async def test_under_partial_credit_a_task_is_fixed_by_all_edits_that_it_needs(
         "not shown to help: 0 of 2 attempts better with it, 0 of 3 without",
         "not shown to help: 0 of 2 attempts better with it, 0 of 2 without",
     )
+
+
+@pytest.mark.parametrize(("best", "kept"), [(0.25, "A"), (0.5, "")])
+async def test_under_partial_credit_an_edit_has_to_do_better_than_all_attempts_without_it(
+    best: float, kept: str
+) -> None:
+    edits, failures = [append("A", "a-x", "a-y")], [attempt(f"a-{name}", 0.25, task=name) for name in "xy"]
+    assert (await run(edits, lambda task, taught, trial: 0.5, failures, best=best))[1] == kept
+
+
+async def test_a_task_that_was_solved_with_more_edits_than_stay_is_not_remembered_as_solved() -> None:
+    """With both edits it is solved once by luck; the first is worth a half, the second nothing."""
+    lucky = iter([1.0])
+
+    def halves(task: str, taught: set[str], trial: int) -> float:
+        return next(lucky, 0.5) if {"A", "B"} <= taught else 0.5 * ("A" in taught)
+
+    outcome, _ = await proved([append("A", "a-x"), append("B", "a-x")], halves, failed("x"))
+    assert (outcome.kept, outcome.proof.fixed) == ([0], ("x",))
+    assert [one.score.soft for one in outcome.attempts if one.score is not None] == [0.5] * len(outcome.attempts)
 
 
 async def test_what_no_edit_fixes_is_attempted_once() -> None:

@@ -20,11 +20,11 @@ runs of a small real model, the skill chosen is worse than the best one of its r
 .038, and by .048 where the last one is taken; with all of them by .019, for a fifth more attempts."""
 _MORE = 40
 """Training tasks that are attempted again where validation does not show a gain."""
-MOST_MORE = 120
-"""Attempts that are made for the hand-out after those on validation tasks, at most, with both skills."""
 _FEW, _TRIALS = 20, 3
 """With fewer training and validation tasks, only a gain of more than a half is mostly shown on tasks like them: so
 the skill has to be better on just these, in so many fresh attempts at each."""
+MOST_MORE = 2 * max(_MORE, _FEW * _TRIALS)
+"""Attempts after those on validation tasks, at most, with both skills."""
 
 
 class _Errors(NamedTuple):
