@@ -38,7 +38,6 @@ BEFORE, AFTER = 0.1, 0.8
 """Pass probability of its tasks without and with an edit that works."""
 
 BASE = Skill(text="# Notes\n")
-WITH_EDIT = BASE.with_text("# Notes\n\n- Look twice.\n")
 
 Records = Mapping[str, str]
 """By task, its attempts in order."""
@@ -83,7 +82,7 @@ class Replay:
         return able
 
     def _attempt(self, planned: PlannedAttempt) -> Attempt:
-        edited = planned.skill is WITH_EDIT
+        edited = planned.skill.hash != BASE.hash
         passed = self.next(planned.task.id, edited)
         if passed is None:
             self.ran_out = True
@@ -128,14 +127,7 @@ async def contest(replay: Replay, failures: Mapping[str, int], noise: PassSpread
         name: TaskHistory(skill=BASE.hash, trials=times, failed=times, best_failed=0.0)
         for name, times in failures.items()
     }
-    given = ProofInput(
-        [edit],
-        lambda numbers: WITH_EDIT if numbers else BASE,
-        failed,
-        known,
-        Measure(GateSection(), noise, 0.0),
-        repeats=replay.repeats,
-    )
+    given = ProofInput(BASE, [edit], failed, known, Measure(GateSection(), noise, 0.0), repeats=replay.repeats)
     proof = (await prove(cast(Rollout, replay), given, 1)).proof
     return proof.accepted, proof.edits[0].passed + proof.edits[0].failed
 

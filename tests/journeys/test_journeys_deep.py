@@ -1,6 +1,7 @@
 """A planted flaw that only comparison reveals: `deep` reflection finds it, `shallow` reflection misses it."""
 
 from small_run import Counted
+from stages_doubles import reflect
 
 from etude.agents.chat import ChatAgent
 from etude.config import LimitsSection, OptimizerSection
@@ -13,7 +14,7 @@ from etude.records import Skill
 from etude.simulation import make_tasks
 from etude.simulation.families.tables import rules_of
 from etude.simulation.rules import Teaching, states
-from etude.stages.reflect import Context, Minibatches, reflect
+from etude.stages.reflect import Context, Minibatches
 from etude.stages.shared.optimizer import Optimizer
 from etude.stages.shared.rollout import Rollout
 from memory_doubles import MemoryJournal

@@ -28,7 +28,7 @@ from small_run import tree
 
 from etude.errors import ConfigError
 from etude.protocols import Executor
-from etude.stages.shared.rollout import Rollout
+from etude.stages.shared.rollout import PlannedAttempt, Rollout
 from etude.testing.executor import ExecutorContract
 from etude_annexes.workers.ray import RayExecutor
 
@@ -100,7 +100,8 @@ def without_settings(folder: Path) -> dict[str, bytes]:
 
 
 async def answers(rollout: Rollout, *inputs: str) -> list[str]:
-    found = {at: attempt async for at, attempt in rollout.stream(todo(*inputs), SKILL, "train")}
+    planned = [PlannedAttempt(task, SKILL) for task in todo(*inputs)]
+    found = {at: attempt async for at, attempt in rollout.stream(planned, "train")}
     assert all(attempt.outcome == "completed" for attempt in found.values())
     return [found[at].trajectory.answer for at in range(len(inputs))]
 

@@ -8,6 +8,7 @@ import signal
 import pytest
 from far_parts import SKILL, ProcessExecutor, echo, rollout_with, todo
 
+from etude.stages.shared.rollout import PlannedAttempt
 from etude.store.journal import SqliteJournal
 
 pytestmark = pytest.mark.slow
@@ -49,7 +50,8 @@ async def test_killed_at_random_moments_nothing_is_lost(tmp_path) -> None:
     async with rollout_with(executor, answer) as rollout:
         killing = asyncio.create_task(kill(random.Random(1)))
         inputs = [f"ask {number}" for number in range(150)]
-        made = {index: attempt async for index, attempt in rollout.stream(todo(*inputs), SKILL, "train")}
+        planned = [PlannedAttempt(task, SKILL) for task in todo(*inputs)]
+        made = {index: attempt async for index, attempt in rollout.stream(planned, "train")}
         await killing
     journal.close()
     assert [made[number].trajectory.answer for number in range(150)] == [*map(str, range(150))]

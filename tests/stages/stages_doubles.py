@@ -5,7 +5,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from etude.concurrency import Threads
+from etude.concurrency import Threads, together
 from etude.config import LimitsSection
 from etude.events import Event, Notice
 from etude.executors.local import LocalExecutor
@@ -25,11 +25,16 @@ from etude.records import (
     assistant,
     user,
 )
-from etude.stages.reflect import Minibatches
+from etude.stages.reflect import Minibatches, Reflection, analyses
 from etude.stages.shared.optimizer import Optimizer
 from etude.stages.shared.rollout import Rollout
 from etude.testing.doubles import ScriptedModel
 from memory_doubles import MemoryJournal
+
+
+async def reflect(*asked: Any) -> tuple[Reflection, ...]:
+    """All analyses at the same time."""
+    return tuple(await together(each.reflection for each in analyses(*asked)))
 
 
 def tasks(count: int, kind: str = "") -> list[Task]:

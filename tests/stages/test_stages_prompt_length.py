@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from stages_doubles import Desk, append, minibatches, patch_reply
+from stages_doubles import Desk, append, minibatches, patch_reply, reflect
 
 from etude.config.sections import ReflectSection
 from etude.prompts import Prompts
 from etude.records import Attempt, LedgerEntry, Score, Skill, Tally, Task, Trajectory, assistant, user
-from etude.stages.reflect import Context, reflect
+from etude.stages.reflect import Context
 from etude.stages.shared.render import told_block
 
 LABELS = ("account", "billing", "shipping", "technical")

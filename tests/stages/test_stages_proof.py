@@ -46,20 +46,19 @@ async def proved(
     rollout = make_rollout(agent, env=None, max_void=0.5)
     rollout.env._judge = lambda task, trajectory: Score(hard=float(trajectory.answer), soft=float(trajectory.answer))
 
-    def variant(numbers: Sequence[int]) -> Skill:
-        return Skill(text="".join(edits[number].content for number in numbers))
-
+    skill = Skill(text="a line\n")
     known = {
         one.task.id: TaskHistory(
-            skill=variant(()).hash, trials=2, failed=2, best_failed=one.score.soft, best=best or one.score.soft
+            skill=skill.hash, trials=2, failed=2, best_failed=one.score.soft, best=best or one.score.soft
         )
         for one in failures
         if one.score is not None
     }
     given = ProofInput(
-        edits, variant, failures, known, Measure(GATE, noise, spread), witnesses, copied, lambda task: repeats, doubt
+        skill, edits, failures, known, Measure(GATE, noise, spread), witnesses, copied, lambda task: repeats, doubt
     )
-    return await prove(rollout, given, step=1), agent.attempts
+    outcome = await prove(rollout, given, step=1)
+    return outcome, [(task, "".join(filter(str.isupper, text)), trial) for task, text, trial in agent.attempts]
 
 
 async def run(

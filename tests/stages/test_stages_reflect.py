@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from stages_doubles import Desk, append, attempt, edit_row, minibatches, patch_reply
+from stages_doubles import Desk, append, attempt, edit_row, minibatches, patch_reply, reflect
 
 from etude.config.sections import ReflectSection
 from etude.errors import BudgetStop
 from etude.published.update_modes.forms import SuggestionsReply
 from etude.records import Attempt, ChatRequest, LedgerEntry, Skill
-from etude.stages.reflect import Context, deep_groups, reflect
+from etude.stages.reflect import Context, deep_groups
 from etude.stages.shared.proposals import Forms
 
 FAILURES = [attempt(f"f{i}", 0.0) for i in range(11)]

@@ -368,7 +368,7 @@ async def test_nothing_is_attempted_once_the_run_was_asked_to_stop() -> None:
 async def test_closing_a_stream_drops_what_has_not_started() -> None:
     agent = ToldAgent(knows())
     rollout = make_rollout(agent, concurrency=2)
-    async with aclosing(rollout.stream(tasks(50), SKILL, "val")) as attempts:
+    async with aclosing(rollout.stream([PlannedAttempt(task, SKILL) for task in tasks(50)], "val")) as attempts:
         async for _ in attempts:
             break
     await rollout.executor.drain()

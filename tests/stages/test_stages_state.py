@@ -3,8 +3,8 @@
 import pytest
 from stages_doubles import append, attempt, evaluation
 
-from etude.records import AppliedEdit, Candidate, Edit, EditEvidence, Proof, Skill, TrainState, Verdict
-from etude.stages.state import after_proof, after_rollout, after_verdict
+from etude.records import AppliedEdit, Candidate, Edit, Skill, TrainState, Verdict
+from etude.stages.state import after_rollout, after_verdict
 
 OLD, NEW = Skill(text="old"), Skill(text="new")
 START = TrainState(step=3, current=OLD, best=OLD, current_val=evaluation({"x": 0.5}), best_val=evaluation({"x": 0.5}))
@@ -22,12 +22,12 @@ def test_of_several_attempts_at_a_task_one_that_failed_is_remembered_and_only_vo
 
 
 def test_the_ledger_says_which_tasks_need_an_edit_and_why_the_others_went() -> None:
-    kept = EditEvidence(edit=MADE, kept=True, fixes=("x", "y"), needed=("x",))
-    gone = EditEvidence(edit=MISSED, kept=False, fixes=("y",))
-    state = after_proof(START, Proof(accepted=True, edits=(kept, gone), failed=2, fixed=("x",)), [])
-    assert [(entry.fate, entry.needed, entry.why) for entry in state.ledger] == [
-        ("applied", ("x",), ""),
-        ("dropped", (), "what it cites was not seen to need it"),
+    edits = (AppliedEdit(edit=MADE, fate="applied"), AppliedEdit(edit=MISSED, fate="dropped", detail="Of no use."))
+    candidate = Candidate(skill=NEW, origin="step", edits=edits)
+    state = after_verdict(START, candidate, Verdict(accepted=True, reason=""), {MADE.id: ("x",)})
+    assert [(entry.fate, entry.accepted, entry.needed, entry.why) for entry in state.ledger] == [
+        ("applied", True, ("x",), ""),
+        ("dropped", None, (), "Of no use."),
     ]
 
 
@@ -48,7 +48,10 @@ def test_every_edit_enters_the_ledger_with_what_came_of_it(
     assert len(state.ledger) == 4
     entries = state.ledger[2:]
     assert [(entry.edit, entry.fate) for entry in entries] == [(MADE, "applied"), (MISSED, "missed")]
-    assert {(entry.step, entry.accepted, entry.change) for entry in entries} == {(3, accepted, change)}
+    assert [(entry.step, entry.accepted, entry.change) for entry in entries] == [
+        (3, accepted, change),
+        (3, None, None),  # nothing was decided on what was not made
+    ]
 
 
 def test_the_ledger_knows_the_types_of_the_tasks_an_edit_answers() -> None:

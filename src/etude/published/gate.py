@@ -17,7 +17,7 @@ from etude.published.options import PaperOptions
 from etude.records import Attempt, Evaluation, GateResult, Skill, Task, Tested, Verdict, digest
 from etude.skill import token_count
 from etude.stages.shared.contest import SUSPECTED, losing
-from etude.stages.shared.rollout import Rollout, too_many_voids
+from etude.stages.shared.rollout import PlannedAttempt, Rollout, too_many_voids
 
 _NAMED = 3
 """Most tasks that a reason names."""
@@ -157,7 +157,7 @@ async def decide(
         race = Race([bar.get(task.id) for task in order], strict=racing and options.no_regression)
         found: dict[int, Attempt] = {}
         sent = () if racing and race.lost_after == 0 else order
-        async with aclosing(rollout.stream(sent, candidate, "val")) as attempts:
+        async with aclosing(rollout.stream([PlannedAttempt(task, candidate) for task in sent], "val")) as attempts:
             async for index, attempt in attempts:
                 found[index] = attempt
                 score = attempt.score

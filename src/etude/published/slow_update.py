@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from etude.errors import UnusableReply
 from etude.published.longitudinal import Pair, pairs_block, skills_block
 from etude.records import Candidate, Edit, Skill
-from etude.skill import Document, apply_edits
+from etude.skill import Document, revised
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from etude.stages.shared.render import fence
 
@@ -39,6 +39,6 @@ async def slow_update(
         return None
     if document.learned is not None:
         rules = Edit(op="append", content=guidance)
-        return Candidate(skill=current.with_text(apply_edits(current.text, [rules])[0]), origin="slow_update")
+        return Candidate(skill=revised(current, [rules]), origin="slow_update")
     text = document.with_region(REGION, guidance).render()
     return Candidate(skill=current.with_text(text), origin="slow_update")

@@ -1,7 +1,7 @@
 """What a run measured and decided, and where it stands."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, Self
 
 from pydantic import Field
@@ -284,6 +284,10 @@ class TrainState(Record):
     skipped: int = 0
     missed_edits: int = 0
     voids: int = 0
+
+    def voided(self, attempts: Iterable[Attempt]) -> Self:
+        """With the void ones of further attempts."""
+        return self.model_copy(update={"voids": self.voids + sum(one.score is None for one in attempts)})
 
     @property
     def earlier_step(self) -> int:

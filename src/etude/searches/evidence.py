@@ -3,30 +3,19 @@
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from functools import partial
 from math import log
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from pydantic import Field
 
 from etude.concurrency import together
 from etude.config import TrainConfig, another_trial_tells
-from etude.records import (
-    AppliedEdit,
-    Attempt,
-    Candidate,
-    Edit,
-    EditEvidence,
-    GateResult,
-    Skill,
-    Task,
-    TrainState,
-    Verdict,
-)
+from etude.records import AppliedEdit, Attempt, Candidate, Edit, GateResult, Task, TrainState, Verdict
 from etude.searches.hand_out import MOST_MORE, RIVALS, validated
 from etude.searches.search import Known, Most, Search, SearchOptions
-from etude.searches.undo import audited, looked_back, without_harm, without_hidden_harm
-from etude.skill import apply_edit, apply_edits, token_count
+from etude.searches.undo import attempted_again, audited, looked_back, without_harm, without_hidden_harm
+from etude.skill import apply_edit, revised, token_count
 from etude.stages.proof import prove
-from etude.stages.reflect import Context, Minibatches, Reflection, after_reflection, is_silent, reflect
+from etude.stages.reflect import Context, Minibatches, Reflection, after_reflection, analyses, is_silent
 from etude.stages.shared.attribution import MOST as ATTRIBUTED
 from etude.stages.shared.contest import ADDITION, REMOVAL
 from etude.stages.shared.copies import Copies
@@ -34,9 +23,8 @@ from etude.stages.shared.history import measured, noted
 from etude.stages.shared.jury import BREAKS
 from etude.stages.shared.left_out import LeftOut, names_one
 from etude.stages.shared.proof_data import ProofInput
-from etude.stages.shared.rollout import PlannedAttempt
 from etude.stages.shared.united import unite
-from etude.stages.state import after_proof, after_rollout, moved_on
+from etude.stages.state import after_rollout, after_verdict, moved_on
 from etude.workbench import Workbench
 
 _PROPOSED = 6
@@ -77,31 +65,6 @@ class EvidenceOptions(SearchOptions):
     def revisits_of(self, config: TrainConfig) -> int:
         """Solved tasks that an epoch attempts again: it attempts each task with one of several targets only."""
         return self.revisits // max(1, len(config.targets))
-
-
-class EditSet(NamedTuple):
-    """Edits of a skill."""
-
-    skill: Skill
-    edits: Sequence[Edit]
-
-    def variant(self, numbers: Sequence[int]) -> Skill:
-        """The skill with the edits of these numbers."""
-        return _revised(self.skill, [self.edits[number] for number in numbers])
-
-    def candidate(self, kept: Sequence[int], evidence: Sequence[EditEvidence]) -> Candidate:
-        """With the fates of the edits and why. Where none stays it is what was tested: all of them."""
-        everything = range(len(self.edits))
-        return Candidate(
-            skill=self.variant(kept or everything),
-            origin="step",
-            edits=tuple(
-                AppliedEdit(
-                    edit=one.edit, fate="applied" if number in kept else "dropped", detail=one.why(number in kept)
-                )
-                for number, one in enumerate(evidence)
-            ),
-        )
 
 
 class EvidenceSearch(Search):
@@ -223,27 +186,18 @@ class EvidenceSearch(Search):
         if not edits:
             silent = "the optimizer gave no usable answer" if is_silent(reflections) else ""
             return self._skip(_idle(state), place, silent or unusable or "no edit to test")
-        return await self._prove(state, place, EditSet(state.current, edits), failures)
+        return await self._prove(state, place, edits, failures)
 
     async def _repeated(self, state: TrainState, failures: Sequence[Attempt]) -> TrainState:
         """Attempt failed tasks once more with the same skill: those that pass then need no edit, and how many do says
         how noisy attempts are. Once that is known to be little, two of a step are enough to notice a change."""
-        measure = measured(state, self._config.gate)
         once = [one for one in failures if state.history[one.task.id].trials == one.trial + 1]
         tell = [one for one in once if another_trial_tells(self._config, one.task)]
         repeated = sum(one.trials > 1 for one in state.history.values())
-        if repeated >= _KNOWN_REPEATS and measure.noise.regained < _STEADY:
+        if repeated >= _KNOWN_REPEATS and measured(state, self._config.gate).noise.regained < _STEADY:
             tell = tell[:_SAMPLED]
-        planned = [PlannedAttempt(one.task, state.current, one.trial + 1) for one in tell]
-        key = {"stage": "repeat", "step": state.step, "tries": [[p.task.id, p.trial] for p in planned]}
-        made = await self._bench.rollout.settle(planned, "train", key) if planned else ()
-        voids = sum(one.score is None for one in made)
-        passed = {one.task.id: one for one in made if one.solved}
-        update = {"voids": state.voids + voids, "earlier": state.earlier | passed}
-        state = state.model_copy(update=update)
-        # How far scores waver is known from these attempts, so it is measured before they are judged by it.
-        seen = measured(noted(state, made, measure, state.step - 1), self._config.gate)
-        return noted(state, made, seen, state.step - 1)
+        state, made = await attempted_again(self._bench, state, [one.task for one in tell], state.step - 1)
+        return state.model_copy(update={"earlier": state.earlier | {one.task.id: one for one in made if one.solved}})
 
     async def _read(
         self, state: TrainState, attempts: Sequence[Attempt], earlier: Mapping[str, Attempt], seed: int
@@ -253,11 +207,11 @@ class EvidenceSearch(Search):
         told, before = self._bench.told, state.tallies[:-1]
         context = Context(state.current, _PROPOSED, state.ledger, earlier, told=told, tallies=before)
         optimizer = self._bench.optimizer()
-        readings = await together(
-            reflect(optimizer, attempts, context, self._config.reflect, Minibatches(size, seed + number, True))
+        readings = [
+            analyses(optimizer, attempts, context, self._config.reflect, Minibatches(size, seed + number, True))
             for number in range(_READINGS)
-        )
-        reflections = [reflection for reading in readings for reflection in reading]
+        ]
+        reflections = await together(analysis.reflection for reading in readings for analysis in reading)
         self.log.write(f"steps/{state.step:04d}/patches.json", reflections)
         self.log.reflected(state.step, reflections)
         return reflections
@@ -286,7 +240,7 @@ class EvidenceSearch(Search):
                 limit = "it was taken back, since it broke tasks"
             elif len(kept) == self._options.edits:
                 limit = f"more than search.edits = {self._options.edits}"
-            elif token_count(_revised(skill, [*(one for _, one in kept), edit]).text) > self._config.skill.max_tokens:
+            elif token_count(revised(skill, [*(one for _, one in kept), edit]).text) > self._config.skill.max_tokens:
                 limit = f"the skill would be longer than skill.max_tokens = {self._config.skill.max_tokens}"
             if why or limit:
                 faulty = bool(why) and applied.fate != "no_change"
@@ -296,36 +250,47 @@ class EvidenceSearch(Search):
         return [edit for _, edit in sorted(kept, key=lambda numbered: numbered[0])], left_out
 
     async def _prove(
-        self, state: TrainState, place: str, proposed: EditSet, failures: Sequence[Attempt]
+        self, state: TrainState, place: str, edits: Sequence[Edit], failures: Sequence[Attempt]
     ) -> TrainState:
         """Keep the edits that are shown to help."""
         bench, log, before = self._bench, self.log, state
         log.begin("proof", state.step, state.epoch)
         measure = measured(state, self._config.gate)
         trial = ProofInput(
-            proposed.edits,
-            proposed.variant,
+            state.current,
+            edits,
             failures,
             state.history,
             measure,
             doubt=_doubt(state),
-            witnesses={n: self._needing(state, edit) for n, edit in enumerate(proposed.edits)},
-            copied={n: self._copies.copied(e, state.current.text) for n, e in enumerate(proposed.edits)},
+            witnesses={n: self._needing(state, edit) for n, edit in enumerate(edits)},
+            copied={n: self._copies.copied(e, state.current.text) for n, e in enumerate(edits)},
             repeats=partial(another_trial_tells, self._config),
         )
         proved = await prove(bench.rollout, trial, state.step)
         log.write(f"{place}/proof.json", proved.proof)
         log.end("proof", state.step, proved.proof.reason)
-        candidate = proposed.candidate(proved.kept, proved.proof.edits)
+        # Where none stays the candidate is what was tested: all of them.
+        candidate = Candidate(
+            skill=trial.variant(proved.kept or range(len(edits))),
+            origin="step",
+            edits=tuple(
+                AppliedEdit(edit=one.edit, fate="applied" if one.kept else "dropped", detail=one.why(one.kept))
+                for one in proved.proof.edits
+            ),
+        )
         log.made(place, state, candidate, "")
-        state = after_proof(state, proved.proof, proved.attempts)
-        state = state.model_copy(update={"refuted": state.refuted + proved.refuted})
+        verdict = Verdict(accepted=proved.proof.accepted, reason=proved.proof.reason, tasks=proved.tasks)
+        needed = {one.edit.id: one.needed for one in proved.proof.edits if one.kept}
+        state = after_verdict(state, candidate, verdict, needed).voided(proved.tried)
+        known = {attempt.task.id: attempt for attempt in proved.attempts if attempt.score is not None}
+        update = {"earlier": state.earlier | known, "refuted": state.refuted + proved.refuted}
+        state = state.model_copy(update=update)
         if proved.proof.accepted:
             state = moved_on(state, candidate.skill)
             state = noted(state, sorted(proved.attempts, key=lambda attempt: attempt.trial), measure, state.step)
         else:
             state = _idle(state)
-        verdict = Verdict(accepted=proved.proof.accepted, reason=proved.proof.reason, tasks=proved.tasks)
         log.changes.tried(proved.tried, proved.proof)
         log.decided(place, (before, state), candidate, GateResult(verdict=verdict), "")
         return state
@@ -370,7 +335,3 @@ def _idle(state: TrainState) -> TrainState:
 
 def _failed(attempt: Attempt) -> bool:
     return attempt.score is not None and not attempt.solved
-
-
-def _revised(skill: Skill, edits: Sequence[Edit]) -> Skill:
-    return skill.with_text(apply_edits(skill.text, edits)[0])

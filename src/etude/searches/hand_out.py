@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from math import fsum
-from typing import NamedTuple
 
 from etude.concurrency import together
 from etude.config import another_trial_tells
@@ -23,21 +22,11 @@ _MORE = 40
 _FEW, _TRIALS = 20, 3
 """With fewer training and validation tasks, only a gain of more than a half is mostly shown on tasks like them: so
 the skill has to be better on just these, in so many fresh attempts at each."""
+_RACE, _SAMPLE = 1 / 2, 1 / 4
+"""Shares of the error: of the race, which goes on where tasks are added, and of a fixed sample before and after
+that. In all `ERROR`: one in twenty skills that do nothing is handed out, at most."""
 MOST_MORE = 2 * max(_MORE, _FEW * _TRIALS)
 """Attempts after those on validation tasks, at most, with both skills."""
-
-
-class _Errors(NamedTuple):
-    """How often each way to show a gain may be wrong: the race, which goes on where tasks are added, and the fixed
-    sample before and after that. In all `ERROR`: one in twenty skills that do nothing is handed out, at most."""
-
-    race: Claim
-    sample: float
-
-    @classmethod
-    def of(cls, skills: int) -> "_Errors":
-        """Where the skill was chosen out of so many by the same tasks: any of these may seem better by chance."""
-        return cls(Claim(error=ERROR / 2 / skills), ERROR / 4 / skills)
 
 
 async def validated(bench: Workbench, log: RunLog, state: TrainState) -> TrainState:
@@ -49,13 +38,13 @@ async def validated(bench: Workbench, log: RunLog, state: TrainState) -> TrainSt
         VoidStop: more attempts are void than `limits.max_void_eval` allows.
     """
     state, compared = await _best_of_run(bench, log, state)
-    errors = _Errors.of(compared)
+    error = ERROR / compared  # any of these may seem better by chance
     tasks = bench.tasks["val"]
     skills = [bench.skill] if state.best.hash == bench.skill.hash else [bench.skill, state.best]
     log.begin("validation", state.step, state.epoch, len(skills) * len(tasks))
-    first, *others = await _raced(bench, skills, errors)
+    first, *others = await _raced(bench, skills, error)
     best = others[0] if others else first
-    why = await _unproven(bench, state, (first, best), errors) if others else ""
+    why = await _unproven(bench, state, (first, best), error) if others else ""
     means = ["every attempt errored" if mean is None else f"{mean:.3f}" for mean in map(log.mean, (first, *others))]
     log.end("validation", state.step, ", then ".join(means))
     voids = state.voids + sum(len(each.voids) for each in (first, *others))
@@ -79,27 +68,29 @@ async def _best_of_run(bench: Workbench, log: RunLog, state: TrainState) -> tupl
     return state.model_copy(update={"voids": state.voids + voids, "best": best}), 1 + len(earlier)
 
 
-async def _raced(bench: Workbench, skills: Sequence[Skill], errors: _Errors) -> list[Evaluation]:
+async def _raced(bench: Workbench, skills: Sequence[Skill], error: float) -> list[Evaluation]:
     """Both skills on validation tasks, as far as it takes to decide. One skill alone, and those for several targets,
     each of which has to be shown not to lose, attempt all tasks."""
     tasks = shuffled(bench.tasks["val"], bench.config.train.seed)
     if tasks and len(skills) == 2 and len(bench.config.targets) < 2:
         both = (skills[0], skills[1])
-        return (await evaluate_race(bench.rollout, both, tasks, "val", bench.config.gate, errors.race))[1]
+        return (
+            await evaluate_race(bench.rollout, both, tasks, "val", bench.config.gate, Claim(error=error * _RACE))
+        )[1]
     return await together(evaluate(bench.rollout, skill, tasks, "val") for skill in skills)
 
 
-async def _unproven(bench: Workbench, state: TrainState, both: tuple[Evaluation, Evaluation], errors: _Errors) -> str:
+async def _unproven(bench: Workbench, state: TrainState, both: tuple[Evaluation, Evaluation], error: float) -> str:
     """Why the best skill is not handed out; empty where validation shows that it is better, or, where it points that
     way but not clearly, these and training tasks in a fresh trial. Of few, validation tasks point nowhere."""
     old, new = (_values(bench, each) for each in both)
-    what, (shown, up) = "validation does not", _shown(bench, old, new, errors)
+    what, (shown, up) = "validation does not", _shown(bench, old, new, error)
     if shown and not _losing(bench, old, new, SUSPECTED):
         return ""
     if len(bench.tasks["val"]) + len(bench.tasks["train"]) < _FEW:
         fresh = await together(_fresh(bench, skill) for skill in (bench.skill, state.best))
         old, new = (_values(bench, each) for each in fresh)
-        shown = exchanged(_tried(bench, *fresh), strict=False, error=errors.sample).verdict == "ship"
+        shown = exchanged(_tried(bench, *fresh), strict=False, error=error * _SAMPLE).verdict == "ship"
         what = "fresh attempts do not"
     elif up:
         tasks = shuffled(bench.tasks["train"], bench.config.train.seed)
@@ -108,7 +99,7 @@ async def _unproven(bench: Workbench, state: TrainState, both: tuple[Evaluation,
             evaluate(bench.rollout, skill, tasks[:_MORE], "train", trials=trial) for skill in skills
         )
         old, new = old | _values(bench, more[0]), new | _values(bench, more[1])
-        shown, what = _shown(bench, old, new, errors)[0], "validation and training tasks do not"
+        shown, what = _shown(bench, old, new, error)[0], "validation and training tasks do not"
     why = "" if shown else f"{what} show that the skill of the search is better ({_change(*_both(bench, old, new))})"
     return _losing(bench, old, new, ERROR) or why
 
@@ -139,11 +130,11 @@ def _losing(bench: Workbench, old: dict[str, float], new: dict[str, float], erro
     return f"{loss.target} seems to do worse with the skill of the search ({_change(loss.before, loss.after)})"
 
 
-def _shown(bench: Workbench, old: dict[str, float], new: dict[str, float], errors: _Errors) -> tuple[bool, bool]:
+def _shown(bench: Workbench, old: dict[str, float], new: dict[str, float], error: float) -> tuple[bool, bool]:
     """Whether it is clear that the new values are higher, and whether they are."""
     before, after = _both(bench, old, new)
-    won = raced([b - a for a, b in zip(before, after, strict=True)], errors.race)[0] == "ship"
-    shown = won or (bool(before) and decide(before, after, error=errors.sample).verdict == "ship")
+    won = raced([b - a for a, b in zip(before, after, strict=True)], Claim(error=error * _RACE))[0] == "ship"
+    shown = won or (bool(before) and decide(before, after, error=error * _SAMPLE).verdict == "ship")
     return shown, sum(after) > sum(before)
 
 

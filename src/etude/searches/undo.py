@@ -120,8 +120,7 @@ async def without_hidden_harm(bench: Workbench, log: RunLog, state: TrainState) 
 
 async def _traced(bench: Workbench, log: RunLog, state: TrainState, found: TraceResult) -> TrainState:
     """The state with edits taken back that are found to do harm, of those that tasks led to."""
-    voids = state.voids + sum(one.score is None for one in found.attempts)
-    state = state.model_copy(update={"traced": {**state.traced, **found.votes}, "voids": voids})
+    state = state.voided(found.attempts).model_copy(update={"traced": {**state.traced, **found.votes}})
     led = counted(len(found.votes), "failed task") + (" passes" if len(found.votes) == 1 else " pass")
     log.end("tidy", state.step, f"{led} without one of the edits", idle=not found.votes)
     return await _condemned(bench, log, state)
@@ -167,8 +166,7 @@ async def _judged(
     harm = await judged(jury, edits, accusers, but_own=but_own)
     kept = "kept an edit" if len(edits) == 1 else f"kept {len(edits)} edits"
     log.end("tidy", state.step, harm.reason if harm.proved else f"{kept}: {harm.reason}")
-    voids = state.voids + sum(attempt.score is None for attempt in harm.attempts)
-    state = state.model_copy(update={"voids": voids, "races": state.races + 1})
+    state = state.voided(harm.attempts).model_copy(update={"races": state.races + 1})
     if not harm.proved:
         state = state.model_copy(update={"settled": state.settled | {_together(edits)}})
         with_it = [one for one in harm.attempts if one.skill_hash == state.current.hash]
@@ -210,13 +208,19 @@ async def _twice(bench: Workbench, state: TrainState, tasks: Sequence[Task]) -> 
 
 
 async def _attempted(bench: Workbench, state: TrainState, tasks: Sequence[Task]) -> TrainState:
-    """With the next trial of each task with the skill."""
-    known = [state.history[task.id] for task in tasks]
+    state, made = await attempted_again(bench, state, tasks, state.step)
+    scored = {one.task.id: one for one in made if one.score is not None}
+    return state.model_copy(update={"earlier": state.earlier | scored})
+
+
+async def attempted_again(
+    bench: Workbench, state: TrainState, tasks: Sequence[Task], step: int
+) -> tuple[TrainState, tuple[Attempt, ...]]:
+    """With the next trial of each task with the skill, and these attempts. `step` is as in `noted`."""
+    known, gate = [state.history[task.id] for task in tasks], bench.config.gate
     trials = [each.trials if each.skill == state.current.hash else 0 for each in known]
     planned = [PlannedAttempt(task, state.current, trial) for task, trial in zip(tasks, trials, strict=True)]
-    key = {"stage": "audit", "step": state.step, "tries": [[p.task.id, p.trial] for p in planned]}
-    made: tuple[Attempt, ...] = await bench.rollout.settle(planned, "train", key) if planned else ()
-    voids = sum(one.score is None for one in made)
-    state = noted(state, made, measured(state, bench.config.gate), state.step)
-    scored = {one.task.id: one for one in made if one.score is not None}
-    return state.model_copy(update={"earlier": state.earlier | scored, "voids": state.voids + voids})
+    made = await bench.rollout.tried("again", state.step, planned)
+    # How far scores waver is known from these attempts, too, so it is measured before they are judged by it.
+    measure = measured(noted(state, made, measured(state, gate), step), gate)
+    return noted(state.voided(made), made, measure, step), made

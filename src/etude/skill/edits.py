@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from etude.errors import SkillError
-from etude.records import AppliedEdit, Edit
+from etude.records import AppliedEdit, Edit, Skill
 from etude.skill.anchors import (
     LIST_MARK,
     AnchorSpan,
@@ -49,6 +49,11 @@ def apply_edits(text: str, edits: Sequence[Edit]) -> tuple[str, tuple[AppliedEdi
         text, fate = apply_edit(text, edit)
         applied.append(fate)
     return text, tuple(applied)
+
+
+def revised(skill: Skill, edits: Sequence[Edit]) -> Skill:
+    """The skill with `edits` applied, whatever their fates are. Raises SkillError, as `apply_edits`."""
+    return skill.with_text(apply_edits(skill.text, edits)[0])
 
 
 def apply_edit(text: str, edit: Edit) -> tuple[str, AppliedEdit]:

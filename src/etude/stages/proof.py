@@ -15,7 +15,7 @@ from itertools import repeat
 from math import ceil
 from typing import NamedTuple
 
-from etude.records import Attempt, EditEvidence, Proof, Skill, Standing, Tested, digest
+from etude.records import Attempt, EditEvidence, Proof, Skill, Standing, Tested
 from etude.stages.shared.attribution import MOST, narrowed, needed_sets
 from etude.stages.shared.baseline import Baseline
 from etude.stages.shared.contest import ADDITION, ONCE, REPLACEMENT, Bar, PairedOutcomes, account
@@ -297,9 +297,7 @@ class _Proving:
             for (task, skill), untold in zip(keys, new, strict=True)
             if untold
         ]
-        tries = [[each.task.id, each.skill.hash, each.trial] for each in planned]
-        key = {"stage": "probe", "step": self.step, "tries": digest(tries)}
-        attempts = await self.rollout.settle(planned, "train", key) if planned else ()
+        attempts = await self.rollout.tried("probe", self.step, planned)
         self.attempts += attempts
         made = iter(attempts)
         found: list[bool | None] = []

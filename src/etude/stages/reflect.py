@@ -9,7 +9,6 @@ import random
 from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from etude.concurrency import together
 from etude.config.sections import ReflectSection
 from etude.errors import UnusableReply
 from etude.records import Attempt, Edit, LedgerEntry, Patch, Record, Skill, Tally, TrainState
@@ -99,28 +98,12 @@ def analyses(
     settings: ReflectSection,
     minibatches: Minibatches,
 ) -> list[Analysis]:
-    """One optimizer call for each minibatch, none of them begun."""
+    """One optimizer call for each minibatch, none of them begun. Each raises `OutageStop` where it fails."""
     scored = [attempt for attempt in attempts if attempt.score is not None]
     make_groups = deep_groups if settings.mode == "deep" else shallow_groups
     groups = make_groups(scored, context.earlier, minibatches)
     context = context if context.batch else context._replace(batch=scored)
     return [Analysis(group.source, _read(optimizer, group, context, settings)) for group in groups]
-
-
-async def reflect(
-    optimizer: Optimizer,
-    attempts: Sequence[Attempt],
-    context: Context,
-    settings: ReflectSection,
-    minibatches: Minibatches,
-) -> tuple[Reflection, ...]:
-    """One optimizer call for each minibatch, all at the same time.
-
-    Raises:
-        OutageStop: a call failed.
-    """
-    calls = analyses(optimizer, attempts, context, settings, minibatches)
-    return tuple(await together(analysis.reflection for analysis in calls))
 
 
 def is_silent(reflections: Sequence[Reflection]) -> bool:

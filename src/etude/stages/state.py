@@ -1,8 +1,9 @@
 """How a step changes the training state, and the ledger of every edit that was tried."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
-from etude.records import AppliedEdit, Attempt, Candidate, LedgerEntry, Proof, Skill, Tally, TrainState, Verdict
+from etude.records import AppliedEdit, Attempt, Candidate, LedgerEntry, Skill, Tally, TrainState, Verdict
 
 
 def after_rollout(state: TrainState, attempts: Sequence[Attempt]) -> TrainState:
@@ -12,20 +13,29 @@ def after_rollout(state: TrainState, attempts: Sequence[Attempt]) -> TrainState:
     for attempt in attempts:
         if attempt.score is not None and (attempt.task.id not in scored or not attempt.solved):
             scored[attempt.task.id] = attempt
-    voids = sum(attempt.score is None for attempt in attempts)
-    tally = Tally(step=state.step, solved=sum(each.solved for each in attempts), attempted=len(attempts) - voids)
-    return state.model_copy(
-        update={"earlier": state.earlier | scored, "tallies": (*state.tallies, tally), "voids": state.voids + voids}
-    )
+    seen = sum(attempt.score is not None for attempt in attempts)
+    tally = Tally(step=state.step, solved=sum(each.solved for each in attempts), attempted=seen)
+    update = {"earlier": state.earlier | scored, "tallies": (*state.tallies, tally)}
+    return state.voided(attempts).model_copy(update=update)
 
 
-def after_verdict(state: TrainState, candidate: Candidate, verdict: Verdict | None) -> TrainState:
-    """Enter the candidate's edits into the ledger and count; None when it was not worth evaluating."""
+def after_verdict(
+    state: TrainState,
+    candidate: Candidate,
+    verdict: Verdict | None,
+    needed: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> TrainState:
+    """Enter the candidate's edits into the ledger and count.
+
+    Args:
+        verdict: None when it was not worth evaluating.
+        needed: by the id of an edit, the tasks that were seen to need it.
+    """
     accepted = None if verdict is None else verdict.accepted
     change = None
     if verdict is not None and verdict.candidate is not None and verdict.current is not None:
         change = verdict.candidate - verdict.current
-    entries = tuple(_entry(state, edit, accepted, change) for edit in candidate.edits)
+    entries = tuple(_entry(state, one, accepted, change, needed.get(one.edit.id, ())) for one in candidate.edits)
     rejected_texts = {candidate.skill.hash} if accepted is False else set[str]()
     return state.model_copy(
         update={
@@ -46,44 +56,20 @@ def moved_on(state: TrainState, skill: Skill) -> TrainState:
     return state.model_copy(update={"current": skill, "best": skill, "skills": skills, "idle": 0})
 
 
-def after_proof(state: TrainState, proof: Proof, attempts: Sequence[Attempt]) -> TrainState:
-    """Enter the edits of a proof into the ledger and count; remember the attempts made with those that stay."""
-    # What was not seen to help was not seen to harm either.
-    entries = tuple(
-        _entry(state, AppliedEdit(edit=one.edit, fate="applied"), proof.accepted, needed=one.needed)
-        if one.kept
-        else _entry(state, AppliedEdit(edit=one.edit, fate="dropped", detail=one.why(False)), None)
-        for one in proof.edits
-    )
-    known = {attempt.task.id: attempt for attempt in attempts if attempt.score is not None}
-    return state.model_copy(
-        update={
-            "ledger": state.ledger + entries,
-            "earlier": state.earlier | known,
-            "voids": state.voids + proof.voids,
-            "accepted": state.accepted + proof.accepted,
-            "rejected": state.rejected + (not proof.accepted),
-        }
-    )
-
-
 def _entry(
-    state: TrainState,
-    tried: AppliedEdit,
-    accepted: bool | None,
-    change: float | None = None,
-    needed: Sequence[str] = (),
+    state: TrainState, tried: AppliedEdit, accepted: bool | None, change: float | None, needed: Sequence[str]
 ) -> LedgerEntry:
     cited = {attempt.id: attempt.task for attempt in state.earlier.values()}
     tasks = [cited[cite] for cite in tried.edit.cites if cite in cited]
+    made = tried.fate in ("applied", "repaired")
     return LedgerEntry(
         step=state.step,
         edit=tried.edit,
         fate=tried.fate,
-        accepted=accepted,
-        change=change,
+        accepted=accepted if made else None,  # what was not seen to help was not seen to harm either
+        change=change if made else None,
         types=tuple(sorted({task.type for task in tasks})),
         tasks=tuple(dict.fromkeys(task.id for task in tasks)),
         needed=tuple(needed),
-        why="" if tried.fate in ("applied", "repaired") else tried.detail,
+        why="" if made else tried.detail,
     )

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 
 from etude.records import Attempt, Candidate, Evaluation, GateResult, Record, Skill, TrainState
+from etude.stages.shared.rollout import PlannedAttempt
 from etude.workbench import Observer, Workbench
 
 _SHOWN = 2_000
@@ -70,7 +71,8 @@ class HeldOutObserver(Observer):
         """The answers behind an evaluation of validation. Those with a score are known; none is asked for again."""
         known = [task for task in bench.tasks["val"] if seen is not None and task.id in seen.scores]
         found = dict[str, str]()
-        async with aclosing(bench.rollout.stream(known, skill, "val")) as attempts:
+        planned = [PlannedAttempt(task, skill) for task in known]
+        async with aclosing(bench.rollout.stream(planned, "val")) as attempts:
             async for _, attempt in attempts:
                 found[attempt.task.id] = attempt.trajectory.answer[:_SHOWN]
                 self.attempted([attempt])

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from etude.records import Attempt, Edit, Skill, Task, TaskHistory, TrainState, digest
-from etude.skill import apply_edits
+from etude.records import Attempt, Edit, Skill, Task, TaskHistory, TrainState
+from etude.skill import apply_edits, revised
 from etude.stages.shared.contest import REMOVAL
 from etude.stages.shared.history import Measure
 from etude.stages.shared.nearest import about, common_words
@@ -100,7 +100,7 @@ class Jury:
         """The current skill with these taken back. A task has what was last proposed for it besides: where it never
         passed, it may miss a line as well, and that line was refused as nothing passes with what breaks the task."""
         missed = self.misses(task) if task else []
-        return self.state.current.with_text(apply_edits(self.state.current.text, [*missed, *edits])[0])
+        return revised(self.state.current, [*missed, *edits])
 
     def misses(self, task: Task) -> list[Edit]:
         """Lines that were last proposed for a task that never passed, and did not enter."""
@@ -117,9 +117,7 @@ class Jury:
         Raises:
             VoidStop: too many of them errored.
         """
-        tries = digest([[each.task.id, each.skill.hash, each.trial] for each in planned])
-        key = {"stage": "harm", "step": self.state.step, "tries": tries}
-        return await self.rollout.settle(planned, "train", key) if planned else ()
+        return await self.rollout.tried("harm", self.state.step, planned)
 
 
 def added(state: TrainState) -> list[Removal]:

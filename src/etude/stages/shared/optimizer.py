@@ -4,30 +4,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import takewhile
-from typing import Any, ClassVar, Protocol, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
-from pydantic import BaseModel, model_validator
+from pydantic import model_validator
 
 from etude.errors import EtudeError, ModelError, OutageStop, RejectedRequest
 from etude.events import Event, Notice
 from etude.models.wrappers.fitting import fitted
 from etude.models.wrappers.schema import Schema, strict_schema
+from etude.models.wrappers.structured import Structured
 from etude.prompts import Prompts
 from etude.records import Message, TextPart, system
 from etude.records.record import Lenient
 from etude.stages.shared.render import Shared, fence
 from etude.store.journal import facts_noted
 
-M = TypeVar("M", bound=BaseModel)
 F = TypeVar("F", bound="ReplyForm")
-
-
-class Asks(Protocol):
-    """What a structured model offers."""
-
-    async def ask(self, messages: Sequence[Message], reply_type: type[M]) -> M:
-        """An answer of the given type, or UnusableReply."""
-        ...
 
 
 class ReplyForm(Lenient):
@@ -52,7 +44,7 @@ def _schema(form: type[ReplyForm]) -> Schema:
 class Optimizer:
     """The model behind every stage that proposes, merges, chooses or writes."""
 
-    model: Asks
+    model: Structured
     prompts: Prompts
     emit: Callable[[Event], None]
     memory: str = ""

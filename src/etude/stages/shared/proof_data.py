@@ -1,23 +1,20 @@
 """What a proof is given, and what comes of it."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
 from etude.records import Attempt, Edit, Proof, Skill, Task, TaskHistory, Tested
+from etude.skill import revised
 from etude.stages.shared.history import Measure
-
-Variant = Callable[[Sequence[int]], Skill]
-"""The skill with the edits of these numbers."""
 
 
 class ProofInput(NamedTuple):
     """What is to be proved."""
 
+    skill: Skill
     edits: Sequence[Edit]
     """In the order in which they are applied."""
-    variant: Variant
-    """Makes the skills to test; without any edit it is the current skill."""
     failures: Sequence[Attempt]
     """Attempts with the current skill that failed, one for each task."""
     known: Mapping[str, TaskHistory]
@@ -31,6 +28,10 @@ class ProofInput(NamedTuple):
     """Whether a further trial of a task tells anything new."""
     doubt: float = 0.0
     """What an addition has to reach above its bar."""
+
+    def variant(self, numbers: Iterable[int]) -> Skill:
+        """The skill with the edits of these numbers."""
+        return revised(self.skill, [self.edits[number] for number in numbers])
 
 
 class ProofOutcome(NamedTuple):

@@ -32,7 +32,7 @@ class PlannedAttempt(NamedTuple):
 
     task: Task
     skill: Skill
-    trial: int
+    trial: int = 0
 
 
 @dataclass(frozen=True)
@@ -56,22 +56,13 @@ class Rollout:
     """Where attempts are made; in this process when not given."""
 
     async def stream(
-        self, tasks: Sequence[Task], skill: Skill, split: Split, trial: int = 0
+        self, planned: Sequence[PlannedAttempt], split: Split
     ) -> AsyncGenerator[tuple[int, Attempt], None]:
-        """Yield (index of the task, attempt) as attempts come back; closing drops those that have not started.
+        """Yield (index, attempt) as attempts come back; closing drops those that have not started.
 
         Raises:
             StopRun: a budget is used up or an endpoint is dead; attempts under way finish in the background.
         """
-        planned = [PlannedAttempt(task, skill, trial) for task in tasks]
-        async with aclosing(self.stream_each(planned, split)) as attempts:
-            async for index, attempt in attempts:
-                yield index, attempt
-
-    async def stream_each(
-        self, planned: Sequence[PlannedAttempt], split: Split
-    ) -> AsyncGenerator[tuple[int, Attempt], None]:
-        """As `stream`, with a skill and a trial for each task."""
 
         async def work(each: PlannedAttempt) -> Attempt:
             attempt = await self.attempt(each.task, each.skill, each.trial)
@@ -102,7 +93,7 @@ class Rollout:
         """
         found: dict[int, Attempt] = {}
         total, voids = len(planned) if of is None else of, 0
-        async with aclosing(self.stream_each(planned, split)) as attempts:
+        async with aclosing(self.stream(planned, split)) as attempts:
             async for index, attempt in attempts:
                 found[index] = _without_messages(attempt) if limit == "max_void_eval" else attempt
                 voids += attempt.outcome == "void"
@@ -140,9 +131,14 @@ class Rollout:
             keys = [(each.task.id, each.skill.hash, each.trial) for each in planned]
             found = {index: void[key] for index, key in enumerate(keys) if key in void} | found
             left = [index for index in left if index not in found]
-            async for number, attempt in self.stream_each([planned[index] for index in left], split):
+            async for number, attempt in self.stream([planned[index] for index in left], split):
                 found[left[number]] = attempt
         return tuple(found[index] for index in range(len(planned)))
+
+    async def tried(self, stage: str, step: int, planned: Sequence[PlannedAttempt]) -> tuple[Attempt, ...]:
+        """Attempts at training tasks which a stage of a step asks for, made as `settle` does."""
+        tries = digest([[each.task.id, each.skill.hash, each.trial] for each in planned])
+        return await self.settle(planned, "train", {"stage": stage, "step": step, "tries": tries}) if planned else ()
 
     async def batch(
         self,
