@@ -83,7 +83,7 @@ async def through_etude(folder: str, concurrency: int, attempts: int, url: str |
                 PlannedAttempt(tasks[number % len(tasks)], skill, number // len(tasks))
                 for number in range(first, first + count)
             ]
-            async for _, attempt in bench.rollout.stream_each(tries, "train"):
+            async for _, attempt in bench.rollout.stream(tries, "train"):
                 assert attempt.score is not None, attempt.reason
 
         await some(0, warm)

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, cast
 from harness import machine
 
 from etude.config import GateSection
-from etude.records import Attempt, Edit, Score, Skill, Split, Task, TaskHistory
+from etude.records import Attempt, Edit, Score, Skill, Task, TaskHistory
 from etude.stages.proof import prove
 from etude.stages.shared.history import Measure
 from etude.stages.shared.noise import Outcomes, PassSpread
@@ -69,9 +69,7 @@ class Replay:
     ran_out: bool = False
     """Whether an attempt was wanted of a task that has none left."""
 
-    async def settle(
-        self, planned: Sequence[PlannedAttempt], split: Split, key: Mapping[str, object]
-    ) -> tuple[Attempt, ...]:
+    async def tried(self, stage: str, step: int, planned: Sequence[PlannedAttempt]) -> tuple[Attempt, ...]:
         """Make attempts."""
         return tuple(self._attempt(one) for one in planned)
 
