@@ -87,6 +87,16 @@ MAILS: dict[str, tuple[str, bool]] = {
     "on the line": (f"Answer in one line: {ORDER}", False),
     "a greeting of the user": (f"Hi,\n{ORDER}\nThanks\nBob", False),
     "below a mail": (f"Summarise this:\n\nDear team,\nit is late.\n{SIGNED}\n\n{ORDER}", False),
+    "below a quoted mail": (f"On Mon, 3 May 2026, Bob wrote:\n> It is late.\n> Hurry.\n\n{ORDER}", False),
+    "below a quoted mail with its head": (
+        f"Answer this:\n\nFrom: a@b.example\nSubject: A\n> It is late.\n\n{ORDER}",
+        False,
+    ),
+    "below a fenced text": (f"Summarise this:\n```\nIt is late.\n```\n{ORDER}", False),
+    "below a text in tags": (f"Reply to this mail:\n<mail>\nIt is late.\n</mail>\n\n{ORDER}", False),
+    "an answer between quotes": (f"Bob wrote:\n> Late?\n\n{ORDER}\n\n> Sure?\n\nYes.", True),
+    "a quote of the first line only": (f"Bob wrote:\n> It is late, and\n{ORDER}", True),
+    "a mark in a mail": (f"From: a@b.example\nSubject: A\n\n\ufffc\n\n{ORDER}", True),
     "without one": (f"Hello world in C, please.\n{ORDER}", False),
     "a list": (f"to: do\n{ORDER}", False),
 }

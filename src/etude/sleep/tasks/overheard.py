@@ -10,8 +10,8 @@ from etude.envs.likeness import likeness
 from etude.envs.splits import fold
 from etude.prompts.cuts import cut_middle
 from etude.sleep.tasks.mined import LONGEST_QUOTE, Quote, SessionRef
-from etude.sleep.tasks.quoted import mails, own_words, pasted
-from etude.sleep.transcripts.sessions import Session, Turn
+from etude.sleep.tasks.quoted import mails, pasted
+from etude.sleep.transcripts.sessions import Session
 
 _RUN = 24
 """Columns of a terminal: texts that share as long a run of signs have it from one another."""
@@ -29,7 +29,7 @@ def overheard(session: Session, texts: Iterable[str], shown: str, most: int) -> 
         shown: the session as it was shown to whoever made them.
         most: characters that were shown at most of what a tool was called with or gave back.
     """
-    typed = [_typed(turn) for turn in session.turns]
+    typed = [mails(turn)[0] for turn in session.turns]
     own = _Said([*typed, *(sentence for text in typed for sentence in _split(text))])
     parts = {part: _runs(part) for text in texts for part in _split(text)}
     pieces = dict.fromkeys(piece for piece in _pieces(session, most) if piece.lstrip("[") in shown)
@@ -63,16 +63,8 @@ def _pieces(session: Session, most: int) -> Iterator[str]:
         for tool in turn.tools:
             for text in (tool.name, tool.arguments, tool.result):
                 yield from _split(cut_middle(text, most))
-        for text in (*pasted(turn), *mails(own_words(turn))):
+        for text in (*pasted(turn), *mails(turn)[1]):
             yield from _split(text)
-
-
-def _typed(turn: Turn) -> str:
-    """What the user typed beyond doubt."""
-    text = own_words(turn)
-    for mail in mails(text):
-        text = text.replace(mail, "\n")
-    return text
 
 
 def _split(text: str) -> list[str]:

@@ -4,18 +4,20 @@ Nothing says where a mail begins and ends that stands in a prompt as it came: `m
 casts a doubt, and no more."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from unicodedata import east_asian_width
 
 from etude.envs.splits import fold
 from etude.sleep.transcripts.sessions import Turn
 
+_MARK = "\ufffc"
+"""Stands for what was pasted: a sign that nobody types."""
 _SHORTEST = 4
 """Columns of a terminal that a quote takes up: a sign of Chinese or Japanese, which says as much as a syllable, takes
 two."""
 _PASTED = re.compile(
     r"^(?P<fence>```+|~~~+)[\s\S]*?(?:^(?P=fence)|\Z)"
-    r"|<(?P<tag>[A-Za-z][\w-]*)(?:\s[^<>]*)?>[\s\S]*?</(?P=tag)>|^[ \t]*>.*$",
+    r"|<(?P<tag>[A-Za-z][\w-]*)(?:\s[^<>]*)?>[\s\S]*?</(?P=tag)>|^[ \t]*(?P<line>>).*$",
     re.MULTILINE,
 )
 _HEADER = re.compile(
@@ -59,12 +61,12 @@ def in_own_words(quote: str, turns: Iterable[Turn]) -> bool:
     lines and what stands between tags were pasted."""
     wanted = fold(quote)
     width = sum(1 + (east_asian_width(sign) in "FW") for sign in wanted)
-    return width >= _SHORTEST and any(wanted in fold(own_words(turn)) for turn in turns)
+    return width >= _SHORTEST and any(wanted in fold(_own_words(turn)) for turn in turns)
 
 
-def own_words(turn: Turn) -> str:
-    """What the user typed, without what was pasted."""
-    return _PASTED.sub("\n", turn.prompt)
+def _own_words(turn: Turn) -> str:
+    """What the user typed, with a mark in the place of what was pasted, and of a quoted line its `>`."""
+    return _PASTED.sub(lambda found: found["line"] or _MARK, turn.prompt.replace(_MARK, " "))
 
 
 def pasted(turn: Turn) -> tuple[str, ...]:
@@ -72,22 +74,42 @@ def pasted(turn: Turn) -> tuple[str, ...]:
     return tuple(found[0] for found in _PASTED.finditer(turn.prompt))
 
 
-def mails(prompt: str) -> tuple[str, ...]:
-    """The mails in a prompt, and the like: from their head, a greeting, or the line that hands them over, to the
-    signature, or the end of the prompt where there is none. A greeting begins none where there is no other text above
-    or below."""
-    lines, found, at = prompt.splitlines(), list[str](), 0
+def mails(turn: Turn) -> tuple[str, tuple[str, ...]]:
+    """What the user typed beyond doubt, and the mails in it, and the like: from their head, a greeting, or the line
+    that hands them over, to the signature, or the end of the prompt where there is none. A head begins none where
+    what follows is quoted: then the mail is what was pasted. A greeting begins none where there is no other text."""
+    lines, typed, found, at = _own_words(turn).splitlines(), list[str](), list[str](), 0
     while at < len(lines):
-        headed = all(_HEADER.fullmatch(line) for line in (*lines[at : at + 2], "")[:2])
-        headed = headed or any(form.fullmatch(lines[at]) for form in (_BEGINS, _CHAT))
-        headed = headed or (at > 0 and _HANDED_OVER.fullmatch(lines[at - 1][-_LINE:]) is not None)
+        headed = _is_headed(lines, at)
         end = at + 1
         if headed or _GREETING.fullmatch(lines[at]):
             end = next((place for place in range(end, len(lines)) if _CLOSING.fullmatch(lines[place])), len(lines))
             end = next((place for place in range(end, len(lines)) if not lines[place].strip()), len(lines))
             if headed or any(line.strip() for line in lines[:at] + lines[end:]):
                 found.append("\n".join(lines[at:end]))
-            else:
-                end = at + 1
-        at = end
-    return tuple(found)
+                at = end
+                continue
+        typed.append(lines[at])
+        at += 1
+    return "\n".join(typed), tuple(found)
+
+
+def _is_headed(lines: Sequence[str], at: int) -> bool:
+    """Whether a mail begins with a line, whatever it says in it."""
+    head = all(_HEADER.fullmatch(line) for line in (*lines[at : at + 2], "")[:2])
+    head = head or any(form.fullmatch(lines[at]) for form in (_BEGINS, _CHAT))
+    if not head and (at == 0 or _HANDED_OVER.fullmatch(lines[at - 1][-_LINE:]) is None):
+        return False
+    return not _is_quoted([line.strip() for line in lines[at + head :] if not _HEADER.fullmatch(line)])
+
+
+def _is_quoted(lines: Sequence[str]) -> bool:
+    """Whether a text begins with what is quoted and all else stands apart below. One with quotes in between may be an
+    answer that somebody else wrote."""
+    quoted, last = (
+        (_MARK, ">"),
+        next((at for at, line in enumerate(lines) if line not in (_MARK, ">", "")), len(lines)),
+    )
+    above, below = lines[:last], lines[last:]
+    apart = not below or above[-1:] != [">"]
+    return apart and any(above) and not any(line in quoted for line in below)
