@@ -262,6 +262,13 @@ run('x', '--api-key','abc123def') => run('x', '--api-key','[redacted:api-key]')
 [\"--db-password\", \"hunter2\"] => [\"--db-password\", \"[redacted:password]\"]
 {"name":"DB_PASSWORD","value":"hunter2"} => {"name":"DB_PASSWORD","value":"[redacted:password]"}
 - {key: API_TOKEN, value: abc123def} => - {key: API_TOKEN, value: [redacted:token]}
+password=a.b.c => password=[redacted:password]
+password: correct.horse.battery // mine => password: [redacted:password] // mine
+password = correct.horse.battery => password = [redacted:password]
+db.password=Summer.Of.Rain => db.password=[redacted:password]
+tool --password correct.horse.battery => tool --password [redacted:password]
+api_key=abc.def.ghi => api_key=[redacted:api-key]
+token=hunter2->next => token=[redacted:token]
 variable = "STRIPE_KEY", value = "a1b2c3d4e5f6" => variable = "STRIPE_KEY", value = "[redacted:api-key]"
 """
 )
@@ -360,6 +367,9 @@ def test_transcripts_lose_more_kinds_of_secrets_and_each_is_counted(text, clean)
         *("password={password!r}", "password: (bool, optional)", 'password = ":****"', "A_KEY = os.urandom2024(32)"),
         *('ask("Password: ")', "password={name}"),
         *("password=user_token", "password: get_token2()", "password=self.token2"),
+        *("password=config.db.password", "password = form.cleaned_data", "password: DataTypes.STRING,"),
+        *("password=opts->pw", "password=$this->pw", "password=Config::DB_PASSWORD", "token = lexer.next"),
+        *("--password config.password", "the password is wrong.", "dict(password=conn.pw, token=t.value)"),
         *("TOKEN=get_token(x)", "password=(yes)", "API_TOKEN=true", "the first half [... 3 characters left out ...]"),
     ],
 )
