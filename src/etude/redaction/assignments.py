@@ -78,8 +78,8 @@ _EXPRESSION = re.compile(r"[&$]?[A-Za-z_]{1,40}\d{0,2}(?:(?:\.|->|::|\?\.)[A-Za-
 _HOLDERS = frozenset(
     re.findall(
         r"\w+",
-        "account app args argv auth body cfg client cls conf config conn connection context credentials creds ctx data db "
-        "env environ environment event fake faker form input item module node obj object options opts os params "
+        "account app args argv auth body cfg client cls conf config conn connection context credentials creds ctx "
+        "data db env environ environment event fake faker form input item module node obj object options opts os params "
         "parser payload process props query req request res resp response result row schema self server session "
         "settings state store super this user users values vars window",
     )
@@ -278,7 +278,7 @@ def _is_code(text: str, form: str) -> bool:
 
 
 def _is_access(text: str, form: str) -> bool:
-    """Whether it is an attribute of something, which names a secret or what holds one, or a type; any other words with
+    """Whether it is an attribute of something, which names a secret or what holds one, or a type; other words with
     dots may be the secret itself."""
     if _EXPRESSION.fullmatch(text) is None:
         return False
