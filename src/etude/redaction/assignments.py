@@ -79,9 +79,9 @@ _HOLDERS = frozenset(
     re.findall(
         r"\w+",
         "account app args argv auth body cfg client cls conf config conn connection context credentials creds ctx "
-        "data db env environ environment event fake faker form input item module node obj object options opts os params "
-        "parser payload process props query req request res resp response result row schema self server session "
-        "settings state store super this user users values vars window",
+        "data db env environ environment event fake faker form input item module node obj object options opts os "
+        "params parser payload process props query req request res resp response result row schema self server "
+        "session settings state store super this user users values vars window",
     )
 )
 """What code calls that of which it reads an attribute."""

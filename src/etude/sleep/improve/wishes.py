@@ -5,7 +5,6 @@ a person to take or leave.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -81,8 +80,8 @@ class UserWishes(NamedTuple):
     """What the agent reads already."""
     document: LiveDocument | None = None
     """Where wishes belong."""
-    left: Mapping[str, int] = {}
-    """How many rules were left out, by reason."""
+    left: Mapping[str, Sequence[str]] = {}
+    """What the rules say that were left out, by reason."""
 
 
 async def asked(
@@ -132,7 +131,7 @@ async def asked(
     by_rule = {by_id[one.rule]: found for one in named if (found := quotes(one.quotes))}
     overruled = {by_id[one.rule] for one in named if back & set(one.quotes)} - by_rule.keys()
     wishes: dict[str, tuple[Quote, ...]] = {}
-    left = Counter[str]()
+    left: dict[str, list[str]] = {}
     for one in reply.wishes:
         text, found = " ".join(bare(one.rule).split()), quotes(one.quotes)
         if any(same(text, each) for each in (*by_id.values(), *wishes)):
@@ -142,7 +141,7 @@ async def asked(
         why = why or (f"they have more than {LONGEST_RULE} characters" if len(text) > LONGEST_RULE else "")
         why = why or refused(text, turned_down, known) or (TOO_MANY if len(wishes) == MOST_WISHES else "")
         if why:
-            left[why] += 1
+            left.setdefault(why, []).append(text or one.rule)
         else:
             wishes[text] = found
     against = {by_id.get(one.rule, said(one.rule)): known.line(one.line) for one in reply.against}
