@@ -93,6 +93,19 @@ CLAUDE: dict[str, tuple[list[Record], list[str]]] = {
         [user(ASK), call("AskUserQuestion"), given_back(ANSWERED, toolUseResult=NOTED)],
         [ASK, f"pnpm\n{USE}"],
     ),
+    "several chosen": (
+        [
+            user(ASK),
+            call("AskUserQuestion"),
+            given_back("", toolUseResult={"answers": {"a": ["npm", "pnpm"], "b": USE}}),
+        ],
+        [ASK, f"npm, pnpm\n{USE}"],
+    ),
+    "with the notice that it was stopped": (
+        [user(ASK), user([{"type": "text", "text": part} for part in ("[Request interrupted by user]", USE)])],
+        [ASK, USE],
+    ),
+    "stopped without words": ([user(ASK), user("[Request interrupted by user for tool use]")], [ASK]),
     "arguments of a command": ([slash("review", USE), agent("Done.")], [f"/review {USE}"]),
     "a command without": ([user(ASK), slash("clear", ""), agent("Done.")], [ASK]),
     "queued": ([user(ASK), queued(USE)], [ASK, USE]),
@@ -261,6 +274,13 @@ SCRIPTS: dict[str, tuple[Any, list[Record], bool]] = {
     "claude -p": (claude_code.tell, [user(ASK, entrypoint="sdk-cli")], True),
     "claude by its library": (claude_code.tell, [user(ASK, entrypoint="sdk-py")], True),
     "codex": (codex.tell, [{"type": "session_meta", "payload": {"source": "cli"}}, *codex_asks("x", "")], False),
+    "claude in a workflow": (claude_code.tell, [user(ASK, entrypoint="claude-code-github-action")], True),
+    "claude behind a server": (claude_code.tell, [user(ASK, entrypoint="mcp")], True),
+    "codex behind a server": (
+        codex.tell,
+        [{"type": "session_meta", "payload": {"source": "mcp"}}, *codex_asks("x", "")],
+        True,
+    ),
     "codex exec": (codex.tell, [{"type": "session_meta", "payload": {"source": "exec"}}, *codex_asks("x", "")], True),
 }
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from etude.programs.transcripts.listener import Branches, Listener
-from etude.programs.transcripts.values import once, shown, table, tables, text, texts, without_notes
+from etude.programs.transcripts.values import items, once, shown, table, tables, text, texts, without_notes
 
 _NOTES = frozenset(
     re.findall(
@@ -29,6 +29,8 @@ _WORDS = re.compile(r"\bthe user said:\n([\s\S]*)", re.IGNORECASE)
 _ADDED = "\n\nNote: The user's next message may contain a correction or preference."
 """What the program may put behind the words."""
 _QUESTIONS = "AskUserQuestion"
+_SCRIPTS = re.compile(r"sdk|mcp$|.*github-action")
+"""What starts the program where no person does."""
 _PICTURE = "[a picture or document without text]"
 
 
@@ -73,9 +75,12 @@ def _user(listener: Listener, record: dict[str, Any]) -> None:
         if block.get("type") == "tool_result":
             given.append(_result(listener, record, block))
     said = texts(content)
-    if any(part.startswith(_INTERRUPTED) for part in said):
+    stopped = any(part.startswith(_INTERRUPTED) for part in said)
+    if stopped:
         listener.stop()
-    elif said or not given:
+        content = [block for block in tables(content) if not text(block.get("text")).startswith(_INTERRUPTED)]
+        said = texts(content)
+    if said or not (given or stopped):
         _prompt(listener, record, content)
     for words in filter(None, given):
         _ask(listener, record, words, meanwhile=True)
@@ -103,7 +108,7 @@ def _result(listener: Listener, record: dict[str, Any], block: dict[str, Any]) -
 
 def _answers(given: dict[str, Any], said: str) -> str:
     """What the user answered: chosen or typed. The questions are the agent's."""
-    answers = [text(each) for each in table(given.get("answers")).values()]
+    answers = [", ".join(map(text, items(each))) or text(each) for each in table(given.get("answers")).values()]
     answers += [text(table(each).get("notes")) for each in table(given.get("annotations")).values()]
     return "\n".join(filter(None, answers)) or "\n".join(re.findall(r'"="((?:[^"\\]|\\.)*)"', said))
 
@@ -128,7 +133,7 @@ def _prompt(listener: Listener, record: dict[str, Any], content: Any, *, meanwhi
 
 
 def _ask(listener: Listener, record: dict[str, Any], words: str, *, meanwhile: bool) -> None:
-    scripted = text(record.get("entrypoint")).startswith("sdk") or record.get("promptSource") == "sdk"
+    scripted = _SCRIPTS.match(text(record.get("entrypoint"))) is not None or record.get("promptSource") == "sdk"
     uuid, at = text(record.get("uuid")), record.get("timestamp")
     listener.ask(words, at, meanwhile=meanwhile, id=uuid, scripted=scripted)
 

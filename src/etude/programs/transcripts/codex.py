@@ -42,7 +42,7 @@ def tell(listener: Listener, records: Iterable[dict[str, Any]]) -> None:
                 listener.skipped["subagent"] += 1
                 break
             listener.forked(payload.get("forked_from_id"))
-            scripted = scripted or payload.get("source") == "exec"
+            scripted = scripted or payload.get("source") in ("exec", "mcp")
         elif kind == "turn_context":
             listener.seen(None, payload.get("cwd"))
         elif kind == "compacted":
