@@ -28,12 +28,21 @@ OVERRULED = "a later wish says otherwise"
 LONGEST_RULE = 300
 LONGEST_DOCUMENT = 12_000
 _NEVER = datetime.min.replace(tzinfo=UTC)
+_OCCASION = (
+    r"(?:demo|démo|meeting|presentation|présentation|presentación|präsentation|talk|workshop|interview|release|launch"
+    r"|sprint|task|pr|pull request|ticket|session|freeze|réunion|reunión|riunione|besprechung|vortrag)"
+)
 ONCE = re.compile(
-    r"\b(?:today|tonight|tomorrow|this (?:time|once|one|morning|afternoon|evening|week)|(?:just|only) (?:this )?once"
-    r"|for now|right now|for the (?:demo|meeting|presentation|talk|workshop|interview)"
-    r"|until (?:next|tomorrow|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    r"\b(?:(?:today|tomorrow)(?!['’]s)|tonight|this (?:time|once|one|morning|afternoon|evening|week)"
+    r"|(?:just|only) (?:this )?once|for now|right now|for the time being|temporarily|as an exception"
+    r"|until (?:next|tomorrow|(?:mon|tues|wednes|thurs|fri|satur|sun)day|i\b"
     r"|the (?:end|next|demo|release|launch|review|meeting))"
-    r"|heute|diesmal|fürs erste|aujourd['’]hui|cette fois|hoy|esta vez)\b",
+    rf"|(?:(?:for|in|during) )?this {_OCCASION}|(?:for|during) (?:the|our|my|[\w]+['’]s) {_OCCASION}"
+    rf"|heute|diesmal|dieses mal|fürs erste|vorerst|vorläufig|ausnahmsweise"
+    rf"|für (?:die|das|den|diese[ns]?) {_OCCASION}"
+    rf"|aujourd['’]hui|cette fois|pour (?:l['’]instant|le moment|(?:la|le|cette|ce) {_OCCASION})"
+    rf"|hoy|esta vez|por (?:ahora|el momento)|para (?:la|el|esta|este) {_OCCASION}"
+    rf"|oggi|questa volta|per (?:ora|il momento|(?:la|il|questa|questo) {_OCCASION}))\b",
     re.IGNORECASE,
 )
 """What somebody says who speaks of one occasion only."""
