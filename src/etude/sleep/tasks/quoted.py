@@ -25,33 +25,56 @@ _HEADER = re.compile(
     re.IGNORECASE,
 )
 _BEGINS = re.compile(
-    r"\s*(?:-{2,}\s*(?:original message|forwarded message|weitergeleitete nachricht|message transféré).*"
+    r"\s*(?:-{2,}\s*(?:original message|forwarded message|weitergeleitete nachricht|ursprüngliche nachricht"
+    r"|message transféré|message d['’]origine|mensaje original|messaggio originale).*|begin forwarded message:"
     r"|(?:on|am|le|el|il)\b.{4,90}\b(?:wrote|schrieb|écrit|escribió|ha scritto)\b.{0,60}:)\s*",
     re.IGNORECASE,
 )
+_READS = (
+    r"(?:summari[sz]e|translate|reply to|answer|rephrase|proofread|shorten|fasse?|übersetze?|antworte auf|beantworte"
+    r"|résume[rz]?|tradui\w+|répond\w*|resum\w+|traduc\w+|respond\w+|riassumi|rispondi)"
+)
+_TEXT = (
+    r"(?:(?!for\b|of\b|in\b|each\b|every\b|all\b|my\b|our\b)[\w'’-]+\s+){0,2}"
+    r"(?:e?-?mails?|letters?|messages?|articles?|texts?|tickets?|issues?|threads?|chats?|conversations?|comments?|reviews?"
+    r"|feedback|posts?|transcripts?|pages?|outputs?|errors?|logs?|nachricht(?:en)?|brief|artikel|texte?|courriels?|lettre"
+    r"|correo|mensaje|carta|testo|messaggio)"
+)
 _HANDED_OVER = re.compile(
-    r"(?:.*(?<!\bi )\b(?:said|says|wrote|writes|schrieb|schreibt|sagte?|écrit|escribió|scritto)\b.*"
-    r"|(?:.*\b(?:please|can you|could you|you to|bitte|kannst du)\s+)?(?:summari[sz]e|translate|reply to|answer"
-    r"|rephrase|proofread|shorten|fasse?|übersetze?|antworte auf|beantworte|résume[rz]?|tradui\w+|répond\w*|resum\w+"
-    r"|traduc\w+|respond\w+|riassumi|rispondi)(?:\s+(?:this|that|the|these|it|him|her|them|my|our|diese?[mnrs]?|das|die|den"
-    r"|folgende\w*|ce(?:tte)?|la|le|este|esta|quest[oa])\b.*)?)\s*:\s*",
+    r"(?!\s*(?:when|whenever|if|for|in|before|after)\b)(?:"
+    r".*(?<!\bi )\b(?:said|says?|wrote|writes|asked|schrieb|schreibt|sagte?|écrit|escribió|scritto)\b.*:"
+    rf"|(?:.*\b(?:please|can you|could you|you to|bitte|kannst du)\s+)?{_READS}(?:\s+(?:this|that|the|these|it|him"
+    r"|her|them|my|our|diese?[mnrs]?|das|die|den|folgende\w*|ce(?:tte)?|la|le|este|esta|quest[oa])\b.*)?:"
+    rf"|.*\b{_READS}\b.*\b(?:below|following|folgende\w*|ci-dessous|siguiente|seguente)\b.*"
+    rf"|.*\b(?:this|these|that|the|following|diese[mnrs]?|folgende\w*)\s+{_TEXT}\b.*:"
+    r"|(?:here(?:['’]s| is| are)|this is|hier ist|voici|aquí está|ecco)\s+(?:an?|the|eine?|die|der|une?|la|le|el|il)"
+    rf"\s+{_TEXT}\b.*)\s*",
     re.IGNORECASE,
 )
 """A line of the user with what is to be read, or what somebody said, below."""
 _LINE = 200
 """Characters of a line that are looked at."""
-_CHAT = re.compile(r"\s*\[?\d\d?[:.]\d\d(?:[:.]\d\d)?(?: ?[ap]m)?\]?[ ,-]*\w[\w .]{0,40}:\s+\S.*", re.IGNORECASE)
+_CHAT = re.compile(
+    r"\s*(?:\[?(?:\d{1,4}[./-]\d\d?[./-]\d{1,4},? )?\d\d?[:.]\d\d(?:[:.]\d\d)?(?: ?[ap]m)?\]?[ ,-]*"
+    r"\w[\w .]{0,40}:\s+\S.*"
+    r"|\[\d\d?:\d\d(?: ?[ap]m)?\] *\w[\w .]{0,40}|\w[\w .]{0,40} +(?:\[\d\d?:\d\d(?: ?[ap]m)?\]|\d\d?:\d\d ?[ap]m):?"
+    r"|@?\w[\w.-]{0,40} commented\b.{0,40})\s*",
+    re.IGNORECASE,
+)
 _GREETING = re.compile(
     r"\s*(?:dear|hi|hello|hey|good (?:day|morning|afternoon|evening)|to whom|liebe[rs]?|sehr geehrte[rs]?|hallo"
     r"|guten (?:tag|morgen)|bonjour|ch(?:er|ère)s?|madame|monsieur|hola|estimad[oa]s?|querid[oa]s?|buongiorno"
     r"|gentil[ei]|car[oai])\b[^\n.?:;]{0,50}[,!:]?\s*",
     re.IGNORECASE,
 )
+_REGARDS = (
+    r"(?:kind|best|warm) (?:regards|wishes)|regards|(?:yours )?(?:sincerely|faithfully|truly)|sincerely yours"
+    r"|mit freundlichen grüßen|(?:viele|liebe|beste|herzliche|schöne) grüße|cordialement|bien à vous|cordiali saluti"
+)
+_SIGNED = re.compile(rf"\s*(?:{_REGARDS})\b[^\n]{{0,20}}", re.IGNORECASE)
 _CLOSING = re.compile(
-    r"\s*(?:(?:kind|best|warm) (?:regards|wishes)|regards|best|cheers|(?:yours )?(?:sincerely|faithfully|truly)"
-    r"|sincerely yours|(?:many )?thanks(?: a lot| in advance)?|thank you|danke|mit freundlichen grüßen"
-    r"|(?:viele|liebe|beste|herzliche|schöne) grüße|cordialement|bien à vous|merci|(?:un )?saludos?|gracias"
-    r"|cordiali saluti|grazie)\b[^\n]{0,20}",
+    rf"\s*(?:{_REGARDS}|best|cheers|(?:many )?thanks(?: a lot| in advance)?|thank you|danke|merci|(?:un )?saludos?"
+    r"|gracias|grazie)\b[^\n]{0,20}",
     re.IGNORECASE,
 )
 
@@ -75,12 +98,14 @@ def pasted(turn: Turn) -> tuple[str, ...]:
 
 
 def mails(turn: Turn) -> tuple[str, tuple[str, ...]]:
-    """What the user typed beyond doubt, and the mails in it, and the like: from their head, a greeting, or the line
-    that hands them over, to the signature, or the end of the prompt where there is none. A head begins none where
-    what follows is quoted: then the mail is what was pasted. A greeting begins none where there is no other text."""
+    """What the user typed beyond doubt, and the mails in it, and the like: from their head, a greeting, the line that
+    hands them over, or a paragraph with regards below, to the signature, or the end of the prompt where there is
+    none. A head begins none where what follows is quoted: then the mail is what was pasted. A greeting begins none
+    where there is no other text."""
     lines, typed, found, at = _own_words(turn).splitlines(), list[str](), list[str](), 0
+    signed = max((place for place, line in enumerate(lines) if _SIGNED.fullmatch(line)), default=-1)
     while at < len(lines):
-        headed = _is_headed(lines, at)
+        headed = _is_headed(lines, at, signed)
         end = at + 1
         if headed or _GREETING.fullmatch(lines[at]):
             end = next((place for place in range(end, len(lines)) if _CLOSING.fullmatch(lines[place])), len(lines))
@@ -94,11 +119,14 @@ def mails(turn: Turn) -> tuple[str, tuple[str, ...]]:
     return "\n".join(typed), tuple(found)
 
 
-def _is_headed(lines: Sequence[str], at: int) -> bool:
-    """Whether a mail begins with a line, whatever it says in it."""
+def _is_headed(lines: Sequence[str], at: int, signed: int) -> bool:
+    """Whether a mail begins with a line, whatever it says in it. The last regards are in line `signed`."""
     head = all(_HEADER.fullmatch(line) for line in (*lines[at : at + 2], "")[:2])
     head = head or any(form.fullmatch(lines[at]) for form in (_BEGINS, _CHAT))
-    if not head and (at == 0 or _HANDED_OVER.fullmatch(lines[at - 1][-_LINE:]) is None):
+    above = lines[at - 1] if at else None
+    if above is not None and not above.strip() and lines[at].strip():
+        head = head or at < signed
+    if not head and (above is None or _HANDED_OVER.fullmatch(above[-_LINE:]) is None):
         return False
     return not _is_quoted([line.strip() for line in lines[at + head :] if not _HEADER.fullmatch(line)])
 
