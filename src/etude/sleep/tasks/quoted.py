@@ -4,7 +4,7 @@ Nothing says where a mail begins and ends that stands in a prompt as it came: `m
 casts a doubt, and no more."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from unicodedata import east_asian_width
 
 from etude.envs.splits import fold
@@ -98,35 +98,50 @@ def pasted(turn: Turn) -> tuple[str, ...]:
 
 
 def mails(turn: Turn) -> tuple[str, tuple[str, ...]]:
-    """What the user typed beyond doubt, and the mails in it, and the like: from their head, a greeting, the line that
-    hands them over, or a paragraph with regards below, to the signature, or the end of the prompt where there is
-    none. A head begins none where what follows is quoted: then the mail is what was pasted. A greeting begins none
-    where there is no other text."""
-    lines, typed, found, at = _own_words(turn).splitlines(), list[str](), list[str](), 0
-    signed = max((place for place, line in enumerate(lines) if _SIGNED.fullmatch(line)), default=-1)
+    """What the user typed beyond doubt, and the mails in it, and the like: from their head, a greeting, or the line
+    that hands them over, to the signature, or the end of the prompt where there is none. Where none is found: all
+    paragraphs but the first one, above regards."""
+    lines = _own_words(turn).splitlines()
+    spans = list(_mails(lines)) or _signed(lines)
+    inside = {at for start, end in spans for at in range(start, end)}
+    typed = "\n".join("" if at in inside else line for at, line in enumerate(lines))
+    return typed, tuple("\n".join(lines[start:end]) for start, end in spans)
+
+
+def _mails(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """A head begins none where what follows is quoted: then the mail is what was pasted. A greeting begins none where
+    there is no other text."""
+    at = 0
     while at < len(lines):
-        headed = _is_headed(lines, at, signed)
-        end = at + 1
+        headed, end = _is_headed(lines, at), at + 1
         if headed or _GREETING.fullmatch(lines[at]):
-            end = next((place for place in range(end, len(lines)) if _CLOSING.fullmatch(lines[place])), len(lines))
-            end = next((place for place in range(end, len(lines)) if not lines[place].strip()), len(lines))
+            end = _end(
+                lines, next((at for at in range(end, len(lines)) if _CLOSING.fullmatch(lines[at])), len(lines))
+            )
             if headed or any(line.strip() for line in lines[:at] + lines[end:]):
-                found.append("\n".join(lines[at:end]))
-                at = end
-                continue
-        typed.append(lines[at])
-        at += 1
-    return "\n".join(typed), tuple(found)
+                yield at, end
+            else:
+                end = at + 1
+        at = end
 
 
-def _is_headed(lines: Sequence[str], at: int, signed: int) -> bool:
-    """Whether a mail begins with a line, whatever it says in it. The last regards are in line `signed`."""
+def _signed(lines: Sequence[str]) -> list[tuple[int, int]]:
+    last = max((at for at, line in enumerate(lines) if _SIGNED.fullmatch(line)), default=0)
+    first = next((at for at, line in enumerate(lines[:last]) if line.strip()), last)
+    begin = _end(lines[:last], first)
+    return [(begin, _end(lines, last))] if begin < last else []
+
+
+def _end(lines: Sequence[str], at: int) -> int:
+    """The end of the paragraph of a line."""
+    return next((place for place in range(at, len(lines)) if not lines[place].strip()), len(lines))
+
+
+def _is_headed(lines: Sequence[str], at: int) -> bool:
+    """Whether a mail begins with a line, whatever it says in it."""
     head = all(_HEADER.fullmatch(line) for line in (*lines[at : at + 2], "")[:2])
     head = head or any(form.fullmatch(lines[at]) for form in (_BEGINS, _CHAT))
-    above = lines[at - 1] if at else None
-    if above is not None and not above.strip() and lines[at].strip():
-        head = head or at < signed
-    if not head and (above is None or _HANDED_OVER.fullmatch(above[-_LINE:]) is None):
+    if not head and (at == 0 or _HANDED_OVER.fullmatch(lines[at - 1][-_LINE:]) is None):
         return False
     return not _is_quoted([line.strip() for line in lines[at + head :] if not _HEADER.fullmatch(line)])
 
@@ -134,10 +149,7 @@ def _is_headed(lines: Sequence[str], at: int, signed: int) -> bool:
 def _is_quoted(lines: Sequence[str]) -> bool:
     """Whether a text begins with what is quoted and all else stands apart below. One with quotes in between may be an
     answer that somebody else wrote."""
-    quoted, last = (
-        (_MARK, ">"),
-        next((at for at, line in enumerate(lines) if line not in (_MARK, ">", "")), len(lines)),
-    )
+    quoted = (_MARK, ">")
+    last = next((at for at, line in enumerate(lines) if line not in (*quoted, "")), len(lines))
     above, below = lines[:last], lines[last:]
-    apart = not below or above[-1:] != [">"]
-    return apart and any(above) and not any(line in quoted for line in below)
+    return any(above) and (not below or above[-1] != ">") and not any(line in quoted for line in below)
