@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from strict_source import StrictSourceContract
+from strict_source import OddRecords
 
 from etude.sleep.transcripts.sessions import Session, SessionRef, Turn
 from etude.sleep.transcripts.sources.opencode import OpenCodeTranscripts
@@ -75,7 +75,7 @@ def write_database(path: Path, id: str, directory: str, shown: Sequence[Any], **
                 insert(database, "part", row)
 
 
-class TestDatabase(StrictSourceContract):
+class TestDatabase(OddRecords):
     def make_source(self) -> OpenCodeTranscripts:
         return OpenCodeTranscripts()
 

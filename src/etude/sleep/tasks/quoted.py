@@ -118,7 +118,7 @@ def _mails(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
             end = _end(
                 lines, next((at for at in range(end, len(lines)) if _CLOSING.fullmatch(lines[at])), len(lines))
             )
-            if headed or any(line.strip() for line in lines[:at] + lines[end:]):
+            if headed or any(line.strip() for line in (*lines[:at], *lines[end:])):
                 yield at, end
             else:
                 end = at + 1
