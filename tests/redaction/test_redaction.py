@@ -384,7 +384,7 @@ def test_redacting_a_jumble_of_secrets_twice_changes_nothing_more():
     parts += [*("sig=", "--password", " ", "\n", MARK, f"sk-{BODY}", "[redacted:token]", "AAAA" * 5)]
     parts += [*("-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----")]
     rng = random.Random(9)
-    for _ in range(3_000):
+    for _ in range(1_000):
         once = TRANSCRIPTS.redact("".join(rng.choices(parts, k=10)))
         assert TRANSCRIPTS.redact_counted(once) == (once, {})
 
@@ -537,7 +537,7 @@ BOMBS = (
 
 @rows("bomb", BOMBS)
 def test_a_text_made_to_be_slow_takes_time_that_grows_with_its_length(bomb):
-    text = bomb * (30_000 // len(bomb)) + MARK
+    text = bomb * (15_000 // len(bomb)) + MARK
     began = thread_time()
     assert len(TRANSCRIPTS.redact(text)) > 0
     assert len(Redactor().redact(text)) > 0
