@@ -105,7 +105,7 @@ class OddRecords(StrictSourceContract):
         records = self.records(path)
         assert records
         for number, record in enumerate(records):
-            for variant in variants(record):
+            for variant in list(variants(record))[number % 3 :: 3]:
                 self.put_records(path, [*records[:number], variant, *records[number + 1 :]])
                 for found in self._find(tmp_path):
                     self._read(found)

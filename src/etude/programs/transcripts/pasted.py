@@ -1,20 +1,14 @@
-"""Whether words that a model quotes are a user's own: what a user pasted, and what a tool or a page said, is not.
+"""What a user's message holds that the user did not type: blocks of code, quoted lines, what stands between tags,
+mails, chats, pages.
 
 Nothing says where a mail begins and ends that stands in a prompt as it came: `mails` guesses, and so what it finds
 casts a doubt, and no more."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from unicodedata import east_asian_width
-
-from etude.envs.splits import fold
-from etude.sleep.transcripts.sessions import Turn
+from collections.abc import Iterator, Sequence
 
 _MARK = "\ufffc"
 """Stands for what was pasted: a sign that nobody types."""
-_SHORTEST = 4
-"""Columns of a terminal that a quote takes up: a sign of Chinese or Japanese, which says as much as a syllable, takes
-two."""
 _PASTED = re.compile(
     r"^(?P<fence>```+|~~~+)[\s\S]*?(?:^(?P=fence)|\Z)"
     r"|<(?P<tag>[A-Za-z][\w-]*)(?:\s[^<>]*)?>[\s\S]*?</(?P=tag)>|^[ \t]*(?P<line>>).*$",
@@ -79,29 +73,21 @@ _CLOSING = re.compile(
 )
 
 
-def in_own_words(quote: str, turns: Iterable[Turn]) -> bool:
-    """Whether the user typed these words in one of the turns, case and white space apart. Blocks of code, quoted
-    lines and what stands between tags were pasted."""
-    wanted = fold(quote)
-    width = sum(1 + (east_asian_width(sign) in "FW") for sign in wanted)
-    return width >= _SHORTEST and any(wanted in fold(_own_words(turn)) for turn in turns)
-
-
-def _own_words(turn: Turn) -> str:
+def own_words(prompt: str) -> str:
     """What the user typed, with a mark in the place of what was pasted, and of a quoted line its `>`."""
-    return _PASTED.sub(lambda found: found["line"] or _MARK, turn.prompt.replace(_MARK, " "))
+    return _PASTED.sub(lambda found: found["line"] or _MARK, prompt.replace(_MARK, " "))
 
 
-def pasted(turn: Turn) -> tuple[str, ...]:
+def pasted(prompt: str) -> tuple[str, ...]:
     """What was pasted."""
-    return tuple(found[0] for found in _PASTED.finditer(turn.prompt))
+    return tuple(found[0] for found in _PASTED.finditer(prompt))
 
 
-def mails(turn: Turn) -> tuple[str, tuple[str, ...]]:
+def mails(prompt: str) -> tuple[str, tuple[str, ...]]:
     """What the user typed beyond doubt, and the mails in it, and the like: from their head, a greeting, or the line
     that hands them over, to the signature, or the end of the prompt where there is none. Where none is found: all
     paragraphs but the first one, above regards."""
-    lines = _own_words(turn).splitlines()
+    lines = own_words(prompt).splitlines()
     spans = list(_mails(lines)) or _signed(lines)
     inside = {at for start, end in spans for at in range(start, end)}
     typed = "\n".join("" if at in inside else line for at, line in enumerate(lines))
