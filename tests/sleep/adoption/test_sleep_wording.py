@@ -46,6 +46,11 @@ Sort imports.
 - **Release:**
   - tag the commit
 
+<!-- Pin each version.
+- Squash all commits.
+-->
+- ~~Rebase each branch.~~
+
 <!-- etude:begin learned -->
 - Name the customer first.
 <!-- etude:end learned -->
@@ -104,6 +109,9 @@ def test_a_mark_is_taken_off_as_a_mark(text: str, left: str) -> None:
         ("Answer in rhymes", False),
         ("Do not answer in rhymes", True),
         ("Sort imports", True),
+        ("Pin each version.", False),
+        ("Squash all commits.", False),
+        ("Rebase each branch.", False),
         ("Wait for the clock", False),
         ("Tag the commit.", True),
         ("Use npm.", False),

@@ -26,6 +26,8 @@ _NOT = re.compile(r"\b(?:do )?not\b")
 _NEGATIONS = frozenset(("never", "no"))
 _ALL = frozenset(("every", "each", "all", "any"))
 """What stands in the place of a `no`."""
+_TAKEN_OUT = re.compile(r"^[ \t]*<!--.*?-->|~~[^~\n]+~~", re.DOTALL | re.MULTILINE)
+"""What is commented out, or struck through."""
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？])\s*")
 _LABEL = re.compile(r"[*_]{0,2}[^\W\d_][^.!?;:|`*]{0,40}(?::[*_]{0,2}|[*_]{1,2}:)\s+(?=\S)")
 """What a statement is about: `Package manager: use pnpm`."""
@@ -80,7 +82,7 @@ def statements(document: str) -> list[str]:
     label that limits or denies what follows is part of it, and so is such a heading, or a line above a list."""
     found: dict[str, None] = {}
     heading = above = ""
-    for text, _ in pieces(document):
+    for text, _ in pieces(_TAKEN_OUT.sub("", document)):
         above = above if LIST_MARK.match(text) else ""
         lines = [bare(cell) for line in text.splitlines() for cell in (line.split("|") if "|" in line else [line])]
         whole, inner = " ".join(lines), _limit(lines[0])
