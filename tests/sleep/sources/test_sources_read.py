@@ -206,11 +206,24 @@ CODEX = {
         [
             message("user", "# AGENTS.md instructions\n<INSTRUCTIONS>x</INSTRUCTIONS>\nSort a.txt"),
             message("user", "<environment_context>x</environment_context>", "Sort b.txt"),
-            message(
-                "user", "# Context from my IDE setup:\n\n## Open tabs:\n\n## My request for Codex:\nSort c.txt\n"
+            *(
+                message("user", f"{head}\n\n## x.png: /a/x.png\n\n## My request for Codex:\n{said}\n")
+                for head, said in [
+                    ("# Context from my IDE setup:", "Sort c.txt"),
+                    ("\n# Files mentioned by the user:", "Sort d.txt"),
+                    ("# Titles:\n# Diff comments:", "Say\n## My request for Codex:\nand no more"),
+                ]
             ),
+            message("user", "Say ## My request for Codex: and no more"),
         ],
-        ("!Sort a.txt > ", "!Sort b.txt > ", "!Sort c.txt > "),
+        (
+            "!Sort a.txt > ",
+            "!Sort b.txt > ",
+            "!Sort c.txt > ",
+            "!Sort d.txt > ",
+            "!Say\n## My request for Codex:\nand no more > ",
+            "!Say ## My request for Codex: and no more > ",
+        ),
     ),
     "parts of its own": Case(
         [

@@ -19,7 +19,8 @@ _NOTES = frozenset(
     )
 )
 _AGENTS = "# AGENTS.md instructions"
-_REQUEST = "## My request for Codex:"
+_ATTACHED = re.compile(r"\s*# [^\n]+:\n[\s\S]*?^## My request for Codex:", re.MULTILINE)
+"""What an editor or the desktop program puts before what was typed: open tabs, files, comments."""
 _SKILL = re.compile(r"\A<skill>\s*<name>([^<]*)</name>")
 _EXIT = re.compile(r"(?:Process exited with code|Exit code:) (-?\d+)")
 _OUTPUT = "\nOutput:\n"
@@ -115,9 +116,8 @@ def _typed(part: str) -> str:
     if part.startswith(_AGENTS):
         part = part.partition("</INSTRUCTIONS>")[2].strip()
     part = without_notes(part, _NOTES)
-    if part.startswith("# Context from my IDE setup:") and _REQUEST in part:
-        part = part.partition(_REQUEST)[2].strip()
-    return part
+    attached = _ATTACHED.match(part)
+    return part[attached.end() :].strip() if attached else part
 
 
 def _result(listener: Listener, item: dict[str, Any], at: Any) -> None:
