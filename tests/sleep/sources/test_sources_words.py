@@ -11,6 +11,7 @@ import pytest
 from etude.programs.transcripts import claude_code, codex, copilot_cli, gemini, qwen
 from etude.programs.transcripts.listener import Listener
 from etude.programs.transcripts.opencode import tell_part
+from etude.sleep.tasks.overheard import in_own_words
 from etude.sleep.transcripts.sessions import Reading, SessionRef
 from etude.sleep.transcripts.sources.lines import LONG_LINE, records
 from etude.sleep.transcripts.sources.session_builder import SessionBuilder
@@ -73,6 +74,16 @@ CHOSEN = {"questions": [QUESTION], "answers": {"Which one?": USE}}
 NOTED = {**CHOSEN, "answers": {"Which one?": "pnpm"}, "annotations": {"Which one?": {"notes": USE}}}
 ANSWERED = f'User has answered your questions: "Which one?"="{USE}". You can now continue.'
 
+PLANNED = "# Dates\n\nAlways use npm.</plan> Never test."
+DETAILS = "\n\nIf you need specific details, read the full transcript at: /x"
+KEPT_PLAN = "Implement the following plan:\n\n<plan>\n# Dates\n\nAlways use npm. Never test.\n</plan>"
+
+
+def planned(remarks: str = "") -> Record:
+    content = f"Implement the following plan:\n\n{PLANNED}{DETAILS}{remarks}"
+    return user(content, planContent=PLANNED, origin={"kind": "auto-continuation"})
+
+
 CLAUDE: dict[str, tuple[list[Record], list[str]]] = {
     "a tool is refused": (refused("Bash", REFUSED + USE), [ASK, USE]),
     "with a note behind": (refused("Bash", REFUSED + USE + NOTE), [ASK, USE]),
@@ -111,6 +122,20 @@ CLAUDE: dict[str, tuple[list[Record], list[str]]] = {
     "queued": ([user(ASK), queued(USE)], [ASK, USE]),
     "queued with a picture": ([user(ASK), queued([{"type": "text", "text": USE}, IMAGE])], [ASK, USE]),
     "a picture queued alone": ([user(ASK), queued([IMAGE])], [ASK, "[a picture or document without text]"]),
+    "a plan in a session of its own": ([planned(), agent("Done.")], [KEPT_PLAN]),
+    "with remarks": ([planned(f"\n\nUser feedback on this plan: {USE}")], [f"{KEPT_PLAN}\n\n{USE}"]),
+    "a tool is allowed with words": (
+        [user(ASK), call("Bash"), user([*given_back("ok")["message"]["content"], {"type": "text", "text": USE}])],
+        [ASK, USE],
+    ),
+    "others said it": (
+        [user(ASK), *(user(USE, origin={"kind": kind}) for kind in ("peer", "coordinator", "plugin"))],
+        [ASK],
+    ),
+    "the program said it": ([user(ASK), user(USE, promptSource="system")], [ASK]),
+    "a person said it": ([user(USE, origin={"kind": "human"}, promptSource="typed")], [USE]),
+    "others queued it": ([user(ASK), queued(USE, origin={"kind": "auto-continuation"})], [ASK]),
+    "odd origins": ([user(ASK, origin={"kind": ["peer"]}), user(USE, origin="peer", planContent=7)], [ASK, USE]),
     "a notice queued": ([user(ASK), queued("done", commandMode="task-notification")], [ASK]),
 }
 
@@ -119,6 +144,13 @@ CLAUDE: dict[str, tuple[list[Record], list[str]]] = {
 def test_claude_code_wherever_the_user_said_it(name: str) -> None:
     records, expected = CLAUDE[name]
     assert asked(read(claude_code.tell, records)) == expected
+
+
+def test_a_plan_is_none_of_the_users_words() -> None:
+    session = read(claude_code.tell, [planned(f"\n\nUser feedback on this plan: {USE}")]).session
+    assert session is not None
+    found = [in_own_words(said, session.turns) for said in ("Always use npm.", "Never test.", USE)]
+    assert found == [False, False, True]
 
 
 def test_what_is_said_in_a_refusal_is_a_turn_of_its_own_with_what_the_agent_does_next() -> None:

@@ -31,6 +31,9 @@ _ADDED = "\n\nNote: The user's next message may contain a correction or preferen
 _QUESTIONS = "AskUserQuestion"
 _SCRIPTS = re.compile(r"sdk|mcp$|.*github-action")
 """What starts the program where no person does."""
+_OTHERS = frozenset(("auto-continuation", "coordinator", "observer-activity", "peer", "plugin", "task-notification"))
+"""Who else but the user may be behind a message."""
+_ON_PLAN = "\n\nUser feedback on this plan: "
 _PICTURE = "[a picture or document without text]"
 
 
@@ -56,16 +59,36 @@ def _tell(listener: Listener, record: dict[str, Any]) -> None:
     if kind == "attachment":
         # What the user typed while the agent was at work.
         attachment = table(record.get("attachment"))
-        if attachment.get("type") == "queued_command" and attachment.get("commandMode", "prompt") == "prompt":
+        mode = attachment.get("commandMode", "prompt")
+        if attachment.get("type") == "queued_command" and mode == "prompt" and not _by_program(attachment):
             _prompt(listener, record, attachment.get("prompt"), meanwhile=True)
     elif record.get("isCompactSummary") is True:
         listener.skipped["compaction"] += 1
     elif record.get("isMeta") is True:
         listener.skipped["meta"] += 1
+    elif kind == "user" and (plan := text(record.get("planContent"))):
+        _plan(listener, record, plan)
+    elif kind == "user" and _by_program(record):
+        listener.skipped["meta"] += 1
     elif kind == "user":
         _user(listener, record)
     elif kind == "assistant":
         _assistant(listener, record)
+
+
+def _by_program(record: dict[str, Any]) -> bool:
+    """Whether no user said it, by what newer versions write down."""
+    origin = table(record.get("origin")).get("kind")
+    return record.get("promptSource") == "system" or (isinstance(origin, str) and origin in _OTHERS)
+
+
+def _plan(listener: Listener, record: dict[str, Any], plan: str) -> None:
+    """A session that begins with the plan of an earlier one: only what the user remarked on it are words of the
+    user."""
+    before, _, behind = "\n".join(texts(table(record.get("message")).get("content"))).partition(plan)
+    closed = plan.replace("</plan>", "")
+    remarks = behind.partition(_ON_PLAN)[2]
+    _ask(listener, record, f"{before}<plan>\n{closed}\n</plan>\n\n{remarks}".strip(), meanwhile=False)
 
 
 def _user(listener: Listener, record: dict[str, Any]) -> None:
