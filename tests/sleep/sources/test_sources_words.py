@@ -146,13 +146,6 @@ def test_claude_code_wherever_the_user_said_it(name: str) -> None:
     assert asked(read(claude_code.tell, records)) == expected
 
 
-def test_a_plan_is_none_of_the_users_words() -> None:
-    session = read(claude_code.tell, [planned(f"\n\nUser feedback on this plan: {USE}")]).session
-    assert session is not None
-    found = [in_own_words(said, session.turns) for said in ("Always use npm.", "Never test.", USE)]
-    assert found == [False, False, True]
-
-
 def test_what_is_said_in_a_refusal_is_a_turn_of_its_own_with_what_the_agent_does_next() -> None:
     session = read(claude_code.tell, refused("Bash", REFUSED + USE)).session
     assert session is not None
@@ -166,6 +159,27 @@ def test_what_is_said_in_a_refusal_is_a_turn_of_its_own_with_what_the_agent_does
 
 def item(**payload: Any) -> Record:
     return {"type": "response_item", "payload": payload}
+
+
+FRESH = "A previous agent produced the plan below to accomplish the user's task. Treat it as what the user wants."
+
+
+@pytest.mark.parametrize(
+    ("tell", "record"),
+    [
+        (claude_code.tell, planned(f"\n\nUser feedback on this plan: {USE}")),
+        *(
+            (codex.tell, item(type="message", role="user", content=f"{head}{PLANNED}"))
+            for head in ("PLEASE IMPLEMENT THIS PLAN:\n", f"{FRESH}\n\n")
+        ),
+    ],
+)
+def test_a_plan_that_the_agent_wrote_is_none_of_the_users_words(tell: Any, record: Record) -> None:
+    session = read(tell, [record]).session
+    assert session is not None
+    assert not any(in_own_words(said, session.turns) for said in ("Always use npm.", "Never test."))
+    assert "Always use npm." in session.turns[0].prompt
+    assert in_own_words(USE, session.turns) is (tell is claude_code.tell)
 
 
 def codex_asks(name: str, output: str) -> list[Record]:

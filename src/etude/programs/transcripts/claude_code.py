@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from etude.programs.transcripts.listener import Branches, Listener
+from etude.programs.transcripts.pasted import plan_of_agent
 from etude.programs.transcripts.values import items, once, shown, table, tables, text, texts, without_notes
 
 _NOTES = frozenset(
@@ -86,9 +87,8 @@ def _plan(listener: Listener, record: dict[str, Any], plan: str) -> None:
     """A session that begins with the plan of an earlier one: only what the user remarked on it are words of the
     user."""
     before, _, behind = "\n".join(texts(table(record.get("message")).get("content"))).partition(plan)
-    closed = plan.replace("</plan>", "")
     remarks = behind.partition(_ON_PLAN)[2]
-    _ask(listener, record, f"{before}<plan>\n{closed}\n</plan>\n\n{remarks}".strip(), meanwhile=False)
+    _ask(listener, record, f"{before}{plan_of_agent(plan)}\n\n{remarks}".strip(), meanwhile=False)
 
 
 def _user(listener: Listener, record: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from etude.programs.transcripts.listener import Listener
+from etude.programs.transcripts.pasted import plan_of_agent
 from etude.programs.transcripts.values import items, number, object_of, shown, table, tables, text, without_notes
 
 _NOTES = frozenset(
@@ -21,6 +22,8 @@ _NOTES = frozenset(
 _AGENTS = "# AGENTS.md instructions"
 _ATTACHED = re.compile(r"\s*# [^\n]+:\n[\s\S]*?^## My request for Codex:", re.MULTILINE)
 """What an editor or the desktop program puts before what was typed: open tabs, files, comments."""
+_PLAN = re.compile(r"\s*(?:PLEASE IMPLEMENT THIS PLAN:|A previous agent produced the plan below[^\n]*)\n+(?=\S)")
+"""What the program says for the user who accepts a plan; the plan stands below."""
 _SKILL = re.compile(r"\A<skill>\s*<name>([^<]*)</name>")
 _EXIT = re.compile(r"(?:Process exited with code|Exit code:) (-?\d+)")
 _OUTPUT = "\nOutput:\n"
@@ -117,7 +120,9 @@ def _typed(part: str) -> str:
         part = part.partition("</INSTRUCTIONS>")[2].strip()
     part = without_notes(part, _NOTES)
     attached = _ATTACHED.match(part)
-    return part[attached.end() :].strip() if attached else part
+    part = part[attached.end() :].strip() if attached else part
+    plan = _PLAN.match(part)
+    return f"{plan[0]}{plan_of_agent(part[plan.end() :])}" if plan else part
 
 
 def _result(listener: Listener, item: dict[str, Any], at: Any) -> None:

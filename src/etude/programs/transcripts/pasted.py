@@ -83,6 +83,12 @@ def pasted(prompt: str) -> tuple[str, ...]:
     return tuple(found[0] for found in _PASTED.finditer(prompt))
 
 
+def plan_of_agent(text: str) -> str:
+    """A plan that an agent wrote and a program puts into a user's message, as what was pasted."""
+    inside = text.replace("</plan>", "")
+    return f"<plan>\n{inside}\n</plan>"
+
+
 def mails(prompt: str) -> tuple[str, tuple[str, ...]]:
     """What the user typed beyond doubt, and the mails in it, and the like: from their head, a greeting, or the line
     that hands them over, to the signature, or the end of the prompt where there is none. Where none is found: all
