@@ -14,7 +14,6 @@ from etude.sleep.transcripts.sources.opencode import OpenCodeTranscripts
 from etude.testing.source import ID, OTHER, PROJECT, START
 
 DATABASE = Path(".local", "share", "opencode", "opencode.db")
-STORAGE = Path(".local", "share", "opencode", "storage")
 
 TABLES = {
     "session": ("id", "parent_id", "directory", "metadata", "revert", "time_created", "time_updated"),

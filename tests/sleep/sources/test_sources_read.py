@@ -252,6 +252,11 @@ CODEX = {
     "a review": Case(
         [{"type": "session_meta", "payload": {"source": {"subagent": "review"}}}, ASKED], (), {"subagent": 1}
     ),
+    "work of its own": Case(
+        [{"type": "session_meta", "payload": {"source": {"internal": "memory_consolidation"}}}, ASKED],
+        (),
+        {"subagent": 1},
+    ),
     "a subagent": Case(
         [{"type": "session_meta", "payload": {"thread_source": "subagent"}}, ASKED], (), {"subagent": 1}
     ),

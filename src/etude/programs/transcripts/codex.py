@@ -42,7 +42,8 @@ def tell(listener: Listener, records: Iterable[dict[str, Any]]) -> None:
         listener.seen(at)
         if kind == "session_meta":
             listener.seen(payload.get("timestamp"), payload.get("cwd"))
-            if "subagent" in table(payload.get("source")) or payload.get("thread_source") == "subagent":
+            by_codex = {"subagent", "internal"} & table(payload.get("source")).keys()
+            if by_codex or payload.get("thread_source") in ("subagent", "memory_consolidation"):
                 listener.skipped["subagent"] += 1
                 break
             listener.forked(payload.get("forked_from_id"))
