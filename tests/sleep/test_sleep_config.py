@@ -72,6 +72,7 @@ def test_options_of_its_policy_may_be_set_and_another_policy_may_not() -> None:
         ({"dream": -1}, "sleep.dream"),
         ({"max_tasks": 0}, "sleep.max_tasks"),
         ({"memory": " "}, "an empty name"),
+        ({"other_paths": ["/old", "../old"]}, "'../old' is not an absolute path"),
         ({"lookback_hours": 0}, "sleep.lookback_hours"),
         ({"val_fraction": 1}, "sleep.val_fraction"),
         ({"skill": False, "memory": False}, "there is nothing to improve"),
@@ -104,6 +105,13 @@ def test_the_section_of_a_night_is_read_alone(tmp_path: Path) -> None:
     path.write_text("sleep: {taks: here}\n")
     with pytest.raises(ConfigError, match=r"unknown key 'sleep.taks'"):
         load_sleep_section(path)
+
+
+def test_other_paths_may_begin_in_the_home_folder_or_on_a_drive(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    there = ["~/old", "C:\\Users\\me\\old", "\\\\wsl$\\Ubuntu\\old"]
+    found = make_sleep_config({**MODELS, "sleep": {"other_paths": there}}).sleep.other_paths
+    assert found == ("/home/me/old", *there[1:])
 
 
 def test_a_skill_is_learned_or_named_or_a_path_or_each() -> None:

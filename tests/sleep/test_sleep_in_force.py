@@ -25,6 +25,7 @@ from etude.sleep.tasks.environment import NightEnvironment
 from etude.testing import ScriptedModel
 
 P, H = "top/project/", "home/"
+COPILOT = ".github/copilot-instructions.md"
 
 PLACES = [
     # agent, what is there, what is read of it, where rules go; `.git` makes a repository
@@ -68,6 +69,26 @@ PLACES = [
         "GEMINI.md",
     ),
     ("gemini-cli", ["top/.git", "top/GEMINI.md"], "all", "GEMINI.md"),
+    ("qwen-code", [H + ".qwen/QWEN.md", H + ".qwen/AGENTS.md", H + ".qwen/rules/a.md"], "all", "QWEN.md"),
+    (
+        "qwen-code",
+        ["top/QWEN.md", P + "AGENTS.md", P + ".qwen/rules/sub/a.md", P + "CLAUDE.md"],
+        f"top/QWEN.md {P}AGENTS.md {P}.qwen/rules/sub/a.md",
+        "AGENTS.md",
+    ),
+    (
+        "copilot-cli",
+        [H + ".copilot/copilot-instructions.md", H + ".copilot/instructions/a.instructions.md"],
+        "all",
+        COPILOT,
+    ),
+    (
+        "copilot-cli",
+        [P + "AGENTS.md", P + "CLAUDE.md", P + "GEMINI.md", P + ".claude/rules/a.md"],
+        "all",
+        "AGENTS.md",
+    ),
+    ("copilot-cli", ["top/.git", "top/AGENTS.md", "top/" + COPILOT, P + "CLAUDE.md"], "all", COPILOT),
 ]
 
 CHAIN = {P + "CLAUDE.md": "W @1.md\n", **{f"{P}{at}.md": f"W\n@{at + 1}.md\n" for at in range(1, 6)}}
@@ -121,6 +142,12 @@ TEXTS = [
         "docs/a.md",
     ),
     ("opencode", {P + "AGENTS.md": "", P + "CLAUDE.md": "W"}, "AGENTS.md", "AGENTS.md"),
+    (
+        "opencode",
+        {"top/.git": "", "top/opencode.json": '{"instructions": ["a.md"]}', P + "a.md": "W", "top/a.md": "W"},
+        "AGENTS.md",
+        "a.md ../a.md",
+    ),
     ("codex", {P + "AGENTS.md": "W @x.md", P + "x.md": "W"}, "AGENTS.md", "AGENTS.md"),
     ("codex", {P + "AGENTS.override.md": "", P + "AGENTS.md": "W"}, "AGENTS.override.md", "AGENTS.override.md"),
     (
@@ -130,6 +157,29 @@ TEXTS = [
         "CLAUDE.md",
     ),
     ("gemini-cli", {P + "GEMINI.md": "W @./x.md", P + "x.md": "W"}, "GEMINI.md", "GEMINI.md x.md"),
+    ("qwen-code", {P + "QWEN.md": "W @./x.md", P + "x.md": "W"}, "QWEN.md", "QWEN.md x.md"),
+    (
+        "qwen-code",
+        {
+            P + ".qwen/settings.json": '{"context": {"fileName": "RULES.md"}}',
+            P + "RULES.md": "W",
+            P + "QWEN.md": "W",
+            P + ".qwen/rules/b.md": "---\npaths:\n  - 'src/**'\n---\nW",
+        },
+        "RULES.md",
+        "RULES.md",
+    ),
+    (
+        "copilot-cli",
+        {
+            P + "AGENTS.md": "W @x.md",
+            P + "x.md": "W",
+            P + ".github/instructions/a.instructions.md": "---\napplyTo: '**'\n---\nW",
+            P + ".github/instructions/b.instructions.md": "---\napplyTo: 'src/**'\n---\nW",
+        },
+        "AGENTS.md",
+        "AGENTS.md x.md .github/instructions/a.instructions.md",
+    ),
     (
         "gemini-cli",
         {
@@ -172,7 +222,7 @@ def test_rules_go_where_they_are_read_and_hide_nothing(
     tmp_path: Path, agent: str, there: list[str], read: str, goes: str
 ) -> None:
     project = made(tmp_path, marked(there))
-    wanted = sorted(name for name in there if ".git" not in name) if read == "all" else sorted(read.split())
+    wanted = sorted(name for name in there if not name.endswith(".git")) if read == "all" else sorted(read.split())
     memory, files = found(tmp_path, agent, project)
     assert (memory, sorted(files)) == (goes, wanted)
     (project / goes).parent.mkdir(exist_ok=True)
@@ -188,6 +238,7 @@ def test_imports_settings_and_empty_files_count_as_programs_have_it(
     project = made(tmp_path, texts)
     memory, files = found(tmp_path, agent, project)
     wanted = [H + name[2:] if name.startswith("~/") else P + name for name in read.split()]
+    wanted = [name.replace("project/../", "") for name in wanted]
     assert (memory, sorted(files)) == (goes, sorted(wanted))
 
 

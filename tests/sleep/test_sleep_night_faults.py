@@ -20,7 +20,7 @@ QUICK = {"confirm_trials": 0}
 
 
 def test_an_adoption_that_fails_leaves_a_finished_night_with_a_proposal_that_waits(tmp_path: Path) -> None:
-    small = Small(tmp_path, n=16)
+    small = Small(tmp_path, n=12)
     sleep = {"auto_adopt": True, "confirm_trials": 3, "val_fraction": 0.5}
     with ExitStack() as stack:
 

@@ -67,18 +67,18 @@ def test_a_budget_stops_a_night_and_a_larger_one_leads_to_the_same_result(tmp_pa
 
 
 def test_the_cap_on_calls_holds_over_mining_skill_and_memory(tmp_path: Path) -> None:
-    sleep = {"memory": True, "val_fraction": 0.3, "dream": 1, "confirm_trials": 2}
+    sleep = {"memory": True, "val_fraction": 0.3, "confirm_trials": 0}
     with running_endpoint(faults=Faults(server_error=0.1)) as endpoint:
-        small = Small(tmp_path, n=8)
+        small = Small(tmp_path, n=5)
         settings: dict[str, Any] = {
             role: {"model": f"openai:{name}", "base_url": endpoint.url, "api_key_env": "NO_SUCH_KEY"}
             for role, name in MODELS.items()
         }
-        config = small.config(sleep, **settings, limits={"calls": 46, "concurrency": 16})
+        config = small.config(sleep, **settings, limits={"calls": 24, "concurrency": 16})
         with pytest.raises(BudgetStop):
             run_night(config, small.around)
         asked = endpoint.stats()["received"]
-        assert 40 < asked <= 46
+        assert 18 < asked <= 24
         assert small.report().spent.calls == asked
         report = run_night(small.config(sleep, **settings), small.around)
         assert report.status == "proposed"

@@ -134,6 +134,8 @@ def test_what_was_turned_down_is_not_proposed_again_in_nearly_the_same_words(sma
     report = night(small, 1, "yes", "- Say yes.")
     (rule,) = offered(report).added
     reject(Path(report.proposal), small.state.folder, [rule.id])
-    assert night(small, 2, "yes", "- say YES").status == "no change"
+    again = night(small, 2, "yes", "- say YES")
+    assert again.status == "no change"
+    assert 'rules left out, since they were turned down: "say YES"' in again.notes
     rules: tuple[Rule, ...] = kept_rules(small.state.folder).rejected
     assert [one.id for one in rules] == [rule.id]

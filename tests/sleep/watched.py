@@ -1,11 +1,9 @@
 """For crash tests: being told of each write of a journal, and of each step of an adoption or a revert."""
 
 import os
-import signal
-import subprocess
-import sys
+import shutil
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from sqlite3 import Connection
@@ -13,24 +11,11 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from etude.sleep.adoption import transaction
+from etude.sleep.adoption.adopt import adopt
 from etude.store.database import Database
 
 CHILD = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])}
 """The environment of a program that uses this module."""
-
-_ADOPT = """
-import os, signal, sys
-from pathlib import Path
-from etude.sleep.adoption.adopt import adopt
-from watched import told
-
-def listen(name):
-    if name == sys.argv[4]:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-with told(listen):
-    adopt(*map(Path, sys.argv[1:4]))
-"""
 
 WriteHook = Callable[[str, int], None]
 """Called with ("before", n) and ("after", n) around the n-th commit of a database, counted from 1; may raise."""
@@ -114,6 +99,17 @@ def told(listen: Callable[[str], object]) -> Generator[None]:
 
 
 def killed_adoption(proposal: Path, project: Path, state: Path, at: str) -> None:
-    """Leave what an adoption leaves that is killed at this step."""
-    command = [sys.executable, "-c", _ADOPT, str(proposal), str(project), str(state), at]
-    assert subprocess.run(command, env=CHILD, check=False).returncode == -signal.SIGKILL
+    """Leave on the disk what an adoption leaves that is killed at this step."""
+    places = {place: place.with_name(f"{place.name} when killed") for place in (project, state)}
+
+    def killed(step: str) -> None:
+        if step == at:
+            for place, kept in places.items():
+                shutil.copytree(place, kept, symlinks=True)
+            raise KeyboardInterrupt
+
+    with suppress(KeyboardInterrupt), told(killed):
+        adopt(proposal, project, state)
+    for place, kept in places.items():
+        shutil.rmtree(place)
+        kept.rename(place)

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from strict_source import StrictSourceContract, within_seconds
+from strict_source import OddRecords, within_seconds
 
 from etude.sleep.transcripts.sessions import Reading, Session, SessionRef, Turn
 from etude.sleep.transcripts.sources.plain import PlainTranscripts
@@ -30,7 +30,7 @@ class Careless(Source):
         return self._change(found, PlainTranscripts(Path(found.path)).read(found))
 
 
-class CarelessContract(StrictSourceContract):
+class CarelessContract(OddRecords):
     def __init__(self, change: Callable[[SessionRef, Reading], Reading]) -> None:
         self._change = change
 

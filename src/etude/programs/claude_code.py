@@ -3,8 +3,6 @@
 from dataclasses import replace
 from typing import ClassVar
 
-from pydantic import Field
-
 from etude.programs.message_log import MessageLog
 from etude.programs.program import (
     Launch,
@@ -14,30 +12,13 @@ from etude.programs.program import (
     chat_file,
     environment,
     install_skill,
-    read_lines,
+    literal,
     skill_file,
+    usage_of,
 )
 from etude.programs.transcripts import claude_code as transcripts
-from etude.programs.transcripts.values import objects
-from etude.records import Usage
-from etude.records.record import Lenient
+from etude.programs.transcripts.values import items, objects, table, text
 from etude.sandbox import Finished
-
-
-class _Usage(Lenient):
-    input_tokens: int = 0
-    cache_creation_input_tokens: int = 0
-    cache_read_input_tokens: int = 0
-    output_tokens: int = 0
-
-
-class _Line(Lenient):
-    type: str = ""
-    subtype: str = ""
-    is_error: bool = False
-    result: str | None = None
-    errors: list[str] = Field(default_factory=list[str])
-    usage: _Usage = _Usage()
 
 
 class ClaudeCode(Program):
@@ -69,28 +50,27 @@ class ClaudeCode(Program):
             argv += ["--append-system-prompt-file", str(skill)]
         if order.delivery == "install":
             install_skill(order.skill, order.home / ".claude" / "skills")
-        # At the very start a slash is a command to the program, not a task.
-        prompt = f" {order.prompt}" if order.prompt.startswith("/") else order.prompt
-        return Launch((*argv, *order.arguments), _environment(order), prompt.encode())
+        return Launch((*argv, *order.arguments), _environment(order), literal(order.prompt).encode())
 
     def read(self, finished: Finished, order: Order) -> Report:
-        telling = MessageLog()
-        transcripts.tell(telling, objects(finished.stdout))
-        results = [line for line in read_lines(finished.stdout, _Line) if line.type == "result"]
-        end = results[-1] if results else None
-        common = telling.report(ended=end is not None)
+        telling, lines = MessageLog(), list(objects(finished.stdout))
+        transcripts.tell(telling, lines)
+        end = next((line for line in reversed(lines) if line.get("type") == "result"), None)
+        report = telling.report(ended=end is not None)
         if end is None:
-            return common
-        used = end.usage
-        seen = used.input_tokens + used.cache_creation_input_tokens + used.cache_read_input_tokens
-        usage = Usage(input_tokens=seen, output_tokens=used.output_tokens, cached_tokens=used.cache_read_input_tokens)
+            return report
+        read = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+        report = replace(report, usage=usage_of(table(end.get("usage")), read, ["output_tokens"], read[-1]))
         # A request that failed ends as a success with an error in place of the answer.
-        text = end.result if end.result is not None else "; ".join(end.errors)
-        if end.subtype == "error_max_turns":
-            return replace(common, usage=usage, out_of_steps=True)
-        if end.is_error or end.subtype != "success":
-            return replace(common, usage=usage, error=text or end.subtype)
-        return replace(common, usage=usage, answer=text)
+        said, kind = (
+            text(end.get("result")) or "; ".join(map(text, items(end.get("errors")))),
+            text(end.get("subtype")),
+        )
+        if kind == "error_max_turns":
+            return replace(report, out_of_steps=True)
+        if end.get("is_error") is True or kind != "success":
+            return replace(report, error=said or kind)
+        return replace(report, answer=said)
 
 
 def _environment(order: Order) -> dict[str, str]:

@@ -4,8 +4,6 @@ import json
 from dataclasses import replace
 from typing import ClassVar
 
-from pydantic import Field
-
 from etude.programs.message_log import MessageLog
 from etude.programs.program import (
     Launch,
@@ -16,13 +14,11 @@ from etude.programs.program import (
     environment,
     install_skill,
     read_files,
-    read_lines,
     skill_instructions,
+    usage_of,
 )
 from etude.programs.transcripts import codex as transcripts
-from etude.programs.transcripts.values import objects
-from etude.records import Usage
-from etude.records.record import Lenient
+from etude.programs.transcripts.values import object_of, objects, table, text
 from etude.sandbox import Finished
 
 _PROVIDER = "etude"
@@ -36,30 +32,6 @@ _TOOLS = (
     "apps",
     "code_mode_host",
 )
-
-
-class _Usage(Lenient):
-    input_tokens: int = 0
-    cached_input_tokens: int = 0
-    output_tokens: int = 0
-
-
-class _Error(Lenient):
-    message: str = ""
-
-
-class _Event(Lenient):
-    """A line of standard output."""
-
-    type: str = ""
-    item: "_Item" = Field(default_factory=lambda: _Item())
-    usage: _Usage = _Usage()
-    error: _Error = _Error()
-
-
-class _Item(Lenient):
-    type: str = ""
-    text: str = ""
 
 
 class Codex(Program):
@@ -91,42 +63,40 @@ class Codex(Program):
         telling = MessageLog()
         transcripts.tell(telling, objects(read_files(order.home, ".codex/sessions/*/*/*/rollout-*.jsonl")))
         report = telling.report(ended=False)
-        for event in read_lines(finished.stdout, _Event):
-            if event.type == "item.completed" and event.item.type == "agent_message":
-                report = replace(report, answer=event.item.text)
-            elif event.type == "turn.completed":
-                used = event.usage
-                usage = Usage(
-                    input_tokens=used.input_tokens,
-                    output_tokens=used.output_tokens,
-                    cached_tokens=used.cached_input_tokens,
-                )
+        for event in objects(finished.stdout):
+            kind, item = event.get("type"), table(event.get("item"))
+            if kind == "item.completed" and item.get("type") == "agent_message":
+                report = replace(report, answer=text(item.get("text")))
+            elif kind == "turn.completed":
+                used = table(event.get("usage"))
+                usage = usage_of(used, ["input_tokens"], ["output_tokens"], "cached_input_tokens")
                 report = replace(report, ended=True, error="", usage=usage)
-            elif event.type == "turn.failed":
-                report = replace(report, ended=True, error=_words(event.error.message) or "the turn failed")
+            elif kind == "turn.failed":
+                words = _words(text(table(event.get("error")).get("message")))
+                report = replace(report, ended=True, error=words or "the turn failed")
         return report
 
 
 def _settings(order: Order) -> str:
     """The settings file. JSON strings are TOML strings, except the one character only TOML forbids."""
 
-    def text(value: str) -> str:
+    def quoted(value: str) -> str:
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
     lines = ["check_for_update_on_startup = false"]
     if order.model:
-        lines.append(f"model = {text(order.model)}")
+        lines.append(f"model = {quoted(order.model)}")
     if chat := chat_file(order):
-        lines += [f"model_instructions_file = {text(str(chat))}", 'web_search = "disabled"']
+        lines += [f"model_instructions_file = {quoted(str(chat))}", 'web_search = "disabled"']
     instructions = skill_instructions(order)
     if instructions:
-        lines.append(f"developer_instructions = {text(instructions)}")
+        lines.append(f"developer_instructions = {quoted(instructions)}")
     if order.url:
         lines += [
-            f"model_provider = {text(_PROVIDER)}",
+            f"model_provider = {quoted(_PROVIDER)}",
             f"[model_providers.{_PROVIDER}]",
-            f"name = {text(_PROVIDER)}",
-            f"base_url = {text(order.url + '/v1')}",
+            f"name = {quoted(_PROVIDER)}",
+            f"base_url = {quoted(order.url + '/v1')}",
             'env_key = "ETUDE_KEY"',
             'wire_api = "responses"',
             "request_max_retries = 1",
@@ -139,12 +109,5 @@ def _settings(order: Order) -> str:
 
 def _words(message: str) -> str:
     """What an error says; it may be the body of a response."""
-    try:
-        body = _Body.model_validate_json(message)
-    except ValueError:
-        return message
-    return body.error.message or message
-
-
-class _Body(Lenient):
-    error: _Error = _Error()
+    body = object_of(message.encode()) or {}
+    return text(table(body.get("error")).get("message")) or message

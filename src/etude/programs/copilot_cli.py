@@ -6,8 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
-from pydantic import Field
-
 from etude.programs.installed import Installed
 from etude.programs.message_log import MessageLog
 from etude.programs.program import (
@@ -17,42 +15,22 @@ from etude.programs.program import (
     Report,
     environment,
     install_skill,
+    literal,
     put,
     read_files,
-    read_lines,
     skill_instructions,
+    usage_of,
 )
 from etude.programs.read_only import close
 from etude.programs.transcripts import copilot_cli as transcripts
-from etude.programs.transcripts.values import objects
+from etude.programs.transcripts.values import objects, table, text
 from etude.records import Usage
-from etude.records.record import Lenient
 from etude.sandbox import Finished
 
 _BROUGHT = ["customize-cloud-agent", "discover-resources", "github-pr-media"]
 """Skills that it brings itself: they would stand next to the skill in every listing."""
 _CONTEXT = 200_000
 _SILENT = "No response was returned"
-
-
-class _Usage(Lenient):
-    input_tokens: int = Field(default=0, alias="inputTokens")
-    output_tokens: int = Field(default=0, alias="outputTokens")
-    cached: int = Field(default=0, alias="cacheReadTokens")
-
-
-class _Data(Lenient):
-    """What an event brings; which of these depends on its type."""
-
-    usage: _Usage = _Usage()
-    message: str = ""
-
-
-class _Event(Lenient):
-    """A line of a session's file, or of standard output."""
-
-    type: str = ""
-    data: _Data = _Data()
 
 
 class CopilotCli(Program):
@@ -93,23 +71,19 @@ class CopilotCli(Program):
                 "COPILOT_PROVIDER_MAX_PROMPT_TOKENS": str(_CONTEXT),
                 "COPILOT_PROVIDER_MAX_OUTPUT_TOKENS": str(order.max_output_tokens),
             }
-        # At the very start a slash is a command to the program, not a task.
-        prompt = f" {order.prompt}" if order.prompt.startswith("/") else order.prompt
-        return Launch((*argv, *order.arguments), env, prompt.encode())
+        return Launch((*argv, *order.arguments), env, literal(order.prompt).encode())
 
     def read(self, finished: Finished, order: Order) -> Report:
         # Standard output repeats what commands print piece by piece; its session file has each result once.
-        telling, events = MessageLog(), read_files(order.home, ".copilot/session-state/*/events.jsonl")
-        transcripts.tell(telling, objects(events))
-        used = [event.data.usage for event in read_lines(events, _Event) if event.type == "session.usage_record"]
-        usage = Usage(
-            input_tokens=sum(each.input_tokens for each in used),
-            output_tokens=sum(each.output_tokens for each in used),
-            cached_tokens=sum(each.cached for each in used),
-        )
-        lines = list(read_lines(finished.stdout, _Event))
-        report = replace(telling.report(ended=any(line.type == "result" for line in lines)), usage=usage)
+        telling = MessageLog()
+        events = list(objects(read_files(order.home, ".copilot/session-state/*/events.jsonl")))
+        transcripts.tell(telling, events)
+        kept = (event for event in events if event.get("type") == "session.usage_record")
+        used = (table(table(event.get("data")).get("usage")) for event in kept)
+        usage = sum((usage_of(each, ["inputTokens"], ["outputTokens"], "cacheReadTokens") for each in used), Usage())
+        lines = {text(line.get("type")): line for line in reversed(list(objects(finished.stdout)))}
+        report = replace(telling.report(ended="result" in lines), usage=usage)
         if not report.ended:
             return report
-        words = next((line.data.message for line in lines if line.type == "session.error"), "")
+        words = text(table(table(lines.get("session.error")).get("data")).get("message"))
         return replace(report, error="" if _SILENT in words else words, answer="" if words else telling.last_text)

@@ -13,39 +13,18 @@ from etude.programs.program import (
     chat_file,
     environment,
     install_skill,
+    literal,
     put,
     read_files,
-    read_lines,
     skill_instructions,
+    usage_of,
 )
 from etude.programs.read_only import close
 from etude.programs.transcripts import gemini as transcripts
-from etude.programs.transcripts.values import objects
-from etude.records import Usage
-from etude.records.record import Lenient
+from etude.programs.transcripts.values import objects, table, text
 from etude.sandbox import Finished
 
 _SILENT = "an empty response"
-
-
-class _Stats(Lenient):
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cached: int = 0
-
-
-class _Error(Lenient):
-    message: str = ""
-
-
-class _Line(Lenient):
-    """A line of standard output."""
-
-    type: str = ""
-    status: str = ""
-    message: str = ""
-    error: _Error = _Error()
-    stats: _Stats = _Stats()
 
 
 class GeminiCli(Program):
@@ -74,23 +53,23 @@ class GeminiCli(Program):
             install_skill(order.skill, folder / "skills")
         if order.url:
             env |= {"GOOGLE_GEMINI_BASE_URL": order.url, "GEMINI_API_KEY": order.key}
-        # At the very start a slash is a command to the program, not a task.
-        prompt = f" {order.prompt}" if order.prompt.startswith("/") else order.prompt
-        return Launch((*argv, *order.arguments), env, prompt.encode())
+        return Launch((*argv, *order.arguments), env, literal(order.prompt).encode())
 
     def read(self, finished: Finished, order: Order) -> Report:
         telling, session = MessageLog(), read_files(order.home, ".gemini/tmp/*/chats/session-*.jsonl")
         transcripts.tell(telling, transcripts.GeminiLog(objects(session)))
-        lines = list(read_lines(finished.stdout, _Line))
-        end = next((line for line in lines if line.type == "result"), None)
+        lines = list(objects(finished.stdout))
+        end = next((line for line in lines if line.get("type") == "result"), None)
         report = telling.report(ended=end is not None)
         if end is None:
             return report
-        used = end.stats
-        usage = Usage(input_tokens=used.input_tokens, output_tokens=used.output_tokens, cached_tokens=used.cached)
-        if end.status == "success":
+        usage = usage_of(table(end.get("stats")), ["input_tokens"], ["output_tokens"], "cached")
+        if end.get("status") == "success":
             return replace(report, usage=usage, answer=telling.last_text)
-        words = end.error.message or next((line.message for line in lines if line.type == "error"), "an error")
+        words = text(table(end.get("error")).get("message"))
+        words = words or next(
+            (text(line.get("message")) for line in lines if line.get("type") == "error"), "an error"
+        )
         # It takes a model that says nothing for an error.
         return replace(report, usage=usage, error="" if _SILENT in words else words)
 

@@ -30,7 +30,9 @@ _WORD = re.compile(r"(?<!\S)@(\S*[\w)])")
 """What counts as an import: Gemini CLI leaves out the stop behind it."""
 _UNSEEN = re.compile(r"\A\ufeff?---[ \t]*$[\s\S]*?^---[ \t]*$|<!--[\s\S]*?-->", re.MULTILINE)
 """What Claude Code takes out of a file before it looks whether there is any text."""
-_FOR_PATHS = re.compile(r"\A\ufeff?---[ \t]*$(?:(?!^---)[\s\S])*?^paths:", re.MULTILINE)
+_FOR_PATHS = re.compile(
+    r"\A\ufeff?---[ \t]*$(?:(?!^---)[\s\S])*?^(?:paths:|applyTo:(?![ \t]*([\"']?)\*\*\1[ \t]*$))", re.MULTILINE
+)
 """The front matter of a rule that is read with some files only."""
 
 _COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*[\s\S]*?\*/')
@@ -47,6 +49,10 @@ class Reader(NamedTuple):
     """Folders above the repository count, or above a project that is in none."""
     blank: bool = True
     """A file without text hides others, too."""
+    more: tuple[str, ...] = ()
+    """Other files that are read as well."""
+    rules: tuple[str, ...] = ()
+    """Folders of rules, each a file."""
     imports: re.Pattern[str] | None = None
     """`@path` in a file stands for what is in that one."""
     new: str = ""
@@ -81,16 +87,15 @@ def in_force(
     found = [
         folder / name
         for folder in reversed(folders)
-        for name in _there(reader, folders if reader.of_all else [folder])
+        for name in (*_there(reader, folders if reader.of_all else [folder]), *reader.more)
         if _counts(folder / name, blank=reader.blank)
     ]
-    if agent == CLAUDE:
-        own += [path for folder in reversed(folders) for path in _rules(folder / ".claude")]
+    own += [path for folder in reversed(folders) for rules in reader.rules for path in _rules(folder / rules)]
     if reader.imports:
         own = list(_imported(own, home, reader.imports))
         found = list(_imported(found, home, reader.imports, project))
     if agent == "opencode":
-        own += _listed(project, home, environ)
+        own += _listed(folders, home, environ)
     memory = _memory(reader, project, folders, place_of(agent).memory)
     room = _room(found, memory, home, environ) if agent == "codex" else None
     return InForce(memory, tuple(dict.fromkeys([*own, *found])), room)
@@ -142,7 +147,7 @@ def _reader(agent: str, project: Path, home: Path, environ: Mapping[str, str], v
     if agent == CLAUDE:
         kinds: tuple[tuple[str, ...], ...] = (("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"), ("AGENTS.md",))
         kinds = kinds[:1] if version is not None and _numbers(version) < _numbers(READS_AGENTS) else kinds
-        return Reader(kinds, of_all=True, outside=True, blank=False, imports=_IMPORT)
+        return Reader(kinds, True, True, blank=False, rules=(".claude/rules",), imports=_IMPORT)
     if agent == "opencode":
         outside = not any((folder / ".git").exists() for folder in (project, *project.parents))
         return Reader((("AGENTS.md",), ("CLAUDE.md",), ("CONTEXT.md",)), True, outside)
@@ -150,8 +155,15 @@ def _reader(agent: str, project: Path, home: Path, environ: Mapping[str, str], v
         more = _setting(_codex(home, environ) / "config.toml", "project_doc_fallback_filenames")
         return Reader((("AGENTS.override.md",), ("AGENTS.md",), *((name,) for name in more)))
     if agent == "gemini-cli":
-        names = (*_of_gemini(project, home, environ), "GEMINI.md")
+        names = (*_of_gemini(_gemini(home, environ), project / ".gemini"), "GEMINI.md")
         return Reader((tuple(dict.fromkeys(names)),), imports=_WORD, new=names[0])
+    if agent == "qwen-code":
+        names = _of_gemini(_qwen(home, environ), project / ".qwen") or ("QWEN.md", "AGENTS.md")
+        return Reader((names,), outside=True, rules=(".qwen/rules",), imports=_WORD, new=names[0])
+    if agent == "copilot-cli":
+        kinds = ((place_of(agent).memory, "AGENTS.md"),)
+        rules = (".github/instructions", ".claude/rules")
+        return Reader(kinds, more=("CLAUDE.md", "GEMINI.md"), rules=rules, imports=_IMPORT)
     if agent == "pi":
         return Reader((("AGENTS.md",), ("CLAUDE.md",)), outside=True)
     return Reader((tuple(dict.fromkeys((place_of(agent).memory, "AGENTS.md"))),))
@@ -159,15 +171,22 @@ def _reader(agent: str, project: Path, home: Path, environ: Mapping[str, str], v
 
 def _of_user(agent: str, home: Path, environ: Mapping[str, str]) -> list[Path]:
     """The user's own instructions, for all projects."""
-    claude = _folder(environ, "CLAUDE_CONFIG_DIR", home / ".claude")
     if agent == CLAUDE:
+        claude = _folder(environ, "CLAUDE_CONFIG_DIR", home / ".claude")
         wanted = [Path("/etc/claude-code/CLAUDE.md"), claude / "CLAUDE.md"]
-        return [path for path in wanted if _counts(path, blank=False)] + _rules(claude)
-    if agent == "gemini-cli":
-        folder = _folder(environ, "GEMINI_CLI_HOME", home) / ".gemini"
-        return [
-            folder / name for name in (*_of_gemini(None, home, environ), "GEMINI.md") if (folder / name).is_file()
-        ]
+        return [path for path in wanted if _counts(path, blank=False)] + _rules(claude / "rules")
+    if agent in ("gemini-cli", "qwen-code", "copilot-cli"):
+        if agent == "copilot-cli":
+            folder, names = _folder(environ, "COPILOT_HOME", home / ".copilot"), ("copilot-instructions.md",)
+        elif agent == "qwen-code":
+            folder = _qwen(home, environ)
+            names = _of_gemini(folder) or ("QWEN.md", "AGENTS.md")
+        else:
+            folder = _gemini(home, environ)
+            names = (*_of_gemini(folder), "GEMINI.md")
+        rules = {"qwen-code": "rules", "copilot-cli": "instructions"}
+        more = _rules(folder / rules[agent]) if agent in rules else []
+        return [folder / name for name in names if (folder / name).is_file()] + more
     if agent == "codex":
         wanted = [_codex(home, environ) / name for name in ("AGENTS.override.md", "AGENTS.md")]
     elif agent == "opencode":
@@ -178,7 +197,7 @@ def _of_user(agent: str, home: Path, environ: Mapping[str, str]) -> list[Path]:
 
 
 def _rules(folder: Path) -> list[Path]:
-    found = sorted(path for path in (folder / "rules").rglob("*.md") if path.is_file())
+    found = sorted(path for path in folder.rglob("*.md") if path.is_file())
     return [path for path in found if not _FOR_PATHS.match(_lines(path))]
 
 
@@ -221,22 +240,29 @@ def _opencode(home: Path, environ: Mapping[str, str]) -> Path:
     return _folder(environ, "XDG_CONFIG_HOME", home / ".config") / "opencode"
 
 
-def _listed(project: Path, home: Path, environ: Mapping[str, str]) -> list[Path]:
+def _listed(folders: Sequence[Path], home: Path, environ: Mapping[str, str]) -> list[Path]:
     """What settings of OpenCode name as instructions: paths and patterns."""
     found: list[Path] = []
-    places = (_opencode(home, environ), project, project / ".opencode")
+    places = (_opencode(home, environ), *folders, *(folder / ".opencode" for folder in folders))
     for settings in (folder / f"opencode.{end}" for folder in places for end in ("json", "jsonc")):
         for pattern in _setting(settings, "instructions"):
             at = pattern.replace("~", str(home), 1) if pattern.startswith("~/") else pattern
-            root, name = (Path("/"), at.lstrip("/")) if at.startswith("/") else (project, at)
-            found += sorted(root.glob(name)) if name and "://" not in at else []
+            roots, name = ([Path("/")], at.lstrip("/")) if at.startswith("/") else (folders, at)
+            found += [path for root in roots if name and "://" not in at for path in sorted(root.glob(name))]
     return [path for path in found if path.is_file()]
 
 
-def _of_gemini(project: Path | None, home: Path, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """What the settings call the files of Gemini CLI."""
-    folders = [_folder(environ, "GEMINI_CLI_HOME", home), *([project] if project else [])]
-    named = [name for each in folders for name in _setting(each / ".gemini" / "settings.json", "context", "fileName")]
+def _gemini(home: Path, environ: Mapping[str, str]) -> Path:
+    return _folder(environ, "GEMINI_CLI_HOME", home) / ".gemini"
+
+
+def _qwen(home: Path, environ: Mapping[str, str]) -> Path:
+    return _folder(environ, "QWEN_HOME", home / ".qwen")
+
+
+def _of_gemini(*folders: Path) -> tuple[str, ...]:
+    """What the settings in these folders call the files of Gemini CLI, or of Qwen Code."""
+    named = [name for folder in folders for name in _setting(folder / "settings.json", "context", "fileName")]
     return tuple(dict.fromkeys(named))
 
 

@@ -4,52 +4,16 @@ import json
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from pydantic import Field
-
 from etude.programs.message_log import MessageLog
-from etude.programs.program import Launch, Order, Program, Report, environment, install_skill, read_lines, skill_file
+from etude.programs.program import Launch, Order, Program, Report, environment, install_skill, skill_file, usage_of
 from etude.programs.transcripts.opencode import tell_part
-from etude.programs.transcripts.values import objects, table
+from etude.programs.transcripts.values import objects, table, text
 from etude.records import Usage
-from etude.records.record import Lenient
 from etude.sandbox import Finished
 
 _PROVIDER = "etude"
 _AGENT = "answers"
 _CONTEXT = 200_000
-
-
-class _Cache(Lenient):
-    read: int = 0
-    write: int = 0
-
-
-class _Tokens(Lenient):
-    input: int = 0
-    output: int = 0
-    reasoning: int = 0
-    cache: _Cache = _Cache()
-
-
-class _Part(Lenient):
-    reason: str = ""
-    tokens: _Tokens = _Tokens()
-
-
-class _Data(Lenient):
-    message: str = ""
-    status: int | None = Field(default=None, alias="statusCode")
-
-
-class _Error(Lenient):
-    name: str = ""
-    data: _Data = _Data()
-
-
-class _Line(Lenient):
-    type: str = ""
-    part: _Part = _Part()
-    error: _Error = _Error()
 
 
 class OpenCode(Program):
@@ -88,29 +52,23 @@ class OpenCode(Program):
 
     def read(self, finished: Finished, order: Order) -> Report:
         telling, usage, ended, error = MessageLog(), Usage(), False, ""
-        for record in objects(finished.stdout):
-            tell_part(telling, table(record.get("part")))
-        for line in read_lines(finished.stdout, _Line):
-            part = line.part
-            if line.type == "step_finish":
-                usage, ended = usage + _usage(part.tokens), part.reason != "tool-calls"
-            elif line.type == "error":
-                error = _words(line.error)
+        for line in objects(finished.stdout):
+            part, tokens = table(line.get("part")), table(table(line.get("part")).get("tokens"))
+            tell_part(telling, part)
+            if line.get("type") == "step_finish":
+                # Its input tokens are those that no cache had.
+                used = {**tokens, **table(tokens.get("cache"))}
+                usage += usage_of(used, ("input", "read", "write"), ("output", "reasoning"), "read")
+                ended = part.get("reason") != "tool-calls"
+            elif line.get("type") == "error":
+                error = _words(table(line.get("error")))
         return replace(telling.report(ended=ended or bool(error)), answer=telling.last_text, usage=usage, error=error)
 
 
-def _words(error: _Error) -> str:
-    words = error.data.message or error.name or "an error"
-    return words if error.data.status is None else f"{error.data.status} {words}"
-
-
-def _usage(tokens: _Tokens) -> Usage:
-    """Its input tokens are those that no cache had."""
-    return Usage(
-        input_tokens=tokens.input + tokens.cache.read + tokens.cache.write,
-        output_tokens=tokens.output + tokens.reasoning,
-        cached_tokens=tokens.cache.read,
-    )
+def _words(error: dict[str, Any]) -> str:
+    data = table(error.get("data"))
+    words, status = text(data.get("message")) or text(error.get("name")) or "an error", data.get("statusCode")
+    return words if status is None else f"{status} {words}"
 
 
 def _settings(order: Order) -> dict[str, Any]:

@@ -4,8 +4,6 @@ import json
 from dataclasses import replace
 from typing import ClassVar
 
-from pydantic import Field
-
 from etude.programs.message_log import MessageLog
 from etude.programs.program import (
     Launch,
@@ -16,38 +14,16 @@ from etude.programs.program import (
     environment,
     install_skill,
     read_files,
-    read_lines,
     skill_file,
+    usage_of,
 )
 from etude.programs.transcripts import pi as transcripts
-from etude.programs.transcripts.values import objects
+from etude.programs.transcripts.values import objects, table, text
 from etude.records import Usage
-from etude.records.record import Lenient
 from etude.sandbox import Finished
 
 _PROVIDER = "etude"
 _CONTEXT = 200_000
-
-
-class _Usage(Lenient):
-    input: int = 0
-    output: int = 0
-    read: int = Field(default=0, alias="cacheRead")
-    write: int = Field(default=0, alias="cacheWrite")
-
-
-class _Message(Lenient):
-    role: str = ""
-    stop_reason: str = Field(default="", alias="stopReason")
-    error: str = Field(default="", alias="errorMessage")
-    usage: _Usage = _Usage()
-
-
-class _Record(Lenient):
-    """A line of a session's file."""
-
-    type: str = ""
-    message: _Message = _Message()
 
 
 class Pi(Program):
@@ -81,20 +57,17 @@ class Pi(Program):
 
     def read(self, finished: Finished, order: Order) -> Report:
         telling, usage, ended, error = MessageLog(), Usage(), False, ""
-        session = read_files(order.home, ".pi/agent/sessions/*/*.jsonl")
-        transcripts.tell(telling, objects(session))
-        for record in read_lines(session, _Record):
-            message = record.message
-            if record.type == "message" and message.role == "assistant":
-                error = message.error or "an error" if message.stop_reason in ("error", "aborted") else ""
-                ended = bool(error) or message.stop_reason in ("stop", "length")
-                usage += _usage(message.usage)
+        records = list(objects(read_files(order.home, ".pi/agent/sessions/*/*.jsonl")))
+        transcripts.tell(telling, records)
+        for message in (table(one.get("message")) for one in records if one.get("type") == "message"):
+            if message.get("role") == "assistant":
+                reason = message.get("stopReason")
+                error = text(message.get("errorMessage")) or "an error" if reason in ("error", "aborted") else ""
+                ended = bool(error) or reason in ("stop", "length")
+                # Its input tokens are those that no cache had.
+                read = ("input", "cacheRead", "cacheWrite")
+                usage += usage_of(table(message.get("usage")), read, ["output"], "cacheRead")
         return replace(telling.report(ended=ended), answer=telling.last_text, usage=usage, error=error)
-
-
-def _usage(used: _Usage) -> Usage:
-    """Its input tokens are those that no cache had."""
-    return Usage(input_tokens=used.input + used.read + used.write, output_tokens=used.output, cached_tokens=used.read)
 
 
 def _models(order: Order) -> str:

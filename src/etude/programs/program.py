@@ -8,17 +8,16 @@ import re
 import shutil
 import subprocess
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
-from typing import ClassVar, Literal, TypeVar
-
-from pydantic import BaseModel, ValidationError
+from typing import Any, ClassVar, Literal
 
 from etude.errors import ConfigError
 from etude.programs.installed import Installed, installed
 from etude.programs.read_only import close
+from etude.programs.transcripts.values import number
 from etude.records import Message, Skill, Usage
 from etude.sandbox import Finished
 from etude.sandbox.scratch import Scratch
@@ -26,7 +25,6 @@ from etude.secret_values import Secrets
 from etude.skill import Document, save_skill
 
 Delivery = Literal["inline", "install"]
-L = TypeVar("L", bound=BaseModel)
 
 VERSION_SECONDS = 60.0
 SKILL_FOLDER = ".skill"
@@ -221,13 +219,20 @@ def environment(order: Order) -> dict[str, str]:
     return folders | {"PATH": search_path(order.installed), **dict(order.installed.env), **order.login}
 
 
-def read_lines(data: bytes, type: type[L]) -> Iterator[L]:
-    """The JSON objects of a text with one in each line. What is cut off, or no JSON, is passed over."""
-    for line in data.splitlines():
-        try:
-            yield type.model_validate_json(line)
-        except ValidationError:
-            continue
+def literal(prompt: str) -> str:
+    """For programs that take a slash at the very start for a command to them, not for a task."""
+    return f" {prompt}" if prompt.startswith("/") else prompt
+
+
+def usage_of(used: Mapping[str, Any], read: Iterable[str], written: Iterable[str], cached: str) -> Usage:
+    """The tokens of a record, by the names that a program has for those that were read, written or in a cache."""
+
+    def tokens(name: str) -> int:
+        return max(0, number(used.get(name)) or 0)
+
+    return Usage(
+        input_tokens=sum(map(tokens, read)), output_tokens=sum(map(tokens, written)), cached_tokens=tokens(cached)
+    )
 
 
 def read_files(folder: Path, pattern: str, most: int = 64_000_000) -> bytes:

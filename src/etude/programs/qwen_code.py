@@ -12,39 +12,18 @@ from etude.programs.program import (
     Report,
     environment,
     install_skill,
+    literal,
     put,
     read_files,
-    read_lines,
     skill_instructions,
+    usage_of,
 )
 from etude.programs.read_only import close
 from etude.programs.transcripts import qwen as transcripts
-from etude.programs.transcripts.values import objects
-from etude.records import Usage
-from etude.records.record import Lenient
+from etude.programs.transcripts.values import objects, table, text
 from etude.sandbox import Finished
 
 _SILENT = "empty response text"
-
-
-class _Usage(Lenient):
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_read_input_tokens: int = 0
-
-
-class _Error(Lenient):
-    message: str = ""
-
-
-class _Line(Lenient):
-    """A line of standard output."""
-
-    type: str = ""
-    is_error: bool = False
-    result: str = ""
-    usage: _Usage = _Usage()
-    error: _Error = _Error()
 
 
 class QwenCode(Program):
@@ -72,31 +51,22 @@ class QwenCode(Program):
             install_skill(order.skill, folder / "skills")
         if order.url:
             env |= {"OPENAI_BASE_URL": f"{order.url}/v1", "OPENAI_API_KEY": order.key}
-        return Launch((*argv, *order.arguments), env, _literal(order.prompt).encode())
+        return Launch((*argv, *order.arguments), env, literal(order.prompt).encode())
 
     def read(self, finished: Finished, order: Order) -> Report:
         # On standard output are summaries of what tools did; its session file has what the model saw.
         telling = MessageLog()
         transcripts.tell(telling, objects(read_files(order.home, ".qwen/projects/*/chats/*.jsonl")))
-        end = next((line for line in read_lines(finished.stdout, _Line) if line.type == "result"), None)
+        end = next((line for line in objects(finished.stdout) if line.get("type") == "result"), None)
         report = telling.report(ended=end is not None)
         if end is None:
             return report
-        used = end.usage
-        usage = Usage(
-            input_tokens=used.input_tokens,
-            output_tokens=used.output_tokens,
-            cached_tokens=used.cache_read_input_tokens,
-        )
+        usage = usage_of(table(end.get("usage")), ["input_tokens"], ["output_tokens"], "cache_read_input_tokens")
+        words = text(table(end.get("error")).get("message"))
         # After some tries it takes a model that says nothing for an error.
-        if end.is_error and _SILENT not in end.error.message:
-            return replace(report, usage=usage, error=end.error.message or "an error")
-        return replace(report, usage=usage, answer=end.result)
-
-
-def _literal(prompt: str) -> str:
-    """At the very start a slash is a command to the program, not a task."""
-    return f" {prompt}" if prompt.startswith("/") else prompt
+        if end.get("is_error") is True and _SILENT not in words:
+            return replace(report, usage=usage, error=words or "an error")
+        return replace(report, usage=usage, answer=text(end.get("result")))
 
 
 def _settings(order: Order) -> dict[str, Any]:

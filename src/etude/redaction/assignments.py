@@ -52,8 +52,8 @@ _TO_SIGN = {
     "is": _TO_SPACE,
     "&": re.compile(rf"(?:{_REDACTED}|\\(?![nrt])|[^\s\\&#;\"'<>`])+"),
     # After a colon, or with a space next to the sign, it is not a query string.
-    **dict.fromkeys((":", " = "), re.compile(rf"(?:{_REDACTED}|\\(?![nrt\"'])|[^\s\\\"'`<>,;)\]}}])+")),
-    "": re.compile(rf"(?:{_REDACTED}|\\(?![nrt\"'])|[^\s\\\"'`<>,;&|)\]}}])+"),
+    **dict.fromkeys((":", " = "), re.compile(rf"(?:{_REDACTED}|\\(?![nrt\"'])|->(?=[a-z_])|[^\s\\\"'`<>,;)\]}}])+")),
+    "": re.compile(rf"(?:{_REDACTED}|\\(?![nrt\"'])|->(?=[a-z_])|[^\s\\\"'`<>,;&|)\]}}])+"),
 }
 _BRACED = re.compile(r"\{(?:[^{}\r\n]|\}\})*\}")
 _LINE_END = re.compile(r"[ \t]*[,;)\]}\"'`]{0,4}[ \t]*(?:#|//|[\r\n]|\\[nr]|\Z)")
@@ -74,7 +74,17 @@ _PLACEHOLDER = re.compile(
 _LABEL = re.compile(
     r"\b(?:password|passphrase|secret|token|key|must|required|please|enter|your|invalid)\b", re.IGNORECASE
 )
-_EXPRESSION = re.compile(r"&?[A-Za-z_]{1,40}\d{0,2}(?:(?:\.|->|::|\?\.)[A-Za-z_]{1,40}\d{0,2})+")
+_EXPRESSION = re.compile(r"[&$]?[A-Za-z_]{1,40}\d{0,2}(?:(?:\.|->|::|\?\.)[A-Za-z_]{1,40}\d{0,2})+")
+_HOLDERS = frozenset(
+    re.findall(
+        r"\w+",
+        "account app args argv auth body cfg client cls conf config conn connection context credentials creds ctx "
+        "data db env environ environment event fake faker form input item module node obj object options opts os "
+        "params parser payload process props query req request res resp response result row schema self server "
+        "session settings state store super this user users values vars window",
+    )
+)
+"""What code calls that of which it reads an attribute."""
 _CALL = re.compile(r"[A-Za-z_][\w.:>-]{0,80}[\[(].*", re.DOTALL)
 _WORDS = re.compile(r"[A-Za-z]+(?:[-_./:][A-Za-z]+)*[.:!?]?")
 _CAPITAL = re.compile(r"(?:[A-Z][a-z]+)+[.:!?]?")
@@ -216,7 +226,7 @@ def _is_secret(value: _Value, *, generic: bool) -> bool:
     if not any(char.isalnum() for char in text) or _PLACEHOLDER.fullmatch(text) or _DESCRIPTION.fullmatch(text):
         return False
     if generic:
-        if not value.quoted and _is_code(text):
+        if not value.quoted and _is_code(text, value.form):
             return False
         return _has_digit(text) and any(char.isalpha() for char in text) and len(text) >= 12 and " " not in text
     if text.isdigit():
@@ -228,7 +238,7 @@ def _is_secret(value: _Value, *, generic: bool) -> bool:
     if value.form in (";", "&"):
         return True
     # A password may have such a word in it; names that code gives to one rarely have a digit.
-    if _is_code(text) and not (value.kind == "password" and _names_one(text) and _has_digit(text)):
+    if _is_code(text, value.form) and not (value.kind == "password" and _names_one(text) and _has_digit(text)):
         return False
     if value.form == "=":
         return not value.argument or (not _WORDS.fullmatch(text) and _has_digit(text) and len(text) >= 6)
@@ -254,16 +264,27 @@ def _is_loose_secret(value: _Value, text: str) -> bool:
     if value.form == "is":
         return _has_digit(text) and len(text) >= 7 and any(char.isalpha() for char in text)
     if _WORDS.fullmatch(text):
-        return value.kind == "password" and value.form == ":" and value.whole and not _CAPITAL.fullmatch(text)
+        prose = value.form != ":" and "." not in text.rstrip(".")
+        return value.kind == "password" and value.whole and not prose and not _CAPITAL.fullmatch(text)
     if value.kind == "password":
         return len(text) >= 4
     return len(text) >= 8 and _has_digit(text)
 
 
-def _is_code(text: str) -> bool:
+def _is_code(text: str, form: str) -> bool:
     if _IDENTIFIER.fullmatch(text):
         return _names_one(text)
-    return text[0] in "([" or (_CALL.fullmatch(text) or _EXPRESSION.fullmatch(text)) is not None
+    return text[0] in "([" or _CALL.fullmatch(text) is not None or _is_access(text, form)
+
+
+def _is_access(text: str, form: str) -> bool:
+    """Whether it is an attribute of something, which names a secret or what holds one, or a type; other words with
+    dots may be the secret itself."""
+    if _EXPRESSION.fullmatch(text) is None:
+        return False
+    parts = re.findall(r"\w+", text)
+    named = parts[0].lower() in _HOLDERS or any(_NAME.search(part) for part in parts)
+    return named or (form == ":" and parts[-1][0].isupper())
 
 
 def _names_one(text: str) -> bool:

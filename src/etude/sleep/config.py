@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any, ClassVar, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -106,6 +106,14 @@ class SleepSection(Section):
         if value not in (known := sorted({*names("sources"), *PLACES})):
             raise ValueError(f"no agent has that name; {did_you_mean(value, known)}")
         return value
+
+    @field_validator("other_paths")
+    @classmethod
+    def _absolute(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        found = tuple(map(os.path.expanduser, value))
+        if relative := next((one for one in found if not (os.path.isabs(one) or PureWindowsPath(one).drive)), None):
+            raise ValueError(f"{relative!r} is not an absolute path; sessions name their folders by these")
+        return found
 
     @field_validator("skill", "memory")
     @classmethod

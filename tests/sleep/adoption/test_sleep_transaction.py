@@ -3,9 +3,8 @@ on the way: a kill, a full disk, an interrupt, a person at the same file."""
 
 import errno
 import os
+import resource
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -73,28 +72,17 @@ def test_an_interrupt_puts_everything_back(tmp_path: Path) -> None:
     assert place.files() == before
 
 
-FULL = """
-import resource, sys
-from collections.abc import Callable
-from pathlib import Path
-from etude.errors import EtudeError
-from etude.sleep.adoption.adopt import adopt
-proposal, root, state, size = sys.argv[1:]
-resource.setrlimit(resource.RLIMIT_FSIZE, (int(size), int(size)))
-try:
-    adopt(Path(proposal), Path(root), Path(state))
-except EtudeError as error:
-    print(error.message)
-"""
-
-
 @pytest.mark.parametrize("size", [50, len(HAND) * 200 + 8], ids=["the first note", "a document"])
 def test_a_file_that_cannot_be_written_in_full_leaves_everything_as_it_was(tmp_path: Path, size: int) -> None:
     place = project(tmp_path, HAND * 200)
     proposal, before = both(place), place.files()
-    command = [sys.executable, "-c", FULL, str(proposal), str(place.root), str(place.state), str(size)]
-    ended = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "are as they were" in ended.stdout
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+    try:
+        with pytest.raises(EtudeError, match="are as they were"):
+            adopt(proposal, place.root, place.state)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert place.files() == before
     assert not list(place.state.glob(".etude-*"))
     assert adopt(proposal, place.root, place.state).number == 1

@@ -22,6 +22,35 @@ as 2026-11-28.
 |---|---|
 | Number the [pages](https://example.org/a). | they are many |
 
+- Test runner: always use vitest.
+- **Commit messages**: name the issue.
+- **Line length:** 100 signs. Break at words.
+- In tests: mock the clock.
+- Bad: write a loop.
+
+## Never
+
+- skip a review
+- guess a name
+
+## Style
+
+Don't:
+- ask twice
+- answer in rhymes
+
+Sort imports.
+
+- Not here:
+  - wait for the clock
+- **Release:**
+  - tag the commit
+
+<!-- Pin each version.
+- Squash all commits.
+-->
+- ~~Rebase each branch.~~
+
 <!-- etude:begin learned -->
 - Name the customer first.
 <!-- etude:end learned -->
@@ -68,6 +97,23 @@ def test_a_mark_is_taken_off_as_a_mark(text: str, left: str) -> None:
         ("From now on we use pnpm.", True),
         ("Make sure you use pnpm, remember to sign each commit.", False),
         ("Remember to sign each commit.", True),
+        ("Please use vitest!", True),
+        ("Test runner: use vitest", True),
+        ("Name the issue.", True),
+        ("Break at words", True),
+        ("Mock the clock", False),
+        ("In tests, mock the clock.", True),
+        ("Write a loop.", False),
+        ("Skip a review.", False),
+        ("Never skip a review.", True),
+        ("Answer in rhymes", False),
+        ("Do not answer in rhymes", True),
+        ("Sort imports", True),
+        ("Pin each version.", False),
+        ("Squash all commits.", False),
+        ("Rebase each branch.", False),
+        ("Wait for the clock", False),
+        ("Tag the commit.", True),
         ("Use npm.", False),
         ("Never use pnpm.", False),
         ("Use pnpm in every project.", False),
@@ -86,6 +132,9 @@ def test_a_rule_that_stands_in_a_document_is_known(rule: str, says: bool) -> Non
         ("Do not use pnpm.", "Always use pnpm."),
         ("Use any.", "**Never** use `any`."),
         ("Sign no commit.", "_Sign_ each commit."),
+        ("Guess a name.", "Never: guess a name"),
+        ("Ask twice.", "Don't: ask twice"),
+        ("Never use vitest.", "always use vitest."),
         ("Use pnpm.", ""),
         ("Never use npm.", ""),
     ],

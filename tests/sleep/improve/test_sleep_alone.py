@@ -14,7 +14,7 @@ from etude.records import ChatRequest
 from etude.sleep.adoption.adopt import adopt
 from etude.sleep.adoption.proposal import DocumentChange, read_proposal
 from etude.sleep.report import NightReport
-from etude.sleep.tasks.quoted import in_own_words
+from etude.sleep.tasks.overheard import in_own_words
 from etude.sleep.transcripts.sessions import Turn
 from etude.workbench import Given
 

@@ -101,6 +101,18 @@ async def test_a_wish_for_one_occasion_is_marked_by_its_words_or_by_the_optimize
         ("Just once, in French.", True),
         ("Nur heute auf Englisch.", True),
         ("Leave the tests out until the release.", True),
+        ("Just for this PR never squash.", True),
+        ("For tomorrow's talk use big fonts.", True),
+        ("Never merge during the freeze.", True),
+        ("Ask me until I am back.", True),
+        ("Für die Demo immer in Euro.", True),
+        ("Vorerst npm.", True),
+        ("Pour la démo, en euros.", True),
+        ("Por ahora npm.", True),
+        ("Per ora npm.", True),
+        ("Always write today's date.", False),
+        ("Run the tests before a release.", False),
+        ("In this project use pnpm.", False),
         ("Keep the old layer until the new one is shown.", False),
         ("From now on answer in French.", False),
         ("Every time name the date.", False),
@@ -123,7 +135,7 @@ async def test_no_wish_takes_the_place_of_another_because_it_is_known_already() 
     wishes = [{"rule": name, "quotes": ["q1"]} for name in names]
     found, _ = await sorted_out([said("Always use the tools.", 0)], {"wishes": wishes}, (), [document])
     assert list(found.wishes) == names[25:]
-    assert found.left == {"the agent reads the same already": 25}
+    assert found.left == {"the agent reads the same already": names[:25]}
 
 
 async def test_what_is_not_proposed_is_counted_with_its_reason() -> None:
@@ -133,9 +145,9 @@ async def test_what_is_not_proposed_is_counted_with_its_reason() -> None:
     found, shown = await sorted_out(heard, {"wishes": wishes, "contradict": [{"one": "q1", "other": "q2"}]})
     assert list(found.wishes) == [SPACES]
     assert found.left == {
-        "a later wish says otherwise": 1,
-        "no quote asks for them": 1,
-        "they have more than 300 characters": 1,
+        "a later wish says otherwise": [TABS],
+        "no quote asks for them": ["Be kind."],
+        "they have more than 300 characters": ["x" * 301],
     }
     assert found.notes == ("quotes of users that one request has no room for: 2",)
     assert f"q{MOST_QUOTES}:" in shown

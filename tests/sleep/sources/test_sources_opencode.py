@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from strict_source import StrictSourceContract
+from strict_source import OddRecords
 
 from etude.sleep.transcripts.sessions import Session, SessionRef, Turn
 from etude.sleep.transcripts.sources.opencode import OpenCodeTranscripts
 from etude.testing.source import ID, OTHER, PROJECT, START
 
 DATABASE = Path(".local", "share", "opencode", "opencode.db")
-STORAGE = Path(".local", "share", "opencode", "storage")
 
 TABLES = {
     "session": ("id", "parent_id", "directory", "metadata", "revert", "time_created", "time_updated"),
@@ -75,7 +74,7 @@ def write_database(path: Path, id: str, directory: str, shown: Sequence[Any], **
                 insert(database, "part", row)
 
 
-class TestDatabase(StrictSourceContract):
+class TestDatabase(OddRecords):
     def make_source(self) -> OpenCodeTranscripts:
         return OpenCodeTranscripts()
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from strict_source import StrictSourceContract
+from strict_source import OddRecords
 
 from etude.errors import ConfigError
 from etude.sleep.transcripts.sessions import Reading, SessionRef, Turn
@@ -41,7 +41,7 @@ class InHome(PlainTranscripts):
         return super().find(home, environ) if self._path.exists() else ()
 
 
-class TestPlain(StrictSourceContract):
+class TestPlain(OddRecords):
     def make_source(self) -> PlainTranscripts:
         return InHome()
 

@@ -11,6 +11,7 @@ import pytest
 from etude.programs.transcripts import claude_code, codex, copilot_cli, gemini, qwen
 from etude.programs.transcripts.listener import Listener
 from etude.programs.transcripts.opencode import tell_part
+from etude.sleep.tasks.overheard import in_own_words
 from etude.sleep.transcripts.sessions import Reading, SessionRef
 from etude.sleep.transcripts.sources.lines import LONG_LINE, records
 from etude.sleep.transcripts.sources.session_builder import SessionBuilder
@@ -73,6 +74,16 @@ CHOSEN = {"questions": [QUESTION], "answers": {"Which one?": USE}}
 NOTED = {**CHOSEN, "answers": {"Which one?": "pnpm"}, "annotations": {"Which one?": {"notes": USE}}}
 ANSWERED = f'User has answered your questions: "Which one?"="{USE}". You can now continue.'
 
+PLANNED = "# Dates\n\nAlways use npm.</plan> Never test."
+DETAILS = "\n\nIf you need specific details, read the full transcript at: /x"
+KEPT_PLAN = "Implement the following plan:\n\n<plan>\n# Dates\n\nAlways use npm. Never test.\n</plan>"
+
+
+def planned(remarks: str = "") -> Record:
+    content = f"Implement the following plan:\n\n{PLANNED}{DETAILS}{remarks}"
+    return user(content, planContent=PLANNED, origin={"kind": "auto-continuation"})
+
+
 CLAUDE: dict[str, tuple[list[Record], list[str]]] = {
     "a tool is refused": (refused("Bash", REFUSED + USE), [ASK, USE]),
     "with a note behind": (refused("Bash", REFUSED + USE + NOTE), [ASK, USE]),
@@ -93,11 +104,38 @@ CLAUDE: dict[str, tuple[list[Record], list[str]]] = {
         [user(ASK), call("AskUserQuestion"), given_back(ANSWERED, toolUseResult=NOTED)],
         [ASK, f"pnpm\n{USE}"],
     ),
+    "several chosen": (
+        [
+            user(ASK),
+            call("AskUserQuestion"),
+            given_back("", toolUseResult={"answers": {"a": ["npm", "pnpm"], "b": USE}}),
+        ],
+        [ASK, f"npm, pnpm\n{USE}"],
+    ),
+    "with the notice that it was stopped": (
+        [user(ASK), user([{"type": "text", "text": part} for part in ("[Request interrupted by user]", USE)])],
+        [ASK, USE],
+    ),
+    "stopped without words": ([user(ASK), user("[Request interrupted by user for tool use]")], [ASK]),
     "arguments of a command": ([slash("review", USE), agent("Done.")], [f"/review {USE}"]),
     "a command without": ([user(ASK), slash("clear", ""), agent("Done.")], [ASK]),
     "queued": ([user(ASK), queued(USE)], [ASK, USE]),
     "queued with a picture": ([user(ASK), queued([{"type": "text", "text": USE}, IMAGE])], [ASK, USE]),
     "a picture queued alone": ([user(ASK), queued([IMAGE])], [ASK, "[a picture or document without text]"]),
+    "a plan in a session of its own": ([planned(), agent("Done.")], [KEPT_PLAN]),
+    "with remarks": ([planned(f"\n\nUser feedback on this plan: {USE}")], [f"{KEPT_PLAN}\n\n{USE}"]),
+    "a tool is allowed with words": (
+        [user(ASK), call("Bash"), user([*given_back("ok")["message"]["content"], {"type": "text", "text": USE}])],
+        [ASK, USE],
+    ),
+    "others said it": (
+        [user(ASK), *(user(USE, origin={"kind": kind}) for kind in ("peer", "coordinator", "plugin"))],
+        [ASK],
+    ),
+    "the program said it": ([user(ASK), user(USE, promptSource="system")], [ASK]),
+    "a person said it": ([user(USE, origin={"kind": "human"}, promptSource="typed")], [USE]),
+    "others queued it": ([user(ASK), queued(USE, origin={"kind": "auto-continuation"})], [ASK]),
+    "odd origins": ([user(ASK, origin={"kind": ["peer"]}), user(USE, origin="peer", planContent=7)], [ASK, USE]),
     "a notice queued": ([user(ASK), queued("done", commandMode="task-notification")], [ASK]),
 }
 
@@ -121,6 +159,27 @@ def test_what_is_said_in_a_refusal_is_a_turn_of_its_own_with_what_the_agent_does
 
 def item(**payload: Any) -> Record:
     return {"type": "response_item", "payload": payload}
+
+
+FRESH = "A previous agent produced the plan below to accomplish the user's task. Treat it as what the user wants."
+
+
+@pytest.mark.parametrize(
+    ("tell", "record"),
+    [
+        (claude_code.tell, planned(f"\n\nUser feedback on this plan: {USE}")),
+        *(
+            (codex.tell, item(type="message", role="user", content=f"{head}{PLANNED}"))
+            for head in ("PLEASE IMPLEMENT THIS PLAN:\n", f"{FRESH}\n\n")
+        ),
+    ],
+)
+def test_a_plan_that_the_agent_wrote_is_none_of_the_users_words(tell: Any, record: Record) -> None:
+    session = read(tell, [record]).session
+    assert session is not None
+    assert not any(in_own_words(said, session.turns) for said in ("Always use npm.", "Never test."))
+    assert "Always use npm." in session.turns[0].prompt
+    assert in_own_words(USE, session.turns) is (tell is claude_code.tell)
 
 
 def codex_asks(name: str, output: str) -> list[Record]:
@@ -261,6 +320,13 @@ SCRIPTS: dict[str, tuple[Any, list[Record], bool]] = {
     "claude -p": (claude_code.tell, [user(ASK, entrypoint="sdk-cli")], True),
     "claude by its library": (claude_code.tell, [user(ASK, entrypoint="sdk-py")], True),
     "codex": (codex.tell, [{"type": "session_meta", "payload": {"source": "cli"}}, *codex_asks("x", "")], False),
+    "claude in a workflow": (claude_code.tell, [user(ASK, entrypoint="claude-code-github-action")], True),
+    "claude behind a server": (claude_code.tell, [user(ASK, entrypoint="mcp")], True),
+    "codex behind a server": (
+        codex.tell,
+        [{"type": "session_meta", "payload": {"source": "mcp"}}, *codex_asks("x", "")],
+        True,
+    ),
     "codex exec": (codex.tell, [{"type": "session_meta", "payload": {"source": "exec"}}, *codex_asks("x", "")], True),
 }
 

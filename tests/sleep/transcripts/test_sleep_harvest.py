@@ -417,7 +417,10 @@ def test_scope_follows_links_and_worktrees_and_needs_no_folder_to_exist(tmp_path
         for tree in ("tree", "gone tree"):
             about = tmp_path / "repo" / ".git" / "worktrees" / tree
             about.mkdir(parents=True)
-            (about / "gitdir").write_text(f"{tmp_path / tree}/.git\n")
+            # Both ways in which git writes it.
+            (about / "gitdir").write_text(
+                f"{tmp_path}/tree/.git\n" if tree == "tree" else f"../../../../{tree}/.git\n"
+            )
             (about / "commondir").write_text("../..\n")
         (tmp_path / "tree").mkdir()
         (tmp_path / "tree" / ".git").write_text(f"gitdir: {tmp_path / 'repo' / '.git' / 'worktrees' / 'tree'}\n")

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from etude.programs.transcripts.listener import Branches, Listener
-from etude.programs.transcripts.values import once, shown, table, tables, text, texts, without_notes
+from etude.programs.transcripts.pasted import plan_of_agent
+from etude.programs.transcripts.values import items, once, shown, table, tables, text, texts, without_notes
 
 _NOTES = frozenset(
     re.findall(
@@ -29,6 +30,11 @@ _WORDS = re.compile(r"\bthe user said:\n([\s\S]*)", re.IGNORECASE)
 _ADDED = "\n\nNote: The user's next message may contain a correction or preference."
 """What the program may put behind the words."""
 _QUESTIONS = "AskUserQuestion"
+_SCRIPTS = re.compile(r"sdk|mcp$|.*github-action")
+"""What starts the program where no person does."""
+_OTHERS = frozenset(("auto-continuation", "coordinator", "observer-activity", "peer", "plugin", "task-notification"))
+"""Who else but the user may be behind a message."""
+_ON_PLAN = "\n\nUser feedback on this plan: "
 _PICTURE = "[a picture or document without text]"
 
 
@@ -54,16 +60,35 @@ def _tell(listener: Listener, record: dict[str, Any]) -> None:
     if kind == "attachment":
         # What the user typed while the agent was at work.
         attachment = table(record.get("attachment"))
-        if attachment.get("type") == "queued_command" and attachment.get("commandMode", "prompt") == "prompt":
+        mode = attachment.get("commandMode", "prompt")
+        if attachment.get("type") == "queued_command" and mode == "prompt" and not _by_program(attachment):
             _prompt(listener, record, attachment.get("prompt"), meanwhile=True)
     elif record.get("isCompactSummary") is True:
         listener.skipped["compaction"] += 1
     elif record.get("isMeta") is True:
         listener.skipped["meta"] += 1
+    elif kind == "user" and (plan := text(record.get("planContent"))):
+        _plan(listener, record, plan)
+    elif kind == "user" and _by_program(record):
+        listener.skipped["meta"] += 1
     elif kind == "user":
         _user(listener, record)
     elif kind == "assistant":
         _assistant(listener, record)
+
+
+def _by_program(record: dict[str, Any]) -> bool:
+    """Whether no user said it, by what newer versions write down."""
+    origin = table(record.get("origin")).get("kind")
+    return record.get("promptSource") == "system" or (isinstance(origin, str) and origin in _OTHERS)
+
+
+def _plan(listener: Listener, record: dict[str, Any], plan: str) -> None:
+    """A session that begins with the plan of an earlier one: only what the user remarked on it are words of the
+    user."""
+    before, _, behind = "\n".join(texts(table(record.get("message")).get("content"))).partition(plan)
+    remarks = behind.partition(_ON_PLAN)[2]
+    _ask(listener, record, f"{before}{plan_of_agent(plan)}\n\n{remarks}".strip(), meanwhile=False)
 
 
 def _user(listener: Listener, record: dict[str, Any]) -> None:
@@ -73,9 +98,12 @@ def _user(listener: Listener, record: dict[str, Any]) -> None:
         if block.get("type") == "tool_result":
             given.append(_result(listener, record, block))
     said = texts(content)
-    if any(part.startswith(_INTERRUPTED) for part in said):
+    stopped = any(part.startswith(_INTERRUPTED) for part in said)
+    if stopped:
         listener.stop()
-    elif said or not given:
+        content = [block for block in tables(content) if not text(block.get("text")).startswith(_INTERRUPTED)]
+        said = texts(content)
+    if said or not (given or stopped):
         _prompt(listener, record, content)
     for words in filter(None, given):
         _ask(listener, record, words, meanwhile=True)
@@ -103,7 +131,7 @@ def _result(listener: Listener, record: dict[str, Any], block: dict[str, Any]) -
 
 def _answers(given: dict[str, Any], said: str) -> str:
     """What the user answered: chosen or typed. The questions are the agent's."""
-    answers = [text(each) for each in table(given.get("answers")).values()]
+    answers = [", ".join(map(text, items(each))) or text(each) for each in table(given.get("answers")).values()]
     answers += [text(table(each).get("notes")) for each in table(given.get("annotations")).values()]
     return "\n".join(filter(None, answers)) or "\n".join(re.findall(r'"="((?:[^"\\]|\\.)*)"', said))
 
@@ -128,7 +156,7 @@ def _prompt(listener: Listener, record: dict[str, Any], content: Any, *, meanwhi
 
 
 def _ask(listener: Listener, record: dict[str, Any], words: str, *, meanwhile: bool) -> None:
-    scripted = text(record.get("entrypoint")).startswith("sdk") or record.get("promptSource") == "sdk"
+    scripted = _SCRIPTS.match(text(record.get("entrypoint"))) is not None or record.get("promptSource") == "sdk"
     uuid, at = text(record.get("uuid")), record.get("timestamp")
     listener.ask(words, at, meanwhile=meanwhile, id=uuid, scripted=scripted)
 

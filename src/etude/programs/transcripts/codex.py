@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from etude.programs.transcripts.listener import Listener
+from etude.programs.transcripts.pasted import plan_of_agent
 from etude.programs.transcripts.values import items, number, object_of, shown, table, tables, text, without_notes
 
 _NOTES = frozenset(
@@ -19,7 +20,10 @@ _NOTES = frozenset(
     )
 )
 _AGENTS = "# AGENTS.md instructions"
-_REQUEST = "## My request for Codex:"
+_ATTACHED = re.compile(r"\s*# [^\n]+:\n[\s\S]*?^## My request for Codex:", re.MULTILINE)
+"""What an editor or the desktop program puts before what was typed: open tabs, files, comments."""
+_PLAN = re.compile(r"\s*(?:PLEASE IMPLEMENT THIS PLAN:|A previous agent produced the plan below[^\n]*)\n+(?=\S)")
+"""What the program says for the user who accepts a plan; the plan stands below."""
 _SKILL = re.compile(r"\A<skill>\s*<name>([^<]*)</name>")
 _EXIT = re.compile(r"(?:Process exited with code|Exit code:) (-?\d+)")
 _OUTPUT = "\nOutput:\n"
@@ -38,11 +42,12 @@ def tell(listener: Listener, records: Iterable[dict[str, Any]]) -> None:
         listener.seen(at)
         if kind == "session_meta":
             listener.seen(payload.get("timestamp"), payload.get("cwd"))
-            if "subagent" in table(payload.get("source")) or payload.get("thread_source") == "subagent":
+            by_codex = {"subagent", "internal"} & table(payload.get("source")).keys()
+            if by_codex or payload.get("thread_source") in ("subagent", "memory_consolidation"):
                 listener.skipped["subagent"] += 1
                 break
             listener.forked(payload.get("forked_from_id"))
-            scripted = scripted or payload.get("source") == "exec"
+            scripted = scripted or payload.get("source") in ("exec", "mcp")
         elif kind == "turn_context":
             listener.seen(None, payload.get("cwd"))
         elif kind == "compacted":
@@ -115,9 +120,10 @@ def _typed(part: str) -> str:
     if part.startswith(_AGENTS):
         part = part.partition("</INSTRUCTIONS>")[2].strip()
     part = without_notes(part, _NOTES)
-    if part.startswith("# Context from my IDE setup:") and _REQUEST in part:
-        part = part.partition(_REQUEST)[2].strip()
-    return part
+    attached = _ATTACHED.match(part)
+    part = part[attached.end() :].strip() if attached else part
+    plan = _PLAN.match(part)
+    return f"{plan[0]}{plan_of_agent(part[plan.end() :])}" if plan else part
 
 
 def _result(listener: Listener, item: dict[str, Any], at: Any) -> None:

@@ -2,7 +2,7 @@
 opposite."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from etude.envs.splits import fold
 from etude.skill.anchors import LIST_MARK
@@ -26,7 +26,20 @@ _NOT = re.compile(r"\b(?:do )?not\b")
 _NEGATIONS = frozenset(("never", "no"))
 _ALL = frozenset(("every", "each", "all", "any"))
 """What stands in the place of a `no`."""
+_TAKEN_OUT = re.compile(r"^[ \t]*<!--.*?-->|~~[^~\n]+~~", re.DOTALL | re.MULTILINE)
+"""What is commented out, or struck through."""
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？])\s*")
+_LABEL = re.compile(r"[*_]{0,2}[^\W\d_][^.!?;:|`*]{0,40}(?::[*_]{0,2}|[*_]{1,2}:)\s+(?=\S)")
+"""What a statement is about: `Package manager: use pnpm`."""
+_LIMITS = re.compile(
+    r"^\W*(?:in|inside|for|on|at|with|without|when|whenever|while|if|unless|until|before|after|during|only|under|where"
+    r"|by|from|as|except)\b"
+    r"|\b(?:don['’]?ts?|do not|not|never|no|avoid|bad|wrong|incorrect|forbidden|banned|prohibited|anti.?patterns?"
+    r"|instead|deprecated|obsolete|old|former(?:ly)?|previous(?:ly)?|rejected|example|examples|e\.g|questions?|todo|optional"
+    r"|exceptions?|mistakes?|outdated|proposals?|ideas?)\b",
+    re.IGNORECASE,
+)
+"""A label that does not only name a subject."""
 _CLAUSE = re.compile(
     r"(?:[.,;!?()\u2013\u2014]+(?:\s+|$)|\s+(?=(?:and|but|then|or)\b))(?:(?:and|but|then|or)\s+)?", re.IGNORECASE
 )
@@ -65,13 +78,35 @@ def contrary(one: str, other: str) -> bool:
 
 
 def statements(document: str) -> list[str]:
-    """What a document says: each rule or paragraph, each line and sentence of it."""
+    """What a document says: each rule or paragraph, each line and sentence of it, also without the label in front. A
+    label that limits or denies what follows is part of it, and so is such a heading, or a line above a list."""
     found: dict[str, None] = {}
-    for text, _ in pieces(document):
-        lines = [cell for line in text.splitlines() for cell in (line.split("|") if "|" in line else [line])]
-        whole = " ".join(map(bare, lines))
-        found |= dict.fromkeys(filter(None, (whole, *map(bare, lines), *_SENTENCE.split(whole))))
+    heading = above = ""
+    for text, _ in pieces(_TAKEN_OUT.sub("", document)):
+        above = above if LIST_MARK.match(text) else ""
+        lines = [bare(cell) for line in text.splitlines() for cell in (line.split("|") if "|" in line else [line])]
+        whole, inner = " ".join(lines), _limit(lines[0])
+        parts = (whole, lines[0], *(inner + line for line in lines[1:]), *_SENTENCE.split(whole))
+        found |= dict.fromkeys(heading + above + said for part in filter(None, parts) for said in _unlabelled(part))
+        if text.lstrip().startswith("#"):
+            heading = _limit(f"{whole.strip('# ')}:")
+        elif whole.endswith(":"):
+            above = _limit(whole)
     return list(found)
+
+
+def _limit(line: str) -> str:
+    """A line that ends with a colon, as a label, where it limits or denies what stands below."""
+    label = line.strip("*_: ")
+    return f"{label}: " if line.rstrip("*_").endswith(":") and _LIMITS.search(label) else ""
+
+
+def _unlabelled(part: str) -> Iterator[str]:
+    """A statement, and what it says behind a label that only names a subject."""
+    yield part
+    label = _LABEL.match(part)
+    if label and not _LIMITS.search(label[0]):
+        yield part[label.end() :]
 
 
 class KnownWords:

@@ -1,6 +1,5 @@
 """What a night proposes: the rules that passed and those that users asked for, beside those that wait already."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from etude.sleep.adoption.rules import (
     said,
 )
 from etude.sleep.adoption.splice import insert, rules_now
+from etude.sleep.adoption.structure import plain
 from etude.sleep.adoption.wording import bare
 from etude.sleep.config import SleepSection
 from etude.sleep.improve.changes import DocumentOutcome
@@ -31,6 +31,9 @@ from etude.sleep.live_documents import LiveDocument
 from etude.sleep.state import SleepState
 from etude.sleep.tasks.mined import MinedTask, Quote
 from etude.sleep.tasks.overheard import says_the_same
+
+_SHOWN, _LONGEST = 3, 60
+"""Rules that a note names, and characters of each."""
 
 
 def propose(
@@ -55,14 +58,17 @@ def propose(
         live = wanted.document
         base = offers.get(live.real) or _unchanged(live, kept)
         offers[live.real] = _with_wishes(base, wanted.wishes, night)
-    notes, known = Counter(wanted.left), {rule.id for one in waiting.values() for rule in one.added}
+    notes = {why: list(texts) for why, texts in wanted.left.items()}
+    known = {rule.id for one in waiting.values() for rule in one.added}
     for real, one in offers.items():
         why = {rule.id: _refused(rule, kept.turned_down, wanted) for rule in one.added}
         gone = {name for name, reason in why.items() if reason and (name not in known or reason == OVERRULED)}
-        notes.update(why[name] for name in gone)
+        for rule in one.added:
+            if rule.id in gone:
+                notes.setdefault(why[rule.id], []).append(rule.text)
         left = _marked(one.model_copy(update={"rules": forgotten(one.rules, gone)}) if gone else one, wanted)
         offers[real] = left.model_copy(update={"rules": fitted(left.rules, left.before, left.live)})
-    said = tuple(f"rules left out, since {reason}: {count}" for reason, count in notes.items())
+    said = tuple(_left_out(reason, texts) for reason, texts in notes.items())
     documents = tuple(one for one in offers.values() if one.added or one.removed)
     if not documents or offers == waiting:
         return None, said
@@ -71,6 +77,12 @@ def propose(
     found = Proposal(night=night, project=project, agent=agent, documents=documents)
     stage(state.night(number), found)
     return found, said
+
+
+def _left_out(reason: str, texts: Sequence[str]) -> str:
+    shown = [f'"{plain(bare(text), _LONGEST)}"' for text in texts[:_SHOWN]]
+    more = [f"{len(texts) - _SHOWN} more"] if len(texts) > _SHOWN else []
+    return f"rules left out, since {reason}: {', '.join([*shown, *more])}"
 
 
 def _refused(rule: Rule, rejected: Sequence[Rule], wanted: UserWishes) -> str:

@@ -5,7 +5,6 @@ a person to take or leave.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -29,12 +28,21 @@ OVERRULED = "a later wish says otherwise"
 LONGEST_RULE = 300
 LONGEST_DOCUMENT = 12_000
 _NEVER = datetime.min.replace(tzinfo=UTC)
+_OCCASION = (
+    r"(?:demo|démo|meeting|presentation|présentation|presentación|präsentation|talk|workshop|interview|release|launch"
+    r"|sprint|task|pr|pull request|ticket|session|freeze|réunion|reunión|riunione|besprechung|vortrag)"
+)
 ONCE = re.compile(
-    r"\b(?:today|tonight|tomorrow|this (?:time|once|one|morning|afternoon|evening|week)|(?:just|only) (?:this )?once"
-    r"|for now|right now|for the (?:demo|meeting|presentation|talk|workshop|interview)"
-    r"|until (?:next|tomorrow|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    r"\b(?:(?:today|tomorrow)(?!['’]s)|tonight|this (?:time|once|one|morning|afternoon|evening|week)"
+    r"|(?:just|only) (?:this )?once|for now|right now|for the time being|temporarily|as an exception"
+    r"|until (?:next|tomorrow|(?:mon|tues|wednes|thurs|fri|satur|sun)day|i\b"
     r"|the (?:end|next|demo|release|launch|review|meeting))"
-    r"|heute|diesmal|fürs erste|aujourd['’]hui|cette fois|hoy|esta vez)\b",
+    rf"|(?:(?:for|in|during) )?this {_OCCASION}|(?:for|during) (?:the|our|my|[\w]+['’]s) {_OCCASION}"
+    rf"|heute|diesmal|dieses mal|fürs erste|vorerst|vorläufig|ausnahmsweise"
+    rf"|für (?:die|das|den|diese[ns]?) {_OCCASION}"
+    rf"|aujourd['’]hui|cette fois|pour (?:l['’]instant|le moment|(?:la|le|cette|ce) {_OCCASION})"
+    rf"|hoy|esta vez|por (?:ahora|el momento)|para (?:la|el|esta|este) {_OCCASION}"
+    rf"|oggi|questa volta|per (?:ora|il momento|(?:la|il|questa|questo) {_OCCASION}))\b",
     re.IGNORECASE,
 )
 """What somebody says who speaks of one occasion only."""
@@ -81,8 +89,8 @@ class UserWishes(NamedTuple):
     """What the agent reads already."""
     document: LiveDocument | None = None
     """Where wishes belong."""
-    left: Mapping[str, int] = {}
-    """How many rules were left out, by reason."""
+    left: Mapping[str, Sequence[str]] = {}
+    """What the rules say that were left out, by reason."""
 
 
 async def asked(
@@ -132,7 +140,7 @@ async def asked(
     by_rule = {by_id[one.rule]: found for one in named if (found := quotes(one.quotes))}
     overruled = {by_id[one.rule] for one in named if back & set(one.quotes)} - by_rule.keys()
     wishes: dict[str, tuple[Quote, ...]] = {}
-    left = Counter[str]()
+    left: dict[str, list[str]] = {}
     for one in reply.wishes:
         text, found = " ".join(bare(one.rule).split()), quotes(one.quotes)
         if any(same(text, each) for each in (*by_id.values(), *wishes)):
@@ -142,7 +150,7 @@ async def asked(
         why = why or (f"they have more than {LONGEST_RULE} characters" if len(text) > LONGEST_RULE else "")
         why = why or refused(text, turned_down, known) or (TOO_MANY if len(wishes) == MOST_WISHES else "")
         if why:
-            left[why] += 1
+            left.setdefault(why, []).append(text or one.rule)
         else:
             wishes[text] = found
     against = {by_id.get(one.rule, said(one.rule)): known.line(one.line) for one in reply.against}

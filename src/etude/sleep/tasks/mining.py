@@ -15,8 +15,7 @@ from etude.errors import UnusableReply, in_plain_words
 from etude.prompts.cuts import cut_middle
 from etude.records import Record
 from etude.sleep.tasks.mined import LONGEST_QUOTE, Feedback, MinedTask, Quote, SessionRef, Wish, merged, task_id
-from etude.sleep.tasks.overheard import overheard
-from etude.sleep.tasks.quoted import in_own_words
+from etude.sleep.tasks.overheard import in_own_words, overheard
 from etude.sleep.transcripts.sessions import Session, ToolUse, Turn
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from etude.stages.shared.render import fence

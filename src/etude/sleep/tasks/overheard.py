@@ -8,17 +8,28 @@ from unicodedata import east_asian_width
 
 from etude.envs.likeness import likeness
 from etude.envs.splits import fold
+from etude.programs.transcripts.pasted import mails, own_words, pasted
 from etude.prompts.cuts import cut_middle
 from etude.sleep.tasks.mined import LONGEST_QUOTE, Quote, SessionRef
-from etude.sleep.tasks.quoted import mails, own_words, pasted
 from etude.sleep.transcripts.sessions import Session, Turn
 
 _RUN = 24
 """Columns of a terminal: texts that share as long a run of signs have it from one another."""
 _SHORTEST = 12
+_SHORTEST_QUOTE = 4
+"""Columns of a terminal that a quote takes up: a sign of Chinese or Japanese, which says as much as a syllable, takes
+two."""
 _NEAR = 0.5
 """Likeness from which a text says what another one says, in other words."""
 _PIECE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？])\s*|(?:\\n|[\n\r\t<>{}\"])+")
+
+
+def in_own_words(quote: str, turns: Iterable[Turn]) -> bool:
+    """Whether the user typed these words in one of the turns, case and white space apart. Blocks of code, quoted
+    lines and what stands between tags were pasted."""
+    wanted = fold(quote)
+    width = sum(1 + (east_asian_width(sign) in "FW") for sign in wanted)
+    return width >= _SHORTEST_QUOTE and any(wanted in fold(own_words(turn.prompt)) for turn in turns)
 
 
 def overheard(session: Session, texts: Iterable[str], shown: str, most: int) -> tuple[Quote, ...]:
@@ -29,7 +40,7 @@ def overheard(session: Session, texts: Iterable[str], shown: str, most: int) -> 
         shown: the session as it was shown to whoever made them.
         most: characters that were shown at most of what a tool was called with or gave back.
     """
-    typed = [_typed(turn) for turn in session.turns]
+    typed = [mails(turn.prompt)[0] for turn in session.turns]
     own = _Said([*typed, *(sentence for text in typed for sentence in _split(text))])
     parts = {part: _runs(part) for text in texts for part in _split(text)}
     pieces = dict.fromkeys(piece for piece in _pieces(session, most) if piece.lstrip("[") in shown)
@@ -63,16 +74,8 @@ def _pieces(session: Session, most: int) -> Iterator[str]:
         for tool in turn.tools:
             for text in (tool.name, tool.arguments, tool.result):
                 yield from _split(cut_middle(text, most))
-        for text in (*pasted(turn), *mails(own_words(turn))):
+        for text in (*pasted(turn.prompt), *mails(turn.prompt)[1]):
             yield from _split(text)
-
-
-def _typed(turn: Turn) -> str:
-    """What the user typed beyond doubt."""
-    text = own_words(turn)
-    for mail in mails(text):
-        text = text.replace(mail, "\n")
-    return text
 
 
 def _split(text: str) -> list[str]:

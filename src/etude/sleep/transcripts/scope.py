@@ -78,7 +78,7 @@ def worktrees(folder: Path) -> Iterator[Path]:
     inner = folder.relative_to(root)
     trees = [git.parent] if git.name == ".git" else []
     with suppress(OSError):
-        trees += [Path(line).parent for each in (git / "worktrees").iterdir() if (line := _line(each / "gitdir"))]
+        trees += [(each / line).parent for each in (git / "worktrees").iterdir() if (line := _line(each / "gitdir"))]
     yield from (Path(os.path.realpath(tree / inner)) for tree in trees if tree != root)
 
 
