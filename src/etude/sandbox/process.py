@@ -10,7 +10,6 @@ from contextvars import ContextVar
 from etude.errors import ConfigError
 from etude.sandbox.box import Box, Limits
 from etude.sandbox.child import Child
-from etude.sandbox.launch.group import NoGroup, place
 from etude.sandbox.pipes import Lines
 from etude.sandbox.sandbox import Finished, Sandbox
 
@@ -70,7 +69,6 @@ async def run(
             "folders": [str(path) for path in (box.workspace, *box.writable)],
             "spare": sandbox.spare,
             "filter": sandbox.filter,
-            "group": _group(),
             "after": list(wrapped.after),
         },
         wrapped.env,
@@ -95,13 +93,6 @@ async def run(
         seconds=time.monotonic() - began,
     )
     return sandbox.finished(found, report.said)
-
-
-def _group() -> str:
-    try:
-        return place()
-    except NoGroup:
-        return ""  # resident memory of the processes is looked at
 
 
 def _check_program(argv: Sequence[str], box: Box, env: Mapping[str, str], sandbox: Sandbox) -> None:
