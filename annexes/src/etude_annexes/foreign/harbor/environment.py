@@ -1,19 +1,19 @@
 """Task folders of harbor as an environment: attempts work in our sandbox, and their own tests score them there."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from pydantic import Field
 
 from etude.config import parse
-from etude.envs.scorers.answer_scorer import Judge, ScoredEnvironment
-from etude.envs.sources import Sources
+from etude.envs.scorers.answer_scorer import ScoredEnvironment
+from etude.envs.sources import ReadEnvironment, Sources
 from etude.envs.splits import check_splits
 from etude.errors import ConfigError, DataError
 from etude.readable import counted
-from etude.records import Split, Task
+from etude.records import Task
 from etude.sandbox import Sandbox, find_sandbox
 from etude_annexes.foreign.harbor.image import in_its_image
 from etude_annexes.foreign.harbor.plain import NeedsImage
@@ -43,7 +43,7 @@ class HarborConfig(Sources):
     """Use Docker, where it is there, for the tasks that need an image."""
 
 
-class HarborEnvironment(ScoredEnvironment):
+class HarborEnvironment(ReadEnvironment, ScoredEnvironment):
     """Tasks from task folders. Each is read once, at construction.
 
     Raises ConfigError: a setting is wrong, or there is neither bubblewrap nor Docker; DataError: a folder is missing,
@@ -66,21 +66,6 @@ class HarborEnvironment(ScoredEnvironment):
         if self._unfit and not (config.skip_unfit and splits["train"] and splits["val"]):
             raise self._refused()
         self._warnings = (*check_splits(splits["train"], splits["val"], splits["test"], names=files), *self._doubts())
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, Any], where: str, judge: Callable[[], Judge] | None) -> Self:
-        """The environment for the settings of the `env` section."""
-        del judge
-        return cls(options, where=where)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Which tasks were left out, and which have no solution, besides what is doubtful about all tasks."""
-        return self._warnings
-
-    def tasks(self, split: Split) -> tuple[Task, ...]:
-        """All tasks of a split, always in the same order."""
-        return self._tasks[split]
 
     def fingerprint(self) -> str:
         """That of the tests."""
