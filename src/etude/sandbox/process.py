@@ -7,6 +7,8 @@ import time
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 
+from pydantic import JsonValue
+
 from etude.errors import ConfigError
 from etude.sandbox.box import Box, Limits
 from etude.sandbox.child import Child
@@ -61,24 +63,18 @@ async def run(
     _check_program(argv, box, env, sandbox)
     began = time.monotonic()
     wrapped = sandbox.wrap(argv, box, limits, env)
-    child = Child(
-        list(wrapped.argv),
-        {
-            **wrapped.limits.model_dump(),
-            "workspace": str(box.workspace),
-            "folders": [str(path) for path in (box.workspace, *box.writable)],
-            "spare": sandbox.spare,
-            "filter": sandbox.filter,
-            "after": list(wrapped.after),
-        },
-        wrapped.env,
-        stdin,
-        limits.output_kb * 1024,
-    )
+    child = Child(wrapped.env, stdin, limits.output_kb * 1024)
+    orders: dict[str, JsonValue | bytes] = {
+        **wrapped.limits.model_dump(),
+        "workspace": str(box.workspace),
+        "folders": [str(path) for path in (box.workspace, *box.writable)],
+        "spare": sandbox.spare,
+        "filter": sandbox.filter,
+        "after": list(wrapped.after),
+    }
     try:
-        report = await child.ended(limits.seconds + limits.grace_seconds + _LATE_SECONDS)
+        report = await child.run(list(wrapped.argv), orders, limits.seconds + limits.grace_seconds + _LATE_SECONDS)
     finally:
-        child.close()
         spend(time.monotonic() - began)
     code, number = report.code, report.signal
     if sandbox.spare and code is not None and 128 < code <= 128 + signal.SIGRTMAX:
@@ -86,9 +82,9 @@ async def run(
     found = Finished(
         code=code,
         signal=number,
-        stdout=child.stdout.output.text(),
-        stderr=child.stderr.output.text(),
-        cut=child.stdout.output.cut or child.stderr.output.cut,
+        stdout=child.stdout.text(),
+        stderr=child.stderr.text(),
+        cut=child.stdout.cut or child.stderr.cut,
         over="" if report.over == "asked" else report.over,
         seconds=time.monotonic() - began,
     )
