@@ -15,6 +15,7 @@ from etude.envs.rows import with_ids
 from etude.envs.sources import ReadEnvironment, Shares
 from etude.envs.splits import check_splits
 from etude.errors import BoundaryError, ConfigError, DataError, EtudeError
+from etude.programs.installed import interpreter
 from etude.protocols import Agent, ChatModel, Texts
 from etude.records import SPLITS, Score, Split, Task, Trajectory, canonical, digest
 from etude.sandbox import find_sandbox
@@ -85,7 +86,7 @@ class ForeignEnvironment(ReadEnvironment):
         self.config = config = parse(self.options_type, dict(options), where=where)
         self._where = where
         self._variants = _variants(config, where)
-        self._program = RunnerSetup.interpreter(config.python, where)
+        self._program = interpreter(config.python, where)
         if config.file is not None and not config.file.is_file():
             raise ConfigError(f"{where}: task = {config.task!r}: there is no such file", hint="correct the path")
         self._files = _neighbours(config.file)

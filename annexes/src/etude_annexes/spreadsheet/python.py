@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple
 
 from etude.envs.scorers.answer_scorer import shorten
 from etude.errors import BoundaryError, ConfigError, not_installed
-from etude.programs.installed import find_program, installed
+from etude.programs.installed import installed, interpreter
 from etude.records import File, canonical
 from etude.sandbox import Finished, Limits, Sandbox, Workspace, run
 from etude_annexes.spreadsheet import cells
@@ -35,10 +34,7 @@ class Python:
     """An interpreter with openpyxl. Raises ConfigError: there is no such program, or it lacks openpyxl."""
 
     def __init__(self, name: str | None, limits: Limits, sandbox: Sandbox, where: str) -> None:
-        found = Path(sys.executable) if name is None else find_program(name, [Path()])
-        if found is None:
-            raise ConfigError(f"{where}: python = {name!r} is not a program", hint="give the path of an interpreter")
-        self.program = found
+        self.program = found = interpreter(name, where)
         self._limits = limits
         self._reading = Limits(
             seconds=limits.seconds, memory_mb=READING_MEMORY * limits.memory_mb, processes=8, output_kb=100_000
