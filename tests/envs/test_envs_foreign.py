@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from etude.envs.returned_score import returned_score, with_score
+from etude.envs.target import returned_score, with_score
 from etude.errors import BoundaryError, ConfigError, DataError, TransientError
 from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel

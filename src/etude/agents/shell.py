@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from etude.agents.tool_results import Result, ToolMisuse
+from etude.agents.file_tools import Result, ToolMisuse
 from etude.errors import ConfigError, DataError
 from etude.records import Task
 from etude.sandbox import Box, Finished, Limits, Sandbox, run

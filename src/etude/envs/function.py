@@ -8,9 +8,8 @@ from typing import Any, cast
 
 from etude.concurrency import Threads
 from etude.envs.lists import ListedTasks, TaskSource
-from etude.envs.returned_score import returned_score, with_score
 from etude.envs.scorers.function import ScorerLike, as_score, as_scorer
-from etude.envs.target import BlockingTarget, Target
+from etude.envs.target import BlockingTarget, Target, returned_score, with_score
 from etude.errors import BoundaryError, EtudeError
 from etude.protocols import Agent, ChatModel, Texts
 from etude.protocols.code_digest import source_digest

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from etude.concurrency import give_up
-from etude.envs.returned_score import with_score
 from etude.envs.scorers.answer_scorer import shorten
+from etude.envs.target import with_score
 from etude.errors import EtudeError
 from etude.gateway import Gateway, GatewaySession
 from etude.programs.account import Account, after_the_prompt, has_read, neutral

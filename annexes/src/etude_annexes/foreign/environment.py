@@ -10,10 +10,10 @@ from pydantic import Field, JsonValue
 
 from etude.concurrency import run_to_end
 from etude.config import parse
-from etude.envs.returned_score import returned_score
 from etude.envs.rows import with_ids
 from etude.envs.sources import ReadEnvironment, Shares
 from etude.envs.splits import check_splits
+from etude.envs.target import returned_score
 from etude.errors import BoundaryError, ConfigError, DataError, EtudeError
 from etude.programs.installed import interpreter
 from etude.protocols import Agent, ChatModel, Texts

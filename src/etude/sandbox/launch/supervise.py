@@ -22,10 +22,8 @@ import signal
 import sys
 import time
 
-from .descriptors import hand, started
-from .disk import size
-from .execute import NOT_STARTED, become, said_by
-from .processes import Process, below, resident
+from .execute import NOT_STARTED, become, hand, said_by, started
+from .processes import Process, below, resident, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

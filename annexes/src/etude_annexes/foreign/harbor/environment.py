@@ -16,8 +16,14 @@ from etude.readable import counted
 from etude.records import Task
 from etude.sandbox import Sandbox, find_sandbox
 from etude_annexes.foreign.harbor.image import in_its_image
-from etude_annexes.foreign.harbor.plain import NeedsImage
-from etude_annexes.foreign.harbor.task_folder import TOML, TaskFolder, find_folders, read_folder, without_toml
+from etude_annexes.foreign.harbor.task_folder import (
+    TOML,
+    NeedsImage,
+    TaskFolder,
+    find_folders,
+    read_folder,
+    without_toml,
+)
 from etude_annexes.foreign.harbor.verifier import HarborScorer, Machine, place_of
 
 _PATH = "/usr/local/bin:/usr/bin:/bin"
