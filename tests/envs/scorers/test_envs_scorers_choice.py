@@ -151,6 +151,29 @@ COLOURS = {"A": "red", "B": "green", "C": "light blue", "D": "blue"}
         "not A but B",
         "B instead of option A",
         "The correct answer is not A but B.",
+        "The answer's B",
+        "I went with B",
+        "B is my final answer",
+        "B (final answer)",
+        "B\n\nExplanation: A is too dark.",
+        "Eliminate A, C and D. B remains.",
+        "Only B is left",
+        "It can only be B",
+        "If I had to choose: B",
+        "If I have to guess, B",
+        "Answer \u21d2 B",
+        "\u2705 B",
+        "\U0001f151",
+        "\U0001f131",
+        "\u202aB\u202c",
+        "\u00abB\u00bb",
+        r"\boxed{\mathrm{B}}",
+        "# Answer\n\nB",
+        "Not A, not C, so B.",
+        "L\u00f6sung: B",
+        "Die Antwort lautet B",
+        "\u9078B",
+        "\u7b54\u3048\u306fB\u3067\u3059",
     ],
 )
 def test_a_label_or_an_option_is_found_in_common_forms(answer: str) -> None:
@@ -227,6 +250,12 @@ def test_a_longer_option_is_not_the_shorter_one_within_it() -> None:
         "\u6b63\u89e3\u306fB\u304bC",
         "\uc815\ub2f5\uc740 B \ub610\ub294 C",
         "<b>B</b> or <b>C</b>",
+        "A and/or B",
+        "A|B",
+        "B to D",
+        "A\u2013C",
+        "A: 90%, B: 10%",
+        "I can't decide between A and B",
     ],
 )
 def test_an_answer_that_could_mean_two_chooses_none(answer: str) -> None:
@@ -358,7 +387,9 @@ def test_the_text_of_an_option_may_look_like_a_denial() -> None:
     assert read_label("Answer: B. False", {}, "AB") == "B"
 
 
-def test_i_is_a_word_before_it_is_a_label() -> None:
+def test_i_and_a_are_words_before_they_are_labels() -> None:
+    assert read_label("A it is.", COLOURS, "ABCD") == "A"
+    assert read_label("\u7b54\u3048\u306fA\u3067\u3059", COLOURS, "ABCD") == "A"
     assert read_label("Answer: I cannot tell", {}, "ABCDEFGHI") is None
     assert read_label("Answer: I", {}, "ABCDEFGHI") == "I"
 

@@ -87,6 +87,9 @@ def test_json_is_found_in_an_answer(text: str, value: object) -> None:
         ({"a": "caf\u00e9"}, '{"a": "cafe\\u0301"}'),
         ({"cafe\u0301": 1}, '{"caf\u00e9": 1}'),
         ('{"a": "e\u0301"}', '```json\n{"a": "\u00e9"}\n```'),
+        ({"a": 1}, '~~~json\n{"a": 1}\n~~~'),
+        ({"a": 1}, '````json\r\n{"a": 1}\r\n````'),
+        ({"a": "b```c"}, '```json\n{"a": "b```c"}\n```'),
         ({"a": ["x"]}, '\ufeff{"a":\u00a0["x\u200b"]}'),
     ],
 )

@@ -121,6 +121,20 @@ SAME = [
     ("42", "$42$ is the answer."),
     (r"\{\}", r"\emptyset"),
     (r"\frac{\sqrt{3}}{2}", r"\sqrt{3}/2"),
+    (r"\frac{1}{2}", r"{1\over 2}"),
+    (r"2\sqrt{3}", r"2 \cdot \sqrt{3}"),
+    (r"2\sqrt{3}", "2*sqrt(3)"),
+    ("(x+1)(x-1)", r"(x+1)\times(x-1)"),
+    ("x^2", "x**2"),
+    ("x^2", "x\u00b2"),
+    ("x_1", "x\u2081"),
+    (r"\frac{x+1}{2}", "(x+1)/2"),
+    (r"\frac{1}{x+1}", "1/(x+1)"),
+    (r"\infty", r"+\infty"),
+    (r"\ln 2", "ln 2"),
+    (r"\sin x", "sin x"),
+    (r"\pm 2", "\u00b12"),
+    (r"2\pi", "2\u03c0"),
 ]
 
 
@@ -198,6 +212,10 @@ OTHER = [
     ("42", "4 is the answer"),
     (r"\{0\}", r"\emptyset"),
     (r"\sqrt{3}", r"\sqrt{3}/2"),
+    (r"\frac{x+1}{2}", "x+1/2"),
+    ("x^2", "x_2"),
+    ("2*3", "23"),
+    (r"\sin x", r"\cos x"),
 ]
 
 

@@ -133,6 +133,9 @@ def test_a_number_is_not_another_one_without_its_signs(gold: str, answer: str) -
         ("covid-19", "COVID19"),
         ("wait...", "wait"),
         ("a + b", "a b"),
+        ("don't", "don\u2019t"),
+        ("\u201cno\u201d", "no"),
+        ("\u00abno\u00bb", '"no"'),
     ],
 )
 def test_other_punctuation_does_not_count_in_f1(gold: str, answer: str) -> None:

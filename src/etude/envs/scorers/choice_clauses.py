@@ -3,14 +3,14 @@
 import re
 
 WORD = re.compile(
-    r"[^\S\n]+(?!(?:is|because|since|as|which|with|but|for|or|and|would|fits|not|rather|instead)\b)[^\W\d_]{2,}"
+    r"[^\S\n]+(?!(?:is|because|since|as|which|with|but|for|or|and|would|fits|not|rather|instead|it|my|remains)\b)[A-Za-z\u00c0-\u024f]{2,}"
 )
 """Behind `A` and `I`: they are words."""
 _TO_THE_LABEL = r"(?:(?!\b(?:but|so|and)\b)[^.,;:!?\n]){0,40}\Z"
 SUPPOSED_BEFORE = re.compile(
-    r"(?:\b(?:if|unless|whether|in\scase|(?:provided|given)\sthat|imagine|supposing|assuming)\b"
+    r"(?:\b(?:if(?!\si\s(?:had|have)\sto\b)|unless|whether|in\scase|(?:provided|given)\sthat|imagine|supposing|assuming)\b"
     rf"|(?<!\bi\s)\b(?:suppose|assume)\b|\blet['\u2019]?s\s(?:just\s)?say\b){_TO_THE_LABEL}"
-    r"|\bif\s[^.;!?\n]{1,60}\s(?:had|were)\s(?:(?!\b(?:but|so|hence|thus|therefore)\b)[^.;!?\n]){1,80}\Z",
+    r"|\bif\s(?!i\shad\sto\b)[^.;!?\n]{1,60}\s(?:had|were)\s(?:(?!\b(?:but|so|hence|thus|therefore)\b)[^.;!?\n]){1,80}\Z",
     re.IGNORECASE,
 )
 SUPPOSED_BEHIND = re.compile(r"[^.;!?\n]{0,80}?\bwould\b[^.;!?\n]{0,60}?\b(?:if|unless)\b(?!\si\b)", re.IGNORECASE)
