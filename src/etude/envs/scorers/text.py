@@ -35,8 +35,8 @@ class TextOptions(Section):
     """Ignore white space at the ends, how much and which of it there is between words, and signs that are not seen;
     False compares them as they are."""
     punctuation: bool = False
-    """Ignore ASCII punctuation and quotation marks, except the signs, points and bars of numbers, and those that end a
-    name: `-5` is not `5`, nor `1.5` `15`, nor `C++` `C`."""
+    """Ignore ASCII punctuation and quotation marks, except the signs, points and bars of numbers, and those that end
+    a name: `-5` is not `5`, nor `1.5` `15`, nor `C++` `C`."""
     articles: bool = False
     """Ignore the English articles a, an and the."""
     answer_after: str = ""
