@@ -20,6 +20,7 @@ from etude.protocols import Agent, Ask, ChatModel, Environment, Executor, Here, 
 from etude.records import ChatRequest, Score, Skill, Split, Task, Trajectory, user
 from etude.sandbox.process import spend
 from etude.stages.shared.rollout import Rollout
+from etude_annexes.workers import worker
 from etude_annexes.workers.remote import Quarters, RemoteExecutor
 from memory_doubles import MemoryJournal
 
@@ -43,6 +44,7 @@ class ProcessExecutor(RemoteExecutor):
         super().__init__(concurrency)
         self.workers = workers
         self.running: list[asyncio.subprocess.Process] = []
+        self.tasks: list[asyncio.Task[None]] = []
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], *, concurrency: int, where: str) -> Self:
@@ -62,6 +64,28 @@ class ProcessExecutor(RemoteExecutor):
             if process.returncode is None:
                 process.kill()
                 await process.wait()
+
+    def kill(self) -> None:
+        """End all workers."""
+        for process in self.running:
+            process.kill()
+
+
+class TaskExecutor(ProcessExecutor):
+    """Workers are tasks of this event loop, which start at once. What belongs to a process is this one's."""
+
+    async def work(self, invitation: str) -> None:
+        working = asyncio.create_task(worker.connected(worker.Invitation.model_validate_json(invitation)))
+        self.tasks.append(working)
+        try:
+            await working
+        finally:
+            self.tasks.remove(working)
+            working.cancel()
+
+    def kill(self) -> None:
+        for working in self.tasks:
+            working.cancel()
 
 
 class Obedient(Agent):
