@@ -246,7 +246,6 @@ CUT = "the reply was cut off at the token limit (target.max_output_tokens = 512)
 
 def evidence(**more: Any) -> AttemptEvidence:
     ended = {"code": 0, "signal": None, "stdout": b"", "stderr": b"", "cut": False, "over": ""}
-    ended |= {"seconds": 1.0}
     ended |= {name: more.pop(name) for name in [*ended] if name in more}
     facts: dict[str, Any] = {"agent": "x", "report": Report(answer="red"), "asked": 1, "in_vain": False}
     facts |= {"trouble": "", "last_finish": "stop", "silent": False, "limits": Limits(seconds=9), "limit": 512}

@@ -30,8 +30,6 @@ class Finished:
     """The middle of stdout or stderr was left out; a line in it says how much."""
     over: Over
     """Which limit ended it; empty if none did."""
-    seconds: float
-    """Wall-clock time."""
 
     @property
     def timed_out(self) -> bool:

@@ -95,7 +95,7 @@ def test_the_process_ends_with_the_scorer() -> None:
 
 
 def test_a_broken_pattern_is_found_before_anything_is_scored() -> None:
-    with pytest.raises(ConfigError, match=r"scorer 'regex': pattern = '\(': missing \)"):
+    with pytest.raises(ConfigError, match=r"scorer 'regex': pattern = '\(': is not a regular expression: missing \)"):
         Regex.from_options({"pattern": "("}, "scorer 'regex'", None)
     with pytest.raises(DataError, match="task 't': gold '\\(' is not a regular expression"):
         Regex().compare(task("("), "x")

@@ -1,12 +1,12 @@
 """Task folders of harbor as an environment: attempts work in our sandbox, and their own tests score them there."""
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import Field
 
+from etude.agents.shell import readable_folders, with_programs
 from etude.config import parse
 from etude.envs.scorers.answer_scorer import ScoredEnvironment
 from etude.envs.sources import ReadEnvironment, Sources
@@ -141,13 +141,8 @@ class HarborEnvironment(ReadEnvironment, ScoredEnvironment):
 
 
 def _machine(config: HarborConfig, where: str, sandbox: Sandbox | None) -> Machine:
-    readable = tuple(Path(os.path.abspath(os.path.expanduser(name))) for name in config.readable)
-    for name, folder in zip(config.readable, readable, strict=True):
-        if not folder.is_dir():
-            raise ConfigError(f"{where}.readable: {name!r} is not a folder", hint="leave it out, or correct it")
-    sandbox = sandbox or find_sandbox()
-    path = os.pathsep.join([*(str(folder / "bin") for folder in readable), _PATH])
-    machine = Machine(sandbox, readable, path, config.network, config.docker)
+    readable, sandbox = readable_folders(config.readable, where), sandbox or find_sandbox()
+    machine = Machine(sandbox, readable, with_programs(readable, _PATH), config.network, config.docker)
     if not sandbox.moves and isinstance(machine.engine, str):
         raise ConfigError(
             f"{where}: {_cannot_move(sandbox)}",

@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import Field, JsonValue, ValidationError, field_validator
 
@@ -86,6 +86,13 @@ class _Toml(Lenient):
         return value
 
 
+class Terms(NamedTuple):
+    """What a script may use: variables of its own, besides those of the task, and its limits."""
+
+    env: Mapping[str, str]
+    limits: Limits
+
+
 @dataclass(frozen=True)
 class TaskFolder:
     """One task, read from its folder."""
@@ -107,12 +114,10 @@ class TaskFolder:
     env: Mapping[str, str]
     """Variables of everything that runs in the environment."""
     tests: Mapping[str, File]
-    test_env: Mapping[str, str]
-    test_limits: Limits
+    testing: Terms
     solution: Mapping[str, File]
     """Empty where there is no solve.sh."""
-    solution_env: Mapping[str, str]
-    solution_limits: Limits
+    solving: Terms
 
 
 def find_folders(top: Path, where: str) -> list[Path]:
@@ -172,11 +177,11 @@ def read_folder(folder: Path, id: str, *, network: bool) -> TaskFolder:
         build_seconds=given.build_timeout_sec,
         env=given.env,
         tests=tests,
-        test_env=toml.verifier.env,
-        test_limits=Limits(seconds=toml.verifier.timeout_sec, **memory),
+        testing=Terms(toml.verifier.env, Limits(seconds=toml.verifier.timeout_sec, **memory)),
         solution=solution,
-        solution_env=toml.solution.env,
-        solution_limits=Limits(seconds=toml.agent.timeout_sec or toml.verifier.timeout_sec, **memory),
+        solving=Terms(
+            toml.solution.env, Limits(seconds=toml.agent.timeout_sec or toml.verifier.timeout_sec, **memory)
+        ),
     )
 
 

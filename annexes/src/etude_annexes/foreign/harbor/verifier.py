@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
@@ -12,21 +12,11 @@ from etude.envs.grading import files_afterwards, tail
 from etude.errors import BoundaryError, DataError
 from etude.protocols import Scorer
 from etude.records import File, Place, Score, Task, Trajectory, canonical, digest
-from etude.sandbox import Box, Finished, Limits, NotKept, Sandbox, Workspace, run
+from etude.sandbox import Box, Finished, NotKept, Sandbox, Workspace, run
 from etude.sandbox.docker import Engine, find_engine, in_image
-from etude_annexes.foreign.harbor.task_folder import SOLVE, TEST, TaskFolder
+from etude_annexes.foreign.harbor.task_folder import SOLVE, TEST, TaskFolder, Terms
 
 _MOST_REWARD_BYTES = 1_000_000
-
-
-@dataclass(frozen=True)
-class Script:
-    """What is run for a task."""
-
-    argv: Sequence[str]
-    limits: Limits
-    env: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Variables of its own, besides those of the task."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +37,9 @@ class Machine:
         return find_engine() if self.docker else "env.docker is false"
 
     async def run(
-        self, script: Script, workspace: Workspace, folder: TaskFolder, more: Mapping[str, Path] | None = None
+        self, script: str, terms: Terms, workspace: Workspace, folder: TaskFolder, more: Mapping[str, Path]
     ) -> Finished:
         """Run a script over the workspace, which is found at the task's own path; so are the folders of `more`."""
-        more = more or {}
         sandbox, readable, path = self.sandbox, self.readable, {"PATH": self.path}
         if folder.image:  # with its own programs
             sandbox, readable, path = in_image(folder.image, self.engine), (), {}
@@ -63,11 +52,11 @@ class Machine:
         )
         enter = ["/bin/sh", "-c", 'cd -- "$0" && exec "$@"', folder.workdir]
         return await run(
-            [*enter, *script.argv],
+            [*enter, script],
             box=box,
-            limits=script.limits,
+            limits=terms.limits,
             sandbox=sandbox,
-            env={**workspace.env, **folder.env, **script.env, **path},
+            env={**workspace.env, **folder.env, **terms.env, **path},
         )
 
 
@@ -89,7 +78,10 @@ class HarborScorer(Scorer):
     def fingerprint(self) -> str:
         """The tests of all tasks, the reward that counts, and whether there is a network."""
         tests = {
-            id: [digest({path: [file.data.hex(), file.executable] for path, file in one.tests.items()}), one.test_env]
+            id: [
+                digest({path: [file.data.hex(), file.executable] for path, file in one.tests.items()}),
+                one.testing.env,
+            ]
             for id, one in sorted(self._folders.items())
         }
         return canonical([self.name, digest(cast("dict[str, Any]", tests)), self._reward, self._machine.network])
@@ -117,8 +109,7 @@ class HarborScorer(Scorer):
         with Workspace() as workspace:
             workspace.fill(task.files)
             place = {"/solution": _put(workspace.folder / "solution", folder.solution), "/logs": _logs(workspace)}
-            script = Script([f"/solution/{SOLVE}"], folder.solution_limits, folder.solution_env)
-            done = await self._machine.run(script, workspace, folder, place)
+            done = await self._machine.run(f"/solution/{SOLVE}", folder.solving, workspace, folder, place)
             try:
                 left = Trajectory(files=workspace.changes())
             except NotKept as error:
@@ -156,8 +147,7 @@ class HarborScorer(Scorer):
             workspace.fill(files_afterwards(task, trajectory))
             logs = _logs(workspace)
             place = {"/tests": _put(workspace.folder / "tests", folder.tests), "/logs": logs}
-            script = Script([f"/tests/{TEST}"], folder.test_limits, folder.test_env)
-            done = await self._machine.run(script, workspace, folder, place)
+            done = await self._machine.run(f"/tests/{TEST}", folder.testing, workspace, folder, place)
             if done.over:
                 raise self._broken(f"were ended for their {done.over}")
             reward = self._read(logs / "verifier", done)
