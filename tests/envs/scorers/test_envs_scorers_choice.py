@@ -188,6 +188,7 @@ def test_a_longer_option_is_not_the_shorter_one_within_it() -> None:
 @rows(
     "answer",
     [
+        # two
         "A or B",
         "A/B",
         "A and B",
@@ -256,15 +257,7 @@ def test_a_longer_option_is_not_the_shorter_one_within_it() -> None:
         "A\u2013C",
         "A: 90%, B: 10%",
         "I can't decide between A and B",
-    ],
-)
-def test_an_answer_that_could_mean_two_chooses_none(answer: str) -> None:
-    assert read_label(answer, COLOURS, "ABCD") is None
-
-
-@rows(
-    "answer",
-    [
+        # denied, or no label
         "ANSWER: A lot of them look right, I cannot tell.",
         "A lot of them",
         "Choose a colour",
@@ -307,15 +300,7 @@ def test_an_answer_that_could_mean_two_chooses_none(answer: str) -> None:
         "\u9009\u9879B\u662f\u9519\u7684",
         "\u7b54\u6848\u662fB\u5417\uff1f",
         "La respuesta no es B",
-    ],
-)
-def test_an_article_or_a_label_that_is_denied_is_no_choice(answer: str) -> None:
-    assert read_label(answer, COLOURS, "ABCD") is None
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
+        # supposed, with what follows from it
         "Assuming B is correct, red would fit.",
         "Suppose B is correct. Then it is dark.",
         "Suppose B is correct. Then the answer to both is C.",
@@ -326,22 +311,14 @@ def test_an_article_or_a_label_that_is_denied_is_no_choice(answer: str) -> None:
         "If (B) holds, then (A) fails",
         "Imagine it is green. Then it fits.",
         "B would be correct if the sky were green",
-    ],
-)
-def test_what_is_only_supposed_is_no_choice_nor_is_what_follows_from_it(answer: str) -> None:
-    assert read_label(answer, COLOURS, "ABCD") is None
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
+        # taken back
         "The answer is B... no wait, C",
         "The answer is B. No, C.",
         "The answer is B. Sorry, I mean C",
         "The answer is B. On second thought, I cannot tell.",
     ],
 )
-def test_an_answer_that_is_taken_back_chooses_none(answer: str) -> None:
+def test_an_answer_that_could_mean_two_or_denies_supposes_or_takes_back_a_label_chooses_none(answer: str) -> None:
     assert read_label(answer, COLOURS, "ABCD") is None
 
 
