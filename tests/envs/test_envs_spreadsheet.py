@@ -133,11 +133,6 @@ def test_with_tools_the_agent_of_the_settings_works_on_the_file(data: DataSet) -
     assert environment(data, mode="tools").agent(ScriptedModel([]), Prompts()) is None
 
 
-async def test_a_task_of_another_environment_is_refused(data: DataSet) -> None:
-    with pytest.raises(DataError, match="task 'x' is none of this environment's"):
-        await environment(data).score(Task(id="x", input="y"), Trajectory())
-
-
 def test_what_is_doubtful_about_the_data_is_reported_with_ids(tmp_path: Path) -> None:
     data = sums(tmp_path)
     data.add({"S": [[7]]}, {"S": [[7]]}, "A1", id="done")

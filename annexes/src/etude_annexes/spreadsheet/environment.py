@@ -8,7 +8,6 @@ from pydantic import Field
 from etude.config import parse
 from etude.envs.sources import ReadEnvironment, Sources
 from etude.envs.splits import check_splits
-from etude.errors import DataError
 from etude.protocols import Agent, ChatModel, Texts
 from etude.records import SPLITS, Score, Task, Trajectory, canonical
 from etude.sandbox import Limits, find_sandbox
@@ -67,12 +66,7 @@ class SpreadsheetEnvironment(ReadEnvironment):
         """1 when every cell that counts holds what it should, else 0, with the first wrong cells as feedback.
 
         An agent that changed the input instead of saving another workbook is taken to mean that one.
-        Raises DataError: the task is not of this environment; BoundaryError: what reads workbooks broke."""
-        if task.id not in self._answers:
-            raise DataError(
-                f"task {task.id!r} is none of this environment's",
-                hint="score attempts with the tasks they were made of",
-            )
+        Raises BoundaryError: what reads workbooks broke."""
         answer = self._answers[task.id]
         output = next((file for name in (OUTPUT, INPUT) if (file := trajectory.files.get(name)) is not None), None)
         if output is None:

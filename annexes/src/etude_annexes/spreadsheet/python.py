@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from etude.envs.scorers.answer_scorer import shorten
 from etude.errors import BoundaryError, ConfigError, not_installed
+from etude.own_process import last_lines
 from etude.programs.installed import installed, interpreter
 from etude.records import File, canonical
 from etude.sandbox import Finished, Limits, Sandbox, Workspace, run
@@ -81,7 +82,7 @@ class Python:
         if finished.cut:
             return {"error": "its cells hold too much text"}
         if finished.code != 0:
-            problem = _last_line(finished.stderr) or f"exit code {finished.code}"
+            problem = last_lines(finished.stderr) or f"exit code {finished.code}"
             raise BoundaryError("reading the workbook", ChildProcessError(problem))
         return json.loads(finished.stdout)
 
@@ -122,11 +123,6 @@ def _shown(stream: bytes, folders: Sequence[Path]) -> str:
     return text.strip()
 
 
-def _last_line(stream: bytes) -> str:
-    lines = stream.decode("utf-8", "replace").strip().splitlines()
-    return lines[-1] if lines else ""
-
-
 def _check_openpyxl(program: Path, name: str | None, where: str) -> None:
     if name is None:
         if find_spec("openpyxl") is None:
@@ -137,7 +133,7 @@ def _check_openpyxl(program: Path, name: str | None, where: str) -> None:
     try:
         words = [program, "-I", "-c", "import openpyxl"]
         done = subprocess.run(words, env=env, capture_output=True, timeout=60, check=False)
-        problem = (_last_line(done.stderr) or f"exit code {done.returncode}") if done.returncode else ""
+        problem = (last_lines(done.stderr) or f"exit code {done.returncode}") if done.returncode else ""
     except (OSError, subprocess.TimeoutExpired) as error:
         problem = str(error)
     if problem:

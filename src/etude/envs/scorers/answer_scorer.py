@@ -132,14 +132,14 @@ def accepted(task: Task) -> tuple[str, ...]:
 
 def last_box(text: str) -> int:
     r"""Where the last `\boxed{}` with something in it begins; -1 where there is none."""
-    return next((start for start, _, inside in _boxes(text) if inside), -1)
+    return next((start for start, _, inside in boxes(text) if inside), -1)
 
 
 def boxed(text: str) -> str:
     r"""What the last `\boxed{}` with something in it holds, after those beside it, as in `\boxed{1} or \boxed{2}`;
     empty where there is none."""
     found, begin = "", len(text)
-    for start, end, inside in _boxes(text):
+    for start, end, inside in boxes(text):
         between = text[end:begin]
         if inside and not found:
             found, begin = inside, start
@@ -150,7 +150,7 @@ def boxed(text: str) -> str:
     return found
 
 
-def _boxes(text: str) -> Iterator[tuple[int, int, str]]:
+def boxes(text: str) -> Iterator[tuple[int, int, str]]:
     """Start, end and content of boxes, the last one first."""
     for match in [*_BOX.finditer(text)][: -_BOXES - 1 : -1]:
         inside = text[match.end() : match.end() + _BOX_CHARS]

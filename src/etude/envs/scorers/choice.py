@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from unicodedata import normalize
 
 from etude.config import Section
-from etude.envs.scorers.answer_scorer import AnswerScorer, accepted, expected, graded
+from etude.envs.scorers.answer_scorer import AnswerScorer, accepted, boxes, expected, graded
 from etude.envs.scorers.choice_clauses import (
     ALSO,
     DENIED_BEFORE,
@@ -41,11 +41,6 @@ _BESIDE_ASIAN = re.compile(
     r"(?<=[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af])(?=[A-Za-z])|(?<=[A-Za-z])(?=[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af])"
 )
 """Chinese, Japanese and Korean have no blank between a word and a letter."""
-_BOX = re.compile(
-    r"\\?\b(?:boxed|fbox)\s?\{((?:[^{}]|\{[^{}]{0,200}\}){1,300})\}|\\(?:boxed|fbox)\s{1,3}(?=[^\s{])([^\s$]{1,80})"
-)
-_BOXES = 20
-"""How many boxes are looked into, the last ones."""
 _LABEL = r"[(\[]?(?<![\w'\u2019])(?P<label>[A-Za-z])(?![\w'\u2019]|\.\w|-\w)[)\]]?"
 _NOUN = r"(?:(?:the\s)?(?:option|choice|letter|answer)\s{0,2}[:#]?\s{0,2})?"
 _SURELY = r"(?:(?:clearly|indeed|therefore|thus|definitely|most\slikely|probably|then|also)\s)?"
@@ -155,11 +150,10 @@ def read_label(answer: str, listed: Mapping[str, str], labels: str) -> str | Non
     if len(answer) > _HEAD + _TAIL:
         answer = f"{answer[:_HEAD]}\n\n{answer[-_TAIL:]}"
     parts, end = list[str](), 0
-    for box in [*_BOX.finditer(answer)][-_BOXES:]:
-        inside = box[1] or box[2]
+    for start, after, inside in reversed([*boxes(answer)]):
         chosen = _Reading(inside, listed, labels).label()
-        parts += answer[end : box.start()], f" answer: ({chosen}) " if chosen else f" answer: {inside} "
-        end = box.end()
+        parts += answer[end:start], f" answer: ({chosen}) " if chosen else f" answer: {inside} "
+        end = after
     return _Reading("".join((*parts, answer[end:])), listed, labels).label()
 
 

@@ -88,7 +88,7 @@ class HarborScorer(Scorer):
 
     async def score(self, task: Task, trajectory: Trajectory) -> Score:
         """The reward. Raises BoundaryError: there is none, not even without the attempt."""
-        folder = self._folder(task)
+        folder = self._folders[task.id]
         try:
             return await self._score(task, trajectory)
         except BoundaryError as error:
@@ -101,11 +101,11 @@ class HarborScorer(Scorer):
     async def check_solution(self, task: Task) -> None:
         """Solve the task as its author does, and score that, unless the settings say not to. Raises DataError: it has
         not full marks."""
-        if self.tries_solutions and self._folder(task).solution:
+        if self.tries_solutions and self._folders[task.id].solution:
             await self._solve(task)
 
     async def _solve(self, task: Task) -> None:
-        folder = self._folder(task)
+        folder = self._folders[task.id]
         with Workspace() as workspace:
             workspace.fill(task.files)
             place = {"/solution": _put(workspace.folder / "solution", folder.solution), "/logs": _logs(workspace)}
@@ -122,7 +122,7 @@ class HarborScorer(Scorer):
             raise self._unsolved(task, f"it scores {score.hard:g}: {tail(done) or score.feedback}")
 
     def _unsolved(self, task: Task, problem: str) -> DataError:
-        folder = self._folder(task)
+        folder = self._folders[task.id]
         why = (
             f"only files in {folder.workdir!r} are kept for the tests, nothing else can be written"
             if folder.image
@@ -133,16 +133,8 @@ class HarborScorer(Scorer):
             hint=f"{why}, or the task is broken: leave it out, or set check_solutions: false",
         )
 
-    def _folder(self, task: Task) -> TaskFolder:
-        try:
-            return self._folders[task.id]
-        except KeyError:
-            raise DataError(
-                f"there is no task folder {task.id!r}", hint="give the tasks of this environment"
-            ) from None
-
     async def _score(self, task: Task, trajectory: Trajectory) -> Score:
-        folder = self._folder(task)
+        folder = self._folders[task.id]
         with Workspace() as workspace:
             workspace.fill(files_afterwards(task, trajectory))
             logs = _logs(workspace)
