@@ -13,7 +13,7 @@ from pydantic import Field
 from etude.agents.answers import AnswerOptions, AnswerReader
 from etude.agents.program_run import ProgramRun, run_program
 from etude.agents.shell import check_place, readable_folders, variables_of, with_programs
-from etude.agents.verdict import AttemptEvidence, ProgramFailed, verdict
+from etude.agents.verdict import ProgramFailed, Terms, verdict
 from etude.config import parse
 from etude.errors import ConfigError, DataError, OutageStop
 from etude.gateway import Gateway, GatewaySession
@@ -260,7 +260,7 @@ class ProgramAgent(Agent):
             Account(report.answer, report.messages or after_the_prompt(conversation), dict(report.exit_codes)),
             workspace.names,
         )
-        cut = _last_finish(session) == "length"
+        cut = ran.last_finish == "length"
         said = Reply(text=account.answer, finish="length" if cut else "stop")
         answered = await self._answers.read(said)
         return Trajectory(
@@ -280,29 +280,12 @@ class ProgramAgent(Agent):
             raise session.error
         if session is not None and session.exhausted:
             return f"step limit: not done within agent.max_steps = {self._options.max_steps}"
-        assert ran.finished is not None  # it runs to its end when nothing stops it
-        evidence = AttemptEvidence(
-            agent=self.name,
-            finished=ran.finished,
-            report=report,
-            asked=None if session is None else len(session.log),
-            in_vain=ran.in_vain,
-            trouble=self._target.trouble,
-            last_finish=_last_finish(session),
-            limit=self._target.max_output_tokens,
-            silent=self.program.silent,
-            limits=self.limits,
-        )
+        terms = Terms(self.name, self.program.silent, self.limits, self._target.max_output_tokens)
         try:
-            return verdict(evidence)
+            return verdict(ran, report, terms, self._target.trouble)
         except (ProgramFailed, OutageStop) as error:
             error.message += self.program.age(self.version, self.installed)
             raise
-
-
-def _last_finish(session: GatewaySession | None) -> str:
-    """How the last reply of the model ended; empty where that is not known."""
-    return session.log[-1].finish if session is not None and session.log else ""
 
 
 class ClaudeCodeAgent(ProgramAgent):

@@ -102,7 +102,7 @@ class ReadEnvironment(Environment):
     @property
     def warnings(self) -> Sequence[str]:
         """What is doubtful about the tasks, one sentence each."""
-        return self._warnings
+        return tuple(self._warnings)
 
     def tasks(self, split: Split) -> tuple[Task, ...]:
         """All tasks of a split, always in the same order."""
