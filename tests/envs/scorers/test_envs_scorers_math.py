@@ -210,7 +210,7 @@ def test_another_value_is_wrong_in_both_directions(gold: str, answer: str) -> No
 )
 def test_the_time_to_compare_grows_with_the_length_only(odd: str) -> None:
     # Ends within moments, or, should something be quadratic, not for many minutes.
-    assert score("5", odd * 200_000 + "!") == 0
+    assert score("5", odd * 60_000 + "!") == 0
 
 
 def test_an_unfinished_brace_is_read_to_the_end_and_a_long_answer_is_read_fast() -> None:
