@@ -11,7 +11,7 @@ from program_contract import ProgramContract
 
 from etude.agents.program import CodexAgent, CommandAgent, ProgramAgent
 from etude.agents.program_run import ProgramRun
-from etude.agents.verdict import ProgramFailed, Terms, verdict
+from etude.agents.verdict import AgentTraits, ProgramFailed, verdict
 from etude.errors import ConfigError, DataError, OutageStop, StopRun, TransientError
 from etude.models import Limited, Retrying
 from etude.programs.account import Account, has_read, neutral
@@ -249,10 +249,10 @@ def judged(**more: Any) -> str:
     """The verdict on a run that ended well but for this."""
     ended = {"code": 0, "signal": None, "stdout": b"", "stderr": b"", "cut": False, "over": ""}
     ended |= {name: more.pop(name) for name in [*ended] if name in more}
-    terms = Terms("x", more.pop("silent", False), Limits(seconds=9), 512)
+    traits = AgentTraits("x", more.pop("silent", False), Limits(seconds=9), 512)
     report, trouble = more.pop("report", Report(answer="red")), more.pop("trouble", "")
     ran = {"asked": 1, "last_finish": "stop", "in_vain": False, **more}
-    return verdict(ProgramRun(Finished(**ended), **ran), report, terms, trouble)
+    return verdict(ProgramRun(Finished(**ended), **ran), report, traits, trouble)
 
 
 class TestVerdicts:

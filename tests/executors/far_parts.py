@@ -3,7 +3,6 @@ attempts are made in other processes. Their modules are imported there as well."
 
 import asyncio
 import os
-import signal
 import sys
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -143,15 +142,6 @@ class Obedient(Agent):
 
     async def do_folder(self, text: str) -> str:
         return str(Path.cwd())
-
-    async def do_die(self, file: str) -> str:
-        """The first time only."""
-        try:
-            Path(file).touch(exist_ok=False)
-        except FileExistsError:
-            return "lives"
-        os.kill(os.getpid(), signal.SIGKILL)
-        return ""
 
     async def do_exit(self, text: str) -> None:
         os._exit(1)

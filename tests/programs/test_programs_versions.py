@@ -8,7 +8,7 @@ import pytest
 
 from etude.agents.program import CodexAgent
 from etude.agents.program_run import ProgramRun
-from etude.agents.verdict import ProgramFailed, Terms, verdict
+from etude.agents.verdict import AgentTraits, ProgramFailed, verdict
 from etude.errors import OutageStop, StopRun
 from etude.programs.codex import Codex
 from etude.programs.known import known_programs
@@ -57,7 +57,7 @@ def test_the_tested_versions_stand_in_one_place_and_the_guide_says_them() -> Non
 def judged(words: str, asked: int | None = 0) -> str:
     """The verdict on a program that broke off with these words."""
     ran = ProgramRun(Finished(3, None, b"", words.encode(), False, ""), asked, "", False)
-    return verdict(ran, Report(ended=False), Terms("x", False, Limits(seconds=9), 512), "")
+    return verdict(ran, Report(ended=False), AgentTraits("x", False, Limits(seconds=9), 512), "")
 
 
 def test_a_program_that_says_it_is_outdated_stops_the_run() -> None:

@@ -19,7 +19,7 @@ class ProgramFailed(EtudeError):
     """An agent program could not do its work, for a reason that says nothing about the skill."""
 
 
-class Terms(NamedTuple):
+class AgentTraits(NamedTuple):
     """What holds for every attempt of an agent."""
 
     agent: str
@@ -30,7 +30,7 @@ class Terms(NamedTuple):
     """The most tokens that a reply of the model may have."""
 
 
-def verdict(ran: ProgramRun, report: Report, terms: Terms, trouble: str) -> str:
+def verdict(ran: ProgramRun, report: Report, traits: AgentTraits, trouble: str) -> str:
     """Why the attempt failed by the agent's own fault; empty when it was completed. `trouble` is why the model's last
     request came to nothing, empty when it did not.
 
@@ -39,27 +39,27 @@ def verdict(ran: ProgramRun, report: Report, terms: Terms, trouble: str) -> str:
         OutageStop: the program's own login, model or version is refused, and will be in every attempt, or the plan
             of that login is used up.
     """
-    finished, idle = ran.finished, ran.asked == 0 and not terms.silent
+    finished, idle = ran.finished, ran.asked == 0 and not traits.silent
     assert finished is not None  # it runs to its end when nothing stops it
     if finished.timed_out:
-        late = f"{LATE} = {terms.limits.seconds:g}"
+        late = f"{LATE} = {traits.limits.seconds:g}"
         if ran.in_vain:
             failed = f", which had failed: {trouble}" if trouble else ""
             raise ProgramFailed(f"{late}: it waited for the model{failed}")
         if idle:  # a busy machine: the skill was never read
-            raise ProgramFailed(f"{late}: agent {terms.agent!r} had asked no model yet")
+            raise ProgramFailed(f"{late}: agent {traits.agent!r} had asked no model yet")
         return late
     if finished.over:
-        return f"went over its {finished.over} ({_limits(terms.limits)})"
+        return f"went over its {finished.over} ({_limits(traits.limits)})"
     if report.out_of_steps:
         return "the step limit was reached"
     # Programs make errors of these, but the model answered.
     if ran.last_finish == "refusal":
         return "the model refused"
     if ran.last_finish == "length" and (report.error or not report.answer.strip()):
-        return cut_off_at(terms.limit)
+        return cut_off_at(traits.limit)
     if report.error:
-        gave_up = f"agent {terms.agent!r} gave up: {report.error}"
+        gave_up = f"agent {traits.agent!r} gave up: {report.error}"
         if _too_old(ran, report.error):
             raise _outdated(gave_up)
         kind = kind_of(report.error) if ran.asked is None else "other"
@@ -69,10 +69,10 @@ def verdict(ran: ProgramRun, report: Report, terms: Terms, trouble: str) -> str:
             raise OutageStop(gave_up, hint="look at the program's own login, model and version, then run this again")
         raise ProgramFailed(gave_up)
     if not report.ended:
-        broke_off = f"agent {terms.agent!r} broke off, {_end(finished)}"
+        broke_off = f"agent {traits.agent!r} broke off, {_end(finished)}"
         raise _outdated(broke_off) if _too_old(ran, last_words(finished)) else ProgramFailed(broke_off)
     if idle:
-        raise ProgramFailed(f"agent {terms.agent!r} asked no model, {_end(finished)}")
+        raise ProgramFailed(f"agent {traits.agent!r} asked no model, {_end(finished)}")
     return "" if report.answer.strip() else "the answer was empty"
 
 

@@ -86,7 +86,7 @@ class _Toml(Lenient):
         return value
 
 
-class Terms(NamedTuple):
+class Allowance(NamedTuple):
     """What a script may use: variables of its own, besides those of the task, and its limits."""
 
     env: Mapping[str, str]
@@ -114,10 +114,10 @@ class TaskFolder:
     env: Mapping[str, str]
     """Variables of everything that runs in the environment."""
     tests: Mapping[str, File]
-    testing: Terms
+    testing: Allowance
     solution: Mapping[str, File]
     """Empty where there is no solve.sh."""
-    solving: Terms
+    solving: Allowance
 
 
 def find_folders(top: Path, where: str) -> list[Path]:
@@ -177,9 +177,9 @@ def read_folder(folder: Path, id: str, *, network: bool) -> TaskFolder:
         build_seconds=given.build_timeout_sec,
         env=given.env,
         tests=tests,
-        testing=Terms(toml.verifier.env, Limits(seconds=toml.verifier.timeout_sec, **memory)),
+        testing=Allowance(toml.verifier.env, Limits(seconds=toml.verifier.timeout_sec, **memory)),
         solution=solution,
-        solving=Terms(
+        solving=Allowance(
             toml.solution.env, Limits(seconds=toml.agent.timeout_sec or toml.verifier.timeout_sec, **memory)
         ),
     )

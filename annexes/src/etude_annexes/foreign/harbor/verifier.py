@@ -14,7 +14,7 @@ from etude.protocols import Scorer
 from etude.records import File, Place, Score, Task, Trajectory, canonical, digest
 from etude.sandbox import Box, Finished, NotKept, Sandbox, Workspace, run
 from etude.sandbox.docker import Engine, find_engine, in_image
-from etude_annexes.foreign.harbor.task_folder import SOLVE, TEST, TaskFolder, Terms
+from etude_annexes.foreign.harbor.task_folder import SOLVE, TEST, Allowance, TaskFolder
 
 _MOST_REWARD_BYTES = 1_000_000
 
@@ -37,7 +37,7 @@ class Machine:
         return find_engine() if self.docker else "env.docker is false"
 
     async def run(
-        self, script: str, terms: Terms, workspace: Workspace, folder: TaskFolder, more: Mapping[str, Path]
+        self, script: str, allowed: Allowance, workspace: Workspace, folder: TaskFolder, more: Mapping[str, Path]
     ) -> Finished:
         """Run a script over the workspace, which is found at the task's own path; so are the folders of `more`."""
         sandbox, readable, path = self.sandbox, self.readable, {"PATH": self.path}
@@ -54,9 +54,9 @@ class Machine:
         return await run(
             [*enter, script],
             box=box,
-            limits=terms.limits,
+            limits=allowed.limits,
             sandbox=sandbox,
-            env={**workspace.env, **folder.env, **terms.env, **path},
+            env={**workspace.env, **folder.env, **allowed.env, **path},
         )
 
 
