@@ -30,7 +30,7 @@ class RunnerDied(EtudeError):
     """The process ended while an order was under way."""
 
 
-class Described(Record):
+class ForeignTask(Record):
     """A task as the package knows it."""
 
     key: str
@@ -42,7 +42,7 @@ class Described(Record):
 class Variant(Record):
     """The tasks for one set of arguments."""
 
-    tasks: tuple[Described, ...]
+    tasks: tuple[ForeignTask, ...]
     scores: tuple[str, ...]
     """Names of the scores that each attempt gets, where they are known."""
     sandboxes: tuple[str, ...]
