@@ -7,6 +7,7 @@ from unicodedata import normalize
 from etude.config import Section
 from etude.envs.scorers.answer_scorer import AnswerScorer, accepted, boxes, expected, graded
 from etude.envs.scorers.choice_clauses import (
+    ALL_DENIED,
     ALSO,
     DENIED_BEFORE,
     DENIED_BEHIND,
@@ -353,7 +354,9 @@ class _Reading:
         found = OR_BEHIND.match(rest)
         if found is None:
             return label
-        other = next((name for name in ("and", "next", "first", "maybe", "also") if found[name]), None)
-        if other is None or DENIED_BEHIND.match(rest, found.end(other)):
-            return label if other else None
+        other = next((name for name in ("and", "next", "first", "beside", "maybe", "also") if found[name]), None)
+        if other is None:
+            return None
+        if DENIED_BEHIND.match(rest, found.end(other)) or ALL_DENIED.match(rest, found.end(other)):
+            return label
         return None if found[other] in set(self.labels) - {label} else label

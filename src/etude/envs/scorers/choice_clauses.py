@@ -41,7 +41,12 @@ _AT_ONCE = (
     r"(?:(?:\w{2,6}n['\u2019]t|cannot|fails|contradicts|could|might|may|unless|only\s(?:if|when)"
     r"|wrong|excluded|eliminated)\b|\?|\u662f?[\u4e0d\u9519\u5417])"
 )
-DENIED_BEHIND = re.compile(_IS_WRONG % (_NOT, _AT_ONCE, _NOT), re.IGNORECASE | re.VERBOSE)
+_DENIED = _IS_WRONG % (_NOT, _AT_ONCE, _NOT)
+DENIED_BEHIND = re.compile(_DENIED, re.IGNORECASE | re.VERBOSE)
+ALL_DENIED = re.compile(
+    rf"(?:(?:,\s?|\s)(?:(?:and|or)\s)?[(\[]?(?-i:[A-Z])(?!\w)[)\]]?){{1,6}}(?:{_DENIED})", re.IGNORECASE | re.VERBOSE
+)
+"""Behind the first of several labels, as in `B, C and D are wrong`."""
 OPTION_DENIED_BEHIND = re.compile(_IS_WRONG % (_WRONG, _WRONG, _WRONG), re.IGNORECASE | re.VERBOSE)
 """Behind a label with its option, as in `B) Nice is wrong`; `B) Nice is not big` says something of Nice."""
 TAKEN_BACK = re.compile(
@@ -70,6 +75,7 @@ OR_BEHIND = re.compile(
         )[\s,(]{{0,4}}{_ANOTHER % "and"}
         |[,;.|\s)(]{{1,4}}[(\[]?(?P<next>[A-Z])[)\]]?(?=\s*(?:$|[(,;.|/&!?]))
         |[,;|\s)(]{{1,4}}[(\[]?(?P<first>[A-Z])[)\]]?(?=\s*(?:or|and)\b)
+        |[\s,;]{{0,3}}\((?P<beside>[A-Z])\)
         |[^\n]{{0,80}}?\b(?i:(?:could|might|may|can)(?:\salso)?\sbe|maybe|perhaps|possibly|(?:so|as)\sis)\s
             {_ANOTHER % "maybe"}
         |[^\n]{{0,80}}?{_ANOTHER % "also"}[)\]]?,?\s(?i:(?:is|fits|works|seems|would\sbe)\b,?\s)?

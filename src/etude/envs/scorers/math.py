@@ -1,6 +1,7 @@
 """A scorer for results of mathematics, as people and models write them in LaTeX."""
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -95,6 +96,11 @@ _SLASH = re.compile(
     r"(-?)((?:\d+)?(?:\\[A-Za-z]+(?:\{\w+\})?|[A-Za-z])?|\([^()]+\))/(\d+|\\[A-Za-z]+|[A-Za-z]|\([^()]+\))"
 )
 _FORMULA = re.compile(r"[\\\d=+*/^<>-]")
+_GREEK = {
+    ord(letter): f"\\{name.title() if letter.isupper() else name.lower()} "
+    for letter in map(chr, range(0x391, 0x3CA))
+    if (name := unicodedata.name(letter, "").rpartition(" ")[2].replace("LAMDA", "LAMBDA"))
+}
 _OPENS, _CLOSES = "([{\u2983", ")]}\u2984"
 
 
@@ -166,6 +172,7 @@ def _measured(result: str) -> tuple[str, frozenset[str]]:
 
 def _normal(text: str) -> str:
     text = _WORDS.sub(r"\1", _WORDS.sub(r"\1", text))
+    text = text.translate(_GREEK)
     for pattern, form in _FORMS:
         text = pattern.sub(form, text)
     text = text.strip(";.")
