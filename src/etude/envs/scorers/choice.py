@@ -104,11 +104,11 @@ class ChoiceOptions(Section):
 class Choice(AnswerScorer[ChoiceOptions]):
     r"""1 when the answer names the gold label, else 0.
 
-    Understood are a label alone (`B`, `(B)`, `B.`, `**B**`, also as the last line), in `\boxed{}`, in a sentence such
-    as `Answer: B`, `the correct option is B` or `B is correct` (the last one counts), at the start of the first or
-    last paragraph, as the only `option B` or `(B)`, and the text of a listed option. An answer that could mean two
-    (`A or B`, `A/B`), takes its label back (`not B`), supposes it (`if B is correct`) or only repeats the options
-    chooses none.
+    Understood are a label alone (`B`, `(B)`, `B.`, `**B**`, also as the first or last line), in `\boxed{}`, in a
+    sentence such as `Answer: B`, `the correct option is B` or `B is correct` (the last one counts), at the start of
+    the first or last paragraph, as the only `option B` or `(B)`, and the text of a listed option. An answer that
+    could mean two (`A or B`, `A/B`), takes its label back (`not B`), supposes it (`if B is correct`) or only
+    repeats the options chooses none.
     """
 
     name = "choice"
